@@ -56,6 +56,16 @@ describe("KV tiers", function()
     assert.equal(fast.hash, other:run().hash)
   end)
 
+  it("have transfers of their own kind among the events", function()
+    local sim <close> = blis.simulation(experiment { cpu { read_gb_s = 1 } })
+    local kinds = {}
+    while not kinds.tiers and sim:step() do
+      for _, event in ipairs(sim:events()) do kinds[event.kind] = true end
+    end
+    assert.is_true(kinds.tiers)
+    assert.is_nil(kinds.queue)
+  end)
+
   it("of no blocks change nothing", function()
     local nothing = run { { name = "cpu", blocks = 0, read_gb_s = 1 } }
     assert.equal(run().hash, nothing.hash)

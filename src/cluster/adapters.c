@@ -1,10 +1,9 @@
-#include "cluster/adapters.h"
-
 #include <stdio.h>
 #include <string.h>
 
 #include "base/invariant.h"
 #include "base/nearest.h"
+#include "cluster/feature.h"
 #include "cluster/service.h"
 
 struct blis__adapter_texts {
@@ -12,8 +11,12 @@ struct blis__adapter_texts {
   BLIS_ARRAY(uint32_t) numbers; /* by number of the text; 0 = is no adapter */
 };
 
+static struct blis__adapter_texts *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_ADAPTERS);
+}
+
 static blis_status add_name(blis_cluster *cluster, uint32_t number) {
-  struct blis__adapter_texts *a = cluster->adapters;
+  struct blis__adapter_texts *a = state_of(cluster);
   const char *name = a->names.names[number - 1];
   uint32_t text;
   BLIS_TRY(blis_intern_add(cluster->source->strings, name, strlen(name), &text));
@@ -25,27 +28,11 @@ static blis_status add_name(blis_cluster *cluster, uint32_t number) {
   return BLIS_OK;
 }
 
-blis_status blis__add_adapters(blis_cluster *cluster, blis_error *error) {
-  if (cluster->config.adapters.count == 0) {
-    return BLIS_OK;
-  }
-  cluster->adapters = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->adapters);
-  BLIS_TRY_NEW(cluster->adapters, error);
-  cluster->adapters->names = cluster->config.adapters;
-  for (uint32_t i = 1; i <= cluster->adapters->names.count; i++) {
-    BLIS_TRY_MEM(add_name(cluster, i), error);
-  }
-  if (cluster->adapters->names.own_prefixes) {
-    blis_block_namer_part_adapters(cluster->namer);
-  }
-  return BLIS_OK;
-}
-
-void blis__free_adapters(blis_cluster *cluster) {
-  if (cluster->adapters != NULL) {
-    blis_array_deinit(&cluster->alloc, &cluster->adapters->numbers);
-    blis_alloc_free(&cluster->alloc, cluster->adapters, sizeof *cluster->adapters);
-    cluster->adapters = NULL;
+static void free_adapters(blis_cluster *cluster) {
+  if (state_of(cluster) != NULL) {
+    blis_array_deinit(&cluster->alloc, &state_of(cluster)->numbers);
+    blis_alloc_free(&cluster->alloc, state_of(cluster), sizeof *state_of(cluster));
+    cluster->features[BLIS_FEATURE_ADAPTERS] = NULL;
   }
 }
 
@@ -67,9 +54,11 @@ static blis_status fail_unknown(const struct blis__adapter_texts *a, const blis_
                    blis_request_id(request, strings, id), wanted, suggestion.text);
 }
 
-blis_status blis__find_adapter(blis_cluster *cluster, blis__cluster_request *request,
-                               blis_error *error) {
-  const struct blis__adapter_texts *a = cluster->adapters;
+/* A request that has arrived. BLIS_ERR_INVALID: there is no such adapter. */
+static blis_status on_arrived(void *ud, blis_cluster *cluster, const blis__news *news,
+                              blis_error *error) {
+  const struct blis__adapter_texts *a = ud;
+  blis__cluster_request *request = news->request;
   uint32_t text = request->request.adapter;
   request->live.adapter = 0;
   if (text == 0) {
@@ -81,6 +70,26 @@ blis_status blis__find_adapter(blis_cluster *cluster, blis__cluster_request *req
   return request->live.adapter != 0
              ? BLIS_OK
              : fail_unknown(a, &request->request, cluster->source->strings, error);
+}
+
+static blis_status start(blis_cluster *cluster, blis_error *error) {
+  if (cluster->config.adapters.count == 0) {
+    return BLIS_OK;
+  }
+  cluster->features[BLIS_FEATURE_ADAPTERS] =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *state_of(cluster));
+  BLIS_TRY_NEW(state_of(cluster), error);
+  state_of(cluster)->names = cluster->config.adapters;
+  for (uint32_t i = 1; i <= state_of(cluster)->names.count; i++) {
+    BLIS_TRY_MEM(add_name(cluster, i), error);
+  }
+  if (state_of(cluster)->names.own_prefixes) {
+    blis_block_namer_part_adapters(cluster->namer);
+  }
+  const blis__listener listener = {
+      .ud = state_of(cluster), .rank = BLIS__BOOKS, .on = {[BLIS__ARRIVED] = on_arrived}};
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
+  return BLIS_OK;
 }
 
 /* What was in the slots of an engine is gone with it, and so are they. */
@@ -115,12 +124,12 @@ void blis_cluster_get_adapters(const blis_cluster *cluster, blis_adapter_stats *
 }
 
 uint32_t blis_cluster_adapter_count(const blis_cluster *cluster) {
-  return cluster->adapters == NULL ? 0 : cluster->adapters->names.count;
+  return state_of(cluster) == NULL ? 0 : state_of(cluster)->names.count;
 }
 
 blis_cluster_adapter blis_cluster_adapter_at(const blis_cluster *cluster, uint32_t adapter) {
   BLIS_ASSERT(adapter >= 1 && adapter <= blis_cluster_adapter_count(cluster));
-  blis_cluster_adapter sum = {.name = cluster->adapters->names.names[adapter - 1]};
+  blis_cluster_adapter sum = {.name = state_of(cluster)->names.names[adapter - 1]};
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
     if (cluster->instances[i] != NULL) {
       const blis_adapter_state one = blis_instance_adapter(cluster->instances[i], adapter);
@@ -131,3 +140,10 @@ blis_cluster_adapter blis_cluster_adapter_at(const blis_cluster *cluster, uint32
   }
   return sum;
 }
+
+const blis__feature blis__adapters_feature = {
+    .slot = BLIS_FEATURE_ADAPTERS,
+    .name = "adapters",
+    .start = start,
+    .free = free_adapters,
+};

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/minmax.h"
+#include "cluster/feature.h"
 #include "cluster/life_cycle.h"
 #include "cluster/listeners.h"
 #include "cluster/prices.h"
@@ -29,6 +30,10 @@ struct blis__billing {
   stay *stays; /* of all instances, those to come included */
 };
 
+static struct blis__billing *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_BILLING);
+}
+
 int64_t blis_billed_us(const blis_billing *billing, int64_t paid_us) {
   if (paid_us <= 0) {
     return 0;
@@ -49,7 +54,7 @@ static const rule *rule_of(const struct blis__billing *billing, uint32_t group) 
 /* With that of the last stay, up to until_us. What it adds costs what the last
    instant did: a price that begins as it goes is none it was there at. */
 static blis_rounding rounded(const blis_cluster *cluster, uint32_t i, int64_t until_us) {
-  const stay *s = &cluster->billing->stays[i];
+  const stay *s = &state_of(cluster)->stays[i];
   blis_billing billing =
       blis_cluster_billing(cluster, blis_cluster_instance_facts(cluster, i)->group);
   int64_t paid_us = until_us - s->from_us;
@@ -78,7 +83,7 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster, const bli
 }
 
 static blis_status make(blis_cluster *cluster, blis_error *error) {
-  if (cluster->billing != NULL) {
+  if (state_of(cluster) != NULL) {
     return BLIS_OK;
   }
   uint32_t count = cluster->config.instance_count; /* and those to come */
@@ -94,7 +99,7 @@ static blis_status make(blis_cluster *cluster, blis_error *error) {
   const blis__listener listener = {
       .ud = billing, .rank = BLIS__BOOKS, .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
-  cluster->billing = billing;
+  cluster->features[BLIS_FEATURE_BILLING] = billing;
   return BLIS_OK;
 }
 
@@ -107,31 +112,36 @@ blis_status blis_cluster_set_billing(blis_cluster *cluster, uint32_t group,
                      blis_min_i64(given->granularity_us, given->minimum_us));
   }
   BLIS_TRY(make(cluster, error));
-  if (rule_of(cluster->billing, group) != NULL) {
+  if (rule_of(state_of(cluster), group) != NULL) {
     return blis_fail(error, BLIS_ERR_INVALID, "billing: group %" PRIu32 " has rules already",
                      group);
   }
   rule *made = blis_arena_new(&cluster->texts, sizeof *made);
   BLIS_TRY_NEW(made, error);
-  *made = (rule){cluster->billing->rules, group, *given};
-  cluster->billing->rules = made;
+  *made = (rule){state_of(cluster)->rules, group, *given};
+  state_of(cluster)->rules = made;
   return BLIS_OK;
 }
 
 blis_billing blis_cluster_billing(const blis_cluster *cluster, uint32_t group) {
-  const rule *r = cluster->billing == NULL ? NULL : rule_of(cluster->billing, group);
+  const rule *r = state_of(cluster) == NULL ? NULL : rule_of(state_of(cluster), group);
   return r == NULL ? (blis_billing){0} : r->billing;
 }
 
 bool blis_cluster_has_billing(const blis_cluster *cluster) {
-  return cluster->billing != NULL;
+  return state_of(cluster) != NULL;
 }
 
 blis_rounding blis_cluster_instance_rounding(const blis_cluster *cluster, uint32_t index,
                                              int64_t until_us) {
-  if (cluster->billing == NULL) {
+  if (state_of(cluster) == NULL) {
     return (blis_rounding){0};
   }
-  const stay *s = &cluster->billing->stays[index];
+  const stay *s = &state_of(cluster)->stays[index];
   return rounded(cluster, index, s->is_paid ? until_us : s->until_us);
 }
+
+const blis__feature blis__billing_feature = {
+    .slot = BLIS_FEATURE_BILLING,
+    .name = "billing",
+};

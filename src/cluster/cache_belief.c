@@ -2,7 +2,7 @@
  * cache_belief.c - compares what routing policies believed to be cached with
  * what was.
  */
-#include "cluster/features.h"
+#include "cluster/feature.h"
 
 static blis_status on_believed(void *ud, blis_cluster *cluster, const blis__news *news,
                                blis_error *error) {
@@ -23,12 +23,23 @@ static blis_status on_believed(void *ud, blis_cluster *cluster, const blis__news
   return BLIS_OK;
 }
 
-blis_status blis__add_cache_belief(blis_cluster *cluster) {
+static blis_status start(blis_cluster *cluster, blis_error *error) {
+  blis_cache_belief *belief = blis_arena_new(&cluster->texts, sizeof *belief);
+  BLIS_TRY_NEW(belief, error);
+  *belief = (blis_cache_belief){0};
+  cluster->features[BLIS_FEATURE_BELIEF] = belief;
   const blis__listener listener = {
-      .ud = &cluster->belief, .rank = BLIS__BOOKS, .on = {[BLIS__BELIEVED] = on_believed}};
-  return blis__listeners_add(&cluster->listeners, &listener);
+      .ud = belief, .rank = BLIS__BOOKS, .on = {[BLIS__BELIEVED] = on_believed}};
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
+  return BLIS_OK;
 }
 
 void blis_cluster_get_cache_belief(const blis_cluster *cluster, blis_cache_belief *belief) {
-  *belief = cluster->belief;
+  *belief = *(const blis_cache_belief *)blis__feature_state(cluster, BLIS_FEATURE_BELIEF);
 }
+
+const blis__feature blis__belief_feature = {
+    .slot = BLIS_FEATURE_BELIEF,
+    .name = "belief",
+    .start = start,
+};

@@ -11,10 +11,14 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "cluster/clock.h"
-#include "cluster/features.h"
+#include "cluster/feature.h"
 #include "instance/arrival.h"
 
 static const blis__chain no_chain;
+
+static blis__cascades *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_CASCADE);
+}
 
 /* Chains. */
 
@@ -68,7 +72,7 @@ static blis_status add_model(blis_cluster *cluster, const char *where, const cha
 
 static blis_status read_chain(blis_cluster *cluster, const blis_cascade_chain *from,
                               blis__chain *to, blis_error *error) {
-  blis__cascades *c = cluster->cascades;
+  blis__cascades *c = state_of(cluster);
   char where[256];
   snprintf(where, sizeof where, "cascade %.64s: %s%.128s", c->policy.name,
            from->model == NULL ? "chain" : "chain of ", from->model == NULL ? "" : from->model);
@@ -87,7 +91,7 @@ static blis_status read_chain(blis_cluster *cluster, const blis_cascade_chain *f
 
 /* Two chains for one model: which one would it be? */
 static blis_status check_chains_differ(const blis_cluster *cluster, blis_error *error) {
-  const blis_cascade *policy = &cluster->cascades->policy;
+  const blis_cascade *policy = &state_of(cluster)->policy;
   for (size_t i = 0; i < policy->chain_count; i++) {
     const char *model = policy->chains[i].model;
     for (size_t k = 0; k < i && model != NULL; k++) {
@@ -114,7 +118,7 @@ static bool has_model(const blis_cluster *cluster, const blis__chain *chain, con
 
 /* The chain for requests of a model; its own one goes before that of all. */
 static const blis__chain *find_chain(const blis_cluster *cluster, uint32_t model) {
-  const blis__cascades *c = cluster->cascades;
+  const blis__cascades *c = state_of(cluster);
   const char *name = blis_intern_text(cluster->source->strings, model);
   const blis__chain *found = &no_chain;
   for (size_t i = 0; i < c->policy.chain_count; i++) {
@@ -133,7 +137,7 @@ static const blis__chain *find_chain(const blis_cluster *cluster, uint32_t model
 static blis_status parse_chain(blis_cluster *cluster, const blis__cluster_request *request,
                                const blis__chain **chain, blis_error *error) {
   const blis_intern *strings = cluster->source->strings;
-  blis_arena *arena = &cluster->cascades->arena;
+  blis_arena *arena = &state_of(cluster)->arena;
   const char *text = blis_intern_text(strings, request->request.cascade);
   char id[BLIS_REQUEST_ID_SIZE];
   char where[BLIS_REQUEST_ID_SIZE + 32];
@@ -178,7 +182,7 @@ static const blis__chain **slot_of(const blis__chain **items, size_t *count, uin
 /* The chain of models for a request; empty = it takes no part. */
 static blis_status chain_of(blis_cluster *cluster, const blis__cluster_request *request,
                             const blis__chain **chain, blis_error *error) {
-  blis__cascades *c = cluster->cascades;
+  blis__cascades *c = state_of(cluster);
   uint32_t own = request->request.cascade;
   uint32_t model = request->request.model;
   const blis__chain **known = own != 0 ? SLOT_OF(&c->by_text, own) : SLOT_OF(&c->by_model, model);
@@ -227,7 +231,7 @@ static blis_status own_logprob(const blis_cluster *cluster, const blis_request *
 static blis_status find_answer(blis_cluster *cluster, blis__cluster_request *request,
                                blis_error *error) {
   blis__cascade_run *run = request->cascade;
-  const blis_cascade *policy = &cluster->cascades->policy;
+  const blis_cascade *policy = &state_of(cluster)->policy;
   run->answer = (blis_cascade_answer){.mean_logprob = NAN, .output_tokens = -1};
   BLIS_TRY(own_logprob(cluster, &request->request, &run->answer.mean_logprob, error));
   if (!isnan(run->answer.mean_logprob) || policy->ops->answer == NULL) {
@@ -342,7 +346,7 @@ static blis_cascade_attempt attempt_of(const blis_cluster *cluster,
 static blis_status ask_policy(blis_cluster *cluster, blis__cluster_request *request,
                               bool *escalates, blis_error *error) {
   blis__cascade_run *run = request->cascade;
-  const blis_cascade *policy = &cluster->cascades->policy;
+  const blis_cascade *policy = &state_of(cluster)->policy;
   *escalates = false;
   run->next = run->stage + 1;
   if (run->attempt.state == BLIS_REQUEST_TIMED_OUT) {
@@ -486,7 +490,7 @@ static blis_status add_cascades(blis_cluster *cluster, blis_cascade *policy) {
   blis_pool_init(&c->runs, &cluster->alloc, sizeof(blis__cascade_run));
   c->policy = *policy;
   *policy = (blis_cascade){0};
-  cluster->cascades = c;
+  cluster->features[BLIS_FEATURE_CASCADE] = c;
   const blis__listener listener = {.ud = c,
                                    .rank = BLIS__SEQUELS,
                                    .need = BLIS__NEEDS_ORDER,
@@ -500,9 +504,9 @@ static blis_status add_cascades(blis_cluster *cluster, blis_cascade *policy) {
 
 blis_status blis_cluster_set_cascade(blis_cluster *cluster, blis_cascade *cascade,
                                      blis_error *error) {
-  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->cascades == NULL);
+  BLIS_ASSERT(cluster->counts.arrived == 0 && state_of(cluster) == NULL);
   BLIS_TRY_MEM(add_cascades(cluster, cascade), error);
-  blis__cascades *c = cluster->cascades;
+  blis__cascades *c = state_of(cluster);
   size_t count = c->policy.chain_count;
   c->chains = blis_arena_new(&c->arena, (count + 1) * sizeof *c->chains);
   BLIS_TRY_NEW(c->chains, error);
@@ -513,8 +517,8 @@ blis_status blis_cluster_set_cascade(blis_cluster *cluster, blis_cascade *cascad
   return BLIS_OK;
 }
 
-void blis__free_cascade(blis_cluster *cluster) {
-  blis__cascades *c = cluster->cascades;
+static void free_cascade(blis_cluster *cluster) {
+  blis__cascades *c = state_of(cluster);
   if (c == NULL) {
     return;
   }
@@ -525,3 +529,9 @@ void blis__free_cascade(blis_cluster *cluster) {
   blis_array_deinit(&cluster->alloc, &c->by_text);
   blis_alloc_free(&cluster->alloc, c, sizeof *c);
 }
+
+const blis__feature blis__cascade_feature = {
+    .slot = BLIS_FEATURE_CASCADE,
+    .name = "cascade",
+    .free = free_cascade,
+};

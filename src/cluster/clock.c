@@ -8,12 +8,12 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/clock.h"
-#include "cluster/gateway_run.h"
+#include "cluster/feature.h"
 #include "cluster/handoff_run.h"
 
 enum {
   FRUITLESS_MAX = 1000000,
-  FRUITLESS_LOOKS_MAX = 64 /* of an autoscaler, before it is given up, too */
+  FRUITLESS_LOOKS_MAX = 64 /* of features that may bring instances, before the run is stuck */
 };
 
 blis_status blis__cluster_schedule(blis_cluster *cluster, blis__cluster_request *request,
@@ -98,25 +98,10 @@ static int64_t last_planned_us(const blis_cluster *cluster) {
  */
 static bool is_change_due(const blis_cluster *cluster) {
   int64_t now_us = cluster->now_us;
-  bool scaler_may =
-      cluster->may_scale && cluster->scaler_looks - cluster->hope_looks < FRUITLESS_LOOKS_MAX;
-  return cluster->life_due_us >= now_us || cluster->hope_us >= now_us || scaler_may ||
-         cluster->config.horizon_us != BLIS_TIME_NEVER_US ||
-         (cluster->gateway != NULL && cluster->gateway->sweep_at_us != BLIS_TIME_NEVER_US);
-}
-
-/* ", 3 of them in the gateway's queue at saturation 1"; "" for none. */
-typedef char gateway_words[96];
-static const char *tell_gateway(const blis_cluster *cluster, gateway_words words) {
-  const blis__gateway *gateway = cluster->gateway;
-  int64_t waiting = gateway == NULL ? 0 : blis_flow_queue_count(gateway->queue);
-  words[0] = '\0';
-  if (waiting > 0) {
-    snprintf(words, sizeof(gateway_words),
-             ", %" PRId64 " of them in the gateway's queue at saturation %g", waiting,
-             gateway->saturation);
-  }
-  return words;
+  bool instances_may_come =
+      cluster->may_bring_instances && cluster->looks - cluster->hope_looks < FRUITLESS_LOOKS_MAX;
+  return cluster->life_due_us >= now_us || cluster->hope_us >= now_us || instances_may_come ||
+         cluster->config.horizon_us != BLIS_TIME_NEVER_US || blis__features_expect_change(cluster);
 }
 
 /*
@@ -126,7 +111,7 @@ static const char *tell_gateway(const blis_cluster *cluster, gateway_words words
  */
 blis_status blis__cluster_note_fruitless(blis_cluster *cluster, blis_error *error) {
   if (++cluster->fruitless == 1) {
-    cluster->hope_looks = cluster->scaler_looks;
+    cluster->hope_looks = cluster->looks;
   }
   if (cluster->fruitless % FRUITLESS_MAX != 0) {
     return BLIS_OK;
@@ -140,13 +125,13 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster, blis_error *erro
   if (can_move || is_change_due(cluster)) {
     return BLIS_OK;
   }
-  gateway_words words;
+  char words[96] = "";
+  blis__features_describe_waiting(cluster, words, sizeof words);
   return blis_fail(error, BLIS_ERR_STUCK,
                    "no request has made progress during the last %d scheduled functions and "
                    "delayed admissions, and none can; the time is "
                    "%" PRId64 " us, %" PRId64 " requests are waiting%s",
-                   FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight,
-                   tell_gateway(cluster, words));
+                   FRUITLESS_MAX, cluster->now_us, cluster->counts.in_flight, words);
 }
 
 void blis__cluster_ask_laggards(const blis_cluster *cluster) {
@@ -213,7 +198,8 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number, i
   cluster->fruitless = 0;
   blis__snapshot_instance_changed(&cluster->snapshot, number);
   blis__cluster_note_next(cluster, number);
-  return cluster->meet != NULL ? cluster->meet(cluster, number, error) : BLIS_OK;
+  const blis__hook_list *ran = &cluster->hooks.points[BLIS__INSTANCE_RAN];
+  return ran->count == 0 ? BLIS_OK : blis__hooks_call(ran, cluster, number, error);
 }
 
 static blis_status bring_to(blis_cluster *cluster, uint32_t number, int64_t limit_us,

@@ -10,6 +10,9 @@
 
 #include "cluster/state.h"
 
+/* Fills cluster->handlers: of the core, and of the features in cluster->table. */
+void blis__cluster_set_handlers(blis_cluster *cluster);
+
 /* Schedules the admission or routing of a request. */
 BLIS_MUSTUSE blis_status blis__cluster_schedule(blis_cluster *cluster,
                                                 blis__cluster_request *request, int event_class,
@@ -22,7 +25,7 @@ BLIS_MUSTUSE blis_status blis__cluster_schedule_arrival(blis_cluster *cluster,
 
 /*
  * As blis_cluster_call_at, among the events of that time with those of a class:
- * CALL, or LOADED, CHECK and SCALED.
+ * one of the core that executes calls.
  */
 BLIS_MUSTUSE blis_status blis__cluster_call_in(blis_cluster *cluster, int event_class,
                                                int64_t at_us,

@@ -8,14 +8,11 @@
 #include "base/minmax.h"
 #include "base/time.h"
 #include "cluster/clock.h"
-#include "cluster/encode_run.h"
 #include "cluster/ending.h"
-#include "cluster/gateway_run.h"
+#include "cluster/feature.h"
 #include "cluster/handoff_run.h"
-#include "cluster/scaler.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
-#include "cluster/tiers_run.h"
 #include "policy/registry.h"
 
 /* The loop over events stays small enough to be inlined where it is run: what
@@ -39,12 +36,32 @@ static int64_t next_cluster_us(const blis_cluster *cluster) {
                                                                        : next_us;
 }
 
-/* Who waits at the gateway may find room now. */
-static inline blis_status look_again(blis_cluster *cluster, blis_error *error) {
-  return cluster->gateway == NULL ? BLIS_OK : blis__gateway_look_again(cluster, error);
+static inline blis_status call_hooks(blis_cluster *cluster, blis__hook_point point,
+                                     blis_error *error) {
+  const blis__hook_list *list = &cluster->hooks.points[point];
+  return list->count == 0 ? BLIS_OK : blis__hooks_call(list, cluster, 0, error);
 }
 
-static blis_status run_call(blis_cluster *cluster, uint32_t index, blis_error *error) {
+/* An event that may have freed capacity is over. */
+static inline blis_status note_room(blis_cluster *cluster, blis_error *error) {
+  return call_hooks(cluster, BLIS__ROOM_MADE, error);
+}
+
+static blis_status run_arrival(blis_cluster *cluster, const blis_event *event, blis_error *error) {
+  return blis__cluster_follow_up_arrives(cluster, (uint32_t)event->number, error);
+}
+
+static blis_status run_admission(blis_cluster *cluster, const blis_event *event,
+                                 blis_error *error) {
+  return blis__cluster_admit(cluster, event->object, error);
+}
+
+static blis_status run_routing(blis_cluster *cluster, const blis_event *event, blis_error *error) {
+  return blis__cluster_route(cluster, event->object, error);
+}
+
+static blis_status run_call(blis_cluster *cluster, const blis_event *event, blis_error *error) {
+  uint32_t index = (uint32_t)event->number;
   blis__scheduled_call call = *(blis__scheduled_call *)blis_pool_item(&cluster->calls, index);
   blis_pool_give(&cluster->calls, index);
   blis__listeners_need_no_more(&cluster->listeners, BLIS__NEEDS_STATE);
@@ -56,8 +73,29 @@ static blis_status run_call(blis_cluster *cluster, uint32_t index, blis_error *e
   }
   BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
   cluster->is_busy = false;
-  BLIS_TRY(call.fn(call.ud, cluster, error));
-  return look_again(cluster, error);
+  return call.fn(call.ud, cluster, error);
+}
+
+void blis__cluster_set_handlers(blis_cluster *cluster) {
+  static blis__event_fn *const own[BLIS__EVENT_CLASS_COUNT] = {
+#define OWN(name) [BLIS__CLUSTER_##name - BLIS__EVENT_CLASS_FIRST]
+      OWN(LOADED) = run_call,     OWN(ARRIVAL) = run_arrival, OWN(ADMISSION) = run_admission,
+      OWN(ROUTING) = run_routing, OWN(CHECK) = run_call,      OWN(SCALED) = run_call,
+      OWN(CALL) = run_call,
+#undef OWN
+  };
+  for (int k = 0; k < BLIS__EVENT_CLASS_COUNT; k++) {
+    const blis__event_class *its = blis__event_class_of(BLIS__EVENT_CLASS_FIRST + k);
+    BLIS_ASSERT((own[k] != NULL) == (its->kind != NULL && its->owner == BLIS__OF_CORE));
+    cluster->handlers[k] = (blis__event_handler){own[k], its->makes_room};
+    for (size_t i = 0; i < cluster->table->count; i++) {
+      const blis__feature *feature = cluster->table->all[i];
+      if (its->kind != NULL && its->owner == (int)feature->slot) {
+        BLIS_ASSERT(feature->event != NULL);
+        cluster->handlers[k].run = feature->event;
+      }
+    }
+  }
 }
 
 /* Anything but an arrival. */
@@ -65,38 +103,15 @@ static BLIS_NOT_INLINE blis_status run_planned_event(blis_cluster *cluster, int6
                                                      blis_error *error) {
   if (cluster->handoff_due_us == time_us && blis__handoff_goes_first(cluster)) {
     BLIS_TRY(blis__handoff_run_due(cluster, error));
-    return look_again(cluster, error);
+    return note_room(cluster, error);
   }
   blis_event event = {0};
   bool is_there = blis_event_queue_pop(cluster->queue, &event);
   BLIS_ASSERT(is_there);
-  switch (event.event_class) {
-  case BLIS__CLUSTER_ARRIVAL:
-    return blis__cluster_follow_up_arrives(cluster, (uint32_t)event.number, error);
-  case BLIS__CLUSTER_ADMISSION:
-    return blis__cluster_admit(cluster, event.object, error);
-  case BLIS__CLUSTER_ROUTING:
-    return blis__cluster_route(cluster, event.object, error);
-  case BLIS__CLUSTER_ENCODED:
-  case BLIS__CLUSTER_ENCODE_LATE:
-    BLIS_TRY(blis__encode_event(cluster, &event, error));
-    return look_again(cluster, error);
-  case BLIS__CLUSTER_TIERS:
-    BLIS_TRY(blis__tiers_event(cluster->tiers, error));
-    return look_again(cluster, error);
-  case BLIS__CLUSTER_EVICT:
-  case BLIS__CLUSTER_EXPIRY:
-  case BLIS__CLUSTER_CYCLE:
-    return blis__gateway_event(cluster, &event, error);
-  case BLIS__CLUSTER_LOADED:
-  case BLIS__CLUSTER_CHECK:
-  case BLIS__CLUSTER_SCALED:
-  case BLIS__CLUSTER_CALL:
-    return run_call(cluster, (uint32_t)event.number, error);
-  default:
-    BLIS_TRY(blis__handoff_event(cluster, &event, error));
-    return look_again(cluster, error);
-  }
+  const blis__event_handler *handler =
+      &cluster->handlers[event.event_class - BLIS__EVENT_CLASS_FIRST];
+  BLIS_TRY(handler->run(cluster, &event, error));
+  return handler->makes_room ? note_room(cluster, error) : BLIS_OK;
 }
 
 static blis_status run_cluster_event(blis_cluster *cluster, int64_t time_us, blis_error *error) {
@@ -124,22 +139,23 @@ static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
 }
 
 /*
- * The scaler looks after everything else of its time. An instance may run up to
- * and including that time, or up to the next event of the cluster.
+ * The last turn of a time follows everything else of that time. An instance may
+ * run up to and including that time, or up to the next event of the cluster.
  */
 static int64_t end_of_instances_us(const blis_cluster *cluster, int64_t cluster_us) {
-  int64_t check_us = blis_time_after_us(cluster->check_us, 1);
-  return cluster_us < check_us ? cluster_us : check_us;
+  int64_t turn_us = blis_time_after_us(cluster->hooks.last_turn_us, 1);
+  return cluster_us < turn_us ? cluster_us : turn_us;
 }
 
-static blis_status run_check(blis_cluster *cluster, blis_error *error) {
-  BLIS_ASSERT(cluster->check_us >= cluster->now_us);
-  if (cluster->check_us != cluster->now_us) {
-    cluster->now_us = cluster->check_us;
+static blis_status run_last_turn(blis_cluster *cluster, blis_error *error) {
+  int64_t turn_us = cluster->hooks.last_turn_us;
+  BLIS_ASSERT(turn_us >= cluster->now_us);
+  if (turn_us != cluster->now_us) {
+    cluster->now_us = turn_us;
     cluster->calls_at_now = 0;
   }
   cluster->is_busy = false;
-  return blis__scaler_check(cluster, error);
+  return cluster->hooks.last_turn(cluster, error);
 }
 
 /* An instance that may execute its next event. */
@@ -180,7 +196,7 @@ static turn ordered_turn(const blis_cluster *cluster) {
 
 static BLIS_NOT_INLINE turn turn_with_pools(const blis_cluster *cluster, int64_t cluster_us,
                                             int64_t last_us, bool lets_lag) {
-  return lets_lag && cluster->check_us == BLIS_TIME_NEVER_US
+  return lets_lag && cluster->hooks.last_turn_us == BLIS_TIME_NEVER_US
              ? eager_turn(cluster, cluster_us, last_us)
              : ordered_turn(cluster);
 }
@@ -230,20 +246,20 @@ static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster, int64_t las
   const turn chosen = next_turn(cluster, cluster_us, last_us, may_run_ahead, lets_lag);
   int64_t instance_us = chosen.time_us;
   int64_t next_us = cluster_us <= instance_us ? cluster_us : instance_us;
-  bool is_check = cluster->check_us < next_us;
-  next_us = is_check ? cluster->check_us : next_us;
+  bool is_last_turn = cluster->hooks.last_turn_us < next_us;
+  next_us = is_last_turn ? cluster->hooks.last_turn_us : next_us;
   *done = next_us > last_us || next_us == BLIS_TIME_NEVER_US;
   if (*done) {
     return BLIS_OK;
   }
   BLIS_TRY(check_interrupt(cluster, error));
   blis_status status;
-  if (is_check) {
-    return run_check(cluster, error);
+  if (is_last_turn) {
+    return run_last_turn(cluster, error);
   }
   cluster->is_busy = true;
   bool goes_first = cluster_us <= instance_us ||
-                    (cluster_us <= last_us && cluster_us <= cluster->check_us &&
+                    (cluster_us <= last_us && cluster_us <= cluster->hooks.last_turn_us &&
                      cluster_us != BLIS_TIME_NEVER_US && lets_lag && cluster->eager_events == NULL);
   if (goes_first) {
     status = run_cluster_event(cluster, cluster_us, error);
@@ -255,8 +271,11 @@ static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster, int64_t las
     limit_us = blis_min_i64(limit_us, end_of_instances_us(cluster, cluster_us));
     status = blis__cluster_run_instance(cluster, chosen.number, instance_us, limit_us, error);
     if (status == BLIS_OK) {
-      status = look_again(cluster, error);
+      status = note_room(cluster, error);
     }
+  }
+  if (status == BLIS_OK) {
+    status = call_hooks(cluster, BLIS__EVENT_OVER, error);
   }
   if (status == BLIS_OK && cluster->handoffs != NULL && cluster->handoffs->soon != NULL) {
     status = blis__handoff_go_on(cluster, error);
@@ -296,7 +315,7 @@ blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us, blis
   }
   catch_up(cluster, last_us);
   bool has_more = next_cluster_us(cluster) != BLIS_TIME_NEVER_US ||
-                  cluster->check_us != BLIS_TIME_NEVER_US ||
+                  cluster->hooks.last_turn_us != BLIS_TIME_NEVER_US ||
                   blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US;
   if (has_more && last_us > cluster->now_us) {
     cluster->now_us = last_us;

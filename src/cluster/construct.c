@@ -1,24 +1,23 @@
 /*
  * construct.c - creates a cluster from its configuration, and frees it.
  */
+#include "cluster/construct.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/invariant.h"
 #include "base/time.h"
-#include "cluster/adapters.h"
+#include "cluster/clock.h"
 #include "cluster/ending.h"
+#include "cluster/feature.h"
 #include "cluster/features.h"
 #include "cluster/handoff_run.h"
 #include "cluster/places.h"
-#include "cluster/rank_balance.h"
-#include "cluster/rank_barrier.h"
 #include "cluster/ranks.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
-#include "cluster/tiers_run.h"
-#include "cluster/visit_watch.h"
 
 static blis_status check_config(const blis_cluster_config *config, blis_error *error) {
   const struct {
@@ -110,12 +109,11 @@ static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
       has_roles(config) ? blis__handoff_instance_events : blis__cluster_instance_events;
   events.ud = cluster;
   blis__choose_step_events(cluster, &events);
-  BLIS_TRY(blis__visits_init(cluster, error));
-  blis__choose_visit_events(cluster, &events);
   cluster->existing = config->initial_count == 0 ? config->instance_count : config->initial_count;
   BLIS_TRY(name_instances(cluster, error));
   BLIS_TRY(blis__ranks_init(cluster, error));
-  BLIS_TRY(blis__barriers_init(cluster, error));
+  BLIS_TRY(blis__features_prepare(cluster, error));
+  blis__features_watch(cluster, &events);
   BLIS_TRY(blis__places_init(cluster, &events, itl_us, error));
   for (uint32_t i = 0; i < cluster->existing; i++) {
     BLIS_TRY(blis__make_instance(cluster, i, i, error));
@@ -179,15 +177,13 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us, bli
   blis__chain_cache_init(&cluster->chains, alloc, cluster->namer);
   BLIS_TRY(blis_slo_priority_new(alloc, config->slo_overrides, config->slo_override_count,
                                  &cluster->priorities, error));
-  BLIS_TRY(blis__tiers_new(cluster, error));
   BLIS_TRY(make_instances(cluster, itl_us, error));
   BLIS_TRY(copy_facts(cluster, error));
-  BLIS_TRY(blis__add_rank_balance(cluster, error));
   const blis__snapshot_config snapshot = {.instances = cluster->instances,
                                           .ids = (const char *const *)cluster->ids,
                                           .count = count,
                                           .facts = cluster->facts,
-                                          .fronts = blis__rank_fronts(cluster),
+                                          .fronts = cluster->fronts,
                                           .refresh_us = config->snapshot_refresh_us,
                                           .cache_delay_us = config->cache_signal_delay_us,
                                           .adapter_count = config->adapters.count,
@@ -205,34 +201,28 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us, bli
   return BLIS_OK;
 }
 
-/* Among listeners of one rank the earlier one hears first. */
-static blis_status add_features(blis_cluster *cluster, blis_error *error) {
+/* Among listeners of one rank the earlier one is called first. */
+static blis_status add_listeners(blis_cluster *cluster, blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
   if (has_scripts(config) || config->max_requests_in_memory > 0) {
     blis__listeners_need(&cluster->listeners, BLIS__NEEDS_STATE);
   }
-  BLIS_TRY(blis__add_adapters(cluster, error));
-  BLIS_TRY(blis__add_visits(cluster, error));
   BLIS_TRY_MEM(blis__add_clear_models(cluster), error);
   BLIS_TRY_MEM(blis__add_late_signals(cluster), error);
   BLIS_TRY_MEM(blis__add_traffic_state(cluster), error);
-  BLIS_TRY(blis__add_tenant_budgets(cluster, error));
   BLIS_TRY_MEM(blis__add_priority(cluster), error);
   BLIS_TRY_MEM(blis__add_router_feedback(cluster), error);
-  BLIS_TRY_MEM(blis__add_cache_belief(cluster), error);
-  BLIS_TRY_MEM(blis__add_decision_trace(cluster), error);
-  BLIS_TRY_MEM(blis__add_observer(cluster), error);
-  BLIS_TRY_MEM(blis__add_run_events(cluster), error);
-  BLIS_TRY_MEM(blis__add_tiers(cluster), error);
   BLIS_TRY_MEM(blis__add_follow_ups(cluster), error);
+  BLIS_TRY(blis__features_start(cluster, error));
+  /* A feature may have declared the signals. */
   BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
   return BLIS_OK;
 }
 
-blis_status blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config *config,
-                             blis_router *router, const blis_request_source *source,
-                             const blis_request_sink *sink, blis_histogram *itl_us,
-                             blis_cluster **cluster, blis_error *error) {
+blis_status blis__cluster_make(const blis__feature_table *table, const blis_alloc *alloc,
+                               const blis_cluster_config *config, blis_router *router,
+                               const blis_request_source *source, const blis_request_sink *sink,
+                               blis_histogram *itl_us, blis_cluster **cluster, blis_error *error) {
   blis_status status = check_config(config, error);
   blis_cluster *c = NULL;
   if (status == BLIS_OK) {
@@ -258,7 +248,9 @@ blis_status blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config 
   c->source = source;
   c->sink = sink;
   c->until_interrupt_check = 1;
-  c->check_us = BLIS_TIME_NEVER_US;
+  c->table = table;
+  blis__hooks_init(&c->hooks);
+  blis__cluster_set_handlers(c);
   c->handoff_due_us = BLIS_TIME_NEVER_US;
   c->loaded_event_class = BLIS__CLUSTER_CALL;
   blis_arena_init(&c->texts, alloc);
@@ -269,7 +261,7 @@ blis_status blis_cluster_new(const blis_alloc *alloc, const blis_cluster_config 
   c->has_power = has_power(&c->config);
   status = make_parts(c, itl_us, error);
   if (status == BLIS_OK) {
-    status = add_features(c, error);
+    status = add_listeners(c, error);
   }
   if (status == BLIS_OK) {
     status = blis__cluster_fetch_arrival(c, error);
@@ -307,24 +299,10 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis_admission_free(&cluster->admission);
   blis__request_table_deinit(&cluster->requests);
   blis__listeners_deinit(&cluster->listeners);
-  blis__free_tenant_budgets(cluster);
+  blis__features_free(cluster);
   blis__free_traffic_state(cluster);
-  blis__free_rank_balance(cluster);
-  blis__free_pins(cluster);
-  blis__free_adapters(cluster);
-  blis__free_cascade(cluster);
-  blis__free_handoffs(cluster);
-  blis__free_encoders(cluster);
-  blis__free_tiers(cluster);
   blis__free_life_cycle(cluster);
   blis__free_waiting_room(cluster);
-  blis__free_scaler(cluster);
-  blis__free_go_blis_scaler(cluster);
-  blis__free_node_pools(cluster);
-  blis__free_fault_plan(cluster);
-  blis__free_presence(cluster);
-  blis__free_visits(cluster);
-  blis__free_gateway(cluster);
   blis_pool_deinit(&cluster->calls);
   blis_pool_deinit(&cluster->follow_ups);
   blis_arena_deinit(&cluster->texts);

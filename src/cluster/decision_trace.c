@@ -1,5 +1,5 @@
 /* decision_trace.c - passes every decision to config.decisions. */
-#include "cluster/features.h"
+#include "cluster/feature.h"
 
 static blis_status on_admission(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
@@ -59,7 +59,7 @@ static blis_status on_scale_decided(void *ud, blis_cluster *cluster, const blis_
   return sink->scaling(sink->ud, &event, error);
 }
 
-blis_status blis__add_decision_trace(blis_cluster *cluster) {
+static blis_status start(blis_cluster *cluster, blis_error *error) {
   const blis_decision_sink *sink = cluster->config.decisions;
   if (sink == NULL) {
     return BLIS_OK;
@@ -74,5 +74,12 @@ blis_status blis__add_decision_trace(blis_cluster *cluster) {
              [BLIS__SPLIT_DECIDED] = sink->split == NULL ? NULL : on_split,
              [BLIS__JUDGED] = sink->cascade == NULL ? NULL : on_judged,
              [BLIS__SCALE_DECIDED] = sink->scaling == NULL ? NULL : on_scale_decided}};
-  return blis__listeners_add(&cluster->listeners, &listener);
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
+  return BLIS_OK;
 }
+
+const blis__feature blis__decisions_feature = {
+    .slot = BLIS_FEATURE_DECISIONS,
+    .name = "decisions",
+    .start = start,
+};

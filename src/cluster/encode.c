@@ -8,6 +8,7 @@
 #include "cluster/clock.h"
 #include "cluster/encode_run.h"
 #include "cluster/ending.h"
+#include "cluster/feature.h"
 #include "cluster/features.h"
 #include "cluster/handoff_run.h"
 #include "cluster/send_again.h"
@@ -44,6 +45,10 @@ typedef struct blis__encoders {
   blis_encode_counts counts;
 } blis__encoders;
 
+static blis__encoders *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_ENCODE);
+}
+
 static int64_t modal_tokens(const blis_request *request) {
   return (int64_t)request->image_tokens + request->audio_tokens + request->video_tokens;
 }
@@ -61,7 +66,7 @@ static bool needs_encoding(const blis__encoders *e, const blis__cluster_request 
 }
 
 static const blis_router *router_of(const blis_cluster *cluster) {
-  const blis_encode_stage *stage = &cluster->encoders->stage;
+  const blis_encode_stage *stage = &state_of(cluster)->stage;
   if (stage->router.ops != NULL) {
     return &stage->router;
   }
@@ -91,7 +96,7 @@ static blis_status schedule(blis_cluster *cluster, blis__encoding *encoding, int
 
 /* The first in the queue has its turn, if there is one. */
 static blis_status start_next(blis_cluster *cluster, uint32_t instance, blis_error *error) {
-  const blis__encoders *e = cluster->encoders;
+  const blis__encoders *e = state_of(cluster);
   blis__encoding *first = e->all[instance].head;
   if (first == NULL || first->times.encode_start_us >= 0 || e->all[instance].hangs) {
     return BLIS_OK;
@@ -108,7 +113,7 @@ static blis_status start_next(blis_cluster *cluster, uint32_t instance, blis_err
 
 static blis_status join(blis_cluster *cluster, blis__encoding *encoding, uint32_t instance,
                         blis_error *error) {
-  encoder *queue = &cluster->encoders->all[instance];
+  encoder *queue = &state_of(cluster)->all[instance];
   int64_t deadline_us = encoding->request->live.deadline_us;
   encoding->instance = instance;
   encoding->is_there = true;
@@ -128,7 +133,7 @@ static blis_status join(blis_cluster *cluster, blis__encoding *encoding, uint32_
 
 /* Wherever it is in the queue. */
 static blis_status leave(blis_cluster *cluster, blis__encoding *encoding, blis_error *error) {
-  encoder *queue = &cluster->encoders->all[encoding->instance];
+  encoder *queue = &state_of(cluster)->all[encoding->instance];
   blis__encoding *before = NULL;
   for (blis__encoding *at = queue->head; at != encoding; at = at->next) {
     before = at;
@@ -161,34 +166,34 @@ static blis_status need_record(blis__encoders *e, blis__cluster_request *request
   return BLIS_OK;
 }
 
-/* As blis_cluster.encode. */
-static blis_status encode(blis_cluster *cluster, blis__cluster_request *request, bool *is_taken,
-                          const char **rejected, blis_error *error) {
-  blis__encoders *e = cluster->encoders;
+/* A request that needs it goes to an encoder; routing has it again afterwards. */
+static blis_status on_to_be_routed(void *ud, blis_cluster *cluster, const blis__news *news,
+                                   blis_error *error) {
+  blis__encoders *e = ud;
+  blis__cluster_request *request = news->request;
   blis__choice choice;
-  *is_taken = false;
   if (!needs_encoding(e, request)) {
     return BLIS_OK;
   }
   if (cluster->waiting_room != NULL) {
-    BLIS_TRY(blis__wait_for_candidates(cluster, request, BLIS_ROLE_ENCODE, is_taken, error));
+    BLIS_TRY(blis__wait_for_candidates(cluster, request, BLIS_ROLE_ENCODE, news->is_taken, error));
   }
-  if (*is_taken) {
+  if (*news->is_taken) {
     return BLIS_OK;
   }
   BLIS_TRY_MEM(need_record(e, request), error);
   BLIS_TRY(choose(cluster, request, &request->encoding->ticket, &choice, error));
-  *rejected = choice.decision.rejected;
-  if (*rejected != NULL) {
+  *news->refusal = choice.decision.rejected;
+  if (choice.decision.rejected != NULL) {
     return BLIS_OK;
   }
-  *is_taken = true;
+  *news->is_taken = true;
   blis__request_move(request, BLIS__AT_ENCODER);
   return join(cluster, request->encoding, choice.instance, error);
 }
 
 static blis_status is_encoded(blis_cluster *cluster, blis__encoding *encoding, blis_error *error) {
-  blis_encode_counts *counts = &cluster->encoders->counts;
+  blis_encode_counts *counts = &state_of(cluster)->counts;
   int64_t start_us = encoding->times.encode_start_us;
   counts->encoded++;
   counts->wait_us += (double)(start_us - encoding->since_us);
@@ -201,14 +206,14 @@ static blis_status is_encoded(blis_cluster *cluster, blis__encoding *encoding, b
 
 static blis_status is_late(blis_cluster *cluster, blis__encoding *encoding, blis_error *error) {
   blis__cluster_request *request = encoding->request;
-  cluster->encoders->counts.timed_out++;
+  state_of(cluster)->counts.timed_out++;
   cluster->dropped.timed_out--; /* no instance has counted it */
   BLIS_TRY(leave(cluster, encoding, error));
   request->live.state = BLIS_REQUEST_TIMED_OUT;
   return blis__cluster_end(cluster, request, cluster->now_us, NULL, error);
 }
 
-blis_status blis__encode_event(blis_cluster *cluster, const blis_event *event, blis_error *error) {
+static blis_status run_event(blis_cluster *cluster, const blis_event *event, blis_error *error) {
   cluster->fruitless = 0;
   return event->event_class == BLIS__CLUSTER_ENCODED ? is_encoded(cluster, event->object, error)
                                                      : is_late(cluster, event->object, error);
@@ -218,18 +223,18 @@ blis_status blis__encode_in_passing(blis_cluster *cluster, blis__cluster_request
                                     blis_error *error) {
   blis__choice choice;
   blis_ticket ticket = {{0}};
-  return needs_encoding(cluster->encoders, request)
+  return needs_encoding(state_of(cluster), request)
              ? choose(cluster, request, &ticket, &choice, error)
              : BLIS_OK;
 }
 
 blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance, blis_loss loss,
                                        blis_error *error) {
-  while (cluster->encoders != NULL && cluster->encoders->all[instance].head != NULL) {
+  while (state_of(cluster) != NULL && state_of(cluster)->all[instance].head != NULL) {
     /* From the end, so that nobody has a turn here. */
-    blis__encoding *last = cluster->encoders->all[instance].tail;
+    blis__encoding *last = state_of(cluster)->all[instance].tail;
     blis__cluster_request *request = last->request;
-    cluster->encoders->counts.lost++;
+    state_of(cluster)->counts.lost++;
     BLIS_TRY(leave(cluster, last, error));
     if (blis__goes_on(loss)) {
       BLIS_TRY(blis__send_again(cluster, request, loss, error));
@@ -243,7 +248,7 @@ blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance,
 }
 
 void blis__encode_hang(blis_cluster *cluster, uint32_t instance) {
-  encoder *its = cluster->encoders == NULL ? NULL : &cluster->encoders->all[instance];
+  encoder *its = state_of(cluster) == NULL ? NULL : &state_of(cluster)->all[instance];
   if (its != NULL) {
     its->hangs = true;
   }
@@ -253,8 +258,8 @@ void blis__encode_hang(blis_cluster *cluster, uint32_t instance) {
 }
 
 void blis__encode_start_anew(blis_cluster *cluster, uint32_t instance) {
-  if (cluster->encoders != NULL) {
-    cluster->encoders->all[instance].hangs = false;
+  if (state_of(cluster) != NULL) {
+    state_of(cluster)->all[instance].hangs = false;
   }
 }
 
@@ -290,7 +295,7 @@ static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *n
 }
 
 void blis_cluster_get_encodes(const blis_cluster *cluster, blis_encode_counts *counts) {
-  const blis__encoders *e = cluster->encoders;
+  const blis__encoders *e = state_of(cluster);
   *counts = e == NULL ? (blis_encode_counts){0} : e->counts;
 }
 
@@ -328,13 +333,15 @@ static blis_status make_parts(blis_cluster *cluster, blis__encoders *e) {
       .ud = e,
       .rank = BLIS__SEQUELS,
       .need = is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE,
-      .on = {[BLIS__REPORTING] = on_reporting, [BLIS__ENDED] = on_ended}};
+      .on = {[BLIS__TO_BE_ROUTED] = e->stage.go_blis ? NULL : on_to_be_routed,
+             [BLIS__REPORTING] = on_reporting,
+             [BLIS__ENDED] = on_ended}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
 blis_status blis_cluster_set_encode_stage(blis_cluster *cluster, blis_encode_stage *stage,
                                           blis_error *error) {
-  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->encoders == NULL);
+  BLIS_ASSERT(cluster->counts.arrived == 0 && state_of(cluster) == NULL);
   blis__encoders *e = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *e);
   blis_encode_stage taken = *stage;
   stage->router = (blis_router){0};
@@ -344,8 +351,7 @@ blis_status blis_cluster_set_encode_stage(blis_cluster *cluster, blis_encode_sta
   }
   e->stage = taken;
   blis_pool_init(&e->pool, &cluster->alloc, sizeof(blis__encoding));
-  cluster->encoders = e;
-  cluster->encode = taken.go_blis ? NULL : encode;
+  cluster->features[BLIS_FEATURE_ENCODE] = e;
   BLIS_TRY(check_stage(cluster, &e->stage, error));
   BLIS_TRY_MEM(make_parts(cluster, e), error);
   blis__snapshot_declare(&cluster->snapshot, e->stage.router.needs);
@@ -353,8 +359,8 @@ blis_status blis_cluster_set_encode_stage(blis_cluster *cluster, blis_encode_sta
   return BLIS_OK;
 }
 
-void blis__free_encoders(blis_cluster *cluster) {
-  blis__encoders *e = cluster->encoders;
+static void free_encoders(blis_cluster *cluster) {
+  blis__encoders *e = state_of(cluster);
   if (e != NULL) {
     blis_router_free(&e->stage.router);
     blis_pool_deinit(&e->pool);
@@ -362,3 +368,10 @@ void blis__free_encoders(blis_cluster *cluster) {
     blis_alloc_free(&cluster->alloc, e, sizeof *e);
   }
 }
+
+const blis__feature blis__encode_feature = {
+    .slot = BLIS_FEATURE_ENCODE,
+    .name = "encode",
+    .free = free_encoders,
+    .event = run_event,
+};

@@ -6,10 +6,6 @@
 
 #include "cluster/state.h"
 
-/* One of the classes ENCODED and ENCODE_LATE. */
-BLIS_MUSTUSE blis_status blis__encode_event(blis_cluster *cluster, const blis_event *event,
-                                            blis_error *error);
-
 /*
  * BLIS (Go): the router chooses who encodes a request that is being routed,
  * though nothing comes of it. The view shown before is no longer valid.

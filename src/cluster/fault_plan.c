@@ -8,7 +8,8 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/encode_run.h"
-#include "cluster/features.h"
+#include "cluster/feature.h"
+#include "cluster/presence.h"
 #include "cluster/ranks.h"
 #include "cluster/service.h"
 #include "cluster/waiting_room.h"
@@ -37,13 +38,17 @@ struct blis__fault_plan {
   BLIS_ARRAY(blis_fault_note) notes;
 };
 
+static struct blis__fault_plan *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_FAULTS);
+}
+
 /* Far more than a run can be asked about; they would fill memory. */
 enum { NOTES_MAX = 100000 };
 
 /* What lasts. */
 
 static blis_status set_speed(blis_cluster *cluster, uint32_t instance, blis_error *error) {
-  const struct blis__fault_plan *plan = cluster->fault_plan;
+  const struct blis__fault_plan *plan = state_of(cluster);
   double lasting = plan->lasting[instance];
   double factor = lasting == 0 ? 1 : lasting;
   for (size_t i = 0; i < plan->active.count; i++) {
@@ -64,7 +69,7 @@ static bool hides_signals(const active_fault *a, uint32_t instance) {
 }
 
 static void set_signals(blis_cluster *cluster, uint32_t instance) {
-  const struct blis__fault_plan *plan = cluster->fault_plan;
+  const struct blis__fault_plan *plan = state_of(cluster);
   bool is_apart = false;
   for (size_t i = 0; i < plan->active.count; i++) {
     is_apart |= hides_signals(plan->active.items[i], instance);
@@ -122,7 +127,7 @@ static blis_status crash(blis_cluster *cluster, uint32_t instance, const blis_fa
   BLIS_TRY(blis_cluster_instance_fail(cluster, instance, effect->loss, error));
   uint32_t end = blis__rank_end(cluster, instance);
   for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
-    end_all_at(cluster->fault_plan, i);
+    end_all_at(state_of(cluster), i);
     BLIS_TRY(set_speed(cluster, i, error));
     set_signals(cluster, i);
   }
@@ -203,7 +208,7 @@ static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
 /* It is on until after_us have passed. */
 static blis_status begin(blis_cluster *cluster, uint32_t instance, const blis_fault_effect *effect,
                          int64_t after_us, active_fault **made, blis_error *error) {
-  struct blis__fault_plan *plan = cluster->fault_plan;
+  struct blis__fault_plan *plan = state_of(cluster);
   active_fault *a = blis_arena_new(&cluster->texts, sizeof *a);
   BLIS_TRY_NEW(a, error);
   *a = (active_fault){plan, instance, *effect, true, plan->notes.count};
@@ -240,7 +245,7 @@ static blis_status hang(blis_cluster *cluster, uint32_t instance, blis_error *er
 /* One that does not end is not kept, but in the factor of its instance. */
 static blis_status slow_down_for_good(blis_cluster *cluster, uint32_t instance, double factor,
                                       blis_error *error) {
-  double *lasting = &cluster->fault_plan->lasting[instance];
+  double *lasting = &state_of(cluster)->lasting[instance];
   *lasting = fmin(fmax((*lasting == 0 ? 1 : *lasting) * factor, 1e-3), 1e6);
   return set_speed(cluster, instance, error);
 }
@@ -263,7 +268,7 @@ static blis_status begin_lasting(blis_cluster *cluster, uint32_t instance,
   if (effect->kind == BLIS_FAULT_SLOW && effect->recover_us == BLIS_TIME_NEVER_US) {
     return slow_down_for_good(cluster, instance, effect->factor, error);
   }
-  if (is_on_for_good(cluster->fault_plan, instance, effect)) {
+  if (is_on_for_good(state_of(cluster), instance, effect)) {
     return effect->kind == BLIS_FAULT_HANG ? hang(cluster, instance, error) : BLIS_OK;
   }
   active_fault *a;
@@ -307,7 +312,7 @@ static blis_status strike(blis_cluster *cluster, uint32_t instance, const blis_f
 
 static blis_status suffer(blis_cluster *cluster, uint32_t instance, const blis_fault_effect *effect,
                           blis_error *error) {
-  struct blis__fault_plan *plan = cluster->fault_plan;
+  struct blis__fault_plan *plan = state_of(cluster);
   blis_cluster_counts before = cluster->counts;
   if (plan->notes.count == NOTES_MAX) {
     return blis_fail(error, BLIS_ERR_INVALID,
@@ -346,7 +351,7 @@ static blis_status on_declared(void *ud, blis_cluster *cluster, blis_error *erro
 }
 
 static blis_status schedule_next(blis_cluster *cluster, blis_error *error) {
-  struct blis__fault_plan *plan = cluster->fault_plan;
+  struct blis__fault_plan *plan = state_of(cluster);
   return plan->next == plan->count ? BLIS_OK
                                    : blis_cluster_call_at(cluster, plan->faults[plan->next].at_us,
                                                           on_declared, plan, error);
@@ -451,7 +456,7 @@ static blis_status check_random(const blis_cluster *cluster, const blis_random_f
 
 static blis_status copy_declared(blis_cluster *cluster, const blis_fault *faults, size_t count,
                                  blis_error *error) {
-  struct blis__fault_plan *plan = cluster->fault_plan;
+  struct blis__fault_plan *plan = state_of(cluster);
   if (count > 0) {
     plan->faults = blis_arena_new(&cluster->texts, count * sizeof *faults);
     BLIS_TRY_NEW(plan->faults, error);
@@ -489,7 +494,7 @@ blis_status blis_cluster_set_faults(blis_cluster *cluster, const blis_fault *fau
   BLIS_TRY(check_random(cluster, random, random_count, error));
   struct blis__fault_plan *plan = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *plan);
   BLIS_TRY_NEW(plan, error);
-  cluster->fault_plan = plan;
+  cluster->features[BLIS_FEATURE_FAULTS] = plan;
   uint32_t room = cluster->config.instance_count;
   plan->lasting = blis_arena_new(&cluster->texts, room * sizeof(double));
   BLIS_TRY_NEW(plan->lasting, error);
@@ -502,8 +507,8 @@ blis_status blis_cluster_set_faults(blis_cluster *cluster, const blis_fault *fau
   return begin_random(cluster, random, random_count, error);
 }
 
-void blis__free_fault_plan(blis_cluster *cluster) {
-  struct blis__fault_plan *plan = cluster->fault_plan;
+static void free_fault_plan(blis_cluster *cluster) {
+  struct blis__fault_plan *plan = state_of(cluster);
   if (plan != NULL) {
     blis_array_deinit(&cluster->alloc, &plan->active);
     blis_array_deinit(&cluster->alloc, &plan->notes);
@@ -513,7 +518,7 @@ void blis__free_fault_plan(blis_cluster *cluster) {
 
 bool blis_cluster_get_faults(const blis_cluster *cluster, const blis_fault_note **notes,
                              size_t *count) {
-  const struct blis__fault_plan *plan = cluster->fault_plan;
+  const struct blis__fault_plan *plan = state_of(cluster);
   if (plan == NULL) {
     return false;
   }
@@ -521,3 +526,9 @@ bool blis_cluster_get_faults(const blis_cluster *cluster, const blis_fault_note 
   *count = plan->notes.count;
   return true;
 }
+
+const blis__feature blis__faults_feature = {
+    .slot = BLIS_FEATURE_FAULTS,
+    .name = "faults",
+    .free = free_fault_plan,
+};

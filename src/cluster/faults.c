@@ -118,7 +118,7 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
     return BLIS_OK;
   }
   bool is_stopped = service == BLIS_SERVICE_DRAINED || service == BLIS_SERVICE_DRAINING;
-  if (is_stopped && cluster->scaler != NULL) {
+  if (is_stopped && cluster->keeps_number) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s cannot come back: it is %s, and the autoscaler has "
                      "done without it since; ids are not used again",

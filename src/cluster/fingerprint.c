@@ -1,6 +1,5 @@
 /* fingerprint.c - one number for the state of a cluster. */
 #include "base/hash.h"
-#include "cluster/cascade_run.h"
 #include "cluster/clock.h"
 #include "cluster/state.h"
 
@@ -20,13 +19,8 @@ static uint64_t add_instance(uint64_t hash, const blis_cluster *cluster, uint32_
 static uint64_t add_request(uint64_t hash, const blis__cluster_request *request) {
   const blis_live_request *live = &request->live;
   const int64_t values[] = {
-      live->number,
-      live->arrival_us,
-      (int64_t)live->state,
-      request->instance,
-      live->ttft_us,
-      live->scheduling_delay_us,
-      request->cascade == NULL ? -1 : (int64_t)request->cascade->stage,
+      live->number,  live->arrival_us,          (int64_t)live->state,   request->instance,
+      live->ttft_us, live->scheduling_delay_us, request->request.model,
   };
   return add(hash, values, sizeof values / sizeof *values);
 }

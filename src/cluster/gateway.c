@@ -4,11 +4,12 @@
 #include "cluster/gateway.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/invariant.h"
 #include "base/time.h"
-#include "cluster/features.h"
+#include "cluster/feature.h"
 #include "cluster/gateway_run.h"
 
 /* llm-d takes the size of the body; a token is 4 bytes of text or so. */
@@ -157,11 +158,13 @@ static blis_status queue_up(blis_cluster *cluster, blis__gateway *gateway,
   return blis__gateway_came(cluster, gateway, error);
 }
 
-static blis_status enqueue(blis_cluster *cluster, blis__cluster_request *request,
-                           blis_error *error) {
-  blis__gateway *gateway = cluster->gateway;
+static blis_status on_admitted(void *ud, blis_cluster *cluster, const blis__news *news,
+                               blis_error *error) {
+  blis__gateway *gateway = ud;
+  blis__cluster_request *request = news->request;
   blis__gateway_book *book = NULL;
   blis_flow_item item;
+  *news->is_taken = true;
   blis__request_move(request, BLIS__AT_GATEWAY);
   BLIS_TRY(blis__gateway_note_pool(cluster, gateway, error));
   BLIS_TRY_MEM(blis__gateway_book_of(gateway, request->slo_value, &book), error);
@@ -176,22 +179,39 @@ static blis_status enqueue(blis_cluster *cluster, blis__cluster_request *request
   return queue_up(cluster, gateway, request, book, &item, error);
 }
 
-blis_status blis__gateway_event(blis_cluster *cluster, const blis_event *event, blis_error *error) {
+static blis_status run_event(blis_cluster *cluster, const blis_event *event, blis_error *error) {
   switch (event->event_class) {
   case BLIS__CLUSTER_EVICT:
     BLIS_TRY(blis__gateway_evict(cluster, event->object, error));
-    return blis__gateway_wake(cluster, cluster->gateway, error);
+    return blis__gateway_wake(cluster, blis__gateway_of(cluster), error);
   case BLIS__CLUSTER_EXPIRY:
-    BLIS_TRY(blis__gateway_sweep(cluster, cluster->gateway, error));
-    blis__gateway_settle(cluster, cluster->gateway);
+    BLIS_TRY(blis__gateway_sweep(cluster, blis__gateway_of(cluster), error));
+    blis__gateway_settle(cluster, blis__gateway_of(cluster));
     return BLIS_OK;
   default:
-    return blis__gateway_cycle(cluster, cluster->gateway, error);
+    return blis__gateway_cycle(cluster, blis__gateway_of(cluster), error);
   }
 }
 
+static int64_t waiting(const blis_cluster *cluster) {
+  const blis__gateway *gateway = blis__gateway_of(cluster);
+  return gateway == NULL ? 0 : blis_flow_queue_count(gateway->queue);
+}
+
+static void describe_waiting(const blis_cluster *cluster, char *words, size_t size) {
+  if (waiting(cluster) > 0) {
+    snprintf(words, size, ", %" PRId64 " of them in the gateway's queue at saturation %g",
+             waiting(cluster), blis__gateway_of(cluster)->saturation);
+  }
+}
+
+static bool expects_change(const blis_cluster *cluster) {
+  const blis__gateway *gateway = blis__gateway_of(cluster);
+  return gateway != NULL && gateway->sweep_at_us != BLIS_TIME_NEVER_US;
+}
+
 void blis_cluster_get_gateway(const blis_cluster *cluster, blis_gateway_counts *counts) {
-  const blis__gateway *gateway = cluster->gateway;
+  const blis__gateway *gateway = blis__gateway_of(cluster);
   *counts = gateway == NULL ? (blis_gateway_counts){0} : gateway->counts;
   if (gateway != NULL) {
     counts->waiting = blis_flow_queue_count(gateway->queue);
@@ -381,7 +401,8 @@ static blis_status make_parts(blis_cluster *cluster, blis__gateway *gateway) {
   const blis__listener listener = {.ud = gateway,
                                    .rank = BLIS__BOOKS,
                                    .need = need_of(cluster, policy),
-                                   .on = {[BLIS__JOINED] = on_joined,
+                                   .on = {[BLIS__ADMITTED] = on_admitted,
+                                          [BLIS__JOINED] = on_joined,
                                           [BLIS__LEFT] = on_left,
                                           [BLIS__SERVICE_CHANGED] = on_service_changed,
                                           [BLIS__ENDED] = has_service(policy) ? on_ended : NULL}};
@@ -423,7 +444,7 @@ static blis__gateway *make_gateway(blis_cluster *cluster, const blis_gateway *po
 
 blis_status blis_cluster_set_gateway(blis_cluster *cluster, blis_gateway *given,
                                      blis_error *error) {
-  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->gateway == NULL);
+  BLIS_ASSERT(cluster->counts.arrived == 0 && blis__gateway_of(cluster) == NULL);
   blis_gateway policy = *given;
   *given = (blis_gateway){0};
   blis__gateway *gateway = make_gateway(cluster, &policy);
@@ -431,8 +452,8 @@ blis_status blis_cluster_set_gateway(blis_cluster *cluster, blis_gateway *given,
     blis_gateway_free(&policy);
     return blis_fail_nomem(error);
   }
-  cluster->gateway = gateway;
-  cluster->hold = enqueue;
+  cluster->features[BLIS_FEATURE_GATEWAY] = gateway;
+  blis__hooks_add(&cluster->hooks, BLIS__ROOM_MADE, blis__gateway_look_again);
   BLIS_TRY(check_policy(&policy, error));
   BLIS_TRY_MEM(copy_targets(cluster, gateway, &policy), error);
   BLIS_TRY_MEM(make_parts(cluster, gateway), error);
@@ -440,8 +461,8 @@ blis_status blis_cluster_set_gateway(blis_cluster *cluster, blis_gateway *given,
   return BLIS_OK;
 }
 
-void blis__free_gateway(blis_cluster *cluster) {
-  blis__gateway *gateway = cluster->gateway;
+static void free_gateway(blis_cluster *cluster) {
+  blis__gateway *gateway = blis__gateway_of(cluster);
   if (gateway == NULL) {
     return;
   }
@@ -464,3 +485,14 @@ void blis__free_gateway(blis_cluster *cluster) {
   blis_alloc_free(alloc, gateway->tokens_in_flight, count * sizeof(double));
   blis_alloc_free(alloc, gateway, sizeof *gateway);
 }
+
+const blis__feature blis__gateway_feature = {
+    .slot = BLIS_FEATURE_GATEWAY,
+    .name = "gateway",
+    .free = free_gateway,
+    .event = run_event,
+    .expects_change = expects_change,
+    .waiting = waiting,
+    .describe_waiting = describe_waiting,
+    .saturation = blis__gateway_tell_saturation,
+};

@@ -64,19 +64,19 @@ void blis__gateway_free_books(blis__gateway *gateway) {
 /* Looking. */
 
 size_t blis_cluster_gateway_band_count(const blis_cluster *cluster) {
-  return cluster->gateway == NULL ? 0 : cluster->gateway->books.count;
+  return blis__gateway_of(cluster) == NULL ? 0 : blis__gateway_of(cluster)->books.count;
 }
 
 blis_gateway_band_counts blis_cluster_gateway_band(const blis_cluster *cluster, size_t index) {
-  const blis_gateway_band_counts *c = &cluster->gateway->books.items[index]->counts;
+  const blis_gateway_band_counts *c = &blis__gateway_of(cluster)->books.items[index]->counts;
   BLIS_ASSERT(c->waiting >= 0 && c->enqueued == c->dispatched + c->shed + c->expired + c->waiting);
   return *c;
 }
 
 const blis_sketch *blis_cluster_gateway_waits(const blis_cluster *cluster) {
-  return cluster->gateway == NULL ? NULL : &cluster->gateway->wait_us;
+  return blis__gateway_of(cluster) == NULL ? NULL : &blis__gateway_of(cluster)->wait_us;
 }
 
 const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster, size_t index) {
-  return &cluster->gateway->books.items[index]->wait_us;
+  return &blis__gateway_of(cluster)->books.items[index]->wait_us;
 }

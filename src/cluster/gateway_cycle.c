@@ -192,8 +192,9 @@ blis_status blis__gateway_wake(blis_cluster *cluster, blis__gateway *gateway, bl
                     error);
 }
 
-blis_status blis__gateway_look_again(blis_cluster *cluster, blis_error *error) {
-  blis__gateway *gateway = cluster->gateway;
+blis_status blis__gateway_look_again(blis_cluster *cluster, uint32_t instance, blis_error *error) {
+  (void)instance;
+  blis__gateway *gateway = blis__gateway_of(cluster);
   bool is_known = blis__gateway_counts_requests(cluster, gateway);
   gateway->is_current = gateway->is_current && is_known;
   bool must_look = is_known ? !gateway->is_current : gateway->policy.dispatch == BLIS_GATEWAY_EVENT;

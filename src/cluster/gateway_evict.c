@@ -136,7 +136,7 @@ blis_status blis__gateway_evict_for(blis_cluster *cluster, blis__gateway *gatewa
 blis_status blis__gateway_evict(blis_cluster *cluster, blis__cluster_request *request,
                                 blis_error *error) {
   BLIS_TRY(blis__cluster_take_away(cluster, request, error));
-  blis__gateway *gateway = cluster->gateway;
+  blis__gateway *gateway = blis__gateway_of(cluster);
   gateway->counts.evicted++;
   blis__gateway_known_book(gateway, request->slo_value)->counts.evicted++;
   request->live.state = BLIS_REQUEST_FAILED;

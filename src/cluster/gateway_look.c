@@ -173,8 +173,9 @@ blis_status blis__gateway_look(blis_cluster *cluster, blis__gateway *gateway, bl
   return BLIS_OK;
 }
 
-static bool tell_saturation(blis_cluster *cluster, freshness when, double *value) {
-  blis__gateway *gateway = cluster->gateway;
+bool blis__gateway_tell_saturation(blis_cluster *cluster, bool is_live, double *value) {
+  blis__gateway *gateway = blis__gateway_of(cluster);
+  freshness when = is_live ? AS_IT_IS : AS_IT_STOOD;
   if (gateway == NULL) {
     return false;
   }
@@ -186,11 +187,7 @@ static bool tell_saturation(blis_cluster *cluster, freshness when, double *value
 }
 
 bool blis_cluster_gateway_saturation(blis_cluster *cluster, double *value) {
-  return tell_saturation(cluster, AS_IT_IS, value);
-}
-
-bool blis__gateway_seen_saturation(blis_cluster *cluster, double *value) {
-  return tell_saturation(cluster, AS_IT_STOOD, value);
+  return blis__gateway_tell_saturation(cluster, true, value);
 }
 
 blis_status blis__gateway_find_ceilings(blis__gateway *gateway, blis_error *error) {

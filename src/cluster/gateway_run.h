@@ -2,8 +2,7 @@
  * gateway_run.h - the gateway's queue of a cluster: what the clock calls, and
  * what is between its files: gateway.c (who gets in), gateway_look.c (how full
  * the instances are), gateway_dispatch.c (who leaves), gateway_cycle.c (when),
- * gateway_expiry.c, gateway_evict.c and gateway_books.c. The stages reach it as
- * cluster->hold.
+ * gateway_expiry.c, gateway_evict.c and gateway_books.c.
  */
 #ifndef BLIS_CLUSTER_GATEWAY_RUN_H
 #define BLIS_CLUSTER_GATEWAY_RUN_H
@@ -74,13 +73,13 @@ typedef struct blis__gateway {
   blis_sketch wait_us;                    /* of all dispatched */
 } blis__gateway;
 
-/* Executes an event of the classes EVICT, EXPIRY and CYCLE. */
-BLIS_MUSTUSE blis_status blis__gateway_event(blis_cluster *cluster, const blis_event *event,
-                                             blis_error *error);
+static inline blis__gateway *blis__gateway_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_GATEWAY);
+}
 
-/* An instance, a hand-off or a call has done something that may have made room.
- */
-BLIS_MUSTUSE blis_status blis__gateway_look_again(blis_cluster *cluster, blis_error *error);
+/* As a hook of BLIS__ROOM_MADE. */
+BLIS_MUSTUSE blis_status blis__gateway_look_again(blis_cluster *cluster, uint32_t instance,
+                                                  blis_error *error);
 
 /* Between the files. */
 
@@ -98,9 +97,8 @@ bool blis__gateway_counts_requests(const blis_cluster *cluster, const blis__gate
 /* Measures anew unless that is not needed: gateway->saturation. */
 BLIS_MUSTUSE blis_status blis__gateway_look(blis_cluster *cluster, blis__gateway *gateway,
                                             blis_error *error);
-/* As blis_cluster_gateway_saturation, by the signals that routers see: nothing
-   that lags behind is read again for it. */
-bool blis__gateway_seen_saturation(blis_cluster *cluster, double *value);
+/* As blis__feature.saturation. Nothing that lags behind is read again for it. */
+bool blis__gateway_tell_saturation(blis_cluster *cluster, bool is_live, double *value);
 /* The bands and their ceilings at that saturation. */
 BLIS_MUSTUSE blis_status blis__gateway_find_ceilings(blis__gateway *gateway, blis_error *error);
 

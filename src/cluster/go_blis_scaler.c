@@ -5,7 +5,7 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/clock.h"
-#include "cluster/features.h"
+#include "cluster/feature.h"
 #include "cluster/placement.h"
 #include "cluster/start.h"
 
@@ -16,6 +16,10 @@ struct blis__go_blis_scaler {
   blis_random actuation;
   BLIS_ARRAY(blis_scale_instance) seen;
 };
+
+static struct blis__go_blis_scaler *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_GO_BLIS_SCALING);
+}
 
 /* A decision on its way. */
 typedef struct change {
@@ -57,7 +61,7 @@ static double starting_kv_tokens(const blis_cluster *cluster) {
 }
 
 static blis_status look(blis_cluster *cluster, blis_scale_context *context, blis_error *error) {
-  struct blis__go_blis_scaler *scaler = cluster->go_blis_scaler;
+  struct blis__go_blis_scaler *scaler = state_of(cluster);
   const blis__group *all;
   BLIS_TRY_MEM(blis__snapshot_survey(&cluster->snapshot, 0, cluster->now_us, &all), error);
   scaler->seen.count = 0;
@@ -81,8 +85,8 @@ static blis_status look(blis_cluster *cluster, blis_scale_context *context, blis
 /* Actuator. */
 
 static blis_status start_some(blis_cluster *cluster, const change *c, blis_error *error) {
-  struct blis__go_blis_scaler *scaler = cluster->go_blis_scaler;
-  bool has_machines = cluster->node_pools != NULL; /* else nothing starts */
+  struct blis__go_blis_scaler *scaler = state_of(cluster);
+  bool has_machines = blis__has_machines(cluster); /* else nothing starts */
   for (int64_t k = 0; k < c->by && has_machines && blis__has_room_like(cluster, c->like); k++) {
     blis__start start = {.warming_factor = 0};
     start.part_us[BLIS_SERVICE_LOADING - BLIS_SERVICE_REQUESTED] =
@@ -126,7 +130,7 @@ static blis_status act(void *ud, blis_cluster *cluster, blis_error *error) {
 /* The loop. */
 
 static blis_status schedule(blis_cluster *cluster, int64_t by, uint32_t like, blis_error *error) {
-  struct blis__go_blis_scaler *scaler = cluster->go_blis_scaler;
+  struct blis__go_blis_scaler *scaler = state_of(cluster);
   change *c = blis_arena_new(&cluster->texts, sizeof *c);
   BLIS_TRY_NEW(c, error);
   *c = (change){by, like};
@@ -158,7 +162,7 @@ static blis_status check(void *ud, blis_cluster *cluster, blis_error *error) {
 /* Making. */
 
 static blis_status load_first_ones(blis_cluster *cluster, blis_error *error) {
-  struct blis__go_blis_scaler *scaler = cluster->go_blis_scaler;
+  struct blis__go_blis_scaler *scaler = state_of(cluster);
   for (uint32_t i = 0; i < cluster->existing && scaler->config.initial_ones_load; i++) {
     blis__start start = {0};
     start.part_us[BLIS_SERVICE_LOADING - BLIS_SERVICE_REQUESTED] =
@@ -171,7 +175,7 @@ static blis_status load_first_ones(blis_cluster *cluster, blis_error *error) {
 blis_status blis_cluster_set_go_blis_autoscaler(blis_cluster *cluster, blis_autoscaler *autoscaler,
                                                 const blis_go_blis_scaling_config *config,
                                                 blis_error *error) {
-  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->go_blis_scaler == NULL);
+  BLIS_ASSERT(cluster->counts.arrived == 0 && state_of(cluster) == NULL);
   struct blis__go_blis_scaler *scaler = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *scaler);
   if (scaler == NULL) {
     blis_autoscaler_free(autoscaler);
@@ -180,7 +184,7 @@ blis_status blis_cluster_set_go_blis_autoscaler(blis_cluster *cluster, blis_auto
   scaler->policy = *autoscaler;
   *autoscaler = (blis_autoscaler){0};
   scaler->config = *config;
-  cluster->go_blis_scaler = scaler;
+  cluster->features[BLIS_FEATURE_GO_BLIS_SCALING] = scaler;
   cluster->loaded_event_class = BLIS__CLUSTER_LOADED;
   blis_random_init_named(&scaler->loading, config->seed, "instance-loading");
   blis_random_init_named(&scaler->actuation, config->seed, "autoscaler");
@@ -195,11 +199,17 @@ blis_status blis_cluster_set_go_blis_autoscaler(blis_cluster *cluster, blis_auto
   return blis__cluster_call_in(cluster, BLIS__CLUSTER_CHECK, 0, check, scaler, error);
 }
 
-void blis__free_go_blis_scaler(blis_cluster *cluster) {
-  struct blis__go_blis_scaler *scaler = cluster->go_blis_scaler;
+static void free_scaler(blis_cluster *cluster) {
+  struct blis__go_blis_scaler *scaler = state_of(cluster);
   if (scaler != NULL) {
     blis_autoscaler_free(&scaler->policy);
     blis_array_deinit(&cluster->alloc, &scaler->seen);
     blis_alloc_free(&cluster->alloc, scaler, sizeof *scaler);
   }
 }
+
+const blis__feature blis__go_blis_scaling_feature = {
+    .slot = BLIS_FEATURE_GO_BLIS_SCALING,
+    .name = "go blis scaling",
+    .free = free_scaler,
+};

@@ -165,8 +165,8 @@ blis_status blis__handoff_event(blis_cluster *cluster, const blis_event *event, 
 blis_status blis__handoff_go_on(blis_cluster *cluster, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   while (h->soon != NULL) {
-    if (cluster->gateway != NULL || !blis__cluster_is_free(cluster)) {
-      return push_soon(cluster, error); /* the gateway looks in between */
+    if (cluster->hooks.points[BLIS__ROOM_MADE].count > 0 || !blis__cluster_is_free(cluster)) {
+      return push_soon(cluster, error); /* its hooks are called in between */
     }
     blis__handoff *handoff = h->soon;
     h->soon = NULL;

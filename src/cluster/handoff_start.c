@@ -207,7 +207,7 @@ blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *r
   BLIS_TRY(ask(cluster, choice, &split, error));
   *is_taken = can_split(cluster, request, &split, choice->instance);
   BLIS_TRY(tell_split(cluster, request, choice, split, *is_taken, error));
-  if (h->policy.go_blis && cluster->encoders != NULL) {
+  if (h->policy.go_blis && blis__feature_state(cluster, BLIS_FEATURE_ENCODE) != NULL) {
     BLIS_TRY(blis__encode_in_passing(cluster, request, error));
     choice->view = blis__snapshot_show(&cluster->snapshot, &choice->shown, cluster->now_us);
     BLIS_TRY_NEW(choice->view, error);

@@ -54,3 +54,13 @@ blis_status blis__tell(blis__listeners *listeners, blis__moment moment, blis_clu
   }
   return BLIS_OK;
 }
+
+blis_status blis__offer(blis__listeners *listeners, blis__moment moment, blis_cluster *cluster,
+                        const blis__news *news, blis_error *error) {
+  size_t count = listeners->audience[moment].count;
+  for (size_t i = 0; i < count && !*news->is_taken && *news->refusal == NULL; i++) {
+    const blis__ear *ear = &listeners->audience[moment].items[i];
+    BLIS_TRY(ear->hear(ear->ud, cluster, news, error));
+  }
+  return BLIS_OK;
+}

@@ -30,8 +30,11 @@ typedef enum blis__moment {
   BLIS__ARRIVED,           /* it is counted and in the table */
   BLIS__ADMITTING,         /* no policy was asked yet; refusal */
   BLIS__ADMISSION_DECIDED, /* admission */
+  BLIS__ADMITTED,          /* it goes on to routing, unless it is taken */
+  BLIS__TO_BE_ROUTED,      /* no policy was asked yet; it may be taken, or refused */
   BLIS__WAITING,           /* no instance may take it; it waits for one */
   BLIS__ROUTING,           /* no policy was asked yet; view */
+  BLIS__CHOSEN,            /* choice, which may be changed, or be a rejection */
   BLIS__ROUTING_DECIDED,   /* shown, view, routing, policy; maybe a rejection */
   BLIS__SPLIT_DECIDED,     /* instance, which decodes, split, policy */
   BLIS__BELIEVED,          /* instance, routing, which has a belief */
@@ -76,6 +79,8 @@ typedef struct blis__news {
   int64_t proposed; /* before it was clamped */
   /* What listeners may set. */
   const char **refusal;           /* not NULL: the request is rejected for this reason */
+  bool *is_taken;                 /* true: the listener has it, and sends it on later */
+  struct blis__choice *choice;    /* of a router (stages.h) */
   const blis_routing_view **view; /* candidates that the policy may choose */
   bool *counts_itl;               /* false: its latencies stay out of the histogram */
   bool *goes_on;                  /* true: it is on its way again, and is not reported */
@@ -154,7 +159,15 @@ BLIS_MUSTUSE blis_status blis__tell(blis__listeners *listeners, blis__moment mom
                                     blis_error *error);
 
 /*
- * The same, with the fields of the news behind error; they are looked at only
+ * Offers a request to the listeners of a moment, one after the other, until one of them has taken
+ * or refused it: news->is_taken and news->refusal are set.
+ */
+BLIS_MUSTUSE blis_status blis__offer(blis__listeners *listeners, blis__moment moment,
+                                     blis_cluster *cluster, const blis__news *news,
+                                     blis_error *error);
+
+/*
+ * blis__tell, with the fields of the news behind error; they are looked at only
  * when somebody listens.
  */
 #define BLIS__TELL(cluster, moment, error, ...)                                                    \
@@ -162,5 +175,12 @@ BLIS_MUSTUSE blis_status blis__tell(blis__listeners *listeners, blis__moment mom
        ? BLIS_OK                                                                                   \
        : blis__tell(&(cluster)->listeners, (moment), (cluster), &(blis__news){__VA_ARGS__},        \
                     (error)))
+
+/* blis__offer, in the same way. */
+#define BLIS__OFFER(cluster, moment, error, ...)                                                   \
+  (!blis__listeners_hear(&(cluster)->listeners, (moment))                                          \
+       ? BLIS_OK                                                                                   \
+       : blis__offer(&(cluster)->listeners, (moment), (cluster), &(blis__news){__VA_ARGS__},       \
+                     (error)))
 
 #endif

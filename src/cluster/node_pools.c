@@ -6,7 +6,7 @@
 
 #include "base/invariant.h"
 #include "base/time.h"
-#include "cluster/features.h"
+#include "cluster/feature.h"
 #include "cluster/placement.h"
 #include "cluster/ranks.h"
 
@@ -30,6 +30,10 @@ struct blis__node_pools {
   bool go_blis;
   blis_status (*has_room)(blis_cluster *cluster, blis_error *error);
 };
+
+static struct blis__node_pools *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_MACHINES);
+}
 
 /* Counting. */
 
@@ -66,7 +70,7 @@ static double price_on(const blis_cluster *cluster, uint32_t i, const blis_node_
 }
 
 static blis_status remember(blis_cluster *cluster, uint32_t i, int32_t place) {
-  struct blis__node_pools *n = cluster->node_pools;
+  struct blis__node_pools *n = state_of(cluster);
   while (n->node_of.count <= i) {
     BLIS_TRY(blis_array_push(&cluster->alloc, &n->node_of, -1));
   }
@@ -79,9 +83,9 @@ static blis_status remember(blis_cluster *cluster, uint32_t i, int32_t place) {
 }
 
 void blis__unplace_instance(const blis_cluster *cluster, uint32_t i) {
-  int32_t *place = cluster->node_pools == NULL ? NULL : node_of(cluster->node_pools, i);
+  int32_t *place = state_of(cluster) == NULL ? NULL : node_of(state_of(cluster), i);
   if (place != NULL && *place >= 0) {
-    node *from = cluster->node_pools->nodes.items[*place];
+    node *from = state_of(cluster)->nodes.items[*place];
     BLIS_ASSERT(from->used >= gpus_of(cluster, i));
     from->used -= gpus_of(cluster, i);
     *place = -1;
@@ -90,7 +94,7 @@ void blis__unplace_instance(const blis_cluster *cluster, uint32_t i) {
 
 /* The first node with room, of those that are ready or of the others. */
 static int32_t find_room(const blis_cluster *cluster, uint32_t i, bool takes_any, bool is_ready) {
-  const struct blis__node_pools *n = cluster->node_pools;
+  const struct blis__node_pools *n = state_of(cluster);
   uint32_t gpus = gpus_of(cluster, i);
   for (size_t pool = 0; pool < n->pool_count; pool++) {
     if (!takes_any && !is_gpu_of(cluster, i, &n->pools[pool])) {
@@ -110,16 +114,16 @@ static int32_t find_room(const blis_cluster *cluster, uint32_t i, bool takes_any
 static blis_status take(blis_cluster *cluster, uint32_t i, int32_t place) {
   blis__unplace_instance(cluster, i);
   BLIS_TRY(remember(cluster, i, place));
-  node *to = cluster->node_pools->nodes.items[place];
+  node *to = state_of(cluster)->nodes.items[place];
   to->used += gpus_of(cluster, i);
-  BLIS_ASSERT(to->used <= cluster->node_pools->pools[to->pool].gpus_per_node);
+  BLIS_ASSERT(to->used <= state_of(cluster)->pools[to->pool].gpus_per_node);
   return BLIS_OK;
 }
 
 /* Nodes. */
 
 static blis_status add_node(blis_cluster *cluster, size_t pool, bool is_ready, int32_t *place) {
-  struct blis__node_pools *n = cluster->node_pools;
+  struct blis__node_pools *n = state_of(cluster);
   node *made = blis_arena_new(&cluster->texts, sizeof *made);
   if (made == NULL) {
     return BLIS_ERR_NOMEM;
@@ -144,7 +148,7 @@ static blis_status on_node_ready(void *ud, blis_cluster *cluster, blis_error *er
  */
 static blis_status order_node(blis_cluster *cluster, uint32_t i, int32_t *place,
                               blis_error *error) {
-  struct blis__node_pools *n = cluster->node_pools;
+  struct blis__node_pools *n = state_of(cluster);
   for (size_t pool = 0; pool < n->pool_count && !n->go_blis; pool++) {
     const blis_node_pool *p = &n->pools[pool];
     if (!is_gpu_of(cluster, i, p) || gpus_of(cluster, i) > p->gpus_per_node ||
@@ -162,7 +166,7 @@ static blis_status order_node(blis_cluster *cluster, uint32_t i, int32_t *place,
 
 blis_status blis__place_instance(blis_cluster *cluster, uint32_t i, blis__placement *placement,
                                  blis_error *error) {
-  struct blis__node_pools *n = cluster->node_pools;
+  struct blis__node_pools *n = state_of(cluster);
   *placement = BLIS__PLACED;
   if (n == NULL) {
     return BLIS_OK;
@@ -213,7 +217,7 @@ blis_status blis__place_group(blis_cluster *cluster, uint32_t i, blis__placement
 }
 
 bool blis__has_room_like(const blis_cluster *cluster, uint32_t i) {
-  if (cluster->node_pools == NULL) {
+  if (state_of(cluster) == NULL) {
     return true;
   }
   return find_room(cluster, i, false, true) >= 0;
@@ -236,7 +240,7 @@ static blis_status check_pool(const blis_node_pool *pool, size_t place, blis_err
 
 static blis_status copy_pools(blis_cluster *cluster, const blis_node_pools_config *config,
                               blis_error *error) {
-  struct blis__node_pools *n = cluster->node_pools;
+  struct blis__node_pools *n = state_of(cluster);
   n->pools = blis_arena_new(&cluster->texts, config->count * sizeof *n->pools);
   n->most_nodes = blis_arena_new(&cluster->texts, config->count * sizeof *n->most_nodes);
   BLIS_TRY_NEW(n->pools, error);
@@ -261,7 +265,7 @@ static blis_status copy_pools(blis_cluster *cluster, const blis_node_pools_confi
 
 /* Can any pool ever hold one like it? */
 static bool can_hold(const blis_cluster *cluster, uint32_t i) {
-  const struct blis__node_pools *n = cluster->node_pools;
+  const struct blis__node_pools *n = state_of(cluster);
   for (size_t p = 0; p < n->pool_count; p++) {
     const blis_node_pool *pool = &n->pools[p];
     if (is_gpu_of(cluster, i, pool) && pool->max_nodes > 0 &&
@@ -273,7 +277,7 @@ static bool can_hold(const blis_cluster *cluster, uint32_t i) {
 }
 
 static blis_status place_first_ones(blis_cluster *cluster, blis_error *error) {
-  const struct blis__node_pools *n = cluster->node_pools;
+  const struct blis__node_pools *n = state_of(cluster);
   for (uint32_t i = 0; i < cluster->existing; i++) {
     int32_t place = find_room(cluster, i, n->go_blis, true);
     if (place < 0) {
@@ -290,7 +294,7 @@ static blis_status place_first_ones(blis_cluster *cluster, blis_error *error) {
 
 /* Those that are started later are like these. */
 static blis_status check_all_fit(const blis_cluster *cluster, blis_error *error) {
-  if (cluster->node_pools->go_blis) {
+  if (state_of(cluster)->go_blis) {
     return BLIS_OK;
   }
   for (uint32_t i = 0; i < cluster->existing; i++) {
@@ -307,10 +311,10 @@ static blis_status check_all_fit(const blis_cluster *cluster, blis_error *error)
 blis_status blis__make_node_pools(blis_cluster *cluster, const blis_node_pools_config *config,
                                   blis_status (*has_room)(blis_cluster *cluster, blis_error *error),
                                   blis_error *error) {
-  BLIS_ASSERT(cluster->counts.arrived == 0 && cluster->node_pools == NULL);
+  BLIS_ASSERT(cluster->counts.arrived == 0 && state_of(cluster) == NULL);
   struct blis__node_pools *n = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *n);
   BLIS_TRY_NEW(n, error);
-  cluster->node_pools = n;
+  cluster->features[BLIS_FEATURE_MACHINES] = n;
   n->go_blis = config->go_blis;
   n->has_room = has_room;
   blis_random_init_named(&n->random, config->seed, "node-provisioning");
@@ -319,8 +323,8 @@ blis_status blis__make_node_pools(blis_cluster *cluster, const blis_node_pools_c
   return place_first_ones(cluster, error);
 }
 
-void blis__free_node_pools(blis_cluster *cluster) {
-  struct blis__node_pools *n = cluster->node_pools;
+static void free_node_pools(blis_cluster *cluster) {
+  struct blis__node_pools *n = state_of(cluster);
   if (n != NULL) {
     blis_array_deinit(&cluster->alloc, &n->nodes);
     blis_array_deinit(&cluster->alloc, &n->node_of);
@@ -334,7 +338,7 @@ void blis__free_node_pools(blis_cluster *cluster) {
 blis__machine blis__machine_of(const blis_cluster *cluster, uint32_t i) {
   const blis_instance_facts *facts = &cluster->facts[i];
   blis__machine machine = {facts->gpu, (double)facts->tp, facts->cost_per_hour};
-  struct blis__node_pools *n = cluster->node_pools;
+  struct blis__node_pools *n = state_of(cluster);
   const int32_t *held = n == NULL ? NULL : node_of(n, i);
   if (held == NULL || *held < 0) {
     return machine;
@@ -354,16 +358,20 @@ blis__machine blis__machine_of(const blis_cluster *cluster, uint32_t i) {
 }
 
 double blis_cluster_node_price_per_hour(const blis_cluster *cluster, uint32_t i) {
-  const struct blis__node_pools *n = cluster->node_pools;
+  const struct blis__node_pools *n = state_of(cluster);
   return n != NULL && i < n->price_of.count ? n->price_of.items[i] : -1;
 }
 
+bool blis__has_machines(const blis_cluster *cluster) {
+  return state_of(cluster) != NULL;
+}
+
 size_t blis_cluster_node_pool_count(const blis_cluster *cluster) {
-  return cluster->node_pools == NULL ? 0 : cluster->node_pools->pool_count;
+  return state_of(cluster) == NULL ? 0 : state_of(cluster)->pool_count;
 }
 
 blis_node_pool_use blis_cluster_node_pool_use(const blis_cluster *cluster, size_t pool) {
-  const struct blis__node_pools *n = cluster->node_pools;
+  const struct blis__node_pools *n = state_of(cluster);
   blis_node_pool_use use = {.name = n->pools[pool].name,
                             .gpu = n->pools[pool].gpu,
                             .nodes = count_nodes(n, pool, true),
@@ -375,3 +383,9 @@ blis_node_pool_use blis_cluster_node_pool_use(const blis_cluster *cluster, size_
   }
   return use;
 }
+
+const blis__feature blis__machines_feature = {
+    .slot = BLIS_FEATURE_MACHINES,
+    .name = "machines",
+    .free = free_node_pools,
+};

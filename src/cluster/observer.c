@@ -1,5 +1,5 @@
 /* observer.c - reports what happens to config.observer. */
-#include "cluster/features.h"
+#include "cluster/feature.h"
 
 static blis_status on_arrived(void *ud, blis_cluster *cluster, const blis__news *news,
                               blis_error *error) {
@@ -53,7 +53,7 @@ static blis__need need_of(const blis_observer *observer) {
                                                                : BLIS__NEEDS_NOTHING;
 }
 
-blis_status blis__add_observer(blis_cluster *cluster) {
+static blis_status start(blis_cluster *cluster, blis_error *error) {
   const blis_observer *observer = &cluster->observer;
   const blis__listener listener = {
       .ud = &cluster->observer,
@@ -66,5 +66,12 @@ blis_status blis__add_observer(blis_cluster *cluster) {
           [BLIS__JUDGED] = observer->escalated == NULL ? NULL : on_judged,
           [BLIS__ENDED] = observer->ended == NULL ? NULL : on_ended,
       }};
-  return blis__listeners_add(&cluster->listeners, &listener);
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
+  return BLIS_OK;
 }
+
+const blis__feature blis__observer_feature = {
+    .slot = BLIS_FEATURE_OBSERVER,
+    .name = "observer",
+    .start = start,
+};

@@ -10,7 +10,7 @@
 
 #include "base/array.h"
 #include "base/containers/map.h"
-#include "cluster/features.h"
+#include "cluster/feature.h"
 #include "cluster/rank_balance.h"
 
 struct blis__pins {
@@ -20,6 +20,10 @@ struct blis__pins {
   const blis_routing_view *whole; /* which the view shows a part of */
   size_t place;
 };
+
+static struct blis__pins *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_PINS);
+}
 
 typedef struct blis__pins blis__pins;
 
@@ -91,7 +95,7 @@ static blis_status on_routing(void *ud, blis_cluster *cluster, const blis__news 
 }
 
 static blis_status add_pins(blis_cluster *cluster) {
-  if (cluster->pins != NULL) {
+  if (state_of(cluster) != NULL) {
     return BLIS_OK;
   }
   blis__pins *pins = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *pins);
@@ -105,7 +109,7 @@ static blis_status add_pins(blis_cluster *cluster) {
     blis_alloc_free(&cluster->alloc, pins, sizeof *pins);
     return BLIS_ERR_NOMEM;
   }
-  cluster->pins = pins;
+  cluster->features[BLIS_FEATURE_PINS] = pins;
   return BLIS_OK;
 }
 
@@ -117,7 +121,7 @@ blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number, uint32_t rol
                      cluster->existing);
   }
   BLIS_TRY_MEM(add_pins(cluster), error);
-  blis__pins *pins = cluster->pins;
+  blis__pins *pins = state_of(cluster);
   uint64_t key = key_of(number, role);
   BLIS_TRY_MEM(blis_array_push(&cluster->alloc, &pins->keys, key), error);
   BLIS_TRY_MEM(blis_map_put(&pins->instances, key, instance), error);
@@ -125,7 +129,7 @@ blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number, uint32_t rol
 }
 
 size_t blis_cluster_unused_pins(const blis_cluster *cluster, int64_t *number) {
-  const blis__pins *pins = cluster->pins;
+  const blis__pins *pins = state_of(cluster);
   size_t count = pins == NULL ? 0 : blis_map_count(&pins->instances);
   uint64_t instance;
   for (size_t i = 0; count > 0 && i < pins->keys.count; i++) {
@@ -137,10 +141,16 @@ size_t blis_cluster_unused_pins(const blis_cluster *cluster, int64_t *number) {
   return count;
 }
 
-void blis__free_pins(blis_cluster *cluster) {
-  if (cluster->pins != NULL) {
-    blis_map_deinit(&cluster->pins->instances);
-    blis_array_deinit(&cluster->alloc, &cluster->pins->keys);
-    blis_alloc_free(&cluster->alloc, cluster->pins, sizeof *cluster->pins);
+static void free_pins(blis_cluster *cluster) {
+  if (state_of(cluster) != NULL) {
+    blis_map_deinit(&state_of(cluster)->instances);
+    blis_array_deinit(&cluster->alloc, &state_of(cluster)->keys);
+    blis_alloc_free(&cluster->alloc, state_of(cluster), sizeof *state_of(cluster));
   }
 }
+
+const blis__feature blis__pins_feature = {
+    .slot = BLIS_FEATURE_PINS,
+    .name = "pins",
+    .free = free_pins,
+};

@@ -37,6 +37,9 @@ void blis__unplace_group(const blis_cluster *cluster, uint32_t i);
 /* Is there room now for another one with such GPUs? */
 bool blis__has_room_like(const blis_cluster *cluster, uint32_t i);
 
+/* Whether instances are placed on nodes. */
+bool blis__has_machines(const blis_cluster *cluster);
+
 /* What an instance runs on, and its price. */
 typedef struct blis__machine {
   const char *gpu;

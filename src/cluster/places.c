@@ -1,8 +1,7 @@
 #include "cluster/places.h"
 
 #include "base/invariant.h"
-#include "cluster/rank_barrier.h"
-#include "cluster/tiers_run.h"
+#include "cluster/feature.h"
 
 struct blis__places {
   blis_instance_config *configs; /* one each; in the arena */
@@ -77,10 +76,7 @@ blis_status blis__make_instance(blis_cluster *cluster, uint32_t i, uint32_t like
   if (cluster->config.has_own_latencies) {
     config.latency = places->configs[i].latency;
   }
-  if (cluster->tiers != NULL) {
-    config.kv_source = &cluster->tiers->ends[i].source;
-  }
-  config.gate = blis__barrier_gate(cluster, i);
+  blis__features_equip(cluster, i, &config);
   places->configs[i] = config;
   blis_error cause = {0};
   blis_status status =

@@ -2,16 +2,15 @@
 
 #include <math.h>
 
-#include "cluster/gateway_run.h"
+#include "cluster/feature.h"
 #include "cluster/waiting_room.h"
 
 #define FULL_QUEUE 5.0
 #define FULL_KV 0.8
 
 int64_t blis__waiting_for_pool(const blis_cluster *cluster) {
-  const blis__gateway *gateway = cluster->gateway;
   return (cluster->waiting_room == NULL ? 0 : cluster->waiting_room->count) +
-         (gateway == NULL ? 0 : blis_flow_queue_count(gateway->queue));
+         blis__features_waiting(cluster);
 }
 
 double blis__instance_fullness(double queue_depth, double kv_utilization) {
@@ -46,7 +45,7 @@ static double mean_fullness(blis_cluster *cluster, const blis_routing_view *view
 blis_pool_state blis__cluster_pool(void *ud, const blis_routing_view *view) {
   blis_cluster *cluster = ud;
   blis_pool_state state = {.gateway_queue_size = blis__waiting_for_pool(cluster)};
-  if (!blis__gateway_seen_saturation(cluster, &state.pool_saturation)) {
+  if (!blis__features_saturation(cluster, false, &state.pool_saturation)) {
     state.pool_saturation = mean_fullness(cluster, view);
   }
   return state;

@@ -6,13 +6,13 @@
 
 #include "cluster/state.h"
 
-/* Requests that wait for the pool: in the gateway's queue, and in front of
-   routing while nobody may take them. */
+/* Requests that wait for the pool: those that features hold, and those in front of routing while
+   no instance may take them. */
 int64_t blis__waiting_for_pool(const blis_cluster *cluster);
 
-/* Without a gateway that says it: 1 = full, with 5 that wait or at 0.8 of the
-   KV (llm-d-router, utilization-detector). The pool is the mean of its
-   instances, and full without any. */
+/* If no feature measures it: 1 = full, with 5 requests waiting or at 0.8 of the KV cache
+   (llm-d-router, utilization-detector). The pool has the mean of its instances, and is full
+   without any. */
 double blis__instance_fullness(double queue_depth, double kv_utilization);
 
 #endif

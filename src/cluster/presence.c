@@ -4,7 +4,7 @@
 
 #include "base/array.h"
 #include "base/minmax.h"
-#include "cluster/features.h"
+#include "cluster/feature.h"
 #include "cluster/listeners.h"
 #include "cluster/ranks.h"
 #include "cluster/service.h"
@@ -16,6 +16,10 @@ struct blis__presence {
   bool *is_of_market;    /* by instance; NULL = there is no market */
   int64_t wanted;        /* of the market */
 };
+
+static struct blis__presence *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_PRESENCE);
+}
 
 static void add(blis_presence_level *level, blis_service service, int change) {
   bool is_starting = service == BLIS_SERVICE_RECOVERING || blis__is_starting(service);
@@ -63,7 +67,7 @@ blis_status blis__add_presence(blis_cluster *cluster) {
   if (presence == NULL) {
     return BLIS_ERR_NOMEM;
   }
-  cluster->presence = presence;
+  cluster->features[BLIS_FEATURE_PRESENCE] = presence;
   uint32_t instances = cluster->config.instance_count;
   presence->counted = blis_alloc_zeroed(&cluster->alloc, instances, sizeof *presence->counted);
   if (presence->counted == NULL) {
@@ -88,7 +92,7 @@ static void put_on_market(struct blis__presence *presence, const blis_cluster *c
 }
 
 blis_status blis_cluster_set_market(blis_cluster *cluster, uint32_t group, blis_error *error) {
-  struct blis__presence *presence = cluster->presence;
+  struct blis__presence *presence = state_of(cluster);
   uint32_t room = cluster->config.instance_count;
   if (presence->is_of_market == NULL) {
     presence->is_of_market = blis_arena_new(&cluster->texts, room);
@@ -106,7 +110,7 @@ blis_status blis_cluster_set_market(blis_cluster *cluster, uint32_t group, blis_
 
 bool blis_cluster_get_market_times(const blis_cluster *cluster, int64_t end_us,
                                    blis_market_times *times) {
-  const struct blis__presence *presence = cluster->presence;
+  const struct blis__presence *presence = state_of(cluster);
   if (presence == NULL || presence->is_of_market == NULL) {
     return false;
   }
@@ -123,21 +127,27 @@ bool blis_cluster_get_market_times(const blis_cluster *cluster, int64_t end_us,
   return true;
 }
 
-void blis__free_presence(blis_cluster *cluster) {
-  if (cluster->presence != NULL) {
-    blis_array_deinit(&cluster->alloc, &cluster->presence->levels);
-    blis_alloc_free(&cluster->alloc, cluster->presence->counted,
-                    cluster->config.instance_count * sizeof *cluster->presence->counted);
-    blis_alloc_free(&cluster->alloc, cluster->presence, sizeof *cluster->presence);
+static void free_presence(blis_cluster *cluster) {
+  if (state_of(cluster) != NULL) {
+    blis_array_deinit(&cluster->alloc, &state_of(cluster)->levels);
+    blis_alloc_free(&cluster->alloc, state_of(cluster)->counted,
+                    cluster->config.instance_count * sizeof *state_of(cluster)->counted);
+    blis_alloc_free(&cluster->alloc, state_of(cluster), sizeof *state_of(cluster));
   }
 }
 
 bool blis_cluster_get_presence(const blis_cluster *cluster, const blis_presence_level **levels,
                                size_t *count) {
-  if (cluster->presence == NULL) {
+  if (state_of(cluster) == NULL) {
     return false;
   }
-  *levels = cluster->presence->levels.items;
-  *count = cluster->presence->levels.count;
+  *levels = state_of(cluster)->levels.items;
+  *count = state_of(cluster)->levels.count;
   return true;
 }
+
+const blis__feature blis__presence_feature = {
+    .slot = BLIS_FEATURE_PRESENCE,
+    .name = "presence",
+    .free = free_presence,
+};

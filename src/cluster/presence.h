@@ -46,4 +46,7 @@ typedef struct blis_market_times {
 bool blis_cluster_get_market_times(const blis_cluster *cluster, int64_t end_us,
                                    blis_market_times *times);
 
+/* Counts from now on; called when faults are set. */
+BLIS_MUSTUSE blis_status blis__add_presence(blis_cluster *cluster);
+
 #endif

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "cluster/feature.h"
 #include "cluster/life_cycle.h"
 #include "cluster/listeners.h"
 #include "cluster/state.h"
@@ -35,6 +36,10 @@ struct blis__prices {
   price_list *lists;
   bill *bills; /* of all instances */
 };
+
+static struct blis__prices *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_PRICES);
+}
 
 static const step *step_at(const price_list *list, int64_t time_us) {
   size_t low = 0;
@@ -93,7 +98,7 @@ static blis_status check(const blis_price_step *steps, size_t count, blis_error 
 }
 
 static blis_status make(blis_cluster *cluster, blis_error *error) {
-  if (cluster->prices != NULL) {
+  if (state_of(cluster) != NULL) {
     return BLIS_OK;
   }
   uint32_t count = blis_cluster_instance_count(cluster);
@@ -105,7 +110,7 @@ static blis_status make(blis_cluster *cluster, blis_error *error) {
   const blis__listener listener = {
       .ud = prices, .rank = BLIS__BOOKS, .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
-  cluster->prices = prices;
+  cluster->features[BLIS_FEATURE_PRICES] = prices;
   return BLIS_OK;
 }
 
@@ -124,7 +129,7 @@ static price_list *new_list(blis_cluster *cluster, uint32_t group, const blis_pr
     }
     copies[i] = (step){steps[i].from_us, steps[i].per_hour, usd};
   }
-  *list = (price_list){cluster->prices->lists, group, count, copies};
+  *list = (price_list){state_of(cluster)->lists, group, count, copies};
   return list;
 }
 
@@ -141,7 +146,7 @@ blis_status blis_cluster_set_prices(blis_cluster *cluster, uint32_t group,
                                     const blis_price_step *steps, size_t count, blis_error *error) {
   BLIS_TRY(check(steps, count, error));
   BLIS_TRY(make(cluster, error));
-  struct blis__prices *prices = cluster->prices;
+  struct blis__prices *prices = state_of(cluster);
   if (has_list(prices, group)) {
     return blis_fail(error, BLIS_ERR_INVALID, "prices: group %" PRIu32 " has prices already",
                      group);
@@ -160,18 +165,23 @@ blis_status blis_cluster_set_prices(blis_cluster *cluster, uint32_t group,
 }
 
 bool blis_cluster_has_prices(const blis_cluster *cluster) {
-  return cluster->prices != NULL;
+  return state_of(cluster) != NULL;
 }
 
 double blis_cluster_instance_usd(const blis_cluster *cluster, uint32_t index, int64_t until_us) {
-  const struct blis__prices *prices = cluster->prices;
+  const struct blis__prices *prices = state_of(cluster);
   bool is_billed = prices != NULL && prices->bills[index].list != NULL;
   return is_billed ? usd_of(&prices->bills[index], until_us) : -1;
 }
 
 double blis_cluster_gpu_price_per_hour(const blis_cluster *cluster, uint32_t index,
                                        int64_t time_us) {
-  const struct blis__prices *prices = cluster->prices;
+  const struct blis__prices *prices = state_of(cluster);
   bool is_billed = prices != NULL && prices->bills[index].list != NULL;
   return is_billed ? step_at(prices->bills[index].list, time_us)->per_hour : -1;
 }
+
+const blis__feature blis__prices_feature = {
+    .slot = BLIS_FEATURE_PRICES,
+    .name = "prices",
+};

@@ -1,7 +1,9 @@
 #include "cluster/rank_balance.h"
 
 #include "base/invariant.h"
+#include "cluster/feature.h"
 #include "cluster/ranks.h"
+#include "cluster/stages.h"
 #include "policy/memory/rank_balancer.h"
 
 struct blis__rank_balance {
@@ -11,9 +13,16 @@ struct blis__rank_balance {
   int64_t named;                  /* by the next request; -1 = none */
 };
 
+static blis__rank_balance *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_RANK_BALANCE);
+}
+
 static const blis_rank_config *config_of(const blis_cluster *cluster, uint32_t i) {
   return blis_instance_get_config(cluster->instances[i])->ranks;
 }
+
+static blis_status on_chosen(void *ud, blis_cluster *cluster, const blis__news *news,
+                             blis_error *error);
 
 static bool balances_itself(const blis_rank_config *ranks) {
   return ranks != NULL && ranks->balances_itself && ranks->count > 1;
@@ -32,7 +41,7 @@ static bool is_wanted(const blis_cluster *cluster, bool *has_roles) {
 }
 
 static blis_status allocate(blis_cluster *cluster, blis_error *error) {
-  blis__rank_balance *balance = cluster->rank_balance;
+  blis__rank_balance *balance = state_of(cluster);
   uint32_t count = cluster->config.instance_count;
   balance->fronts = blis_arena_new(&cluster->texts, count * sizeof *balance->fronts);
   balance->numbers = blis_arena_new(&cluster->texts, count * sizeof *balance->numbers);
@@ -47,7 +56,20 @@ static blis_status allocate(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-blis_status blis__add_rank_balance(blis_cluster *cluster, blis_error *error) {
+/* These instances are a group that balances itself, if their configuration says so. */
+static void join(const blis_cluster *cluster, uint32_t first, uint32_t count,
+                 const blis_rank_config *ranks) {
+  const blis__rank_balance *balance = state_of(cluster);
+  if (!balances_itself(ranks)) {
+    return;
+  }
+  blis__rank_balancer_init(&balance->balancers[first], ranks->clients, ranks->publish_us);
+  for (uint32_t i = first; i < first + count; i++) {
+    balance->fronts[i] = first;
+  }
+}
+
+static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   bool has_roles;
   if (!is_wanted(cluster, &has_roles)) {
     return BLIS_OK;
@@ -57,21 +79,27 @@ blis_status blis__add_rank_balance(blis_cluster *cluster, blis_error *error) {
                      "ranks: groups that balance themselves cannot have roles "
                      "(prefill, decode, encode); let the router balance them");
   }
-  cluster->rank_balance = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->rank_balance);
-  BLIS_TRY_NEW(cluster->rank_balance, error);
-  cluster->rank_balance->named = -1;
+  cluster->features[BLIS_FEATURE_RANK_BALANCE] =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *state_of(cluster));
+  BLIS_TRY_NEW(state_of(cluster), error);
+  state_of(cluster)->named = -1;
   BLIS_TRY(allocate(cluster, error));
   uint32_t size;
   for (uint32_t i = 0; i < cluster->existing; i += size) {
     size = blis__rank_count(cluster, i);
-    blis__rank_balance_join(cluster, i, size, i);
+    join(cluster, i, size, cluster->config.instances[i].ranks);
   }
-  blis__listeners_need(&cluster->listeners, BLIS__NEEDS_STATE);
+  cluster->fronts = state_of(cluster)->fronts;
+  const blis__listener listener = {.ud = state_of(cluster),
+                                   .rank = BLIS__BOOKS,
+                                   .need = BLIS__NEEDS_STATE,
+                                   .on = {[BLIS__CHOSEN] = on_chosen}};
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   return BLIS_OK;
 }
 
-void blis__free_rank_balance(blis_cluster *cluster) {
-  blis__rank_balance *balance = cluster->rank_balance;
+static void free_balance(blis_cluster *cluster) {
+  blis__rank_balance *balance = state_of(cluster);
   uint32_t count = cluster->config.instance_count;
   if (balance == NULL) {
     return;
@@ -83,26 +111,16 @@ void blis__free_rank_balance(blis_cluster *cluster) {
   blis_alloc_free(&cluster->alloc, balance, sizeof *balance);
 }
 
-const uint32_t *blis__rank_fronts(const blis_cluster *cluster) {
-  return cluster->rank_balance == NULL ? NULL : cluster->rank_balance->fronts;
-}
-
 void blis__rank_balance_join(const blis_cluster *cluster, uint32_t first, uint32_t count,
                              uint32_t like) {
-  const blis__rank_balance *balance = cluster->rank_balance;
-  const blis_rank_config *ranks = config_of(cluster, like);
-  if (balance == NULL || !balances_itself(ranks)) {
-    return;
-  }
-  blis__rank_balancer_init(&balance->balancers[first], ranks->clients, ranks->publish_us);
-  for (uint32_t i = first; i < first + count; i++) {
-    balance->fronts[i] = first;
+  if (state_of(cluster) != NULL) {
+    join(cluster, first, count, config_of(cluster, like));
   }
 }
 
 void blis__name_rank(const blis_cluster *cluster, uint32_t instance) {
-  if (cluster->rank_balance != NULL) {
-    cluster->rank_balance->named = instance;
+  if (state_of(cluster) != NULL) {
+    state_of(cluster)->named = instance;
   }
 }
 
@@ -112,15 +130,17 @@ static blis__rank_load load_of(const blis_cluster *cluster, uint32_t i) {
   return (blis__rank_load){load.queue_depth, load.batch_size};
 }
 
-blis_status blis__balance_ranks(const blis_cluster *cluster, uint32_t *instance,
-                                blis_error *error) {
-  blis__rank_balance *balance = cluster->rank_balance;
+/* A router has decided for a group, which chooses the rank; or has rejected the request. */
+static blis_status on_chosen(void *ud, blis_cluster *cluster, const blis__news *news,
+                             blis_error *error) {
+  blis__rank_balance *balance = ud;
+  blis__choice *choice = news->choice;
   int64_t named = balance->named;
   balance->named = -1;
-  if (instance == NULL || !balances_itself(config_of(cluster, *instance))) {
+  if (choice->decision.rejected != NULL || !balances_itself(config_of(cluster, choice->instance))) {
     return BLIS_OK;
   }
-  uint32_t first = *instance;
+  uint32_t first = choice->instance;
   BLIS_ASSERT(balance->fronts[first] == first);
   uint32_t count = blis__rank_count(cluster, first);
   blis__rank_balancer *balancer = &balance->balancers[first];
@@ -131,11 +151,19 @@ blis_status blis__balance_ranks(const blis_cluster *cluster, uint32_t *instance,
     }
   }
   if (named < 0) {
-    *instance = first + (uint32_t)blis__rank_balancer_choose(balancer, balance->numbers, count);
+    choice->instance =
+        first + (uint32_t)blis__rank_balancer_choose(balancer, balance->numbers, count);
     return BLIS_OK;
   }
   BLIS_ASSERT(balance->fronts[named] == first);
   blis__rank_balancer_send(balancer, (uint32_t)named - first);
-  *instance = (uint32_t)named;
+  choice->instance = (uint32_t)named;
   return BLIS_OK;
 }
+
+const blis__feature blis__rank_balance_feature = {
+    .slot = BLIS_FEATURE_RANK_BALANCE,
+    .name = "rank balance",
+    .prepare = prepare,
+    .free = free_balance,
+};

@@ -13,31 +13,16 @@
 
 typedef struct blis__rank_balance blis__rank_balance;
 
-/*
- * Before the snapshot, which borrows its fronts; makes nothing where no group
- * balances itself. BLIS_ERR_INVALID: instances have roles.
- */
-BLIS_MUSTUSE blis_status blis__add_rank_balance(blis_cluster *cluster, blis_error *error);
-void blis__free_rank_balance(blis_cluster *cluster);
-
-/* By instance, see candidates.h; NULL where no group balances itself. */
-const uint32_t *blis__rank_fronts(const blis_cluster *cluster);
-
 /* These instances are started as a group like another one. */
 void blis__rank_balance_join(const blis_cluster *cluster, uint32_t first, uint32_t count,
                              uint32_t like);
 
 /* The instance that routers take i for. */
 static inline uint32_t blis__rank_front(const blis_cluster *cluster, uint32_t i) {
-  return cluster->rank_balance == NULL ? i : blis__rank_fronts(cluster)[i];
+  return cluster->fronts == NULL ? i : cluster->fronts[i];
 }
 
 /* The decision about to be made is for that very rank. */
 void blis__name_rank(const blis_cluster *cluster, uint32_t instance);
-
-/* A router has decided; *instance is changed for the rank that is chosen. NULL
-   = it has rejected the request. */
-BLIS_MUSTUSE blis_status blis__balance_ranks(const blis_cluster *cluster, uint32_t *instance,
-                                             blis_error *error);
 
 #endif

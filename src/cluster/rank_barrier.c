@@ -4,6 +4,7 @@
 #include "base/minmax.h"
 #include "base/time.h"
 #include "cluster/clock.h"
+#include "cluster/feature.h"
 #include "cluster/ranks.h"
 
 /* Of a group. */
@@ -20,6 +21,10 @@ typedef struct blis__barriers {
   barrier *items; /* by group */
   blis_rank_counts counts;
 } blis__barriers;
+
+static blis__barriers *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_RANK_BARRIER);
+}
 
 /* A rank that is not there has no work. */
 static int64_t open_us(const barrier *b, uint32_t rank) {
@@ -43,7 +48,7 @@ static blis_status dummy_us(const barrier *b, int64_t *us, blis_error *error) {
 
 /* So many passes without work, at all ranks. */
 static blis_status run_dummies(barrier *b, int64_t passes, int64_t each_us, blis_error *error) {
-  blis_rank_counts *counts = &b->cluster->barriers->counts;
+  blis_rank_counts *counts = &state_of(b->cluster)->counts;
   int64_t us = passes * each_us;
   int64_t ranks = b->config->count;
   int64_t start_us = b->end_us;
@@ -101,7 +106,7 @@ static bool may_prefill(const void *ud) {
 
 /* How even the load of the ranks is during a pass. */
 static void weigh(const barrier *b, int64_t pass_us) {
-  blis_rank_counts *counts = &b->cluster->barriers->counts;
+  blis_rank_counts *counts = &state_of(b->cluster)->counts;
   blis_instance_load sum = {0};
   blis_instance_load most = {0};
   for (uint32_t k = 0; k < b->config->count; k++) {
@@ -124,7 +129,7 @@ static void weigh(const barrier *b, int64_t pass_us) {
 
 /* How long the pass takes for whom it is known; counts what is. */
 static blis_status count_pass(barrier *b, int64_t *pass_us, blis_error *error) {
-  blis_rank_counts *counts = &b->cluster->barriers->counts;
+  blis_rank_counts *counts = &state_of(b->cluster)->counts;
   int64_t ranks = b->config->count;
   int64_t working = 0;
   int64_t own_us = 0;
@@ -171,7 +176,7 @@ static blis_status run_pass(barrier *b, blis_error *error) {
 /* An instance has executed events; the others of its group may have some at the
    same time. */
 static blis_status meet(blis_cluster *cluster, uint32_t number, blis_error *error) {
-  barrier *b = &cluster->barriers->items[blis__rank_group(cluster, number)];
+  barrier *b = &state_of(cluster)->items[blis__rank_group(cluster, number)];
   bool is_open = false;
   if (b->config == NULL) {
     return BLIS_OK;
@@ -193,7 +198,7 @@ static bool has_barrier(const blis_cluster *cluster, uint32_t number) {
   return ranks != NULL && ranks->has_barrier && ranks->count > 1;
 }
 
-blis_status blis__barriers_init(blis_cluster *cluster, blis_error *error) {
+static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   uint32_t count = cluster->config.instance_count;
   uint32_t first_one = 0;
   while (first_one < count && !has_barrier(cluster, first_one)) {
@@ -217,15 +222,15 @@ blis_status blis__barriers_init(blis_cluster *cluster, blis_error *error) {
                    .first = i,
                    .gate = {b, begins_at, may_prefill}};
   }
-  cluster->barriers = barriers;
-  cluster->meet = meet;
+  cluster->features[BLIS_FEATURE_RANK_BARRIER] = barriers;
+  blis__hooks_add(&cluster->hooks, BLIS__INSTANCE_RAN, meet);
   blis__listeners_need(&cluster->listeners, BLIS__NEEDS_ORDER);
   return BLIS_OK;
 }
 
 void blis__barriers_join(const blis_cluster *cluster, uint32_t first, uint32_t other) {
-  if (cluster->barriers != NULL) {
-    barrier *items = cluster->barriers->items;
+  if (state_of(cluster) != NULL) {
+    barrier *items = state_of(cluster)->items;
     barrier *b = &items[blis__rank_group(cluster, first)];
     b->config = items[blis__rank_group(cluster, other)].config;
     b->first = first;
@@ -234,21 +239,32 @@ void blis__barriers_join(const blis_cluster *cluster, uint32_t first, uint32_t o
 }
 
 const blis_step_gate *blis__barrier_gate(const blis_cluster *cluster, uint32_t number) {
-  if (cluster->barriers == NULL) {
+  if (state_of(cluster) == NULL) {
     return NULL;
   }
-  const barrier *b = &cluster->barriers->items[blis__rank_group(cluster, number)];
+  const barrier *b = &state_of(cluster)->items[blis__rank_group(cluster, number)];
   return b->config == NULL ? NULL : &b->gate;
 }
 
 void blis__barrier_reset(blis_cluster *cluster, uint32_t number) {
   if (blis__barrier_gate(cluster, number) != NULL) {
-    barrier *b = &cluster->barriers->items[blis__rank_group(cluster, number)];
+    barrier *b = &state_of(cluster)->items[blis__rank_group(cluster, number)];
     b->end_us = cluster->now_us;
     b->passes = 0;
   }
 }
 
-void blis_cluster_get_ranks(const blis_cluster *cluster, blis_rank_counts *counts) {
-  *counts = cluster->barriers == NULL ? (blis_rank_counts){0} : cluster->barriers->counts;
+static void equip(blis_cluster *cluster, uint32_t instance, blis_instance_config *config) {
+  config->gate = blis__barrier_gate(cluster, instance);
 }
+
+void blis_cluster_get_ranks(const blis_cluster *cluster, blis_rank_counts *counts) {
+  *counts = state_of(cluster) == NULL ? (blis_rank_counts){0} : state_of(cluster)->counts;
+}
+
+const blis__feature blis__rank_barrier_feature = {
+    .slot = BLIS_FEATURE_RANK_BARRIER,
+    .name = "rank barrier",
+    .prepare = prepare,
+    .equip = equip,
+};

@@ -18,9 +18,6 @@
 
 #include "cluster/state.h"
 
-/* Behind blis__ranks_init; makes nothing where no group has a barrier. */
-BLIS_MUSTUSE blis_status blis__barriers_init(blis_cluster *cluster, blis_error *error);
-
 /* The group of ranks that is about to be made from first on gets one like that
    of another group. */
 void blis__barriers_join(const blis_cluster *cluster, uint32_t first, uint32_t other);

@@ -1,7 +1,7 @@
 /* run_events.c - tells config.run_listener what happens. */
 #include "cluster/run_events.h"
 
-#include "cluster/features.h"
+#include "cluster/feature.h"
 
 const char *blis_run_event_name(blis_run_event_kind kind) {
   static const char *const names[] = {
@@ -95,7 +95,7 @@ static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *n
   return tell(listener, cluster, news, event, error);
 }
 
-blis_status blis__add_run_events(blis_cluster *cluster) {
+static blis_status start(blis_cluster *cluster, blis_error *error) {
   blis_run_listener *to = &cluster->run_listener;
   const uint32_t arrivals = BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_ARRIVAL);
   const uint32_t ends = BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_COMPLETE) |
@@ -117,5 +117,12 @@ blis_status blis__add_run_events(blis_cluster *cluster) {
              [BLIS__TRANSFER_ENDED] = ON(KV_TRANSFER_COMPLETE, on_transfer_ended),
              [BLIS__ENDED] = (to->kinds & ends) != 0 ? on_ended : NULL}};
 #undef ON
-  return blis__listeners_add(&cluster->listeners, &listener);
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
+  return BLIS_OK;
 }
+
+const blis__feature blis__run_events_feature = {
+    .slot = BLIS_FEATURE_RUN_EVENTS,
+    .name = "run events",
+    .start = start,
+};

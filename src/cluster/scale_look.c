@@ -2,6 +2,7 @@
 
 #include "base/invariant.h"
 #include "base/time.h"
+#include "cluster/feature.h"
 #include "cluster/handoff_run.h"
 #include "cluster/placement.h"
 #include "cluster/pool_state.h"
@@ -327,7 +328,7 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   double seconds = (double)(now_us - look->looked_us) / 1e6;
   look_at_instances(look, cluster, metrics);
   if (needs(look, BLIS_SCALE_POOL_SATURATION)) { /* a gateway says it itself */
-    blis_cluster_gateway_saturation(cluster, &metrics[BLIS_SCALE_POOL_SATURATION]);
+    blis__features_saturation(cluster, true, &metrics[BLIS_SCALE_POOL_SATURATION]);
   }
   metrics[BLIS_SCALE_REQUESTS_RUNNING] = count_running(look, cluster);
   if ((needs(look, BLIS_SCALE_REQUESTS_RUNNING) && cluster->handoffs != NULL) ||

@@ -1,7 +1,7 @@
 #include "cluster/scale_trigger.h"
 
 #include "base/invariant.h"
-#include "cluster/waiting_room.h"
+#include "cluster/pool_state.h"
 
 enum { WINDOW_US = 60000000, LEAST_OUTCOMES = 10 };
 
@@ -11,8 +11,8 @@ static bool may_look(const blis__scale_trigger *trigger, const blis_cluster *clu
 }
 
 static void look_now(blis_cluster *cluster) {
-  if (cluster->check_us > cluster->now_us) {
-    cluster->check_us = cluster->now_us;
+  if (cluster->hooks.last_turn_us > cluster->now_us) {
+    cluster->hooks.last_turn_us = cluster->now_us;
   }
 }
 
@@ -38,9 +38,7 @@ static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *
 static blis_status on_waiting(void *ud, blis_cluster *cluster, const blis__news *news,
                               blis_error *error) {
   (void)news, (void)error;
-  blis_gateway_counts queue;
-  blis_cluster_get_gateway(cluster, &queue);
-  note_queue(ud, cluster, cluster->waiting_room->count + queue.waiting);
+  note_queue(ud, cluster, blis__waiting_for_pool(cluster));
   return BLIS_OK;
 }
 

@@ -2,7 +2,7 @@
  * scale_trigger.h - looks of the autoscaler between its intervals: because many
  * requests wait, or because few keep their targets.
  *
- * A trigger sets cluster->check_us to the present time; the scaler looks after
+ * A trigger sets cluster->hooks.last_turn_us to the present time; the scaler looks after
  * all else of that time. Between any look and one that is triggered lies at
  * least the gap of the configuration. What is not configured listens to
  * nothing.

@@ -3,8 +3,6 @@
  * as it wants. Where prefill and decode are apart, each pool may have one. What
  * it counts are groups of ranks, each by its first instance.
  */
-#include "cluster/scaler.h"
-
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -13,7 +11,7 @@
 #include "base/minmax.h"
 #include "base/time.h"
 #include "cluster/clock.h"
-#include "cluster/features.h"
+#include "cluster/feature.h"
 #include "cluster/placement.h"
 #include "cluster/ranks.h"
 #include "cluster/scale_trigger.h"
@@ -22,7 +20,7 @@
 #include "cluster/start.h"
 #include "cluster/waiting_room.h"
 
-/* That of a pool; cluster->scaler is the first. */
+/* That of a pool; state_of(cluster) is the first. */
 struct blis__scaler {
   struct blis__scaler *next;
   blis_autoscaler policy;
@@ -43,6 +41,10 @@ struct blis__scaler {
   BLIS_ARRAY(blis_scale_event) events;
   BLIS_ARRAY(blis_scale_level) levels;
 };
+
+static struct blis__scaler *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_SCALING);
+}
 
 /* Counting. */
 
@@ -267,7 +269,7 @@ static void show_numbers(const struct blis__scaler *scaler, blis_scale_pool *see
 
 /* A pool that nobody scales has no other number. */
 static void show_other(const blis_cluster *cluster, blis_scale_role role, blis_scale_pool *seen) {
-  const struct blis__scaler *s = cluster->scaler;
+  const struct blis__scaler *s = state_of(cluster);
   while (s != NULL && s->config.role != role) {
     s = s->next;
   }
@@ -328,7 +330,7 @@ static blis_status decide(struct blis__scaler *scaler, blis_cluster *cluster,
     scaler->report.off = decision.off;
   }
   scaler->report.checks++;
-  cluster->scaler_looks++;
+  cluster->looks++;
   scaler->report.triggered += cause != BLIS_SCALE_BY_INTERVAL;
   if (!changes) {
     return BLIS_OK;
@@ -360,24 +362,26 @@ static blis_status check_one(struct blis__scaler *scaler, blis_cluster *cluster,
 }
 
 static void set_check(blis_cluster *cluster) {
-  cluster->check_us = BLIS_TIME_NEVER_US;
-  for (const struct blis__scaler *s = cluster->scaler; s != NULL; s = s->next) {
-    cluster->check_us = s->next_us < cluster->check_us ? s->next_us : cluster->check_us;
+  cluster->hooks.last_turn_us = BLIS_TIME_NEVER_US;
+  for (const struct blis__scaler *s = state_of(cluster); s != NULL; s = s->next) {
+    cluster->hooks.last_turn_us =
+        s->next_us < cluster->hooks.last_turn_us ? s->next_us : cluster->hooks.last_turn_us;
   }
 }
 
-blis_status blis__scaler_check(blis_cluster *cluster, blis_error *error) {
+static blis_status check(blis_cluster *cluster, blis_error *error) {
   if (!blis_cluster_has_requests(cluster)) {
-    cluster->check_us = BLIS_TIME_NEVER_US;
+    cluster->hooks.last_turn_us = BLIS_TIME_NEVER_US;
     return BLIS_OK;
   }
-  cluster->check_us = BLIS_TIME_NEVER_US; /* triggers may set it anew */
-  for (struct blis__scaler *s = cluster->scaler; s != NULL; s = s->next) {
+  cluster->hooks.last_turn_us = BLIS_TIME_NEVER_US; /* triggers may set it anew */
+  for (struct blis__scaler *s = state_of(cluster); s != NULL; s = s->next) {
     BLIS_TRY(check_one(s, cluster, error));
   }
-  int64_t triggered_us = cluster->check_us;
+  int64_t triggered_us = cluster->hooks.last_turn_us;
   set_check(cluster);
-  cluster->check_us = triggered_us < cluster->check_us ? triggered_us : cluster->check_us;
+  cluster->hooks.last_turn_us =
+      triggered_us < cluster->hooks.last_turn_us ? triggered_us : cluster->hooks.last_turn_us;
   return BLIS_OK;
 }
 
@@ -432,14 +436,14 @@ static uint32_t cheapest(const struct blis__scaler *scaler, const blis_cluster *
 }
 
 static blis_status add_scaler(struct blis__scaler *scaler, blis_cluster *cluster) {
-  bool is_traced = cluster->config.decisions != NULL && cluster->config.decisions->scaling != NULL;
+  bool is_traced = blis__listeners_hear(&cluster->listeners, BLIS__SCALE_DECIDED);
   BLIS_TRY(blis__scale_look_init(&scaler->look, cluster, &scaler->config,
                                  is_traced ? BLIS_SCALE_NEEDS_ALL : scaler->policy.needs));
   if (cluster->waiting_room == NULL) {
     BLIS_TRY(blis__add_waiting_room(cluster));
   }
   cluster->waiting_room->is_kept[scaler->config.role] = true;
-  cluster->may_scale |= scaler->config.min < scaler->config.max;
+  cluster->may_bring_instances |= scaler->config.min < scaler->config.max;
   BLIS_TRY(blis__scale_trigger_init(&scaler->trigger, cluster, &scaler->config));
   const blis__listener listener = {
       .ud = scaler, .rank = BLIS__BOOKS, .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
@@ -461,12 +465,16 @@ static blis_status load_first_ones(const struct blis__scaler *scaler, blis_clust
 
 /* Behind those that are there. */
 static void append(blis_cluster *cluster, struct blis__scaler *scaler) {
-  struct blis__scaler **place = &cluster->scaler;
-  while (*place != NULL) {
-    BLIS_ASSERT((*place)->config.role != scaler->config.role);
-    place = &(*place)->next;
+  struct blis__scaler *last = state_of(cluster);
+  if (last == NULL) {
+    cluster->features[BLIS_FEATURE_SCALING] = scaler;
+    return;
   }
-  *place = scaler;
+  for (; last->next != NULL; last = last->next) {
+    BLIS_ASSERT(last->config.role != scaler->config.role);
+  }
+  BLIS_ASSERT(last->config.role != scaler->config.role);
+  last->next = scaler;
 }
 
 blis_status blis_cluster_set_autoscaler(blis_cluster *cluster, blis_autoscaler *autoscaler,
@@ -485,6 +493,9 @@ blis_status blis_cluster_set_autoscaler(blis_cluster *cluster, blis_autoscaler *
                                         "autoscaler of decode"};
   blis_random_init_named(&scaler->random, config->seed, streams[config->role]);
   append(cluster, scaler);
+  cluster->keeps_number = true;
+  cluster->hooks.last_turn = check;
+  cluster->hooks.last_turn_kind = "scaling";
   BLIS_TRY(check_config(cluster, config, error));
   scaler->wanted = count_replicas(scaler, cluster);
   scaler->wish = scaler->wanted;
@@ -496,9 +507,9 @@ blis_status blis_cluster_set_autoscaler(blis_cluster *cluster, blis_autoscaler *
   return BLIS_OK;
 }
 
-void blis__free_scaler(blis_cluster *cluster) {
+static void free_scalers(blis_cluster *cluster) {
   struct blis__scaler *next;
-  for (struct blis__scaler *s = cluster->scaler; s != NULL; s = next) {
+  for (struct blis__scaler *s = state_of(cluster); s != NULL; s = next) {
     next = s->next;
     blis_autoscaler_free(&s->policy);
     blis__scale_look_deinit(&s->look, cluster);
@@ -521,7 +532,7 @@ static int64_t paid_until_us(const blis_cluster *cluster) {
 
 bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
                               blis_scaling_report *report) {
-  const struct blis__scaler *scaler = cluster->scaler;
+  const struct blis__scaler *scaler = state_of(cluster);
   while (scaler != NULL && pool-- > 0) {
     scaler = scaler->next;
   }
@@ -546,3 +557,9 @@ bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
   report->most_waiting = room->most_waiting;
   return true;
 }
+
+const blis__feature blis__scaling_feature = {
+    .slot = BLIS_FEATURE_SCALING,
+    .name = "scaling",
+    .free = free_scalers,
+};

@@ -101,7 +101,7 @@ void blis__set_will_recover(const blis_cluster *cluster, uint32_t index, bool wi
 bool blis__may_recover(const blis_cluster *cluster, uint32_t index) {
   blis_service service = cluster->services[index];
   return service == BLIS_SERVICE_FAILED ||
-         (service == BLIS_SERVICE_DRAINED && cluster->scaler == NULL);
+         (service == BLIS_SERVICE_DRAINED && !cluster->keeps_number);
 }
 
 bool blis__will_serve(const blis_cluster *cluster, uint32_t index) {

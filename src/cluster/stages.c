@@ -6,10 +6,8 @@
 
 #include "base/inline.h"
 #include "base/invariant.h"
-#include "cluster/adapters.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
-#include "cluster/rank_balance.h"
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
 
@@ -61,9 +59,6 @@ static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
   blis__cluster_request *request = blis__request_table_add(&cluster->requests, arrival);
   BLIS_TRY_NEW(request, error);
   BLIS_TRY_MEM(classify(cluster, request), error);
-  if (cluster->adapters != NULL) {
-    BLIS_TRY(blis__find_adapter(cluster, request, error));
-  }
   request->live.session = blis_intern_text(cluster->source->strings, arrival->session);
   if (cluster->config.hides_output_limits && arrival->max_output_tokens == arrival->output_tokens) {
     request->live.max_output_tokens = 0;
@@ -196,8 +191,10 @@ blis_status blis__cluster_admit(blis_cluster *cluster, blis__cluster_request *re
   case BLIS_ADMIT:
     break;
   }
-  return cluster->hold != NULL ? cluster->hold(cluster, request, error)
-                               : blis__cluster_go_to_routing(cluster, request, error);
+  bool is_taken = false;
+  BLIS_TRY(BLIS__OFFER(cluster, BLIS__ADMITTED, error, .request = request, .is_taken = &is_taken,
+                       .refusal = &(const char *){NULL}));
+  return is_taken ? BLIS_OK : blis__cluster_go_to_routing(cluster, request, error);
 }
 
 /* Books the request on its instance and hands it over. */
@@ -289,9 +286,8 @@ static blis_status route_and_send(blis_cluster *cluster, blis__cluster_request *
                                   const char **rejected, blis_error *error) {
   bool has_pools = cluster->divert != NULL;
   bool is_taken = false;
-  if (cluster->encode != NULL) {
-    BLIS_TRY(cluster->encode(cluster, request, &is_taken, rejected, error));
-  }
+  BLIS_TRY(BLIS__OFFER(cluster, BLIS__TO_BE_ROUTED, error, .request = request,
+                       .is_taken = &is_taken, .refusal = rejected));
   if (is_taken || *rejected != NULL) {
     return BLIS_OK;
   }
@@ -312,9 +308,7 @@ static blis_status route_and_send(blis_cluster *cluster, blis__cluster_request *
   blis__choice choice;
   BLIS_TRY(blis__cluster_choose(cluster, request, &stage, &choice, error));
   *rejected = choice.decision.rejected;
-  if (cluster->rank_balance != NULL) {
-    BLIS_TRY(blis__balance_ranks(cluster, *rejected == NULL ? &choice.instance : NULL, error));
-  }
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__CHOSEN, error, .request = request, .choice = &choice));
   if (*rejected != NULL) {
     return blis__cluster_tell_choice(cluster, request, &choice, error);
   }

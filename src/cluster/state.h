@@ -10,35 +10,31 @@
 #include "base/pool.h"
 #include "cluster/chain_cache.h"
 #include "cluster/cluster.h"
+#include "cluster/hooks.h"
 #include "cluster/listeners.h"
+#include "cluster/lists/event_classes.h"
+#include "cluster/lists/features.h"
 #include "cluster/request_table.h"
 #include "cluster/snapshot.h"
 #include "instance/slo_priority.h"
 #include "policy/admission/admission.h"
 
-/*
- * Classes of cluster events, lower ones first at equal times. In the queue are
- * only the arrivals of follow-ups; the others come from the source in order.
- */
-enum {
-  BLIS__CLUSTER_LOADED = -1, /* of an instance, in BLIS (Go) */
-  BLIS__CLUSTER_ARRIVAL = 0,
-  BLIS__CLUSTER_ADMISSION = 1,
-  BLIS__CLUSTER_ROUTING = 2,
-  BLIS__CLUSTER_ENCODED = 3,      /* by who had its turn at an encoder */
-  BLIS__CLUSTER_PREFILL = 4,      /* routing of the prefill of a hand-off */
-  BLIS__CLUSTER_EVICT = 5,        /* for somebody in the gateway's queue */
-  BLIS__CLUSTER_MOVE = 6,         /* the KV of a hand-off wants to go */
-  BLIS__CLUSTER_MOVED = 7,        /* transfers have ended */
-  BLIS__CLUSTER_TIMEOUT = 8,      /* of a hand-off */
-  BLIS__CLUSTER_EXPIRY = 9,       /* of who waits in the gateway's queue */
-  BLIS__CLUSTER_CYCLE = 10,       /* somebody may leave it */
-  BLIS__CLUSTER_CHECK = 11,       /* of the load, in BLIS (Go) */
-  BLIS__CLUSTER_SCALED = 12,      /* what follows from one */
-  BLIS__CLUSTER_ENCODE_LATE = 13, /* the deadline of who is there */
-  BLIS__CLUSTER_TIERS = 14,       /* reads or writes of KV tiers have ended */
-  BLIS__CLUSTER_CALL = 20
-};
+typedef struct blis__feature blis__feature; /* feature.h */
+
+/* The optional features, in the order in which they are constructed. */
+typedef struct blis__feature_table {
+  const blis__feature *const *all;
+  size_t count;
+} blis__feature_table;
+
+typedef blis_status blis__event_fn(blis_cluster *cluster, const blis_event *event,
+                                   blis_error *error);
+
+/* What executes the events of a class; run NULL: no class has that number. */
+typedef struct blis__event_handler {
+  blis__event_fn *run;
+  bool makes_room; /* event_classes.h */
+} blis__event_handler;
 
 /* A function of call_at. */
 typedef struct blis__scheduled_call {
@@ -91,10 +87,12 @@ struct blis_cluster {
   blis_service *services;
   struct blis__service_times *service_times; /* service.h */
   struct blis__speed *speeds;                /* service.h */
-  uint32_t existing;                         /* instances that are or were there: the first ones */
-  blis_arena texts;                          /* the ids, and what facts say */
-  blis_winner_tree *next_events;             /* of the instances */
-  uint32_t event_owners;                     /* that it has room for; it grows */
+  /* By instance: the one that routers see in its place (candidates.h); NULL: each is seen. */
+  const uint32_t *fronts;
+  uint32_t existing;             /* instances that are or were there: the first ones */
+  blis_arena texts;              /* the ids, and what facts say */
+  blis_winner_tree *next_events; /* of the instances */
+  uint32_t event_owners;         /* that it has room for; it grows */
   /*
    * With pools: has those whose events something may follow on elsewhere, in
    * place of the other tree; they run in order of time, and only the others may
@@ -116,27 +114,14 @@ struct blis_cluster {
   BLIS_ARRAY(blis__class) classes; /* by number of the text */
 
   blis__listeners listeners;
+  blis__hooks hooks;
+  const blis__feature_table *table;
+  void *features[BLIS_FEATURE_COUNT]; /* the state of each; NULL: it is not configured */
+  blis__event_handler handlers[BLIS__EVENT_CLASS_COUNT]; /* by number of the class */
   /* What listeners keep, each in its file; NULL when it is not configured. */
   struct blis__ranks *ranks;       /* ranks.h */
-  struct blis__barriers *barriers; /* rank_barrier.h */
-  struct blis__rank_balance *rank_balance;
-  struct blis__tenant_budgets *budgets;
-  struct blis__pins *pins;
-  struct blis__adapter_texts *adapters; /* adapters.c */
-  struct blis__traffic *traffic;        /* traffic_state.c */
-  struct blis__cascades *cascades;
+  struct blis__traffic *traffic;   /* traffic_state.c */
   struct blis__handoffs *handoffs; /* handoff_run.h */
-  struct blis__encoders *encoders; /* encode.c */
-  struct blis__tiers *tiers;       /* tiers_run.h */
-  struct blis__gateway *gateway;   /* gateway_run.h */
-  /* With that: takes an admitted request, to be routed later. Else NULL. */
-  blis_status (*hold)(blis_cluster *cluster, blis__cluster_request *request, blis_error *error);
-  /*
-   * With an encode stage: may take a request that is about to be routed, and
-   * send it back there later; or have it rejected. Else NULL.
-   */
-  blis_status (*encode)(blis_cluster *cluster, blis__cluster_request *request, bool *is_taken,
-                        const char **rejected, blis_error *error);
   /*
    * With pools: may take a request that was routed by a choice (stages.h),
    * whose instance does not get it then; or choose another one. Else NULL.
@@ -149,22 +134,14 @@ struct blis_cluster {
   const struct blis_stages *stages; /* what policies may ask; else NULL */
   /* When an instance has executed events, at their time; or NULL. */
   blis_status (*after_run)(blis_cluster *cluster, blis_error *error);
-  /* The same, where its steps may have to wait for those of others. */
-  blis_status (*meet)(blis_cluster *cluster, uint32_t number, blis_error *error);
-  struct blis__life_cycle *life_cycle;         /* life_cycle.c */
-  struct blis__waiting_room *waiting_room;     /* waiting_room.h */
-  struct blis__scaler *scaler;                 /* scaler.c */
-  struct blis__go_blis_scaler *go_blis_scaler; /* go_blis_scaler.c */
-  struct blis__node_pools *node_pools;         /* node_pools.c */
-  struct blis__fault_plan *fault_plan;         /* fault_plan.c */
-  struct blis__presence *presence;             /* presence.c */
-  struct blis__visits *visits;                 /* visit_watch.c */
-  bool has_power;                              /* some engine is asked what it draws */
-  struct blis__prices *prices;                 /* prices.c */
-  struct blis__billing *billing;               /* billing.c */
+  struct blis__life_cycle *life_cycle;     /* life_cycle.c */
+  struct blis__waiting_room *waiting_room; /* waiting_room.h */
+  bool has_power;                          /* some engine is asked what it draws */
   bool has_prefill_history;
   bool has_drains;
-  bool may_scale;         /* one of them may change the number of instances */
+  bool may_bring_instances; /* a feature may, at a look (below) */
+  /* A feature keeps a number of instances: one that has drained does not come back. */
+  bool keeps_number;
   bool looks_for_room;    /* pending.c, as soon as the event is over */
   int loaded_event_class; /* of instances that have loaded */
 
@@ -175,18 +152,21 @@ struct blis_cluster {
   blis_request arrival; /* the next one of the source, when there is one */
   int64_t now_us;
   int64_t last_end_us;  /* of any request so far */
-  int64_t check_us;     /* of the scaler's next look; BLIS_TIME_NEVER_US = none */
   int64_t life_due_us;  /* the last start, recovery or node that is planned */
   int64_t calls_at_now; /* functions of call_at called at this time so far */
   int64_t fruitless;    /* calls and delays since a request last moved on */
-  int64_t scaler_looks; /* of all autoscalers so far */
+  int64_t looks;        /* of features that may bring instances, so far */
   int64_t hope_us;      /* what was planned when those were many: the last */
-  int64_t hope_looks;   /* scaler_looks before the first of those */
+  int64_t hope_looks;   /* looks before the first of those */
   uint32_t until_interrupt_check;
   blis_cluster_counts counts;
   blis__dropped_counts dropped;
-  blis_cache_belief belief;
 };
+
+/* The state of a feature, for its own files; NULL: it is not configured. */
+static inline void *blis__feature_state(const blis_cluster *cluster, blis_feature_slot slot) {
+  return cluster->features[slot];
+}
 
 /* A start, a recovery or a node is planned for then. */
 static inline void blis__note_life_due(blis_cluster *cluster, int64_t due_us) {

@@ -8,7 +8,7 @@
 
 #include "base/invariant.h"
 #include "base/time.h"
-#include "cluster/features.h"
+#include "cluster/feature.h"
 
 struct blis__tenant_budgets {
   blis_alloc alloc;
@@ -18,6 +18,10 @@ struct blis__tenant_budgets {
   BLIS_ARRAY(int64_t) in_flight;
   BLIS_ARRAY(uint32_t) budget_of; /* + 1, by the workload's tenant; 0 = ? */
 };
+
+static struct blis__tenant_budgets *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_TENANTS);
+}
 
 typedef struct blis__tenant_budgets blis__tenant_budgets;
 
@@ -127,23 +131,24 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster, const bli
                                       blis_error *error) {
   (void)news, (void)error;
   blis__tenant_budgets *budgets = ud;
-  if (cluster->scaler != NULL) {
+  if (cluster->keeps_number) {
     budgets->capacity = capacity_of(cluster, true);
   }
   return BLIS_OK;
 }
 
-blis_status blis__add_tenant_budgets(blis_cluster *cluster, blis_error *error) {
+static blis_status start(blis_cluster *cluster, blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
   if (config->tenant_budget_count == 0) {
     return BLIS_OK;
   }
-  cluster->budgets = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->budgets);
-  BLIS_TRY_NEW(cluster->budgets, error);
-  cluster->budgets->alloc = cluster->alloc;
-  cluster->budgets->capacity = capacity_of(cluster, false);
-  BLIS_TRY(read_budgets(cluster->budgets, config, error));
-  const blis__listener listener = {.ud = cluster->budgets,
+  cluster->features[BLIS_FEATURE_TENANTS] =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *state_of(cluster));
+  BLIS_TRY_NEW(state_of(cluster), error);
+  state_of(cluster)->alloc = cluster->alloc;
+  state_of(cluster)->capacity = capacity_of(cluster, false);
+  BLIS_TRY(read_budgets(state_of(cluster), config, error));
+  const blis__listener listener = {.ud = state_of(cluster),
                                    .rank = BLIS__BOOKS,
                                    .need = BLIS__NEEDS_STATE,
                                    .on = {[BLIS__ADMITTING] = on_admitting,
@@ -154,8 +159,8 @@ blis_status blis__add_tenant_budgets(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-void blis__free_tenant_budgets(blis_cluster *cluster) {
-  blis__tenant_budgets *budgets = cluster->budgets;
+static void free_budgets(blis_cluster *cluster) {
+  blis__tenant_budgets *budgets = state_of(cluster);
   if (budgets == NULL) {
     return;
   }
@@ -165,3 +170,10 @@ void blis__free_tenant_budgets(blis_cluster *cluster) {
   blis_array_deinit(&budgets->alloc, &budgets->budget_of);
   blis_alloc_free(&cluster->alloc, budgets, sizeof *budgets);
 }
+
+const blis__feature blis__tenants_feature = {
+    .slot = BLIS_FEATURE_TENANTS,
+    .name = "tenants",
+    .start = start,
+    .free = free_budgets,
+};

@@ -6,9 +6,13 @@
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "base/time.h"
-#include "cluster/features.h"
+#include "cluster/feature.h"
 #include "cluster/handoff_run.h"
 #include "cluster/tiers_run.h"
+
+static blis__tiers *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_TIERS);
+}
 
 /* Checks. */
 
@@ -272,7 +276,7 @@ static blis_status add_parts(blis__tiers *tiers) {
   return add_network(tiers);
 }
 
-blis_status blis__tiers_new(blis_cluster *cluster, blis_error *error) {
+static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   const blis_kv_tiers *config = cluster->config.kv_tiers;
   if (config == NULL || config->count == 0) {
     return BLIS_OK;
@@ -280,7 +284,7 @@ blis_status blis__tiers_new(blis_cluster *cluster, blis_error *error) {
   BLIS_TRY(check_tiers(config, error));
   blis__tiers *tiers = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *tiers);
   BLIS_TRY_NEW(tiers, error);
-  cluster->tiers = tiers;
+  cluster->features[BLIS_FEATURE_TIERS] = tiers;
   tiers->cluster = cluster;
   tiers->config = *config;
   tiers->clock =
@@ -292,8 +296,8 @@ blis_status blis__tiers_new(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-void blis__free_tiers(blis_cluster *cluster) {
-  blis__tiers *tiers = cluster->tiers;
+static void free_tiers(blis_cluster *cluster) {
+  blis__tiers *tiers = state_of(cluster);
   if (tiers == NULL) {
     return;
   }
@@ -320,7 +324,7 @@ void blis__free_tiers(blis_cluster *cluster) {
   blis_alloc_free(alloc, tiers->network_out, count * sizeof(uint32_t));
   blis_alloc_free(alloc, tiers->block_bytes, count * sizeof *tiers->block_bytes);
   blis_alloc_free(alloc, tiers, sizeof *tiers);
-  cluster->tiers = NULL;
+  cluster->features[BLIS_FEATURE_TIERS] = NULL;
 }
 
 /* What happens. */
@@ -423,8 +427,8 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster, const bli
              : BLIS_OK;
 }
 
-blis_status blis__add_tiers(blis_cluster *cluster) {
-  blis__tiers *tiers = cluster->tiers;
+static blis_status start(blis_cluster *cluster, blis_error *error) {
+  blis__tiers *tiers = state_of(cluster);
   if (tiers == NULL) {
     return BLIS_OK;
   }
@@ -439,17 +443,30 @@ blis_status blis__add_tiers(blis_cluster *cluster) {
   if (tiers->config.saves_output || keeps_hinted(tiers)) {
     listener.on[BLIS__LEFT] = on_left;
   }
-  return blis__listeners_add(&cluster->listeners, &listener);
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
+  return BLIS_OK;
+}
+
+static void equip(blis_cluster *cluster, uint32_t instance, blis_instance_config *config) {
+  const blis__tiers *tiers = state_of(cluster);
+  if (tiers != NULL) {
+    config->kv_source = &tiers->ends[instance].source;
+  }
+}
+
+static blis_status run_event(blis_cluster *cluster, const blis_event *event, blis_error *error) {
+  (void)event;
+  return blis__tiers_event(state_of(cluster), error);
 }
 
 /* Counts. */
 
 size_t blis_cluster_kv_tier_count(const blis_cluster *cluster) {
-  return cluster->tiers == NULL ? 0 : cluster->tiers->count;
+  return state_of(cluster) == NULL ? 0 : state_of(cluster)->count;
 }
 
 blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster, size_t index) {
-  const blis__tiers *tiers = cluster->tiers;
+  const blis__tiers *tiers = state_of(cluster);
   const blis__tier *tier = &tiers->all[index];
   double now_us = (double)cluster->now_us;
   blis_kv_tier_counts counts = tier->counts;
@@ -472,7 +489,7 @@ blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster, size_t ind
 }
 
 blis_kv_tiers_counts blis_cluster_kv_tiers(const blis_cluster *cluster) {
-  const blis__tiers *tiers = cluster->tiers;
+  const blis__tiers *tiers = state_of(cluster);
   blis_kv_tiers_counts counts = tiers == NULL ? (blis_kv_tiers_counts){0} : tiers->counts;
   if (tiers != NULL) {
     counts.moved_bytes = blis__links_moved(&tiers->links, (double)cluster->now_us);
@@ -483,7 +500,7 @@ blis_kv_tiers_counts blis_cluster_kv_tiers(const blis_cluster *cluster) {
 }
 
 bool blis_cluster_check_kv_tiers(const blis_cluster *cluster) {
-  const blis__tiers *tiers = cluster->tiers;
+  const blis__tiers *tiers = state_of(cluster);
   int64_t incoming = 0;
   int64_t on_their_way = 0;
   for (size_t i = 0; tiers != NULL && i < tiers->stores.count; i++) {
@@ -506,3 +523,13 @@ bool blis_cluster_check_kv_tiers(const blis_cluster *cluster) {
   }
   return incoming == on_their_way;
 }
+
+const blis__feature blis__tiers_feature = {
+    .slot = BLIS_FEATURE_TIERS,
+    .name = "tiers",
+    .prepare = prepare,
+    .equip = equip,
+    .start = start,
+    .free = free_tiers,
+    .event = run_event,
+};

@@ -250,14 +250,6 @@ double blis__tier_read_us(const blis__tiers *tiers, int32_t store, uint32_t inst
 /* As an event of the cluster: jobs have ended. */
 BLIS_MUSTUSE blis_status blis__tiers_event(blis__tiers *tiers, blis_error *error);
 
-/* tiers.c */
-
-/* Before the instances are made, if any are configured. */
-BLIS_MUSTUSE blis_status blis__tiers_new(blis_cluster *cluster, blis_error *error);
-/* When they are made: what they are listens. */
-BLIS_MUSTUSE blis_status blis__add_tiers(blis_cluster *cluster);
-void blis__free_tiers(blis_cluster *cluster);
-
 static inline blis__tier_place *blis__tier_place_at(const blis__tiers *tiers, int32_t store) {
   return &tiers->stores.items[store];
 }

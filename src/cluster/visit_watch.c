@@ -2,6 +2,7 @@
 
 #include "base/invariant.h"
 #include "base/minmax.h"
+#include "cluster/feature.h"
 #include "cluster/handoff_run.h"
 
 /* The visit of a request, by the slot of its record. */
@@ -27,6 +28,10 @@ struct blis__visits {
   uint32_t instance_count;
 };
 
+static struct blis__visits *state_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_VISITS);
+}
+
 const char *blis_visit_end_name(blis_visit_end end) {
   static const char *const names[] = {
 #define XX(constant, name) name,
@@ -37,12 +42,12 @@ const char *blis_visit_end_name(blis_visit_end end) {
 }
 
 static watched *watched_of(const blis_cluster *cluster, const blis_live_request *live) {
-  struct blis__visits *visits = cluster->visits;
+  struct blis__visits *visits = state_of(cluster);
   return live->slot < visits->slots.count ? &visits->slots.items[live->slot] : NULL;
 }
 
 static blis_status make_slot(blis_cluster *cluster, uint32_t slot) {
-  struct blis__visits *visits = cluster->visits;
+  struct blis__visits *visits = state_of(cluster);
   while (visits->slots.count <= slot) {
     const watched none = {0};
     BLIS_TRY(blis_array_push(&cluster->alloc, &visits->slots, none));
@@ -56,7 +61,7 @@ static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
   watched *w = watched_of(cluster, live);
   BLIS_ASSERT(w != NULL && w->is_there);
   w->visit.queued_us = now_us;
-  cluster->visits->queued(ud, live, now_us);
+  state_of(cluster)->queued(ud, live, now_us);
 }
 
 /* Preemptions. */
@@ -65,7 +70,7 @@ static blis_status tell_preempted(const blis_cluster *cluster, watched *w, blis_
   if (!w->is_preempted) {
     return BLIS_OK;
   }
-  const blis_visit_sink *sink = &cluster->visits->sink;
+  const blis_visit_sink *sink = &state_of(cluster)->sink;
   w->is_preempted = false;
   return sink->preempted(sink->ud, &w->preempted, error);
 }
@@ -131,7 +136,7 @@ static void on_recomputed(void *ud, blis_live_request *live, int64_t end_us) {
 
 static blis_status tell_visit(const blis_cluster *cluster, watched *w, blis_visit_end end,
                               blis_error *error) {
-  const blis_visit_sink *sink = &cluster->visits->sink;
+  const blis_visit_sink *sink = &state_of(cluster)->sink;
   w->is_leaving = false;
   w->visit.end = (uint8_t)end;
   return sink->visit(sink->ud, &w->visit, error);
@@ -186,7 +191,7 @@ static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, i
                  is_handed_off ? now_us : end_us, error));
   BLIS_TRY(
       tell_visit(cluster, w, is_handed_off ? BLIS_VISIT_PREFILLED : end_of(live->state), error));
-  return cluster->visits->ended(ud, live, now_us, end_us, error);
+  return state_of(cluster)->ended(ud, live, now_us, end_us, error);
 }
 
 static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *news,
@@ -274,12 +279,12 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
 
 static blis_status tell_service(const blis_cluster *cluster, uint32_t index, blis_service service,
                                 blis_error *error) {
-  uint8_t *told = &cluster->visits->told[index];
+  uint8_t *told = &state_of(cluster)->told[index];
   if (*told == service + 1) {
     return BLIS_OK; /* it is only paid for again, or was asked once more */
   }
   *told = (uint8_t)(service + 1);
-  const blis_visit_sink *sink = &cluster->visits->sink;
+  const blis_visit_sink *sink = &state_of(cluster)->sink;
   const blis_service_change change = {
       .time_us = cluster->now_us, .instance = index, .service = (uint8_t)service};
   return sink->service(sink->ud, &change, error);
@@ -287,14 +292,14 @@ static blis_status tell_service(const blis_cluster *cluster, uint32_t index, bli
 
 blis_status blis__visits_note_service(const blis_cluster *cluster, uint32_t index,
                                       blis_error *error) {
-  return cluster->visits == NULL ? BLIS_OK
-                                 : tell_service(cluster, index, cluster->services[index], error);
+  return state_of(cluster) == NULL ? BLIS_OK
+                                   : tell_service(cluster, index, cluster->services[index], error);
 }
 
 blis_status blis__visits_note_failed_start(const blis_cluster *cluster, uint32_t index,
                                            blis_error *error) {
-  return cluster->visits == NULL ? BLIS_OK
-                                 : tell_service(cluster, index, BLIS_SERVICE_FAILED, error);
+  return state_of(cluster) == NULL ? BLIS_OK
+                                   : tell_service(cluster, index, BLIS_SERVICE_FAILED, error);
 }
 
 static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
@@ -305,14 +310,15 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster, const bli
 
 /* Making and freeing. */
 
-blis_status blis__visits_init(blis_cluster *cluster, blis_error *error) {
+static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   const blis_visit_sink *sink = cluster->config.visits;
   if (sink == NULL) {
     return BLIS_OK;
   }
-  cluster->visits = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->visits);
-  BLIS_TRY_NEW(cluster->visits, error);
-  struct blis__visits *visits = cluster->visits;
+  cluster->features[BLIS_FEATURE_VISITS] =
+      blis_alloc_zeroed(&cluster->alloc, 1, sizeof *state_of(cluster));
+  BLIS_TRY_NEW(state_of(cluster), error);
+  struct blis__visits *visits = state_of(cluster);
   visits->sink = *sink;
   visits->instance_count = cluster->config.instance_count;
   visits->told = blis_alloc_zeroed(&cluster->alloc, visits->instance_count, sizeof *visits->told);
@@ -320,8 +326,8 @@ blis_status blis__visits_init(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-void blis__free_visits(blis_cluster *cluster) {
-  struct blis__visits *visits = cluster->visits;
+static void free_visits(blis_cluster *cluster) {
+  struct blis__visits *visits = state_of(cluster);
   if (visits != NULL) {
     blis_array_deinit(&cluster->alloc, &visits->slots);
     blis_alloc_free(&cluster->alloc, visits->told, visits->instance_count * sizeof *visits->told);
@@ -329,12 +335,12 @@ void blis__free_visits(blis_cluster *cluster) {
   }
 }
 
-void blis__choose_visit_events(const blis_cluster *cluster, blis_instance_events *events) {
-  if (cluster->visits == NULL) {
+static void watch(blis_cluster *cluster, blis_instance_events *events) {
+  if (state_of(cluster) == NULL) {
     return;
   }
-  cluster->visits->queued = events->queued;
-  cluster->visits->ended = events->ended;
+  state_of(cluster)->queued = events->queued;
+  state_of(cluster)->ended = events->ended;
   events->queued = on_queued;
   events->ended = on_ended;
   events->preempted = on_preempted;
@@ -342,8 +348,8 @@ void blis__choose_visit_events(const blis_cluster *cluster, blis_instance_events
   events->recomputed = on_recomputed;
 }
 
-blis_status blis__add_visits(blis_cluster *cluster, blis_error *error) {
-  if (cluster->visits == NULL) {
+static blis_status start(blis_cluster *cluster, blis_error *error) {
+  if (state_of(cluster) == NULL) {
     return BLIS_OK;
   }
   const blis__listener listener = {.rank = BLIS__BOOKS,
@@ -359,3 +365,12 @@ blis_status blis__add_visits(blis_cluster *cluster, blis_error *error) {
   }
   return BLIS_OK;
 }
+
+const blis__feature blis__visits_feature = {
+    .slot = BLIS_FEATURE_VISITS,
+    .name = "visits",
+    .prepare = prepare,
+    .watch = watch,
+    .start = start,
+    .free = free_visits,
+};

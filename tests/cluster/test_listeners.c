@@ -84,6 +84,8 @@ static const char moment_letters[BLIS__MOMENT_COUNT] = {
     [BLIS__LEFT] = 'k',      [BLIS__OVER] = 'l',
     [BLIS__JUDGED] = 'm',    [BLIS__REPORTING] = 'n',
     [BLIS__ENDED] = 'o',     [BLIS__PREFILLED] = 'p',
+    [BLIS__ADMITTED] = 'q',  [BLIS__TO_BE_ROUTED] = 'r',
+    [BLIS__CHOSEN] = 's',
 };
 
 static blis_status refuse(void *ud, blis_cluster *cluster, const blis__news *news,
@@ -133,9 +135,39 @@ static void a_life_is_told(const char *policy, bool is_refused, const char *expe
 }
 
 static void moments_come_in_order(void) {
-  a_life_is_told("round-robin", false, "abcdeghpijklno");
-  a_life_is_told("weighted", false, "abcdefghpijklno");
+  a_life_is_told("round-robin", false, "abcqrdseghpijklno");
+  a_life_is_told("weighted", false, "abcqrdsefghpijklno");
   a_life_is_told("round-robin", true, "abclno");
+}
+
+static blis_status take_second(void *ud, blis_cluster *cluster, const blis__news *news,
+                               blis_error *error) {
+  (void)cluster, (void)error;
+  int *offers = ud;
+  *news->is_taken = ++*offers == 2;
+  return BLIS_OK;
+}
+
+/* An offer ends with the listener that takes the request, or refuses it. */
+static void offers_end_when_taken(void) {
+  blis__listeners listeners;
+  int offers = 0;
+  const blis_alloc alloc = blis_alloc_heap();
+  blis__listeners_init(&listeners, &alloc);
+  const blis__listener listener = {.ud = &offers, .on = {[BLIS__TO_BE_ROUTED] = take_second}};
+  for (int i = 0; i < 3; i++) {
+    CHECK(blis__listeners_add(&listeners, &listener) == BLIS_OK);
+  }
+  bool is_taken = false;
+  const char *refusal = NULL;
+  const blis__news news = {.is_taken = &is_taken, .refusal = &refusal};
+  CHECK(blis__offer(&listeners, BLIS__TO_BE_ROUTED, NULL, &news, NULL) == BLIS_OK);
+  CHECK(is_taken && offers == 2);
+  is_taken = false;
+  refusal = "no";
+  CHECK(blis__offer(&listeners, BLIS__TO_BE_ROUTED, NULL, &news, NULL) == BLIS_OK);
+  CHECK(!is_taken && offers == 2);
+  blis__listeners_deinit(&listeners);
 }
 
 /* Belief apart, which is told only by policies that have one. */
@@ -298,6 +330,7 @@ int main(void) {
   RUN(ranks_hear_in_their_order);
   RUN(needs_add_up);
   RUN(moments_come_in_order);
+  RUN(offers_end_when_taken);
   RUN(nobody_listens_where_nothing_is_configured);
   RUN(lag_follows_from_who_listens);
   RUN(admission_looks_at_instances);

@@ -128,7 +128,8 @@ static inline void three_check_story(three *t, const char *expected) {
   site_check_states_sum_up(&t->site, 1);
   site_check_counters_are_zero(&t->site);
   CHECK_STR(three_story(t, three_record(t)), expected);
-  CHECK_EQ_I64(blis_pool_count(&t->site.cluster->cascades->runs), 0);
+  const blis__cascades *cascades = blis__feature_state(t->site.cluster, BLIS_FEATURE_CASCADE);
+  CHECK_EQ_I64(blis_pool_count(&cascades->runs), 0);
   site_close(&t->site);
 }
 

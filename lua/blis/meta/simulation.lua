@@ -25,7 +25,7 @@ local simulation = {}
 --- Something that is scheduled.
 ---@class blis.PendingEvent
 ---@field time_us integer
----@field kind "arrival"|"admission"|"routing"|"hand-off"|"queue"|"encoder"|"call"|"instance"|"scaling"
+---@field kind "arrival"|"admission"|"routing"|"hand-off"|"queue"|"encoder"|"tiers"|"call"|"instance"|"scaling"
 ---@field request? string of an arrival, admission or routing
 ---@field instance? string whose next event it is
 

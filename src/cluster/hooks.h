@@ -1,0 +1,91 @@
+/*
+ * hooks.h - what features add to the clock: work after events, due times beside
+ * the queue of events, a last turn at a time, and limits of how far instances
+ * run.
+ *
+ * Listeners (listeners.h) learn what happens to requests; hooks take part in how
+ * time passes. A point without hooks costs one comparison.
+ */
+#ifndef BLIS_CLUSTER_HOOKS_H
+#define BLIS_CLUSTER_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/containers/event_queue.h"
+#include "base/error.h"
+#include "base/invariant.h"
+#include "cluster/cluster.h"
+
+typedef enum blis__hook_point {
+  BLIS__STEPS_EXECUTED, /* an instance has executed events, at their time */
+  BLIS__INSTANCE_RAN,   /* likewise; the clock and its next event are set */
+  BLIS__ROOM_MADE,      /* an event is over that may have freed capacity */
+  BLIS__EVENT_OVER,     /* any event of the cluster or of an instance is over */
+  BLIS__HOOK_POINT_COUNT
+} blis__hook_point;
+
+/* instance: the one that ran; 0 at the points that are not about one. */
+typedef blis_status blis__hook_fn(blis_cluster *cluster, uint32_t instance, blis_error *error);
+
+enum { BLIS__HOOKS_MAX = 4 };
+
+typedef struct blis__hook_list {
+  uint32_t count;
+  blis__hook_fn *all[BLIS__HOOKS_MAX];
+} blis__hook_list;
+
+/*
+ * Something that is due at a time and is not in the queue, since that time
+ * changes often. At equal times it comes before the events of its class.
+ */
+typedef struct blis__clock_source {
+  int64_t due_us;  /* BLIS_TIME_NEVER_US = nothing is due */
+  int64_t last_us; /* the last of what is planned; -1 = nothing */
+  int event_class; /* of what is due */
+  blis_status (*run)(blis_cluster *cluster, blis_error *error);
+  struct blis__clock_source *next;
+} blis__clock_source;
+
+typedef struct blis__hooks {
+  blis__hook_list points[BLIS__HOOK_POINT_COUNT];
+
+  /* The sources, and the least of their due times. Owned by their features. */
+  blis__clock_source *sources;
+  int64_t sources_due_us;
+
+  /*
+   * A turn after everything else at last_turn_us, where instances have executed
+   * their events, too; BLIS_TIME_NEVER_US = none. NULL: no feature has one.
+   */
+  int64_t last_turn_us;
+  blis_status (*last_turn)(blis_cluster *cluster, blis_error *error);
+  const char *last_turn_kind; /* for lists of what is due */
+
+  /*
+   * How far an instance whose next event is at time_us may run: limit_us, or
+   * more. cluster_us is the next event of the cluster, last_us the last time
+   * that the run may reach. NULL: limit_us.
+   */
+  int64_t (*run_limit_us)(const blis_cluster *cluster, uint32_t instance, int64_t time_us,
+                          int64_t limit_us, int64_t cluster_us, int64_t last_us);
+} blis__hooks;
+
+void blis__hooks_init(blis__hooks *hooks);
+
+/* Hooks of a point are called in the order in which they were added. */
+void blis__hooks_add(blis__hooks *hooks, blis__hook_point point, blis__hook_fn *hook);
+
+/* Borrows *source, which nothing is due for so far. */
+void blis__hooks_add_source(blis__hooks *hooks, blis__clock_source *source);
+
+/* Its due time is another one; O(sources). */
+void blis__hooks_set_due(blis__hooks *hooks, blis__clock_source *source, int64_t due_us);
+
+/* One of those that are due first. */
+blis__clock_source *blis__hooks_first_due(const blis__hooks *hooks);
+
+BLIS_MUSTUSE blis_status blis__hooks_call(const blis__hook_list *list, blis_cluster *cluster,
+                                          uint32_t instance, blis_error *error);
+
+#endif

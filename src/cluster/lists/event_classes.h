@@ -1,0 +1,66 @@
+/*
+ * event_classes.h - the classes of cluster events, in one table.
+ *
+ * At equal times events of lower classes come first, so a number is a promise:
+ * results depend on it. Arrivals in the queue are those of follow-ups; the
+ * others come from the source in order.
+ */
+#ifndef BLIS_CLUSTER_LISTS_EVENT_CLASSES_H
+#define BLIS_CLUSTER_LISTS_EVENT_CLASSES_H
+
+#include <stdbool.h>
+
+#include "cluster/lists/features.h"
+
+/* Owner of the classes of the core, which has no slot. */
+enum { BLIS__OF_CORE = -1 };
+
+/*
+ * XX(class, number, owner, kind, makes_room): kind is the name that users see;
+ * makes_room: an event of this class may free capacity at an instance, so that
+ * requests that a feature holds may go on.
+ *
+ *   LOADED    of an instance, in BLIS (Go)
+ *   PREFILL   routing of the prefill of a hand-off
+ *   MOVE      the KV of a hand-off is ready to move
+ *   MOVED     transfers have ended
+ *   EVICT     a request leaves its instance for one in the gateway's queue
+ *   CHECK     of the load, in BLIS (Go); SCALED: its effect
+ */
+#define BLIS__EVENT_CLASS_MAP(XX)                                                                  \
+  XX(LOADED, -1, BLIS__OF_CORE, "scaling", true)                                                   \
+  XX(ARRIVAL, 0, BLIS__OF_CORE, "arrival", false)                                                  \
+  XX(ADMISSION, 1, BLIS__OF_CORE, "admission", false)                                              \
+  XX(ROUTING, 2, BLIS__OF_CORE, "routing", false)                                                  \
+  XX(ENCODED, 3, BLIS_FEATURE_ENCODE, "encoder", true)                                             \
+  XX(PREFILL, 4, BLIS_FEATURE_HANDOFF, "hand-off", true)                                           \
+  XX(EVICT, 5, BLIS_FEATURE_GATEWAY, "queue", false)                                               \
+  XX(MOVE, 6, BLIS_FEATURE_HANDOFF, "hand-off", true)                                              \
+  XX(MOVED, 7, BLIS_FEATURE_HANDOFF, "hand-off", true)                                             \
+  XX(TIMEOUT, 8, BLIS_FEATURE_HANDOFF, "hand-off", true)                                           \
+  XX(EXPIRY, 9, BLIS_FEATURE_GATEWAY, "queue", false)                                              \
+  XX(CYCLE, 10, BLIS_FEATURE_GATEWAY, "queue", false)                                              \
+  XX(CHECK, 11, BLIS__OF_CORE, "scaling", true)                                                    \
+  XX(SCALED, 12, BLIS__OF_CORE, "scaling", true)                                                   \
+  XX(ENCODE_LATE, 13, BLIS_FEATURE_ENCODE, "encoder", true)                                        \
+  XX(TIERS, 14, BLIS_FEATURE_TIERS, "tiers", true)                                                 \
+  XX(CALL, 20, BLIS__OF_CORE, "call", true)
+
+enum {
+#define XX(name, number, owner, kind, makes_room) BLIS__CLUSTER_##name = (number),
+  BLIS__EVENT_CLASS_MAP(XX)
+#undef XX
+      BLIS__EVENT_CLASS_FIRST = BLIS__CLUSTER_LOADED,
+  BLIS__EVENT_CLASS_COUNT = BLIS__CLUSTER_CALL - BLIS__EVENT_CLASS_FIRST + 1
+};
+
+typedef struct blis__event_class {
+  const char *kind; /* NULL: no class has this number */
+  int owner;        /* a slot, or BLIS__OF_CORE */
+  bool makes_room;
+} blis__event_class;
+
+/* Numbers from BLIS__EVENT_CLASS_FIRST on; static. */
+const blis__event_class *blis__event_class_of(int number);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * features.h - the optional features of a cluster, each a slot for its state.
+ *
+ * The core names none of them: it loops over the table of their descriptors
+ * (cluster/feature.h, cluster/table/feature_table.c), which has this order.
+ */
+#ifndef BLIS_CLUSTER_LISTS_FEATURES_H
+#define BLIS_CLUSTER_LISTS_FEATURES_H
+
+/* XX(slot, descriptor): the descriptor is the constant blis__<descriptor>_feature. */
+#define BLIS_FEATURE_MAP(XX)                                                                       \
+  XX(ADAPTERS, adapters)                                                                           \
+  XX(TIERS, tiers)                                                                                 \
+  XX(VISITS, visits)                                                                               \
+  XX(RANK_BARRIER, rank_barrier)                                                                   \
+  XX(RANK_BALANCE, rank_balance)                                                                   \
+  XX(BELIEF, belief)                                                                               \
+  XX(DECISIONS, decisions)                                                                         \
+  XX(OBSERVER, observer)                                                                           \
+  XX(RUN_EVENTS, run_events)                                                                       \
+  XX(TENANTS, tenants)                                                                             \
+  XX(PINS, pins)                                                                                   \
+  XX(GATEWAY, gateway)                                                                             \
+  XX(HANDOFF, handoff)                                                                             \
+  XX(ENCODE, encode)                                                                               \
+  XX(CASCADE, cascade)                                                                             \
+  XX(MACHINES, machines)                                                                           \
+  XX(PRICES, prices)                                                                               \
+  XX(BILLING, billing)                                                                             \
+  XX(PRESENCE, presence)                                                                           \
+  XX(FAULTS, faults)                                                                               \
+  XX(SCALING, scaling)                                                                             \
+  XX(GO_BLIS_SCALING, go_blis_scaling)
+
+typedef enum blis_feature_slot {
+#define XX(slot, descriptor) BLIS_FEATURE_##slot,
+  BLIS_FEATURE_MAP(XX)
+#undef XX
+      BLIS_FEATURE_COUNT
+} blis_feature_slot;
+
+#endif
