@@ -8,5 +8,4 @@ files["examples/sweep.lua"] = { max_line_length = 111 } -- comments at the ends 
 -- Globals that test_column_program.c gives.
 files["tests/lua/column_programs.lua"] = { read_globals = { "vec", "translate", "translate_each" } }
 files["spec"] = { std = "+busted" }
-files["library"] = { ignore = { "211", "212", "241" } }
 files["lua/blis/meta"] = { max_line_length = false, ignore = { "211", "212", "241", "431" } }

@@ -1,10 +1,11 @@
--- blis rockspec.lua TOP VERSION: the rockspec, with every Lua file by its name. `luarocks make`
--- in a checkout builds the module with CMake and installs it for stock Lua 5.4.
+-- blis rockspec.lua TOP VERSION: prints the rockspec, which names every Lua file. `luarocks make`
+-- in a checkout builds the module and the annotations for editors with CMake, and installs both
+-- for stock Lua 5.4.
 local core = require "blis.core"
 
 local top, version = arg[1], arg[2]
 
---- Adds the Lua files below lua/ as { module, path }.
+--- Appends { module, path } of every Lua file below folder to list.
 local function walk(folder, list)
   local names = core.folder(top .. "/" .. folder)
   table.sort(names)
@@ -20,8 +21,14 @@ local function walk(folder, list)
   return list
 end
 
+local installed = walk("lua/blis", {})
+for _, name in ipairs { "figures", "options" } do
+  local path = ("build-rock/annotations/%s.lua"):format(name)
+  installed[#installed + 1] = { "blis.meta." .. name, path }
+end
+
 local lines = {}
-for i, one in ipairs(walk("lua/blis", {})) do
+for i, one in ipairs(installed) do
   lines[i] = ("         [%q] = %q,"):format(one[1], one[2])
 end
 
@@ -40,7 +47,8 @@ dependencies = { "lua ~> 5.4" }
 build = {
    type = "command",
    build_command = "cmake -S . -B build-rock -DCMAKE_BUILD_TYPE=Release -DBLIS_LTO=ON "
-      .. "-DBUILD_TESTING=OFF && cmake --build build-rock --target blis_module --parallel",
+      .. "-DBUILD_TESTING=OFF && cmake --build build-rock "
+      .. "--target blis_module blis_pages --parallel",
    install_command = "true",
    install = {
       lib = { ["blis.core"] = "build-rock/cmod/blis/core.so" },

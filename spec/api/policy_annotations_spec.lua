@@ -7,6 +7,7 @@ local policy = require "blis.policy"
 local reference = require "blis.reference"
 
 local text = annotations.generate()
+local all = require("blis.config.annotations").generate()
 
 --- What is said of a class of that file, up to the next one.
 local function class_text(class)
@@ -28,8 +29,8 @@ local function vague(types)
 end
 
 describe("annotations of policies", function()
-  it("are those that the catalogue gives", function()
-    assert.equal(text, files.read "lua/blis/meta/options.lua":sub(-#text))
+  it("are the end of the annotations of options", function()
+    assert.equal(text, all:sub(-#text))
   end)
 
   it("have every name, alias and parameter of every kind", function()
@@ -80,13 +81,13 @@ end)
 
 describe("annotations of callbacks", function()
   it("say what their arguments are", function()
-    assert.same({}, vague((files.read "lua/blis/meta/options.lua":gsub("p: table", "p: point"))))
+    assert.same({}, vague((all:gsub("p: table", "p: point"))))
   end)
 
   it("are there for every option that takes a function", function()
     local untyped = {}
     local of_groups = "string|blis.LatencyModel" -- whose description is that of clusters
-    for line in files.read "lua/blis/meta/options.lua":gmatch "[^\n]+" do
+    for line in all:gmatch "[^\n]+" do
       local name, types = line:match "^%-%-%-@field ([%w_]+)%?? (%S+)"
       local is_callback = line:find("function(", 1, true) and types ~= of_groups
         and not line:find("when = function", 1, true)
@@ -102,8 +103,10 @@ describe("annotations of callbacks", function()
     for name in names:read("a"):gmatch "@%a+ (blis%.[%w.]+)" do known[name] = true end
     names:close()
     local unknown = {}
-    for _, path in ipairs { "options", "policies" } do
-      for line in files.read("lua/blis/meta/" .. path .. ".lua"):gmatch "%-%-%-@[^\n]+" do
+    local generated = all .. require("blis.results.annotations").generate()
+    for name in generated:gmatch "@%a+ (blis%.[%w.]+)" do known[name] = true end
+    for _, lines in ipairs { all, files.read "lua/blis/meta/policies.lua" } do
+      for line in lines:gmatch "%-%-%-@[^\n]+" do
         local types = line:match "@field %S+ (.*)" or line:match "@%a+ (.*)" or ""
         for name in types:gmatch "%f[%w]blis%.%u[%w]*" do
           if not known[name] then unknown[#unknown + 1] = name end

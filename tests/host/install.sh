@@ -16,7 +16,7 @@ has() {
   done
 }
 has share/man/man1/blis.1 share/bash-completion/completions/blis \
-  share/fish/vendor_completions.d/blis.fish share/lua/5.4/blis/meta/options.lua \
+  share/fish/vendor_completions.d/blis.fish share/lua/5.4/blis/meta/{options,figures}.lua \
   share/doc/blis/{LICENSE,NOTICE,README.md,CHANGELOG.md,reference.md,docs/guide.md} \
   share/doc/blis/examples/data/chat.yaml share/blis/dynamo-selector/dynamo_selector.h
 ls "$prefix"/share/zsh/*/_blis >/dev/null

@@ -16,7 +16,8 @@ BLIS_DIST=$work scripts/package deb >/dev/null
 cmp "$work/first.deb" "$work"/blis_*.deb
 
 dpkg-deb -x "$work/first.deb" "$work/root"
-for path in bin/blis lib/lua/5.4/blis/core.so share/lua/5.4/blis/{init,meta/policies}.lua \
+for path in bin/blis lib/lua/5.4/blis/core.so share/lua/5.4/blis/init.lua \
+  share/lua/5.4/blis/meta/{policies,options,figures}.lua share/doc/blis/reference.md \
   share/man/man1/blis.1 share/bash-completion/completions/blis \
   share/zsh/vendor-completions/_blis share/fish/vendor_completions.d/blis.fish \
   share/doc/blis/{NOTICE,LICENSE,docs/guide.md,examples/compare_routing.lua}; do

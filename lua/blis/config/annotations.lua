@@ -1,7 +1,5 @@
---- Writes the types of all option tables, and of policies, for editors:
---- lua/blis/meta/options.lua.
----
----   blis -e 'io.write(require("blis.config.annotations").generate())' >lua/blis/meta/options.lua
+--- Generates the annotations of all option tables and policies for editors. The build writes them
+--- to annotations/options.lua of the build folder and installs them as blis/meta/options.lua.
 local deferred = require "blis.deferred"
 local policies = deferred "blis.policy.annotations"
 
@@ -178,7 +176,7 @@ annotations.sections = sections
 --- What an option takes, as editors know it.
 annotations.type_of = type_of
 
---- The text of the file.
+--- The text of options.lua.
 ---@return string
 function annotations.generate()
   local lines = {

@@ -1,13 +1,15 @@
---- The reference of everything that scripts may use, from the same sources as the annotations for
---- editors: the descriptions of options and policies, and the comments that stand at functions and
---- types. How it is written: blis.reference.text; what a word means: blis.reference.search.
+--- The reference of everything that scripts may use. It has the sources that the annotations for
+--- editors have: the descriptions of options, policies, and metrics, and the comments of functions
+--- and types. blis.reference.text formats it; blis.reference.search finds the topics of a word.
 local annotations = require "blis.config.annotations"
 local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
+local result_annotations = require "blis.results.annotations"
 
 local reference = {}
 
--- Files with comments of public functions and types, in the order of the reference.
+-- Files with comments of public functions and types, in the order of the reference. meta/figures
+-- is not a file of the program: its text is generated.
 local files = {
   "experiment", "results/comparison", "results/replicated", "policy/init", "policy/hooks",
   "policy/queue", "policy/listening",
@@ -210,7 +212,8 @@ function reference.topics()
     return not name or value ~= nil and (inner == "" or value[inner] ~= nil)
   end
   for _, name in ipairs(files) do
-    local text = source("blis/" .. name .. ".lua")
+    local text = name == "meta/figures" and result_annotations.generate()
+      or source("blis/" .. name .. ".lua")
     if text then read_file(topics, text, is_exported) end
   end
   add_policies(topics)

@@ -1,6 +1,6 @@
---- Writes the types of results for editors: lua/blis/meta/figures.lua. The reference reads it, too.
----
----   blis -e 'io.write(require("blis.results.annotations").generate())' >lua/blis/meta/figures.lua
+--- Generates the annotations of results for editors, which blis.reference also reads. The build
+--- writes them to annotations/figures.lua of the build folder and installs them as
+--- blis/meta/figures.lua.
 local figures = require "blis.results.figures"
 
 local annotations = {}
@@ -18,7 +18,7 @@ local function field_line(figure)
   return ("---@field %s %s %s%s"):format(name, type_of(figure), figure.doc, unit)
 end
 
---- The text of the file.
+--- The text of figures.lua.
 ---@return string
 function annotations.generate()
   local lines = {
