@@ -1,6 +1,7 @@
 --- A deterministic, scriptable simulator of LLM inference clusters.
+require "blis.drawing_modules"
 local core = require "blis.core"
-local catalogue = require "blis.engine.catalogue"
+local catalogue = require "blis.catalogue"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local engine = require "blis.engine"
@@ -28,10 +29,10 @@ local blis = {
 
   run = experiment.run,
   simulation = experiment.simulation,
-  compare = at_first_call("blis.results.comparison", "compare"),
+  compare = at_first_call("blis.compare.comparison", "compare"),
   load_result = result.load,
   diff = at_first_call("blis.results.diff", "compare"),
-  regret = at_first_call("blis.results.regret", "examine"),
+  regret = at_first_call("blis.compare.regret", "examine"),
   ---@type blis.sweep.Module
   sweep = deferred "blis.sweep",
   capacity = at_first_call("blis.capacity", "search"),
@@ -54,7 +55,7 @@ local blis = {
   preemption = hooks.preemption,
   autoscaler = hooks.autoscaler,
   disaggregation = hooks.disaggregation,
-  queue = at_first_call("blis.policy.queue", "new"),
+  queue = at_first_call("blis.feature.queue.read", "new"),
 
   latency_model = latency.model,
   models = catalogue.models,

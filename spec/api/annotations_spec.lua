@@ -123,7 +123,7 @@ describe("the annotations", function()
 
   it("stand at every public function", function()
     local missing = {}
-    local modules = { "init", "policy/init", "experiment", "results/comparison", "traffic/workload",
+    local modules = { "init", "policy/init", "experiment", "compare/comparison", "traffic/workload",
       "traffic/trace", "units" }
     for _, name in ipairs(modules) do
       local before = ""

@@ -3,10 +3,9 @@
 local program = require "spec.support.program"
 
 describe("the types of options", function()
-  local folder = "lua/blis/config"
-  local list <close> = assert(io.popen("ls " .. folder))
+  local list <close> = assert(io.popen "ls lua/blis/config/*.lua lua/blis/feature/*/options.lua")
   for file in list:lines() do
-    local module = "blis.config." .. file:match "^([%w_]+)%.lua$"
+    local module = file:match "^lua/(.*)%.lua$":gsub("/", ".")
     it(("of %s are described without anything else #host"):format(module), function()
       local outcome = program.run("-e", ([[
         require "blis"

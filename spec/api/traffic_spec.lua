@@ -2,7 +2,7 @@ local blis = require "blis"
 local commands = require "spec.support.commands"
 local core = require "blis.core"
 local files = require "spec.support.files"
-local presets = require "blis.traffic.presets"
+local presets = require "blis.config.presets"
 local small = require "spec.support.small"
 
 local says = small.says

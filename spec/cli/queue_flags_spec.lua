@@ -1,6 +1,6 @@
 -- Flags of the gateway's queue, alone and over what a policy bundle says of it.
 local commands = require "spec.support.commands"
-local companions = require "blis.policy.queue_companions"
+local companions = require "blis.feature.queue.companions"
 local core = require "blis.core"
 local files = require "spec.support.files"
 

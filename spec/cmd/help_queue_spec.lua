@@ -1,7 +1,7 @@
 -- What the gateway's queue can do is explained by help, each word with its source.
 local commands = require "spec.support.commands"
 local core = require "blis.core"
-local queue = require "blis.config.queue"
+local queue = require "blis.feature.queue.options"
 
 --- Of choices of the options, and of the policies of other kinds that stand at the gateway.
 local function names()

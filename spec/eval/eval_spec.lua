@@ -1,7 +1,7 @@
 --- Evaluations: what they say of good candidates, bad ones and those that cheat.
 local candidate = require "blis.eval.candidate"
 local eval = require "blis.eval"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local program = require "spec.support.program"
 local score = require "blis.eval.score"
 local small = require "spec.support.small"

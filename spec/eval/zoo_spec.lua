@@ -2,7 +2,7 @@
 --- scripts of the gallery, and all that is tried against the sandbox.
 local catalogue = require "blis.policy.catalogue"
 local eval = require "blis.eval"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local small = require "spec.support.small"
 local suites = require "blis.eval.suite"
 

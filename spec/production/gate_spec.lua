@@ -2,7 +2,7 @@
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
 local gate = require "blis.production.gate.gate"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local measure = require "blis.production.gate.measure"
 local program = require "spec.support.program"
 local report = require "blis.production.gate.report"

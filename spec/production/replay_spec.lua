@@ -1,7 +1,7 @@
 -- Recorded decisions, taken again by another policy.
 local commands = require "spec.support.commands"
 local files = require "spec.support.files"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local workload = require "blis.production.conformance_workload"
 
 local scorers = { { "llm-d.queue-scorer", 2 }, { "kv-utilization", 2 },

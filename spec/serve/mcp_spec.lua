@@ -1,5 +1,5 @@
 --- The server for coding agents, as transcripts of both eras of its protocol.
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local program = require "spec.support.program"
 local small = require "spec.support.small"
 

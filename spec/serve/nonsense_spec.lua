@@ -1,7 +1,7 @@
 --- Servers that are told nonsense: thousands of changed messages, by a seed. Every line that comes
 --- back is JSON, nothing is an error of the server itself, and what is sent last is answered.
 local blis = require "blis"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local program = require "spec.support.program"
 
 local suite = "spec/eval/small_suite.lua"

@@ -1,6 +1,6 @@
 --- The protocol of `blis serve --stdio`, spoken with the program as a process.
 local core = require "blis.core"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local program = require "spec.support.program"
 local small = require "spec.support.small"
 

@@ -1,7 +1,7 @@
 -- Sweeps that are driven from outside: ask and tell, and try.
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local program = require "spec.support.program"
 local small = require "spec.support.small"
 

@@ -5,8 +5,9 @@ local core = require "blis.core"
 local random_runs = {}
 
 local sections = {}
-for _, name in ipairs { "cluster", "disaggregation", "experiment", "queue" } do
-  sections[name] = require("blis.config." .. name)
+for name, module in pairs { cluster = "blis.config.cluster", experiment = "blis.config.experiment",
+  disaggregation = "blis.feature.disaggregation.options", queue = "blis.feature.queue.options" } do
+  sections[name] = require(module)
 end
 
 local function flag_of(section, name)

@@ -1,5 +1,5 @@
 --- Measurements of a real deployment, from whatever file people have.
-local descriptions = require "blis.engine.descriptions"
+local descriptions = require "blis.catalogue.descriptions"
 local errors = require "blis.errors"
 local reports = require "blis.calibrate.reports"
 local tables = require "blis.calibrate.tables"

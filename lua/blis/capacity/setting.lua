@@ -1,7 +1,7 @@
 --- The trial of a search: the script's own, or the experiment with a value put in its place.
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
-local presets = require "blis.traffic.presets"
+local presets = require "blis.config.presets"
 
 local setting = {}
 

@@ -1,5 +1,5 @@
 --- The catalogue of a command: what comes with the program and the files of --catalogue.
-local library = require "blis.engine.catalogue"
+local library = require "blis.catalogue"
 
 local catalogue = {}
 

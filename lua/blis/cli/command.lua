@@ -1,4 +1,5 @@
 --- What all commands have in common: help, errors, and where text goes.
+require "blis.drawing_modules"
 local errors = require "blis.errors"
 local flags = require "blis.cli.flags"
 local help = require "blis.cli.help"

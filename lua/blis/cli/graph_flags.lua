@@ -1,6 +1,6 @@
 --- What flags say of session graphs: tasks of agents, of a file or of a preset.
 local flags = require "blis.cli.flags"
-local presets = require "blis.traffic.presets"
+local presets = require "blis.config.presets"
 local sections = require "blis.config.workload"
 
 local graph_flags = {}

@@ -1,7 +1,7 @@
 --- What flags say of KV below the caches of the instances.
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
-local sections = require "blis.config.kv_tiers"
+local sections = require "blis.feature.kv_tiers.options"
 
 local kv_tiers_flags = {}
 

@@ -1,9 +1,9 @@
 --- What flags say of the gateway's queue, over what a policy bundle says of it.
 local command = require "blis.cli.command"
-local companions = require "blis.policy.queue_companions"
+local companions = require "blis.feature.queue.companions"
 local flags = require "blis.cli.flags"
 local parameters = require "blis.cli.parameters"
-local queue_section = require "blis.config.queue"
+local queue_section = require "blis.feature.queue.options"
 
 local queue_flags = {}
 

@@ -2,7 +2,7 @@
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local graph_flags = require "blis.cli.graph_flags"
-local presets = require "blis.traffic.presets"
+local presets = require "blis.config.presets"
 local sections = require "blis.config.workload"
 
 local traffic = {}

@@ -1,6 +1,6 @@
 --- blis compare: several routing policies, or variants of any flags, under the same traffic.
 local command = require "blis.cli.command"
-local comparison = require "blis.results.comparison"
+local comparison = require "blis.compare.comparison"
 local deferred = require "blis.deferred"
 local endings = require "blis.endings"
 local errors = require "blis.errors"
@@ -12,7 +12,7 @@ local progress = require "blis.cli.progress"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
 local traffic = require "blis.cli.traffic"
-local variants = require "blis.results.variants"
+local variants = require "blis.compare.variants"
 local words = require "blis.cli.words"
 
 local compared = flags.pick(sweep_sections.compare, { "jobs" })

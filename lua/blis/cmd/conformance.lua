@@ -2,7 +2,7 @@
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local errors = require "blis.errors"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local listing = require "blis.listing"
 local recorded = require "blis.production.conformance.recorded"
 local text_file = require "blis.production.text_file"

@@ -2,7 +2,7 @@
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local flags = require "blis.cli.flags"
-local presets = require "blis.traffic.presets"
+local presets = require "blis.config.presets"
 local sections = require "blis.config.conversion"
 local shape = require "blis.traffic.shape"
 

@@ -1,7 +1,7 @@
 --- blis decisions: recorded decisions, taken again by another policy.
 local command = require "blis.cli.command"
 local explain = require "blis.production.explain"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local records = require "blis.production.records"
 local replay = require "blis.production.replay"
 local sorted = require "blis.sorted"

@@ -2,7 +2,7 @@
 local catalogue = require "blis.cli.catalogue"
 local command = require "blis.cli.command"
 local flag_sections = require "blis.config.flags"
-local library = require "blis.engine.catalogue"
+local library = require "blis.catalogue"
 local listing = require "blis.listing"
 
 local definition = {

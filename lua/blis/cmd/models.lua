@@ -7,10 +7,10 @@ local engine = require "blis.engine"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local format = require "blis.format"
-local library = require "blis.engine.catalogue"
+local library = require "blis.catalogue"
 local listing = require "blis.listing"
 local rank_flags = require "blis.cli.rank_flags"
-local ranks_section = require "blis.config.ranks"
+local ranks_section = require "blis.feature.ranks.options"
 
 local definition = {
   name = "models",

@@ -1,5 +1,5 @@
 --- Options of blis convert and blis compose.
-local presets = require "blis.traffic.presets"
+local presets = require "blis.config.presets"
 
 ---@type blis.Section
 local preset = {

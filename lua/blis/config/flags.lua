@@ -1,7 +1,7 @@
 --- Options that only command lines have: traffic in single numbers, how results are shown, where
 --- they go; and the flags of the simulator BLIS in Go for which there is nothing here.
 local endings = require "blis.endings"
-local presets = require "blis.traffic.presets"
+local presets = require "blis.config.presets"
 
 local formats = { "table", "json", "csv" }
 

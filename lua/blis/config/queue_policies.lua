@@ -1,5 +1,5 @@
 --- What the words mean that say how the gateway's queue works, for help and `blis policies`: the
---- core has no entries of these. Parameters are options of the queue (blis.config.queue).
+--- core has no entries of these. Parameters are options of the queue (blis.feature.queue.options).
 
 local function entry(name, summary, source, options)
   return { name = name, summary = summary, source = source, aliases = {}, options = options or {} }

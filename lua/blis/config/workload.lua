@@ -1,7 +1,7 @@
 --- The options of generated traffic: the short form, that of a file, and what a specification has.
 --- Specifications, of files and of tables, are read by the core, which describes their keys, too.
 local core = require "blis.core"
-local presets = require "blis.traffic.presets"
+local presets = require "blis.config.presets"
 
 local slo_classes = { "critical", "realtime", "standard", "sheddable", "batch", "background" }
 

@@ -2,7 +2,7 @@
 --- proposes it; and what of an experiment it decides.
 local core = require "blis.core"
 local errors = require "blis.errors"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local sandbox = require "blis.sandbox"
 local sorted = require "blis.sorted"
 

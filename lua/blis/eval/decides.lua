@@ -5,7 +5,7 @@ local core = require "blis.core"
 local definition = require "blis.policy.definition"
 local errors = require "blis.errors"
 local policy = require "blis.policy"
-local scaling = require "blis.policy.scaling"
+local scaling = require "blis.feature.scaling.read"
 local sorted = require "blis.sorted"
 
 local decides = {}

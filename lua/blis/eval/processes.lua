@@ -1,6 +1,6 @@
 --- Runs tasks in processes of their own, each in a jail, and gives outcomes in the order of tasks.
 local core = require "blis.core"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local run = require "blis.eval.run"
 local processes = {}
 

@@ -4,7 +4,7 @@
 --- (OTLP/JSON); which of their fields has what differs by version, so it is said: { chosen = name,
 --- scores = name, request = name }. Scores are by endpoint and plugin, or by plugin and endpoint.
 local errors = require "blis.errors"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local plugins = require "blis.production.epp.plugins"
 local sorted = require "blis.sorted"
 local text_file = require "blis.production.text_file"

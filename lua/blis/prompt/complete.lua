@@ -2,7 +2,7 @@
 --- take, names of policies, models and GPUs, topics of help.
 local annotations = require "blis.config.annotations"
 local catalogue = require "blis.policy.catalogue"
-local library = require "blis.engine.catalogue"
+local library = require "blis.catalogue"
 local reference = require "blis.reference"
 local search = require "blis.reference.search"
 local scan = require "blis.prompt.scan"

@@ -11,14 +11,14 @@ local reference = {}
 -- Files with comments of public functions and types, in the order of the reference. meta/figures
 -- is not a file of the program: its text is generated.
 local files = {
-  "experiment", "results/comparison", "results/replicated", "policy/init", "policy/hooks",
-  "policy/queue", "policy/listening",
-  "init", "engine/latency", "engine/catalogue", "units", "traffic/workload", "traffic/graphs",
+  "experiment", "compare/comparison", "compare/replicated", "policy/init", "policy/hooks",
+  "feature/queue/read", "policy/listening",
+  "init", "engine/latency", "catalogue/init", "units", "traffic/workload", "traffic/graphs",
   "traffic/trace",
   "meta/figures", "results/result", "results/file", "timeline/init", "plot/init", "charts/init",
   "results/series",
   "results/slo",
-  "results/fitness", "results/saturation", "results/decisions", "results/diff", "results/regret",
+  "results/fitness", "results/saturation", "results/decisions", "results/diff", "compare/regret",
   "capacity/init", "capacity/report", "recommend/init", "recommend/report",
   "sweep/cma_es", "sweep/init", "sweep/table",
   "statistics/init", "statistics/distribution", "statistics/transfer", "calibrate/init",

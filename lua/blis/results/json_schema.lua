@@ -4,7 +4,7 @@
 ---   blis -e 'io.write(require("blis.results.json_schema").generate())' \
 ---     >share/schema/blis-result-1.json
 local figures = require "blis.results.figures"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local result_json = require "blis.results.json"
 
 local json_schema = {}

@@ -1,14 +1,13 @@
 --- Results: the figures of one run, and how they are printed.
 local deferred = require "blis.deferred"
-local charts = deferred "blis.charts"
 local core = require "blis.core"
 local decisions = require "blis.results.decisions"
+local drawing = require "blis.drawing"
 local energy = require "blis.results.energy"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local fitness = require "blis.results.fitness"
 local format = require "blis.format"
-local page = deferred "blis.page.result"
 local timeline = deferred "blis.timeline"
 local report = require "blis.results.report"
 local phases = deferred "blis.results.phases"
@@ -141,7 +140,7 @@ end
 --- requests, decisions and warnings. One HTML file that needs no network.
 ---@param path string
 function methods:report(path)
-  page.write(path, self)
+  drawing.result_page.write(path, self)
 end
 
 --- A picture: which share of requests was within a time, or the run over time. As characters,
@@ -149,7 +148,7 @@ end
 ---@param options? blis.ResultPlotOptions
 ---@return string? text without a path
 function methods:plot(options)
-  return charts.plot_result(self, options)
+  return drawing.result_charts.plot_result(self, options)
 end
 
 --- Writes a file for ui.perfetto.dev and chrome://tracing: requests on lanes of the gateway and of

@@ -1,7 +1,7 @@
 --- What an evaluation came to, as the protocol says it.
 local core = require "blis.core"
 local feedback = require "blis.eval.feedback"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local metrics = require "blis.serve.metrics"
 
 local answer = {}

@@ -1,7 +1,7 @@
 --- What a server can do, for whoever has not read its manual.
 local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local metrics = require "blis.serve.metrics"
 local request = require "blis.serve.request"
 local suites = require "blis.eval.suite"

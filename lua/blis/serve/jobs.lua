@@ -2,7 +2,7 @@
 --- and gone afterwards.
 local answer = require "blis.serve.answer"
 local core = require "blis.core"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local processes = require "blis.eval.processes"
 local run = require "blis.eval.run"
 local workload = require "blis.traffic.workload"

@@ -3,7 +3,7 @@
 --- version, and there is `server/discover`.
 local answer = require "blis.serve.answer"
 local core = require "blis.core"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local tools = require "blis.serve.tools"
 
 local mcp = {}

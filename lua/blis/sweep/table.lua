@@ -1,8 +1,7 @@
 --- The outcome of a sweep: for every point the mean of every figure and its interval.
-local deferred = require "blis.deferred"
+local drawing = require "blis.drawing"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
-local page = deferred "blis.page.sweep"
 local plan = require "blis.sweep.plan"
 local record = require "blis.sweep.record"
 local repeats = require "blis.policy.repeats"
@@ -272,7 +271,7 @@ end
 --- that needs no network.
 ---@param path string
 function Table:report(path)
-  page.write(path, self)
+  drawing.sweep_page.write(path, self)
 end
 
 Table.__tostring = write.text

@@ -1,13 +1,13 @@
 --- Tables of sweeps as text, CSV, Markdown, plots.
 local deferred = require "blis.deferred"
-local charts = deferred "blis.charts.sweep"
 local core = require "blis.core"
-local drawing = deferred "blis.plot"
+local drawing = require "blis.drawing"
 local endings = require "blis.endings"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local csv = require "blis.csv"
+local pictures = deferred "blis.plot"
 local plan = require "blis.sweep.plan"
 local plot = require "blis.sweep.plot"
 local svg = deferred "blis.plot.svg"
@@ -409,13 +409,13 @@ local shown = { curve = "curve", front = "asked_front" }
 ---@param options? blis.sweep.PlotOptions
 ---@return string? text without a path
 function write.plot(self, options)
-  options = drawing.check_options(options, { "x", "y", "show" })
+  options = pictures.check_options(options, { "x", "y", "show" })
   local make = shown[options.show or "curve"]
   if not make then
     errors.invalid("plot: show: %s is not allowed, expected 'curve' or 'front'",
       errors.show(options.show))
   end
-  return drawing.draw({ charts[make](self, options) }, options)
+  return pictures.draw({ drawing.sweep_charts[make](self, options) }, options)
 end
 
 --- Writes the same as an SVG file, with intervals: { log = "xy" } and so on.
@@ -424,8 +424,8 @@ end
 ---@param options? blis.sweep.PlotOptions
 function write.write_svg(self, path, options)
   endings.check("write_svg", path, endings.svg)
-  options = drawing.check_options(options, { "x", "y", "show" })
-  write.file(path, svg.document({ charts.curve(self, options) }, options))
+  options = pictures.check_options(options, { "x", "y", "show" })
+  write.file(path, svg.document({ drawing.sweep_charts.curve(self, options) }, options))
 end
 
 --- Writes stem.dat, with a block per line of the plot, and stem.gp, which plots it: `gnuplot -p
@@ -434,7 +434,7 @@ end
 ---@param stem string
 ---@param options? blis.sweep.PlotOptions
 function write.write_gnuplot(self, stem, options)
-  options = drawing.check_options(options, { "x", "y" })
+  options = pictures.check_options(options, { "x", "y" })
   local data, script = plot.gnuplot(plot.series(self, options), stem, self.level)
   write.file(stem .. ".dat", data)
   write.file(stem .. ".gp", script)

@@ -1,7 +1,7 @@
 --- What the traffic of an experiment is, in a sentence for reports.
 local core = require "blis.core"
 local format = require "blis.format"
-local presets = require "blis.traffic.presets"
+local presets = require "blis.config.presets"
 local show = require "blis.show"
 
 local told = {}

@@ -14,7 +14,7 @@
 
 /*
  * Fills *made, which is zeroed, from the table at index, as
- * lua/blis/engine/disaggregation.lua returns it. The caller owns its policies,
+ * lua/blis/feature/disaggregation/read.lua returns it. The caller owns its policies,
  * which borrow view, in any case. May raise.
  */
 void check_disaggregation(lua_State *L, int index, bind_view *view,

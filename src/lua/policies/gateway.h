@@ -12,7 +12,7 @@
 
 /*
  * Fills *made, which is zeroed, from the table at index, as
- * lua/blis/policy/queue.lua returns it; it borrows from that table. The caller
+ * lua/blis/feature/queue/read.lua returns it; it borrows from that table. The caller
  * owns its policies, which borrow view, in any case. May raise.
  */
 void check_gateway(lua_State *L, int index, bind_view *view, const blis_policy_context *context,

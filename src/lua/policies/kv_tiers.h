@@ -23,7 +23,7 @@ typedef struct bind_kv_tiers {
 } bind_kv_tiers;
 
 /*
- * From the table at index, as blis.engine.kv_tiers has it. *made borrows from
+ * From the table at index, as blis.feature.kv_tiers.read has it. *made borrows from
  * scripts, which stays, and from what is pushed. May raise.
  */
 void check_kv_tiers(lua_State *L, int index, const bind_view *view, bind_kv_tiers *scripts,

@@ -1,7 +1,7 @@
 --- What shells complete: commands, their forms, flags and what these may be.
 local catalogue = require "blis.policy.catalogue"
 local flags = require "blis.cli.flags"
-local library = require "blis.engine.catalogue"
+local library = require "blis.catalogue"
 
 local words = {}
 

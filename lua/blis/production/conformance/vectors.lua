@@ -8,7 +8,7 @@ local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local workload = require "blis.traffic.workload"
 
 local vectors = {}

@@ -159,7 +159,7 @@ end
 ---@param made blis.export.Exported
 ---@return string
 function export.json(made)
-  local json = require "blis.eval.json"
+  local json = require "blis.json"
   local result = made.measured and made.measured.figures or {}
   local metrics = {}
   for _, one in ipairs(result) do metrics[one.name] = one.pair.mean_b end

@@ -1,7 +1,7 @@
 --- The gate: two policies on stock scenarios, and whether the new one may come in.
 local changes = require "blis.production.gate.changes"
 local errors = require "blis.errors"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local measure = require "blis.production.gate.measure"
 local suite = require "blis.production.gate.suite"
 local text_file = require "blis.production.text_file"

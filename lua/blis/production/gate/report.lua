@@ -2,7 +2,7 @@
 local explain = require "blis.production.explain"
 local format = require "blis.format"
 local gate = require "blis.production.gate.gate"
-local json = require "blis.eval.json"
+local json = require "blis.json"
 local words = require "blis.statistics.words"
 
 local report = {}

@@ -2,7 +2,7 @@
 --- them without it is told, and who replaces that other one takes them away.
 local catalogue = require "blis.policy.catalogue"
 local errors = require "blis.errors"
-local section = require "blis.config.queue"
+local section = require "blis.feature.queue.options"
 
 local companions = {}
 

@@ -1,7 +1,7 @@
 --- Models, GPUs and coefficients by name: those that come with the program, and a user's own.
 local core = require "blis.core"
 local deferred = require "blis.deferred"
-local descriptions = require "blis.engine.descriptions"
+local descriptions = require "blis.catalogue.descriptions"
 local errors = require "blis.errors"
 local show = require "blis.show"
 local json_parts = deferred "blis.json_parts"

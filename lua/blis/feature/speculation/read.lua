@@ -1,7 +1,7 @@
 --- Speculative decoding, for the core.
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
-local section = require "blis.config.speculation"
+local section = require "blis.feature.speculation.options"
 
 local speculation = {}
 

@@ -1,7 +1,7 @@
 --- Faults that an experiment declares, for the core.
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
-local section = require "blis.config.faults"
+local section = require "blis.feature.faults.options"
 local sorted = require "blis.sorted"
 
 local faults = {}

@@ -5,7 +5,7 @@ local hooks = require "blis.policy.hooks"
 local notices = require "blis.notices"
 local policy = require "blis.policy"
 local schema = require "blis.config.schema"
-local section = require "blis.config.disaggregation"
+local section = require "blis.feature.disaggregation.options"
 
 local disaggregation = {}
 

@@ -3,7 +3,7 @@
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
-local config = require "blis.config.spot"
+local config = require "blis.feature.spot.options"
 
 local spot = {}
 

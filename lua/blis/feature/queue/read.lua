@@ -1,12 +1,12 @@
 --- The gateway's queue, for the core.
 local catalogue = require "blis.policy.catalogue"
-local companions = require "blis.policy.queue_companions"
+local companions = require "blis.feature.queue.companions"
 local core = require "blis.core"
 local definition = require "blis.policy.definition"
 local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
 local schema = require "blis.config.schema"
-local section = require "blis.config.queue"
+local section = require "blis.feature.queue.options"
 
 local queue = {}
 

@@ -1,7 +1,7 @@
 --- Data-parallel ranks, for the core.
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
-local section = require "blis.config.ranks"
+local section = require "blis.feature.ranks.options"
 
 local ranks = {}
 

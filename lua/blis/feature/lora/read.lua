@@ -1,7 +1,7 @@
 --- LoRA adapters, for the core.
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
-local section = require "blis.config.lora"
+local section = require "blis.feature.lora.options"
 
 local lora = {}
 

@@ -1,8 +1,8 @@
 --- From what an experiment says of KV below the caches to what the core takes.
 local errors = require "blis.errors"
-local presets = require "blis.engine.tier_presets"
+local presets = require "blis.feature.kv_tiers.presets"
 local schema = require "blis.config.schema"
-local sections = require "blis.config.kv_tiers"
+local sections = require "blis.feature.kv_tiers.options"
 
 local kv_tiers = {}
 

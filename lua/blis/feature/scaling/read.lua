@@ -1,11 +1,11 @@
 --- Instances that come and go: an autoscaler and what it may do, for the core.
-local catalogue = require "blis.engine.catalogue"
+local catalogue = require "blis.catalogue"
 local errors = require "blis.errors"
-local faults = require "blis.policy.faults"
+local faults = require "blis.feature.faults.read"
 local hooks = require "blis.policy.hooks"
-local node_pool = require "blis.config.node_pool"
+local node_pool = require "blis.feature.scaling.node_pool"
 local schema = require "blis.config.schema"
-local section = require "blis.config.scaling"
+local section = require "blis.feature.scaling.options"
 
 local scaling = {}
 
