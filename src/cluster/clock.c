@@ -9,7 +9,6 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/feature.h"
-#include "cluster/handoff_run.h"
 
 enum {
   FRUITLESS_MAX = 1000000,
@@ -77,15 +76,15 @@ bool blis_cluster_has_requests(const blis_cluster *cluster) {
 }
 
 /*
- * The last of what is planned but for the gateway's own tries: the end of a
- * fault, a function of a script, a request that is put off, ...
+ * The last of what is planned, except for events that plan themselves again: a
+ * function of a script, a request that is delayed, ...
  */
 static int64_t last_planned_us(const blis_cluster *cluster) {
-  int64_t last_us = blis__handoff_last_due_us(cluster);
+  int64_t last_us = blis__hooks_last_us(&cluster->hooks, cluster);
   for (size_t i = 0; i < blis_event_queue_count(cluster->queue); i++) {
     uint64_t sequence;
     blis_event event = blis_event_queue_look(cluster->queue, i, &sequence);
-    if (event.event_class != BLIS__CLUSTER_CYCLE && event.time_us > last_us) {
+    if (!blis__event_class_of(event.event_class)->repeats && event.time_us > last_us) {
       last_us = event.time_us;
     }
   }
@@ -144,7 +143,42 @@ void blis__cluster_ask_laggards(const blis_cluster *cluster) {
   }
 }
 
+blis_status blis__cluster_have_eager(blis_cluster *cluster) {
+  uint32_t count = cluster->config.instance_count;
+  blis__laggards *late = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *late);
+  cluster->laggards = late;
+  cluster->is_eager = blis_alloc_zeroed(&cluster->alloc, count, sizeof *cluster->is_eager);
+  if (late == NULL || cluster->is_eager == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  late->is_one = blis_alloc_zeroed(&cluster->alloc, count, sizeof *late->is_one);
+  /* One more than there can be: a number is written before it is counted. */
+  late->numbers = blis_alloc_zeroed(&cluster->alloc, (size_t)count + 1, sizeof *late->numbers);
+  if (late->is_one == NULL || late->numbers == NULL) {
+    return BLIS_ERR_NOMEM;
+  }
+  cluster->eager_events = blis_winner_tree_new(&cluster->alloc, count);
+  return cluster->eager_events == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
+}
+
+void blis__cluster_free_eager(blis_cluster *cluster) {
+  const blis_alloc *alloc = &cluster->alloc;
+  uint32_t count = cluster->config.instance_count;
+  blis__laggards *late = cluster->laggards;
+  if (late != NULL) {
+    blis_alloc_free(alloc, late->is_one, count * sizeof *late->is_one);
+    blis_alloc_free(alloc, late->numbers, ((size_t)count + 1) * sizeof *late->numbers);
+    blis_alloc_free(alloc, late, sizeof *late);
+  }
+  blis_alloc_free(alloc, cluster->is_eager, count * sizeof *cluster->is_eager);
+  blis_winner_tree_free(cluster->eager_events);
+}
+
 void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number, bool is_eager) {
+  if (number >= cluster->existing) {
+    cluster->is_eager[number] = is_eager;
+    return;
+  }
   if (cluster->is_eager[number] != is_eager) {
     blis__cluster_ask_laggards(cluster);
     blis_winner_tree_clear(is_eager ? cluster->next_events : cluster->eager_events, number);
@@ -163,7 +197,8 @@ static blis_status check_run(blis_cluster *cluster, uint32_t number, blis_status
   if (status != BLIS_OK) {
     return blis_fail(error, status, "%s: %s", cluster->ids[number], cause->message);
   }
-  return cluster->after_run != NULL ? cluster->after_run(cluster, error) : BLIS_OK;
+  const blis__hook_list *executed = &cluster->hooks.points[BLIS__STEPS_EXECUTED];
+  return executed->count == 0 ? BLIS_OK : blis__hooks_call(executed, cluster, number, error);
 }
 
 blis_status blis__cluster_go_on(blis_cluster *cluster, uint32_t number, int64_t step_us,

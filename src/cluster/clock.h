@@ -38,19 +38,26 @@ BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster, bli
 
 /* The instance has something new to do, or has done something. */
 static inline void blis__cluster_note_next(blis_cluster *cluster, uint32_t number) {
-  bool has_pools = cluster->eager_events != NULL;
-  if (has_pools && !cluster->is_eager[number]) {
+  bool has_eager = cluster->eager_events != NULL;
+  if (has_eager && !cluster->is_eager[number]) {
     blis__laggards *late = cluster->laggards;
     late->numbers[late->count] = number;
     late->count += !late->is_one[number];
     late->is_one[number] = true;
     return;
   }
-  blis_winner_tree_set(has_pools ? cluster->eager_events : cluster->next_events, number,
+  blis_winner_tree_set(has_eager ? cluster->eager_events : cluster->next_events, number,
                        blis_instance_next_us(cluster->instances[number]));
 }
 
-/* With pools: next_events is about to be asked. */
+/*
+ * Before the first event: other instances follow up on the events of those that are eager, in
+ * order of time; only the others may lag behind. None is eager at first. BLIS_ERR_NOMEM or BLIS_OK.
+ */
+BLIS_MUSTUSE blis_status blis__cluster_have_eager(blis_cluster *cluster);
+void blis__cluster_free_eager(blis_cluster *cluster);
+
+/* With eager instances: next_events is about to be read. */
 void blis__cluster_ask_laggards(const blis_cluster *cluster);
 
 /* When an instance has its next event; BLIS_TIME_NEVER_US = none has any. */
@@ -67,10 +74,10 @@ static inline int64_t blis__cluster_instances_next_us(const blis_cluster *cluste
 /* When the cluster has its next event, but for an arrival of the source. */
 static inline int64_t blis__cluster_planned_us(const blis_cluster *cluster) {
   int64_t next_us = blis_event_queue_next_us(cluster->queue);
-  return cluster->handoff_due_us < next_us ? cluster->handoff_due_us : next_us;
+  return cluster->hooks.sources_due_us < next_us ? cluster->hooks.sources_due_us : next_us;
 }
 
-/* Something may follow on its events from now on, or no longer. */
+/* The instance is eager from now on, or no longer; it may not exist yet. */
 void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number, bool is_eager);
 
 /*

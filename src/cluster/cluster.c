@@ -10,7 +10,6 @@
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "cluster/feature.h"
-#include "cluster/handoff_run.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
 #include "policy/registry.h"
@@ -98,11 +97,19 @@ void blis__cluster_set_handlers(blis_cluster *cluster) {
   }
 }
 
+/* What is due in a source comes before the events of its class. */
+static bool source_goes_first(const blis_cluster *cluster) {
+  const blis__clock_source *source = blis__hooks_first_due(&cluster->hooks);
+  blis_event other;
+  return !blis_event_queue_peek(cluster->queue, &other) || other.time_us > source->due_us ||
+         (other.time_us == source->due_us && other.event_class >= source->event_class);
+}
+
 /* Anything but an arrival. */
 static BLIS_NOT_INLINE blis_status run_planned_event(blis_cluster *cluster, int64_t time_us,
                                                      blis_error *error) {
-  if (cluster->handoff_due_us == time_us && blis__handoff_goes_first(cluster)) {
-    BLIS_TRY(blis__handoff_run_due(cluster, error));
+  if (cluster->hooks.sources_due_us == time_us && source_goes_first(cluster)) {
+    BLIS_TRY(blis__hooks_first_due(&cluster->hooks)->run(cluster, error));
     return note_room(cluster, error);
   }
   blis_event event = {0};
@@ -194,7 +201,7 @@ static turn ordered_turn(const blis_cluster *cluster) {
   return is_eager ? eager : other;
 }
 
-static BLIS_NOT_INLINE turn turn_with_pools(const blis_cluster *cluster, int64_t cluster_us,
+static BLIS_NOT_INLINE turn turn_with_eager(const blis_cluster *cluster, int64_t cluster_us,
                                             int64_t last_us, bool lets_lag) {
   return lets_lag && cluster->hooks.last_turn_us == BLIS_TIME_NEVER_US
              ? eager_turn(cluster, cluster_us, last_us)
@@ -204,7 +211,7 @@ static BLIS_NOT_INLINE turn turn_with_pools(const blis_cluster *cluster, int64_t
 static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us, int64_t last_us,
                              bool may_run_ahead, bool lets_lag) {
   if (cluster->eager_events != NULL) {
-    return turn_with_pools(cluster, cluster_us, last_us, lets_lag);
+    return turn_with_eager(cluster, cluster_us, last_us, lets_lag);
   }
   turn next = first_of(cluster->next_events);
   next.runs_ahead = may_run_ahead && blis__listeners_let_run_ahead(&cluster->listeners);
@@ -212,32 +219,11 @@ static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us, in
 }
 
 /*
- * In BLIS (Go), instances without free blocks make empty steps of 1 us until KV
- * comes: all those before anybody does anything else.
- */
-static int64_t idle_until_us(const blis_cluster *cluster, int64_t cluster_us, int64_t last_us) {
-  int64_t until_us = blis_min_i64(cluster_us, blis_time_after_us(last_us, 1));
-  for (uint32_t i = 0; i < cluster->existing; i++) {
-    until_us = blis_min_i64(until_us, blis_instance_next_work_us(cluster->instances[i]));
-  }
-  return until_us;
-}
-
-/* With pools: limit_us, or later where its next events are such steps. */
-static BLIS_NOT_INLINE int64_t idle_limit_us(const blis_cluster *cluster, turn its,
-                                             int64_t limit_us, int64_t cluster_us,
-                                             int64_t last_us) {
-  bool idles = cluster->handoffs->policy.go_blis && !cluster->is_stepped &&
-               blis_instance_next_work_us(cluster->instances[its.number]) > its.time_us;
-  return idles ? blis_max_i64(limit_us, idle_until_us(cluster, cluster_us, last_us)) : limit_us;
-}
-
-/*
  * Executes the next event if it is not later than last_us. Where listeners let
  * them, instances stay behind the cluster's events until their next request,
  * and their steps in between are computed together; or they run ahead of each
  * other, but neither beyond last_us nor past the next event of the cluster.
- * With pools, those whose events something may follow on do neither.
+ * Eager instances (clock.h) do neither.
  */
 static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster, int64_t last_us,
                                               bool may_run_ahead, bool *done, blis_error *error) {
@@ -265,8 +251,9 @@ static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster, int64_t las
     status = run_cluster_event(cluster, cluster_us, error);
   } else {
     int64_t limit_us = blis_time_after_us(chosen.runs_ahead ? last_us : instance_us, 1);
-    if (cluster->handoffs != NULL) {
-      limit_us = idle_limit_us(cluster, chosen, limit_us, cluster_us, last_us);
+    if (cluster->hooks.run_limit_us != NULL) {
+      limit_us = cluster->hooks.run_limit_us(cluster, chosen.number, instance_us, limit_us,
+                                             cluster_us, last_us);
     }
     limit_us = blis_min_i64(limit_us, end_of_instances_us(cluster, cluster_us));
     status = blis__cluster_run_instance(cluster, chosen.number, instance_us, limit_us, error);
@@ -276,9 +263,6 @@ static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster, int64_t las
   }
   if (status == BLIS_OK) {
     status = call_hooks(cluster, BLIS__EVENT_OVER, error);
-  }
-  if (status == BLIS_OK && cluster->handoffs != NULL && cluster->handoffs->soon != NULL) {
-    status = blis__handoff_go_on(cluster, error);
   }
   cluster->is_busy = false;
   return status;
@@ -350,7 +334,7 @@ static blis_status check_books(const blis_cluster *cluster, blis_error *error) {
 }
 
 blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error) {
-  BLIS_TRY(blis__handoff_check_stuck(cluster, error));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__FINISHING, error, .request = NULL));
   for (uint32_t i = 0; i < cluster->existing; i++) {
     BLIS_TRY(blis_instance_close(cluster->instances[i], error));
   }

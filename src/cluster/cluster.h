@@ -355,10 +355,9 @@ typedef struct blis_rank_counts {
 
 void blis_cluster_get_ranks(const blis_cluster *cluster, blis_rank_counts *counts);
 
-/* The deployment unit of an instance, from 0, and its number in it; without
-   ranks, its own number and 0. */
-uint32_t blis_cluster_rank_group(const blis_cluster *cluster, uint32_t index);
-uint32_t blis_cluster_rank(const blis_cluster *cluster, uint32_t index);
+/* The number of an instance's deployment unit (units.h), from 0, and its place in it, from 0. */
+uint32_t blis_cluster_unit_of(const blis_cluster *cluster, uint32_t index);
+uint32_t blis_cluster_place_in_unit(const blis_cluster *cluster, uint32_t index);
 
 bool blis_cluster_has_pools(const blis_cluster *cluster);
 

@@ -13,9 +13,7 @@
 #include "cluster/ending.h"
 #include "cluster/feature.h"
 #include "cluster/features.h"
-#include "cluster/handoff_run.h"
 #include "cluster/places.h"
-#include "cluster/ranks.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
 
@@ -82,15 +80,6 @@ static blis_status copy_facts(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-static bool has_roles(const blis_cluster_config *config) {
-  for (uint32_t i = 0; i < config->instance_count && config->facts != NULL; i++) {
-    if (config->facts[i].roles != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static blis_status name_instances(blis_cluster *cluster, blis_error *error) {
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
     char id[32];
@@ -105,13 +94,11 @@ static blis_status name_instances(blis_cluster *cluster, blis_error *error) {
 static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
                                   blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
-  blis_instance_events events =
-      has_roles(config) ? blis__handoff_instance_events : blis__cluster_instance_events;
+  blis_instance_events events = blis__cluster_instance_events;
   events.ud = cluster;
   blis__choose_step_events(cluster, &events);
   cluster->existing = config->initial_count == 0 ? config->instance_count : config->initial_count;
   BLIS_TRY(name_instances(cluster, error));
-  BLIS_TRY(blis__ranks_init(cluster, error));
   BLIS_TRY(blis__features_prepare(cluster, error));
   blis__features_watch(cluster, &events);
   BLIS_TRY(blis__places_init(cluster, &events, itl_us, error));
@@ -251,7 +238,6 @@ blis_status blis__cluster_make(const blis__feature_table *table, const blis_allo
   c->table = table;
   blis__hooks_init(&c->hooks);
   blis__cluster_set_handlers(c);
-  c->handoff_due_us = BLIS_TIME_NEVER_US;
   c->loaded_event_class = BLIS__CLUSTER_CALL;
   blis_arena_init(&c->texts, alloc);
   blis_pool_init(&c->calls, alloc, sizeof(blis__scheduled_call));
@@ -311,6 +297,7 @@ void blis_cluster_free(blis_cluster *cluster) {
   blis_block_namer_free(cluster->namer);
   blis_event_queue_free(cluster->queue);
   blis_winner_tree_free(cluster->next_events);
+  blis__cluster_free_eager(cluster);
   blis_alloc_free(&alloc, cluster->ids, count * sizeof *cluster->ids);
   blis_alloc_free(&alloc, cluster->facts, count * sizeof *cluster->facts);
   blis_alloc_free(&alloc, cluster->services, count * sizeof *cluster->services);

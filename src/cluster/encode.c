@@ -228,39 +228,47 @@ blis_status blis__encode_in_passing(blis_cluster *cluster, blis__cluster_request
              : BLIS_OK;
 }
 
-blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance, blis_loss loss,
-                                       blis_error *error) {
-  while (state_of(cluster) != NULL && state_of(cluster)->all[instance].head != NULL) {
-    /* From the end, so that nobody has a turn here. */
-    blis__encoding *last = state_of(cluster)->all[instance].tail;
+/* The instance has failed: what becomes of the requests that are there. */
+static blis_status on_instance_lost(void *ud, blis_cluster *cluster, const blis__news *news,
+                                    blis_error *error) {
+  blis__encoders *e = ud;
+  encoder *its = &e->all[news->instance];
+  if (cluster->services[news->instance] != BLIS_SERVICE_FAILED) {
+    return BLIS_OK;
+  }
+  while (its->head != NULL) {
+    /* From the end, so that no request has its turn here. */
+    blis__encoding *last = its->tail;
     blis__cluster_request *request = last->request;
-    state_of(cluster)->counts.lost++;
+    e->counts.lost++;
     BLIS_TRY(leave(cluster, last, error));
-    if (blis__goes_on(loss)) {
-      BLIS_TRY(blis__send_again(cluster, request, loss, error));
+    if (blis__goes_on(news->loss)) {
+      BLIS_TRY(blis__send_again(cluster, request, news->loss, error));
     } else {
       request->live.state = BLIS_REQUEST_FAILED;
       BLIS_TRY(blis__cluster_end(cluster, request, cluster->now_us, "instance-failed", error));
     }
   }
-  blis__encode_start_anew(cluster, instance);
+  its->hangs = false;
   return BLIS_OK;
 }
 
-void blis__encode_hang(blis_cluster *cluster, uint32_t instance) {
-  encoder *its = state_of(cluster) == NULL ? NULL : &state_of(cluster)->all[instance];
-  if (its != NULL) {
-    its->hangs = true;
-  }
-  if (its != NULL && its->head != NULL) {
+static blis_status on_hung(void *ud, blis_cluster *cluster, const blis__news *news,
+                           blis_error *error) {
+  (void)error;
+  encoder *its = &((blis__encoders *)ud)->all[news->instance];
+  its->hangs = true;
+  if (its->head != NULL) {
     blis_event_queue_cancel(cluster->queue, its->head->end_event);
   }
+  return BLIS_OK;
 }
 
-void blis__encode_start_anew(blis_cluster *cluster, uint32_t instance) {
-  if (state_of(cluster) != NULL) {
-    state_of(cluster)->all[instance].hangs = false;
-  }
+static blis_status on_restarted(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
+  (void)cluster, (void)error;
+  ((blis__encoders *)ud)->all[news->instance].hangs = false;
+  return BLIS_OK;
 }
 
 /* What is told. */
@@ -336,6 +344,13 @@ static blis_status make_parts(blis_cluster *cluster, blis__encoders *e) {
       .on = {[BLIS__TO_BE_ROUTED] = e->stage.go_blis ? NULL : on_to_be_routed,
              [BLIS__REPORTING] = on_reporting,
              [BLIS__ENDED] = on_ended}};
+  /* Before hand-offs: what is not encoded has not been handed off. */
+  const blis__listener of_instances = {.ud = e,
+                                       .rank = BLIS__BOOKS,
+                                       .on = {[BLIS__INSTANCE_LOST] = on_instance_lost,
+                                              [BLIS__HUNG] = on_hung,
+                                              [BLIS__RESTARTED] = on_restarted}};
+  BLIS_TRY(blis__listeners_add(&cluster->listeners, &of_instances));
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 

@@ -13,14 +13,4 @@
 BLIS_MUSTUSE blis_status blis__encode_in_passing(blis_cluster *cluster,
                                                  blis__cluster_request *request, blis_error *error);
 
-/* The instance has failed: what becomes of who was there. */
-BLIS_MUSTUSE blis_status blis__encode_lose_instance(blis_cluster *cluster, uint32_t instance,
-                                                    blis_loss loss, blis_error *error);
-
-/* An instance does nothing any more: who is encoded there is never done. */
-void blis__encode_hang(blis_cluster *cluster, uint32_t instance);
-
-/* It is as new. */
-void blis__encode_start_anew(blis_cluster *cluster, uint32_t instance);
-
 #endif

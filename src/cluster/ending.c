@@ -8,7 +8,6 @@
 
 #include "base/invariant.h"
 #include "cluster/clock.h"
-#include "cluster/handoff_run.h"
 
 /* What the instances report. */
 
@@ -19,29 +18,50 @@ static void forget_pending(blis_cluster *cluster, blis__cluster_request *request
   }
 }
 
-static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
-  (void)now_us;
-  blis_cluster *cluster = ud;
+static void queued(blis_cluster *cluster, blis_live_request *live) {
   blis__cluster_request *request = blis__request_of(live);
-  BLIS_ASSERT(request->is_pending && live->state == BLIS_REQUEST_QUEUED);
+  BLIS_ASSERT(live->state == BLIS_REQUEST_QUEUED && (request->is_pending || request->kv_came));
   forget_pending(cluster, request);
 }
 
-static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
-  (void)now_us;
-  blis_cluster *cluster = ud;
+static void first_token(blis_cluster *cluster, blis_live_request *live) {
   blis__cluster_request *request = blis__request_of(live);
   BLIS_ASSERT(request->place == BLIS__AT_INSTANCE && live->ttft_us >= 0);
   blis_error *error = &cluster->event_error;
-  bool is_prefilled_here =
-      request->handoff == NULL || request->handoff->state.stage != BLIS__HANDOFF_DECODE;
-  if (error->status == BLIS_OK && is_prefilled_here) {
+  if (error->status == BLIS_OK && !request->kv_came) {
     error->status = BLIS__TELL(cluster, BLIS__PREFILLED, error, .request = request,
                                .instance = (uint32_t)request->instance);
   }
   if (error->status == BLIS_OK) {
     error->status = BLIS__TELL(cluster, BLIS__FIRST_TOKEN, error, .request = request);
   }
+}
+
+/* Attempts of features have events of their own. */
+#define HAS_OWN(live, event)                                                                       \
+  (blis__attempt_of(live)->events != NULL && blis__attempt_of(live)->events->event != NULL)
+
+static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
+  if (HAS_OWN(live, queued)) {
+    blis__attempt_of(live)->events->queued(ud, live, now_us);
+  } else {
+    queued(ud, live);
+  }
+}
+
+static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
+  if (HAS_OWN(live, first_token)) {
+    blis__attempt_of(live)->events->first_token(ud, live, now_us);
+  } else {
+    first_token(ud, live);
+  }
+}
+
+/* Only attempts of features hold their KV. */
+static blis_status on_computing(void *ud, blis_live_request *live, const blis_prefill_step *step,
+                                blis_error *error) {
+  BLIS_ASSERT(HAS_OWN(live, computing));
+  return blis__attempt_of(live)->events->computing(ud, live, step, error);
 }
 
 static blis_status on_token(void *ud, const blis_live_request *live, int64_t number,
@@ -113,22 +133,32 @@ static blis_status on_completed(void *ud, const blis_live_request *live, int64_t
                                 bool *counts_itl, blis_error *error) {
   blis_cluster *cluster = ud;
   *counts_itl = true;
+  if (HAS_OWN(live, completed)) {
+    return blis__attempt_of(live)->events->completed(ud, live, end_us, counts_itl, error);
+  }
   return BLIS__TELL(cluster, BLIS__COMPLETED, error, .request = blis__request_of(live),
                     .end_us = end_us, .counts_itl = counts_itl);
+}
+
+blis_status blis__cluster_end_at_instance(blis_cluster *cluster, blis__cluster_request *request,
+                                          int64_t end_us, blis_error *error) {
+  BLIS_ASSERT(request->live.state >= BLIS_REQUEST_COMPLETED);
+  BLIS_TRY(blis__cluster_leave_instance(cluster, request, end_us, error));
+  return blis__cluster_end(cluster, request, end_us, request->live.rejection, error);
 }
 
 static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, int64_t end_us,
                             blis_error *error) {
   BLIS_ASSERT(end_us >= now_us && live->state >= BLIS_REQUEST_COMPLETED);
-  blis_cluster *cluster = ud;
-  blis__cluster_request *request = blis__request_of(live);
-  BLIS_TRY(blis__cluster_leave_instance(cluster, request, end_us, error));
-  return blis__cluster_end(cluster, request, end_us, live->rejection, error);
+  return HAS_OWN(live, ended)
+             ? blis__attempt_of(live)->events->ended(ud, live, now_us, end_us, error)
+             : blis__cluster_end_at_instance(ud, blis__request_of(live), end_us, error);
 }
 
 const blis_instance_events blis__cluster_instance_events = {
     .queued = on_queued,
     .first_token = on_first_token,
+    .computing = on_computing,
     .completed = on_completed,
     .ended = on_ended,
 };

@@ -14,6 +14,11 @@ BLIS_MUSTUSE blis_status blis__cluster_leave_instance(blis_cluster *cluster,
                                                       blis__cluster_request *request, int64_t at_us,
                                                       blis_error *error);
 
+/* Its instance has ended the request's own attempt, in the state that it says. */
+BLIS_MUSTUSE blis_status blis__cluster_end_at_instance(blis_cluster *cluster,
+                                                       blis__cluster_request *request,
+                                                       int64_t end_us, blis_error *error);
+
 /* The instance that has the request gives it up, and the request leaves it. */
 BLIS_MUSTUSE blis_status blis__cluster_take_away(blis_cluster *cluster,
                                                  blis__cluster_request *request, blis_error *error);
@@ -34,7 +39,7 @@ BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster, blis__clust
 void blis__end_add_drawn(const blis_cluster *cluster, blis_request_end *end,
                          const blis_drawn *drawn);
 
-/* What the instances call; ud is the cluster. */
+/* What every instance calls, which asks the attempt (request_table.h); ud is the cluster. */
 extern const blis_instance_events blis__cluster_instance_events;
 
 /* Adds to *events what the cluster's listener wants to hear of steps. */

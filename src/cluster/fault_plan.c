@@ -7,11 +7,10 @@
 
 #include "base/time.h"
 #include "cluster/clock.h"
-#include "cluster/encode_run.h"
 #include "cluster/feature.h"
 #include "cluster/presence.h"
-#include "cluster/ranks.h"
 #include "cluster/service.h"
+#include "cluster/units.h"
 #include "cluster/waiting_room.h"
 
 /* A fault at an instance that is on. */
@@ -125,8 +124,8 @@ static blis_status crash(blis_cluster *cluster, uint32_t instance, const blis_fa
                          int64_t recover_us, blis_error *error) {
   blis__set_will_recover(cluster, instance, false); /* as a reclaim said */
   BLIS_TRY(blis_cluster_instance_fail(cluster, instance, effect->loss, error));
-  uint32_t end = blis__rank_end(cluster, instance);
-  for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
+  uint32_t end = blis__unit_end(cluster, instance);
+  for (uint32_t i = blis__unit_first(cluster, instance); i < end; i++) {
     end_all_at(state_of(cluster), i);
     BLIS_TRY(set_speed(cluster, i, error));
     set_signals(cluster, i);
@@ -140,8 +139,8 @@ static blis_status crash(blis_cluster *cluster, uint32_t instance, const blis_fa
 /* The machine of an instance that is up is given back. */
 static blis_status take_away(blis_cluster *cluster, uint32_t instance,
                              const blis_fault_effect *effect, blis_error *error) {
-  uint32_t end = blis__rank_end(cluster, instance);
-  for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
+  uint32_t end = blis__unit_end(cluster, instance);
+  for (uint32_t i = blis__unit_first(cluster, instance); i < end; i++) {
     cluster->service_times[i].is_given_back = effect->gives_back;
   }
   return crash(cluster, instance, effect, effect->recover_us, error);
@@ -150,8 +149,8 @@ static blis_status take_away(blis_cluster *cluster, uint32_t instance,
 /* What a rank does up to this microsecond it has done before it goes, so that a
    request that ends now has ended. */
 static blis_status finish_now(blis_cluster *cluster, uint32_t instance, blis_error *error) {
-  uint32_t end = blis__rank_end(cluster, instance);
-  for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
+  uint32_t end = blis__unit_end(cluster, instance);
+  for (uint32_t i = blis__unit_first(cluster, instance); i < end; i++) {
     BLIS_TRY(blis__cluster_bring_up_to_now(cluster, i, error));
   }
   return BLIS_OK;
@@ -222,7 +221,7 @@ static blis_status begin(blis_cluster *cluster, uint32_t instance, const blis_fa
 static blis_status hang_one(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   BLIS_TRY(blis__cluster_bring_forward(cluster, instance, error));
   BLIS_TRY(blis_instance_hang(cluster->instances[instance], error));
-  blis__encode_hang(cluster, instance);
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__HUNG, error, .instance = instance));
   blis__note_instance_change(cluster, instance);
   return BLIS_OK;
 }
@@ -233,8 +232,8 @@ static blis_status hang(blis_cluster *cluster, uint32_t instance, blis_error *er
   if (ranks == NULL || !ranks->has_barrier) {
     return hang_one(cluster, instance, error);
   }
-  uint32_t end = blis__rank_end(cluster, instance);
-  for (uint32_t i = blis__rank_first(cluster, instance); i < end; i++) {
+  uint32_t end = blis__unit_end(cluster, instance);
+  for (uint32_t i = blis__unit_first(cluster, instance); i < end; i++) {
     BLIS_TRY(hang_one(cluster, i, error));
   }
   return BLIS_OK;

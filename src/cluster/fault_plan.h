@@ -8,7 +8,7 @@
  * so is their end. What is between an instance and its routers, partitions and
  * stale signals, goes on through a crash.
  *
- * Of a group of data-parallel ranks (cluster/ranks.h), all fail, restart and
+ * Of a group of data-parallel ranks (cluster/units.h), all fail, restart and
  * are reclaimed with the one that is named, and hang with it where they have a
  * barrier; one alone is slow, cut off, or without its cache. Random faults
  * strike each rank as often as an instance.

@@ -5,13 +5,11 @@
 
 #include "base/invariant.h"
 #include "cluster/clock.h"
-#include "cluster/encode_run.h"
 #include "cluster/ending.h"
-#include "cluster/handoff_run.h"
 #include "cluster/placement.h"
-#include "cluster/ranks.h"
 #include "cluster/send_again.h"
 #include "cluster/service.h"
+#include "cluster/units.h"
 
 static blis_status lose(blis_cluster *cluster, blis__cluster_request *request, const char *reason,
                         blis_error *error) {
@@ -28,8 +26,8 @@ static blis_status evict(blis_cluster *cluster, blis__cluster_request *request,
 
 blis_status blis__evict_all(blis_cluster *cluster, const blis__eviction *how, blis_error *error) {
   blis__cluster_request *later;
-  int32_t first = (int32_t)blis__rank_first(cluster, how->index);
-  int32_t end = (int32_t)blis__rank_end(cluster, how->index);
+  int32_t first = (int32_t)blis__unit_first(cluster, how->index);
+  int32_t end = (int32_t)blis__unit_end(cluster, how->index);
   for (blis__cluster_request *request = cluster->requests.first; request != NULL; request = later) {
     later = request->later;
     bool is_there = request->place == BLIS__AT_INSTANCE && request->instance >= first &&
@@ -49,12 +47,11 @@ blis_status blis_cluster_instance_fail(blis_cluster *cluster, uint32_t index, bl
   if (service == BLIS_SERVICE_FAILED || service == BLIS_SERVICE_DRAINED) {
     return BLIS_OK;
   }
-  uint32_t first = blis__rank_first(cluster, index);
-  uint32_t end = blis__rank_end(cluster, index);
+  uint32_t first = blis__unit_first(cluster, index);
+  uint32_t end = blis__unit_end(cluster, index);
   BLIS_TRY(blis__set_service(cluster, index, BLIS_SERVICE_FAILED, error));
   for (uint32_t i = first; i < end; i++) {
-    BLIS_TRY(blis__encode_lose_instance(cluster, i, loss, error));
-    BLIS_TRY(blis__handoff_lose_instance(cluster, i, loss, error));
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__INSTANCE_LOST, error, .instance = i, .loss = loss));
   }
   const blis__eviction how = {.index = index, .loss = loss, .reason = "instance-failed"};
   BLIS_TRY(blis__evict_all(cluster, &how, error));
@@ -100,12 +97,11 @@ static blis_status need_machine(blis_cluster *cluster, uint32_t index, blis_erro
 }
 
 static blis_status start_anew(blis_cluster *cluster, uint32_t index, blis_error *error) {
-  uint32_t end = blis__rank_end(cluster, index);
-  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+  uint32_t end = blis__unit_end(cluster, index);
+  for (uint32_t i = blis__unit_first(cluster, index); i < end; i++) {
     /* In BLIS (Go), KV on its way there does not keep it from being drained. */
-    BLIS_TRY(blis__handoff_lose_instance(cluster, i, (blis_loss){0}, error));
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__INSTANCE_LOST, error, .instance = i));
     BLIS_TRY(blis__restart_instance(cluster, i, error));
-    blis__encode_start_anew(cluster, i);
   }
   return BLIS_OK;
 }

@@ -9,8 +9,8 @@
 
 /* feedback.c: tells the router the outcome of the requests it routed... */
 BLIS_MUSTUSE blis_status blis__add_router_feedback(blis_cluster *cluster);
-/* Beside it, the router of the prefill stage; hand-offs are set up. */
-BLIS_MUSTUSE blis_status blis__add_prefill_feedback(blis_cluster *cluster);
+/* ...and another router, which sends attempts of a feature... */
+BLIS_MUSTUSE blis_status blis__add_feedback_of(blis_cluster *cluster, const blis_router *router);
 /* ...and the admission policy that of the requests it admitted. */
 BLIS_MUSTUSE blis_status blis__add_admission_feedback(blis_cluster *cluster);
 
@@ -35,9 +35,6 @@ void blis__free_traffic_state(blis_cluster *cluster);
 
 /* follow_up.c: reports ends to the source, which may send follow-ups. */
 BLIS_MUSTUSE blis_status blis__add_follow_ups(blis_cluster *cluster);
-
-/* handoff_make.c: hand-offs of blis_cluster_set_disaggregation. */
-void blis__free_handoffs(blis_cluster *cluster);
 
 /* life_cycle.c, waiting_room.c: made when they are first needed. */
 void blis__free_life_cycle(blis_cluster *cluster);

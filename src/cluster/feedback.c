@@ -2,7 +2,6 @@
  * feedback.c - tells policies the outcome of the requests they decided.
  */
 #include "cluster/features.h"
-#include "cluster/handoff_run.h"
 #include "cluster/rank_balance.h"
 
 static blis_request_times times_of(const blis_cluster *cluster, const blis_live_request *live) {
@@ -12,18 +11,12 @@ static blis_request_times times_of(const blis_cluster *cluster, const blis_live_
                               .itl_count = live->itl_count};
 }
 
-/* Who has sent the request where it is, and what it remembers of that. */
+/* The router that has sent the request where it is, and its ticket of that. */
 static const blis_router *sender_of(const blis_cluster *cluster, blis__cluster_request *request,
                                     blis_ticket **ticket) {
-  const blis__handoff *handoff = request->handoff;
-  bool is_at_source_only = handoff != NULL && handoff->state.stage == BLIS__HANDOFF_AT_SOURCE_ONLY;
-  if (request->place != BLIS__AT_HANDOFF && !is_at_source_only) {
-    *ticket = &request->router_ticket;
-    return &cluster->router;
-  }
-  const blis_router *prefill = &cluster->handoffs->policy.prefill;
-  *ticket = &request->handoff->prefill_ticket;
-  return prefill->ops != NULL ? prefill : &cluster->router;
+  const blis__attempt *attempt = request->other != NULL ? request->other : &request->own;
+  *ticket = attempt->router != NULL ? attempt->ticket : &request->router_ticket;
+  return attempt->router != NULL ? attempt->router : &cluster->router;
 }
 
 /* The instance that the router has chosen. */
@@ -50,7 +43,7 @@ static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *ne
   blis__cluster_request *request = news->request;
   blis_ticket *ticket;
   const blis_router *router = sender_of(cluster, request, &ticket);
-  const blis_request_times times = times_of(cluster, blis__handoff_leg(request));
+  const blis_request_times times = times_of(cluster, blis__live_of(request));
   if (router->ops->ended != NULL) {
     router->ops->ended(router->state, ticket, chosen_of(cluster, request), &times);
   }
@@ -70,10 +63,9 @@ blis_status blis__add_router_feedback(blis_cluster *cluster) {
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
-blis_status blis__add_prefill_feedback(blis_cluster *cluster) {
-  const blis_router_ops *ops = cluster->handoffs->policy.prefill.ops;
-  if (ops == NULL || ops->ended == NULL || cluster->router.ops->ended != NULL) {
-    return BLIS_OK; /* nobody wants it, or on_left is there */
+blis_status blis__add_feedback_of(blis_cluster *cluster, const blis_router *router) {
+  if (router->ops == NULL || router->ops->ended == NULL || cluster->router.ops->ended != NULL) {
+    return BLIS_OK; /* nothing is wanted, or on_left is added already */
   }
   const blis__listener listener = {.ud = NULL,
                                    .rank = BLIS__POLICIES,

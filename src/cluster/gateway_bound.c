@@ -8,7 +8,6 @@
 
 #include "base/invariant.h"
 #include "cluster/gateway_run.h"
-#include "cluster/handoff_run.h"
 
 void blis__bound_dispatch(blis__gateway *gateway, blis__cluster_request *request) {
   blis__gateway_bound *bound = &gateway->bound;
@@ -30,16 +29,9 @@ bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request) 
   return was_bound;
 }
 
-/* The record that the instance works on. */
-static const blis_live_request *record_of(const blis__cluster_request *request) {
-  const blis__handoff *handoff = request->handoff;
-  return handoff != NULL && blis__handoff_is_at_source(&handoff->state) ? &handoff->prefill
-                                                                        : &request->live;
-}
-
-/* What comes from another instance has its blocks reserved before. */
+/* A request that comes from another instance has its blocks reserved before. */
 static bool comes_with_kv(const blis__cluster_request *request) {
-  return request->handoff != NULL && !blis__handoff_is_at_source(&request->handoff->state);
+  return request->was_split && request->other == NULL;
 }
 
 blis_status blis__bound_join(blis__gateway *gateway, blis__cluster_request *request) {
@@ -64,8 +56,8 @@ void blis__bound_settle(blis__gateway *gateway, blis__cluster_request *request) 
 }
 
 /* Blocks that the prompt will take and does not hold. */
-static int64_t missing_blocks(const blis__cluster_request *request, int64_t block_size) {
-  const blis_live_request *live = record_of(request);
+static int64_t missing_blocks(blis__cluster_request *request, int64_t block_size) {
+  const blis_live_request *live = blis__live_of(request);
   bool has_blocks = live->state == BLIS_REQUEST_RUNNING;
   int64_t tokens = live->prompt_tokens - (has_blocks ? live->progress_tokens : 0);
   return tokens <= 0 ? 0 : (tokens + block_size - 1) / block_size;
@@ -76,7 +68,7 @@ static void count_blocks(const blis_cluster *cluster, const blis__gateway_bound 
                          const blis_routing_view *group, double *blocks) {
   memset(blocks, 0, group->count * sizeof *blocks);
   for (size_t i = 0; i < bound->prompts.count; i++) {
-    const blis__cluster_request *request = bound->prompts.items[i];
+    blis__cluster_request *request = bound->prompts.items[i];
     uint32_t number = (uint32_t)request->instance;
     size_t place = blis_routing_view_find(group, number);
     if (place < group->count) {

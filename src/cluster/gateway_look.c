@@ -144,7 +144,7 @@ static blis_status measure(blis_cluster *cluster, blis__gateway *gateway, uint32
 
 static blis_status measure_stages(blis_cluster *cluster, blis__gateway *gateway, freshness when,
                                   double *saturation, blis_error *error) {
-  if (!gateway->policy.by_stage || cluster->handoffs == NULL) {
+  if (!gateway->policy.by_stage || cluster->main_role == 0) {
     return measure(cluster, gateway, 0, when, saturation, error);
   }
   double decode = 0;
@@ -155,7 +155,7 @@ static blis_status measure_stages(blis_cluster *cluster, blis__gateway *gateway,
 }
 
 bool blis__gateway_counts_requests(const blis_cluster *cluster, const blis__gateway *gateway) {
-  return gateway->may_skip && cluster->handoffs == NULL &&
+  return gateway->may_skip && cluster->main_role == 0 &&
          (gateway->policy.saturation.needs & ~BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT)) == 0;
 }
 
@@ -169,7 +169,7 @@ blis_status blis__gateway_look(blis_cluster *cluster, blis__gateway *gateway, bl
       gateway->policy.dispatch == BLIS_GATEWAY_EVENT && cluster->config.snapshot_refresh_us > 0;
   BLIS_TRY(measure_stages(cluster, gateway, is_live ? AS_IT_IS : AS_SAMPLED, &gateway->saturation,
                           error));
-  gateway->is_current = gateway->may_skip && cluster->handoffs == NULL;
+  gateway->is_current = gateway->may_skip && cluster->main_role == 0;
   return BLIS_OK;
 }
 

@@ -11,20 +11,14 @@
 #include "cluster/clock.h"
 #include "cluster/handoff_run.h"
 
-static int64_t first_timeout_us(const blis__handoffs *h) {
-  return h->first_timeout != NULL ? h->first_timeout->timeout_us : BLIS_TIME_NEVER_US;
-}
-
-/* One of them is another one now. */
-static void renew(blis_cluster *cluster) {
-  const blis__handoffs *h = cluster->handoffs;
-  int64_t timeout_us = first_timeout_us(h);
-  cluster->handoff_due_us = h->links_due_us < timeout_us ? h->links_due_us : timeout_us;
+static void set_first_timeout(blis_cluster *cluster) {
+  blis__handoffs *h = cluster->handoffs;
+  blis__hooks_set_due(&cluster->hooks, &h->timeouts,
+                      h->first_timeout != NULL ? h->first_timeout->timeout_us : BLIS_TIME_NEVER_US);
 }
 
 void blis__handoff_set_links_due(blis_cluster *cluster, int64_t due_us) {
-  cluster->handoffs->links_due_us = due_us;
-  renew(cluster);
+  blis__hooks_set_due(&cluster->hooks, &cluster->handoffs->links_source, due_us);
 }
 
 /* True if its last moment is in the list, not in the event queue. */
@@ -41,7 +35,7 @@ static void append(blis_cluster *cluster, blis__handoff *handoff, int64_t at_us)
   *(last != NULL ? &last->later_timeout : &h->first_timeout) = handoff;
   h->last_timeout = handoff;
   if (last == NULL) {
-    renew(cluster);
+    set_first_timeout(cluster);
   }
 }
 
@@ -58,7 +52,7 @@ void blis__handoff_clear_timeout(blis_cluster *cluster, blis__handoff *handoff) 
   *(earlier != NULL ? &earlier->later_timeout : &h->first_timeout) = later;
   *(later != NULL ? &later->earlier_timeout : &h->last_timeout) = earlier;
   if (earlier == NULL) {
-    renew(cluster);
+    set_first_timeout(cluster);
   }
 }
 
@@ -80,26 +74,30 @@ blis_status blis__handoff_set_timeout(blis_cluster *cluster, blis__handoff *hand
   return BLIS_OK;
 }
 
-static int class_due(const blis_cluster *cluster) {
-  return cluster->handoffs->links_due_us == cluster->handoff_due_us ? BLIS__CLUSTER_MOVED
-                                                                    : BLIS__CLUSTER_TIMEOUT;
-}
-
-bool blis__handoff_goes_first(const blis_cluster *cluster) {
-  blis_event other;
-  return !blis_event_queue_peek(cluster->queue, &other) ||
-         other.time_us > cluster->handoff_due_us ||
-         (other.time_us == cluster->handoff_due_us && other.event_class >= class_due(cluster));
-}
-
-blis_status blis__handoff_run_due(blis_cluster *cluster, blis_error *error) {
-  blis__handoffs *h = cluster->handoffs;
-  BLIS_ASSERT(cluster->handoff_due_us == cluster->now_us);
+static blis_status run_links(blis_cluster *cluster, blis_error *error) {
   cluster->fruitless = 0;
-  if (class_due(cluster) == BLIS__CLUSTER_MOVED) {
-    return blis__handoff_links_moved(cluster, error);
-  }
-  blis__handoff *first = h->first_timeout;
+  return blis__handoff_links_moved(cluster, error);
+}
+
+static blis_status run_timeout(blis_cluster *cluster, blis_error *error) {
+  blis__handoff *first = cluster->handoffs->first_timeout;
+  cluster->fruitless = 0;
   blis__handoff_clear_timeout(cluster, first);
   return blis__handoff_timed_out(cluster, first, error);
+}
+
+static int64_t last_timeout_us(const blis_cluster *cluster) {
+  const blis__handoff *last = cluster->handoffs->last_timeout;
+  return last != NULL ? last->timeout_us : -1;
+}
+
+void blis__handoff_add_sources(blis_cluster *cluster, blis__handoffs *h) {
+  h->links_source = (blis__clock_source){
+      .due_us = BLIS_TIME_NEVER_US, .event_class = BLIS__CLUSTER_MOVED, .run = run_links};
+  h->timeouts = (blis__clock_source){.due_us = BLIS_TIME_NEVER_US,
+                                     .event_class = BLIS__CLUSTER_TIMEOUT,
+                                     .run = run_timeout,
+                                     .last_us = last_timeout_us};
+  blis__hooks_add_source(&cluster->hooks, &h->timeouts);
+  blis__hooks_add_source(&cluster->hooks, &h->links_source);
 }

@@ -1,6 +1,5 @@
 /* handoff_feature.c - the hand-offs of a cluster as one of its features. */
 #include "cluster/feature.h"
-#include "cluster/features.h"
 #include "cluster/handoff_run.h"
 
 /* What is due beside the queue: transfers that end, and the last moments of hand-offs. */
@@ -10,8 +9,8 @@ static void list_pending(const blis_cluster *cluster, blis__pending_list *list) 
   if (h == NULL) {
     return;
   }
-  if (h->links_due_us != BLIS_TIME_NEVER_US) {
-    shown.time_us = h->links_due_us;
+  if (h->links_source.due_us != BLIS_TIME_NEVER_US) {
+    shown.time_us = h->links_source.due_us;
     shown.order = BLIS__CLUSTER_MOVED;
     blis__pending_list_add(list, &shown);
   }
@@ -26,7 +25,7 @@ static void list_pending(const blis_cluster *cluster, blis__pending_list *list) 
 const blis__feature blis__handoff_feature = {
     .slot = BLIS_FEATURE_HANDOFF,
     .name = "handoff",
-    .free = blis__free_handoffs,
+    .free = blis__handoff_free,
     .event = blis__handoff_event,
     .list_pending = list_pending,
 };

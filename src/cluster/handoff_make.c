@@ -74,6 +74,58 @@ static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *ne
              : blis__handoff_note_room(cluster, (uint32_t)news->request->instance, error);
 }
 
+static blis_status on_instance_lost(void *ud, blis_cluster *cluster, const blis__news *news,
+                                    blis_error *error) {
+  (void)ud;
+  return blis__handoff_lose_instance(cluster, news->instance, news->loss, error);
+}
+
+static blis_status on_to_be_asked(void *ud, blis_cluster *cluster, const blis__news *news,
+                                  blis_error *error) {
+  (void)ud;
+  return blis__handoff_ask_first(cluster, news->request, news->peer, error);
+}
+
+static blis_status on_to_be_sent(void *ud, blis_cluster *cluster, const blis__news *news,
+                                 blis_error *error) {
+  (void)ud;
+  return blis__handoff_decide(cluster, news->request, news->choice, news->is_taken, error);
+}
+
+static blis_status on_finishing(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
+  (void)ud, (void)news;
+  return blis__handoff_check_stuck(cluster, error);
+}
+
+static blis_status report_ended(blis_cluster *cluster, uint32_t instance, blis_error *error) {
+  (void)instance;
+  return blis__handoff_report_ended(cluster, error);
+}
+
+static blis_status go_on(blis_cluster *cluster, uint32_t instance, blis_error *error) {
+  (void)instance;
+  return blis__handoff_go_on(cluster, error);
+}
+
+/* In BLIS (Go), instances without free blocks make empty steps of 1 us until KV comes: all those
+   before anything else happens. */
+static int64_t idle_until_us(const blis_cluster *cluster, int64_t cluster_us, int64_t last_us) {
+  int64_t until_us = blis_min_i64(cluster_us, blis_time_after_us(last_us, 1));
+  for (uint32_t i = 0; i < cluster->existing; i++) {
+    until_us = blis_min_i64(until_us, blis_instance_next_work_us(cluster->instances[i]));
+  }
+  return until_us;
+}
+
+/* limit_us, or later if the next events of the instance are such steps. */
+static int64_t idle_limit_us(const blis_cluster *cluster, uint32_t instance, int64_t time_us,
+                             int64_t limit_us, int64_t cluster_us, int64_t last_us) {
+  bool idles =
+      !cluster->is_stepped && blis_instance_next_work_us(cluster->instances[instance]) > time_us;
+  return idles ? blis_max_i64(limit_us, idle_until_us(cluster, cluster_us, last_us)) : limit_us;
+}
+
 blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster) {
   const blis__listener listener = {
       .rank = BLIS__SEQUELS, .need = BLIS__NEEDS_NOTHING, .on = {[BLIS__LEFT] = on_left}};
@@ -129,31 +181,13 @@ static blis_status make_links(blis_cluster *cluster, blis__handoffs *h) {
                        : BLIS_OK;
 }
 
-/* Whose prefills end, moves KV at that time; who decodes alone may lag behind
-   until somebody waits for room there. */
+/* KV moves when a prefill ends; an instance that only decodes may lag behind until a hand-off
+   waits for room there. */
 static blis_status make_order(blis_cluster *cluster) {
-  uint32_t count = cluster->config.instance_count;
-  cluster->eager_events = blis_winner_tree_new(&cluster->alloc, count);
-  cluster->is_eager = blis_alloc_zeroed(&cluster->alloc, count, sizeof *cluster->is_eager);
-  cluster->laggards = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *cluster->laggards);
-  if (cluster->eager_events == NULL || cluster->is_eager == NULL || cluster->laggards == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
-  blis__laggards *late = cluster->laggards;
-  late->is_one = blis_alloc_zeroed(&cluster->alloc, count, sizeof *late->is_one);
-  /* One more than there can be: a number is written before it is counted. */
-  late->numbers = blis_alloc_zeroed(&cluster->alloc, (size_t)count + 1, sizeof *late->numbers);
-  if (late->is_one == NULL || late->numbers == NULL) {
-    return BLIS_ERR_NOMEM;
-  }
-  for (uint32_t i = 0; i < count; i++) {
-    if (!blis__handoff_is_source(cluster, i)) {
-      continue;
-    }
-    if (i < cluster->existing) {
+  BLIS_TRY(blis__cluster_have_eager(cluster));
+  for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
+    if (blis__handoff_is_source(cluster, i)) {
       blis__cluster_set_eager(cluster, i, true);
-    } else {
-      cluster->is_eager[i] = true;
     }
   }
   return BLIS_OK;
@@ -180,11 +214,15 @@ static blis_status make_parts(blis_cluster *cluster, blis__handoffs *h) {
   }
   BLIS_TRY(make_links(cluster, h));
   BLIS_TRY(make_order(cluster));
-  const blis__listener listener = {
-      .ud = h,
-      .rank = BLIS__SEQUELS,
-      .need = need_of(&h->policy),
-      .on = {[BLIS__REPORTING] = on_reporting, [BLIS__ENDED] = on_ended}};
+  const blis__listener listener = {.ud = h,
+                                   .rank = BLIS__SEQUELS,
+                                   .need = need_of(&h->policy),
+                                   .on = {[BLIS__REPORTING] = on_reporting,
+                                          [BLIS__ENDED] = on_ended,
+                                          [BLIS__TO_BE_ASKED] = on_to_be_asked,
+                                          [BLIS__TO_BE_SENT] = on_to_be_sent,
+                                          [BLIS__INSTANCE_LOST] = on_instance_lost,
+                                          [BLIS__FINISHING] = on_finishing}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
@@ -202,25 +240,28 @@ blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
     return blis_fail_nomem(error);
   }
   h->policy = policy;
-  h->links_due_us = BLIS_TIME_NEVER_US;
+  blis__handoff_add_sources(cluster, h);
   blis_pool_init(&h->pool, &cluster->alloc, sizeof(blis__handoff));
   blis_map_init(&h->pairs, &cluster->alloc);
   blis__links_init(&h->links, &cluster->alloc);
   h->stages = blis__handoff_stages(cluster);
   cluster->handoffs = h;
-  cluster->divert = blis__handoff_decide;
-  cluster->after_run = policy.go_blis ? blis__handoff_report_ended : NULL;
-  cluster->ask_first = blis__handoff_ask_first;
+  blis__hooks_add(&cluster->hooks, BLIS__EVENT_OVER, go_on);
+  if (policy.go_blis) {
+    blis__hooks_add(&cluster->hooks, BLIS__STEPS_EXECUTED, report_ended);
+    cluster->hooks.run_limit_us = idle_limit_us;
+  }
+  cluster->main_role = BLIS_ROLE_DECODE;
   cluster->stages = &h->stages;
   BLIS_TRY(check_policy(cluster, &h->policy, error));
   BLIS_TRY_MEM(make_parts(cluster, h), error);
   blis__snapshot_declare(&cluster->snapshot, h->policy.prefill.needs | h->policy.decider.needs);
   BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
-  BLIS_TRY_MEM(blis__add_prefill_feedback(cluster), error);
+  BLIS_TRY_MEM(blis__add_feedback_of(cluster, &h->policy.prefill), error);
   return BLIS_OK;
 }
 
-void blis__free_handoffs(blis_cluster *cluster) {
+void blis__handoff_free(blis_cluster *cluster) {
   blis__handoffs *h = cluster->handoffs;
   if (h == NULL) {
     return;
@@ -236,12 +277,4 @@ void blis__free_handoffs(blis_cluster *cluster) {
   blis_alloc_free(alloc, h->egress, count * sizeof *h->egress);
   blis_alloc_free(alloc, h->ingress, count * sizeof *h->ingress);
   blis_alloc_free(alloc, h, sizeof *h);
-  blis_winner_tree_free(cluster->eager_events);
-  blis__laggards *late = cluster->laggards;
-  if (late != NULL) {
-    blis_alloc_free(alloc, late->is_one, count * sizeof *late->is_one);
-    blis_alloc_free(alloc, late->numbers, ((size_t)count + 1) * sizeof *late->numbers);
-    blis_alloc_free(alloc, late, sizeof *late);
-  }
-  blis_alloc_free(alloc, cluster->is_eager, count * sizeof *cluster->is_eager);
 }

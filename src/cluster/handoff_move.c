@@ -438,7 +438,8 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff, blis_er
   request->instance = (int32_t)number;
   BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request, .instance = number));
   blis__request_move(request, BLIS__AT_INSTANCE);
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request, .instance = number));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request, .instance = number,
+                      .arrival = &arrival));
   if (!cluster->handoffs->policy.go_blis) {
     blis__snapshot_add_pending(&cluster->snapshot, number, -1);
   } else {

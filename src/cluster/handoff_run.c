@@ -89,8 +89,7 @@ blis_status blis__handoff_report_ended(blis_cluster *cluster, blis_error *error)
   while (h->over != NULL) {
     blis__handoff *first = h->over;
     h->over = first->next_ready;
-    BLIS_TRY(blis__cluster_instance_events.ended(
-        cluster, &first->request->live, first->decode_now_us, first->decode_end_us, error));
+    BLIS_TRY(blis__cluster_end_at_instance(cluster, first->request, first->decode_end_us, error));
   }
   return BLIS_OK;
 }
@@ -199,6 +198,7 @@ blis_status blis__handoff_leave_source(blis_cluster *cluster, blis__handoff *han
   handoff->prefill.drawn = (blis_drawn){0};
   blis_block_namer_release(cluster->namer, &handoff->prefill.chain);
   BLIS_TRY(BLIS__TELL(cluster, BLIS__LEFT, error, .request = handoff->request));
+  handoff->request->other = NULL;
   handoff->request->instance = -1;
   return blis__handoff_note_room(cluster, source, error);
 }
@@ -257,6 +257,10 @@ blis_status blis__handoff_complete(blis_cluster *cluster, blis__handoff *handoff
                                    blis_error *error) {
   blis__room_becomes(&handoff->state, BLIS__ROOM_FILLED);
   blis__handoff_enter(&handoff->state, BLIS__HANDOFF_DECODE);
+  handoff->request->kv_came = true;
+  if (cluster->handoffs->policy.go_blis) {
+    handoff->request->own.events = &blis__handoff_go_blis_events;
+  }
   cluster->handoffs->counts.in_flight--;
   cluster->handoffs->counts.completed++;
   blis__handoff_clear_timeout(cluster, handoff);
@@ -292,8 +296,8 @@ static blis_status retry(blis_cluster *cluster, blis__cluster_request *request, 
                          blis_error *error) {
   request->router_ticket = (blis_ticket){{0}};
   cluster->counts.rerouted++;
-  BLIS_TRY(
-      BLIS__TELL(cluster, BLIS__SENT_AGAIN, error, .request = request, .loss = BLIS_LOSS_REROUTED));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__SENT_AGAIN, error, .request = request,
+                      .loss = {.kind = BLIS_LOSS_REROUTED}));
   return blis__cluster_schedule(cluster, request, BLIS__CLUSTER_ROUTING,
                                 blis_time_after_us(pause_us, cluster->config.routing_latency_us),
                                 error);
@@ -329,6 +333,8 @@ blis_status blis__handoff_stay_at_source(blis_cluster *cluster, blis__handoff *h
   BLIS_TRY(blis__handoff_close(cluster, handoff, error));
   request->router_ticket = (blis_ticket){{0}};
   blis__handoff_enter(&handoff->state, BLIS__HANDOFF_AT_SOURCE_ONLY);
+  request->own.router = blis__handoff_prefill_router(cluster);
+  request->own.ticket = &handoff->prefill_ticket;
   handoff->times = BLIS_STAGE_TIMES_NONE;
   return send_whole(cluster, request, source, error);
 }

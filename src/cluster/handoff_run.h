@@ -20,6 +20,7 @@
 typedef struct blis__handoff {
   blis__cluster_request *request; /* its live record is the one that decodes */
   blis_live_request prefill;      /* and this is the one at the source */
+  blis__attempt attempt;          /* of prefill */
   blis__handoff_state state;
   int32_t retries;
   uint32_t source; /* once it is routed */
@@ -81,7 +82,8 @@ typedef struct blis__handoffs {
   blis__handoff *soon;     /* its next event is due now, and not yet scheduled;
                               NULL between events */
   int soon_class;
-  int64_t links_due_us; /* when the next transfer ends; NEVER_US = none does */
+  blis__clock_source links_source; /* the end of the next transfer */
+  blis__clock_source timeouts;     /* the first timeout of the list */
   blis__handoff *first_timeout;
   blis__handoff *last_timeout;
   blis_map pairs;       /* that have shaken hands */
@@ -126,7 +128,7 @@ static inline uint64_t blis__pair_of(uint32_t source, uint32_t destination) {
 
 /* handoff_start.c */
 
-/* As blis_cluster.divert: asks the decider. */
+/* Takes a request that the router of the decode stage has routed, if the decider says so. */
 BLIS_MUSTUSE blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *request,
                                               struct blis__choice *choice, bool *is_taken,
                                               blis_error *error);
@@ -139,8 +141,8 @@ BLIS_MUSTUSE blis_status blis__handoff_route(blis_cluster *cluster, blis__handof
    KV had moved. */
 void blis__handoff_join_late(blis__handoff *handoff, int64_t end_us);
 
-/* Instances with roles report to this; ud is the cluster. */
-extern const blis_instance_events blis__handoff_instance_events;
+/* In BLIS (Go), of a request whose KV has moved; ud is the cluster. */
+extern const blis_instance_events blis__handoff_go_blis_events;
 
 /* handoff_move.c */
 
@@ -178,7 +180,10 @@ static inline blis_status blis__handoff_note_room(blis_cluster *cluster, uint32_
 BLIS_MUSTUSE blis_status blis__handoff_stop_moving(blis_cluster *cluster, blis__handoff *handoff,
                                                    blis_error *error);
 
-/* handoff_due.c: what is in no queue, for cluster->handoff_due_us. */
+/* handoff_due.c: what is due beside the queue of events. */
+
+/* Adds the two sources of the clock (hooks.h). */
+void blis__handoff_add_sources(blis_cluster *cluster, blis__handoffs *h);
 
 /* Links have something to tell then; BLIS_TIME_NEVER_US = nothing. */
 void blis__handoff_set_links_due(blis_cluster *cluster, int64_t due_us);
@@ -188,22 +193,10 @@ BLIS_MUSTUSE blis_status blis__handoff_set_timeout(blis_cluster *cluster, blis__
                                                    int64_t at_us, blis_error *error);
 void blis__handoff_clear_timeout(blis_cluster *cluster, blis__handoff *handoff);
 
-/* Of what is due, something is before all that the queue has. */
-bool blis__handoff_goes_first(const blis_cluster *cluster);
-
-/* What is due first, which is now. */
-BLIS_MUSTUSE blis_status blis__handoff_run_due(blis_cluster *cluster, blis_error *error);
-
-/* The last of what is due; -1 = nothing, also without pools. */
-static inline int64_t blis__handoff_last_due_us(const blis_cluster *cluster) {
-  const blis__handoffs *h = cluster->handoffs;
-  int64_t last_us = h != NULL && h->last_timeout != NULL ? h->last_timeout->timeout_us : -1;
-  return h != NULL && h->links_due_us != BLIS_TIME_NEVER_US && h->links_due_us > last_us
-             ? h->links_due_us
-             : last_us;
-}
-
 /* handoff_make.c */
+
+/* As blis__feature.free. */
+void blis__handoff_free(blis_cluster *cluster);
 
 /* From now on, somebody waits for room when a request leaves an instance. */
 BLIS_MUSTUSE blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster);
@@ -244,7 +237,7 @@ BLIS_MUSTUSE blis_status blis__handoff_schedule_move(blis_cluster *cluster, blis
  */
 void blis__handoff_end_later(blis_cluster *cluster, blis__handoff *handoff);
 
-/* Does so, as blis_cluster.after_run. */
+/* Does so. */
 BLIS_MUSTUSE blis_status blis__handoff_report_ended(blis_cluster *cluster, blis_error *error);
 
 /* Its source gives up what it has of it: the prefill, or the KV. */
@@ -289,16 +282,17 @@ BLIS_MUSTUSE blis_status blis__handoff_lose_instance(blis_cluster *cluster, uint
 /* BLIS_ERR_STUCK names a hand-off that waits and can never go on. */
 BLIS_MUSTUSE blis_status blis__handoff_check_stuck(const blis_cluster *cluster, blis_error *error);
 
-/* The record of the request where it is now: the prefill's, or its own. */
-static inline const blis_live_request *blis__handoff_leg(const blis__cluster_request *request) {
-  return request->place == BLIS__AT_HANDOFF ? &request->handoff->prefill : &request->live;
-}
-
 /* The source gives the only token that is wanted: no KV need move. */
 static inline bool blis__handoff_ends_at_source(const blis_cluster *cluster,
                                                 const blis_live_request *live) {
   const blis_disaggregation *policy = &cluster->handoffs->policy;
   return policy->gives_first_token && !policy->go_blis && live->output_tokens == 1;
+}
+
+/* The router that chooses sources. */
+static inline const blis_router *blis__handoff_prefill_router(const blis_cluster *cluster) {
+  const blis_router *own = &cluster->handoffs->policy.prefill;
+  return own->ops != NULL ? own : &cluster->router;
 }
 
 static inline bool blis__handoff_is_source(const blis_cluster *cluster, uint32_t instance) {

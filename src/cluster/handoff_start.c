@@ -102,6 +102,7 @@ static blis_status new_handoff(blis_cluster *cluster, blis__cluster_request *req
   handoff->transfer.is_on_its_way = false;
   handoff->transfer.was_shared = false;
   request->handoff = handoff;
+  request->was_split = true;
   *made = handoff;
   return BLIS_OK;
 }
@@ -189,7 +190,11 @@ static blis_status tell_split(blis_cluster *cluster, blis__cluster_request *requ
 }
 
 /* The request has left the instance of its last hand-off, with its KV, and is routed again. */
-static void leave_last(blis__handoff *handoff) {
+static void leave_last(blis__cluster_request *request) {
+  blis__handoff *handoff = request->handoff;
+  request->kv_came = false;
+  request->own.events = NULL;
+  request->own.router = NULL;
   if (handoff != NULL && handoff->state.stage != BLIS__HANDOFF_CLOSED) {
     BLIS_ASSERT(blis__handoff_is_over(&handoff->state));
     blis__handoff_enter(&handoff->state, BLIS__HANDOFF_CLOSED);
@@ -200,7 +205,7 @@ blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *r
                                  blis__choice *choice, bool *is_taken, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   blis_split split = {.prefill = -1, .decode = -1};
-  leave_last(request->handoff);
+  leave_last(request);
   if (!h->policy.go_blis) { /* which traces only what it does not split */
     BLIS_TRY(blis__cluster_tell_choice(cluster, request, choice, error));
   }
@@ -241,6 +246,7 @@ static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
   leg->max_output_tokens = go_blis ? live->max_output_tokens : 1;
   leg->priority = live->priority;
   leg->slot = live->slot;
+  leg->owner = &handoff->attempt;
   leg->adapter = live->adapter;
   leg->holds_kv = !go_blis;
   leg->part = go_blis ? 'p' : 0;
@@ -270,6 +276,8 @@ static blis_status check_model(const blis_cluster *cluster, const blis__handoff 
                    source, from, to, handoff->destination);
 }
 
+static const blis_instance_events leg_events;
+
 static blis_status inject(blis_cluster *cluster, blis__handoff *handoff, uint32_t source,
                           blis_error *error) {
   blis__cluster_request *request = handoff->request;
@@ -278,6 +286,13 @@ static blis_status inject(blis_cluster *cluster, blis__handoff *handoff, uint32_
   BLIS_TRY(check_model(cluster, handoff, source, error));
   BLIS_TRY(blis__cluster_bring_forward(cluster, source, error));
   make_leg(cluster, handoff);
+  handoff->attempt = (blis__attempt){.request = request,
+                                     .live = &handoff->prefill,
+                                     .events = &leg_events,
+                                     .part = handoff,
+                                     .router = blis__handoff_prefill_router(cluster),
+                                     .ticket = &handoff->prefill_ticket};
+  request->other = &handoff->attempt;
   BLIS_TRY_MEM(blis__chain_cache_take(&cluster->chains, (uint32_t)config->block_size_tokens,
                                       &handoff->prefill.chain),
                error);
@@ -374,46 +389,34 @@ blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff, b
   return is_one ? cancel(cluster, handoff, source, error) : BLIS_OK;
 }
 
-/* What instances with roles report. */
-
-/* Is it the part of a request that its source computes? */
-static bool is_leg(const blis_live_request *live) {
-  return live->holds_kv || live->part == 'p';
-}
+/* What instances report. */
 
 static blis__handoff *handoff_of(const blis_live_request *leg) {
-  return (blis__handoff *)((char *)leg - offsetof(blis__handoff, prefill));
+  return blis__attempt_of(leg)->part;
 }
 
-static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
+static void on_queued(void *ud, blis_live_request *leg, int64_t now_us) {
+  (void)now_us;
   blis_cluster *cluster = ud;
-  if (is_leg(live)) {
-    blis__handoff *handoff = handoff_of(live);
-    blis__source_becomes(&handoff->state, BLIS__SOURCE_THERE);
-    blis__snapshot_add_pending(&cluster->snapshot, handoff->source, -1);
-  } else if (blis__request_of(live)->is_pending) {
-    blis__cluster_instance_events.queued(ud, live, now_us);
-  }
+  blis__handoff *handoff = handoff_of(leg);
+  blis__source_becomes(&handoff->state, BLIS__SOURCE_THERE);
+  blis__snapshot_add_pending(&cluster->snapshot, handoff->source, -1);
 }
 
-static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
-  if (!is_leg(live)) {
-    blis__cluster_instance_events.first_token(ud, live, now_us);
-  }
+/* The first token is the business of the request's own attempt. */
+static void on_first_token(void *ud, blis_live_request *leg, int64_t now_us) {
+  (void)ud, (void)leg, (void)now_us;
 }
 
-static blis_status on_computing(void *ud, blis_live_request *live, const blis_prefill_step *step,
+static blis_status on_computing(void *ud, blis_live_request *leg, const blis_prefill_step *step,
                                 blis_error *error) {
-  BLIS_ASSERT(is_leg(live)); /* nothing else holds its KV */
-  return blis__handoff_feed(ud, handoff_of(live), step, error);
+  return blis__handoff_feed(ud, handoff_of(leg), step, error);
 }
 
-static blis_status on_completed(void *ud, const blis_live_request *live, int64_t end_us,
+static blis_status on_completed(void *ud, const blis_live_request *leg, int64_t end_us,
                                 bool *counts_itl, blis_error *error) {
-  *counts_itl = true;
-  return is_leg(live)
-             ? BLIS_OK
-             : blis__cluster_instance_events.completed(ud, live, end_us, counts_itl, error);
+  (void)ud, (void)leg, (void)end_us, (void)counts_itl, (void)error;
+  return BLIS_OK;
 }
 
 static blis_status prefill_is_done(blis_cluster *cluster, blis__handoff *handoff, int64_t now_us,
@@ -475,30 +478,33 @@ static void join_times(const blis_cluster *cluster, blis__handoff *handoff, blis
                   blis_instance_get_config(cluster->instances[handoff->destination])->latency));
 }
 
-static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, int64_t end_us,
+static blis_status on_ended(void *ud, blis_live_request *leg, int64_t now_us, int64_t end_us,
                             blis_error *error) {
-  blis_cluster *cluster = ud;
-  if (is_leg(live)) {
-    return live->state == BLIS_REQUEST_COMPLETED
-               ? prefill_is_done(cluster, handoff_of(live), now_us, error)
-               : blis__handoff_give_up(cluster, handoff_of(live), live->state, end_us, error);
-  }
-  blis__handoff *handoff = blis__request_of(live)->handoff;
-  if (cluster->handoffs->policy.go_blis && handoff != NULL &&
-      handoff->state.stage == BLIS__HANDOFF_DECODE) {
-    join_times(cluster, handoff, live, now_us, &end_us);
-    handoff->decode_now_us = now_us;
-    handoff->decode_end_us = end_us;
-    blis__handoff_end_later(cluster, handoff);
-    return BLIS_OK;
-  }
-  return blis__cluster_instance_events.ended(ud, live, now_us, end_us, error);
+  return leg->state == BLIS_REQUEST_COMPLETED
+             ? prefill_is_done(ud, handoff_of(leg), now_us, error)
+             : blis__handoff_give_up(ud, handoff_of(leg), leg->state, end_us, error);
 }
 
-const blis_instance_events blis__handoff_instance_events = {
+/* What the source reports of the prefill. */
+static const blis_instance_events leg_events = {
     .queued = on_queued,
     .first_token = on_first_token,
     .computing = on_computing,
     .completed = on_completed,
     .ended = on_ended,
 };
+
+/* The request is reported when the instance has executed its event. */
+static blis_status on_decoded(void *ud, blis_live_request *live, int64_t now_us, int64_t end_us,
+                              blis_error *error) {
+  (void)error;
+  blis_cluster *cluster = ud;
+  blis__handoff *handoff = blis__request_of(live)->handoff;
+  join_times(cluster, handoff, live, now_us, &end_us);
+  handoff->decode_now_us = now_us;
+  handoff->decode_end_us = end_us;
+  blis__handoff_end_later(cluster, handoff);
+  return BLIS_OK;
+}
+
+const blis_instance_events blis__handoff_go_blis_events = {.ended = on_decoded};

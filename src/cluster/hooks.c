@@ -44,3 +44,17 @@ blis__clock_source *blis__hooks_first_due(const blis__hooks *hooks) {
   }
   return first;
 }
+
+int64_t blis__hooks_last_us(const blis__hooks *hooks, const blis_cluster *cluster) {
+  int64_t last_us = -1;
+  for (const blis__clock_source *s = hooks->sources; s != NULL; s = s->next) {
+    int64_t its_us = s->due_us;
+    if (s->last_us != NULL) {
+      its_us = s->last_us(cluster);
+    } else if (its_us == BLIS_TIME_NEVER_US) {
+      its_us = -1;
+    }
+    last_us = its_us > last_us ? its_us : last_us;
+  }
+  return last_us;
+}

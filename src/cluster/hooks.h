@@ -41,9 +41,10 @@ typedef struct blis__hook_list {
  */
 typedef struct blis__clock_source {
   int64_t due_us;  /* BLIS_TIME_NEVER_US = nothing is due */
-  int64_t last_us; /* the last of what is planned; -1 = nothing */
   int event_class; /* of what is due */
   blis_status (*run)(blis_cluster *cluster, blis_error *error);
+  /* The last of what is planned; -1 = nothing. NULL: due_us, which is all. */
+  int64_t (*last_us)(const blis_cluster *cluster);
   struct blis__clock_source *next;
 } blis__clock_source;
 
@@ -84,6 +85,9 @@ void blis__hooks_set_due(blis__hooks *hooks, blis__clock_source *source, int64_t
 
 /* One of those that are due first. */
 blis__clock_source *blis__hooks_first_due(const blis__hooks *hooks);
+
+/* The last that any source has planned; -1 = nothing. */
+int64_t blis__hooks_last_us(const blis__hooks *hooks, const blis_cluster *cluster);
 
 BLIS_MUSTUSE blis_status blis__hooks_call(const blis__hook_list *list, blis_cluster *cluster,
                                           uint32_t instance, blis_error *error);

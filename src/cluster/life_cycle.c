@@ -7,15 +7,11 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/features.h"
-#include "cluster/handoff_run.h"
 #include "cluster/placement.h"
 #include "cluster/places.h"
-#include "cluster/rank_balance.h"
-#include "cluster/rank_barrier.h"
-#include "cluster/ranks.h"
 #include "cluster/service.h"
 #include "cluster/start.h"
-#include "cluster/visit_watch.h"
+#include "cluster/units.h"
 
 enum {
   PROVISIONING_PART = BLIS_SERVICE_PROVISIONING - BLIS_SERVICE_REQUESTED,
@@ -69,7 +65,7 @@ void blis__free_life_cycle(blis_cluster *cluster) {
 }
 
 static life *life_of(const blis_cluster *cluster, uint32_t index) {
-  return &cluster->life_cycle->lives[blis__rank_first(cluster, index)];
+  return &cluster->life_cycle->lives[blis__unit_first(cluster, index)];
 }
 
 static void set_due(blis_cluster *cluster, life *l, int64_t after_us) {
@@ -87,8 +83,8 @@ static blis_status enter(blis_cluster *cluster, const life *l, blis_service serv
   if (cluster->services[l->index] != service) {
     return blis__set_service(cluster, l->index, service, error);
   }
-  for (uint32_t i = l->index; i < blis__rank_end(cluster, l->index); i++) {
-    BLIS_TRY(blis__visits_note_service(cluster, i, error));
+  for (uint32_t i = l->index; i < blis__unit_end(cluster, l->index); i++) {
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__STATE_ENTERED, error, .instance = i));
   }
   return BLIS_OK;
 }
@@ -142,11 +138,11 @@ static blis_status serve(blis_cluster *cluster, life *l, int part, blis_error *e
 }
 
 /* It would serve now. */
-static blis_status fail_to_start(const blis_cluster *cluster, life *l, blis_error *error) {
+static blis_status fail_to_start(blis_cluster *cluster, life *l, blis_error *error) {
   l->failed_starts++;
   l->start.failures--;
-  for (uint32_t i = l->index; i < blis__rank_end(cluster, l->index); i++) {
-    BLIS_TRY(blis__visits_note_failed_start(cluster, i, error));
+  for (uint32_t i = l->index; i < blis__unit_end(cluster, l->index); i++) {
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__START_FAILED, error, .instance = i));
   }
   return BLIS_OK;
 }
@@ -206,17 +202,17 @@ blis_status blis__start_pending(blis_cluster *cluster, blis_error *error) {
 /* The next places are instances like those of a group. */
 static blis_status make_group(blis_cluster *cluster, uint32_t like, blis_error *error) {
   uint32_t first = cluster->existing;
-  uint32_t other = blis__rank_first(cluster, like);
-  uint32_t size = blis__rank_count(cluster, like);
-  blis__ranks_join(cluster, first, other);
-  blis__barriers_join(cluster, first, other);
+  uint32_t other = blis__unit_first(cluster, like);
+  uint32_t size = blis__unit_size(cluster, like);
+  blis__units_join(cluster, first, other);
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__UNIT_PLANNED, error, .instance = first, .destination = other));
   for (uint32_t k = 0; k < size; k++) {
     BLIS_TRY(blis__make_instance(cluster, first + k, other + k, error));
     cluster->facts[first + k] = cluster->facts[other + k];
     cluster->service_times[first + k].since_us = cluster->now_us;
     cluster->existing++;
   }
-  blis__rank_balance_join(cluster, first, size, first);
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__UNIT_MADE, error, .instance = first));
   for (uint32_t k = 0; k < size; k++) {
     BLIS_TRY_MEM(blis__snapshot_add(&cluster->snapshot, first + k), error);
   }
@@ -226,7 +222,7 @@ static blis_status make_group(blis_cluster *cluster, uint32_t like, blis_error *
 blis_status blis__start_next(blis_cluster *cluster, uint32_t like, const blis__start *start,
                              uint32_t *index, blis_error *error) {
   uint32_t room = cluster->config.instance_count;
-  if (room - cluster->existing < blis__rank_count(cluster, like)) {
+  if (room - cluster->existing < blis__unit_size(cluster, like)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%" PRIu32 " instances have been started by %" PRId64
                      " us, and there is room for no more: scaling.max_starts gives more, "
@@ -290,10 +286,10 @@ blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index, const bli
   BLIS_TRY_MEM(need_lives(cluster), error);
   life *l = life_of(cluster, index);
   l->start = *start;
-  for (uint32_t i = l->index; i < blis__rank_end(cluster, index); i++) {
+  for (uint32_t i = l->index; i < blis__unit_end(cluster, index); i++) {
     cluster->services[i] = BLIS_SERVICE_LOADING;
     blis__snapshot_put_in_service(&cluster->snapshot, i, false);
-    BLIS_TRY(blis__visits_note_service(cluster, i, error));
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__STATE_ENTERED, error, .instance = i));
   }
   return go_on(cluster, l, LOADING_PART, error);
 }
@@ -302,9 +298,9 @@ blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index, const bli
 
 static blis_status cut_off(blis_cluster *cluster, uint32_t index, blis_error *error) {
   const blis__eviction how = {.index = index, .reason = "instance-stopped"};
-  uint32_t end = blis__rank_end(cluster, index);
-  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
-    BLIS_TRY(blis__handoff_lose_instance(cluster, i, (blis_loss){0}, error));
+  uint32_t end = blis__unit_end(cluster, index);
+  for (uint32_t i = blis__unit_first(cluster, index); i < end; i++) {
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__INSTANCE_LOST, error, .instance = i));
   }
   BLIS_TRY(blis__evict_all(cluster, &how, error));
   blis__note_group_change(cluster, index);
@@ -367,7 +363,7 @@ blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
   blis__set_will_recover(cluster, index, true);
   l->recovering_us = recovering_us < after_us ? recovering_us : after_us;
   set_due(cluster, l, after_us - l->recovering_us);
-  for (uint32_t i = l->index; i < blis__rank_end(cluster, index); i++) {
+  for (uint32_t i = l->index; i < blis__unit_end(cluster, index); i++) {
     BLIS_TRY(BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error,
                         .instance = i)); /* it is paid for again */
   }

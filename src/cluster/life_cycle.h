@@ -7,7 +7,7 @@
  * from then on until it has gone. One that is to go finishes what it has, or
  * not, and its place stays empty.
  *
- * Of data-parallel ranks (ranks.h) a group comes and goes, with one cold start
+ * Of data-parallel ranks (units.h) a group comes and goes, with one cold start
  * for all of it: what is said here of an instance is done to its group.
  *
  * As the faults of cluster.h, these are called between events.

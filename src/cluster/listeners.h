@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "cluster/cluster.h"
 #include "cluster/request_table.h"
+#include "instance/remote_kv.h"
 
 /* In the order of a request's life. Behind each: what the news says. */
 typedef enum blis__moment {
@@ -34,9 +35,11 @@ typedef enum blis__moment {
   BLIS__TO_BE_ROUTED,      /* no policy was asked yet; it may be taken, or refused */
   BLIS__WAITING,           /* no instance may take it; it waits for one */
   BLIS__ROUTING,           /* no policy was asked yet; view */
+  BLIS__TO_BE_ASKED,       /* peer, which may be set: the router is about to choose */
   BLIS__CHOSEN,            /* choice, which may be changed, or be a rejection */
   BLIS__ROUTING_DECIDED,   /* shown, view, routing, policy; maybe a rejection */
   BLIS__SPLIT_DECIDED,     /* instance, which decodes, split, policy */
+  BLIS__TO_BE_SENT,        /* choice, to be told yet; it may be taken, or sent elsewhere */
   BLIS__BELIEVED,          /* instance, routing, which has a belief */
   BLIS__ROUTED,            /* instance, which has not got it yet */
   BLIS__JOINED,            /* instance, which gets it now, its blocks named */
@@ -54,7 +57,15 @@ typedef enum blis__moment {
   BLIS__ENDED,             /* end, which the sink has; also the unfinished */
   BLIS__BATCH_FORMED,      /* by instance, of count requests; no request */
   BLIS__SERVICE_CHANGED,   /* instance, whose service has; no request */
+  BLIS__STATE_ENTERED,     /* instance, in a part of its start, maybe again; no request */
+  BLIS__START_FAILED,      /* instance, which starts again, or has failed; no request */
+  BLIS__INSTANCE_LOST,     /* instance, which is about to lose what it has; loss; no request */
+  BLIS__HUNG,              /* instance, whose engine does nothing from now on; no request */
+  BLIS__RESTARTED,         /* instance, whose engine is as new; no request */
+  BLIS__UNIT_PLANNED,      /* instance: the first of a unit like destination's; no request */
+  BLIS__UNIT_MADE,         /* likewise, and its instances exist; no request */
   BLIS__SCALE_DECIDED,     /* look, scale, proposed; no request */
+  BLIS__FINISHING,         /* the run is over, nothing is closed yet; no request */
   BLIS__MOMENT_COUNT
 } blis__moment;
 
@@ -65,12 +76,13 @@ typedef struct blis__news {
   uint32_t destination;
   int64_t count;
   int64_t end_us;
-  blis_loss_kind loss;
+  blis_loss loss;
   const char *reason; /* of a rejection or failure; or NULL */
   const blis_admission_decision *admission;
   const blis_decision *routing;
-  const blis_split *split; /* splits: what becomes of it */
-  const char *policy;      /* who decided */
+  const blis_split *split;        /* splits: what becomes of it */
+  const blis_kv_arrival *arrival; /* KV that comes with it; NULL: none does */
+  const char *policy;             /* who decided */
   const blis_routing_request *shown;
   const blis_cascade_attempt *attempt;
   blis_cascade_verdict verdict;
@@ -81,6 +93,7 @@ typedef struct blis__news {
   const char **refusal;           /* not NULL: the request is rejected for this reason */
   bool *is_taken;                 /* true: the listener has it, and sends it on later */
   struct blis__choice *choice;    /* of a router (stages.h) */
+  int64_t *peer;                  /* the instance of another stage; -1 = none */
   const blis_routing_view **view; /* candidates that the policy may choose */
   bool *counts_itl;               /* false: its latencies stay out of the histogram */
   bool *goes_on;                  /* true: it is on its way again, and is not reported */

@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "cluster/feature.h"
 #include "cluster/placement.h"
-#include "cluster/ranks.h"
+#include "cluster/units.h"
 
 enum { NODES_MAX = 100000, GPUS_MAX = 4096 };
 
@@ -197,7 +197,7 @@ blis_status blis__place_instance(blis_cluster *cluster, uint32_t i, blis__placem
 }
 
 void blis__unplace_group(const blis_cluster *cluster, uint32_t i) {
-  for (uint32_t k = blis__rank_first(cluster, i); k < blis__rank_end(cluster, i); k++) {
+  for (uint32_t k = blis__unit_first(cluster, i); k < blis__unit_end(cluster, i); k++) {
     blis__unplace_instance(cluster, k);
   }
 }
@@ -205,7 +205,7 @@ void blis__unplace_group(const blis_cluster *cluster, uint32_t i) {
 blis_status blis__place_group(blis_cluster *cluster, uint32_t i, blis__placement *placement,
                               blis_error *error) {
   *placement = BLIS__PLACED;
-  for (uint32_t k = blis__rank_first(cluster, i); k < blis__rank_end(cluster, i); k++) {
+  for (uint32_t k = blis__unit_first(cluster, i); k < blis__unit_end(cluster, i); k++) {
     blis__placement own;
     BLIS_TRY(blis__place_instance(cluster, k, &own, error));
     *placement = own > *placement ? own : *placement;

@@ -4,7 +4,6 @@
  * way, and the history of each (instance_history.h).
  */
 #include "cluster/features.h"
-#include "cluster/handoff_run.h"
 
 static blis__instance_history *history_of(blis__snapshot *snapshot,
                                           const blis__cluster_request *r) {
@@ -35,7 +34,7 @@ static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *
                              blis_error *error) {
   blis__snapshot *snapshot = ud;
   blis__cluster_request *request = news->request;
-  const blis_live_request *live = blis__handoff_leg(request);
+  const blis_live_request *live = blis__live_of(request);
   const blis_instance *instance = cluster->instances[news->instance];
   uint32_t cached;
   BLIS_TRY_MEM(blis__snapshot_cached_blocks(snapshot, news->instance, &live->chain, &cached),

@@ -6,8 +6,8 @@
 #include "base/minmax.h"
 #include "cluster/feature.h"
 #include "cluster/listeners.h"
-#include "cluster/ranks.h"
 #include "cluster/service.h"
+#include "cluster/units.h"
 
 struct blis__presence {
   BLIS_ARRAY(blis_presence_level) levels;
@@ -30,7 +30,7 @@ static void add(blis_presence_level *level, blis_service service, int change) {
 
 /* Ranks are in the state of the first one of their group, which is counted. */
 static void count(struct blis__presence *presence, const blis_cluster *cluster, uint32_t instance) {
-  if (blis__rank_first(cluster, instance) != instance) {
+  if (blis__unit_first(cluster, instance) != instance) {
     return;
   }
   blis_service before = presence->counted[instance];
@@ -85,7 +85,7 @@ blis_status blis__add_presence(blis_cluster *cluster) {
 
 static void put_on_market(struct blis__presence *presence, const blis_cluster *cluster,
                           uint32_t instance) {
-  bool is_first = blis__rank_first(cluster, instance) == instance;
+  bool is_first = blis__unit_first(cluster, instance) == instance;
   presence->is_of_market[instance] = true;
   presence->wanted += is_first;
   presence->now.of_market += is_first && cluster->services[instance] == BLIS_SERVICE_ACTIVE;

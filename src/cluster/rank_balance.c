@@ -2,8 +2,8 @@
 
 #include "base/invariant.h"
 #include "cluster/feature.h"
-#include "cluster/ranks.h"
 #include "cluster/stages.h"
+#include "cluster/units.h"
 #include "policy/memory/rank_balancer.h"
 
 struct blis__rank_balance {
@@ -23,6 +23,8 @@ static const blis_rank_config *config_of(const blis_cluster *cluster, uint32_t i
 
 static blis_status on_chosen(void *ud, blis_cluster *cluster, const blis__news *news,
                              blis_error *error);
+static blis_status on_unit_made(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error);
 
 static bool balances_itself(const blis_rank_config *ranks) {
   return ranks != NULL && ranks->balances_itself && ranks->count > 1;
@@ -86,14 +88,15 @@ static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   BLIS_TRY(allocate(cluster, error));
   uint32_t size;
   for (uint32_t i = 0; i < cluster->existing; i += size) {
-    size = blis__rank_count(cluster, i);
+    size = blis__unit_size(cluster, i);
     join(cluster, i, size, cluster->config.instances[i].ranks);
   }
   cluster->fronts = state_of(cluster)->fronts;
-  const blis__listener listener = {.ud = state_of(cluster),
-                                   .rank = BLIS__BOOKS,
-                                   .need = BLIS__NEEDS_STATE,
-                                   .on = {[BLIS__CHOSEN] = on_chosen}};
+  const blis__listener listener = {
+      .ud = state_of(cluster),
+      .rank = BLIS__BOOKS,
+      .need = BLIS__NEEDS_STATE,
+      .on = {[BLIS__CHOSEN] = on_chosen, [BLIS__UNIT_MADE] = on_unit_made}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   return BLIS_OK;
 }
@@ -111,11 +114,13 @@ static void free_balance(blis_cluster *cluster) {
   blis_alloc_free(&cluster->alloc, balance, sizeof *balance);
 }
 
-void blis__rank_balance_join(const blis_cluster *cluster, uint32_t first, uint32_t count,
-                             uint32_t like) {
-  if (state_of(cluster) != NULL) {
-    join(cluster, first, count, config_of(cluster, like));
-  }
+/* A group was started like another one. */
+static blis_status on_unit_made(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
+  (void)ud, (void)error;
+  uint32_t first = news->instance;
+  join(cluster, first, blis__unit_size(cluster, first), config_of(cluster, first));
+  return BLIS_OK;
 }
 
 void blis__name_rank(const blis_cluster *cluster, uint32_t instance) {
@@ -142,7 +147,7 @@ static blis_status on_chosen(void *ud, blis_cluster *cluster, const blis__news *
   }
   uint32_t first = choice->instance;
   BLIS_ASSERT(balance->fronts[first] == first);
-  uint32_t count = blis__rank_count(cluster, first);
+  uint32_t count = blis__unit_size(cluster, first);
   blis__rank_balancer *balancer = &balance->balancers[first];
   BLIS_TRY_MEM(blis__rank_balancer_reserve(balancer, &cluster->alloc, count), error);
   if (blis__rank_balancer_is_due(balancer, cluster->now_us)) {

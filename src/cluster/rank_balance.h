@@ -13,10 +13,6 @@
 
 typedef struct blis__rank_balance blis__rank_balance;
 
-/* These instances are started as a group like another one. */
-void blis__rank_balance_join(const blis_cluster *cluster, uint32_t first, uint32_t count,
-                             uint32_t like);
-
 /* The instance that routers take i for. */
 static inline uint32_t blis__rank_front(const blis_cluster *cluster, uint32_t i) {
   return cluster->fronts == NULL ? i : cluster->fronts[i];

@@ -1,11 +1,24 @@
-#include "cluster/rank_barrier.h"
-
+/*
+ * rank_barrier.c - the barrier of a group of data-parallel ranks.
+ *
+ * A pass of the group begins when a rank has work, and takes as long as the
+ * slowest of its ranks; one without work runs a dummy pass. Who gets work in
+ * the meantime waits for the end, and every rank that has some begins its next
+ * step there. After every sync_every passes the ranks find out whether all of
+ * them are without work; until then such a group runs dummy passes, which are
+ * counted when the next request comes.
+ *
+ * The steps of the ranks stop at their gate (blis_step_gate) when their own
+ * times are known; once no rank has an event left at that time, all go on
+ * together. So instances run in order of time: the barriers need that of the
+ * clock. A pass costs O(ranks).
+ */
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/feature.h"
-#include "cluster/ranks.h"
+#include "cluster/units.h"
 
 /* Of a group. */
 typedef struct barrier {
@@ -176,7 +189,7 @@ static blis_status run_pass(barrier *b, blis_error *error) {
 /* An instance has executed events; the others of its group may have some at the
    same time. */
 static blis_status meet(blis_cluster *cluster, uint32_t number, blis_error *error) {
-  barrier *b = &state_of(cluster)->items[blis__rank_group(cluster, number)];
+  barrier *b = &state_of(cluster)->items[blis__unit_number(cluster, number)];
   bool is_open = false;
   if (b->config == NULL) {
     return BLIS_OK;
@@ -190,6 +203,41 @@ static blis_status meet(blis_cluster *cluster, uint32_t number, blis_error *erro
     }
   }
   return is_open ? run_pass(b, error) : BLIS_OK;
+}
+
+/* Of the barrier of an instance's group; NULL: it has none. */
+static const blis_step_gate *gate_of(const blis_cluster *cluster, uint32_t number) {
+  const blis__barriers *barriers = state_of(cluster);
+  if (barriers == NULL) {
+    return NULL;
+  }
+  const barrier *b = &barriers->items[blis__unit_number(cluster, number)];
+  return b->config == NULL ? NULL : &b->gate;
+}
+
+/* A group like another one is about to be made. */
+static blis_status on_unit_planned(void *ud, blis_cluster *cluster, const blis__news *news,
+                                   blis_error *error) {
+  (void)error;
+  const blis__barriers *barriers = ud;
+  barrier *b = &barriers->items[blis__unit_number(cluster, news->instance)];
+  b->config = barriers->items[blis__unit_number(cluster, news->destination)].config;
+  b->first = news->instance;
+  b->end_us = cluster->now_us;
+  return BLIS_OK;
+}
+
+/* The group of an instance has stopped: it begins again with the next request. */
+static blis_status on_restarted(void *ud, blis_cluster *cluster, const blis__news *news,
+                                blis_error *error) {
+  (void)error;
+  const blis__barriers *barriers = ud;
+  barrier *b = &barriers->items[blis__unit_number(cluster, news->instance)];
+  if (b->config != NULL) {
+    b->end_us = cluster->now_us;
+    b->passes = 0;
+  }
+  return BLIS_OK;
 }
 
 /* One rank waits for nobody. */
@@ -207,14 +255,14 @@ static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   if (first_one == count) {
     return BLIS_OK;
   }
-  size_t groups = (size_t)blis__rank_group(cluster, count - 1) + 1;
+  size_t groups = (size_t)blis__unit_number(cluster, count - 1) + 1;
   blis__barriers *barriers = blis_arena_new(&cluster->texts, sizeof *barriers);
   barrier *items = blis_arena_new(&cluster->texts, groups * sizeof *items);
   BLIS_TRY_NEW(barriers, error);
   BLIS_TRY_NEW(items, error);
   *barriers = (blis__barriers){.items = items};
-  for (uint32_t i = 0; i < count; i += blis__rank_count(cluster, i)) {
-    barrier *b = &items[blis__rank_group(cluster, i)];
+  for (uint32_t i = 0; i < count; i += blis__unit_size(cluster, i)) {
+    barrier *b = &items[blis__unit_number(cluster, i)];
     *b = (barrier){.cluster = cluster,
                    .config = i < cluster->existing && has_barrier(cluster, i)
                                  ? cluster->config.instances[i].ranks
@@ -224,38 +272,17 @@ static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   }
   cluster->features[BLIS_FEATURE_RANK_BARRIER] = barriers;
   blis__hooks_add(&cluster->hooks, BLIS__INSTANCE_RAN, meet);
-  blis__listeners_need(&cluster->listeners, BLIS__NEEDS_ORDER);
+  const blis__listener listener = {
+      .ud = barriers,
+      .rank = BLIS__BOOKS,
+      .need = BLIS__NEEDS_ORDER,
+      .on = {[BLIS__UNIT_PLANNED] = on_unit_planned, [BLIS__RESTARTED] = on_restarted}};
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   return BLIS_OK;
 }
 
-void blis__barriers_join(const blis_cluster *cluster, uint32_t first, uint32_t other) {
-  if (state_of(cluster) != NULL) {
-    barrier *items = state_of(cluster)->items;
-    barrier *b = &items[blis__rank_group(cluster, first)];
-    b->config = items[blis__rank_group(cluster, other)].config;
-    b->first = first;
-    b->end_us = cluster->now_us;
-  }
-}
-
-const blis_step_gate *blis__barrier_gate(const blis_cluster *cluster, uint32_t number) {
-  if (state_of(cluster) == NULL) {
-    return NULL;
-  }
-  const barrier *b = &state_of(cluster)->items[blis__rank_group(cluster, number)];
-  return b->config == NULL ? NULL : &b->gate;
-}
-
-void blis__barrier_reset(blis_cluster *cluster, uint32_t number) {
-  if (blis__barrier_gate(cluster, number) != NULL) {
-    barrier *b = &state_of(cluster)->items[blis__rank_group(cluster, number)];
-    b->end_us = cluster->now_us;
-    b->passes = 0;
-  }
-}
-
 static void equip(blis_cluster *cluster, uint32_t instance, blis_instance_config *config) {
-  config->gate = blis__barrier_gate(cluster, instance);
+  config->gate = gate_of(cluster, instance);
 }
 
 void blis_cluster_get_ranks(const blis_cluster *cluster, blis_rank_counts *counts) {

@@ -1,8 +1,11 @@
-#include "cluster/ranks.h"
-
+/*
+ * ranks.c - data-parallel ranks: the ranks of a group, instances with
+ * consecutive numbers, are one deployment unit (units.h).
+ */
 #include <inttypes.h>
 
-#include "base/invariant.h"
+#include "cluster/feature.h"
+#include "cluster/units.h"
 
 static bool has_ranks(const blis_cluster_config *config) {
   for (uint32_t i = 0; i < config->instance_count; i++) {
@@ -34,48 +37,23 @@ static blis_status check_group(const blis_cluster *cluster, uint32_t first, uint
   return BLIS_OK;
 }
 
-static void put(const blis__ranks *ranks, uint32_t first, uint32_t size, uint32_t group) {
-  for (uint32_t i = first; i < first + size; i++) {
-    ranks->first[i] = first;
-    ranks->group[i] = group;
-    ranks->size[i] = size;
-  }
-}
-
-blis_status blis__ranks_init(blis_cluster *cluster, blis_error *error) {
+/* BLIS_ERR_INVALID names the instance that lacks others of its group. */
+static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
-  uint32_t count = config->instance_count;
   if (!has_ranks(config)) {
     return BLIS_OK;
   }
-  blis__ranks *ranks = blis_arena_new(&cluster->texts, sizeof *ranks);
-  uint32_t *columns = blis_arena_new(&cluster->texts, 3 * (size_t)count * sizeof *columns);
-  BLIS_TRY_NEW(ranks, error);
-  BLIS_TRY_NEW(columns, error);
-  *ranks = (blis__ranks){columns, columns + count, columns + 2 * (size_t)count};
-  uint32_t group = 0;
-  for (uint32_t first = 0; first < count; group++) {
-    uint32_t size = first < cluster->existing ? size_at(config, first) : 1;
-    BLIS_TRY(check_group(cluster, first, size, error));
-    put(ranks, first, size, group);
-    first += size;
+  uint32_t *sizes = blis_arena_new(&cluster->texts, cluster->existing * sizeof *sizes);
+  BLIS_TRY_NEW(sizes, error);
+  for (uint32_t first = 0; first < cluster->existing; first += sizes[first]) {
+    sizes[first] = size_at(config, first);
+    BLIS_TRY(check_group(cluster, first, sizes[first], error));
   }
-  cluster->ranks = ranks;
-  return BLIS_OK;
+  return blis__units_divide(cluster, sizes, error);
 }
 
-void blis__ranks_join(const blis_cluster *cluster, uint32_t first, uint32_t other) {
-  blis__ranks *ranks = cluster->ranks;
-  if (ranks != NULL) {
-    BLIS_ASSERT(first > 0 && first >= cluster->existing);
-    put(ranks, first, ranks->size[other], ranks->group[first - 1] + 1);
-  }
-}
-
-uint32_t blis_cluster_rank_group(const blis_cluster *cluster, uint32_t index) {
-  return blis__rank_group(cluster, index);
-}
-
-uint32_t blis_cluster_rank(const blis_cluster *cluster, uint32_t index) {
-  return index - blis__rank_first(cluster, index);
-}
+const blis__feature blis__ranks_feature = {
+    .slot = BLIS_FEATURE_RANKS,
+    .name = "ranks",
+    .prepare = prepare,
+};

@@ -1,7 +1,5 @@
 #include "cluster/request_table.h"
 
-#include <stddef.h>
-
 #include "base/invariant.h"
 
 void blis__request_table_init(blis__request_table *table, const blis_alloc *alloc) {
@@ -25,6 +23,8 @@ blis__cluster_request *blis__request_table_add(blis__request_table *table,
   *added = (blis__cluster_request){
       .request = *request, .instance = -1, .gateway_wait_us = -1, .earlier = table->last};
   added->live = blis_live_request_of(request, slot);
+  added->live.owner = &added->own;
+  added->own = (blis__attempt){.request = added, .live = &added->live};
   *(table->last != NULL ? &table->last->later : &table->first) = added;
   table->last = added;
   return added;

@@ -4,11 +4,9 @@
 #ifndef BLIS_CLUSTER_REQUEST_TABLE_H
 #define BLIS_CLUSTER_REQUEST_TABLE_H
 
-#include <stddef.h>
-
 #include "base/pool.h"
-#include "instance/live_request.h"
-#include "policy/contract/view.h"
+#include "instance/instance.h"
+#include "policy/contract/router.h"
 #include "workload/request.h"
 
 /* Where a request is, as the cluster sees it. */
@@ -25,11 +23,30 @@ typedef enum blis__place {
   BLIS__PLACE_COUNT
 } blis__place;
 
+/*
+ * An attempt to serve a request at an instance. A request has one of its own, and features may
+ * make others that go on at the same time. live->owner is the attempt.
+ */
+typedef struct blis__attempt {
+  struct blis__cluster_request *request;
+  blis_live_request *live;
+  /* In place of the cluster's own (ending.h), where they are not NULL; ud is the cluster. */
+  const blis_instance_events *events;
+  void *part; /* what the feature that has made it keeps about it */
+  /* Who has sent it where it is. NULL: the cluster's router, with the request's ticket. */
+  const blis_router *router;
+  blis_ticket *ticket;
+} blis__attempt;
+
 typedef struct blis__cluster_request {
   blis_request request;
   blis_live_request live;
-  int32_t slo_value; /* how important its class is; below 0 = sheddable */
-  int32_t instance;  /* -1 until it is routed */
+  blis__attempt own;    /* of live */
+  blis__attempt *other; /* at instance in place of it, for a feature; NULL: none is */
+  bool was_split;       /* another attempt has computed its prompt, or was to */
+  bool kv_came;         /* the KV of its prompt came from there to its instance */
+  int32_t slo_value;    /* how important its class is; below 0 = sheddable */
+  int32_t instance;     /* -1 until it is routed */
   blis__place place;
   bool is_pending;          /* counted by the signal of that name */
   int64_t waiting_since_us; /* at that place */
@@ -78,9 +95,17 @@ static inline blis__cluster_request *blis__request_table_of(const blis__request_
   return blis_pool_item(&table->pool, live->slot);
 }
 
-/* Of the record that is part of it. */
+static inline blis__attempt *blis__attempt_of(const blis_live_request *live) {
+  return live->owner;
+}
+
 static inline blis__cluster_request *blis__request_of(const blis_live_request *live) {
-  return (blis__cluster_request *)((char *)live - offsetof(blis__cluster_request, live));
+  return blis__attempt_of(live)->request;
+}
+
+/* The record of the attempt at its instance. */
+static inline blis_live_request *blis__live_of(blis__cluster_request *request) {
+  return request->other != NULL ? request->other->live : &request->live;
 }
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/feature.h"
-#include "cluster/handoff_run.h"
 #include "cluster/placement.h"
 #include "cluster/pool_state.h"
 #include "cluster/service.h"
@@ -200,7 +199,7 @@ static void add_rank(blis_scale_instance *seen, const blis_cluster *cluster, uin
   double room = (double)stats.kv_blocks * block;
   double longest = (double)config->max_model_len_tokens;
   blis__machine machine = blis__machine_of(cluster, i);
-  double part = 1 / (double)blis__rank_count(cluster, i);
+  double part = 1 / (double)blis__unit_size(cluster, i);
   double use = (double)stats.used_kv_blocks / (double)stats.kv_blocks;
   double queue_depth = (double)stats.queue_depth;
   seen->kv_utilization += part * use;
@@ -219,7 +218,7 @@ static void look_at_group(blis__scale_look *look, const blis_cluster *cluster, u
                           double *metrics) {
   blis_scale_instance seen = {.id = first};
   size_t place = look->instances.count++;
-  for (uint32_t i = first; i < blis__rank_end(cluster, first); i++) {
+  for (uint32_t i = first; i < blis__unit_end(cluster, first); i++) {
     add_rank(&seen, cluster, i, metrics);
     look->place_of[i] = (uint32_t)place + 1;
   }
@@ -232,8 +231,8 @@ static void look_at_group(blis__scale_look *look, const blis_cluster *cluster, u
 static void look_at_instances(blis__scale_look *look, const blis_cluster *cluster,
                               double *metrics) {
   look->instances.count = 0;
-  for (uint32_t i = 0; i < cluster->existing; i = blis__rank_end(cluster, i)) {
-    for (uint32_t k = i; k < blis__rank_end(cluster, i); k++) {
+  for (uint32_t i = 0; i < cluster->existing; i = blis__unit_end(cluster, i)) {
+    for (uint32_t k = i; k < blis__unit_end(cluster, i); k++) {
       look->place_of[k] = 0;
     }
     if (cluster->services[i] == BLIS_SERVICE_ACTIVE && is_own(look, cluster, i)) {
@@ -256,17 +255,12 @@ static double starting_kv_tokens(const blis__scale_look *look, const blis_cluste
   return sum;
 }
 
-/* The record of a request at an instance, and which; NULL = it is at none. */
-static const blis_live_request *leg_of(const blis__cluster_request *r, uint32_t *instance) {
+/* The record of a request at an instance; NULL: it is at none. */
+static const blis_live_request *leg_of(const blis__cluster_request *r) {
   if (r->place == BLIS__AT_INSTANCE) {
-    *instance = (uint32_t)r->instance;
     return &r->live;
   }
-  if (r->place == BLIS__AT_HANDOFF && blis__handoff_is_at_source(&r->handoff->state)) {
-    *instance = r->handoff->source;
-    return &r->handoff->prefill;
-  }
-  return NULL;
+  return r->other == NULL ? NULL : r->other->live;
 }
 
 /* In whatever state their instances are; hand-offs have more to them. */
@@ -285,8 +279,8 @@ static void look_at_requests(blis__scale_look *look, const blis_cluster *cluster
   double running = 0;
   for (const blis__cluster_request *r = cluster->requests.first; r != NULL; r = r->later) {
     double prompt = (double)r->live.prompt_tokens;
-    uint32_t where = 0;
-    const blis_live_request *leg = leg_of(r, &where);
+    const blis_live_request *leg = leg_of(r);
+    uint32_t where = leg == NULL ? 0 : (uint32_t)r->instance;
     bool is_there = leg != NULL && is_own(look, cluster, where);
     running += is_there;
     if (r->live.ttft_us < 0) {
@@ -304,7 +298,7 @@ static void look_at_requests(blis__scale_look *look, const blis_cluster *cluster
       instance->queued_kv_tokens += prompt;
     }
   }
-  BLIS_ASSERT(cluster->handoffs != NULL || running == count_running(look, cluster));
+  BLIS_ASSERT(cluster->main_role != 0 || running == count_running(look, cluster));
   metrics[BLIS_SCALE_REQUESTS_RUNNING] = running;
 }
 
@@ -331,7 +325,7 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
     blis__features_saturation(cluster, true, &metrics[BLIS_SCALE_POOL_SATURATION]);
   }
   metrics[BLIS_SCALE_REQUESTS_RUNNING] = count_running(look, cluster);
-  if ((needs(look, BLIS_SCALE_REQUESTS_RUNNING) && cluster->handoffs != NULL) ||
+  if ((needs(look, BLIS_SCALE_REQUESTS_RUNNING) && cluster->main_role != 0) ||
       needs(look, BLIS_SCALE_INFLIGHT_TOKENS) ||
       (look->needs & BLIS_SCALE_NEEDS_QUEUED_TOKENS) != 0) {
     look_at_requests(look, cluster, metrics);

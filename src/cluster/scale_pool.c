@@ -37,7 +37,7 @@ const blis_scale_model *blis__scale_engine_of(blis__scale_engine *engine,
   const blis_instance *instance = cluster->instances[first];
   const blis_instance_config *kind = blis_instance_get_config(instance);
   engine->latency = blis_instance_usual_latency(instance);
-  engine->ranks = (double)blis__rank_count(cluster, first);
+  engine->ranks = (double)blis__unit_size(cluster, first);
   if (!blis_latency_uses_sums(engine->latency)) {
     return NULL;
   }
@@ -91,7 +91,7 @@ bool blis__scale_pool_look(blis__scale_pool *pool, const blis_cluster *cluster,
     return false;
   }
   pool->seen = (blis_scale_pool){.model = blis__scale_engine_of(&pool->engine, cluster, role)};
-  for (uint32_t i = first; i < blis__rank_end(cluster, first); i++) {
+  for (uint32_t i = first; i < blis__unit_end(cluster, first); i++) {
     const blis_instance_facts *facts = &cluster->facts[i];
     pool->seen.gpus += (double)blis_max_i64(facts->gpus, facts->tp);
   }

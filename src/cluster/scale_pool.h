@@ -8,8 +8,8 @@
 #ifndef BLIS_CLUSTER_SCALE_POOL_H
 #define BLIS_CLUSTER_SCALE_POOL_H
 
-#include "cluster/ranks.h"
 #include "cluster/state.h"
+#include "cluster/units.h"
 #include "policy/autoscale/autoscaler.h"
 
 /* Is the instance one of those that are scaled for a role? */
@@ -22,7 +22,7 @@ static inline bool blis__is_in_scaled_pool(const blis_cluster *cluster, blis_sca
 /* The same, for the first of each group of ranks: these are what is counted. */
 static inline bool blis__is_scaled_group(const blis_cluster *cluster, blis_scale_role role,
                                          uint32_t i) {
-  return blis__rank_first(cluster, i) == i && blis__is_in_scaled_pool(cluster, role, i);
+  return blis__unit_first(cluster, i) == i && blis__is_in_scaled_pool(cluster, role, i);
 }
 
 /* How long the steps of a pool take, as the engine of its first instance has

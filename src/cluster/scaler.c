@@ -13,11 +13,11 @@
 #include "cluster/clock.h"
 #include "cluster/feature.h"
 #include "cluster/placement.h"
-#include "cluster/ranks.h"
 #include "cluster/scale_trigger.h"
 #include "cluster/scaling.h"
 #include "cluster/service.h"
 #include "cluster/start.h"
+#include "cluster/units.h"
 #include "cluster/waiting_room.h"
 
 /* That of a pool; state_of(cluster) is the first. */
@@ -92,7 +92,7 @@ static blis_status note_level(struct blis__scaler *scaler, const blis_cluster *c
 
 static double price_of(const blis_cluster *cluster, uint32_t i) {
   double sum = 0;
-  for (uint32_t k = i; k < blis__rank_end(cluster, i); k++) {
+  for (uint32_t k = i; k < blis__unit_end(cluster, i); k++) {
     sum += blis__machine_of(cluster, k).cost_per_hour;
   }
   return sum;
@@ -104,7 +104,7 @@ static bool is_dearer(const blis_cluster *cluster, uint32_t i, uint32_t other) {
 
 static double load_of(const blis_cluster *cluster, uint32_t i) {
   double sum = 0;
-  for (uint32_t k = i; k < blis__rank_end(cluster, i); k++) {
+  for (uint32_t k = i; k < blis__unit_end(cluster, i); k++) {
     sum += blis__snapshot_live(&cluster->snapshot, k, BLIS_SIGNAL_IN_FLIGHT);
   }
   return sum;

@@ -28,7 +28,7 @@ blis_status blis__send_again(blis_cluster *cluster, blis__cluster_request *reque
                              blis_error *error) {
   BLIS_ASSERT(blis__goes_on(loss));
   BLIS_TRY(note_return(cluster, request, error));
-  BLIS_TRY(BLIS__TELL(cluster, BLIS__SENT_AGAIN, error, .request = request, .loss = loss.kind));
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__SENT_AGAIN, error, .request = request, .loss = loss));
   blis_live_request *live = &request->live;
   cluster->counts.recomputed_tokens += live->progress_tokens;
   blis_block_namer_release(cluster->namer, &live->chain);

@@ -5,8 +5,7 @@
 
 #include "base/invariant.h"
 #include "cluster/clock.h"
-#include "cluster/rank_barrier.h"
-#include "cluster/ranks.h"
+#include "cluster/units.h"
 
 blis_status blis__check_changeable(const blis_cluster *cluster, uint32_t index, blis_error *error) {
   uint32_t count = cluster->existing;
@@ -80,8 +79,8 @@ static void become(blis_cluster *cluster, uint32_t index, blis_service service) 
 /* All of them have changed when the first is told of. */
 blis_status blis__set_service(blis_cluster *cluster, uint32_t index, blis_service service,
                               blis_error *error) {
-  uint32_t first = blis__rank_first(cluster, index);
-  uint32_t end = blis__rank_end(cluster, index);
+  uint32_t first = blis__unit_first(cluster, index);
+  uint32_t end = blis__unit_end(cluster, index);
   for (uint32_t i = first; i < end; i++) {
     become(cluster, i, service);
   }
@@ -92,8 +91,8 @@ blis_status blis__set_service(blis_cluster *cluster, uint32_t index, blis_servic
 }
 
 void blis__set_will_recover(const blis_cluster *cluster, uint32_t index, bool will_recover) {
-  uint32_t end = blis__rank_end(cluster, index);
-  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+  uint32_t end = blis__unit_end(cluster, index);
+  for (uint32_t i = blis__unit_first(cluster, index); i < end; i++) {
     cluster->service_times[i].will_recover = will_recover;
   }
 }
@@ -127,8 +126,8 @@ void blis__slow_down(blis_cluster *cluster, uint32_t index, blis__slowness reaso
 
 void blis__slow_down_group(blis_cluster *cluster, uint32_t index, blis__slowness reason,
                            double factor) {
-  uint32_t end = blis__rank_end(cluster, index);
-  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+  uint32_t end = blis__unit_end(cluster, index);
+  for (uint32_t i = blis__unit_first(cluster, index); i < end; i++) {
     blis__slow_down(cluster, i, reason, factor);
   }
 }
@@ -139,8 +138,8 @@ void blis__note_instance_change(blis_cluster *cluster, uint32_t index) {
 }
 
 void blis__note_group_change(blis_cluster *cluster, uint32_t index) {
-  uint32_t end = blis__rank_end(cluster, index);
-  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+  uint32_t end = blis__unit_end(cluster, index);
+  for (uint32_t i = blis__unit_first(cluster, index); i < end; i++) {
     blis__note_instance_change(cluster, i);
   }
 }
@@ -151,14 +150,14 @@ blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index, blis_e
   if (cluster->loads.lost != NULL) {
     cluster->loads.lost(cluster->loads.ud, index, cluster->now_us);
   }
-  blis__barrier_reset(cluster, index);
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__RESTARTED, error, .instance = index));
   blis__snapshot_forget(&cluster->snapshot, index);
   return BLIS_OK;
 }
 
 static bool has_requests(const blis_cluster *cluster, uint32_t index) {
-  uint32_t end = blis__rank_end(cluster, index);
-  for (uint32_t i = blis__rank_first(cluster, index); i < end; i++) {
+  uint32_t end = blis__unit_end(cluster, index);
+  for (uint32_t i = blis__unit_first(cluster, index); i < end; i++) {
     if (blis__snapshot_live(&cluster->snapshot, i, BLIS_SIGNAL_IN_FLIGHT) > 0) {
       return true;
     }

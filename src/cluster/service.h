@@ -6,7 +6,7 @@
  * is a step of the life cycle, keeps the candidates and the books, and tells
  * listeners (BLIS__SERVICE_CHANGED).
  *
- * All ranks of a group (ranks.h) change together: what is asked of one instance
+ * All ranks of a group (units.h) change together: what is asked of one instance
  * here is done to all of its group.
  */
 #ifndef BLIS_CLUSTER_SERVICE_H

@@ -284,7 +284,6 @@ blis_status blis__cluster_send(blis_cluster *cluster, blis__cluster_request *req
 
 static blis_status route_and_send(blis_cluster *cluster, blis__cluster_request *request,
                                   const char **rejected, blis_error *error) {
-  bool has_pools = cluster->divert != NULL;
   bool is_taken = false;
   BLIS_TRY(BLIS__OFFER(cluster, BLIS__TO_BE_ROUTED, error, .request = request,
                        .is_taken = &is_taken, .refusal = rejected));
@@ -293,7 +292,7 @@ static blis_status route_and_send(blis_cluster *cluster, blis__cluster_request *
   }
   blis__stage stage = {.router = &cluster->router,
                        .ticket = &request->router_ticket,
-                       .role = has_pools ? BLIS_ROLE_DECODE : 0,
+                       .role = cluster->main_role,
                        .peer = -1};
   bool waits = false;
   if (cluster->waiting_room != NULL) {
@@ -302,9 +301,7 @@ static blis_status route_and_send(blis_cluster *cluster, blis__cluster_request *
   if (waits) {
     return BLIS_OK;
   }
-  if (has_pools) {
-    BLIS_TRY(cluster->ask_first(cluster, request, &stage.peer, error));
-  }
+  BLIS_TRY(BLIS__TELL(cluster, BLIS__TO_BE_ASKED, error, .request = request, .peer = &stage.peer));
   blis__choice choice;
   BLIS_TRY(blis__cluster_choose(cluster, request, &stage, &choice, error));
   *rejected = choice.decision.rejected;
@@ -312,9 +309,8 @@ static blis_status route_and_send(blis_cluster *cluster, blis__cluster_request *
   if (*rejected != NULL) {
     return blis__cluster_tell_choice(cluster, request, &choice, error);
   }
-  if (has_pools) {
-    BLIS_TRY(cluster->divert(cluster, request, &choice, &is_taken, error));
-  }
+  BLIS_TRY(BLIS__OFFER(cluster, BLIS__TO_BE_SENT, error, .request = request, .choice = &choice,
+                       .is_taken = &is_taken, .refusal = rejected));
   if (is_taken) {
     return BLIS_OK;
   }

@@ -31,7 +31,7 @@ BLIS_MUSTUSE blis_status blis__cluster_route(blis_cluster *cluster, blis__cluste
 typedef struct blis__stage {
   const blis_router *router;
   blis_ticket *ticket;
-  uint32_t role; /* of the candidates; 0 = there are no pools */
+  uint32_t role; /* of the candidates; 0 = none has a role */
   int64_t peer;  /* the instance of the other stage; -1 = none */
 } blis__stage;
 

@@ -85,6 +85,7 @@ struct blis_cluster {
   char **ids;
   blis_instance_facts *facts;
   blis_service *services;
+  struct blis__units *units;                 /* units.h; NULL: each instance is one */
   struct blis__service_times *service_times; /* service.h */
   struct blis__speed *speeds;                /* service.h */
   /* By instance: the one that routers see in its place (candidates.h); NULL: each is seen. */
@@ -93,17 +94,11 @@ struct blis_cluster {
   blis_arena texts;              /* the ids, and what facts say */
   blis_winner_tree *next_events; /* of the instances */
   uint32_t event_owners;         /* that it has room for; it grows */
-  /*
-   * With pools: has those whose events something may follow on elsewhere, in
-   * place of the other tree; they run in order of time, and only the others may
-   * lag behind. Else NULL.
-   */
+  /* Of the eager instances (clock.h), which are not in the other tree; NULL: there are none. */
   blis_winner_tree *eager_events;
   bool *is_eager;           /* by instance */
   blis__laggards *laggards; /* of the others */
   blis_event_queue *queue;  /* of the cluster */
-  /* What hand-offs do beside that, see handoff_due.c; else NEVER_US. */
-  int64_t handoff_due_us;
   blis_pool calls;
   blis_pool follow_ups; /* requests that are still to arrive */
   blis__request_table requests;
@@ -119,21 +114,11 @@ struct blis_cluster {
   void *features[BLIS_FEATURE_COUNT]; /* the state of each; NULL: it is not configured */
   blis__event_handler handlers[BLIS__EVENT_CLASS_COUNT]; /* by number of the class */
   /* What listeners keep, each in its file; NULL when it is not configured. */
-  struct blis__ranks *ranks;       /* ranks.h */
   struct blis__traffic *traffic;   /* traffic_state.c */
   struct blis__handoffs *handoffs; /* handoff_run.h */
-  /*
-   * With pools: may take a request that was routed by a choice (stages.h),
-   * whose instance does not get it then; or choose another one. Else NULL.
-   */
-  blis_status (*divert)(blis_cluster *cluster, blis__cluster_request *request,
-                        struct blis__choice *choice, bool *is_taken, blis_error *error);
-  /* Before that, when it is about to be routed: *peer may be known already. */
-  blis_status (*ask_first)(blis_cluster *cluster, blis__cluster_request *request, int64_t *peer,
-                           blis_error *error);
-  const struct blis_stages *stages; /* what policies may ask; else NULL */
-  /* When an instance has executed events, at their time; or NULL. */
-  blis_status (*after_run)(blis_cluster *cluster, blis_error *error);
+  const struct blis_stages
+      *stages;        /* what routers may ask of the other stages; NULL: there is one */
+  uint32_t main_role; /* of the instances that requests are routed to; 0: they have no role */
   struct blis__life_cycle *life_cycle;     /* life_cycle.c */
   struct blis__waiting_room *waiting_room; /* waiting_room.h */
   bool has_power;                          /* some engine is asked what it draws */

@@ -7,7 +7,6 @@
 #include "base/minmax.h"
 #include "base/time.h"
 #include "cluster/feature.h"
-#include "cluster/handoff_run.h"
 #include "cluster/tiers_run.h"
 
 static blis__tiers *state_of(const blis_cluster *cluster) {
@@ -329,15 +328,6 @@ static void free_tiers(blis_cluster *cluster) {
 
 /* What happens. */
 
-/* The record of the request where it was prefilled. */
-static const blis_live_request *prefilled(const blis__news *news) {
-  const blis__handoff *handoff = news->request->handoff;
-  return handoff != NULL && blis__handoff_is_at_source(&handoff->state) &&
-                 handoff->source == news->instance
-             ? &handoff->prefill
-             : &news->request->live;
-}
-
 static bool keeps_hinted(const blis__tiers *tiers) {
   bool keeps = false;
   for (uint32_t t = 0; t < tiers->count; t++) {
@@ -355,7 +345,7 @@ static int64_t reused_after_us(const blis__cluster_request *request) {
 static blis_status on_prefilled(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
   (void)cluster;
-  const blis_block_chain *chain = &prefilled(news)->chain;
+  const blis_block_chain *chain = &blis__live_of(news->request)->chain;
   const blis__tier_stretch prompt = {.instance = news->instance,
                                      .chain = chain,
                                      .end = chain->prompt_blocks,

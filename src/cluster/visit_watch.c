@@ -1,9 +1,10 @@
-#include "cluster/visit_watch.h"
-
+/*
+ * visit_watch.c - reports visits, preemptions and states of instances to
+ * config.visits.
+ */
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "cluster/feature.h"
-#include "cluster/handoff_run.h"
 
 /* The visit of a request, by the slot of its record. */
 typedef struct watched {
@@ -199,16 +200,15 @@ static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *
   (void)ud;
   const blis__cluster_request *request = news->request;
   const blis_live_request *live = &request->live;
-  const blis__handoff *handoff = request->handoff;
+  const blis_kv_arrival *arrival = news->arrival;
   BLIS_TRY_MEM(make_slot(cluster, live->slot), error);
   watched *w = watched_of(cluster, live);
   if (w->is_leaving) {
     BLIS_TRY(tell_visit(cluster, w, BLIS_VISIT_RECOMPUTED, error));
   }
   BLIS_ASSERT(!w->is_there);
-  bool is_leg = handoff != NULL && blis__handoff_is_at_source(&handoff->state);
-  bool comes_with_kv = handoff != NULL && !is_leg && handoff->state.stage == BLIS__HANDOFF_DECODE;
-  bool is_prefilled = comes_with_kv && handoff->kv_tokens == live->prompt_tokens;
+  bool is_leg = request->other != NULL;
+  bool is_prefilled = arrival != NULL && arrival->tokens == live->prompt_tokens;
   *w = (watched){.visit = {.request = blis_request_name_of(live),
                            .instance = news->instance,
                            .number = w->count + 1,
@@ -218,7 +218,7 @@ static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *
                            .first_us = is_prefilled ? cluster->now_us : -1},
                  .is_there = true,
                  .is_leg = is_leg,
-                 .brings_times = comes_with_kv && !cluster->handoffs->policy.go_blis,
+                 .brings_times = arrival != NULL && arrival->scheduling_delay_us >= 0,
                  .count = w->count + 1};
   return BLIS_OK;
 }
@@ -232,8 +232,7 @@ static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *ne
   if (w == NULL || !w->is_there) {
     return BLIS_OK;
   }
-  return leave(cluster, w, w->is_leg ? &request->handoff->prefill : &request->live, cluster->now_us,
-               cluster->now_us, error);
+  return leave(cluster, w, blis__live_of(news->request), cluster->now_us, cluster->now_us, error);
 }
 
 static blis_status on_sent_again(void *ud, blis_cluster *cluster, const blis__news *news,
@@ -244,7 +243,7 @@ static blis_status on_sent_again(void *ud, blis_cluster *cluster, const blis__ne
     return BLIS_OK;
   }
   return tell_visit(cluster, w,
-                    news->loss == BLIS_LOSS_RETRIED ? BLIS_VISIT_RETRIED : BLIS_VISIT_REROUTED,
+                    news->loss.kind == BLIS_LOSS_RETRIED ? BLIS_VISIT_RETRIED : BLIS_VISIT_REROUTED,
                     error);
 }
 
@@ -290,22 +289,16 @@ static blis_status tell_service(const blis_cluster *cluster, uint32_t index, bli
   return sink->service(sink->ud, &change, error);
 }
 
-blis_status blis__visits_note_service(const blis_cluster *cluster, uint32_t index,
-                                      blis_error *error) {
-  return state_of(cluster) == NULL ? BLIS_OK
-                                   : tell_service(cluster, index, cluster->services[index], error);
-}
-
-blis_status blis__visits_note_failed_start(const blis_cluster *cluster, uint32_t index,
-                                           blis_error *error) {
-  return state_of(cluster) == NULL ? BLIS_OK
-                                   : tell_service(cluster, index, BLIS_SERVICE_FAILED, error);
+static blis_status on_start_failed(void *ud, blis_cluster *cluster, const blis__news *news,
+                                   blis_error *error) {
+  (void)ud;
+  return tell_service(cluster, news->instance, BLIS_SERVICE_FAILED, error);
 }
 
 static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   (void)ud;
-  return blis__visits_note_service(cluster, news->instance, error);
+  return tell_service(cluster, news->instance, cluster->services[news->instance], error);
 }
 
 /* Making and freeing. */
@@ -358,10 +351,12 @@ static blis_status start(blis_cluster *cluster, blis_error *error) {
                                           [BLIS__SENT_AGAIN] = on_sent_again,
                                           [BLIS__OVER] = on_over,
                                           [BLIS__REPORTING] = on_reporting,
+                                          [BLIS__STATE_ENTERED] = on_service_changed,
+                                          [BLIS__START_FAILED] = on_start_failed,
                                           [BLIS__SERVICE_CHANGED] = on_service_changed}};
   BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    BLIS_TRY(blis__visits_note_service(cluster, i, error));
+    BLIS_TRY(tell_service(cluster, i, cluster->services[i], error));
   }
   return BLIS_OK;
 }

@@ -84,7 +84,8 @@ typedef struct blis_live_request {
   bool holds_kv;                /* keeps its blocks when it is completed (remote_kv.h) */
   char part;                    /* its id ends in "_prefill": 'p', or in "_decode": 'd'; else
                                    0. BLIS (Go) names what it hands off so */
-  uint32_t slot;                /* the cluster's index of this record */
+  uint32_t slot;                /* the cluster's index of its request */
+  void *owner;                  /* what the record belongs to, for the cluster alone */
   uint32_t adapter;             /* of the configuration, from 1; 0 = it needs none */
   blis_block_chain chain;       /* for the instance's block size */
 

@@ -76,16 +76,17 @@ static void needs_add_up(void) {
 
 /* The moments of a life, a letter each. */
 static const char moment_letters[BLIS__MOMENT_COUNT] = {
-    [BLIS__ARRIVED] = 'a',   [BLIS__ADMITTING] = 'b',
-    [BLIS__ROUTING] = 'd',   [BLIS__ADMISSION_DECIDED] = 'c',
-    [BLIS__BELIEVED] = 'f',  [BLIS__ROUTING_DECIDED] = 'e',
-    [BLIS__ROUTED] = 'g',    [BLIS__JOINED] = 'h',
-    [BLIS__COMPLETED] = 'j', [BLIS__FIRST_TOKEN] = 'i',
-    [BLIS__LEFT] = 'k',      [BLIS__OVER] = 'l',
-    [BLIS__JUDGED] = 'm',    [BLIS__REPORTING] = 'n',
-    [BLIS__ENDED] = 'o',     [BLIS__PREFILLED] = 'p',
-    [BLIS__ADMITTED] = 'q',  [BLIS__TO_BE_ROUTED] = 'r',
-    [BLIS__CHOSEN] = 's',
+    [BLIS__ARRIVED] = 'a',    [BLIS__ADMITTING] = 'b',
+    [BLIS__ROUTING] = 'd',    [BLIS__ADMISSION_DECIDED] = 'c',
+    [BLIS__BELIEVED] = 'f',   [BLIS__ROUTING_DECIDED] = 'e',
+    [BLIS__ROUTED] = 'g',     [BLIS__JOINED] = 'h',
+    [BLIS__COMPLETED] = 'j',  [BLIS__FIRST_TOKEN] = 'i',
+    [BLIS__LEFT] = 'k',       [BLIS__OVER] = 'l',
+    [BLIS__JUDGED] = 'm',     [BLIS__REPORTING] = 'n',
+    [BLIS__ENDED] = 'o',      [BLIS__PREFILLED] = 'p',
+    [BLIS__ADMITTED] = 'q',   [BLIS__TO_BE_ROUTED] = 'r',
+    [BLIS__CHOSEN] = 's',     [BLIS__TO_BE_ASKED] = 't',
+    [BLIS__TO_BE_SENT] = 'u', [BLIS__FINISHING] = 'v',
 };
 
 static blis_status refuse(void *ud, blis_cluster *cluster, const blis__news *news,
@@ -135,9 +136,9 @@ static void a_life_is_told(const char *policy, bool is_refused, const char *expe
 }
 
 static void moments_come_in_order(void) {
-  a_life_is_told("round-robin", false, "abcqrdseghpijklno");
-  a_life_is_told("weighted", false, "abcqrdsefghpijklno");
-  a_life_is_told("round-robin", true, "abclno");
+  a_life_is_told("round-robin", false, "abcqrtdsueghpijklnov");
+  a_life_is_told("weighted", false, "abcqrtdsuefghpijklnov");
+  a_life_is_told("round-robin", true, "abclnov");
 }
 
 static blis_status take_second(void *ud, blis_cluster *cluster, const blis__news *news,

@@ -4,8 +4,8 @@
 
 const blis__event_class *blis__event_class_of(int number) {
   static const blis__event_class classes[BLIS__EVENT_CLASS_COUNT] = {
-#define XX(name, number, owner, kind, makes_room)                                                  \
-  [(number)-BLIS__EVENT_CLASS_FIRST] = {kind, owner, makes_room},
+#define XX(name, number, owner, kind, makes_room, repeats)                                         \
+  [(number)-BLIS__EVENT_CLASS_FIRST] = {kind, owner, makes_room, repeats},
       BLIS__EVENT_CLASS_MAP(XX)
 #undef XX
   };

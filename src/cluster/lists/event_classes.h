@@ -16,9 +16,10 @@
 enum { BLIS__OF_CORE = -1 };
 
 /*
- * XX(class, number, owner, kind, makes_room): kind is the name that users see;
+ * XX(class, number, owner, kind, makes_room, repeats): kind is the name that users see;
  * makes_room: an event of this class may free capacity at an instance, so that
- * requests that a feature holds may go on.
+ * requests that a feature holds may go on; repeats: such events plan the next one themselves, so
+ * that they alone are no progress.
  *
  *   LOADED    of an instance, in BLIS (Go)
  *   PREFILL   routing of the prefill of a hand-off
@@ -28,26 +29,26 @@ enum { BLIS__OF_CORE = -1 };
  *   CHECK     of the load, in BLIS (Go); SCALED: its effect
  */
 #define BLIS__EVENT_CLASS_MAP(XX)                                                                  \
-  XX(LOADED, -1, BLIS__OF_CORE, "scaling", true)                                                   \
-  XX(ARRIVAL, 0, BLIS__OF_CORE, "arrival", false)                                                  \
-  XX(ADMISSION, 1, BLIS__OF_CORE, "admission", false)                                              \
-  XX(ROUTING, 2, BLIS__OF_CORE, "routing", false)                                                  \
-  XX(ENCODED, 3, BLIS_FEATURE_ENCODE, "encoder", true)                                             \
-  XX(PREFILL, 4, BLIS_FEATURE_HANDOFF, "hand-off", true)                                           \
-  XX(EVICT, 5, BLIS_FEATURE_GATEWAY, "queue", false)                                               \
-  XX(MOVE, 6, BLIS_FEATURE_HANDOFF, "hand-off", true)                                              \
-  XX(MOVED, 7, BLIS_FEATURE_HANDOFF, "hand-off", true)                                             \
-  XX(TIMEOUT, 8, BLIS_FEATURE_HANDOFF, "hand-off", true)                                           \
-  XX(EXPIRY, 9, BLIS_FEATURE_GATEWAY, "queue", false)                                              \
-  XX(CYCLE, 10, BLIS_FEATURE_GATEWAY, "queue", false)                                              \
-  XX(CHECK, 11, BLIS__OF_CORE, "scaling", true)                                                    \
-  XX(SCALED, 12, BLIS__OF_CORE, "scaling", true)                                                   \
-  XX(ENCODE_LATE, 13, BLIS_FEATURE_ENCODE, "encoder", true)                                        \
-  XX(TIERS, 14, BLIS_FEATURE_TIERS, "tiers", true)                                                 \
-  XX(CALL, 20, BLIS__OF_CORE, "call", true)
+  XX(LOADED, -1, BLIS__OF_CORE, "scaling", true, false)                                            \
+  XX(ARRIVAL, 0, BLIS__OF_CORE, "arrival", false, false)                                           \
+  XX(ADMISSION, 1, BLIS__OF_CORE, "admission", false, false)                                       \
+  XX(ROUTING, 2, BLIS__OF_CORE, "routing", false, false)                                           \
+  XX(ENCODED, 3, BLIS_FEATURE_ENCODE, "encoder", true, false)                                      \
+  XX(PREFILL, 4, BLIS_FEATURE_HANDOFF, "hand-off", true, false)                                    \
+  XX(EVICT, 5, BLIS_FEATURE_GATEWAY, "queue", false, false)                                        \
+  XX(MOVE, 6, BLIS_FEATURE_HANDOFF, "hand-off", true, false)                                       \
+  XX(MOVED, 7, BLIS_FEATURE_HANDOFF, "hand-off", true, false)                                      \
+  XX(TIMEOUT, 8, BLIS_FEATURE_HANDOFF, "hand-off", true, false)                                    \
+  XX(EXPIRY, 9, BLIS_FEATURE_GATEWAY, "queue", false, false)                                       \
+  XX(CYCLE, 10, BLIS_FEATURE_GATEWAY, "queue", false, true)                                        \
+  XX(CHECK, 11, BLIS__OF_CORE, "scaling", true, false)                                             \
+  XX(SCALED, 12, BLIS__OF_CORE, "scaling", true, false)                                            \
+  XX(ENCODE_LATE, 13, BLIS_FEATURE_ENCODE, "encoder", true, false)                                 \
+  XX(TIERS, 14, BLIS_FEATURE_TIERS, "tiers", true, false)                                          \
+  XX(CALL, 20, BLIS__OF_CORE, "call", true, false)
 
 enum {
-#define XX(name, number, owner, kind, makes_room) BLIS__CLUSTER_##name = (number),
+#define XX(name, number, owner, kind, makes_room, repeats) BLIS__CLUSTER_##name = (number),
   BLIS__EVENT_CLASS_MAP(XX)
 #undef XX
       BLIS__EVENT_CLASS_FIRST = BLIS__CLUSTER_LOADED,
@@ -58,6 +59,7 @@ typedef struct blis__event_class {
   const char *kind; /* NULL: no class has this number */
   int owner;        /* a slot, or BLIS__OF_CORE */
   bool makes_room;
+  bool repeats;
 } blis__event_class;
 
 /* Numbers from BLIS__EVENT_CLASS_FIRST on; static. */

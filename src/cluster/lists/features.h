@@ -12,6 +12,7 @@
   XX(ADAPTERS, adapters)                                                                           \
   XX(TIERS, tiers)                                                                                 \
   XX(VISITS, visits)                                                                               \
+  XX(RANKS, ranks)                                                                                 \
   XX(RANK_BARRIER, rank_barrier)                                                                   \
   XX(RANK_BALANCE, rank_balance)                                                                   \
   XX(BELIEF, belief)                                                                               \

@@ -237,8 +237,8 @@ static void set_ranks(lua_State *L, const bind_simulation *sim) {
   lua_getfield(L, -1, "instances");
   for (uint32_t i = 0; i < blis_cluster_instance_count(sim->cluster); i++) {
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
-    set_field_integer(L, "rank_group", blis_cluster_rank_group(sim->cluster, i));
-    set_field_integer(L, "rank", blis_cluster_rank(sim->cluster, i));
+    set_field_integer(L, "rank_group", blis_cluster_unit_of(sim->cluster, i));
+    set_field_integer(L, "rank", blis_cluster_place_in_unit(sim->cluster, i));
     lua_pop(L, 1);
   }
   lua_pop(L, 1);

@@ -210,7 +210,7 @@ static void push_states(lua_State *L, const blis_cluster *cluster, int64_t end_u
   for (int s = 0; s < BLIS_SERVICE_COUNT; s++) {
     int64_t spent_us = 0;
     for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
-      spent_us += blis_cluster_rank(cluster, i) == 0
+      spent_us += blis_cluster_place_in_unit(cluster, i) == 0
                       ? blis_cluster_instance_time_us(cluster, i, (blis_service)s, end_us)
                       : 0;
     }
@@ -240,8 +240,9 @@ static void push_node_pools(lua_State *L, const blis_cluster *cluster) {
 static int64_t paid_us_of(const blis_cluster *cluster, int64_t end_us) {
   int64_t paid_us = 0;
   for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
-    paid_us +=
-        blis_cluster_rank(cluster, i) == 0 ? blis_cluster_instance_paid_us(cluster, i, end_us) : 0;
+    paid_us += blis_cluster_place_in_unit(cluster, i) == 0
+                   ? blis_cluster_instance_paid_us(cluster, i, end_us)
+                   : 0;
   }
   return paid_us;
 }

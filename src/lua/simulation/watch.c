@@ -176,12 +176,12 @@ static void set_tasks(lua_State *L, const bind_records *records) {
 /* Sets groups, a list by instance, where there are data-parallel ranks. */
 static void set_groups(lua_State *L, const blis_cluster *cluster) {
   uint32_t count = blis_cluster_instance_count(cluster);
-  if (count == 0 || blis_cluster_rank_group(cluster, count - 1) == count - 1) {
+  if (count == 0 || blis_cluster_unit_of(cluster, count - 1) == count - 1) {
     return;
   }
   lua_createtable(L, (int)count, 0);
   for (uint32_t i = 0; i < count; i++) {
-    lua_pushinteger(L, blis_cluster_rank_group(cluster, i));
+    lua_pushinteger(L, blis_cluster_unit_of(cluster, i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "groups");
