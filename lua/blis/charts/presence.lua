@@ -1,6 +1,6 @@
 --- Charts of instances that come and go, by an autoscaler, a market or faults: how many there were
 --- over time, and what they cost where that changes.
-local scaling = require "blis.results.scaling"
+local scaling = require "blis.feature.scaling.figures"
 
 local presence = {}
 

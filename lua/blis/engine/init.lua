@@ -4,20 +4,17 @@ local core = require "blis.core"
 local carbon = require "blis.engine.carbon"
 local catalogue = require "blis.catalogue"
 local cluster_section = require "blis.config.cluster"
-local deferred = require "blis.deferred"
 local descriptions = require "blis.catalogue.descriptions"
 local errors = require "blis.errors"
+local features = require "blis.feature"
 local group_config = require "blis.config.group"
 local pool_config = require "blis.config.pool"
 local latency_section = require "blis.config.latency"
-local lora = deferred "blis.feature.lora.read"
 local notices = require "blis.notices"
 local power = require "blis.engine.power"
 local presets = require "blis.engine.presets"
 local profiles = require "blis.engine.profiles"
-local ranks = deferred "blis.feature.ranks.read"
 local schema = require "blis.config.schema"
-local speculation = deferred "blis.feature.speculation.read"
 local types = require "blis.config.types"
 
 local engine = {}
@@ -162,14 +159,7 @@ local function read_equal(given, path, profile)
   profiles.apply(profile, values)
   presets.apply(values, path, profile)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
-  if values.lora ~= nil then values.lora = lora.read(values.lora, path .. ".lora", profile) end
-  values.adapter_bytes = values.lora and values.lora.bytes
-  if values.speculation ~= nil then
-    values.speculation = speculation.read(values.speculation, path .. ".speculation", profile)
-  end
-  if values.ranks ~= nil then
-    values.ranks = ranks.read(values.ranks, path .. ".ranks", profile)
-  end
+  features.read_cluster(values, path, profile)
   power.apply(values, path)
   values.carbon_steps = carbon.steps(values.carbon_g_per_kwh, path .. ".carbon_g_per_kwh")
   values.request_carbon = carbon.of_requests(values)
@@ -227,7 +217,7 @@ local function read_group(given, group, path, profile)
     local name = group_config.section.options[i].name
     values[name] = own[name]
   end
-  if values.ranks then ranks.expand(values, path, group_config.instances_max) end
+  features.resize(values, path, group_config.instances_max)
   values.horizon_us = math.maxinteger -- that of the cluster holds
   return values
 end
@@ -444,7 +434,7 @@ function engine.read(given, path, profile)
     return read_groups(given, path, profile)
   end
   local values = read_equal(given, path, profile)
-  if values.ranks then ranks.expand(values, path, group_config.instances_max) end
+  features.resize(values, path, group_config.instances_max)
   power.check_caps({ values }, path)
   set_models({ values }, profile)
   return values

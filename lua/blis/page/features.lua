@@ -6,6 +6,7 @@ local figures = require "blis.results.figures"
 local format = require "blis.format"
 local html = require "blis.page.html"
 local lives = require "blis.page.lives"
+local optional = require "blis.feature"
 local parts = require "blis.page.parts"
 local sorted = require "blis.sorted"
 
@@ -13,14 +14,20 @@ local features = {}
 
 local count, number, percent = format.count, format.number, format.percent
 
--- The parts of a result that are told, in this order, and what a section of them is called.
-local told = {
-  { "tasks", "Session graphs" }, { "handoffs", "Prefill and decode apart" },
-  { "kv_tiers", "KV tiers" }, { "ranks", "Data-parallel ranks" },
-  { "queue", "Queue of the gateway" }, { "speculation", "Speculative decoding" },
-  { "lora", "LoRA adapters" }, { "cascade", "Cascade" }, { "spot", "Spot capacity" },
-  { "goodput", "Targets" }, { "energy", "Energy" },
+-- Parts of every result that have a section like those of features, and where it is among them.
+local own_parts = {
+  { part = "tasks", page = { title = "Session graphs" }, at = 0 },
+  { part = "goodput", page = { title = "Targets" }, at = 15 },
+  { part = "energy", page = { title = "Energy" }, at = 16 },
 }
+
+--- Returns all parts that have a section, in the order of the sections.
+local function all_parts()
+  local parts_of_all = optional.pages()
+  table.move(own_parts, 1, #own_parts, #parts_of_all + 1, parts_of_all)
+  table.sort(parts_of_all, function(a, b) return a.at < b.at end)
+  return parts_of_all
+end
 
 -- Of a list of tiers or adapters.
 local most_items = 20
@@ -157,26 +164,20 @@ local function cards_of(class, value)
   return list
 end
 
---- How much of the prompts each tier has brought back.
-local function add_tier_cards(cards, value)
-  for i, tier in ipairs(value.tiers) do
-    if i > most_as_columns then break end
-    cards[#cards + 1] = { "hit rate of " .. tier.name, percent(tier.hit_rate) }
-  end
-end
-
 local function part_of_result(name)
   for _, figure in ipairs(figures.of "Result") do
     if figure.name == name then return figure end
   end
 end
 
-local function section(r, name, title)
+local function section(r, one)
+  local name, own = one.part, one.page
   local part, value = part_of_result(name), rawget(r, name)
+  if own.section then return own.section(r, parts) end
   if not value or name == "energy" and not value.kwh then return nil end
   local class, lists = part.class, {}
   local cards = cards_of(class, value)
-  if name == "kv_tiers" then add_tier_cards(cards, value) end
+  if own.cards then own.cards(cards, value, most_as_columns) end
   for _, figure in ipairs(figures.of(class)) do
     local list = (figure.is_list or figure.is_named) and figures.value(value, figure) or {}
     if #list >= (told_from[figure.name] or 1) then
@@ -184,7 +185,7 @@ local function section(r, name, title)
         figure.class, list)
     end
   end
-  return parts.section("part-" .. name:gsub("_", "-"), title, parts.cards(cards),
+  return parts.section("part-" .. name:gsub("_", "-"), own.title, parts.cards(cards),
     name == "tasks" and lives.tasks(r) or {}, lists, table_of_times(class, value),
     all_figures(class, { value }, { "value" }))
 end
@@ -194,7 +195,7 @@ end
 ---@return blis.page.Element[]
 function features.sections(r)
   local list = {}
-  for _, one in ipairs(told) do list[#list + 1] = section(r, one[1], one[2]) end
+  for _, one in ipairs(all_parts()) do list[#list + 1] = section(r, one) end
   return list
 end
 
@@ -204,14 +205,14 @@ end
 ---@return blis.page.Element?
 function features.compared(results, labels)
   local tables = {}
-  for _, one in ipairs(told) do
+  for _, one in ipairs(all_parts()) do
     local values, has_any = {}, false
     for i, r in ipairs(results) do
-      values[i] = rawget(r, one[1]) or {}
+      values[i] = not one.page.section and rawget(r, one.part) or {}
       has_any = has_any or next(values[i]) ~= nil
     end
     if has_any then
-      tables[#tables + 1] = { html.h3(one[2]), all_figures(part_of_result(one[1]).class,
+      tables[#tables + 1] = { html.h3(one.page.title), all_figures(part_of_result(one.part).class,
         values, labels) }
     end
   end

@@ -150,48 +150,6 @@ local function instance_section(r)
     parts.table(parts.first_of(#r.instances, most_rows, "All instances"), header, rows))
 end
 
---- What an autoscaler changed, and of which pool where there are several.
-local function changes_table(events)
-  local rows, header, is_words = {}, { "time (s)", "from", "to", "reason" }, { [4] = true }
-  local has_pools = events[1] and rawget(events[1], "pool")
-  for i = 1, math.min(#events, most_rows) do
-    local event = events[i]
-    rows[i] = { number(event.time_us / 1e6, 1), count(event.from), count(event.to),
-      event.reason or "" }
-    if has_pools then table.insert(rows[i], 2, event.pool) end
-  end
-  if has_pools then
-    table.insert(header, 2, "pool")
-    is_words = { [2] = true, [5] = true }
-  end
-  return parts.table(parts.first_of(#events, most_rows, "All") .. " changes", header, rows,
-    is_words)
-end
-
-local function scaling_section(r)
-  local given = rawget(r, "scaling")
-  if not given then return nil end
-  return parts.section("scaling", "Scaling", parts.cards {
-    { "instances ready, mean", number(given.mean_ready, 2) },
-    { "paid, mean", number(given.mean_paid, 2) },
-    { "scaled up", count(given.scale_ups) }, { "scaled down", count(given.scale_downs) },
-  }, changes_table(given.events))
-end
-
-local function fault_section(r)
-  local faults = rawget(r, "faults")
-  if not faults or #faults == 0 then return nil end
-  local rows = {}
-  for i = 1, math.min(#faults, most_rows) do
-    local fault = faults[i]
-    rows[i] = { number(fault.time_us / 1e6, 1), fault.kind, fault.instance, count(fault.lost),
-      count(fault.rerouted), count(fault.retried), fault.is_missed and "not in service" or "" }
-  end
-  return parts.section("faults", "Faults", parts.table(
-    parts.first_of(#faults, most_rows, "All faults"), { "time (s)", "kind", "instance", "lost",
-      "rerouted", "sent again", "" }, rows, { [2] = true, [3] = true }))
-end
-
 local function series_note(r)
   if rawget(r, "series") or rawget(r, "scaling") then return {} end
   return html.p({ class = "soft" }, "With a series (", html.code "series_interval_us", " or ",
@@ -213,7 +171,7 @@ function page.write(path, r, run)
   }
   local own = features.sections(r)
   table.move(own, 1, #own, #sections + 1, sections)
-  for _, section in ipairs { scaling_section, fault_section, lives.slowest, decisions.section,
+  for _, section in ipairs { lives.slowest, decisions.section,
     warnings.section } do
     sections[#sections + 1] = section(r)
   end

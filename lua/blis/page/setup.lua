@@ -1,6 +1,6 @@
 --- "What was run" of pages: of one run, and of several what tells them apart and what is the same.
 local html = require "blis.page.html"
-local options = require "blis.results.asked_options"
+local options = require "blis.config.option_text"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
 local result_file = require "blis.results.file"

@@ -2,8 +2,7 @@
 --- under the words of their names.
 local cluster_section = require "blis.config.cluster"
 local experiment_section = require "blis.config.experiment"
-local format = require "blis.format"
-local options = require "blis.results.asked_options"
+local options = require "blis.config.option_text"
 
 local settings = {}
 
@@ -60,23 +59,6 @@ local function unusual(section, tables, profile, left_out)
   return list
 end
 
-local function ranks_text(group)
-  local ranks = group.ranks
-  if not ranks then return nil end
-  local words = { ("%d of a group"):format(ranks.count) }
-  local function add(text, ...) words[#words + 1] = text:format(...) end
-  if ranks.barrier ~= nil then add(ranks.barrier and "at a barrier" or "without a barrier") end
-  if ranks.dummy_us then add("a pass without work takes %s", options.time(ranks.dummy_us)) end
-  if ranks.sync_every ~= 32 then add("in step every %d passes", ranks.sync_every) end
-  if ranks.prefill_interval ~= 1 then add("prompts every %d passes", ranks.prefill_interval) end
-  if ranks.expert_factor ~= 1 then add("steps take %.4g times as long", ranks.expert_factor) end
-  if ranks.is_internal then
-    add("balanced within, by loads published every %s to %s", options.time(ranks.publish_us),
-      format.plural(ranks.clients, "client"))
-  end
-  return #words > 1 and table.concat(words, ", ") or nil
-end
-
 local function phases_text(phases)
   local words = {}
   for i, phase in ipairs(phases) do
@@ -122,7 +104,6 @@ function settings.add(config, of_groups, add)
     end))
   end
   add("catalogue", catalogue_text(given.cluster))
-  add("data-parallel ranks", of_groups(cluster, ranks_text))
   for _, option in ipairs(unusual(experiment_section, { given }, profile, not_of_experiment)) do
     add(options.words(option.name), options.value(given[option.name], option.unit))
   end

@@ -1,6 +1,7 @@
 --- Summaries and comparisons as text.
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
+local features = require "blis.feature"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local groups = deferred "blis.results.groups"
@@ -11,7 +12,6 @@ local sorted = require "blis.sorted"
 local windows = require "blis.results.windows"
 local words = require "blis.statistics.words"
 local setup = require "blis.results.setup"
-local scaling = deferred "blis.results.scaling"
 
 local report = {}
 
@@ -77,14 +77,21 @@ local function fill(pattern, value)
   end))
 end
 
---- The lines that figures may name in `shown`, with the class whose figures are on it.
-report.class_of_line = {
+--- The class whose metrics are on a line that metrics may name in `shown`. The class of a feature's
+--- line is that of its part of the result.
+report.class_of_line = setmetatable({
   throughput = "Result", ["KV cache"] = "Result", ["CPU tier"] = "Result",
-  router = "CacheBelief", ["hand-offs"] = "Handoffs", ["KV tiers"] = "KvTiers", queue = "Queue",
-  speculation = "Speculation", ranks = "Ranks", adapters = "Lora", cost = "Cost", energy = "Energy",
-  coverage = "Coverage", goodput = "Goodput",
-  tasks = "Tasks", spot = "Spot",
-}
+  router = "CacheBelief", cost = "Cost", energy = "Energy", coverage = "Coverage",
+  goodput = "Goodput", tasks = "Tasks",
+}, {
+  __index = function(classes, line)
+    local part = features.part_of_line(line)
+    for _, figure in ipairs(part and figures.of "Result" or {}) do
+      if figure.name == part then classes[line] = figure.class end
+    end
+    return rawget(classes, line)
+  end,
+})
 
 --- What figures tell on one of the lines, "0.030 GPU-hours, 0.104 USD".
 local function shown(line, values)
@@ -117,48 +124,11 @@ function report.coverage(r)
   return { (table.concat(lines, " "):gsub("%s+", " ")) }
 end
 
-local most_faults = 3
-
---- What happened to instances, "crash of instance_1 at 10.0 s (12 lost)", the first few by name.
-local function fault_lines(r)
-  local faults, lines = rawget(r, "faults") or {}, {}
-  for i = 1, math.min(#faults, most_faults) do
-    local fault, ends = faults[i], {}
-    if fault.is_missed then ends[1] = "missed: the instance was not in service" end
-    if fault.lost > 0 then ends[#ends + 1] = count(fault.lost) .. " lost" end
-    if fault.rerouted > 0 then ends[#ends + 1] = count(fault.rerouted) .. " rerouted" end
-    if fault.retried > 0 then ends[#ends + 1] = count(fault.retried) .. " to be retried" end
-    lines[i] = ("%s of %s at %s s%s"):format(fault.kind, fault.instance,
-      number(fault.time_us / 1e6, 1), #ends > 0 and " (" .. table.concat(ends, ", ") .. ")" or "")
-  end
-  if #faults > most_faults then
-    lines[most_faults + 1] = ("... and %s"):format(plural(#faults - most_faults, "more fault"))
-  end
-  if #faults > 1 and r.rerouted + r.retried > 0 then
-    lines[#lines + 1] = ("in all %s rerouted, %s sent again"):format(
-      plural(r.rerouted, "request"), count(r.retried))
-  end
-  return lines
-end
-
 --- What policies in Lua say of themselves, "most_cost = 3.25"; a line each.
 local function metric_lines(r)
   local metrics, lines = rawget(r, "custom_metrics") or {}, {}
   for i, name in ipairs(sorted.names(metrics)) do
     lines[i] = ("%s = %.6g"):format(name, metrics[name])
-  end
-  return lines
-end
-
---- What all tiers of KV have brought back, and each of them.
-local function tier_lines(r)
-  local tiers, lines = rawget(r, "kv_tiers"), {}
-  if not tiers then return lines end
-  lines[1] = shown("KV tiers", tiers)
-  for i, tier in ipairs(tiers.tiers) do
-    lines[i + 1] = ("%s: %s of the prompt blocks, %s GB read and %s GB written, %s blocks evicted")
-      :format(tier.name, percent(tier.hit_rate), number(tier.loaded_gb, 2),
-        number(tier.saved_gb, 2), count(tier.evicted_blocks))
   end
   return lines
 end
@@ -178,21 +148,10 @@ local function load_lines(r)
   if belief.missing_tokens + belief.unknown_tokens > 0 then
     add("router", shown("router", belief))
   end
-  local handoffs = rawget(r, "handoffs")
-  if handoffs then add("hand-offs", shown("hand-offs", handoffs)) end
-  for i, line in ipairs(tier_lines(r)) do add(i == 1 and "KV tiers" or "", line) end
-  local queue = rawget(r, "queue")
-  if queue then add("queue", shown("queue", queue)) end
-  local speculation = rawget(r, "speculation")
-  if speculation then add("speculation", shown("speculation", speculation)) end
-  local ranks = rawget(r, "ranks")
-  if ranks and ranks.passes > 0 then add("ranks", shown("ranks", ranks)) end
-  local lora = rawget(r, "lora")
-  if lora then add("adapters", shown("adapters", lora)) end
+  features.summarize(r, "work", shown, add)
   add("cost", shown("cost", r.cost))
   if r.energy.kwh then add("energy", shown("energy", r.energy)) end
-  local spot = rawget(r, "spot")
-  if spot then add("spot", shown("spot", spot)) end
+  features.summarize(r, "cost", shown, add)
   if #r.instances > 1 then
     add("instances", ("%s requests (balance %s)"):format(
       report.instance_counts(r.requests_per_instance), balance_text(r)))
@@ -202,34 +161,8 @@ local function load_lines(r)
   for i, line in ipairs(named and phases.lines(named) or {}) do
     add(i == 1 and "phases" or "", line)
   end
-  for i, line in ipairs(fault_lines(r)) do add(i == 1 and "faults" or "", line) end
+  features.summarize(r, "events", shown, add)
   for i, sign in ipairs(signs.of_result(r)) do add(i == 1 and "look at" or "", sign) end
-  return lines
-end
-
---- "small 1,000 asked, 700 accepted; large 300 asked, 300 accepted"
-local function models_text(models)
-  local parts = {}
-  for i, model in ipairs(models) do
-    parts[i] = ("%s %s asked, %s accepted"):format(model.model, count(model.attempts),
-      count(model.accepted + model.accepted_last))
-  end
-  return table.concat(parts, "; ")
-end
-
-local function cascade_lines(r)
-  local cascade = rawget(r, "cascade")
-  if not cascade then return {} end
-  local lines = {
-    ("cascade     %s asked %s models each, %s sent on, %s tokens dropped"):format(
-      plural(cascade.requests, "request"), number(cascade.mean_steps, 2), count(cascade.escalated),
-      count(cascade.dropped_output_tokens)),
-  }
-  if #cascade.models > 0 then lines[2] = "            " .. models_text(cascade.models) end
-  if cascade.escalated > 0 then
-    lines[3] = ("            %s ms mean, %s ms p99 until the last model was asked"):format(
-      number(cascade.earlier_ms.mean), number(cascade.earlier_ms.p99))
-  end
   return lines
 end
 
@@ -318,11 +251,9 @@ function report.summary(r)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(coverage_lines(r)) do lines[#lines + 1] = "  " .. line end
-  local of_scaling = rawget(r, "scaling")
-  for _, line in ipairs(of_scaling and scaling.lines(of_scaling) or {}) do
-    lines[#lines + 1] = "  " .. line
-  end
-  for _, line in ipairs(cascade_lines(r)) do lines[#lines + 1] = "  " .. line end
+  features.summarize(r, "below", shown, function(title, text)
+    lines[#lines + 1] = ("  %-11s %s"):format(title, text)
+  end)
   for _, line in ipairs(task_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(goodput_lines(r)) do lines[#lines + 1] = "  " .. line end
   lines[#lines + 1] = ""

@@ -1,7 +1,7 @@
 --- Figures of a run over time: what is worked out of the counts, and files of them.
 local deferred = require "blis.deferred"
 local row_file = require "blis.results.row_file"
-local scaling = deferred "blis.results.scaling"
+local scaling = deferred "blis.feature.scaling.figures"
 
 local series = {}
 

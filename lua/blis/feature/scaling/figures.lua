@@ -155,19 +155,19 @@ local function event_lines(events)
   return lines
 end
 
---- The lines of a summary.
+--- Returns the lines of a summary; the first two are pairs of a title and a line.
 ---@param given blis.Scaling
----@return string[]
+---@return (string|string[])[]
 function scaling.lines(given)
   local lines = {
-    ("replicas    %.2f paid, %.2f ready on average, at most %d; %s seconds"):format(
+    { "replicas", ("%.2f paid, %.2f ready on average, at most %d; %s seconds"):format(
       given.mean_paid, given.mean_ready, given.most_paid,
-      format.count(math.tointeger(given.replica_seconds // 1))),
-    ("scaling     %s up, %d down, %s, %s started, by %s"):format(
+      format.count(math.tointeger(given.replica_seconds // 1))) },
+    { "scaling", ("%s up, %d down, %s, %s started, by %s"):format(
       given.scale_ups, given.scale_downs, plural(given.oscillations, "oscillation"),
-      plural(given.started, "instance"), given.policy),
+      plural(given.started, "instance"), given.policy) },
   }
-  local function add(text) lines[#lines + 1] = text and "            " .. text end
+  local function add(text) lines[#lines + 1] = text end
   for _, line in ipairs(event_lines(given.events)) do add(line) end
   add(short_line(given.phases))
   if given.failed_starts > 0 then

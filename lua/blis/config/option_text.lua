@@ -27,6 +27,8 @@ local function number_text(value)
   return whole and format.count(whole) or ("%.6g"):format(value)
 end
 
+options.number = number_text
+
 --- "10 s", "5 ms"
 ---@param us number
 ---@return string

@@ -1,0 +1,40 @@
+--- Prefill/decode disaggregation: pools of instances, hand-offs of the KV between them, and the
+--- encode stage.
+local deferred = require "blis.deferred"
+local text_of = require "blis.config.option_text"
+local read = deferred "blis.feature.disaggregation.read"
+
+---@type blis.Feature
+local disaggregation = {
+  summary = { slot = "work" },
+  page = { title = "Prefill and decode apart" },
+}
+
+function disaggregation.read(values, config)
+  local read_values = read.read(values, config.cluster, config.routing)
+  config.disaggregation = read_values
+  if read_values and read_values.decode_routing then
+    config.routing, config.routing_ties = read_values.decode_routing, "decode-router"
+  end
+end
+
+function disaggregation.is_scripted(config)
+  return config.disaggregation ~= nil and read.is_scripted(config.disaggregation)
+end
+
+local function link_text(gb_s)
+  return gb_s > 0 and ("%s GB/s"):format(text_of.number(gb_s)) or "no limit"
+end
+
+disaggregation.asked_at = 4
+
+function disaggregation.asked(config, add)
+  local pools = config.disaggregation
+  if not pools then return end
+  add("prefill and decode", ("decided by %s; links of instances %s, fabric %s, %s ms each; KV is "
+    .. "moved in order of %s"):format(pools.decider.label or pools.decider.name or "a function",
+    link_text(pools.bandwidth_gb_s), link_text(pools.fabric_gb_s),
+    text_of.number(pools.base_latency_ms), pools.order))
+end
+
+return disaggregation

@@ -1,0 +1,263 @@
+--- The optional features of a simulation: their list, and the loops over it.
+---
+--- Every feature is one entry of the list and one module, blis.feature.NAME, which returns a
+--- blis.Feature. Experiments, results, reports, pages, and commands use features through the
+--- functions below and name none of them. A feature's module is loaded when an experiment asks for
+--- the feature, or when a result contains its part.
+
+---@class blis.feature.Entry
+---@field name string of the module blis.feature.NAME
+---@field experiment? string[] options of the experiment that ask for the feature
+---@field cluster? string[] options of the cluster, or of one of its groups, that ask for it
+---@field part? string field of a result with the feature's figures
+---@field line? string name of its line in summaries; metrics refer to it in `shown`
+---@field without? table<string, any> rules for traffic in an experiment without the feature
+
+--- What a feature does. Every function is optional.
+---@class blis.Feature
+---@field section? blis.Section its options; those with a `group` are flags
+---@field flag_options? blis.Option[] flags that are not options of scripts, behind those
+---@field flags? fun(given: table, cli: blis.feature.Flags): any option of the experiment or cluster
+--- from the values of its flags; default: these values, nil without any
+---@field needs? string start of the error for flags of the feature without a required one
+---@field check_flags? fun(spec: table, cli: blis.feature.Flags) checks the whole experiment
+---@field read? fun(values: table, config: table) reads the options of an experiment into what the
+--- core takes
+---@field read_cluster? fun(given: any, path: string, profile?: string, values: table): any reads
+--- the option of a cluster or a group
+---@field resize? fun(values: table, path: string, most: integer) changes the number of instances
+---@field is_scripted? fun(config: table): boolean whether a function of a script may read anything
+---@field policies? fun(config: table): table[] definitions of its policies
+---@field read_policies? fun(spec: table, config: table) reads only the policies of an experiment
+---@field notes? fun(config: table): string[] known differences from a real system
+---@field summary? blis.feature.Summary
+---@field page? blis.feature.Page
+---@field asked? fun(config: table, add: fun(name: string, text?: string), of_groups: function) adds
+--- the rows that describe its configuration
+---@field asked_at? integer position of these rows among those of other features; default: the
+--- position in the list
+
+---@class blis.feature.Summary
+---@field slot "work"|"cost"|"events"|"below" where its lines are
+---@field lines? fun(value: any, r: blis.Result, shown: fun(line: string, values: table): string):
+--- (string|string[])[] lines, or pairs of title and line; default: the metrics of its part on the
+--- line of the entry
+---@field title? string of the first line; default: the line of the entry
+
+---@class blis.feature.Page
+---@field title string of its section
+---@field at? integer position among the sections of features; default: the position in the list
+---@field cards? fun(cards: table[], value: table, most: integer) adds cards
+---@field section? fun(r: blis.Result, parts: table): any the section, in place of the usual one
+
+local features = {}
+
+---@type blis.feature.Entry[]
+local list = {
+  { name = "disaggregation", experiment = { "disaggregation" }, cluster = { "has_pools" },
+    part = "handoffs", line = "hand-offs" },
+  { name = "kv_tiers", experiment = { "kv_tiers" }, part = "kv_tiers", line = "KV tiers" },
+  { name = "queue", experiment = { "queue" }, part = "queue", line = "queue" },
+  { name = "speculation", cluster = { "speculation" }, part = "speculation", line = "speculation" },
+  { name = "ranks", cluster = { "ranks" }, part = "ranks", line = "ranks" },
+  { name = "lora", cluster = { "lora" }, part = "lora", line = "adapters",
+    without = { refuses_adapters = true } },
+  { name = "faults", experiment = { "faults" }, part = "faults" },
+  { name = "spot", cluster = { "spot" }, part = "spot", line = "spot" },
+  { name = "scaling", experiment = { "autoscaler", "scaling" }, part = "scaling" },
+  { name = "cascade", experiment = { "cascade" }, part = "cascade" },
+}
+
+--- The list, in the order in which experiments are read and summaries are printed.
+features.list = list
+
+--- Returns the module of a feature.
+---@param entry blis.feature.Entry
+---@return blis.Feature
+function features.module(entry)
+  return require("blis.feature." .. entry.name)
+end
+
+--- Returns whether one of these options is given; false of a cluster asks for nothing.
+local function has_any(names, values)
+  for _, name in ipairs(names or {}) do
+    if values[name] ~= nil then return true end
+  end
+  return false
+end
+
+local function is_in_cluster(entry, cluster)
+  for _, name in ipairs(entry.cluster or {}) do
+    if cluster[name] then return true end
+  end
+  return false
+end
+
+local function is_asked(entry, values, cluster)
+  if has_any(entry.experiment, values) or is_in_cluster(entry, cluster) then return true end
+  for _, group in ipairs(entry.cluster and cluster.groups or {}) do
+    if is_in_cluster(entry, group) then return true end
+  end
+  return false
+end
+
+--- Reads every feature that an experiment asks for, and notes them in config.features.
+---@param values table the options of the experiment
+---@param config table what the core takes, with the cluster, the traffic, and the policies
+function features.read(values, config)
+  config.features = {}
+  for i, entry in ipairs(list) do
+    if is_asked(entry, values, config.cluster) then
+      local feature = features.module(entry)
+      if feature.read then feature.read(values, config) end
+      table.insert(config.features, { feature = feature, position = i })
+    end
+  end
+end
+
+--- Returns the rules for traffic that follow from the features that a cluster lacks.
+---@param cluster table as blis.engine returns it
+---@return table<string, any>
+function features.rules_without(cluster)
+  local rules = {}
+  for _, entry in ipairs(list) do
+    if entry.without and not is_in_cluster(entry, cluster) then
+      for name, value in pairs(entry.without) do rules[name] = value end
+    end
+  end
+  return rules
+end
+
+--- Reads the options of a cluster, or of one of its groups, that ask for features.
+---@param values table options, changed
+---@param path string
+---@param profile? string
+function features.read_cluster(values, path, profile)
+  for _, entry in ipairs(list) do
+    local name = entry.cluster and entry.cluster[1]
+    if name and values[name] ~= nil then
+      local read = features.module(entry).read_cluster
+      if read then values[name] = read(values[name], path .. "." .. name, profile, values) end
+    end
+  end
+end
+
+--- Lets features change how many instances a cluster, or a group of it, has.
+---@param values table options that read_cluster has read
+---@param path string
+---@param most integer greatest number of instances
+function features.resize(values, path, most)
+  for _, entry in ipairs(list) do
+    if entry.cluster and values[entry.cluster[1]] then
+      local resize = features.module(entry).resize
+      if resize then resize(values, path, most) end
+    end
+  end
+end
+
+--- Calls a function of every feature of an experiment that has it.
+local function each_of(config, name, visit)
+  for _, one in ipairs(config.features or {}) do
+    local fn = one.feature[name]
+    if fn then visit(fn, one) end
+  end
+end
+
+--- Returns whether a function of a script, in a policy of a feature, may read anything.
+---@param config table
+---@return boolean
+function features.are_scripted(config)
+  local found = false
+  each_of(config, "is_scripted", function(fn) found = found or fn(config) end)
+  return found
+end
+
+local function joined(config, name)
+  local all = {}
+  each_of(config, name, function(fn)
+    for _, one in ipairs(fn(config)) do all[#all + 1] = one end
+  end)
+  return all
+end
+
+--- Returns the definitions of the policies of all features of an experiment.
+---@param config table
+---@return table[]
+function features.policies(config) return joined(config, "policies") end
+
+--- Returns the known differences from a real system, a sentence each.
+---@param config table
+---@return string[]
+function features.notes(config) return joined(config, "notes") end
+
+--- Reads only the policies of the features that an experiment asks for.
+---@param spec table as a script gives it
+---@param config table
+function features.read_policies(spec, config)
+  config.features = {}
+  for i, entry in ipairs(list) do
+    if has_any(entry.experiment, spec) then
+      local feature = features.module(entry)
+      if feature.read_policies then feature.read_policies(spec, config) end
+      table.insert(config.features, { feature = feature, position = i })
+    end
+  end
+end
+
+--- Adds the rows that describe the configuration of all features.
+---@param config table
+---@param add fun(name: string, text?: string)
+---@param of_groups function joins the texts of groups
+function features.describe(config, add, of_groups)
+  local sorted = {}
+  each_of(config, "asked", function(fn, one)
+    sorted[#sorted + 1] = { fn = fn, at = one.feature.asked_at or one.position }
+  end)
+  table.sort(sorted, function(a, b) return a.at < b.at end)
+  for _, one in ipairs(sorted) do one.fn(config, add, of_groups) end
+end
+
+--- Returns the part of a result whose metrics a line of summaries shows, nil for other lines.
+---@param line string
+---@return string?
+function features.part_of_line(line)
+  for _, entry in ipairs(list) do
+    if entry.line == line then return entry.part end
+  end
+end
+
+--- Calls add(title, text) for every summary line of the features in a slot. The first line of a
+--- feature has its title, the others have "".
+---@param r blis.Result
+---@param slot string see blis.feature.Summary
+---@param shown fun(line: string, values: table): string
+---@param add fun(title: string, text: string)
+function features.summarize(r, slot, shown, add)
+  for _, entry in ipairs(list) do
+    local value = entry.part and rawget(r, entry.part)
+    local summary = value and features.module(entry).summary
+    if summary and summary.slot == slot then
+      local lines = summary.lines and summary.lines(value, r, shown)
+        or { shown(entry.line, value) }
+      for i, line in ipairs(lines) do
+        local title = i == 1 and (summary.title or entry.line) or ""
+        if type(line) == "table" then title, line = table.unpack(line) end
+        add(title, line)
+      end
+    end
+  end
+end
+
+--- Returns the parts of results that pages have a section for, in the order of these sections.
+---@return { part: string, page: blis.feature.Page }[]
+function features.pages()
+  local pages = {}
+  for i, entry in ipairs(list) do
+    local page = entry.part and features.module(entry).page
+    if page then pages[#pages + 1] = { part = entry.part, page = page, at = page.at or i } end
+  end
+  table.sort(pages, function(a, b) return a.at < b.at end)
+  return pages
+end
+
+return features

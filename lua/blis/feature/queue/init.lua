@@ -1,0 +1,70 @@
+--- The gateway queue: admitted requests wait between admission and routing until the instances have
+--- room.
+local catalogue = require "blis.policy.catalogue"
+local deferred = require "blis.deferred"
+local format = require "blis.format"
+local options = require "blis.config.option_text"
+local read = deferred "blis.feature.queue.read"
+local served = require "blis.catalogue.served"
+local section = deferred "blis.feature.queue.options"
+
+---@type blis.Feature
+local queue = {
+  asked_at = 5,
+  summary = { slot = "work" },
+  page = { title = "Queue of the gateway" },
+}
+
+function queue.read(values, config)
+  config.queue = read.read(values.queue, values.profile)
+end
+
+function queue.read_policies(spec, config)
+  config.queue = read.read(spec.queue, spec.profile or "design")
+end
+
+function queue.policies(config)
+  return config.queue and read.policies(config.queue) or {}
+end
+
+function queue.notes(config)
+  local count = #served.models_of(config.cluster)
+  if not config.queue or config.go_blis or count < 2 then return {} end
+  return { ("one gate stands before %d models: saturation is the mean over all instances, so those "
+    .. "of a full model may hold back requests for another one, and a real gateway has a queue "
+    .. "per model"):format(count) }
+end
+
+-- Options with text of their own.
+local told_apart = {}
+for _, name in ipairs { "saturation", "max_concurrency", "queue_depth_threshold",
+  "kv_utilization_threshold", "usage_limit", "usage_limit_threshold", "max_requests",
+  "no_endpoint_ttl_us", "bands", "slo_targets" } do
+  told_apart[name] = true
+end
+
+local scripted_in_queue = { { "fairness_policy", "fairness" }, { "order_policy", "order" },
+  { "band_policy", "band selection" } }
+
+local function queue_text(given)
+  local words = { "saturation by " .. options.of_policy(given.saturation,
+    catalogue.saturation_detectors), given.max_requests and given.max_requests > 0
+    and ("at most %s"):format(format.plural(given.max_requests, "request"))
+    or "no limit on its length" }
+  if given.usage_limit.name ~= "static" or #given.usage_limit.parameters > 0 then
+    words[3] = "usage limit " .. options.of_policy(given.usage_limit, catalogue.usage_limits)
+  end
+  for _, one in ipairs(scripted_in_queue) do
+    local policy = given[one[1]]
+    words[#words + 1] = policy and ("%s by %s"):format(one[2], options.of_policy(policy, {}))
+  end
+  local others = options.of_section(section, given,
+    given.is_go_blis and "go-blis" or "design", told_apart)
+  return table.concat(table.move(others, 1, #others, #words + 1, words), "; ")
+end
+
+function queue.asked(config, add)
+  if config.queue then add("gateway's queue", queue_text(config.queue)) end
+end
+
+return queue

@@ -1,0 +1,101 @@
+--- Autoscaling: instances that start and stop during a run.
+local catalogue = require "blis.policy.catalogue"
+local deferred = require "blis.deferred"
+local figures = deferred "blis.feature.scaling.figures"
+local format = require "blis.format"
+local options = require "blis.config.option_text"
+local read = deferred "blis.feature.scaling.read"
+local section = deferred "blis.feature.scaling.options"
+local workload = deferred "blis.traffic.workload"
+
+local count, number = format.count, format.number
+
+---@type blis.Feature
+local scaling = { asked_at = 8 }
+
+function scaling.read(values, config)
+  config.scaling = read.read(values.autoscaler, values.scaling, config.cluster, values.profile,
+    config.slo_targets, workload.length_us(config.workload), config.faults)
+end
+
+function scaling.read_policies(spec, config)
+  config.scaling = { pools = read.policies(spec.autoscaler) }
+end
+
+function scaling.policies(config)
+  local list = {}
+  for _, pool in ipairs(config.scaling and config.scaling.pools or {}) do
+    list[#list + 1] = pool.policy
+  end
+  return list
+end
+
+scaling.summary = { slot = "below", lines = function(value) return figures.lines(value) end }
+
+local most_rows = 40
+
+--- What an autoscaler changed, and of which pool where there are several.
+local function changes_table(events, parts)
+  local rows, header, is_words = {}, { "time (s)", "from", "to", "reason" }, { [4] = true }
+  local has_pools = events[1] and rawget(events[1], "pool")
+  for i = 1, math.min(#events, most_rows) do
+    local event = events[i]
+    rows[i] = { number(event.time_us / 1e6, 1), count(event.from), count(event.to),
+      event.reason or "" }
+    if has_pools then table.insert(rows[i], 2, event.pool) end
+  end
+  if has_pools then
+    table.insert(header, 2, "pool")
+    is_words = { [2] = true, [5] = true }
+  end
+  return parts.table(parts.first_of(#events, most_rows, "All") .. " changes", header, rows,
+    is_words)
+end
+
+local function scaling_section(r, parts)
+  local given = rawget(r, "scaling")
+  if not given then return nil end
+  return parts.section("scaling", "Scaling", parts.cards {
+    { "instances ready, mean", number(given.mean_ready, 2) },
+    { "paid, mean", number(given.mean_paid, 2) },
+    { "scaled up", count(given.scale_ups) }, { "scaled down", count(given.scale_downs) },
+  }, changes_table(given.events, parts))
+end
+
+scaling.page = { title = "Scaling", at = 20, section = scaling_section }
+
+-- Options with text of their own, or of no interest.
+local told_apart = {}
+for _, name in ipairs { "min_replicas", "max_replicas", "max_starts", "prefill", "decode",
+  "node_pools", "replica_price_per_hour", "instance_capacity", "oscillation_us", "ttft_target_us",
+  "tpot_target_us", "e2e_target_us" } do
+  told_apart[name] = true
+end
+
+local roles = { [0] = "", "prefill: ", "decode: " }
+
+-- Of an autoscaler, which that of the experiment replaces.
+local intervals = { interval_seconds = true, interval_us = true }
+
+local function pool_text(pool)
+  local policy = options.of_policy(pool.policy, catalogue.autoscalers,
+    pool.interval_us and intervals)
+  local words = { roles[pool.role] .. policy,
+    ("%d to %d instances"):format(pool.min_replicas, pool.max_replicas) }
+  local others = options.of_section(section, pool, "design", told_apart)
+  return table.concat(table.move(others, 1, #others, 3, words), ", ")
+end
+
+local function scaling_text(given)
+  local words = {}
+  for _, pool in ipairs(given.pools) do
+    words[#words + 1] = pool.policy and pool_text(pool)
+  end
+  return #words > 0 and table.concat(words, "; ") or nil
+end
+
+function scaling.asked(config, add)
+  if config.scaling then add("autoscaler", scaling_text(config.scaling)) end
+end
+
+return scaling
