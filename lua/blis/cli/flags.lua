@@ -131,6 +131,7 @@ end
 local types_with_units = { time_us = "time", delay_us = "delay", warm_up_us = "warm_up" }
 
 local function read_value(option, text, flag)
+  if option.from_text then return option.from_text(text, flag) end
   local reader = readers[option.type]
   local value = text
   if reader then value = reader(text) end

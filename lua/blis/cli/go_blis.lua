@@ -370,7 +370,7 @@ function sections.pools(run)
       return record.transfer_end_us and record.transfer_end_us - record.transfer_start_us
     end)),
   }
-  if run.contention then
+  if run.flags and run.flags.disaggregation.contention then
     lines[#lines + 1] = ("Peak Concurrent Transfers: %d"):format(handoffs.peak)
     lines[#lines + 1] = ("Mean Transfer Queue Depth: %.4f"):format(handoffs.mean_depth)
   end
@@ -395,7 +395,7 @@ local order = { "fitness", "anomalies", "kv_cache", "slo_classes", "models", "te
 ---@field fitness? blis.Fitness
 ---@field saturation? blis.Saturation
 ---@field scheduler? string
----@field contention? boolean transfers of KV share bandwidth
+---@field flags? table<string, table> values of flags, by section
 ---@field decisions? blis.Decisions to be summed up
 ---@field leaves_out_series? boolean of its figures as JSON
 

@@ -2,13 +2,43 @@
 --- and what they print.
 local command = require "blis.cli.command"
 local core = require "blis.core"
+local figures = require "blis.results.figures"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local simulate = require "blis.cli.simulate"
-local target_flags = require "blis.cli.target_flags"
 local traffic = require "blis.cli.traffic"
 
 local search = {}
+
+---@type blis.Option
+local target_option = {
+  name = "targets", type = "string", is_list = true, flag = "--target", metavar = "FIGURE=LIMIT",
+  doc = "A figure with what it must not exceed (or fall below, where more is better), such as "
+    .. "ttft_ms.p99=500. Percentiles count requests that are not served as the slowest.",
+}
+
+--- The targets by figure; there is one at least.
+---@param definition blis.cli.Command
+---@param texts string[]?
+---@return table<string, number>
+local function read_targets(definition, texts)
+  local list = {}
+  for _, text in ipairs(texts or {}) do
+    local name, limit = text:match "^([^=]+)=(.+)$"
+    if not tonumber(limit) then
+      flags.fail(definition, "--target: '%s' is not allowed, expected FIGURE=LIMIT such as "
+        .. "ttft_ms.p99=500", text)
+    elseif not figures.find(name) then
+      flags.fail(definition, "--target: unknown figure '%s'%s", name,
+        figures.suggestion(name, figures.paths "Result", ""))
+    end
+    local problem = figures.why_no_number(name)
+    if problem then flags.fail(definition, "--target: %s", problem) end
+    list[name] = tonumber(limit)
+  end
+  if not next(list) then flags.fail(definition, "--target is missing") end
+  return list
+end
 
 --- The groups of flags: those of an experiment but for some, of the search, of the output.
 ---@param section blis.Section of the search
@@ -17,7 +47,7 @@ local search = {}
 ---@return table[]
 function search.groups(section, names, not_here)
   local options = flags.pick(section, names)
-  table.insert(options, 1, target_flags.option)
+  table.insert(options, 1, target_option)
   local groups = simulate.experiment_groups(traffic.groups())
   groups[#groups + 1] = { title = "Search", section = "search", path = section.name,
     options = options }
@@ -40,7 +70,7 @@ end
 function search.spec(definition, parsed)
   local spec = {}
   for name, value in pairs(parsed.values.search) do spec[name] = value end
-  spec.targets = target_flags.read(definition, spec.targets)
+  spec.targets = read_targets(definition, spec.targets)
   spec.quiet, spec.seed = parsed.values.output.quiet, parsed.values.experiment.seed
   return spec
 end

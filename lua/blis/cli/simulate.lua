@@ -3,37 +3,25 @@
 local bundle = require "blis.cli.bundle"
 local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
-local disaggregation_section = require "blis.feature.disaggregation.options"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
 local detectors = require "blis.cli.detectors"
 local experiment = require "blis.experiment"
 local experiment_section = require "blis.config.experiment"
+local features = require "blis.feature"
 local fitness = require "blis.results.fitness"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local go_blis = require "blis.cli.go_blis"
-local kv_tiers_flags = require "blis.cli.kv_tiers_flags"
-local lora_flags = require "blis.cli.lora_flags"
-local lora_section = require "blis.feature.lora.options"
 local metrics = require "blis.cli.metrics"
 local origin = deferred "blis.page.origin"
 local outputs = require "blis.cli.outputs"
 local page = deferred "blis.page.result"
 local parameters = require "blis.cli.parameters"
-local pool_config = require "blis.config.pool"
-local power_flags = require "blis.cli.power_flags"
 local progress = require "blis.cli.progress"
-local queue_flags = require "blis.cli.queue_flags"
-local queue_section = require "blis.feature.queue.options"
-local rank_flags = require "blis.cli.rank_flags"
-local ranks_section = require "blis.feature.ranks.options"
 local result_text = require "blis.cli.result_text"
 local saturation = require "blis.results.saturation"
-local scaling_section = require "blis.feature.scaling.options"
-local speculation_flags = require "blis.cli.speculation_flags"
-local speculation_section = require "blis.feature.speculation.options"
 local targets = require "blis.cli.targets"
 local units = require "blis.units"
 
@@ -44,26 +32,24 @@ local function group(title, section)
   return { title = title, section = section.name, options = flags.of_group(section, title) }
 end
 
+--- The groups of flags of a cluster and its policies, by ascending positions.
 local function cluster_groups()
-  return {
-    group("Model and hardware", cluster_section),
-    { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options },
-    group("KV cache", cluster_section),
-    kv_tiers_flags.group(),
-    group("Cost and energy", cluster_section),
-    group("Serving engine", cluster_section),
-    group("Prefill and decode", cluster_section),
-    group("Hand-off of the KV", disaggregation_section),
-    group("Queue of the gateway", queue_section),
-    group("Data-parallel ranks", ranks_section),
-    group("LoRA adapters", lora_section),
-    group("Speculative decoding", speculation_section),
-    group("Admission and routing", experiment_section),
-    { title = "Parameters of policies", section = "policies",
-      options = flag_sections.policies.options },
-    group("Signals and delays", cluster_section),
-    group("Autoscaling", scaling_section),
-  }
+  local groups = features.flag_groups()
+  local function add(at, one)
+    one.at = at
+    groups[#groups + 1] = one
+  end
+  add(10, group("Model and hardware", cluster_section))
+  add(20, { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options })
+  add(30, group("KV cache", cluster_section))
+  add(40, group("Cost and energy", cluster_section))
+  add(50, group("Serving engine", cluster_section))
+  add(60, group("Admission and routing", experiment_section))
+  add(70, { title = "Parameters of policies", section = "policies",
+    options = flag_sections.policies.options })
+  add(80, group("Signals and delays", cluster_section))
+  table.sort(groups, function(a, b) return a.at < b.at end)
+  return groups
 end
 
 --- The groups of flags that describe an experiment; traffic says where requests come from.
@@ -98,12 +84,25 @@ function simulate.groups(traffic)
   return groups
 end
 
+--- What features use of a command line.
+---@return blis.feature.Flags
+local function cli_of(definition, parsed)
+  return {
+    command = definition.name, values = parsed.values, given = parsed.given,
+    fail = function(...) return flags.fail(definition, ...) end,
+    talk = function(...) command.talk(parsed, ...) end,
+    add_parameters = function(...) parameters.add(definition, ...) end,
+  }
+end
+
+simulate.cli_of = cli_of
+
 --- The routing policy as blis.run takes it.
 local function routing_of(definition, parsed)
   local name = parsed.values.experiment.routing
   local given = parsed.values.policies
   local of_bundle = (given.of_routing or {})[name]
-  local scorers = lora_flags.scorers(definition, parsed, name)
+  local scorers = features.flag_scorers(given.scorers, name, cli_of(definition, parsed))
   if not scorers and not given.parameters and not of_bundle then return name end
   local routing = { name or "round-robin" }
   for key, value in pairs(of_bundle or {}) do routing[key] = value end
@@ -119,69 +118,9 @@ local function routing_of(definition, parsed)
   return routing
 end
 
-local function has_pools(cluster)
-  return cluster.architecture == "pd" or (cluster.prefill_instances or 0) > 0
-    or (cluster.decode_instances or 0) > 0 or (cluster.prefill_decode_instances or 0) > 0
-    or (cluster.encode_instances or 0) > 0
-end
-
---- What flags say of prefill and decode apart; without pools it has no effect, as in BLIS (Go).
-local function disaggregation_of(definition, parsed)
-  local given, of_policies = parsed.values.disaggregation, parsed.values.policies
-  local cluster = parsed.values.cluster
-  if not has_pools(cluster) then
-    if next(given) ~= nil or pool_config.given(cluster)[1] or of_policies.prefill_scorers
-      or of_policies.decode_scorers then
-      command.talk(parsed, "flags of prefill and decode have no effect without "
-        .. "--prefill-instances and --decode-instances")
-    end
-    return nil
-  end
-  local all = {}
-  for key, value in pairs(given) do all[key] = value end
-  local decider = all.decider
-  if all.prefix_threshold and decider ~= "prefix-threshold" then
-    if definition.name == "replay" then
-      flags.fail(definition, "--pd-prefix-threshold needs --pd-decider prefix-threshold")
-    end
-    command.talk(parsed,
-      "--pd-prefix-threshold has no effect without --pd-decider prefix-threshold")
-    all.prefix_threshold = nil
-  end
-  if all.contention ~= nil and parsed.values.experiment.profile ~= "go-blis" then
-    command.talk(parsed, "--pd-transfer-contention has no effect in profile design, where "
-      .. "transfers always share links")
-    all.contention = nil
-  end
-  if of_policies.prefill_scorers then
-    all.prefill_routing = { "weighted", scorers = of_policies.prefill_scorers }
-  end
-  if of_policies.decode_scorers then
-    all.decode_routing = { "weighted", scorers = of_policies.decode_scorers }
-  end
-  return all
-end
-
---- The cluster as blis.run takes it: without pools, nothing is said of them. Profile go-blis
---- ignores that itself.
-local function cluster_of(definition, parsed)
-  local given, cluster = parsed.values.cluster, {}
-  for key, value in pairs(given) do cluster[key] = value end
-  cluster.lora = lora_flags.of(definition, parsed)
-  cluster.speculation = speculation_flags.of(definition, parsed)
-  cluster.ranks = rank_flags.of(definition, parsed)
-  power_flags.tell(parsed, cluster)
-  if has_pools(given) or parsed.values.experiment.profile == "go-blis" then return cluster end
-  for _, name in ipairs(pool_config.given(given)) do cluster[name] = nil end
-  return cluster
-end
-
 --- The admission policy as blis.run takes it: parameters of a bundle, then of flags.
 local function admission_of(definition, parsed)
   local name = parsed.values.experiment.admission
-  if parsed.values.policies.flow_control and parsed.values.experiment.profile == "go-blis" then
-    return { "always-admit" } -- the queue takes its place
-  end
   local given = parsed.values.policies
   local admission = { name or "always-admit" }
   for key, value in pairs((given.of_admission or {})[admission[1]] or {}) do
@@ -196,40 +135,6 @@ local function admission_of(definition, parsed)
   end
   parameters.add(definition, admission, "--admission-parameter", given.admission_parameters)
   return admission
-end
-
---- The autoscaler as blis.run takes it; nil without.
-local function autoscaler_of(definition, parsed)
-  local given, policies = parsed.values.experiment.autoscaler, parsed.values.policies
-  if given == nil and policies.autoscaler_enabled then given = "threshold" end
-  if given == nil and (policies.autoscaler_interval_us or 0) > 0 then
-    given = "saturation-pipeline"
-    parsed.values.scaling.interval_us = policies.autoscaler_interval_us
-  end
-  if given == nil and policies.autoscaler_parameters then
-    flags.fail(definition, "--autoscaler-parameter needs --autoscaler, the name of the autoscaler "
-      .. "that it is for")
-  end
-  if given == nil then return nil end
-  local autoscaler = type(given) == "table" and given or { given }
-  parameters.add(definition, autoscaler, "--autoscaler-parameter", policies.autoscaler_parameters)
-  return autoscaler
-end
-
---- Bounds and times of scaling; nil when none is given. BLIS (Go) replays on what is there.
-local function scaling_of(definition, parsed, autoscaler)
-  local given = parsed.values.scaling
-  if definition.name == "replay" and parsed.values.experiment.profile == "go-blis"
-    and (given.interval_us or given.node_pools) then
-    flags.fail(definition, "under profile go-blis, a replay has neither an autoscaler "
-      .. "(--model-autoscaler-interval-us, autoscaler.interval_us) nor node_pools")
-  end
-  for _, option in ipairs(autoscaler == nil and scaling_section.options or {}) do
-    if option.flag and parsed.given[option.flag] and not given.node_pools then
-      flags.fail(definition, "%s has no effect without --autoscaler", option.flag)
-    end
-  end
-  return given and next(given) ~= nil and given or nil
 end
 
 --- "night=0,morning=6h" as blis.run takes phases, which a bundle gives as they are.
@@ -281,17 +186,13 @@ end
 ---@return blis.Experiment
 function simulate.experiment(definition, parsed, workload, horizon_us)
   local given = parsed.values.experiment
-  local cluster = cluster_of(definition, parsed)
+  local cluster = {}
+  for key, value in pairs(parsed.values.cluster) do cluster[key] = value end
   local keeps_records = not parsed.values.output.no_records
-  local autoscaler = autoscaler_of(definition, parsed)
-  return {
+  local spec = {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
-    disaggregation = disaggregation_of(definition, parsed),
-    queue = queue_flags.of(definition, parsed), kv_tiers = kv_tiers_flags.of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
-    autoscaler = autoscaler, scaling = scaling_of(definition, parsed, autoscaler),
-    faults = given.faults, phases = phases_of(definition, given.phases),
-    cascade = given.cascade, seed = given.seed, horizon_us = horizon_us,
+    phases = phases_of(definition, given.phases), seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = keeps_records,
     keep_records = keeps_records,
@@ -300,6 +201,8 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
     slo_targets = targets.of_flags(definition, parsed.values.targets),
     keep_requests = parsed.values.output.trace_output ~= nil,
   }
+  features.apply_flags(spec, cli_of(definition, parsed))
+  return spec
 end
 
 local function prints_summary(values)
@@ -476,7 +379,7 @@ function simulate.run(definition, parsed, make_setting)
   local run = {
     result = result, fitness = weights and fitness.of(result, weights),
     scheduler = parsed.values.cluster.scheduler,
-    contention = parsed.values.disaggregation.contention,
+    flags = parsed.values,
     saturation = looks and result:saturation(looks),
     decisions = output.summarize_trace and rawget(result, "decisions"),
   }

@@ -1,7 +1,7 @@
 --- The workload of `blis run`, from its flags.
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
-local graph_flags = require "blis.cli.graph_flags"
+local session_graphs = require "blis.cli.session_graphs"
 local presets = require "blis.config.presets"
 local sections = require "blis.config.workload"
 
@@ -169,7 +169,7 @@ end
 ---@param count integer
 function traffic.set_length(parsed, count)
   local values, given = parsed.values, parsed.given
-  if graph_flags.are_given(parsed) then
+  if session_graphs.are_given(parsed) then
     values.graphs.count, given["--num-graphs"] = count, true
   else
     values.workload.requests, given["--num-requests"] = count, true
@@ -183,9 +183,9 @@ end
 ---@return table workload
 function traffic.of_flags(definition, parsed, talk)
   local values = parsed.values.synthesis
-  if graph_flags.are_meant(definition, parsed) then
+  if session_graphs.are_meant(definition, parsed) then
     say_without_effect(parsed, length_flags, "session graphs", talk)
-    return graph_flags.of(definition, parsed, timeout_us(values))
+    return session_graphs.of(definition, parsed, timeout_us(values))
   end
   if values.spec then
     if values.concurrency > 0 then
@@ -241,7 +241,7 @@ function traffic.groups()
       options = flag_sections.synthesis.options,
     },
     { title = "Shared prefixes", section = "prefixes", options = prefix_options() },
-    graph_flags.group(),
+    session_graphs.group(),
   }
 end
 

@@ -4,12 +4,12 @@ local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
 local command = require "blis.cli.command"
 local engine = require "blis.engine"
+local features = require "blis.feature"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local format = require "blis.format"
 local library = require "blis.catalogue"
 local listing = require "blis.listing"
-local rank_flags = require "blis.cli.rank_flags"
 local ranks_section = require "blis.feature.ranks.options"
 
 local definition = {
@@ -176,7 +176,9 @@ local function print_one(parsed)
   local facts, cluster
   if model.has_dimensions then
     local given = parsed.values.cluster
-    given.ranks = rank_flags.of(definition, parsed)
+    given.ranks = features.option_of_flags("ranks", {
+      values = parsed.values, fail = function(...) flags.fail(definition, ...) end,
+    })
     facts, cluster = engine_of(model, given, parsed.positional)
   end
   if parsed.values.output.format == "json" then

@@ -1,7 +1,7 @@
 --- blis recommend: the best layouts of a budget of GPUs.
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
-local graph_flags = require "blis.cli.graph_flags"
+local session_graphs = require "blis.cli.session_graphs"
 local json_parts = require "blis.json_parts"
 local recommend = require "blis.recommend"
 local scaling_section = require "blis.feature.scaling.options"
@@ -32,7 +32,7 @@ for _, option in ipairs(scaling_section.options) do
   if option.flag then not_here[option.flag] = is_fixed end
 end
 
-for _, option in ipairs(graph_flags.of_plays()) do
+for _, option in ipairs(session_graphs.of_plays()) do
   not_here[option.flag] = "recommend tries rates, and plays have none"
 end
 

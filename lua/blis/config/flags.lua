@@ -118,21 +118,6 @@ local synthesis = {
 }
 
 ---@type blis.Section
-local kv_tiers = {
-  name = "kv_tiers",
-  summary = "KV below the caches of the instances, as command lines describe it.",
-  options = {
-    {
-      name = "tiers", type = "string", is_list = true, flag = "--kv-tier", path = "kv_tiers",
-      metavar = "NAME:KEY=VALUE,...",
-      doc = "A tier below the KV caches, such as cpu:gb=64,read_gb_s=32 or "
-        .. "pool:gb=500,read_gb_s=50,scope=cluster; one of the name of a tier of --kv-tiers is "
-        .. "laid over that. 'blis help kv_tier' lists the keys.",
-    },
-  },
-}
-
----@type blis.Section
 local policies = {
   name = "policies",
   summary = "Policies, as command lines name them.",
@@ -430,6 +415,6 @@ local ignored = {
 
 return {
   answer = answer, quiet = quiet, catalogue = catalogue, description = description,
-  ignored = ignored, kv_tiers = kv_tiers, listing = listing, policies = policies,
+  ignored = ignored, listing = listing, policies = policies,
   refused = refused, results = results, sessions = sessions, synthesis = synthesis, trace = trace,
 }

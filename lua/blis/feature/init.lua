@@ -12,15 +12,18 @@
 ---@field part? string field of a result with the feature's figures
 ---@field line? string name of its line in summaries; metrics refer to it in `shown`
 ---@field without? table<string, any> rules for traffic in an experiment without the feature
+---@field flags_at? number position of its groups of flags; the help of commands shows all groups by
+--- ascending positions
 
 --- What a feature does. Every function is optional.
 ---@class blis.Feature
----@field section? blis.Section its options; those with a `group` are flags
----@field flag_options? blis.Option[] flags that are not options of scripts, behind those
----@field flags? fun(given: table, cli: blis.feature.Flags): any option of the experiment or cluster
---- from the values of its flags; default: these values, nil without any
+---@field options? string module with the section of its options; those with a `group` are flags
+---@field flag_groups? fun(): blis.feature.FlagGroup[] default: the flags of that section, by group
+---@field flags? fun(spec: table, cli: blis.feature.Flags) sets the options of an experiment from
+--- its flags; default: the values of the flags, when there are any
 ---@field needs? string start of the error for flags of the feature without a required one
----@field check_flags? fun(spec: table, cli: blis.feature.Flags) checks the whole experiment
+---@field flag_scorers? fun(scorers: any, routing?: string, cli: blis.feature.Flags): any scorers of
+--- the routing policy, with those that flags of the feature add
 ---@field read? fun(values: table, config: table) reads the options of an experiment into what the
 --- core takes
 ---@field read_cluster? fun(given: any, path: string, profile?: string, values: table): any reads
@@ -50,22 +53,40 @@
 ---@field cards? fun(cards: table[], value: table, most: integer) adds cards
 ---@field section? fun(r: blis.Result, parts: table): any the section, in place of the usual one
 
+---@class blis.feature.FlagGroup
+---@field title string
+---@field section string values of the flags are in blis.cli.Parsed.values[section]
+---@field options blis.Option[]
+---@field at number see blis.feature.Entry.flags_at
+
+--- What a feature uses of a command line.
+---@class blis.feature.Flags
+---@field command string name of the command
+---@field values table<string, table> values of flags, by section
+---@field given table<string, boolean> flags of the command line
+---@field fail fun(format: string, ...) raises what is wrong with the command line
+---@field talk fun(format: string, ...) prints a line, unless --quiet is given
+---@field add_parameters fun(policy: table, flag: string, texts?: string[]) adds "name=value"
+
 local features = {}
 
 ---@type blis.feature.Entry[]
 local list = {
   { name = "disaggregation", experiment = { "disaggregation" }, cluster = { "has_pools" },
-    part = "handoffs", line = "hand-offs" },
-  { name = "kv_tiers", experiment = { "kv_tiers" }, part = "kv_tiers", line = "KV tiers" },
-  { name = "queue", experiment = { "queue" }, part = "queue", line = "queue" },
-  { name = "speculation", cluster = { "speculation" }, part = "speculation", line = "speculation" },
-  { name = "ranks", cluster = { "ranks" }, part = "ranks", line = "ranks" },
-  { name = "lora", cluster = { "lora" }, part = "lora", line = "adapters",
+    part = "handoffs", line = "hand-offs", flags_at = 51 },
+  { name = "kv_tiers", experiment = { "kv_tiers" }, part = "kv_tiers", line = "KV tiers",
+    flags_at = 35 },
+  { name = "queue", experiment = { "queue" }, part = "queue", line = "queue", flags_at = 53 },
+  { name = "speculation", cluster = { "speculation" }, part = "speculation", line = "speculation",
+    flags_at = 56 },
+  { name = "ranks", cluster = { "ranks" }, part = "ranks", line = "ranks", flags_at = 54 },
+  { name = "lora", cluster = { "lora" }, part = "lora", line = "adapters", flags_at = 55,
     without = { refuses_adapters = true } },
   { name = "faults", experiment = { "faults" }, part = "faults" },
   { name = "spot", cluster = { "spot" }, part = "spot", line = "spot" },
-  { name = "scaling", experiment = { "autoscaler", "scaling" }, part = "scaling" },
+  { name = "scaling", experiment = { "autoscaler", "scaling" }, part = "scaling", flags_at = 90 },
   { name = "cascade", experiment = { "cascade" }, part = "cascade" },
+  { name = "energy", flags_at = 40 },
 }
 
 --- The list, in the order in which experiments are read and summaries are printed.
@@ -258,6 +279,107 @@ function features.pages()
   end
   table.sort(pages, function(a, b) return a.at < b.at end)
   return pages
+end
+
+--- Returns the options of a section whose flags are in one group of help, as command lines read
+--- them: with the fields of `as_flag` in place of their own.
+---@param section blis.Section
+---@param title string
+---@return blis.Option[]
+function features.flags_in(section, title)
+  local options = {}
+  for _, option in ipairs(section.options) do
+    if option.group == title then
+      options[#options + 1] = option.as_flag
+        and setmetatable(option.as_flag, { __index = option }) or option
+    end
+  end
+  return options
+end
+
+--- Returns the groups of a section, in the order of their first flags.
+local function groups_of(section, at)
+  local groups, is_known = {}, {}
+  for _, option in ipairs(section.options) do
+    local title = option.flag and option.group
+    if title and not is_known[title] then
+      is_known[title] = true
+      groups[#groups + 1] = { title = title, section = section.name, at = at,
+        options = features.flags_in(section, title) }
+    end
+  end
+  return groups
+end
+
+--- Returns the groups of flags of all features.
+---@return blis.feature.FlagGroup[]
+function features.flag_groups()
+  local groups = {}
+  for _, entry in ipairs(list) do
+    local feature = entry.flags_at and features.module(entry)
+    local own = feature and (feature.flag_groups and feature.flag_groups(entry.flags_at)
+      or groups_of(require(feature.options), entry.flags_at))
+    for _, group in ipairs(own or {}) do groups[#groups + 1] = group end
+  end
+  return groups
+end
+
+--- Returns the values of flags of a section as options, nil without any. Raises where a required
+--- option is missing.
+local function values_of(section, needs, cli)
+  local all = {}
+  for key, value in pairs(cli.values[section.name] or {}) do all[key] = value end
+  if next(all) == nil then return nil end
+  local missing, required = false, {}
+  for _, option in ipairs(section.options) do
+    if option.required then
+      required[#required + 1] = option.flag
+      missing = missing or all[option.name] == nil
+    end
+  end
+  if missing then cli.fail("%s %s", needs, table.concat(required, " and ")) end
+  return all
+end
+
+--- Returns the option of one feature that its flags ask for, nil without any.
+---@param name string
+---@param cli blis.feature.Flags
+---@return table?
+function features.option_of_flags(name, cli)
+  for _, entry in ipairs(list) do
+    local feature = entry.name == name and features.module(entry)
+    if feature then return values_of(require(feature.options), feature.needs, cli) end
+  end
+end
+
+--- Sets the options of an experiment that flags, or a policy bundle, ask for.
+---@param spec table the experiment, with its cluster
+---@param cli blis.feature.Flags
+function features.apply_flags(spec, cli)
+  for _, entry in ipairs(list) do
+    for _, name in ipairs(entry.experiment or {}) do
+      spec[name] = cli.values.experiment[name]
+    end
+    local feature = entry.flags_at and features.module(entry)
+    if feature and feature.flags then
+      feature.flags(spec, cli)
+    elseif feature then
+      spec.cluster[entry.cluster[1]] = values_of(require(feature.options), feature.needs, cli)
+    end
+  end
+end
+
+--- Returns the scorers of a routing policy, with those that flags of features add.
+---@param scorers any as flags or a bundle give them, nil for none
+---@param routing? string name of the policy
+---@param cli blis.feature.Flags
+---@return any
+function features.flag_scorers(scorers, routing, cli)
+  for _, entry in ipairs(list) do
+    local add = entry.flags_at and features.module(entry).flag_scorers
+    if add then scorers = add(scorers, routing, cli) end
+  end
+  return scorers
 end
 
 return features

@@ -2,6 +2,7 @@
 --- encode stage.
 local deferred = require "blis.deferred"
 local text_of = require "blis.config.option_text"
+local flags = deferred "blis.feature.disaggregation.flags"
 local read = deferred "blis.feature.disaggregation.read"
 
 ---@type blis.Feature
@@ -9,6 +10,19 @@ local disaggregation = {
   summary = { slot = "work" },
   page = { title = "Prefill and decode apart" },
 }
+
+function disaggregation.flag_groups(at)
+  local features = require "blis.feature"
+  local pools, handoffs = "Prefill and decode", "Hand-off of the KV"
+  return {
+    { title = pools, section = "cluster", at = at,
+      options = features.flags_in(require "blis.config.cluster", pools) },
+    { title = handoffs, section = "disaggregation", at = at + 1,
+      options = features.flags_in(require "blis.feature.disaggregation.options", handoffs) },
+  }
+end
+
+function disaggregation.flags(spec, cli) flags.apply(spec, cli) end
 
 function disaggregation.read(values, config)
   local read_values = read.read(values, config.cluster, config.routing)

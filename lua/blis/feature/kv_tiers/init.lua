@@ -1,5 +1,6 @@
 --- KV tiers: KV blocks below the caches of the instances.
 local deferred = require "blis.deferred"
+local flags = deferred "blis.feature.kv_tiers.flags"
 local format = require "blis.format"
 local options = require "blis.config.option_text"
 local read = deferred "blis.feature.kv_tiers.read"
@@ -8,6 +9,27 @@ local count, number, percent = format.count, format.number, format.percent
 
 ---@type blis.Feature
 local kv_tiers = { asked_at = 3 }
+
+-- The flag of a single tier, which scripts write as an item of the list.
+local tier_option = {
+  name = "tiers", type = "string", is_list = true, flag = "--kv-tier", path = "kv_tiers",
+  metavar = "NAME:KEY=VALUE,...",
+  doc = "A tier below the KV caches, such as cpu:gb=64,read_gb_s=32 or "
+    .. "pool:gb=500,read_gb_s=50,scope=cluster; one of the name of a tier of --kv-tiers is "
+    .. "laid over that. 'blis help kv_tier' lists the keys.",
+}
+
+function kv_tiers.flag_groups(at)
+  local title = "KV tiers"
+  local list = require("blis.feature").flags_in(require("blis.feature.kv_tiers.options").all,
+    title)
+  table.insert(list, 2, tier_option)
+  return { { title = title, section = "kv_tiers", at = at, options = list } }
+end
+
+function kv_tiers.flags(spec, cli)
+  if next(cli.values.kv_tiers) ~= nil then spec.kv_tiers = flags.read(cli) end
+end
 
 function kv_tiers.read(values, config)
   config.kv_tiers = read.read(values.kv_tiers, values.profile, config.cluster)

@@ -91,6 +91,7 @@ local all = {
       doc = "The tiers of a system, as docs/kv-tiers.md lists them; tiers and options given beside "
         .. "it win." },
     { name = "load", type = "any", default = "all", flag = "--kv-tiers-load", group = group,
+      as_flag = { type = "choice", choices = { "all", "if-faster" } },
       flag_doc = "What of a prompt that is in the tiers is brought back: all of it; if-faster, all "
         .. "when that is estimated to take less time than computing it in a step alone.",
       doc = "What of a prompt that is in the tiers is brought back: all of it; if-faster, all when "

@@ -1,14 +1,26 @@
 --- LoRA adapters of the engines.
 local deferred = require "blis.deferred"
 local format = require "blis.format"
+local flags = deferred "blis.feature.lora.flags"
 local read = deferred "blis.feature.lora.read"
 
 ---@type blis.Feature
 local lora = {
+  options = "blis.feature.lora.options",
   asked_at = 1,
   summary = { slot = "work" },
   page = { title = "LoRA adapters" },
 }
+
+function lora.flags(spec, cli)
+  local is_given = cli.values.policies.lora_config or next(cli.values.lora) ~= nil
+  spec.cluster.lora = is_given and flags.read(cli) or nil
+end
+
+function lora.flag_scorers(scorers, routing, cli)
+  if not cli.values.policies.lora_scorer_weight then return scorers end
+  return flags.scorers(scorers, routing, cli)
+end
 
 function lora.read_cluster(given, path, profile, values)
   local made = read.read(given, path, profile)

@@ -1,5 +1,15 @@
 --- The options of LoRA adapters: how the engines of a cluster keep and load them.
+local errors = require "blis.errors"
+
 local group = "LoRA adapters"
+
+local function read_count(text, flag)
+  local count = math.tointeger(tonumber(text))
+  if not count or count < 1 or count > 100000 then
+    errors.invalid("%s: '%s' is not allowed, expected a number from 1 to 100000", flag, text)
+  end
+  return count
+end
 
 --- Values that are other ones where the reference is imitated.
 local function go_blis(value) return { ["go-blis"] = value } end
@@ -13,7 +23,7 @@ return {
   options = {
     {
       name = "adapters", type = "any", required = true, flag = "--lora-adapters", group = group,
-      metavar = "NUMBER",
+      metavar = "NUMBER", from_text = read_count,
       expected = "a list of ids or of { id =, rank =, weight = }, or a number from 1 to 100000",
       flag_doc = "So many adapters, adapter_1, adapter_2, ..., that requests without one get by "
         .. "--lora-zipf; --lora-config names them.",

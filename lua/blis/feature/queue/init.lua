@@ -2,6 +2,7 @@
 --- room.
 local catalogue = require "blis.policy.catalogue"
 local deferred = require "blis.deferred"
+local flags = deferred "blis.feature.queue.flags"
 local format = require "blis.format"
 local options = require "blis.config.option_text"
 local read = deferred "blis.feature.queue.read"
@@ -10,10 +11,21 @@ local section = deferred "blis.feature.queue.options"
 
 ---@type blis.Feature
 local queue = {
+  options = "blis.feature.queue.options",
   asked_at = 5,
   summary = { slot = "work" },
   page = { title = "Queue of the gateway" },
 }
+
+function queue.flags(spec, cli)
+  local is_go_blis = cli.values.experiment.profile == "go-blis"
+  if cli.values.policies.flow_control then
+    spec.queue = flags.read(cli)
+    if is_go_blis then spec.admission = { "always-admit" } end -- the queue takes its place
+  elseif not is_go_blis and next(cli.values.queue) ~= nil then
+    cli.talk("flags of the gateway's queue have no effect without --flow-control")
+  end
+end
 
 function queue.read(values, config)
   config.queue = read.read(values.queue, values.profile)

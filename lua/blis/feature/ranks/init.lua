@@ -6,6 +6,8 @@ local read = deferred "blis.feature.ranks.read"
 
 ---@type blis.Feature
 local ranks = {
+  options = "blis.feature.ranks.options",
+  needs = "options of data-parallel ranks need",
   page = { title = "Data-parallel ranks", at = 2.5 },
 }
 

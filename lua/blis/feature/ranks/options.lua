@@ -1,5 +1,12 @@
 --- The options of data-parallel ranks.
+local errors = require "blis.errors"
+
 local group = "Data-parallel ranks"
+
+local function read_imbalance(text, flag)
+  return tonumber(text) or errors.invalid("%s: '%s' is not allowed, expected a number from 1 on",
+    flag, text)
+end
 
 ---@type blis.Section
 return {
@@ -60,7 +67,7 @@ return {
     },
     {
       name = "expert_imbalance", type = "any", flag = "--expert-imbalance", group = group,
-      metavar = "X",
+      metavar = "X", from_text = read_imbalance,
       flag_doc = "Tokens at the busiest of the ranks' expert layers, over the mean: 1 or more.",
       doc = "Tokens at the busiest of the ranks' expert layers, over the mean: a number from 1 on, "
         .. "or a list with the tokens of each rank, such as { 120, 80, 100, 100 } for 1.2 with 4 "

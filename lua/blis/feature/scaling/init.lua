@@ -11,7 +11,46 @@ local workload = deferred "blis.traffic.workload"
 local count, number = format.count, format.number
 
 ---@type blis.Feature
-local scaling = { asked_at = 8 }
+local scaling = { asked_at = 8, options = "blis.feature.scaling.options" }
+
+--- The autoscaler as blis.run takes it; nil without.
+local function autoscaler_of(cli)
+  local given, policies = cli.values.experiment.autoscaler, cli.values.policies
+  if given == nil and policies.autoscaler_enabled then given = "threshold" end
+  if given == nil and (policies.autoscaler_interval_us or 0) > 0 then
+    given = "saturation-pipeline"
+    cli.values.scaling.interval_us = policies.autoscaler_interval_us
+  end
+  if given == nil and policies.autoscaler_parameters then
+    cli.fail("--autoscaler-parameter needs --autoscaler, the name of the autoscaler "
+      .. "that it is for")
+  end
+  if given == nil then return nil end
+  local autoscaler = type(given) == "table" and given or { given }
+  cli.add_parameters(autoscaler, "--autoscaler-parameter", policies.autoscaler_parameters)
+  return autoscaler
+end
+
+--- Bounds and times of scaling; nil when none is given. BLIS (Go) replays on what is there.
+local function scaling_of(cli, autoscaler)
+  local given = cli.values.scaling
+  if cli.command == "replay" and cli.values.experiment.profile == "go-blis"
+    and (given.interval_us or given.node_pools) then
+    cli.fail("under profile go-blis, a replay has neither an autoscaler "
+      .. "(--model-autoscaler-interval-us, autoscaler.interval_us) nor node_pools")
+  end
+  for _, option in ipairs(autoscaler == nil and section.options or {}) do
+    if option.flag and cli.given[option.flag] and not given.node_pools then
+      cli.fail("%s has no effect without --autoscaler", option.flag)
+    end
+  end
+  return given and next(given) ~= nil and given or nil
+end
+
+function scaling.flags(spec, cli)
+  spec.autoscaler = autoscaler_of(cli)
+  spec.scaling = scaling_of(cli, spec.autoscaler)
+end
 
 function scaling.read(values, config)
   config.scaling = read.read(values.autoscaler, values.scaling, config.cluster, values.profile,

@@ -6,6 +6,8 @@ local read = deferred "blis.feature.speculation.read"
 
 ---@type blis.Feature
 local speculation = {
+  options = "blis.feature.speculation.options",
+  needs = "speculative decoding needs",
   asked_at = 2,
   summary = { slot = "work" },
   page = { title = "Speculative decoding" },

@@ -1,5 +1,20 @@
 --- The options of speculative decoding.
+local errors = require "blis.errors"
+
 local group = "Speculative decoding"
+
+--- Reads "0.8,0.7,0.6" as a list, and "0.8" as a number.
+local function read_acceptance(text, flag)
+  local list = {}
+  for part in (text .. ","):gmatch("([^,]*),") do
+    local number = tonumber(part)
+    if not number or not (number >= 0 and number <= 1) then
+      errors.invalid("%s: '%s' is not allowed, expected a number from 0 to 1", flag, part)
+    end
+    list[#list + 1] = number
+  end
+  return #list == 1 and list[1] or list
+end
 
 ---@type blis.Section
 return {
@@ -21,7 +36,7 @@ return {
     },
     {
       name = "acceptance", type = "any", required = true, flag = "--speculative-acceptance",
-      group = group, metavar = "P,...",
+      group = group, metavar = "P,...", from_text = read_acceptance,
       expected = "a number from 0 to 1, a list of such, a function(request, position), or a table "
         .. "of such numbers and lists by name",
       flag_doc = "Probability that a draft holds, given that those before it do: one for all, or "

@@ -1,7 +1,5 @@
---- What flags say of LoRA adapters, over a configuration of BLIS (Go).
-local command = require "blis.cli.command"
+--- The flags of LoRA adapters, laid over a configuration file of BLIS (Go).
 local errors = require "blis.errors"
-local flags = require "blis.cli.flags"
 local usual_scorers = require "blis.policy.usual_scorers"
 local yaml_file = require "blis.yaml_file"
 
@@ -72,7 +70,7 @@ local function read_file(root)
 end
 
 --- The scorers of a flag or of a bundle, and this one.
-local function with_affinity(definition, scorers, weight)
+local function with_affinity(scorers, weight, cli)
   local names = {}
   if type(scorers) == "string" then
     for name in scorers:gmatch "([^,:%s]+)[^,]*" do names[#names + 1] = name end
@@ -81,7 +79,7 @@ local function with_affinity(definition, scorers, weight)
   end
   for _, name in ipairs(names) do
     if name == "lora-affinity" then
-      flags.fail(definition, "--lora-scorer-weight: the scorer lora-affinity has a weight already")
+      cli.fail("--lora-scorer-weight: the scorer lora-affinity has a weight already")
     end
   end
   if type(scorers) == "string" then return ("%s,lora-affinity:%.17g"):format(scorers, weight) end
@@ -90,52 +88,38 @@ local function with_affinity(definition, scorers, weight)
   return all
 end
 
---- The scorers of a routing policy, those that are given or none, with the weight of a flag.
----@param definition blis.cli.Command
----@param parsed blis.cli.Parsed
----@param routing? string its name
+--- Returns the scorers of a routing policy with the weight of --lora-scorer-weight.
+---@param scorers any
+---@param routing? string name of the policy
+---@param cli blis.feature.Flags
 ---@return any
-function lora_flags.scorers(definition, parsed, routing)
-  local scorers = parsed.values.policies.scorers
-  local weight = parsed.values.policies.lora_scorer_weight
-  if not weight then return scorers end
+function lora_flags.scorers(scorers, routing, cli)
   if routing ~= "weighted" then
-    command.talk(parsed, "--lora-scorer-weight: no effect with routing policy %s",
-      routing or "round-robin")
+    cli.talk("--lora-scorer-weight: no effect with routing policy %s", routing or "round-robin")
     return scorers
   end
-  return with_affinity(definition, scorers or usual_scorers.of "weighted", weight)
+  local weight = cli.values.policies.lora_scorer_weight
+  return with_affinity(scorers or usual_scorers.of "weighted", weight, cli)
 end
 
---- Adapters as blis.run takes them; nil without. In BLIS (Go) they are nothing without slots.
----@param definition blis.cli.Command
----@param parsed blis.cli.Parsed
+--- Returns the option lora of a cluster, nil without adapters. Without slots, BLIS (Go) ignores
+--- adapters.
+---@param cli blis.feature.Flags
 ---@return table?
-function lora_flags.of(definition, parsed)
-  local path, all = parsed.values.policies.lora_config, {}
+function lora_flags.read(cli)
+  local path, all = cli.values.policies.lora_config, {}
   if path then
     local file = yaml_file.read(path)
     all = yaml_file.located(file, "config", read_file, file.root)
   end
-  for key, value in pairs(parsed.values.lora) do
-    if key == "adapters" then
-      local count = math.tointeger(tonumber(value))
-      if not count or count < 1 or count > 100000 then
-        flags.fail(definition,
-          "--lora-adapters: '%s' is not allowed, expected a number from 1 to 100000", value)
-      end
-      value = count
-    end
-    all[key] = value
-  end
+  for key, value in pairs(cli.values.lora) do all[key] = value end
   if all.adapters == nil then
     if next(all) ~= nil then
-      command.talk(parsed, "flags of LoRA adapters have no effect without --lora-config or "
-        .. "--lora-adapters")
+      cli.talk("flags of LoRA adapters have no effect without --lora-config or --lora-adapters")
     end
     return nil
   end
-  if parsed.values.experiment.profile == "go-blis" and (all.slots or 0) == 0 then return nil end
+  if cli.values.experiment.profile == "go-blis" and (all.slots or 0) == 0 then return nil end
   return all
 end
 

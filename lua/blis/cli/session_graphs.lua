@@ -3,7 +3,7 @@ local flags = require "blis.cli.flags"
 local presets = require "blis.config.presets"
 local sections = require "blis.config.workload"
 
-local graph_flags = {}
+local session_graphs = {}
 
 local title = "Session graphs"
 
@@ -12,7 +12,7 @@ local usual_count = 100
 
 --- The flags of session graphs; a path is all of graphs that a command line can give.
 ---@return blis.cli.Group
-function graph_flags.group()
+function session_graphs.group()
   local options = flags.of_group(sections.graphs, title)
   options[1] = setmetatable({ type = "path" }, { __index = options[1] })
   return { title = title, section = "graphs", path = "workload", options = options }
@@ -21,7 +21,7 @@ end
 --- Graphs are asked for.
 ---@param parsed blis.cli.Parsed
 ---@return boolean
-function graph_flags.are_given(parsed)
+function session_graphs.are_given(parsed)
   return parsed.values.graphs.graphs ~= nil or presets.is_agent[parsed.values.synthesis.preset]
     or false
 end
@@ -30,9 +30,9 @@ end
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
 ---@return boolean
-function graph_flags.are_meant(definition, parsed)
-  if graph_flags.are_given(parsed) then return true end
-  for _, option in ipairs(graph_flags.group().options) do
+function session_graphs.are_meant(definition, parsed)
+  if session_graphs.are_given(parsed) then return true end
+  for _, option in ipairs(session_graphs.group().options) do
     if parsed.values.graphs[option.name] ~= nil then
       flags.fail(definition, "%s needs --graphs, or one of --workload %s", option.flag,
         table.concat(presets.agents, ", "))
@@ -70,12 +70,12 @@ local of_plays = { "play", "duration_us", "response_grace_us", "warm_up_requests
 
 --- The options of plays, which are for as many graphs at a time.
 ---@return blis.Option[]
-function graph_flags.of_plays()
+function session_graphs.of_plays()
   return flags.pick(sections.graphs, of_plays)
 end
 
 local function check_play(definition, made)
-  for _, option in ipairs(graph_flags.of_plays()) do
+  for _, option in ipairs(session_graphs.of_plays()) do
     if made[option.name] ~= nil and not made.concurrency then
       flags.fail(definition, "%s needs --concurrency, as many graphs at a time", option.flag)
     end
@@ -90,7 +90,7 @@ end
 ---@param parsed blis.cli.Parsed
 ---@param timeout_us integer
 ---@return table
-function graph_flags.of(definition, parsed, timeout_us)
+function session_graphs.of(definition, parsed, timeout_us)
   local synthesis, traffic = parsed.values.synthesis, parsed.values.workload
   local preset = presets.is_agent[synthesis.preset] and synthesis.preset or nil
   check_other_traffic(definition, parsed, preset)
@@ -115,4 +115,4 @@ function graph_flags.of(definition, parsed, timeout_us)
   return made
 end
 
-return graph_flags
+return session_graphs
