@@ -1,6 +1,7 @@
 #include "instance/arrival.h"
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 
 void blis__reset_request(blis_live_request *request) {
   request->state = BLIS_REQUEST_ARRIVED;
@@ -36,9 +37,27 @@ static int64_t blocks_of(const blis_instance_config *config, int64_t tokens) {
   return tokens / size + (tokens % size != 0);
 }
 
+int64_t blis__peak_blocks(const blis_instance_config *config, int64_t tokens) {
+  if (config->kv_layout == NULL) {
+    return blocks_of(config, tokens);
+  }
+  int64_t drafts = config->speculation == NULL ? 0 : config->speculation->tokens;
+  int64_t step = config->max_batched_tokens;
+  if (config->long_prefill_threshold_tokens > 0) {
+    step = blis_min_i64(step, config->long_prefill_threshold_tokens);
+  }
+  return blis_kv_layout_peak_blocks(config->kv_layout, tokens, blis_max_i64(step, drafts + 1),
+                                    drafts);
+}
+
 int64_t blis__needed_blocks(const blis_instance_config *config, const blis_live_request *request) {
   int64_t prompt = request->prompt_tokens;
   int64_t output = request->output_tokens;
+  if (config->kv_layout != NULL) {
+    int64_t drafts = config->speculation == NULL ? 0 : config->speculation->tokens;
+    int64_t last = output > 0 && prompt > 0 ? output - 1 : output;
+    return blis__peak_blocks(config, prompt + last + drafts);
+  }
   if (prompt == 0) {
     return blocks_of(config, output); /* its first token is stored twice */
   }
@@ -57,7 +76,7 @@ static bool exceeds_model(const blis_instance_config *config, const blis_live_re
 }
 
 static bool exceeds_cache(const blis_instance_config *config, const blis_live_request *request) {
-  if (blocks_of(config, request->prompt_tokens) > config->kv_blocks) {
+  if (blis__peak_blocks(config, request->prompt_tokens) > config->kv_blocks) {
     return true;
   }
   /* A maximum model length keeps every request below the cache's size. */

@@ -24,6 +24,9 @@ blis__verdict blis__judge_arrival(const blis_instance_config *config,
 /* The engine's part of a request as it is on arrival. */
 void blis__reset_request(blis_live_request *request);
 
+/* Most KV blocks that a sequence holds at once until it has stored tokens tokens. */
+int64_t blis__peak_blocks(const blis_instance_config *config, int64_t tokens);
+
 /*
  * Blocks that request must hold at once to get through its last step, without
  * a limit by the maximum model length.

@@ -57,7 +57,7 @@ static int64_t chunk_tokens(const blis__stepwise *engine, const blis_live_reques
     int64_t left = config->max_model_len_tokens - 1 - done;
     tokens = blis_min_i64(tokens, left > 0 ? left : 0);
   }
-  return tokens;
+  return blis__aligned_chunk(config, request, done, tokens);
 }
 
 /* How much a running request wants to compute. */
@@ -120,7 +120,7 @@ static void preempt(blis__stepwise *engine, size_t index) {
   blis_live_request *request = victim->place.request;
   engine->budget_tokens += victim->ahead_tokens;
   blis__batch_remove(engine, index);
-  blis_kv_cache_release(engine->cache, &victim->blocks);
+  blis__kv_release(engine, victim);
   blis__wait_queue_push_front(&engine->waiting, &victim->place);
   engine->budget_tokens += request->new_tokens;
   BLIS_ASSERT(engine->budget_tokens <= engine->config->max_batched_tokens);
@@ -138,18 +138,20 @@ static void preempt(blis__stepwise *engine, size_t index) {
 }
 
 /*
- * Gets blocks of the running request at *index for a list of its own,
- * preempting others until there are enough. *index follows the request when
- * one before it leaves the batch. *is_scheduled is false when the request had
- * to be preempted itself.
+ * Stores *span for the running request at *index, with is_ahead in its blocks for
+ * drafts, and preempts others until there are enough blocks. *index follows the
+ * request when one before it leaves the batch. *is_scheduled is false when the
+ * request had to be preempted itself.
  */
-static blis_status allocate_preempting(blis__stepwise *engine, size_t *index, blis_block_list *list,
-                                       const blis_block_span *span, bool *is_scheduled,
-                                       blis_error *error) {
-  const blis__sequence *sequence = engine->batch.items[*index];
+static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
+                                       const blis_block_span *span, bool is_ahead,
+                                       bool *is_scheduled, blis_error *error) {
+  blis__sequence *sequence = engine->batch.items[*index];
   for (;;) {
     BLIS_ASSERT(engine->batch.items[*index] == sequence);
-    BLIS_TRY(blis_kv_cache_allocate(engine->cache, list, span, NULL, is_scheduled, error));
+    BLIS_TRY(is_ahead ? blis_kv_cache_allocate(engine->cache, &sequence->ahead, span, NULL,
+                                               is_scheduled, error)
+                      : blis__kv_store(engine, sequence, span, false, is_scheduled, error));
     if (*is_scheduled) {
       return BLIS_OK;
     }
@@ -178,14 +180,14 @@ static blis_status get_blocks(blis__stepwise *engine, size_t *index, int64_t tok
   }
   int64_t end = request->progress_tokens + tokens + ahead;
   blis_block_span span = blis__span_of(request, request->progress_tokens, tokens);
-  BLIS_TRY(allocate_preempting(engine, index, &sequence->blocks, &span, is_scheduled, error));
-  int64_t more = (end + size - 1) / size - (int64_t)sequence->blocks.count;
-  if (!*is_scheduled || ahead == 0 || more <= 0) {
+  BLIS_TRY(allocate_preempting(engine, index, &span, false, is_scheduled, error));
+  int64_t more = ahead == 0 ? 0 : blis__kv_lacking(engine, sequence, end);
+  if (!*is_scheduled || more <= 0) {
     return BLIS_OK;
   }
   span = blis__span_of(request, 0, more * size);
   span.chain = NULL;
-  return allocate_preempting(engine, index, &sequence->ahead, &span, is_scheduled, error);
+  return allocate_preempting(engine, index, &span, true, is_scheduled, error);
 }
 
 /* The running request at *index computes what it wants, tokens at least. */
@@ -263,7 +265,8 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence, int64_
   blis__wait_queue_remove(&engine->waiting, &sequence->place);
   engine->batch.items[engine->batch.count++] = sequence;
   BLIS_ASSERT((int64_t)engine->batch.count <= config->max_num_seqs);
-  blis__count_prompt_blocks(config, request, blis_max_i64(hits, (int64_t)engine->found.count),
+  blis__count_prompt_blocks(config, request,
+                            blis_max_i64(hits, engine->found_tokens / config->block_size_tokens),
                             &engine->counts);
   if (engine->adapters != NULL) {
     blis__adapters_admitted(engine->adapters, request);
@@ -301,10 +304,13 @@ static blis_status admit_with_kv(blis__stepwise *engine, blis__sequence *sequenc
   int64_t progress = request->progress_tokens;
   bool is_whole = progress >= request->prefill_tokens;
   int64_t tokens = is_whole ? 1 : chunk_tokens(engine, request, progress);
+  if (tokens == 0 && engine->groups != NULL) {
+    *is_admitted = false; /* the budget does not reach a border of the cache */
+    return BLIS_OK;
+  }
   blis_block_span span =
       blis__span_of(request, progress, tokens_to_store(engine, request, progress, tokens));
-  BLIS_TRY(
-      blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, NULL, is_admitted, error));
+  BLIS_TRY(blis__kv_store(engine, sequence, &span, false, is_admitted, error));
   if (!*is_admitted && blis__goes_without_block(engine->config, request)) {
     *is_admitted = true;
     tokens = 0;
@@ -326,7 +332,7 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence, bool 
                          blis_error *error) {
   blis_live_request *request = sequence->place.request;
   BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &engine->batch, engine->batch.count + 1), error);
-  engine->found.count = 0;
+  blis__kv_find_nothing(engine);
   if (sequence->has_kv) {
     return admit_with_kv(engine, sequence, is_admitted, error);
   }
@@ -342,19 +348,25 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence, bool 
   if (!blis__starts_by_a_token(engine->config, sequence->was_reserved)) {
     blis_block_chain chain = request->chain;
     chain.prompt_blocks = blis__findable_blocks(engine->config, request);
-    BLIS_TRY(blis_kv_cache_match(engine->cache, &chain, &engine->found, error));
-    cached = (int64_t)engine->found.count * engine->config->block_size_tokens;
+    BLIS_TRY(blis__kv_find(engine, &chain, error));
+    cached = engine->found_tokens;
     tokens = chunk_tokens(engine, request, cached);
   }
-  /* An empty prompt stores its first output token now, and again later. */
-  bool is_empty = request->prefill_tokens == 0 && request->output_tokens > 0;
+  if (tokens == 0 && engine->groups != NULL && request->prefill_tokens > 0) {
+    *is_admitted = false; /* the budget does not reach a border of the cache */
+    return BLIS_OK;
+  }
+  /* An empty prompt stores its first output token now, and again later; with a
+     KV layout only later. */
+  bool is_empty =
+      engine->groups == NULL && request->prefill_tokens == 0 && request->output_tokens > 0;
   blis_block_span span = blis__span_of(
       request, cached, tokens_to_store(engine, request, cached, is_empty ? 1 : tokens));
   int64_t hits_before = hits(engine);
-  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, &engine->found,
-                                  is_admitted, error));
+  BLIS_TRY(blis__kv_store(engine, sequence, &span, true, is_admitted, error));
   if (*is_admitted) {
-    enter_batch(engine, sequence, cached, tokens, hits(engine) - hits_before);
+    int64_t reloaded = engine->groups == NULL ? hits(engine) - hits_before : 0;
+    enter_batch(engine, sequence, cached, tokens, reloaded);
   } else if (engine->config->rules.reserves_whole) {
     *is_admitted = true; /* the next one may be */
     blis__wait_queue_remove(&engine->waiting, &sequence->place);

@@ -77,6 +77,56 @@ static blis_status check_tier(const blis_instance_config *config, blis_error *er
   return BLIS_OK;
 }
 
+static blis_status refuse_layout(const char *what, blis_error *error) {
+  return blis_fail(
+      error, BLIS_ERR_INVALID,
+      "kv_layout has several KV groups and cannot be combined with %s; expected one of "
+      "them",
+      what);
+}
+
+/* States are kept where steps end, so a step must be able to reach the next border. */
+static blis_status check_aligned_steps(const blis_instance_config *config, blis_error *error) {
+  int64_t border = blis_kv_layout_hit_tokens(config->kv_layout);
+  int64_t threshold = config->long_prefill_threshold_tokens;
+  if (!blis_kv_layout_aligns_steps(config->kv_layout)) {
+    return BLIS_OK;
+  }
+  if (config->max_batched_tokens < border) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "max_batched_tokens is %" PRId64 "; expected at least %" PRId64
+                     ", the distance of the states that kv_layout keeps",
+                     config->max_batched_tokens, border);
+  }
+  if (threshold > 0 && threshold < border) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "long_prefill_threshold_tokens is %" PRId64 "; expected 0 or at least %" PRId64
+                     ", the distance of the states that kv_layout keeps",
+                     threshold, border);
+  }
+  return BLIS_OK;
+}
+
+static blis_status check_layout(const blis_instance_config *config, blis_error *error) {
+  BLIS_TRY(blis_kv_layout_check(config->kv_layout, config->block_size_tokens, error));
+  if (blis_kv_layout_is_plain(config->kv_layout, config->block_size_tokens)) {
+    return BLIS_OK;
+  }
+  if (config->reproduce_go_blis_defects || !config->rules.recomputes_last_token) {
+    return refuse_layout("profile go-blis", error);
+  }
+  if (config->cpu_blocks > 0) {
+    return refuse_layout("a CPU tier (kv_cpu_blocks; use kv_tiers)", error);
+  }
+  if (config->rules.reserves_whole || config->rules.keeps_shared_only) {
+    return refuse_layout("the rules of engine_preset \"routesim\"", error);
+  }
+  if (config->kv_source != NULL && config->kv_source->evicted != NULL) {
+    return refuse_layout("KV tiers that store evicted blocks", error);
+  }
+  return check_aligned_steps(config, error);
+}
+
 static blis_status check_slowdown(const char *name, double factor, blis_error *error) {
   if (!(factor >= 0) || isinf(factor)) {
     return blis_fail(error, BLIS_ERR_INVALID, "%s is %g, must be a finite number of at least 0",
@@ -100,9 +150,11 @@ static blis_status check_config(const blis_instance_config *config, blis_error *
   if (config->speculation != NULL) {
     BLIS_TRY(blis__speculation_check(config->speculation, error));
   }
-  int64_t size = config->block_size_tokens;
+  if (config->kv_layout != NULL) {
+    BLIS_TRY(check_layout(config, error));
+  }
   int64_t model = config->max_model_len_tokens;
-  int64_t model_blocks = model / size + (model % size != 0);
+  int64_t model_blocks = blis__peak_blocks(config, model);
   if (model_blocks > config->kv_blocks) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "max_model_len_tokens is %" PRId64 ", which needs %" PRId64
@@ -149,7 +201,7 @@ static bool can_be_fast(const blis_instance_config *config) {
   const int64_t max_block_size_tokens = 1 << 20;
   bool hears = config->kv_source != NULL && config->kv_source->evicted != NULL;
   return config->engine == BLIS_ENGINE_FAST && config->cpu_blocks == 0 &&
-         config->make_batch == NULL && !is_stepped(config) && !hears &&
+         config->kv_layout == NULL && config->make_batch == NULL && !is_stepped(config) && !hears &&
          config->block_size_tokens <= max_block_size_tokens;
 }
 
@@ -203,6 +255,10 @@ blis_status blis_instance_new(const blis_alloc *alloc, const blis_instance_confi
   BLIS_TRY_NEW(i, error);
   i->alloc = *alloc;
   i->config = *config;
+  if (config->kv_layout != NULL &&
+      blis_kv_layout_is_plain(config->kv_layout, config->block_size_tokens)) {
+    i->config.kv_layout = NULL;
+  }
   i->events = *events;
   set_latency(i, config);
   i->power = blis__power_of(config->power, config->latency);

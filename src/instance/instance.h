@@ -25,6 +25,7 @@
 #include "instance/kv_source.h"
 #include "instance/live_request.h"
 #include "instance/step_report.h"
+#include "kv/layout.h"
 #include "latency/latency_model.h"
 
 typedef enum blis_scheduler_kind {
@@ -283,8 +284,17 @@ typedef struct blis_instance_config {
      as with power caps; 0 = 1. */
   double prefill_slowdown;
   double decode_slowdown;
-  int64_t kv_blocks;                     /* >= 1 */
-  int64_t block_size_tokens;             /* >= 1 */
+  int64_t kv_blocks;         /* >= 1 */
+  int64_t block_size_tokens; /* >= 1 */
+  /*
+   * KV groups of the model (kv/layout.h); borrowed. NULL: one group of full attention
+   * with blocks of block_size_tokens. kv_blocks is the pool that all groups share,
+   * and block_size_tokens is the block size under which prompts are named.
+   * Requires rules.recomputes_last_token. Cannot be combined with
+   * reproduce_go_blis_defects, a CPU tier, rules.reserves_whole,
+   * rules.keeps_shared_only, or kv_source->evicted.
+   */
+  const blis_kv_layout *kv_layout;
   int64_t max_num_seqs;                  /* running requests, >= 1 */
   int64_t max_batched_tokens;            /* token budget of a step, >= 1 */
   int64_t long_prefill_threshold_tokens; /* chunk limit; 0 = off */
@@ -438,8 +448,8 @@ typedef struct blis_instance_stats {
   int64_t queue_depth;
   int64_t batch_size;
   int64_t kv_blocks;
-  int64_t used_kv_blocks; /* referenced by a live request */
-  int64_t cache_hits;     /* blocks */
+  int64_t used_kv_blocks; /* referenced by a live request, in any KV group */
+  int64_t cache_hits;     /* blocks, of all KV groups */
   int64_t cache_misses;   /* blocks, those of output included; both of the
                              prompt alone with rules.counts_prompt_blocks */
   int64_t cpu_reloads;    /* blocks, from the CPU tier */

@@ -8,9 +8,26 @@
 uint32_t blis__findable_blocks(const blis_instance_config *config,
                                const blis_live_request *request) {
   int64_t tokens = request->prefill_tokens;
+  if (config->kv_layout != NULL && blis_kv_layout_has_no_hits(config->kv_layout)) {
+    return 0;
+  }
   /* The last token of lost output has never been computed. */
   bool computes_last = config->rules.recomputes_last_token || tokens > request->prompt_tokens;
   return (uint32_t)((tokens - (computes_last && tokens > 0)) / config->block_size_tokens);
+}
+
+int64_t blis__aligned_chunk(const blis_instance_config *config, const blis_live_request *request,
+                            int64_t done, int64_t tokens) {
+  if (config->kv_layout == NULL || !blis_kv_layout_aligns_steps(config->kv_layout)) {
+    return tokens;
+  }
+  int64_t size = blis_kv_layout_hit_tokens(config->kv_layout);
+  int64_t last_border = request->prefill_tokens - request->prefill_tokens % size;
+  int64_t end = done + tokens;
+  if (done >= last_border) {
+    return tokens;
+  }
+  return blis_max_i64(blis_min_i64(end - end % size, last_border) - done, 0);
 }
 
 static int64_t delivery_us(const blis_instance_config *config, int64_t step_us) {

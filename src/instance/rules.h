@@ -14,6 +14,16 @@ uint32_t blis__findable_blocks(const blis_instance_config *config,
                                const blis_live_request *request);
 
 /*
+ * How many of tokens more prefill tokens, after done tokens, the request computes in
+ * a step: all of them, unless states are kept where steps end. In that case a step
+ * of a prefill ends at a border of the prefix cache, the last border included; only
+ * the tokens after the last border end elsewhere. 0 = none, until a later step has
+ * a larger budget. Source: vLLM (mamba_cache_mode "align"), late 2026.
+ */
+int64_t blis__aligned_chunk(const blis_instance_config *config, const blis_live_request *request,
+                            int64_t done, int64_t tokens);
+
+/*
  * BLIS (Go) admits whatever room was reserved for as a decode: preempted, such
  * a request starts with one token of its prompt, and finds nothing cached.
  */

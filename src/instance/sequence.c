@@ -43,6 +43,7 @@ blis_status blis__sequences_take(const blis_alloc *alloc, blis__sequences *seque
 
 void blis__sequences_give(blis__sequences *sequences, blis__sequence *sequence) {
   BLIS_ASSERT(sequence->blocks.count == 0 && sequence->ahead.count == 0);
+  BLIS_ASSERT(sequence->groups.held == 0);
   BLIS_ASSERT(sequence->place.request->engine == sequence);
   sequence->place.request->engine = NULL;
   sequences->spare.items[sequences->spare.count++] = sequence;
@@ -52,6 +53,7 @@ void blis__sequences_deinit(const blis_alloc *alloc, blis__sequences *sequences)
   for (size_t i = 0; i < sequences->all.count; i++) {
     blis__sequence *freed = sequences->all.items[i];
     blis_array_deinit(alloc, &freed->blocks);
+    blis_group_holder_deinit(alloc, &freed->groups);
     blis_array_deinit(alloc, &freed->ahead);
     blis_array_deinit(alloc, &freed->itl_us);
     blis_array_deinit(alloc, &freed->rates);

@@ -17,10 +17,12 @@
 #include "instance/live_request.h"
 #include "instance/wait_queue.h"
 #include "kv/block_pool.h"
+#include "kv/group_cache.h"
 
 typedef struct blis__sequence {
   blis__waiting place;        /* and the request; first, so that it leads to this */
   blis_block_list blocks;     /* held; empty while waiting */
+  blis_group_holder groups;   /* with a KV layout, in place of blocks */
   BLIS_ARRAY(int64_t) itl_us; /* since the last preemption that starts anew */
   int64_t itl_zeros;          /* and as many of 0, of tokens that come with another */
   int64_t told_tokens;        /* of the last step, that are told when they leave */
@@ -37,9 +39,10 @@ typedef struct blis__sequence {
   bool is_parked; /* has blocks, and is neither in the queue nor in the batch */
   bool has_kv;    /* waits, with blocks that hold what it has computed */
   bool was_reserved;
-  bool is_loading;        /* parked, until its KV is brought (kv_source.h) */
-  uint32_t loaded_blocks; /* that count as hits when it is admitted */
-  int64_t first_itl_us;   /* since the last preemption that starts anew */
+  bool is_loading;         /* parked, until its KV is brought (kv_source.h) */
+  uint32_t awaited_blocks; /* of its prefill that are loaded, hits included */
+  uint32_t loaded_blocks;  /* that count as hits when it is admitted */
+  int64_t first_itl_us;    /* since the last preemption that starts anew */
 } blis__sequence;
 
 /* All sequences of an engine. Zero it first. */

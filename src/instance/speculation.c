@@ -42,6 +42,9 @@ static double draw(const blis_speculation_config *config, const blis_live_reques
 static int64_t room_of(const blis_instance_config *config, const blis_live_request *request) {
   int64_t limit = config->max_model_len_tokens; /* fits into the cache */
   int64_t room = config->kv_blocks * config->block_size_tokens;
+  if (config->kv_layout != NULL && limit == 0) {
+    return INT64_MAX; /* blis__needed_blocks counts drafts there */
+  }
   return (limit > 0 ? limit : room) - request->progress_tokens;
 }
 

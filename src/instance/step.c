@@ -203,7 +203,7 @@ static blis_status store_last_token(blis__stepwise *engine, blis__sequence *sequ
   }
   blis_block_span span = blis__span_of(request, request->progress_tokens, 1);
   bool is_done;
-  BLIS_TRY(blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, NULL, &is_done, error));
+  BLIS_TRY(blis__kv_store(engine, sequence, &span, false, &is_done, error));
   engine->counts.kv_allocation_failures += !is_done;
   return BLIS_OK;
 }
@@ -358,11 +358,11 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   blis_kv_cache_get_stats(engine->cache, &cache);
   return blis_fail(error, BLIS_ERR_STUCK,
                    "no request has made progress in %" PRId64 " steps up to %" PRId64
-                   " us: %s needs %" PRId64 " KV blocks and holds %zu; %" PRId64 " of %" PRId64
-                   " are free",
+                   " us: %s needs %" PRId64 " KV blocks and holds %" PRId64 "; %" PRId64
+                   " of %" PRId64 " are free",
                    most, engine->clock_us,
                    blis_request_id_of(live->number, live->session, live->round_index, id),
-                   blis__needed_blocks(engine->config, live), stuck->blocks.count,
+                   blis__needed_blocks(engine->config, live), blis__kv_held(stuck),
                    cache.free_blocks, cache.blocks);
 }
 

@@ -24,7 +24,7 @@ static void part(blis__stepwise *engine, blis__sequence *sequence) {
     blis__stepwise_cancel_load(engine, sequence);
   }
   blis__stepwise_unpark(engine, sequence);
-  blis_kv_cache_release(engine->cache, &sequence->blocks);
+  blis__kv_release(engine, sequence);
   blis__sequences_give(&engine->sequences, sequence);
 }
 
@@ -291,9 +291,18 @@ static blis_instance_load get_load(const void *state) {
                               .used_kv_blocks = stats.used_kv_blocks};
 }
 
+static uint32_t count_in_groups(const blis__stepwise *engine, const blis_block_chain *chain,
+                                bool at_mark) {
+  int64_t size = engine->config->block_size_tokens;
+  return (uint32_t)(blis_group_cache_count(engine->groups, chain, chain->prompt_blocks * size,
+                                           at_mark) /
+                    size);
+}
+
 static uint32_t cached_blocks(const void *state, const blis_block_chain *chain) {
   const blis__stepwise *engine = state;
-  return blis_kv_cache_count_cached(engine->cache, chain);
+  return engine->groups == NULL ? blis_kv_cache_count_cached(engine->cache, chain)
+                                : count_in_groups(engine, chain, false);
 }
 
 static void set_journal(void *state, blis_block_journal *journal) {
@@ -303,7 +312,8 @@ static void set_journal(void *state, blis_block_journal *journal) {
 
 static uint32_t cached_blocks_at_mark(const void *state, const blis_block_chain *chain) {
   const blis__stepwise *engine = state;
-  return blis_kv_cache_count_at_mark(engine->cache, chain);
+  return engine->groups == NULL ? blis_kv_cache_count_at_mark(engine->cache, chain)
+                                : count_in_groups(engine, chain, true);
 }
 
 static blis_status forget(void *state, blis_error *error) {
@@ -338,13 +348,13 @@ static bool check(const void *state) {
         sequence->place.request->engine != sequence) {
       return false;
     }
-    cache.references -= (int64_t)(sequence->blocks.count + sequence->ahead.count);
+    cache.references -= blis__kv_held(sequence) + (int64_t)sequence->ahead.count;
   }
   for (blis__waiting *place = engine->waiting.head; place != NULL; place = place->after) {
     if (place->request->state != BLIS_REQUEST_QUEUED) {
       return false;
     }
-    cache.references -= (int64_t)blis__sequence_at(place)->blocks.count;
+    cache.references -= blis__kv_held(blis__sequence_at(place));
   }
   return cache.references == engine->parked_blocks && blis_kv_cache_check(engine->cache) &&
          blis__wait_queue_check(&engine->waiting) &&
@@ -358,6 +368,8 @@ static void free_engine(void *state) {
   blis__sequences_deinit(&alloc, &engine->sequences);
   blis_array_deinit(&alloc, &engine->batch);
   blis_array_deinit(&alloc, &engine->found);
+  blis_array_deinit(&alloc, &engine->found_groups.blocks);
+  blis_group_cache_free(engine->groups);
   blis_array_deinit(&alloc, &engine->items);
   blis_array_deinit(&alloc, &engine->running);
   blis_array_deinit(&alloc, &engine->plan.shown);
@@ -419,6 +431,12 @@ blis_status blis__stepwise_new(const blis_alloc *alloc, const blis_instance_conf
   e->queue = blis_event_queue_new(alloc);
   blis_status status = e->queue == NULL ? blis_fail_nomem(error)
                                         : blis_kv_cache_new(alloc, &cache, &e->cache, error);
+  if (status == BLIS_OK && config->kv_layout != NULL) {
+    int64_t drafts = config->speculation == NULL ? 0 : config->speculation->tokens;
+    e->groups = blis_group_cache_new(alloc, config->kv_layout, blis_kv_cache_pool(e->cache),
+                                     config->block_size_tokens, drafts);
+    status = e->groups == NULL ? blis_fail_nomem(error) : BLIS_OK;
+  }
   if (status != BLIS_OK) {
     free_engine(e);
     return status;

@@ -54,6 +54,7 @@ typedef struct blis__stepwise {
   int64_t step_end_us; /* and until when */
 
   blis_kv_cache *cache;
+  blis_group_cache *groups; /* on the pool of the cache; NULL without a KV layout */
   blis__sequences sequences;
   blis__wait_queue waiting;
   blis__adapters *adapters;           /* borrowed; NULL = requests need none */
@@ -71,7 +72,9 @@ typedef struct blis__stepwise {
   int64_t decoding_steps;                   /* since the last one in which nobody decoded */
   bool is_at_boundary;                      /* others may join the batch, see joins_at_boundaries */
   bool has_progressed;                      /* a request got further than ever */
-  blis_block_list found;                    /* prefix of the request to admit */
+  blis_block_list found;                    /* prefix of the request to admit, */
+  blis_group_found found_groups;            /* with a KV layout this prefix, */
+  int64_t found_tokens;                     /* and its length in both cases */
   BLIS_ARRAY(blis_running_request) running; /* for choose_victim */
   BLIS_ARRAY(blis_batch_item) items;        /* scheduled, for the latency model */
 
@@ -111,6 +114,37 @@ void blis__batch_preempt(blis__stepwise *engine, size_t index);
 /* It waits, and is turned away for this reason. */
 BLIS_MUSTUSE blis_status blis__stepwise_reject(blis__stepwise *engine, blis__sequence *sequence,
                                                const char *reason, blis_error *error);
+
+/* stepwise_kv.c */
+
+/* Sets the found prefix to the cached part of the chain's prompt_blocks. */
+BLIS_MUSTUSE blis_status blis__kv_find(blis__stepwise *engine, const blis_block_chain *chain,
+                                       blis_error *error);
+/* Sets the found prefix to none. */
+void blis__kv_find_nothing(blis__stepwise *engine);
+/*
+ * Stores *span, whose tokens before its start are computed, for the sequence. With
+ * claims_found, a sequence without blocks claims the found prefix first. *is_done is
+ * false when the free blocks do not suffice.
+ */
+BLIS_MUSTUSE blis_status blis__kv_store(blis__stepwise *engine, blis__sequence *sequence,
+                                        const blis_block_span *span, bool claims_found,
+                                        bool *is_done, blis_error *error);
+/* Claims the found prefix and takes blocks for *span, whose content comes from
+   elsewhere; otherwise as blis__kv_store. */
+BLIS_MUSTUSE blis_status blis__kv_set_aside(blis__stepwise *engine, blis__sequence *sequence,
+                                            const blis_block_span *span, bool *is_done,
+                                            blis_error *error);
+/* The full blocks of the first tokens tokens of the sequence become findable. */
+BLIS_MUSTUSE blis_status blis__kv_name(blis__stepwise *engine, blis__sequence *sequence,
+                                       int64_t tokens, blis_error *error);
+/* Blocks that the sequence lacks for end_tokens tokens. */
+int64_t blis__kv_lacking(const blis__stepwise *engine, const blis__sequence *sequence,
+                         int64_t end_tokens);
+/* Blocks that the sequence holds, those for drafts excluded. */
+int64_t blis__kv_held(const blis__sequence *sequence);
+/* Returns all blocks of the sequence, those for drafts excluded. */
+void blis__kv_release(blis__stepwise *engine, blis__sequence *sequence);
 
 /* Takes the request at index out of the batch; the others keep their order. */
 void blis__batch_remove(blis__stepwise *engine, size_t index);

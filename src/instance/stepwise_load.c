@@ -9,8 +9,9 @@ static blis_status ask(blis__stepwise *engine, const blis_live_request *request,
   const blis_kv_source *source = engine->config->kv_source;
   blis_block_chain chain = request->chain;
   chain.prompt_blocks = blis__findable_blocks(engine->config, request);
-  BLIS_TRY(blis_kv_cache_match(engine->cache, &chain, &engine->found, error));
-  *stretch = (blis_kv_stretch){(uint32_t)engine->found.count, chain.prompt_blocks};
+  BLIS_TRY(blis__kv_find(engine, &chain, error));
+  *stretch = (blis_kv_stretch){(uint32_t)(engine->found_tokens / engine->config->block_size_tokens),
+                               chain.prompt_blocks};
   if (stretch->end <= stretch->first) {
     return BLIS_OK;
   }
@@ -25,8 +26,7 @@ static blis_status set_aside(blis__stepwise *engine, blis__sequence *sequence,
   blis_block_span span = blis__span_of(sequence->place.request, stretch->first * size,
                                        (int64_t)(stretch->end - stretch->first) * size);
   span.chain = NULL; /* nobody finds them before they have come */
-  return blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, &engine->found, is_done,
-                                error);
+  return blis__kv_set_aside(engine, sequence, &span, is_done, error);
 }
 
 blis_status blis__stepwise_load(blis__stepwise *engine, blis__sequence *sequence, bool *is_loading,
@@ -50,6 +50,7 @@ blis_status blis__stepwise_load(blis__stepwise *engine, blis__sequence *sequence
   }
   request->was_brought = true;
   sequence->is_loading = true;
+  sequence->awaited_blocks = stretch.end;
   engine->loading++;
   blis__wait_queue_remove(&engine->waiting, &sequence->place);
   blis__stepwise_park(engine, sequence);
@@ -73,21 +74,20 @@ blis_status blis__stepwise_loaded(void *state, blis_live_request *request, uint3
                                   int64_t now_us, blis_error *error) {
   blis__stepwise *engine = state;
   blis__sequence *sequence = request->engine;
-  blis_block_list came = sequence->blocks; /* a view of its first ones */
-  BLIS_ASSERT(now_us >= engine->clock_us && end <= came.count);
-  bool is_whole = end == came.count;
-  came.count = end;
-  BLIS_TRY(blis_kv_cache_name(engine->cache, &came, &request->chain, error));
+  int64_t size = engine->config->block_size_tokens;
+  BLIS_ASSERT(now_us >= engine->clock_us && end <= sequence->awaited_blocks);
+  bool is_whole = end == sequence->awaited_blocks;
+  BLIS_TRY(blis__kv_name(engine, sequence, end * size, error));
   engine->clock_us = now_us;
   end_load(engine, sequence);
   if (is_whole) {
     sequence->has_kv = true;
     sequence->loaded_blocks = end;
     engine->waiting_with_kv++;
-    request->progress_tokens = end * engine->config->block_size_tokens;
+    request->progress_tokens = end * size;
     request->computed_tokens = request->progress_tokens;
   } else {
-    blis_kv_cache_release(engine->cache, &sequence->blocks);
+    blis__kv_release(engine, sequence);
   }
   blis__wait_queue_push_front(&engine->waiting, &sequence->place);
   return blis__stepwise_wake(engine, error);

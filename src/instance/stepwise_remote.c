@@ -7,13 +7,13 @@
 void blis__stepwise_park(blis__stepwise *engine, blis__sequence *sequence) {
   BLIS_ASSERT(!sequence->is_parked);
   sequence->is_parked = true;
-  engine->parked_blocks += (int64_t)sequence->blocks.count;
+  engine->parked_blocks += blis__kv_held(sequence);
 }
 
 void blis__stepwise_unpark(blis__stepwise *engine, blis__sequence *sequence) {
   if (sequence->is_parked) {
     sequence->is_parked = false;
-    engine->parked_blocks -= (int64_t)sequence->blocks.count;
+    engine->parked_blocks -= blis__kv_held(sequence);
     BLIS_ASSERT(engine->parked_blocks >= 0);
   }
   engine->waiting_with_kv -= sequence->has_kv;
@@ -46,7 +46,7 @@ bool blis__stepwise_drop_kv(blis__stepwise *engine) {
   }
   blis__sequence *sequence = blis__sequence_at(place);
   blis__stepwise_unpark(engine, sequence);
-  blis_kv_cache_release(engine->cache, &sequence->blocks);
+  blis__kv_release(engine, sequence);
   sequence->loaded_blocks = 0;
   blis__note_lost_kv(place->request);
   engine->counts.preemptions++;
@@ -56,13 +56,13 @@ bool blis__stepwise_drop_kv(blis__stepwise *engine) {
 /* One token at least is to come, so that a cached prefix is claimed. */
 static blis_status find_cached(blis__stepwise *engine, const blis_live_request *request,
                                const blis_kv_demand *demand, blis_error *error) {
-  engine->found.count = 0;
+  blis__kv_find_nothing(engine);
   if (!demand->reuses_cache) {
     return BLIS_OK;
   }
   blis_block_chain chain = request->chain;
   chain.prompt_blocks = (uint32_t)((demand->tokens - 1) / engine->config->block_size_tokens);
-  return blis_kv_cache_match(engine->cache, &chain, &engine->found, error);
+  return blis__kv_find(engine, &chain, error);
 }
 
 static blis_status allocate(blis__stepwise *engine, blis__sequence *sequence,
@@ -70,13 +70,12 @@ static blis_status allocate(blis__stepwise *engine, blis__sequence *sequence,
                             blis_error *error) {
   const blis_live_request *request = sequence->place.request;
   BLIS_TRY(find_cached(engine, request, demand, error));
-  *cached_tokens = (int64_t)engine->found.count * engine->config->block_size_tokens;
+  *cached_tokens = engine->found_tokens;
   blis_block_span span = blis__span_of(request, *cached_tokens, demand->tokens - *cached_tokens);
   if (!demand->is_found_at_once) {
     span.chain = NULL;
   }
-  return blis_kv_cache_allocate(engine->cache, &sequence->blocks, &span, &engine->found, is_done,
-                                error);
+  return blis__kv_set_aside(engine, sequence, &span, is_done, error);
 }
 
 blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
@@ -93,7 +92,7 @@ blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
   }
   if (status != BLIS_OK || !*is_done) {
     /* What was reloaded for it stays cached: who has no room holds nothing. */
-    blis_kv_cache_release(engine->cache, &sequence->blocks);
+    blis__kv_release(engine, sequence);
     blis__sequences_give(&engine->sequences, sequence);
     return status;
   }
@@ -108,7 +107,7 @@ blis_status blis__stepwise_activate(void *state, blis_live_request *request,
   blis__stepwise *engine = state;
   blis__sequence *sequence = request->engine;
   BLIS_ASSERT(sequence->is_parked && now_us >= engine->clock_us);
-  BLIS_TRY(blis_kv_cache_name(engine->cache, &sequence->blocks, &request->chain, error));
+  BLIS_TRY(blis__kv_name(engine, sequence, arrival->tokens, error));
   engine->clock_us = now_us;
   blis__stepwise_unpark(engine, sequence);
   blis__note_kv(engine->config, request, arrival, now_us);

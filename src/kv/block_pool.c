@@ -412,6 +412,42 @@ blis_status blis__block_pool_restore(blis_block_pool *pool, blis_block_id id) {
   return BLIS_OK;
 }
 
+bool blis__block_pool_find(const blis_block_pool *pool, blis_block_id id, uint32_t *block_index) {
+  uint64_t index = 0;
+  bool is_there = blis_map_get(&pool->table, id, &index);
+  *block_index = (uint32_t)index;
+  return is_there;
+}
+
+bool blis__block_pool_had(const blis_block_pool *pool, blis_block_id id) {
+  return blis_block_journal_had(pool->journal, id, blis__block_pool_has(pool, id));
+}
+
+uint32_t blis__block_pool_take(blis_block_pool *pool) {
+  uint32_t index = take_free(pool);
+  pool->blocks[index].references = 1;
+  pool->references++;
+  pool->misses++;
+  return index;
+}
+
+void blis__block_pool_give(blis_block_pool *pool, uint32_t index) {
+  BLIS_ASSERT(pool->blocks[index].references > 0);
+  pool->references--;
+  if (--pool->blocks[index].references == 0) {
+    append_free(pool, index);
+  }
+}
+
+blis_status blis__block_pool_reserve_names(blis_block_pool *pool, int64_t names) {
+  return blis_map_reserve(&pool->table, blis_map_count(&pool->table) + (size_t)names);
+}
+
+void blis__block_pool_register(blis_block_pool *pool, uint32_t index, blis_block_id id) {
+  pool->blocks[index].tokens = pool->block_size_tokens;
+  register_block(pool, index, id);
+}
+
 void blis_block_pool_get_stats(const blis_block_pool *pool, blis_block_pool_stats *stats) {
   BLIS_ASSERT(pool->references >= pool->block_count - pool->free_count);
   *stats = (blis_block_pool_stats){

@@ -192,4 +192,25 @@ void blis__block_pool_claim(blis_block_pool *pool, blis_block_list *holder, cons
  */
 BLIS_MUSTUSE blis_status blis__block_pool_restore(blis_block_pool *pool, blis_block_id id);
 
+/* The rest is for group_cache.c, which decides itself which blocks a sequence keeps. */
+
+/* The block that a match would find under this identity; false = none. */
+bool blis__block_pool_find(const blis_block_pool *pool, blis_block_id id, uint32_t *block);
+
+/* True when a match would have found this identity at the mark of the journal. */
+bool blis__block_pool_had(const blis_block_pool *pool, blis_block_id id);
+
+/* Takes the next free block, with one reference. There must be a free block. */
+uint32_t blis__block_pool_take(blis_block_pool *pool);
+
+/* Takes one reference back. Without references, a block is the last free one. */
+void blis__block_pool_give(blis_block_pool *pool, uint32_t block);
+
+/* Makes room in the table for so many more names. BLIS_OK or BLIS_ERR_NOMEM. */
+BLIS_MUSTUSE blis_status blis__block_pool_reserve_names(blis_block_pool *pool, int64_t names);
+
+/* The block, which has no name and a reference, is full and findable under id. Room
+   in the table has been reserved. */
+void blis__block_pool_register(blis_block_pool *pool, uint32_t block, blis_block_id id);
+
 #endif

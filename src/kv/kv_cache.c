@@ -332,6 +332,10 @@ double blis_kv_cache_hit_rate(int64_t hits, int64_t misses, int64_t cpu_misses) 
   return ratio(hits, hits + misses + cpu_misses);
 }
 
+blis_block_pool *blis_kv_cache_pool(const blis_kv_cache *cache) {
+  return cache->pool;
+}
+
 bool blis_kv_cache_check(const blis_kv_cache *cache) {
   return blis_block_pool_check(cache->pool) &&
          (cache->tier == NULL || blis_cpu_tier_check(cache->tier));

@@ -124,6 +124,9 @@ void blis_kv_cache_get_stats(const blis_kv_cache *cache, blis_kv_cache_stats *st
 /* Claimed blocks over claimed and new ones and CPU misses; 0 if none. */
 double blis_kv_cache_hit_rate(int64_t hits, int64_t misses, int64_t cpu_misses);
 
+/* The pool of GPU blocks, for a group_cache.h that shares it; borrowed. */
+blis_block_pool *blis_kv_cache_pool(const blis_kv_cache *cache);
+
 /* Walks everything; true when all invariants hold. */
 bool blis_kv_cache_check(const blis_kv_cache *cache);
 

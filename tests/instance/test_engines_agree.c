@@ -7,6 +7,7 @@
  */
 #include "engine_rules.h"
 #include "engine_trial.h"
+#include "kv_layouts.h"
 #include "toy_engine.h"
 
 enum { MAX_REQUESTS = 60, PREFIX_BLOCKS = 40, GROUPS = 2, ADAPTERS = 6 };
@@ -298,6 +299,38 @@ static void run_speculation_case(int64_t seed) {
   run_trial(seed, &s, &random);
 }
 
+/* Several KV groups, with every other part of a case. */
+static void run_layout_case(int64_t seed) {
+  blis_random random;
+  blis_random_init_named(&random, seed, "layout");
+  case_settings s = draw_settings(&random);
+  s.config.rules.recomputes_last_token = true;
+  s.config.reproduce_go_blis_defects = false;
+  blis_kv_layout layout = draw_kv_layout(&random, s.block_size, draw(&random, 2) == 0);
+  int64_t border = blis_kv_layout_hit_tokens(&layout);
+  if (blis_kv_layout_aligns_steps(&layout)) {
+    s.config.max_batched_tokens += border;
+    if (s.config.long_prefill_threshold_tokens > 0) {
+      s.config.long_prefill_threshold_tokens += border;
+    }
+  }
+  s.config.kv_layout = &layout;
+  s.config.kv_blocks *= blis_kv_layout_groups(&layout);
+  s.config.max_model_len_tokens = 0;
+  blis_adapter_config adapters = draw_adapters(&random);
+  adapters.pins_preempted = false;
+  if (draw(&random, 4) == 0) {
+    s.has_adapters = true;
+    s.config.adapters = &adapters;
+  }
+  blis_speculation_config speculation = {
+      .tokens = 1 + draw(&random, 3), .acceptance = {0.7, 0.6, 0.5}, .seed = (uint64_t)seed};
+  if (draw(&random, 6) == 0) {
+    s.config.speculation = &speculation;
+  }
+  run_trial(seed, &s, &random);
+}
+
 static int64_t case_count;
 static int64_t first_case;
 
@@ -336,6 +369,13 @@ static void engines_agree_on_energy(void) {
   }
 }
 
+static void engines_agree_on_layouts(void) {
+  for (int64_t i = 0; i < case_count; i++) {
+    printf("# case %" PRId64 "\n", first_case + i);
+    run_layout_case(first_case + i);
+  }
+}
+
 static void nothing_is_lost_with_drafts(void) {
   for (int64_t i = 0; i < case_count / 2; i++) {
     printf("# case %" PRId64 "\n", first_case + i);
@@ -357,6 +397,7 @@ int main(int argc, char **argv) {
   RUN(engines_agree_on_what_is_retold);
   RUN(engines_agree_on_adapters);
   RUN(engines_agree_on_energy);
+  RUN(engines_agree_on_layouts);
   RUN(nothing_is_lost_with_drafts);
   return check_done();
 }
