@@ -193,7 +193,8 @@ describe("the annotations", function()
 
   --- What is said of a class, up to the next one.
   local function class_text(class)
-    local all = core .. read "lua/blis/results/decisions.lua" .. read "lua/blis/policy/init.lua"
+    local all = core .. require("blis.results.annotations").generate() .. "\n"
+      .. read "lua/blis/results/decisions.lua" .. read "lua/blis/policy/init.lua"
     return assert(all:match("@class blis%." .. class .. "[ \n].-\n\n"), class)
   end
 

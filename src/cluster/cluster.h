@@ -18,6 +18,7 @@
 #include "cluster/gateway.h"
 #include "cluster/handoff.h"
 #include "cluster/kv_tiers.h"
+#include "cluster/record_fields.h"
 #include "cluster/run_events.h"
 #include "cluster/visits.h"
 #include "instance/instance.h"
@@ -48,13 +49,8 @@ typedef struct blis_request_end {
   uint32_t steps;                      /* models asked for it by a cascade; 0 = there was none */
   const blis_cascade_attempt *attempt; /* the last one; NULL = none */
   blis_cascade_verdict verdict;        /* about that one */
-  const blis_stage_times *stages;      /* NULL = prefill and decode were not apart */
-  int64_t gateway_wait_us;             /* in its queue, until dispatched; -1 = never */
-  int64_t adapter_wait_us;             /* for its adapter; -1 = was not admitted with one */
-  int64_t drafted_tokens;              /* where it ended; -1 = nobody drafts there, */
-  int64_t accepted_tokens;             /* and those of them that were given out */
-  int64_t energy_nj;                   /* of its tokens; -1 = no engine is asked what it draws */
-  int64_t carbon_pg;                   /* of that, at the facility; -1 = not known */
+  const blis_stage_times *stages;      /* NULL = no encode stage and no hand-off */
+  blis_record_extras *extras;          /* the extra fields of its record; NULL = none */
   const blis_kv_hits *hits;            /* NULL = no tiers, or never admitted */
 } blis_request_end;
 

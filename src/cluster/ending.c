@@ -218,12 +218,35 @@ static void forget(blis_cluster *cluster, blis__cluster_request *request) {
 void blis__end_add_drawn(const blis_cluster *cluster, blis_request_end *end,
                          const blis_drawn *drawn) {
   const blis_facility_carbon *carbon = &cluster->config.carbon;
-  if (end->energy_nj >= 0) {
-    end->energy_nj += (int64_t)drawn->nj;
+  int64_t nj = blis_record_extras_get(end->extras, BLIS_EXTRA_energy_j);
+  int64_t pg = blis_record_extras_get(end->extras, BLIS_EXTRA_carbon_g);
+  if (nj >= 0) {
+    blis_record_extras_set(end->extras, BLIS_EXTRA_energy_j, nj + (int64_t)drawn->nj);
   }
-  if (end->carbon_pg >= 0) {
-    double pg = (double)drawn->nj * carbon->pg_per_nj + (double)drawn->carbon_pg * carbon->factor;
-    end->carbon_pg += (int64_t)fmin(pg + 0.5, 4e18);
+  if (pg >= 0) {
+    double more = (double)drawn->nj * carbon->pg_per_nj + (double)drawn->carbon_pg * carbon->factor;
+    blis_record_extras_set(end->extras, BLIS_EXTRA_carbon_g, pg + (int64_t)fmin(more + 0.5, 4e18));
+  }
+}
+
+static void set_extras(const blis_cluster *cluster, const blis__cluster_request *request,
+                       blis_request_end *end) {
+  const blis_live_request *live = &request->live;
+  blis_record_extras *extras = end->extras;
+  blis_record_extras_set_known(extras, BLIS_EXTRA_gateway_wait_us, request->gateway_wait_us);
+  if (live->is_adapter_counted) {
+    blis_record_extras_set(extras, BLIS_EXTRA_adapter_wait_us, live->adapter_wait_us);
+  }
+  if (live->may_draft) {
+    blis_record_extras_set(extras, BLIS_EXTRA_drafted_tokens, live->drafted_tokens);
+    blis_record_extras_set(extras, BLIS_EXTRA_accepted_tokens, live->accepted_tokens);
+  }
+  if (cluster->has_power) {
+    blis_record_extras_set(extras, BLIS_EXTRA_energy_j, 0);
+    if (cluster->config.carbon.is_known) {
+      blis_record_extras_set(extras, BLIS_EXTRA_carbon_g, 0);
+    }
+    blis__end_add_drawn(cluster, end, &live->drawn);
   }
 }
 
@@ -231,6 +254,8 @@ blis_status blis__cluster_report(blis_cluster *cluster, blis__cluster_request *r
                                  int64_t end_us, const char *reason, blis_error *error) {
   const blis_live_request *live = &request->live;
   blis__request_move(request, BLIS__AT_END);
+  blis_record_extras extras;
+  extras.set = 0;
   blis_request_end end = {
       .request = &request->request,
       .state = live->state,
@@ -245,15 +270,10 @@ blis_status blis__cluster_report(blis_cluster *cluster, blis__cluster_request *r
       .itl_sum_us = live->itl_sum_us,
       .itl_count = live->itl_count,
       .end_us = end_us,
-      .gateway_wait_us = request->gateway_wait_us,
-      .adapter_wait_us = live->is_adapter_counted ? live->adapter_wait_us : -1,
-      .drafted_tokens = live->may_draft ? live->drafted_tokens : -1,
-      .accepted_tokens = live->may_draft ? live->accepted_tokens : -1,
-      .energy_nj = cluster->has_power ? 0 : -1,
-      .carbon_pg = cluster->has_power && cluster->config.carbon.is_known ? 0 : -1,
+      .extras = &extras,
       .priority = live->priority,
   };
-  blis__end_add_drawn(cluster, &end, &live->drawn);
+  set_extras(cluster, request, &end);
   if (end_us > cluster->last_end_us) {
     cluster->last_end_us = end_us;
   }

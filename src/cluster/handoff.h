@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "cluster/record_fields.h"
 #include "policy/contract/router.h"
 #include "policy/decider/decider.h"
 
@@ -117,35 +118,18 @@ typedef struct blis_link_counts {
   double transfer_us; /* added up over its transfers */
 } blis_link_counts;
 
-/* When a request was where; -1 = never. Of the last hand-off of a request. */
+/* The stages of a request, of its last hand-off: fields of its record. -1 = not reached. */
 typedef struct blis_stage_times {
-  int32_t encode_instance;
-  int32_t prefill_instance;
   int32_t decode_instance;
-  int64_t encode_start_us;
-  int64_t encode_end_us;
-  int64_t prefill_admitted_us; /* first in a batch */
-  int64_t prefill_end_us;
-  int64_t transfer_start_us;
-  int64_t transfer_end_us; /* then it is in the queue of its destination */
-  int64_t moved_bytes;
-  /* Of BLIS (Go), for which each part is a request: from the arrival, and from
-     where it began to decode. -1 = it has not completed. */
-  int64_t prefill_e2e_us;
-  int64_t decode_e2e_us;
+#define XX(name, ...) int64_t name;
+  BLIS_ENCODE_RECORD_FIELDS(XX)
+  BLIS_HANDOFF_RECORD_FIELDS(XX)
+#undef XX
 } blis_stage_times;
 
+#define BLIS__NO_TIME(name, ...) , .name = -1
 #define BLIS_STAGE_TIMES_NONE                                                                      \
-  ((blis_stage_times){.encode_instance = -1,                                                       \
-                      .prefill_instance = -1,                                                      \
-                      .decode_instance = -1,                                                       \
-                      .encode_start_us = -1,                                                       \
-                      .encode_end_us = -1,                                                         \
-                      .prefill_admitted_us = -1,                                                   \
-                      .prefill_end_us = -1,                                                        \
-                      .transfer_start_us = -1,                                                     \
-                      .transfer_end_us = -1,                                                       \
-                      .prefill_e2e_us = -1,                                                        \
-                      .decode_e2e_us = -1})
+  ((blis_stage_times){.decode_instance = -1 BLIS_ENCODE_RECORD_FIELDS(BLIS__NO_TIME)               \
+                                             BLIS_HANDOFF_RECORD_FIELDS(BLIS__NO_TIME)})
 
 #endif

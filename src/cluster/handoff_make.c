@@ -38,8 +38,10 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
     news->end->cached_tokens = handoff->prefill.cached_tokens;
   }
   if (handoff->prefill.is_adapter_counted) { /* both stages need it */
-    news->end->adapter_wait_us =
-        blis_max_i64(news->end->adapter_wait_us, 0) + handoff->prefill.adapter_wait_us;
+    blis_record_extras *extras = news->end->extras;
+    int64_t wait_us = blis_record_extras_get(extras, BLIS_EXTRA_adapter_wait_us);
+    blis_record_extras_set(extras, BLIS_EXTRA_adapter_wait_us,
+                           blis_max_i64(wait_us, 0) + handoff->prefill.adapter_wait_us);
   }
   /* While its source has it. */
   blis__end_add_drawn(cluster, news->end, &handoff->prefill.drawn);

@@ -300,6 +300,7 @@ static blis_status inject(blis_cluster *cluster, blis__handoff *handoff, uint32_
   blis__handoff_enter(&handoff->state, BLIS__HANDOFF_PREFILL);
   handoff->source = source;
   handoff->times.prefill_instance = (int32_t)source;
+  handoff->times.moved_bytes = 0;
   request->instance = (int32_t)source;
   BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request, .instance = source));
   BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request, .instance = source));

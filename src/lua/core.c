@@ -33,6 +33,7 @@
 #include "lua/results/decisions.h"
 #include "lua/results/figures.h"
 #include "lua/results/record_list.h"
+#include "lua/results/record_table.h"
 #include "lua/results/run_trace.h"
 #include "lua/results/steady.h"
 #include "lua/simulation/construct.h"
@@ -216,6 +217,7 @@ static const luaL_Reg core_functions[] = {
     {"event_kinds", bind_event_kinds},
     {"event_queue", bind_event_queue_new},
     {"figures", bind_figures},
+    {"record_fields", bind_record_fields},
     {"folder", bind_folder},
     {"hardware", bind_catalogue_hardware},
     {"hash128", bind_hash128},

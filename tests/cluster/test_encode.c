@@ -61,10 +61,6 @@ static blis_encode_counts counts_of(const scene *s) {
   return counts;
 }
 
-static const blis_stage_times *stages_of(const scene *s, size_t i) {
-  return blis_recorder_stages(s->site.recorder, i);
-}
-
 static void check_is_empty(const scene *s) {
   for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
     CHECK(blis_cluster_signal(s->site.cluster, i, BLIS_SIGNAL_IN_FLIGHT) == 0);
@@ -84,14 +80,13 @@ static void one_after_another(void) {
   /* It is queued 532 us after it is routed; a step takes 6,000 and 15 for each
      of 320 tokens. */
   CHECK_EQ_I64(r[1].ttft_us, 532 + 6000 + 15 * 320);
-  CHECK(stages_of(&s, 1) == NULL);
+  CHECK(SITE_EXTRA(&s.site, 1, encode_instance) == -1);
   for (int i = 0; i < 3; i += 2) {
-    const blis_stage_times *t = stages_of(&s, (size_t)i);
     int64_t start_us = 1000 + (i == 0 ? 0 : ENCODE_US);
-    CHECK_EQ_I64(t->encode_instance, 1);
-    CHECK_EQ_I64(t->encode_start_us, start_us);
-    CHECK_EQ_I64(t->encode_end_us, start_us + ENCODE_US);
-    CHECK_EQ_I64(t->prefill_instance, -1);
+    CHECK_EQ_I64(SITE_EXTRA(&s.site, (size_t)i, encode_instance), 1);
+    CHECK_EQ_I64(SITE_EXTRA(&s.site, (size_t)i, encode_start_us), start_us);
+    CHECK_EQ_I64(SITE_EXTRA(&s.site, (size_t)i, encode_end_us), start_us + ENCODE_US);
+    CHECK_EQ_I64(SITE_EXTRA(&s.site, (size_t)i, prefill_instance), -1);
     CHECK(r[i].scheduling_delay_us >= start_us + ENCODE_US - 1000 + 532);
   }
   blis_encode_counts c = counts_of(&s);
@@ -110,7 +105,7 @@ static void load_is_seen(void) {
   run(&s);
   CHECK(counts_of(&s).wait_us == 2 * ENCODE_US);
   for (size_t i = 0; i < 4; i++) {
-    CHECK_EQ_I64(stages_of(&s, i)->encode_instance, 1 + (int64_t)i % 2);
+    CHECK_EQ_I64(SITE_EXTRA(&s.site, i, encode_instance), 1 + (int64_t)i % 2);
   }
   site_deinit(&s.site);
 }
@@ -128,9 +123,9 @@ static void deadlines_are_kept(void) {
   CHECK_EQ_I64(r[0].state, BLIS_REQUEST_TIMED_OUT);
   CHECK_EQ_I64(r[0].end_us, 1200);
   CHECK_EQ_I64(r[1].state, BLIS_REQUEST_COMPLETED);
-  CHECK_EQ_I64(stages_of(&s, 1)->encode_start_us, 1200);
+  CHECK_EQ_I64(SITE_EXTRA(&s.site, 1, encode_start_us), 1200);
   CHECK_EQ_I64(r[2].state, BLIS_REQUEST_TIMED_OUT);
-  CHECK_EQ_I64(stages_of(&s, 2)->encode_start_us, -1);
+  CHECK_EQ_I64(SITE_EXTRA(&s.site, 2, encode_start_us), -1);
   CHECK_EQ_I64(counts_of(&s).timed_out, 2);
   CHECK_EQ_I64(counts_of(&s).encoded, 1);
   check_is_empty(&s);
@@ -172,7 +167,7 @@ static void go_blis_takes_no_time(void) {
   open_scene(&s);
   run(&s);
   CHECK_EQ_I64(site_records(&s.site)[0].ttft_us, 532 + 6000 + 15 * 2 * 320);
-  CHECK(stages_of(&s, 0) == NULL);
+  CHECK(SITE_EXTRA(&s.site, 0, encode_instance) == -1);
   CHECK_EQ_I64(counts_of(&s).encoded, 0);
   site_deinit(&s.site);
 }

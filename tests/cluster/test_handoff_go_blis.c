@@ -1,10 +1,6 @@
 /* Prefill and decode apart as BLIS (Go) has it, by hand. */
 #include "handoff_scene.h"
 
-static const blis_stage_times *times_of(const scene *s) {
-  return blis_recorder_stages(s->site.recorder, 0);
-}
-
 /* The prefill ends, for the cluster, at the start of its step. */
 static void parts_have_times_of_their_own_in_go_blis(void) {
   scene s = {0};
@@ -18,8 +14,8 @@ static void parts_have_times_of_their_own_in_go_blis(void) {
   CHECK_EQ_I64(r->state, BLIS_REQUEST_COMPLETED);
   CHECK_EQ_I64(r->ttft_us, queued_us + 34 + 6040);
   CHECK_EQ_I64(r->e2e_us, queued_us + 34 + 2 * 6040);
-  CHECK_EQ_I64(times_of(&s)->prefill_e2e_us, queued_us + 6000 + 15 * 321);
-  CHECK_EQ_I64(times_of(&s)->decode_e2e_us, 2 * 6040);
+  CHECK_EQ_I64(SITE_EXTRA(&s.site, 0, prefill_e2e_us), queued_us + 6000 + 15 * 321);
+  CHECK_EQ_I64(SITE_EXTRA(&s.site, 0, decode_e2e_us), 2 * 6040);
   check_nothing_is_held(&s);
   site_deinit(&s.site);
 }
@@ -81,7 +77,7 @@ static void deadlines_of_transfers_in_go_blis(void) {
   CHECK_EQ_I64(r->state, BLIS_REQUEST_TIMED_OUT);
   CHECK_EQ_I64(r->instance, 1);
   CHECK_EQ_I64(r->e2e_us, 20000);
-  CHECK_EQ_I64(r->ttft_us, times_of(&s)->prefill_e2e_us);
+  CHECK_EQ_I64(r->ttft_us, SITE_EXTRA(&s.site, 0, prefill_e2e_us));
   CHECK_EQ_I64(counts_of(&s).completed, 1);
   check_nothing_is_held(&s);
   site_deinit(&s.site);

@@ -412,10 +412,8 @@ static void what_came_may_go_again(blis_engine_kind engine) {
   CHECK_EQ_I64(tier_of(&s, 0).lost_blocks, 50);
   const blis_record *all = site_records(&s.site);
   size_t place = (size_t)(record_of(all, 2, 5) - all);
-  blis_kv_hits hits;
-  CHECK(blis_recorder_hits(s.site.recorder, place, &hits));
-  CHECK_EQ_I64(hits.tier_tokens[0], 20 * BLOCK);
-  CHECK_EQ_I64(hits.cached_tokens, 0);
+  CHECK_EQ_I64(blis_recorder_tier_tokens(s.site.recorder, place, 0), 20 * BLOCK);
+  CHECK_EQ_I64(SITE_EXTRA(&s.site, place, cached_tokens), 0);
   site_deinit(&s.site);
 }
 

@@ -260,6 +260,10 @@ static inline const blis_record *site_records(site *s) {
   return s->records;
 }
 
+/* An extra field of a record; -1 = not set. */
+#define SITE_EXTRA(site, index, name)                                                              \
+  blis_recorder_extra((site)->recorder, index, BLIS_EXTRA_##name)
+
 static inline void site_check_states_sum_up(const site *s, int64_t arrived) {
   blis_cluster_counts c;
   blis_cluster_get_counts(s->cluster, &c);

@@ -1,6 +1,7 @@
 --- Generates the annotations of results for editors, which blis.reference also reads. The build
 --- writes them to annotations/figures.lua of the build folder and installs them as
 --- blis/meta/figures.lua.
+local core = require "blis.core"
 local figures = require "blis.results.figures"
 
 local annotations = {}
@@ -18,6 +19,16 @@ local function field_line(figure)
   return ("---@field %s %s %s%s"):format(name, type_of(figure), figure.doc, unit)
 end
 
+--- Adds the fields of a request record, see src/cluster/record_fields.h.
+local function add_record(lines)
+  lines[#lines + 1] = "\n--- A request and how it ended. A value that is not set is nil."
+  lines[#lines + 1] = "---@class blis.RequestRecord"
+  for _, field in ipairs(core.record_fields()) do
+    local type, optional = field.type:match "^(.-)(%??)$"
+    lines[#lines + 1] = ("---@field %s%s %s %s"):format(field.name, optional, type, field.doc)
+  end
+end
+
 --- The text of figures.lua.
 ---@return string
 function annotations.generate()
@@ -31,6 +42,7 @@ function annotations.generate()
     lines[#lines + 1] = ("---@class blis.%s%s"):format(class.name, parent)
     for _, figure in ipairs(class.figures) do lines[#lines + 1] = field_line(figure) end
   end
+  add_record(lines)
   return table.concat(lines, "\n") .. "\n"
 end
 

@@ -1,15 +1,16 @@
---- Results in files: what blis run computed, for later and for others.
+--- Results in files: saved results of blis run, and tables of their requests for other programs.
 ---
 --- A file is text, a JSON value per line. The first line is an object:
 ---
 ---     { "blis_result": 1, "columns": [names], "figures": { ... } }
 ---
---- figures has every field of the result, in the same units and under the same names, but requests
---- and what is worked out of them again (by_slo_class, by_tenant, by_model). Each further line is
---- an array, the record of one request in order of arrival, with a value per column; times that
---- never came are null. After a cascade the last column is attempts, a list of objects. Numbers are
---- written as short as they read back equal. A result that kept no records ends with its first
---- line.
+--- figures has every field of the result, in the same units and under the same names, except
+--- requests and the groups that are computed from requests (by_slo_class, by_tenant, by_model).
+--- Each further line is an array, the record of one request in order of arrival, with a value per
+--- column. A value that is not set is null. Numbers are written as short as they read back equal.
+--- A result that kept no records ends with its first line.
+---
+--- The columns are the fields of src/cluster/record_fields.h, in the order of that table.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local row_file = require "blis.results.row_file"
@@ -21,37 +22,35 @@ local version = 1
 
 local header_names = { "blis_result", "columns", "figures" }
 
--- What a record is made of; id follows from number, session and round.
-local columns = { "number", "state", "instance", "arrival_us", "ttft_us", "scheduling_delay_us",
-  "e2e_us", "end_us", "itl_sum_us", "itl_count", "prompt_tokens", "output_tokens", "tenant",
-  "slo_class", "model", "session", "round_index", "was_counted", "reason",
-  "had_hit" }
-
 local group_keys = { by_slo_class = "slo_class", by_tenant = "tenant", by_model = "model",
   by_adapter = "adapter" }
 
--- With those that are there where there is something to say.
-local known_columns = { "gateway_wait_us", "adapter", "adapter_wait_us", "drafted_tokens",
-  "accepted_tokens", "energy_j", "carbon_g", "priority", "attempts", "program",
-  table.unpack(columns) }
+---@class blis.RecordField a field of blis.RequestRecord
+---@field name string
+---@field type string of Lua: "integer?"
+---@field when string condition on a result for the column to exist; "" = always
+---@field saved boolean files of blis.save have it
+---@field exported boolean export_requests writes it
+---@field doc string
 
-local of_adapters = { "adapter", "adapter_wait_us" }
-local of_drafts = { "drafted_tokens", "accepted_tokens" }
-local of_encodes = { "encode_instance", "encode_start_us", "encode_end_us" }
-local of_handoffs = { "prefill_instance", "prefill_admitted_us", "prefill_end_us",
-  "transfer_start_us", "transfer_end_us", "moved_bytes", "prefill_e2e_us", "decode_e2e_us" }
-local of_tiers = { "cached_tokens", "tier_tokens" }
+---@type blis.RecordField[]
+local fields = core.record_fields()
 
-local function append(names, more) table.move(more, 1, #more, #names + 1, names) end
+local saved_columns = {}
+for _, field in ipairs(fields) do
+  if field.saved then saved_columns[#saved_columns + 1] = field.name end
+end
 
-append(known_columns, of_encodes)
-append(known_columns, of_handoffs)
-append(known_columns, of_tiers)
-
---- Records have them where requests are not equally urgent.
-local function has_priorities(r)
-  local first = rawget(r, "requests") and r.requests[1]
-  return first and first.priority
+--- Whether a result meets a condition such as "energy.kwh" (it has that part) or
+--- "handoffs.encoded > 0".
+local function meets(r, condition)
+  local value
+  for name in condition:match "^[%w_.]*":gmatch "[^.]+" do
+    local key = math.tointeger(name) or name
+    if value == nil then value = rawget(r, key) else value = value[key] end
+    if not value then return false end
+  end
+  return value ~= 0 or not condition:find(" > 0", 1, true)
 end
 
 local write_value
@@ -100,31 +99,19 @@ local function write_records(output, records, names)
   end
 end
 
---- Records have them where somebody says what GPUs draw, and what a kWh emits.
-local function append_energy(names, r)
-  local given = rawget(r, "energy") or {}
-  if given.kwh then names[#names + 1] = "energy_j" end
-  if given.carbon_g then names[#names + 1] = "carbon_g" end
-end
-
---- Columns of the records of a run; those of a cascade have one more.
----@param r blis.Result
----@return string[]
-function result_file.columns(r)
-  local names = table.move(columns, 1, #columns, 1, {})
-  if rawget(r, "queue") then names[#names + 1] = "gateway_wait_us" end
-  if rawget(r, "lora") then append(names, of_adapters) end
-  if rawget(r, "speculation") then append(names, of_drafts) end
-  local handoffs = rawget(r, "handoffs")
-  if handoffs then append(names, of_handoffs) end
-  if handoffs and handoffs.encoded > 0 then append(names, of_encodes) end
-  if rawget(r, "kv_tiers") then append(names, of_tiers) end
-  append_energy(names, r)
-  if has_priorities(r) then names[#names + 1] = "priority" end
-  if rawget(r, "cascade") then names[#names + 1] = "attempts" end
-  if rawget(r, "tasks") then names[#names + 1] = "program" end
+--- Names of the columns of a result: fields that a surface has, "saved" or "exported".
+local function columns_of(r, surface)
+  local names = {}
+  for _, field in ipairs(fields) do
+    if field[surface] and meets(r, field.when) then names[#names + 1] = field.name end
+  end
   return names
 end
+
+--- Columns of the records of a run in a saved result.
+---@param r blis.Result
+---@return string[]
+function result_file.columns(r) return columns_of(r, "saved") end
 
 --- Writes a result to a file, whole or not at all.
 ---@param result blis.Result
@@ -165,7 +152,7 @@ local function check_header(path, line)
   errors.check_names(header, header_names, path .. ":1")
   local named = {}
   for _, name in ipairs(header.columns) do named[name] = true end
-  errors.check_names(named, known_columns, path .. ":1", "column")
+  errors.check_names(named, saved_columns, path .. ":1", "column")
   return header
 end
 
@@ -274,44 +261,26 @@ function result_file.export_tasks(result, path)
   row_file.write(path, task_columns, #tasks, function(index) return tasks[index] end)
 end
 
---- A record with its tokens by tier as fields of their own.
-local function with_tiers(record, names)
-  for i, tokens in ipairs(record.tier_tokens or {}) do record[names[i]] = tokens end
-  return record
-end
-
---- Names of the columns of these: "tier_cpu_tokens".
-local function tier_columns(tiers)
-  local names = {}
-  for i, tier in ipairs(tiers) do names[i] = "tier_" .. tier.name .. "_tokens" end
-  return names
-end
-
 --- Writes the records of all requests for other programs: CSV in NAME.csv, JSON lines in
---- NAME.jsonl.
+--- NAME.jsonl. Each KV tier has a column of its own for its tier_tokens: "tier_cpu_tokens".
 ---@param result blis.Result
 ---@param path string
 function result_file.export_requests(result, path)
-  local records, names = result.requests, { "id", table.unpack(columns) }
-  if rawget(result, "queue") then
-    append(names, { "gateway_wait_us", "status_code" })
+  local records, names, tier_names = result.requests, {}, {}
+  for _, name in ipairs(columns_of(result, "exported")) do
+    if name == "tier_tokens" then
+      for i, tier in ipairs(rawget(result, "kv_tiers").tiers) do
+        tier_names[i] = "tier_" .. tier.name .. "_tokens"
+        names[#names + 1] = tier_names[i]
+      end
+    else
+      names[#names + 1] = name
+    end
   end
-  if rawget(result, "lora") then append(names, of_adapters) end
-  if rawget(result, "speculation") then append(names, of_drafts) end
-  local tiers = rawget(result, "kv_tiers")
-  local of_each = tier_columns(tiers and tiers.tiers or {})
-  if tiers then
-    names[#names + 1] = "cached_tokens"
-    append(names, of_each)
-  end
-  append_energy(names, result)
-  if has_priorities(result) then names[#names + 1] = "priority" end
-  if rawget(result, "cascade") then
-    append(names, { "steps", "model_used", "verdict" })
-  end
-  if rawget(result, "tasks") then names[#names + 1] = "program" end
   row_file.write(path, names, #records, function(index)
-    return with_tiers(records[index], of_each)
+    local record = records[index]
+    for i, tokens in ipairs(record.tier_tokens or {}) do record[tier_names[i]] = tokens end
+    return record
   end)
 end
 

@@ -88,13 +88,13 @@ static const char *const known[] = {
     "model",    "step",    "stage",  "stages",        "state",         "reason",       "instance",
     "start_us", "ttft_us", "end_us", "prompt_tokens", "output_tokens", "mean_logprob", "verdict"};
 
-static void check_attempt(lua_State *L, bind_records *records, const blis_request *request,
+static void check_attempt(lua_State *L, bind_records *records, const blis_record *record,
                           lua_Integer step) {
   check_names(L, lua_gettop(L), "an attempt", known, sizeof known / sizeof *known);
   uint32_t model = 0;
   const char *text = check_field_string(L, -1, "model");
   check_status(L, blis_intern_add(records->strings, text, strlen(text), &model), NULL);
-  const int64_t start_us = check_small(L, "start_us", request->arrival_us, INT64_C(1) << 53);
+  const int64_t start_us = check_small(L, "start_us", record->arrival_us, INT64_C(1) << 53);
   const blis_cascade_attempt attempt = {
       .model = text,
       .model_id = model,
@@ -104,7 +104,7 @@ static void check_attempt(lua_State *L, bind_records *records, const blis_reques
       .state = check_record_state(L, -1),
       .reason = opt_field_string(L, -1, "reason"),
       .instance = check_record_instance(L, -1, "instance"),
-      .arrival_us = request->arrival_us,
+      .arrival_us = record->arrival_us,
       .start_us = start_us,
       .ttft_us = opt_field_integer(L, -1, "ttft_us", -1),
       .end_us = check_small(L, "end_us", start_us, INT64_C(1) << 53),
@@ -114,11 +114,12 @@ static void check_attempt(lua_State *L, bind_records *records, const blis_reques
   };
   const blis_request_sink *sink = blis_recorder_sink(records->recorder);
   blis_error error = {0};
-  check_status(L, sink->attempted(sink->ud, request, &attempt, check_verdict(L), &error), &error);
+  const blis_request request = {.number = record->number, .arrival_us = record->arrival_us};
+  check_status(L, sink->attempted(sink->ud, &request, &attempt, check_verdict(L), &error), &error);
 }
 
 void check_record_attempts(lua_State *L, int index, bind_records *records,
-                           const blis_request *request) {
+                           const blis_record *record) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "attempts") != LUA_TNIL) {
     if (!lua_istable(L, -1)) {
@@ -130,7 +131,7 @@ void check_record_attempts(lua_State *L, int index, bind_records *records,
       if (!lua_istable(L, -1)) {
         luaL_error(L, "attempts[%I] is %s, expected a table", (LUAI_UACINT)i, push_what(L, -1));
       }
-      check_attempt(L, records, request, i);
+      check_attempt(L, records, record, i);
       lua_pop(L, 1);
     }
   }

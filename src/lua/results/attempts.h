@@ -9,17 +9,17 @@
 #include "lua/results/records.h"
 
 /*
- * Fields of the table on top of the stack, about the request of a record that
- * took part in a cascade: attempts, steps, model_used and verdict.
+ * Sets the fields of the record on top of the stack about the attempts of its request in a
+ * cascade: attempts, steps, model_used, and verdict.
  */
 void set_record_attempts(lua_State *L, const bind_records *records, const blis_record *record);
 
 /*
- * Adds the attempts that the table at index has, as set_record_attempts left
- * them, to a list made by a script. Raises.
+ * Adds the attempts of the record at index, in the form of set_record_attempts, to a list that a
+ * script has made. Raises.
  */
 void check_record_attempts(lua_State *L, int index, bind_records *records,
-                           const blis_request *request);
+                           const blis_record *record);
 
 /* Pushes the sums over all attempts, as result.cascade has them. */
 void push_cascade(lua_State *L, const bind_records *records);

@@ -69,10 +69,10 @@ static void set_group(lua_State *L, const blis_group *group, const blis_recorder
   set_figures(L, BLIS_FIGURES_COUNTS, &group->counts);
   set_figures(L, BLIS_FIGURES_GROUP, group);
   set_figures(L, BLIS_FIGURES_TIMES, &group->times);
-  if (blis_recorder_has_gateway_waits(recorder)) {
+  if (blis_recorder_has(recorder, BLIS_EXTRA_gateway_wait_us)) {
     set_waits(L, "gateway_wait_ms", &group->gateway_wait);
   }
-  if (blis_recorder_has_adapter_waits(recorder)) {
+  if (blis_recorder_has(recorder, BLIS_EXTRA_adapter_wait_us)) {
     set_waits(L, "adapter_wait_ms", &group->adapter_wait);
   }
 }

@@ -24,7 +24,7 @@ blis_request_state check_record_state(lua_State *L, int index) {
   lua_getfield(L, index, "state");
   if (lua_type(L, -1) != LUA_TSTRING) {
     luaL_error(L,
-               "a request has state = %s, expected a text such as "
+               "a request has state = %s, expected a string such as "
                "'completed'",
                push_what(L, -1));
   }

@@ -4,20 +4,10 @@
 #include "lua/results/figures.h"
 #include "results/summary/tasks.h"
 
-/* Of a list that was made of records. */
-static bool had_tasks(const bind_records *records) {
-  size_t count = blis_recorder_count(records->recorder);
-  for (size_t i = 0; i < count; i++) {
-    if (blis_recorder_record(records->recorder, i).program != 0) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /* Records do not say how their tasks went. */
 static void check_is_known(lua_State *L, const bind_records *records) {
-  if (records->source.graphs.player == NULL && had_tasks(records)) {
+  if (records->source.graphs.player == NULL &&
+      blis_recorder_has(records->recorder, BLIS_EXTRA_program)) {
     blis_error error = {0};
     blis_fail(&error, BLIS_ERR_INVALID,
               "requests:tasks(): files of results do not keep the tasks of "

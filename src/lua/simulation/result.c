@@ -106,7 +106,7 @@ static void set_from_records(lua_State *L, int index, const bind_simulation *sim
   }
   lua_getiuservalue(L, index, SIMULATION_RECORDS);
   lua_setfield(L, -2, "requests");
-  lua_pushboolean(L, blis_recorder_has_sessions(records->recorder));
+  lua_pushboolean(L, blis_recorder_has(records->recorder, BLIS_EXTRA_session));
   lua_setfield(L, -2, "has_sessions");
 }
 

@@ -62,21 +62,25 @@ static void add_stay(const builder *self, int32_t instance, int64_t from_us, int
   add_span(self->load, &self->running, instance, blis_max_i64(from_us, admitted_us), end_us);
 }
 
-static void add_record(const builder *self, const blis_record *record,
-                       const blis_stage_times *stages) {
-  int64_t reached_us = record->arrival_us + blis_max_i64(record->gateway_wait_us, 0);
-  bool was_admitted = record->scheduling_delay_us >= 0;
-  int64_t admitted_us = was_admitted ? record->arrival_us + record->scheduling_delay_us : -1;
-  if (stages == NULL || stages->prefill_instance < 0) {
-    add_stay(self, record->instance, reached_us, admitted_us, record->end_us);
+static void add_record(const builder *self, const blis_recorder *recorder, size_t index) {
+  const blis_record record = blis_recorder_record(recorder, index);
+#define EXTRA(name) blis_recorder_extra(recorder, index, BLIS_EXTRA_##name)
+  int64_t reached_us = record.arrival_us + blis_max_i64(EXTRA(gateway_wait_us), 0);
+  int64_t prefiller = EXTRA(prefill_instance);
+  if (prefiller < 0) {
+    bool was_admitted = record.scheduling_delay_us >= 0;
+    int64_t admitted_us = was_admitted ? record.arrival_us + record.scheduling_delay_us : -1;
+    add_stay(self, record.instance, reached_us, admitted_us, record.end_us);
     return;
   }
-  int64_t left_us = stages->prefill_end_us >= 0 ? stages->prefill_end_us : record->end_us;
-  add_stay(self, stages->prefill_instance, reached_us, stages->prefill_admitted_us, left_us);
-  if (stages->transfer_end_us >= 0) {
-    add_stay(self, record->instance, stages->transfer_end_us, stages->transfer_end_us,
-             record->end_us);
+  int64_t prefill_end_us = EXTRA(prefill_end_us);
+  int64_t left_us = prefill_end_us >= 0 ? prefill_end_us : record.end_us;
+  add_stay(self, (int32_t)prefiller, reached_us, EXTRA(prefill_admitted_us), left_us);
+  int64_t transfer_end_us = EXTRA(transfer_end_us);
+  if (transfer_end_us >= 0) {
+    add_stay(self, record.instance, transfer_end_us, transfer_end_us, record.end_us);
   }
+#undef EXTRA
 }
 
 static void count_record(blis_load *load, const blis_record *record) {
@@ -104,11 +108,8 @@ static size_t count_instances(const blis_recorder *recorder, size_t least) {
   int64_t count = (int64_t)least;
   for (size_t i = 0; i < blis_recorder_count(recorder); i++) {
     const blis_record record = blis_recorder_record(recorder, i);
-    const blis_stage_times *stages = blis_recorder_stages(recorder, i);
-    count = blis_max_i64(count, (int64_t)record.instance + 1);
-    if (stages != NULL) {
-      count = blis_max_i64(count, (int64_t)stages->prefill_instance + 1);
-    }
+    int64_t prefiller = blis_recorder_extra(recorder, i, BLIS_EXTRA_prefill_instance);
+    count = blis_max_i64(count, blis_max_i64(record.instance, prefiller) + 1);
   }
   return (size_t)count;
 }
@@ -145,7 +146,7 @@ blis_status blis_load_init(blis_load *load, const blis_alloc *alloc, const blis_
   if (status == BLIS_OK) {
     for (size_t i = 0; i < blis_recorder_count(recorder); i++) {
       const blis_record record = blis_recorder_record(recorder, i);
-      add_record(&self, &record, blis_recorder_stages(recorder, i));
+      add_record(&self, recorder, i);
       count_record(load, &record);
     }
     finish(load, &self.waiting, load->waiting);

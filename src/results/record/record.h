@@ -1,5 +1,8 @@
 /*
- * record.h - what is known of a finished request.
+ * record.h - the record of a finished request: the fields of cluster/record_fields.h.
+ *
+ * A blis_record has all fields but the extra ones, which most requests do not have. The recorder
+ * returns an extra field of a record by its index.
  */
 #ifndef BLIS_RESULTS_RECORD_RECORD_H
 #define BLIS_RESULTS_RECORD_RECORD_H
@@ -10,42 +13,72 @@
 #include "base/invariant.h"
 #include "cluster/cluster.h"
 
-/* Different reasons that records can tell apart. */
+/* The number of different reasons in a run that records can distinguish. */
 enum { BLIS_RECORD_REASON_MAX = (1 << 25) - 1 };
 
+/* Times below 0 = not reached. An instance of -1 = none. A reason of 0 = none. */
 typedef struct blis_record {
-  int64_t number; /* what ids are made of, see blis_request_id */
-  int64_t arrival_us;
-  int64_t ttft_us;             /* last recorded; -1 = never */
-  int64_t e2e_us;              /* -1 = not completed */
-  int64_t scheduling_delay_us; /* of the last admission; -1 = never */
-  int64_t itl_sum_us;
-  int64_t end_us;
-  int64_t gateway_wait_us; /* in its queue, until dispatched; -1 = never */
-  int64_t adapter_wait_us; /* for its adapter; -1 = was not admitted with one */
-  int64_t drafted_tokens;  /* where it ended; -1 = nobody drafts there, */
-  int64_t accepted_tokens; /* and those of them that were given out */
-  int64_t energy_nj;       /* of its tokens; -1 = not known, */
-  int64_t carbon_pg;       /* and what that emitted; likewise */
-  uint32_t itl_count;
-  uint32_t prompt_tokens;
-  uint32_t output_tokens; /* planned */
-  int32_t instance;       /* -1 = none */
-  uint32_t tenant;        /* numbers in the workload's string table */
-  uint32_t slo_class;
-  uint32_t model;
-  uint32_t adapter;
-  uint32_t session;
-  int32_t round_index;      /* of the session, from 0 */
-  uint32_t program;         /* whose call it was; 0 = nobody's */
-  uint32_t reason;          /* of a rejection: the recorder's; 0 = none */
-  uint32_t state : 4;       /* blis_request_state */
-  uint32_t was_counted : 1; /* reached a wait queue or was late for it */
-  uint32_t had_hit : 1;     /* some of its prompt was cached at its admission */
+#define PLAIN(type, name, ...) type name;
+#define BITS(bits, name, ...) uint32_t name : bits;
+#define LABEL(name, ...) uint32_t name;
+  BLIS_RECORD_FIELDS(BLIS_NO_FIELD, PLAIN, PLAIN, BITS, LABEL, BLIS_NO_FIELD)
+#undef PLAIN
+#undef BITS
+#undef LABEL
 } blis_record;
 
-/* The record of how a request ended; reason is the recorder's business. */
+/* The record of how a request ended, without a reason, which is the recorder's number. */
 blis_record blis_record_of(const blis_request_end *end);
+
+/* The fields as a table. */
+
+typedef enum blis_record_form {
+#define XX(form, ...) BLIS_FORM_##form,
+  BLIS_RECORD_FORM_MAP(XX)
+#undef XX
+} blis_record_form;
+
+typedef struct blis_record_form_facts {
+  const char *type; /* of Lua: "integer?" */
+  int64_t least;
+  int64_t most;
+} blis_record_form_facts;
+
+/* Static storage. */
+const blis_record_form_facts *blis_record_form_facts_of(blis_record_form form);
+
+/* Fields of a blis_record. */
+typedef enum blis_record_member {
+#define PLAIN(type, name, ...) BLIS_RECORD_##name,
+#define NAMED(name, ...) BLIS_RECORD_##name,
+  BLIS_RECORD_FIELDS(BLIS_NO_FIELD, PLAIN, PLAIN, PLAIN, NAMED, BLIS_NO_FIELD)
+#undef PLAIN
+#undef NAMED
+} blis_record_member;
+
+int64_t blis_record_value(const blis_record *record, blis_record_member member);
+
+/* value is within the limits of the form of the field. */
+void blis_record_set(blis_record *record, blis_record_member member, int64_t value);
+
+enum { BLIS_SURFACE_SAVED = 1, BLIS_SURFACE_EXPORTED = 2, BLIS_SURFACE_EVERYWHERE = 3 };
+
+typedef struct blis_record_field {
+  const char *name;
+  enum { BLIS_FIELD_OTHER, BLIS_FIELD_MEMBER, BLIS_FIELD_EXTRA } kind;
+  int number; /* blis_record_member or blis_record_extra; of others 0 */
+  blis_record_form form;
+  const char *type; /* of Lua; NULL = the type of the form */
+  int surfaces;
+  const char *when; /* "" = always */
+  const char *text;
+} blis_record_field;
+
+/* "integer?"; static storage. */
+const char *blis_record_field_type(const blis_record_field *field);
+
+/* Static storage. */
+const blis_record_field *blis_record_fields(size_t *count);
 
 /* Completed, also at the maximum model length. */
 static inline bool blis_record_is_completed(const blis_record *record) {

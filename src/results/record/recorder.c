@@ -7,21 +7,16 @@
 #include "base/containers/intern.h"
 #include "base/invariant.h"
 
-#define NOT_ADMITTED UINT32_MAX
-
 struct blis_recorder {
   blis_alloc alloc;
   bool is_streaming; /* no records are kept */
   blis_request_sink sink;
   blis__record_store store;
-  BLIS_ARRAY(uint32_t) order;          /* of the first so many, by arrival */
-  double first_priority;               /* of the first record */
-  BLIS_ARRAY(double) priorities;       /* by record; none while all have that one */
-  BLIS_ARRAY(blis_stage_times) stages; /* by record, as far as any has them */
-  /* What was found of prompts: of each record, as far as any has it, tokens in
-     caches and in each of the tiers; NOT_ADMITTED in the first place. */
-  BLIS_ARRAY(uint32_t) hits;
-  uint32_t tier_count;
+  BLIS_ARRAY(uint32_t) order;                  /* of the first so many, by arrival */
+  double first_priority;                       /* of the first record */
+  BLIS_ARRAY(double) priorities;               /* by record; none while all have that one */
+  blis__column tier_tokens[BLIS_KV_TIERS_MAX]; /* prompt tokens loaded from each KV tier */
+  uint32_t tier_count;                         /* 0 = no record has loaded any */
   blis_intern *reasons;
   blis_tally tally;
   blis_attempts attempts;
@@ -29,14 +24,23 @@ struct blis_recorder {
   blis__whole *whole;
 };
 
-/* The number of a reason; 0 without one. */
-static blis_status keep_reason(const blis_recorder *recorder, const char *reason, uint32_t *id) {
-  *id = 0;
+/* The number of a reason; 0 = none. */
+static blis_status number_of_reason(const blis_recorder *recorder, const char *reason,
+                                    uint32_t *number) {
+  *number = 0;
   if (reason == NULL) {
     return BLIS_OK;
   }
-  BLIS_TRY(blis_intern_add(recorder->reasons, reason, strlen(reason), id));
-  return *id <= BLIS_RECORD_REASON_MAX ? BLIS_OK : BLIS_ERR_NOMEM;
+  BLIS_TRY(blis_intern_add(recorder->reasons, reason, strlen(reason), number));
+  return *number <= BLIS_RECORD_REASON_MAX ? BLIS_OK : BLIS_ERR_NOMEM;
+}
+
+static blis_status keep_reason(const blis_recorder *recorder, const char *reason,
+                               blis_record *record) {
+  uint32_t number;
+  BLIS_TRY(number_of_reason(recorder, reason, &number));
+  record->reason = number & BLIS_RECORD_REASON_MAX;
+  return BLIS_OK;
 }
 
 /* Behind the record that was added last. */
@@ -56,45 +60,59 @@ static blis_status keep_priority(blis_recorder *recorder, double priority) {
   return blis_array_push(&recorder->alloc, &recorder->priorities, priority);
 }
 
-/* The same for where prefill and decode were, if they were apart. */
-static blis_status keep_stages(blis_recorder *recorder, const blis_stage_times *stages) {
-  size_t last = recorder->store.records.count - 1;
-  if (stages == NULL) {
-    return BLIS_OK;
+static blis_status keep_extras(blis_recorder *recorder, const blis_record_extras *extras) {
+  uint64_t left = extras == NULL ? 0 : extras->set;
+  for (int i = 0; left != 0; i++, left >>= 1) {
+    if ((left & 1) != 0) {
+      BLIS_TRY(
+          blis__record_store_set_extra(&recorder->store, (blis_record_extra)i, extras->values[i]));
+    }
   }
-  const blis_stage_times none = BLIS_STAGE_TIMES_NONE;
-  while (recorder->stages.count < last) {
-    BLIS_TRY(blis_array_push(&recorder->alloc, &recorder->stages, none));
-  }
-  return blis_array_push(&recorder->alloc, &recorder->stages, *stages);
+  return BLIS_OK;
 }
 
-/* The same for what was found of its prompt. */
+/* The extra fields that the request has from its workload. */
+static blis_status keep_origin(blis_recorder *recorder, const blis_request *request) {
+  if (request->session != 0) {
+    BLIS_TRY(blis__record_store_set_extra(&recorder->store, BLIS_EXTRA_session, request->session));
+    BLIS_TRY(blis__record_store_set_extra(&recorder->store, BLIS_EXTRA_round_index,
+                                          request->round_index));
+  }
+  return request->call == NULL ? BLIS_OK
+                               : blis__record_store_set_extra(&recorder->store, BLIS_EXTRA_program,
+                                                              request->call->program->name);
+}
+
+/* Where and when stages of the request were on other instances. */
+static blis_status keep_stages(blis_recorder *recorder, const blis_stage_times *stages) {
+#define XX(name, ...)                                                                              \
+  BLIS_TRY(blis__record_store_set_extra(&recorder->store, BLIS_EXTRA_##name, stages->name));
+  if (stages != NULL && stages->encode_instance >= 0) {
+    BLIS_ENCODE_RECORD_FIELDS(XX)
+  }
+  if (stages != NULL && stages->prefill_instance >= 0) {
+    BLIS_HANDOFF_RECORD_FIELDS(XX)
+  }
+#undef XX
+  return BLIS_OK;
+}
+
 static blis_status keep_hits(blis_recorder *recorder, const blis_kv_hits *hits) {
   if (hits == NULL) {
     return BLIS_OK;
   }
   BLIS_ASSERT(recorder->tier_count == 0 || recorder->tier_count == hits->count);
   recorder->tier_count = hits->count;
-  size_t width = (size_t)hits->count + 1;
-  size_t before = (recorder->store.records.count - 1) * width;
-  BLIS_TRY(blis_array_reserve(&recorder->alloc, &recorder->hits, before + width));
-  while (recorder->hits.count < before) {
-    recorder->hits.items[recorder->hits.count++] = NOT_ADMITTED;
-  }
-  recorder->hits.items[recorder->hits.count++] = (uint32_t)hits->cached_tokens;
   for (uint32_t t = 0; t < hits->count; t++) {
-    recorder->hits.items[recorder->hits.count++] = (uint32_t)hits->tier_tokens[t];
+    BLIS_TRY(blis__column_put(&recorder->tier_tokens[t], &recorder->alloc,
+                              recorder->store.records.count - 1, hits->tier_tokens[t]));
   }
   return BLIS_OK;
 }
 
-/* Who did other stages of it got the request as well. */
-static blis_status count_stages(blis_recorder *recorder, const blis_stage_times *stages) {
-  if (stages == NULL) {
-    return BLIS_OK;
-  }
-  const int32_t instances[] = {stages->encode_instance, stages->prefill_instance};
+/* Counts the request for the instances of its other stages. */
+static blis_status count_stages(blis_recorder *recorder, int64_t encoder, int64_t prefiller) {
+  const int64_t instances[] = {encoder, prefiller};
   for (size_t i = 0; i < 2; i++) {
     if (instances[i] >= 0) {
       BLIS_TRY(blis__tally_add_routed(&recorder->tally, (uint32_t)instances[i]));
@@ -103,24 +121,57 @@ static blis_status count_stages(blis_recorder *recorder, const blis_stage_times 
   return BLIS_OK;
 }
 
-static blis_status on_ended(void *ud, const blis_request_end *end, blis_error *error) {
-  blis_recorder *recorder = ud;
-  blis_record record = blis_record_of(end);
-  uint32_t reason;
-  BLIS_TRY_MEM(keep_reason(recorder, end->reason, &reason), error);
-  record.reason = reason;
-  if (!recorder->is_streaming) {
-    BLIS_TRY_MEM(blis__record_store_add(&recorder->store, &record), error);
-    BLIS_TRY_MEM(keep_priority(recorder, end->priority), error);
-    BLIS_TRY_MEM(keep_stages(recorder, end->stages), error);
-    BLIS_TRY_MEM(keep_hits(recorder, end->hits), error);
-  }
-  BLIS_TRY_MEM(blis__tally_add(&recorder->tally, &record), error);
-  BLIS_TRY_MEM(count_stages(recorder, end->stages), error);
-  recorder->hash += blis_record_hash(&record);
+/* Counts a record, which has been kept if records are kept. */
+static blis_status count_record(blis_recorder *recorder, const blis_record *record) {
+  BLIS_TRY(blis__tally_add(&recorder->tally, record));
+  recorder->hash += blis_record_hash(record);
   BLIS_ASSERT(recorder->is_streaming ||
               recorder->store.records.count == (size_t)recorder->tally.counts.arrived);
   return BLIS_OK;
+}
+
+/* Keeps what a cluster adds to the record of a request. */
+static blis_status keep_end(blis_recorder *recorder, const blis_request_end *end) {
+  BLIS_TRY(keep_priority(recorder, end->priority));
+  BLIS_TRY(keep_origin(recorder, end->request));
+  BLIS_TRY(keep_extras(recorder, end->extras));
+  BLIS_TRY(keep_stages(recorder, end->stages));
+  return end->hits == NULL
+             ? BLIS_OK
+             : blis__record_store_set_extra(&recorder->store, BLIS_EXTRA_cached_tokens,
+                                            end->hits->cached_tokens);
+}
+
+static blis_status on_ended(void *ud, const blis_request_end *end, blis_error *error) {
+  blis_recorder *recorder = ud;
+  const blis_stage_times *stages = end->stages;
+  blis_record record = blis_record_of(end);
+  BLIS_TRY_MEM(keep_reason(recorder, end->reason, &record), error);
+  if (!recorder->is_streaming) {
+    BLIS_TRY_MEM(blis__record_store_add(&recorder->store, &record), error);
+    BLIS_TRY_MEM(keep_end(recorder, end), error);
+    BLIS_TRY_MEM(keep_hits(recorder, end->hits), error);
+  }
+  BLIS_TRY_MEM(count_record(recorder, &record), error);
+  if (stages != NULL) {
+    BLIS_TRY_MEM(count_stages(recorder, stages->encode_instance, stages->prefill_instance), error);
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_recorder_add(blis_recorder *recorder, const blis_record *record,
+                              const char *reason, double priority, const blis_record_extras *extras,
+                              const blis_kv_hits *hits) {
+  BLIS_ASSERT(!recorder->is_streaming);
+  blis_record added = *record;
+  BLIS_TRY(keep_reason(recorder, reason, &added));
+  BLIS_TRY(blis__record_store_add(&recorder->store, &added));
+  BLIS_TRY(keep_priority(recorder, priority));
+  BLIS_TRY(keep_extras(recorder, extras));
+  BLIS_TRY(keep_hits(recorder, hits));
+  BLIS_TRY(count_record(recorder, &added));
+  return count_stages(recorder, blis_record_extras_get(extras, BLIS_EXTRA_encode_instance),
+                      blis_record_extras_get(extras, BLIS_EXTRA_prefill_instance));
 }
 
 static blis_status on_attempted(void *ud, const blis_request *request,
@@ -129,7 +180,7 @@ static blis_status on_attempted(void *ud, const blis_request *request,
   blis_recorder *recorder = ud;
   uint32_t reason;
   bool is_kept =
-      keep_reason(recorder, attempt->reason, &reason) == BLIS_OK &&
+      number_of_reason(recorder, attempt->reason, &reason) == BLIS_OK &&
       blis_attempts_add(&recorder->attempts, request, attempt, verdict, reason) == BLIS_OK;
   if (is_kept && verdict == BLIS_CASCADE_ESCALATE && attempt->instance >= 0) {
     is_kept = blis__tally_add_routed(&recorder->tally, (uint32_t)attempt->instance) == BLIS_OK;
@@ -174,8 +225,9 @@ void blis_recorder_free(blis_recorder *recorder) {
   blis__record_store_deinit(&recorder->store);
   blis_array_deinit(&alloc, &recorder->order);
   blis_array_deinit(&alloc, &recorder->priorities);
-  blis_array_deinit(&alloc, &recorder->stages);
-  blis_array_deinit(&alloc, &recorder->hits);
+  for (uint32_t t = 0; t < recorder->tier_count; t++) {
+    blis__column_deinit(&recorder->tier_tokens[t], &alloc);
+  }
   blis_intern_free(recorder->reasons);
   blis__tally_deinit(&recorder->tally);
   blis_attempts_deinit(&recorder->attempts);
@@ -252,50 +304,20 @@ blis_record blis_recorder_record(const blis_recorder *recorder, size_t index) {
   return blis__record_store_get(&recorder->store, index_of(recorder, index));
 }
 
-bool blis_recorder_has_sessions(const blis_recorder *recorder) {
-  const blis__record_store *store = &recorder->store;
-  size_t i = 0;
-  while (i < store->sessions.count && store->sessions.items[i].session == 0) {
-    i++;
-  }
-  return i < store->sessions.count;
+bool blis_recorder_has(const blis_recorder *recorder, blis_record_extra extra) {
+  return blis__column_exists(&recorder->store.extras[extra]);
 }
 
-bool blis_recorder_has_gateway_waits(const blis_recorder *recorder) {
-  return recorder->store.gateway_waits_us.count > 0;
-}
-
-bool blis_recorder_has_adapter_waits(const blis_recorder *recorder) {
-  return recorder->store.adapter_waits_us.count > 0;
-}
-
-const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder, size_t index) {
-  if (recorder->stages.count == 0) {
-    return NULL;
-  }
-  size_t at = index_of(recorder, index);
-  const blis_stage_times *stages = &recorder->stages.items[at];
-  return at < recorder->stages.count &&
-                 (stages->prefill_instance >= 0 || stages->encode_instance >= 0)
-             ? stages
-             : NULL;
+int64_t blis_recorder_extra(const blis_recorder *recorder, size_t index, blis_record_extra extra) {
+  return blis__record_store_extra(&recorder->store, index_of(recorder, index), extra);
 }
 
 uint32_t blis_recorder_tier_count(const blis_recorder *recorder) {
   return recorder->tier_count;
 }
 
-bool blis_recorder_hits(const blis_recorder *recorder, size_t index, blis_kv_hits *hits) {
-  size_t width = (size_t)recorder->tier_count + 1;
-  size_t at = index_of(recorder, index) * width;
-  if (at >= recorder->hits.count || recorder->hits.items[at] == NOT_ADMITTED) {
-    return false;
-  }
-  *hits = (blis_kv_hits){.count = recorder->tier_count, .cached_tokens = recorder->hits.items[at]};
-  for (uint32_t t = 0; t < hits->count; t++) {
-    hits->tier_tokens[t] = recorder->hits.items[at + 1 + t];
-  }
-  return true;
+int64_t blis_recorder_tier_tokens(const blis_recorder *recorder, size_t index, uint32_t tier) {
+  return blis__column_get(&recorder->tier_tokens[tier], index_of(recorder, index));
 }
 
 bool blis_recorder_priority(const blis_recorder *recorder, size_t index, double *priority) {

@@ -53,8 +53,21 @@ blis_record blis_recorder_record(const blis_recorder *recorder, size_t index);
  */
 size_t blis_recorder_slowest(const blis_recorder *recorder, size_t *indices, size_t wanted);
 
-/* Does any record belong to a session? */
-bool blis_recorder_has_sessions(const blis_recorder *recorder);
+/* An extra field of record index; -1 = not set. */
+int64_t blis_recorder_extra(const blis_recorder *recorder, size_t index, blis_record_extra extra);
+
+/* Has any record set the extra field? */
+bool blis_recorder_has(const blis_recorder *recorder, blis_record_extra extra);
+
+/*
+ * Adds a record that does not come from a cluster. reason NULL = none; hits NULL = none, else
+ * their cached_tokens are the extra field of that name. After BLIS_ERR_NOMEM the recorder can only
+ * be read and freed.
+ */
+BLIS_MUSTUSE blis_status blis_recorder_add(blis_recorder *recorder, const blis_record *record,
+                                           const char *reason, double priority,
+                                           const blis_record_extras *extras,
+                                           const blis_kv_hits *hits);
 
 /*
  * The priority of record index, higher is more urgent; false when all requests
@@ -62,21 +75,11 @@ bool blis_recorder_has_sessions(const blis_recorder *recorder);
  */
 bool blis_recorder_priority(const blis_recorder *recorder, size_t index, double *priority);
 
-/* Where record index was prefilled, and when; NULL = where it decoded. */
-const blis_stage_times *blis_recorder_stages(const blis_recorder *recorder, size_t index);
-
-/* Of records that have hits; 0 = none has so far. */
+/* The number of KV tiers of the records; 0 = there were none, or no request was admitted. */
 uint32_t blis_recorder_tier_count(const blis_recorder *recorder);
 
-/* What was found of the prompt of record index; false: there were no KV tiers,
-   or it was not admitted. */
-bool blis_recorder_hits(const blis_recorder *recorder, size_t index, blis_kv_hits *hits);
-
-/* Did any request leave the gateway's queue? */
-bool blis_recorder_has_gateway_waits(const blis_recorder *recorder);
-
-/* Was any request admitted with an adapter? */
-bool blis_recorder_has_adapter_waits(const blis_recorder *recorder);
+/* Prompt tokens of record index that were loaded from a tier; -1 = it was not admitted. */
+int64_t blis_recorder_tier_tokens(const blis_recorder *recorder, size_t index, uint32_t tier);
 
 /* Why a request was rejected; "" for the others. */
 const char *blis_recorder_reason(const blis_recorder *recorder, const blis_record *record);

@@ -31,11 +31,9 @@ static uint32_t text_at(const blis__record_store *store, blis_group_key key, siz
   if (is_of_origin(key)) {
     return text_of_origin(&store->origins.items[place], key);
   }
-  if (store->sessions.count == 0) {
-    return 0;
-  }
-  const blis__session *session = &store->sessions.items[place];
-  return key == BLIS_GROUP_SESSION ? session->session : session->program;
+  blis_record_extra extra = key == BLIS_GROUP_SESSION ? BLIS_EXTRA_session : BLIS_EXTRA_program;
+  int64_t text = blis__record_store_extra(store, place, extra);
+  return text < 0 ? 0 : (uint32_t)text;
 }
 
 /* The records sorted by group, groups in the order of first sight. */
@@ -120,21 +118,26 @@ static void put_hit_rate(blis_group *group, int64_t hits) {
   group->request_hit_rate = completed > 0 ? (double)hits / (double)completed : 0;
 }
 
+static blis_status fill_waits(blis_group *group, const blis_alloc *alloc,
+                              const blis__selection *selection) {
+  BLIS_TRY(blis__waits_fill(&group->gateway_wait, alloc, selection, BLIS_EXTRA_gateway_wait_us));
+  return blis__waits_fill(&group->adapter_wait, alloc, selection, BLIS_EXTRA_adapter_wait_us);
+}
+
 blis_status blis__group_fill(blis_group *group, const blis_alloc *alloc,
                              const blis__selection *selection) {
   int64_t hits = 0;
   for (size_t i = 0; i < selection->count; i++) {
     const blis__short_record *record = blis__selected(selection, i);
     blis_state_counts_add(&group->counts, record->state);
-    group->prompt_tokens += record->prompt_tokens;
+    group->prompt_tokens += BLIS__WORD(selection->store, record, prompt_tokens);
     if (blis_request_is_completed(record->state)) {
-      group->output_tokens += record->output_tokens;
+      group->output_tokens += BLIS__WORD(selection->store, record, output_tokens);
       hits += record->had_hit;
     }
   }
   put_hit_rate(group, hits);
-  BLIS_TRY(blis__gateway_waits_fill(&group->gateway_wait, alloc, selection));
-  BLIS_TRY(blis__adapter_waits_fill(&group->adapter_wait, alloc, selection));
+  BLIS_TRY(fill_waits(group, alloc, selection));
   return blis__times_fill(&group->times, alloc, selection, NULL);
 }
 
@@ -149,8 +152,7 @@ static blis_status fill_with_all(blis_group *group, const blis_alloc *alloc,
   put_hit_rate(group, blis_recorder_tally(recorder)->hits);
   const blis__record_store *store = blis__recorder_store(recorder);
   const blis__selection all = {.store = store, .count = store->records.count};
-  BLIS_TRY(blis__adapter_waits_fill(&group->adapter_wait, alloc, &all));
-  return blis__gateway_waits_fill(&group->gateway_wait, alloc, &all);
+  return fill_waits(group, alloc, &all);
 }
 
 static int compare_names(const void *a, const void *b) {
@@ -360,8 +362,9 @@ typedef struct arrangement {
 static void count_by_instance(const arrangement *a, blis_instance_times *times) {
   for (size_t i = 0; i < a->count; i++) {
     const blis__short_record *record = &a->store->records.items[i];
-    if (record->instance >= 0) {
-      blis_state_counts_add(&times[record->instance].counts, record->state);
+    int64_t instance = BLIS__WORD(a->store, record, instance);
+    if (instance >= 0) {
+      blis_state_counts_add(&times[instance].counts, record->state);
     }
   }
 }
@@ -376,7 +379,7 @@ static void distribute_by_instance(arrangement *a, const blis_instance_times *ti
   }
   BLIS_ASSERT(start <= a->count);
   for (size_t i = 0; i < a->count; i++) {
-    int32_t instance = a->store->records.items[i].instance;
+    int64_t instance = BLIS__WORD(a->store, &a->store->records.items[i], instance);
     if (instance >= 0) {
       a->which[a->ends[instance]++] = (uint32_t)i;
     }

@@ -28,13 +28,10 @@ static inline const blis__short_record *blis__selected(const blis__selection *se
 BLIS_MUSTUSE blis_status blis__times_fill(blis_times *times, const blis_alloc *alloc,
                                           const blis__selection *selection, blis_histogram *itl_us);
 
-/* Waits for their adapters, of those that were admitted with one. */
-BLIS_MUSTUSE blis_status blis__adapter_waits_fill(blis_percentiles *waits, const blis_alloc *alloc,
-                                                  const blis__selection *selection);
-
-/* Waits in the gateway's queue, of those that left it for an instance. */
-BLIS_MUSTUSE blis_status blis__gateway_waits_fill(blis_percentiles *waits, const blis_alloc *alloc,
-                                                  const blis__selection *selection);
+/* The percentiles of an extra field that is a time, over the selected records that have set it. */
+BLIS_MUSTUSE blis_status blis__waits_fill(blis_percentiles *waits, const blis_alloc *alloc,
+                                          const blis__selection *selection,
+                                          blis_record_extra extra);
 
 /*
  * Of all records, worked out once for as many as there are; *whole is the

@@ -14,9 +14,7 @@ static void end_request(blis_recorder *recorder, int64_t number, blis_request_st
                           .e2e_us = is_done ? 10 * time_us : -1,
                           .scheduling_delay_us = -1,
                           .itl_sum_us = is_done ? 4 * time_us : 0,
-                          .itl_count = is_done ? 8 : 0,
-                          .gateway_wait_us = -1,
-                          .drafted_tokens = -1};
+                          .itl_count = is_done ? 8 : 0};
   const blis_request_sink *sink = blis_recorder_sink(recorder);
   CHECK(sink->ended(sink->ud, &end, NULL) == BLIS_OK);
 }

@@ -22,8 +22,6 @@ static void add(blis_recorder *recorder, int64_t number, const stay *one,
                           .e2e_us = is_done ? one->end_us - one->arrival_us : -1,
                           .scheduling_delay_us = one->delay_us,
                           .end_us = one->end_us,
-                          .gateway_wait_us = -1,
-                          .drafted_tokens = -1,
                           .stages = stages};
   const blis_request_sink *sink = blis_recorder_sink(recorder);
   CHECK(sink->ended(sink->ud, &end, NULL) == BLIS_OK);

@@ -1,4 +1,4 @@
-/* Records are kept short, and come back as they were. */
+/* The store returns records and extra fields as they were added, whatever their values. */
 #include "results/record/record_store.h"
 
 #include <string.h>
@@ -9,8 +9,8 @@
 
 enum { COUNT = 3000 };
 
-/* Mostly what runs have, sometimes at the edges of what is kept short. */
-static int64_t draw_us(blis_random *random, int64_t least) {
+/* Mostly what runs have, sometimes a value at the limits of 32 bits. */
+static int64_t draw_value(blis_random *random, int64_t least) {
   static const int64_t edges[] = {0,
                                   1,
                                   (int64_t)UINT32_MAX - 2,
@@ -28,90 +28,132 @@ static int64_t draw_us(blis_random *random, int64_t least) {
   }
 }
 
-static int64_t draw_number(blis_random *random, int64_t i) {
+static int64_t draw_integer(blis_random *random) {
   static const int64_t edges[] = {INT32_MAX, (int64_t)INT32_MAX + 1, INT32_MIN,
                                   (int64_t)INT32_MIN - 1, -1};
-  return blis_random_intn(random, 40) == 0 ? edges[blis_random_intn(random, 5)] : i;
+  return blis_random_intn(random, 40) == 0 ? edges[blis_random_intn(random, 5)]
+                                           : blis_random_intn(random, COUNT);
 }
 
-static blis_record draw_record(blis_random *random, int64_t i, bool has_sessions) {
-  blis_record record = {
-      .number = draw_number(random, i),
-      .arrival_us = i * 1000,
-      .ttft_us = draw_us(random, -1),
-      .e2e_us = draw_us(random, -1),
-      .scheduling_delay_us = draw_us(random, -1),
-      .itl_sum_us = draw_us(random, 0),
-      .itl_count = (uint32_t)blis_random_intn(random, 1000),
-      .prompt_tokens = (uint32_t)blis_random_int63(random),
-      .output_tokens = (uint32_t)blis_random_int63(random),
-      .instance = (int32_t)blis_random_intn(random, 4) - 1,
-      .tenant = (uint32_t)blis_random_intn(random, 3),
-      .slo_class = (uint32_t)blis_random_intn(random, 3),
-      .model = (uint32_t)blis_random_intn(random, 2),
-      .reason = (uint32_t)blis_random_intn(random, BLIS_RECORD_REASON_MAX + 1),
-      .state = (uint32_t)blis_random_intn(random, BLIS_REQUEST_STATE_COUNT) & 15U,
-      .was_counted = blis_random_intn(random, 2) == 1,
-  };
-  record.end_us = record.arrival_us + draw_us(random, 0);
-  record.gateway_wait_us = i < 10 ? -1 : draw_us(random, -1);
-  record.adapter_wait_us = i % 7 < 5 ? -1 : draw_us(random, -1);
-  record.drafted_tokens = i < COUNT / 2 || i % 5 == 0 ? -1 : i;
-  record.accepted_tokens = record.drafted_tokens < 0 ? -1 : i / 2;
-  if (has_sessions && i > COUNT / 2) {
-    record.session = (uint32_t)blis_random_intn(random, 50);
-    record.round_index = (int32_t)blis_random_intn(random, 5);
+/* A value that the field can have. */
+static int64_t draw_member(blis_random *random, const blis_record_field *field) {
+  switch (field->form) {
+  case BLIS_FORM_INTEGER:
+    return draw_integer(random);
+  case BLIS_FORM_STATE:
+    return blis_random_intn(random, BLIS_REQUEST_STATE_COUNT);
+  case BLIS_FORM_REASON:
+    return blis_random_intn(random, BLIS_RECORD_REASON_MAX + 1);
+  case BLIS_FORM_FLAG:
+    return blis_random_intn(random, 2);
+  case BLIS_FORM_TEXT:
+  case BLIS_FORM_NAME:
+  case BLIS_FORM_INSTANCE:
+    return blis_random_intn(random, 3);
+  case BLIS_FORM_COUNT:
+    return blis_random_int63(random) & UINT32_MAX;
+  default:
+    return draw_value(random, field->form == BLIS_FORM_MAYBE ? -1 : 0);
+  }
+}
+
+static blis_record draw_record(blis_random *random) {
+  blis_record record = {0};
+  size_t count;
+  const blis_record_field *fields = blis_record_fields(&count);
+  for (size_t f = 0; f < count; f++) {
+    if (fields[f].kind == BLIS_FIELD_MEMBER) {
+      blis_record_set(&record, (blis_record_member)fields[f].number,
+                      draw_member(random, &fields[f]));
+    }
+  }
+  if (blis_random_intn(random, 40) != 0) { /* mostly */
+    record.end_us = record.arrival_us + draw_value(random, 0) % (INT64_MAX / 4);
   }
   return record;
-}
-
-static void check_equal(const blis_record *a, const blis_record *b) {
-  CHECK_EQ_I64(a->number, b->number);
-  CHECK_EQ_I64(a->arrival_us, b->arrival_us);
-  CHECK_EQ_I64(a->ttft_us, b->ttft_us);
-  CHECK_EQ_I64(a->e2e_us, b->e2e_us);
-  CHECK_EQ_I64(a->scheduling_delay_us, b->scheduling_delay_us);
-  CHECK_EQ_I64(a->itl_sum_us, b->itl_sum_us);
-  CHECK_EQ_I64(a->end_us, b->end_us);
-  CHECK_EQ_I64(a->gateway_wait_us, b->gateway_wait_us);
-  CHECK_EQ_I64(a->adapter_wait_us, b->adapter_wait_us);
-  CHECK_EQ_I64(a->drafted_tokens, b->drafted_tokens);
-  CHECK_EQ_I64(a->accepted_tokens, b->accepted_tokens);
-  CHECK_EQ_I64(a->itl_count, b->itl_count);
-  CHECK_EQ_I64(a->prompt_tokens, b->prompt_tokens);
-  CHECK_EQ_I64(a->output_tokens, b->output_tokens);
-  CHECK_EQ_I64(a->instance, b->instance);
-  CHECK_EQ_I64(a->tenant, b->tenant);
-  CHECK_EQ_I64(a->slo_class, b->slo_class);
-  CHECK_EQ_I64(a->model, b->model);
-  CHECK_EQ_I64(a->session, b->session);
-  CHECK_EQ_I64(a->round_index, b->round_index);
-  CHECK_EQ_I64(a->reason, b->reason);
-  CHECK_EQ_I64(a->state, b->state);
-  CHECK_EQ_I64(a->was_counted, b->was_counted);
 }
 
 static void records_come_back(void) {
   static blis_record added[COUNT];
   blis_alloc alloc = blis_alloc_heap();
-  for (int has_sessions = 0; has_sessions < 2; has_sessions++) {
-    blis_random random;
-    blis_random_init(&random, 5 + has_sessions);
-    blis__record_store store;
-    blis__record_store_init(&store, &alloc);
-    for (int64_t i = 0; i < COUNT; i++) {
-      added[i] = draw_record(&random, i, has_sessions);
-      CHECK(blis__record_store_add(&store, &added[i]) == BLIS_OK);
-    }
-    for (size_t i = 0; i < COUNT; i++) {
-      const blis_record got = blis__record_store_get(&store, i);
-      check_equal(&got, &added[i]);
-    }
-    CHECK_EQ_I64(store.sessions.count, has_sessions ? COUNT : 0);
-    CHECK(store.longs.count > 100 && store.longs.count < COUNT / 2);
-    CHECK_EQ_I64(store.origins.count, 18);
-    blis__record_store_deinit(&store);
+  blis_random random;
+  blis_random_init(&random, 5);
+  blis__record_store store;
+  blis__record_store_init(&store, &alloc);
+  for (size_t i = 0; i < COUNT; i++) {
+    added[i] = draw_record(&random);
+    CHECK(blis__record_store_add(&store, &added[i]) == BLIS_OK);
   }
+  size_t count;
+  const blis_record_field *fields = blis_record_fields(&count);
+  for (size_t i = 0; i < COUNT; i++) {
+    const blis_record got = blis__record_store_get(&store, i);
+    for (size_t f = 0; f < count; f++) {
+      if (fields[f].kind == BLIS_FIELD_MEMBER) {
+        CHECK_EQ_I64(blis_record_value(&got, (blis_record_member)fields[f].number),
+                     blis_record_value(&added[i], (blis_record_member)fields[f].number));
+      }
+    }
+  }
+  CHECK(store.longs.count > 100 && store.longs.count < COUNT);
+  CHECK_EQ_I64(store.origins.count, 81); /* three texts for each of four labels */
+  blis__record_store_deinit(&store);
+}
+
+/* Is the extra field set in record i? The even fields only in late records. */
+static bool is_set(int extra, size_t i) {
+  return extra % 2 == 0 ? i >= COUNT / 2 && i % 3 == 0 : i % 7 < 5;
+}
+
+static void extra_fields_come_back(void) {
+  static int64_t values[COUNT][BLIS_EXTRA_COUNT];
+  blis_alloc alloc = blis_alloc_heap();
+  blis_random random;
+  blis_random_init(&random, 6);
+  blis__record_store store;
+  blis__record_store_init(&store, &alloc);
+  for (size_t i = 0; i < COUNT; i++) {
+    const blis_record record = {.number = (int64_t)i};
+    CHECK(blis__record_store_add(&store, &record) == BLIS_OK);
+    for (int e = 0; e < BLIS_EXTRA_COUNT; e++) {
+      bool is_small = e % 3 == 0;
+      int64_t value = is_small ? blis_random_intn(&random, 1000) : draw_value(&random, 0);
+      values[i][e] = is_set(e, i) ? value : -1;
+      CHECK(blis__record_store_set_extra(&store, (blis_record_extra)e, values[i][e]) == BLIS_OK);
+    }
+  }
+  for (size_t i = 0; i < COUNT; i++) {
+    for (int e = 0; e < BLIS_EXTRA_COUNT; e++) {
+      CHECK_EQ_I64(blis__record_store_extra(&store, i, (blis_record_extra)e), values[i][e]);
+    }
+  }
+  for (int e = 0; e < BLIS_EXTRA_COUNT; e++) { /* only what does not fit needs 64 bits */
+    CHECK((store.extras[e].wide.count > 0) == (e % 3 != 0));
+    CHECK((store.extras[e].narrow.count > 0) == (e % 3 == 0));
+  }
+  blis__record_store_deinit(&store);
+}
+
+/* An extra field costs nothing until a record sets it. */
+static void unset_extra_fields_need_no_memory(void) {
+  blis_alloc_probe memory = {0};
+  blis_alloc alloc = blis_alloc_probed(&memory);
+  blis__record_store store;
+  blis__record_store_init(&store, &alloc);
+  for (size_t i = 0; i < COUNT; i++) {
+    const blis_record record = {.number = (int64_t)i};
+    CHECK(blis__record_store_add(&store, &record) == BLIS_OK);
+    for (int e = 0; e < BLIS_EXTRA_COUNT; e++) {
+      CHECK(blis__record_store_set_extra(&store, (blis_record_extra)e, -1) == BLIS_OK);
+    }
+  }
+  size_t plain = memory.live_bytes;
+  CHECK(plain <= store.records.capacity * sizeof *store.records.items + 1024);
+  CHECK(blis__record_store_set_extra(&store, BLIS_EXTRA_adapter_wait_us, 0) == BLIS_OK);
+  CHECK(memory.live_bytes >= plain + COUNT * sizeof(uint32_t));
+  CHECK(memory.live_bytes <= plain + 2 * COUNT * sizeof(uint32_t));
+  blis__record_store_deinit(&store);
+  CHECK_EQ_I64(memory.live_bytes, 0);
 }
 
 static blis_status end_request(blis_recorder *recorder, int64_t number, double priority) {
@@ -159,9 +201,13 @@ static void no_memory_is_an_error(void) {
     blis__record_store store;
     blis__record_store_init(&store, &alloc);
     succeeded = true;
-    for (int64_t i = COUNT - 300; succeeded && i < COUNT; i++) {
-      const blis_record record = draw_record(&random, i, true);
+    for (size_t i = COUNT - 300; succeeded && i < COUNT; i++) {
+      const blis_record record = draw_record(&random);
       succeeded = blis__record_store_add(&store, &record) == BLIS_OK;
+      for (int e = 0; succeeded && e < 3; e++) {
+        succeeded = blis__record_store_set_extra(&store, (blis_record_extra)e,
+                                                 draw_value(&random, -1)) == BLIS_OK;
+      }
     }
     blis__record_store_deinit(&store);
     CHECK_EQ_I64(memory.live_bytes, 0);
@@ -171,6 +217,8 @@ static void no_memory_is_an_error(void) {
 
 int main(void) {
   RUN(records_come_back);
+  RUN(extra_fields_come_back);
+  RUN(unset_extra_fields_need_no_memory);
   RUN(sorting_moves_records_and_priorities);
   RUN(no_memory_is_an_error);
   return check_done();

@@ -1,0 +1,27 @@
+/*
+ * record_table.h - a request record as a table of Lua, in both directions.
+ *
+ * The fields and their forms are those of cluster/record_fields.h. The fields that are OTHER there
+ * are set and read here by hand.
+ */
+#ifndef BLIS_LUA_RESULTS_RECORD_TABLE_H
+#define BLIS_LUA_RESULTS_RECORD_TABLE_H
+
+#include "lua/results/records.h"
+
+/* Pushes record index of the list. */
+void push_record_table(lua_State *L, const bind_records *records, size_t index);
+
+/*
+ * Method of a list of requests: add(record) adds a record with the fields that list[i] has. The
+ * fields that follow from others (id, status_code, steps, ...) and the fields that only requests
+ * have (client, content, ...) are allowed and ignored. Another name is an error, and so is a
+ * completed request without its times. Raises, and then the list is unchanged. Cost: a lookup per
+ * field in a list of about 50 names.
+ */
+int bind_records_add(lua_State *L);
+
+/* Pushes the fields as a list of tables: name, type, when, saved, exported, doc. */
+int bind_record_fields(lua_State *L);
+
+#endif
