@@ -6,7 +6,8 @@ return {
   summary = "The simulated cluster: model, hardware, serving engines and the network between them.",
   options = {
     {
-      name = "model", type = "described", default = "qwen/qwen3-14b", flag = "--model",
+      name = "model",
+      described = false, type = "described", default = "qwen/qwen3-14b", flag = "--model",
       group = "Model and hardware",
       metavar = "NAME",
       flag_doc = "Model id of the catalogue, with or without its owner; or the path of a "
@@ -22,7 +23,8 @@ return {
       doc = "The model's own config.json, or its folder; default: the catalogue's figures.",
     },
     {
-      name = "hardware", type = "described", flag = "--hardware", metavar = "NAME",
+      name = "hardware",
+      described = false, type = "described", flag = "--hardware", metavar = "NAME",
       group = "Model and hardware",
       flag_doc = "GPU of every instance; default: the model's usual GPU. hardware/NAME.yaml in "
         .. "this folder takes precedence over the catalogue.",
@@ -31,12 +33,13 @@ return {
         .. "catalogue.",
     },
     {
-      name = "catalogue", type = "paths",
+      name = "catalogue", described = false, type = "paths",
       doc = "YAML files with more models, GPUs and coefficients; they take precedence over the "
         .. "built-in catalogue.",
     },
     {
-      name = "tp", type = "integer", min = 1, max = 65536, unit = "GPUs", flag = "--tp",
+      name = "tp",
+      described = false, type = "integer", min = 1, max = 65536, unit = "GPUs", flag = "--tp",
       group = "Model and hardware",
       doc = "Tensor parallel degree; default: the model's usual degree.",
     },
@@ -58,91 +61,100 @@ return {
       doc = "How tokens reach experts on other GPUs; default: allgather_reducescatter.",
     },
     {
-      name = "instances", type = "integer", min = 1, max = 1000000, default = 1,
+      name = "instances", described = false, type = "integer", min = 1, max = 1000000, default = 1,
       flag = "--num-instances", group = "Serving engine",
       doc = "Number of serving engines behind the router.",
     },
     {
-      name = "groups", type = "table",
+      name = "groups", described = false, type = "table",
       doc = "Groups of differing instances, instead of a number of equal ones: a list such as "
         .. "{ { instances = 4 }, { instances = 2, hardware = \"L40S\" } }; what a group does not "
         .. "set is taken from the cluster. When models differ, and under profile go-blis, requests "
         .. "go only to instances of their model.",
     },
     {
-      name = "prefill_instances", type = "integer", min = 0, max = 1000000,
+      name = "prefill_instances", described = false, type = "integer", min = 0, max = 1000000,
       flag = "--prefill-instances", flag_aliases = { "--prefill-replicas" },
       aliases = { "prefill_replicas" }, group = "Prefill and decode",
       doc = "Of the instances, the first so many only prefill; without instances, they are so many "
         .. "in addition.",
     },
     {
-      name = "decode_instances", type = "integer", min = 0, max = 1000000,
+      name = "decode_instances", described = false, type = "integer", min = 0, max = 1000000,
       flag = "--decode-instances", flag_aliases = { "--decode-replicas" },
       aliases = { "decode_replicas" }, group = "Prefill and decode",
       doc = "The next so many only decode.",
     },
     {
-      name = "prefill_decode_instances", type = "integer", min = 0, max = 1000000,
+      name = "prefill_decode_instances",
+      described = false, type = "integer", min = 0, max = 1000000,
       flag = "--prefill-decode-instances", group = "Prefill and decode",
       doc = "The next so many do both; with the options of the decode pool.",
     },
     {
-      name = "encode_instances", type = "integer", min = 0, max = 1000000,
+      name = "encode_instances", described = false, type = "integer", min = 0, max = 1000000,
       flag = "--encode-instances", group = "Prefill and decode",
       doc = "The next so many encode images, sound and video; with the options of the cluster.",
     },
     {
-      name = "architecture", type = "choice", choices = { "monolithic", "pd" },
+      name = "architecture", described = false, type = "choice", choices = { "monolithic", "pd" },
       flag = "--architecture", group = "Prefill and decode",
       doc = "pd: with prefill_instances and decode_instances (1 each, if no number of instances is "
         .. "given); monolithic: without them.",
     },
     {
-      name = "prefill_tp", type = "integer", min = 1, max = 65536, unit = "GPUs",
+      name = "prefill_tp", described = false, type = "integer", min = 1, max = 65536, unit = "GPUs",
       flag = "--prefill-tp", group = "Prefill and decode",
       doc = "Tensor parallel degree of the prefill pool; default: tp.",
     },
     {
-      name = "prefill_hardware", type = "described", flag = "--prefill-hardware", metavar = "NAME",
+      name = "prefill_hardware",
+      described = false, type = "described", flag = "--prefill-hardware", metavar = "NAME",
       group = "Prefill and decode", doc = "GPU of the prefill pool; default: hardware.",
     },
     {
-      name = "prefill_nic_gb_s", type = "number", above = 0, max = 1e9, unit = "GB/s",
+      name = "prefill_nic_gb_s",
+      described = false, type = "number", above = 0, max = 1e9, unit = "GB/s",
       flag = "--prefill-nic", group = "Prefill and decode",
       doc = "Bandwidth of hand-offs out of an instance of the prefill pool; default: nic_gb_s.",
     },
     {
-      name = "decode_nic_gb_s", type = "number", above = 0, max = 1e9, unit = "GB/s",
+      name = "decode_nic_gb_s",
+      described = false, type = "number", above = 0, max = 1e9, unit = "GB/s",
       flag = "--decode-nic", group = "Prefill and decode",
       doc = "Bandwidth of hand-offs into an instance of the decode pool; default: nic_gb_s.",
     },
     {
-      name = "prefill_max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
+      name = "prefill_max_model_len",
+      described = false, type = "integer", min = 0, max = 1000000000, unit = "tokens",
       flag = "--prefill-max-model-len", group = "Prefill and decode",
       doc = "Longest sequence of the prefill pool; default: max_model_len.",
     },
     {
-      name = "prefill_latency_model", type = "string", flag = "--prefill-latency-model",
+      name = "prefill_latency_model",
+      described = false, type = "string", flag = "--prefill-latency-model",
       metavar = "WORD", group = "Prefill and decode",
       doc = "Latency model of the prefill pool; default: latency_model.",
     },
     {
-      name = "decode_tp", type = "integer", min = 1, max = 65536, unit = "GPUs",
+      name = "decode_tp", described = false, type = "integer", min = 1, max = 65536, unit = "GPUs",
       flag = "--decode-tp", group = "Prefill and decode",
       doc = "Tensor parallel degree of the decode pool; default: tp.",
     },
     {
-      name = "decode_hardware", type = "described", flag = "--decode-hardware", metavar = "NAME",
+      name = "decode_hardware",
+      described = false, type = "described", flag = "--decode-hardware", metavar = "NAME",
       group = "Prefill and decode", doc = "GPU of the decode pool; default: hardware.",
     },
     {
-      name = "decode_max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
+      name = "decode_max_model_len",
+      described = false, type = "integer", min = 0, max = 1000000000, unit = "tokens",
       flag = "--decode-max-model-len", group = "Prefill and decode",
       doc = "Longest sequence of the decode pool; default: max_model_len.",
     },
     {
-      name = "decode_latency_model", type = "string", flag = "--decode-latency-model",
+      name = "decode_latency_model",
+      described = false, type = "string", flag = "--decode-latency-model",
       metavar = "WORD", group = "Prefill and decode",
       doc = "Latency model of the decode pool; default: latency_model.",
     },
@@ -157,7 +169,8 @@ return {
         .. "the model.",
     },
     {
-      name = "latency_model", type = "latency_model", flag = "--latency-model", metavar = "WORD",
+      name = "latency_model",
+      described = false, type = "latency_model", flag = "--latency-model", metavar = "WORD",
       group = "Model and hardware",
       choices = { "calibrated", "trained-physics", "roofline", "blackbox", "piecewise" },
       default = "calibrated", profiles = { ["go-blis"] = "trained-physics" },
@@ -195,13 +208,15 @@ return {
         .. "the latest.",
     },
     {
-      name = "kv_blocks", type = "integer", min = 1, max = 1000000000, unit = "blocks",
+      name = "kv_blocks",
+      described = false, type = "integer", min = 1, max = 1000000000, unit = "blocks",
       flag = "--total-kv-blocks", group = "KV cache", flag_aliases = { "--kv-gpu-blocks" },
       aliases = { "total_kv_blocks" },
       doc = "KV cache of an instance; default: what fits beside the model on its GPUs.",
     },
     {
-      name = "block_size", type = "integer", min = 1, max = 1048576, default = 16, unit = "tokens",
+      name = "block_size",
+      described = false, type = "integer", min = 1, max = 1048576, default = 16, unit = "tokens",
       flag = "--block-size-in-tokens", group = "KV cache",
       doc = "Tokens in a KV block.",
     },
@@ -331,13 +346,14 @@ return {
       doc = "Maximum tokens of one prefill per step, 0 = limited by the budget alone.",
     },
     {
-      name = "scheduler", type = "choice", default = "fcfs", flag = "--scheduler",
+      name = "scheduler",
+      described = false, type = "choice", default = "fcfs", flag = "--scheduler",
       group = "Serving engine",
       choices = { "fcfs", "priority-fcfs", "sjf", "reverse-priority" },
       doc = "Order of an instance's wait queue.",
     },
     {
-      name = "preemption_policy", type = "choice", default = "fcfs",
+      name = "preemption_policy", described = false, type = "choice", default = "fcfs",
       choices = { "fcfs", "priority" }, flag = "--preemption-policy", group = "Serving engine",
       doc = "Which running request is preempted when KV blocks run out: the last in the batch, or "
         .. "the least urgent.",

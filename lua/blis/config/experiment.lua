@@ -4,14 +4,14 @@ return {
   name = "experiment",
   summary = "A cluster, the traffic it gets, and the policies in between.",
   options = {
-    { name = "cluster", type = "table", doc = "Options of the cluster." },
+    { name = "cluster", described = false, type = "table", doc = "Options of the cluster." },
     {
-      name = "workload", type = "any",
+      name = "workload", described = false, type = "any",
       doc = "Options of generated traffic, or what blis.workload, blis.trace.read or "
         .. "blis.trace.stream returned.",
     },
     {
-      name = "admission", type = "any", flag = "--admission-policy",
+      name = "admission", described = false, type = "any", flag = "--admission-policy",
       group = "Admission and routing",
       flag_doc = "Admission policy; 'blis policies' lists them. (default always-admit)",
       metavar = "NAME",
@@ -19,7 +19,7 @@ return {
         .. "that returns blis.admit() or blis.reject(reason).",
     },
     {
-      name = "routing", type = "any", default = "round-robin",
+      name = "routing", described = false, type = "any", default = "round-robin",
       profiles = { ["go-blis"] = "round-robin" }, flag = "--routing-policy",
       group = "Admission and routing",
       flag_doc = "Routing policy; 'blis policies' lists them.", metavar = "NAME",
@@ -68,17 +68,18 @@ return {
         .. "recover_after =, requests = \"rerouted\" } and the like, or of random ones with mtbf.",
     },
     {
-      name = "scheduler", type = "any",
+      name = "scheduler", described = false, type = "any",
       doc = "Order of an instance's wait queue: a name, or a function(a, b) that returns whether a "
         .. "goes before b.",
     },
     {
-      name = "preemption", type = "any",
+      name = "preemption", described = false, type = "any",
       doc = "Which request is preempted when KV blocks run out: a name, or a function(running) "
         .. "that returns the index of a running request.",
     },
     {
-      name = "priority", type = "any", flag = "--priority-policy", metavar = "NAME",
+      name = "priority",
+      described = false, type = "any", flag = "--priority-policy", metavar = "NAME",
       group = "Admission and routing",
       flag_doc = "Priority policy; 'blis policies' lists them. Default: the priority of the "
         .. "request's SLO class.",
@@ -95,52 +96,54 @@ return {
         .. "the next round of the session.",
     },
     {
-      name = "on_arrival", type = "any",
+      name = "on_arrival", described = false, type = "any",
       doc = "A function(request), called on every arrival.",
     },
     {
-      name = "on_routed", type = "any",
+      name = "on_routed", described = false, type = "any",
       doc = "A function(request, instance), called on every routing decision.",
     },
     {
-      name = "on_first_token", type = "any",
+      name = "on_first_token", described = false, type = "any",
       doc = "A function(request, instance, ttft_us), called on the first token of a request, at "
         .. "the end of its step. Under profile go-blis at its start, and again after a preemption.",
     },
     {
-      name = "on_escalation", type = "any",
+      name = "on_escalation", described = false, type = "any",
       doc = "A function(request, instance, attempt), called when an answer was not good enough and "
         .. "another model will be asked.",
     },
     {
-      name = "on_completion", type = "any",
+      name = "on_completion", described = false, type = "any",
       doc = "A function(request, instance, outcome), called when a request completes, at the end "
         .. "of its last step; under profile go-blis at its start.",
     },
     {
-      name = "on_rejection", type = "any",
+      name = "on_rejection", described = false, type = "any",
       doc = "A function(request, reason), called when a request is rejected.",
     },
     {
-      name = "on_failure", type = "any",
+      name = "on_failure", described = false, type = "any",
       doc = "A function(request, instance, outcome), called when a request timed out, was lost or "
         .. "could never be served.",
     },
     {
-      name = "seed", type = "integer", default = 42, flag = "--seed", group = "Run",
+      name = "seed",
+      described = false, type = "integer", default = 42, flag = "--seed", group = "Run",
       doc = "Seed of every random stream.",
     },
     {
-      name = "horizon_us", type = "time_us", min = 1, unit = "us", flag = "--horizon",
+      name = "horizon_us",
+      described = false, type = "time_us", min = 1, unit = "us", flag = "--horizon",
       group = "Run",
       doc = "When the simulation ends; default: with the last request.",
     },
     {
-      name = "instance_times", type = "boolean", default = false,
+      name = "instance_times", described = false, type = "boolean", default = false,
       doc = "Report latencies per instance, percentiles included.",
     },
     {
-      name = "keep_requests", type = "boolean", default = false,
+      name = "keep_requests", described = false, type = "boolean", default = false,
       doc = "Keep the requests as they arrived (150 bytes and more each), for result:trace() and "
         .. "result:write_trace(path).",
     },
@@ -152,12 +155,12 @@ return {
         .. "model.",
     },
     {
-      name = "slo_targets", type = "any",
+      name = "slo_targets", described = false, type = "any",
       doc = "Latency targets by SLO class ('default' for requests without one): { critical = { "
         .. "ttft_ms = 500, itl_ms = 50, e2e_ms = 10000 } }. Results then include goodput.",
     },
     {
-      name = "phases", type = "any", flag = "--phases", group = "Run",
+      name = "phases", described = false, type = "any", flag = "--phases", group = "Run",
       metavar = "NAME=TIME,...",
       flag_doc = "Parts of the traffic, each from a time until the next one begins, for figures of "
         .. "each: night=0,morning=6h,evening=18h.",
@@ -183,7 +186,7 @@ return {
         .. "warm_up_us.",
     },
     {
-      name = "series_interval_us", type = "time_us", min = 1, unit = "us",
+      name = "series_interval_us", described = false, type = "time_us", min = 1, unit = "us",
       flag = "--series-interval", group = "Run",
       flag_doc = "Record figures over time, one row per interval, for --series-path and --format "
         .. "json.",
@@ -191,21 +194,21 @@ return {
         .. "length.",
     },
     {
-      name = "keep_steps", type = "boolean", default = false,
+      name = "keep_steps", described = false, type = "boolean", default = false,
       doc = "Results have step_log: what each step of each instance computed, for timelines. Every "
         .. "step is computed then, so that the run takes longer; its result is the same. Of runs "
         .. "with more than 262,144 steps, neighbours are put together.",
     },
     {
-      name = "keep_steps_from_us", type = "time_us", min = 0, unit = "us",
+      name = "keep_steps_from_us", described = false, type = "time_us", min = 0, unit = "us",
       doc = "With keep_steps: steps that end before this time are left out.",
     },
     {
-      name = "keep_steps_to_us", type = "time_us", min = 0, unit = "us",
+      name = "keep_steps_to_us", described = false, type = "time_us", min = 0, unit = "us",
       doc = "With keep_steps: steps that begin after this time are left out.",
     },
     {
-      name = "keep_timeline", type = "boolean", default = false,
+      name = "keep_timeline", described = false, type = "boolean", default = false,
       doc = "Results have timeline_log: what timelines show beside requests and steps, which is "
         .. "every instance that a request was at, when it was preempted, the states of instances, "
         .. "loads of LoRA adapters, reads and writes of KV tiers, and, of session graphs, which "
@@ -218,34 +221,37 @@ return {
         .. "Go.",
     },
     {
-      name = "trace_level", type = "choice", choices = { "none", "decisions" }, default = "none",
+      name = "trace_level",
+      described = false, type = "choice", choices = { "none", "decisions" }, default = "none",
       flag = "--trace-level", group = "Run",
       doc = "decisions: record every decision with its candidates, their scores and the choice; "
         .. "takes 90 bytes plus 56 per candidate.",
     },
     {
-      name = "counterfactual_k", type = "integer", min = 0, max = 1000000,
+      name = "counterfactual_k", described = false, type = "integer", min = 0, max = 1000000,
       profiles = { ["go-blis"] = 0 }, flag = "--counterfactual-k", group = "Run",
       doc = "Candidates kept per traced decision, best first; default: all of them, in the order "
         .. "of the instances.",
     },
     {
-      name = "progress", type = "any",
+      name = "progress", described = false, type = "any",
       doc = "A function(ended, arrived, now_us, steps) that is called now and then during a long "
         .. "run, to show progress.",
     },
     {
-      name = "progress_interval_ms", type = "integer", min = 0, max = 1000000000, default = 1000,
+      name = "progress_interval_ms",
+      described = false, type = "integer", min = 0, max = 1000000000, default = 1000,
       unit = "ms", doc = "Wall-clock time between two calls of progress.",
     },
     {
-      name = "watch", type = "boolean", default = false,
+      name = "watch", described = false, type = "boolean", default = false,
       doc = "Show the cluster on standard error while a long run goes on: a picture that is drawn "
         .. "again and again on a terminal, elsewhere a line every ten seconds. The result is the "
         .. "same.",
     },
     {
-      name = "watch_interval_ms", type = "integer", min = 0, max = 1000000000, unit = "ms",
+      name = "watch_interval_ms",
+      described = false, type = "integer", min = 0, max = 1000000000, unit = "ms",
       doc = "Wall-clock time between two pictures of watch; default: 250, between lines 10,000.",
     },
     {

@@ -22,6 +22,7 @@ local schema = {}
 ---@field flag_doc? string doc for command lines, if not the same
 ---@field expected? string of a text, or of type any: what is allowed, in words
 ---@field path? string what messages of other modules call it, if not section and name
+---@field described? boolean false: pages describe the option elsewhere, or it does not decide a run
 ---@field from_text? fun(text: string, flag: string): any value of the flag; may raise
 ---@field as_flag? table fields that replace those of the option on the command line
 ---@field metavar? string what stands for the value in the help of command lines

@@ -136,6 +136,20 @@ function features.read(values, config)
   end
 end
 
+--- Returns whether an option of an experiment, or of a cluster, asks for a feature.
+---@param name string
+---@return boolean
+function features.has_option(name)
+  for _, entry in ipairs(list) do
+    for _, names in ipairs { entry.experiment or {}, entry.cluster or {} } do
+      for _, one in ipairs(names) do
+        if one == name then return true end
+      end
+    end
+  end
+  return false
+end
+
 --- Returns the rules for traffic that follow from the features that a cluster lacks.
 ---@param cluster table as blis.engine returns it
 ---@return table<string, any>

@@ -2,32 +2,16 @@
 --- under the words of their names.
 local cluster_section = require "blis.config.cluster"
 local experiment_section = require "blis.config.experiment"
+local features = require "blis.feature"
 local options = require "blis.config.option_text"
 
 local settings = {}
 
-local function set_of(...)
-  local set = {}
-  for _, name in ipairs { ... } do set[name] = true end
-  return set
+--- Returns whether a row shows an option: not those that are described elsewhere or do not decide
+--- the run, and not those of features, which describe themselves.
+local function has_row(option)
+  return option.described ~= false and not features.has_option(option.name)
 end
-
--- Told in rows of their own, or by the groups that they make.
-local not_of_cluster = set_of("model", "hardware", "tp", "instances", "groups", "catalogue",
-  "architecture", "prefill_instances", "decode_instances", "prefill_decode_instances",
-  "encode_instances", "prefill_tp", "prefill_hardware", "prefill_nic_gb_s",
-  "prefill_max_model_len", "prefill_latency_model", "decode_tp", "decode_hardware",
-  "decode_nic_gb_s", "decode_max_model_len", "decode_latency_model", "latency_model", "kv_blocks",
-  "block_size", "scheduler", "preemption_policy", "spot", "speculation", "ranks", "lora")
-
--- The same, and what is only recorded or shown of a run.
-local not_of_experiment = set_of("cluster", "workload", "admission", "routing", "cascade",
-  "autoscaler", "scaling", "queue", "disaggregation", "kv_tiers", "faults", "scheduler",
-  "preemption", "priority", "slo_targets", "seed", "horizon_us", "phases", "on_arrival",
-  "on_routed", "on_first_token", "on_escalation", "on_completion", "on_rejection", "on_failure",
-  "instance_times", "keep_requests", "series_interval_us", "keep_steps", "keep_steps_from_us",
-  "keep_steps_to_us", "keep_timeline", "trace_level", "counterfactual_k", "progress",
-  "progress_interval_ms", "watch", "watch_interval_ms")
 
 local function usual_of(option, profile)
   local usual = option.profiles and option.profiles[profile]
@@ -46,10 +30,10 @@ local function is_usual(option, value, profile)
 end
 
 --- Options that any of these tables has not as usual.
-local function unusual(section, tables, profile, left_out)
+local function unusual(section, tables, profile)
   local list = {}
   for _, option in ipairs(section.options) do
-    for _, values in ipairs(left_out[option.name] and {} or tables) do
+    for _, values in ipairs(has_row(option) and tables or {}) do
       if not is_usual(option, values[option.name], profile) then
         list[#list + 1] = option
         break
@@ -78,11 +62,10 @@ end
 ---@param profile string
 ---@return string?
 function settings.usual(name, profile)
-  for section, left_out in pairs { [cluster_section] = not_of_cluster,
-    [experiment_section] = not_of_experiment } do
+  for _, section in ipairs { cluster_section, experiment_section } do
     for _, option in ipairs(section.options) do
       local value = usual_of(option, profile)
-      if value ~= nil and not left_out[option.name] and options.words(option.name) == name then
+      if value ~= nil and has_row(option) and options.words(option.name) == name then
         return options.value(value, option.unit)
       end
     end
@@ -96,15 +79,14 @@ end
 function settings.add(config, of_groups, add)
   local cluster, given = config.cluster, config.options
   local profile = given.profile
-  for _, option in ipairs(unusual(cluster_section, cluster.groups or { cluster }, profile,
-    not_of_cluster)) do
+  for _, option in ipairs(unusual(cluster_section, cluster.groups or { cluster }, profile)) do
     add(options.words(option.name), of_groups(cluster, function(group)
       local value = group[option.name]
       return value ~= nil and options.value(value, option.unit) or nil
     end))
   end
   add("catalogue", catalogue_text(given.cluster))
-  for _, option in ipairs(unusual(experiment_section, { given }, profile, not_of_experiment)) do
+  for _, option in ipairs(unusual(experiment_section, { given }, profile)) do
     add(options.words(option.name), options.value(given[option.name], option.unit))
   end
   add("phases", config.phases and phases_text(config.phases))
