@@ -28,7 +28,7 @@ describe("a built-in latency model", function()
       { 17224, 29730, 24551 } },
     { "roofline", "mistralai/mixtral-8x7b-v0.1", "H100", 2, { 12748, 58970, 35051 } },
   }
-  -- The same from the formulas of src/latency/calibrated.h.
+  -- The same from the formulas of src/latency/step/calibrated.h.
   local h100 = { 0.9, 0.8, 0.9, 0.7, 0.7, 0.6, 45, 6, 40, 5, 8, 300, 70, 270 }
   it("takes the coefficients of the calibrated model", function()
     local m = model("calibrated", { model = llama, hardware = "H100", tp = 1,

@@ -9,7 +9,7 @@
 #include "base/invariant.h"
 #include "instance/fast_engine.h"
 #include "instance/timing.h"
-#include "latency/coverage.h"
+#include "latency/step/coverage.h"
 
 /* Up to when nothing but decode steps can happen. */
 static int64_t quiet_until(const fast_engine *engine, int64_t limit_us) {

@@ -3,7 +3,7 @@
 #include "instance/fast_engine.h"
 #include "instance/rules.h"
 #include "instance/timing.h"
-#include "latency/coverage.h"
+#include "latency/step/coverage.h"
 
 blis_status blis__fast_release(fast_engine *engine, fast_request *request, int64_t stored_tokens) {
   request->holder.anonymous =

@@ -10,7 +10,7 @@
 #include "instance/engine.h"
 #include "instance/speculation.h"
 #include "instance/timing.h"
-#include "latency/slowed.h"
+#include "latency/step/slowed.h"
 
 struct blis_instance {
   blis_alloc alloc;

@@ -26,7 +26,7 @@
 #include "instance/live_request.h"
 #include "instance/step_report.h"
 #include "kv/layout.h"
-#include "latency/latency_model.h"
+#include "latency/step/latency_model.h"
 
 typedef enum blis_scheduler_kind {
   BLIS_SCHEDULER_FCFS,

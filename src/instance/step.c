@@ -9,7 +9,7 @@
 #include "instance/speculation.h"
 #include "instance/stepwise.h"
 #include "instance/timing.h"
-#include "latency/coverage.h"
+#include "latency/step/coverage.h"
 
 /* A plan of a script may compute nothing, and wait for something. */
 static bool is_waiting(const blis__stepwise *engine) {

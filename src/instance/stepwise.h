@@ -21,7 +21,7 @@
 #include "instance/sequence.h"
 #include "instance/wait_queue.h"
 #include "kv/kv_cache.h"
-#include "latency/latency_model.h"
+#include "latency/step/latency_model.h"
 
 /*
  * After so many steps in which no request gets further than it has ever been,

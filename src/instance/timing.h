@@ -14,7 +14,7 @@
 #include "base/containers/histogram.h"
 #include "base/error.h"
 #include "instance/instance.h"
-#include "latency/latency_model.h"
+#include "latency/step/latency_model.h"
 
 /* 35 years: longer steps are mistakes. */
 #define BLIS__DURATION_MAX_US (INT64_C(1) << 50)

@@ -6,11 +6,11 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "latency/blackbox.h"
-#include "latency/calibrated.h"
-#include "latency/piecewise.h"
-#include "latency/roofline.h"
-#include "latency/trained_physics.h"
+#include "latency/step/blackbox.h"
+#include "latency/step/calibrated.h"
+#include "latency/step/piecewise.h"
+#include "latency/step/roofline.h"
+#include "latency/step/trained_physics.h"
 
 typedef blis_status creator(const blis_alloc *alloc, const blis_latency_config *config,
                             blis_latency_model *out, blis_error *error);

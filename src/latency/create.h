@@ -8,12 +8,12 @@
 #ifndef BLIS_LATENCY_CREATE_H
 #define BLIS_LATENCY_CREATE_H
 
-#include "latency/catalogue.h"
-#include "latency/coefficients.h"
-#include "latency/hardware_spec.h"
-#include "latency/latency_model.h"
-#include "latency/model_spec.h"
-#include "latency/parallelism.h"
+#include "latency/catalogue/catalogue.h"
+#include "latency/step/coefficients.h"
+#include "latency/hardware/hardware_spec.h"
+#include "latency/step/latency_model.h"
+#include "latency/model/model_spec.h"
+#include "latency/hardware/parallelism.h"
 
 #define BLIS_LATENCY_DEFAULT_KIND "calibrated"
 

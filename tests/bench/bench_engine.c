@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "instance/instance.h"
-#include "latency/trained_physics.h"
+#include "latency/step/trained_physics.h"
 #include "latency_fixture.h"
 
 typedef struct scenario {

@@ -6,11 +6,11 @@
 #include <math.h>
 #include <time.h>
 
-#include "latency/blackbox.h"
+#include "latency/step/blackbox.h"
 #include "latency/create.h"
-#include "latency/piecewise.h"
-#include "latency/roofline.h"
-#include "latency/trained_physics.h"
+#include "latency/step/piecewise.h"
+#include "latency/step/roofline.h"
+#include "latency/step/trained_physics.h"
 #include "latency_fixture.h"
 
 enum { ROUNDS = 100, EVALUATIONS = 20000 };

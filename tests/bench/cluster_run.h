@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "cluster/cluster.h"
-#include "latency/trained_physics.h"
+#include "latency/step/trained_physics.h"
 #include "latency_fixture.h"
 #include "policy/registry.h"
 #include "results/record/recorder.h"

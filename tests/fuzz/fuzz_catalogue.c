@@ -2,7 +2,7 @@
  * YAML files of models, GPUs and coefficients: they are refused and leave the
  * catalogue alone, or every entry can be found by its name.
  */
-#include "latency/catalogue.h"
+#include "latency/catalogue/catalogue.h"
 
 #include "fuzz.h"
 

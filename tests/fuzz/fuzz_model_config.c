@@ -2,11 +2,11 @@
  * A model's config.json: it is refused, or everything that is made of a model
  * works: capacity, step times, warnings.
  */
-#include "latency/model_config.h"
+#include "latency/model/model_config.h"
 
 #include "fuzz.h"
 #include "latency/create.h"
-#include "latency/kv_capacity.h"
+#include "latency/kv/kv_capacity.h"
 
 static const blis_hardware_spec GPU = {.name = "GPU",
                                        .peak_tflops = 989.5,

@@ -11,7 +11,7 @@
 #include "base/random.h"
 #include "check.h"
 #include "cluster/cluster.h"
-#include "latency/blackbox.h"
+#include "latency/step/blackbox.h"
 #include "policy/registry.h"
 #include "results/record/recorder.h"
 #include "results/summary/summary.h"

@@ -8,7 +8,7 @@
 #include "base/format/csv.h"
 #include "engine_driver.h"
 #include "instance/slo_priority.h"
-#include "latency/trained_physics.h"
+#include "latency/step/trained_physics.h"
 #include "vector_file.h"
 
 enum { ENGINE_CASE_NAME_MAX = 100 };

@@ -10,7 +10,7 @@
 #include "base/containers/histogram.h"
 #include "check.h"
 #include "instance/instance.h"
-#include "latency/coverage.h"
+#include "latency/step/coverage.h"
 
 typedef struct driver_request {
   int64_t number;

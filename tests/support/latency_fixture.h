@@ -6,8 +6,8 @@
 #define BLIS_LATENCY_FIXTURE_H
 
 #include "check.h"
-#include "latency/catalogue.h"
-#include "latency/latency_model.h"
+#include "latency/catalogue/catalogue.h"
+#include "latency/step/latency_model.h"
 
 /* The text of a file, from the heap; fails the test when it is not there. */
 static inline char *fixture_read(const char *path, size_t *size) {

@@ -7,7 +7,7 @@
 #define BLIS_TOY_ENGINE_H
 
 #include "engine_twins.h"
-#include "latency/coverage.h"
+#include "latency/step/coverage.h"
 
 /* T = 1000 + 10 n + Tp + Cx / 7, with a guard band in which the sums refuse. */
 static inline int64_t toy_time(const blis_batch_sums *sums) {

@@ -1,5 +1,5 @@
 --- What of the calibrated latency model is fitted to a deployment, and how far it may go from the
---- prior: src/latency/calibrated.h says what each coefficient is.
+--- prior: src/latency/step/calibrated.h says what each coefficient is.
 local parameters = {}
 
 ---@class blis.FitParameter

@@ -7,7 +7,7 @@ local profiles = {}
 
 ---@class blis.Profile
 ---@field engine_rules table<string, boolean> those of blis_engine_rules (src/instance/instance.h)
----@field counts_as_built boolean see blis_model_spec (src/latency/model_spec.h)
+---@field counts_as_built boolean see blis_model_spec (src/latency/model/model_spec.h)
 
 ---@type table<string, blis.Profile>
 local by_name = {

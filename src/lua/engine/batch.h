@@ -8,7 +8,7 @@
 #include <lua.h>
 #include <stdbool.h>
 
-#include "latency/latency_model.h"
+#include "latency/step/latency_model.h"
 
 /*
  * One table, used again for every step: its fields are the sums, written where

@@ -7,7 +7,7 @@
 
 #include <lua.h>
 
-#include "latency/kv_capacity.h"
+#include "latency/kv/kv_capacity.h"
 #include "lua/engine/engine_model.h"
 
 /*

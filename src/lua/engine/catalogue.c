@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "latency/hardware_spec.h"
-#include "latency/kv_capacity.h"
-#include "latency/model_config.h"
-#include "latency/model_spec.h"
+#include "latency/hardware/hardware_spec.h"
+#include "latency/kv/kv_capacity.h"
+#include "latency/model/model_config.h"
+#include "latency/model/model_spec.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/embedded.h"
 

@@ -6,7 +6,7 @@
 
 #include <lua.h>
 
-#include "latency/catalogue.h"
+#include "latency/catalogue/catalogue.h"
 
 /*
  * The files that are compiled in, read at the first call; the registry owns

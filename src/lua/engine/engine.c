@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "latency/copied.h"
-#include "latency/coverage.h"
-#include "latency/transformer.h"
+#include "latency/step/copied.h"
+#include "latency/step/coverage.h"
+#include "latency/model/transformer.h"
 #include "lua/bind/bind.h"
 #include "lua/engine/capacity.h"
 #include "lua/engine/engine_model.h"

@@ -8,8 +8,8 @@
 #include <lua.h>
 
 #include "instance/instance.h"
-#include "latency/kv_capacity.h"
-#include "latency/latency_model.h"
+#include "latency/kv/kv_capacity.h"
+#include "latency/step/latency_model.h"
 
 enum { ENGINE_NAME_SIZE = 128, ENGINE_NOTES_SIZE = 1024 };
 

@@ -1,5 +1,5 @@
 /* Facts about an engine before it runs. */
-#include "latency/coverage.h"
+#include "latency/step/coverage.h"
 #include "lua/bind/bind.h"
 #include "lua/engine/capacity.h"
 #include "lua/engine/engine.h"

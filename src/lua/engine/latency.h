@@ -12,7 +12,7 @@
 #include <lua.h>
 
 #include "cluster/cluster.h"
-#include "latency/latency_model.h"
+#include "latency/step/latency_model.h"
 #include "lua/bind/hook.h"
 #include "lua/engine/batch.h"
 

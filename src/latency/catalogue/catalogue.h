@@ -1,0 +1,134 @@
+/*
+ * catalogue.h - models, GPUs and coefficients known by name.
+ *
+ * Filled from YAML texts: those shipped with blis, then a user's own. Within
+ * one text a name or key may occur once; a later text replaces what an earlier
+ * one said under the same name. Entries never change or move, so results stay
+ * valid as long as the catalogue, replaced or not.
+ *
+ * A text is a mapping with any of these lists:
+ *
+ *   models:        id; optional aliases, hardware and tp (the usual ones), and
+ *                  the members of blis_model_spec
+ *   hardware:      name; optional aliases and the members of
+ *                  blis_hardware_spec
+ *   coefficients:  kind, alpha, beta; optional model, hardware, tp, version
+ *                  (an entry without one holds for all), kv_blocks, and
+ *                  coverage, a mapping: the members of blis_coverage
+ *
+ * Looking up walks all entries.
+ */
+#ifndef BLIS_LATENCY_CATALOGUE_CATALOGUE_H
+#define BLIS_LATENCY_CATALOGUE_CATALOGUE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "latency/step/coefficients.h"
+#include "latency/step/coverage.h"
+#include "latency/hardware/hardware_spec.h"
+#include "latency/model/model_spec.h"
+
+typedef struct blis_catalogue blis_catalogue;
+
+typedef struct blis_catalogue_model {
+  const char *id;   /* "meta-llama/llama-3.1-8b-instruct" */
+  const char *name; /* its last part */
+  const char *const *aliases;
+  size_t alias_count;
+  const char *hardware; /* the usual GPU, "" = none */
+  int64_t tp;           /* the usual degree, 0 = none */
+  bool has_dimensions;  /* false: only what is above is known */
+  blis_model_spec spec; /* valid with dimensions */
+  const char *source;   /* name of the text it is from */
+} blis_catalogue_model;
+
+typedef struct blis_catalogue_hardware {
+  const char *name;
+  const char *const *aliases;
+  size_t alias_count;
+  blis_hardware_spec spec;
+  const char *source;
+} blis_catalogue_hardware;
+
+/* What coefficients are for; NULL or 0 = any, in an entry and in a search. */
+typedef struct blis_coefficients_key {
+  const char *kind; /* of latency model, always there */
+  const char *model;
+  const char *hardware;
+  int64_t tp;
+  const char *version; /* of the serving engine */
+} blis_coefficients_key;
+
+typedef struct blis_catalogue_coefficients {
+  blis_coefficients_key key;
+  blis_coefficients values;
+  int64_t kv_blocks; /* measured beside them, 0 = unknown */
+  bool has_coverage;
+  blis_coverage coverage; /* where they were fitted */
+  const char *source;
+} blis_catalogue_coefficients;
+
+/* Empty. Copies *alloc. NULL = out of memory. */
+blis_catalogue *blis_catalogue_new(const blis_alloc *alloc);
+
+/* NULL is allowed. */
+void blis_catalogue_free(blis_catalogue *catalogue);
+
+/*
+ * Adds the entries of a YAML text; name is for messages and sources. A failure
+ * names the text, the line, the key and the value, and leaves the catalogue as
+ * it was.
+ */
+BLIS_MUSTUSE blis_status blis_catalogue_add_yaml(blis_catalogue *catalogue, const char *name,
+                                                 const char *text, size_t size, blis_error *error);
+
+/*
+ * By id, by alias, or by what follows the last '/' of the id, in any case.
+ * BLIS_ERR_INVALID lists the nearest names.
+ */
+BLIS_MUSTUSE blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const char *id,
+                                                   const blis_catalogue_model **model,
+                                                   blis_error *error);
+
+/*
+ * The same for the dimensions; BLIS_ERR_INVALID for a model without says that
+ * its config.json is needed.
+ */
+BLIS_MUSTUSE blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue,
+                                                        const char *id,
+                                                        const blis_model_spec **spec,
+                                                        blis_error *error);
+
+/* By name or alias, in any case. BLIS_ERR_INVALID lists the names. */
+BLIS_MUSTUSE blis_status blis_catalogue_find_hardware(const blis_catalogue *catalogue,
+                                                      const char *name,
+                                                      const blis_catalogue_hardware **hardware,
+                                                      blis_error *error);
+
+/*
+ * The entry that states most of the wanted key and contradicts none of it;
+ * among equals the one added last. What the search leaves open, an entry may
+ * state only when it is the version. BLIS_ERR_INVALID repeats the key and
+ * lists what is known for the model.
+ */
+BLIS_MUSTUSE blis_status blis_catalogue_find_coefficients(
+    const blis_catalogue *catalogue, const blis_coefficients_key *wanted,
+    const blis_catalogue_coefficients **coefficients, blis_error *error);
+
+/* For listings, in the order of addition; index < count. */
+size_t blis_catalogue_model_count(const blis_catalogue *catalogue);
+const blis_catalogue_model *blis_catalogue_model_at(const blis_catalogue *catalogue, size_t index);
+
+size_t blis_catalogue_hardware_count(const blis_catalogue *catalogue);
+const blis_catalogue_hardware *blis_catalogue_hardware_at(const blis_catalogue *catalogue,
+                                                          size_t index);
+
+size_t blis_catalogue_coefficients_count(const blis_catalogue *catalogue);
+const blis_catalogue_coefficients *blis_catalogue_coefficients_at(const blis_catalogue *catalogue,
+                                                                  size_t index);
+
+#endif

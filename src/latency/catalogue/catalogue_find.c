@@ -1,0 +1,232 @@
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "latency/catalogue/catalogue_priv.h"
+
+static bool has_alias(const char *const *aliases, size_t count, const char *name) {
+  for (size_t i = 0; i < count; i++) {
+    if (blis__equal_names(aliases[i], name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static const blis_catalogue_model *model_of(const blis_catalogue *catalogue, const char *id) {
+  const blis__entries *all = &catalogue->entries;
+  for (size_t i = 0; i < all->models.count; i++) {
+    const blis_catalogue_model *model = all->models.items[i];
+    if (blis__equal_names(model->id, id) || has_alias(model->aliases, model->alias_count, id)) {
+      return model;
+    }
+  }
+  for (size_t i = 0; i < all->models.count; i++) {
+    const blis_catalogue_model *model = all->models.items[i];
+    if (blis__equal_names(model->name, blis__last_part(id))) {
+      return model;
+    }
+  }
+  return NULL;
+}
+
+static const blis_catalogue_hardware *hardware_of(const blis_catalogue *catalogue,
+                                                  const char *name) {
+  const blis__entries *all = &catalogue->entries;
+  for (size_t i = 0; i < all->hardware.count; i++) {
+    const blis_catalogue_hardware *hardware = all->hardware.items[i];
+    if (blis__equal_names(hardware->name, name) ||
+        has_alias(hardware->aliases, hardware->alias_count, name)) {
+      return hardware;
+    }
+  }
+  return NULL;
+}
+
+/* Of lists of words in messages. */
+enum { LIST_SIZE = 320 };
+
+static size_t common_prefix(const char *a, const char *b) {
+  size_t length = 0;
+  while (a[length] != '\0' && blis__lower(a[length]) == blis__lower(b[length])) {
+    length++;
+  }
+  return length;
+}
+
+/* Those that begin as name does, for as long as any of them goes along. */
+static void list_similar_models(const blis_catalogue *catalogue, const char *name,
+                                char list[LIST_SIZE]) {
+  const blis__entries *all = &catalogue->entries;
+  size_t longest = 0;
+  for (size_t i = 0; i < all->models.count; i++) {
+    size_t length = common_prefix(all->models.items[i]->name, name);
+    longest = length > longest ? length : longest;
+  }
+  for (size_t i = 0; i < all->models.count; i++) {
+    const char *known = all->models.items[i]->name;
+    if (common_prefix(known, name) == longest) {
+      blis_word_list_add(list, LIST_SIZE, known);
+    }
+  }
+}
+
+blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const char *id,
+                                      const blis_catalogue_model **model, blis_error *error) {
+  *model = model_of(catalogue, id);
+  if (*model != NULL) {
+    return BLIS_OK;
+  }
+  const char *name = blis__last_part(id);
+  blis_nearest nearest = {.wanted = name};
+  for (size_t i = 0; i < catalogue->entries.models.count; i++) {
+    blis_nearest_offer(&nearest, catalogue->entries.models.items[i]->name);
+  }
+  char similar[LIST_SIZE] = "";
+  list_similar_models(catalogue, name, similar);
+  char otherwise[LIST_SIZE + 80];
+  (void)snprintf(otherwise, sizeof otherwise, "nearest known: %s; any other needs its config.json",
+                 similar);
+  return blis_fail(error, BLIS_ERR_INVALID, "unknown model '%.100s'%s", id,
+                   blis_nearest_suggest_or(&nearest, otherwise).text);
+}
+
+blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue, const char *id,
+                                           const blis_model_spec **spec, blis_error *error) {
+  const blis_catalogue_model *model;
+  BLIS_TRY(blis_catalogue_find_model(catalogue, id, &model, error));
+  if (!model->has_dimensions) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "the dimensions of model '%s' are not in the catalogue; "
+                     "its config.json is needed",
+                     model->id);
+  }
+  *spec = &model->spec;
+  return BLIS_OK;
+}
+
+/* Lists names in sorted order: the smallest one behind the last listed. */
+static void list_hardware(const blis_catalogue *catalogue, char list[LIST_SIZE]) {
+  const blis__entries *all = &catalogue->entries;
+  const char *last = "";
+  for (size_t listed = 0; listed < all->hardware.count; listed++) {
+    const char *next = NULL;
+    for (size_t i = 0; i < all->hardware.count; i++) {
+      const char *name = all->hardware.items[i]->name;
+      if (strcmp(name, last) > 0 && (next == NULL || strcmp(name, next) < 0)) {
+        next = name;
+      }
+    }
+    if (next == NULL) {
+      return;
+    }
+    blis_word_list_add(list, LIST_SIZE, next);
+    last = next;
+  }
+}
+
+blis_status blis_catalogue_find_hardware(const blis_catalogue *catalogue, const char *name,
+                                         const blis_catalogue_hardware **hardware,
+                                         blis_error *error) {
+  *hardware = hardware_of(catalogue, name);
+  if (*hardware != NULL) {
+    return BLIS_OK;
+  }
+  char known[LIST_SIZE] = "";
+  list_hardware(catalogue, known);
+  return blis_fail(error, BLIS_ERR_INVALID, "unknown hardware '%.100s'; known are %s", name, known);
+}
+
+/* With or without the owner, or both names of the same model. */
+static bool is_same_model(const blis_catalogue *catalogue, const char *a, const char *b) {
+  const blis_catalogue_model *known = model_of(catalogue, a);
+  return blis__equal_names(blis__last_part(a), blis__last_part(b)) ||
+         (known != NULL && known == model_of(catalogue, b));
+}
+
+static bool is_same_hardware(const blis_catalogue *catalogue, const char *a, const char *b) {
+  const blis_catalogue_hardware *known = hardware_of(catalogue, a);
+  return blis__equal_names(a, b) || (known != NULL && known == hardware_of(catalogue, b));
+}
+
+/* The number of parts of the key the entry states; -1 = it contradicts. */
+static int match(const blis_catalogue *catalogue, const blis_coefficients_key *entry,
+                 const blis_coefficients_key *wanted) {
+  int stated = 0;
+  if (!blis__equal_names(entry->kind, wanted->kind)) {
+    return -1;
+  }
+  if (entry->model != NULL) {
+    if (wanted->model == NULL || !is_same_model(catalogue, entry->model, wanted->model)) {
+      return -1;
+    }
+    stated++;
+  }
+  if (entry->hardware != NULL) {
+    if (wanted->hardware == NULL ||
+        !is_same_hardware(catalogue, entry->hardware, wanted->hardware)) {
+      return -1;
+    }
+    stated++;
+  }
+  if (entry->tp != 0) {
+    if (entry->tp != wanted->tp) {
+      return -1;
+    }
+    stated++;
+  }
+  if (entry->version != NULL && wanted->version != NULL) {
+    if (!blis__equal_names(entry->version, wanted->version)) {
+      return -1;
+    }
+    stated++;
+  }
+  return stated;
+}
+
+static blis_status fail_no_coefficients(const blis_catalogue *catalogue,
+                                        const blis_coefficients_key *wanted, blis_error *error) {
+  const blis__entries *all = &catalogue->entries;
+  char known[LIST_SIZE] = "";
+  for (size_t i = 0; i < all->coefficients.count; i++) {
+    const blis_coefficients_key *key = &all->coefficients.items[i]->key;
+    if (blis__equal_names(key->kind, wanted->kind) && key->model != NULL && wanted->model != NULL &&
+        is_same_model(catalogue, key->model, wanted->model)) {
+      char text[80];
+      (void)snprintf(text, sizeof text, "%.30s TP %" PRId64 " %.20s",
+                     key->hardware == NULL ? "any GPU" : key->hardware, key->tp,
+                     key->version == NULL ? "" : key->version);
+      blis_word_list_add(known, LIST_SIZE, text);
+    }
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "no %s coefficients for model %.60s, GPU %.30s, TP %" PRId64
+                   ", version %.20s; known for this model: %s",
+                   wanted->kind, wanted->model == NULL ? "(none)" : wanted->model,
+                   wanted->hardware == NULL ? "(none)" : wanted->hardware, wanted->tp,
+                   wanted->version == NULL ? "(any)" : wanted->version,
+                   *known == '\0' ? "nothing" : known);
+}
+
+blis_status blis_catalogue_find_coefficients(const blis_catalogue *catalogue,
+                                             const blis_coefficients_key *wanted,
+                                             const blis_catalogue_coefficients **coefficients,
+                                             blis_error *error) {
+  const blis__entries *all = &catalogue->entries;
+  blis_coefficients_key key = *wanted;
+  const blis_catalogue_model *model = key.model == NULL ? NULL : model_of(catalogue, key.model);
+  if (model != NULL) {
+    key.model = model->id; /* wanted may have it by an alias */
+  }
+  int best = -1;
+  for (size_t i = 0; i < all->coefficients.count; i++) {
+    const blis_catalogue_coefficients *entry = all->coefficients.items[i];
+    int stated = match(catalogue, &entry->key, &key);
+    if (stated >= 0 && stated >= best) {
+      best = stated;
+      *coefficients = entry;
+    }
+  }
+  return best >= 0 ? BLIS_OK : fail_no_coefficients(catalogue, &key, error);
+}

@@ -1,0 +1,40 @@
+/*
+ * catalogue_priv.h - the inside of a catalogue.
+ *
+ * One module in several files: catalogue.c owns the entries, catalogue_find.c
+ * looks things up, catalogue_yaml.c reads them.
+ */
+#ifndef BLIS_LATENCY_CATALOGUE_CATALOGUE_PRIV_H
+#define BLIS_LATENCY_CATALOGUE_CATALOGUE_PRIV_H
+
+#include "base/arena.h"
+#include "base/array.h"
+#include "latency/catalogue/catalogue.h"
+#include "latency/spec/names.h"
+
+/* Entries and their texts lie in the arena; the lists hold pointers. */
+typedef struct blis__entries {
+  BLIS_ARRAY(const blis_catalogue_model *) models;
+  BLIS_ARRAY(const blis_catalogue_hardware *) hardware;
+  BLIS_ARRAY(const blis_catalogue_coefficients *) coefficients;
+} blis__entries;
+
+struct blis_catalogue {
+  blis_alloc alloc;
+  blis_arena arena;
+  blis__entries entries;
+};
+
+/*
+ * Reads a text into *entries, which starts empty and is the caller's to
+ * release, after a failure too. Memory of entries comes from the arena.
+ */
+BLIS_MUSTUSE blis_status blis__catalogue_read(blis_catalogue *catalogue, const char *name,
+                                              const char *text, size_t size, blis__entries *entries,
+                                              blis_error *error);
+
+void blis__entries_deinit(const blis_alloc *alloc, blis__entries *entries);
+
+bool blis__equal_keys(const blis_coefficients_key *a, const blis_coefficients_key *b);
+
+#endif

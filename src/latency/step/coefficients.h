@@ -1,0 +1,58 @@
+/*
+ * coefficients.h - the fitted coefficients of a latency model, and the three
+ * times that follow from the first three alone.
+ *
+ * alpha: a0, a1, a2. Blackbox and roofline queue a request for a0 + a1 *
+ * prompt tokens; trained-physics and calibrated queue it for a0 and add a1 to
+ * the E2E latency. a2 is added to every output token in all of them.
+ * beta: step time, meaning and count by model.
+ */
+#ifndef BLIS_LATENCY_STEP_COEFFICIENTS_H
+#define BLIS_LATENCY_STEP_COEFFICIENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* Borrowed arrays, in microseconds per whatever they multiply. */
+typedef struct blis_coefficients {
+  const double *alpha;
+  size_t alpha_count;
+  const double *beta;
+  size_t beta_count;
+} blis_coefficients;
+
+enum { BLIS_ALPHA_COUNT = 3 };
+
+/*
+ * At least 3 alphas and beta_min betas, all finite and >= 0. BLIS_ERR_INVALID
+ * names the model, the coefficient and its value.
+ */
+BLIS_MUSTUSE blis_status blis_coefficients_validate(const blis_coefficients *coefficients,
+                                                    size_t beta_min, const char *model,
+                                                    blis_error *error);
+
+/*
+ * The state of every model with alphas begins with them, so that these
+ * functions can stand in its blis_latency_ops.
+ */
+typedef struct blis__alpha {
+  double values[BLIS_ALPHA_COUNT];
+} blis__alpha;
+
+blis__alpha blis__alpha_from(const blis_coefficients *coefficients);
+
+/* trunc(a0 + a1 * prompt tokens) */
+int64_t blis__alpha_linear_queueing(const void *state, int64_t prompt_tokens);
+
+/* trunc(a0) */
+int64_t blis__alpha_constant_queueing(const void *state, int64_t prompt_tokens);
+
+/* trunc(a1) */
+int64_t blis__alpha_overhead(const void *state);
+
+/* trunc(a2) */
+int64_t blis__alpha_token_time(const void *state);
+
+#endif

@@ -1,0 +1,196 @@
+/*
+ * latency_model.h - the duration of an engine step: the interface of every
+ * latency model, built in or scripted.
+ *
+ * A model answers four questions: the time of a step (from the batch, or from
+ * a few exact integer sums over it), the time a request spends before it is
+ * queued, the time added to every output token, and the time added once to a
+ * finished request. All answers are whole microseconds.
+ *
+ * Main invariant: when step_time_from_sums answers, its answer is the one
+ * step_time gives for the same batch, to the microsecond. It costs O(1);
+ * step_time costs O(batch).
+ *
+ * A built-in model never changes after its construction, so any number of
+ * instances may share one. The caller who created it owns it.
+ */
+#ifndef BLIS_LATENCY_STEP_LATENCY_MODEL_H
+#define BLIS_LATENCY_STEP_LATENCY_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/*
+ * One scheduled request of a step, in its state before the step. It is a
+ * prefill while progress < prompt, else a decode when it has output at all;
+ * a request that is neither counts in the batch size alone.
+ */
+typedef struct blis_batch_item {
+  int64_t progress_tokens; /* computed before this step */
+  int64_t new_tokens;      /* computed in this step; > 0 */
+  int64_t prompt_tokens;
+  int64_t output_tokens; /* only whether there are any matters */
+} blis_batch_item;
+
+/*
+ * Exact sums over the scheduled requests of a step; below, t is the new
+ * tokens, s the progress and I the prompt tokens of a prefill. Zero them
+ * first. A sum that would pass INT64_MAX stays there, and no model answers
+ * from it.
+ */
+typedef struct blis_batch_sums {
+  int64_t requests;               /* all of them, prefill, decode or neither */
+  int64_t prefill_tokens;         /* sum of t */
+  int64_t decode_requests;        /* each computes one token */
+  int64_t decode_context_tokens;  /* sum of progress over the decodes; grows by
+                                     decode_requests with every decode step */
+  int64_t prefill_attention;      /* sum of t * (2 * I + t) */
+  int64_t prefill_pairs;          /* sum of 2 * t * s + t * (t - 1): twice the
+                                     (new token, earlier token) pairs */
+  int64_t prefill_context_tokens; /* sum of s */
+} blis_batch_sums;
+
+/* Adds one request; one without new tokens is not scheduled and ignored. */
+void blis_batch_sums_add(blis_batch_sums *sums, const blis_batch_item *item);
+
+/* See coverage.h. */
+typedef struct blis_coverage blis_coverage;
+
+/*
+ * How much later than its step a first token gets out where the next batch is
+ * built while a step is under way (vLLM from 0.14 on): by delay_us, and by
+ * depth times the step that was under way when its request was admitted.
+ */
+typedef struct blis_first_token {
+  int64_t delay_us; /* >= 0 */
+  double depth;     /* >= 0, finite */
+} blis_first_token;
+
+/* The sums over a whole batch. */
+blis_batch_sums blis_batch_sums_of(const blis_batch_item *items, size_t count);
+
+/*
+ * What an implementer provides. Only name and step_time are required; a NULL
+ * time means 0, a NULL free nothing to free.
+ */
+typedef struct blis_latency_ops {
+  const char *name;
+
+  /*
+   * The time of a step over count items in batch order, >= 1; 1 for an empty
+   * batch. Built-in models cannot fail; a scripted one may, and then leaves
+   * *step_us alone.
+   */
+  blis_status (*step_time)(void *state, const blis_batch_item *items, size_t count,
+                           int64_t *step_us, blis_error *error);
+
+  /*
+   * The same from sums alone; NULL when the model needs the requests. False
+   * means that these sums do not determine the last bit: call step_time for
+   * this step.
+   */
+  bool (*step_time_from_sums)(const void *state, const blis_batch_sums *sums, int64_t *step_us);
+
+  /* It costs little, and may be asked about steps that never come. */
+  bool may_look_ahead;
+
+  /*
+   * The times of count steps in a row, as step_time_from_sums gives them: each
+   * gives one token to each of decodes requests and prefills nothing; context
+   * is the sum of their contexts before the first. Answers how many of the
+   * first ones it could tell. NULL, or 0: they are asked for one by one.
+   */
+  size_t (*decode_times)(const void *state, int64_t decodes, int64_t context, size_t count,
+                         int64_t *step_us);
+
+  /* From a request's arrival at the instance to its place in the queue. */
+  int64_t (*queueing_time)(const void *state, int64_t prompt_tokens);
+
+  /* Added to TTFT and to every inter-token latency, not to the clock. */
+  int64_t (*output_token_time)(const void *state);
+
+  /* Added once to the E2E latency of a request with output. */
+  int64_t (*fixed_overhead)(const void *state);
+
+  /* What was measured beside the step times. */
+  blis_first_token (*first_token)(const void *state);
+
+  /* Where the step times were fitted; NULL = that is not known. */
+  const blis_coverage *(*coverage)(const void *state);
+
+  void (*free)(const blis_alloc *alloc, void *state);
+} blis_latency_ops;
+
+/*
+ * A model: an implementation and its state. Copies share the state, so only
+ * one of them may be freed. alloc is the one the state came from.
+ */
+typedef struct blis_latency_model {
+  const blis_latency_ops *ops;
+  void *state;
+  blis_alloc alloc;
+} blis_latency_model;
+
+/* Frees the state; a zeroed or already freed model is allowed. */
+void blis_latency_free(blis_latency_model *model);
+
+/* True when step_time_from_sums can answer at all. */
+static inline bool blis_latency_uses_sums(const blis_latency_model *model) {
+  return model->ops->step_time_from_sums != NULL;
+}
+
+static inline BLIS_MUSTUSE blis_status blis_latency_step_time(const blis_latency_model *model,
+                                                              const blis_batch_item *items,
+                                                              size_t count, int64_t *step_us,
+                                                              blis_error *error) {
+  return model->ops->step_time(model->state, items, count, step_us, error);
+}
+
+static inline bool blis_latency_step_time_from_sums(const blis_latency_model *model,
+                                                    const blis_batch_sums *sums, int64_t *step_us) {
+  return model->ops->step_time_from_sums != NULL &&
+         model->ops->step_time_from_sums(model->state, sums, step_us);
+}
+
+size_t blis__latency_decode_times(const blis_latency_model *model, int64_t decodes, int64_t context,
+                                  size_t count, int64_t *step_us);
+
+/* decode_times, or the same from sums; 0 for a model that has neither. */
+static inline size_t blis_latency_decode_times(const blis_latency_model *model, int64_t decodes,
+                                               int64_t context, size_t count, int64_t *step_us) {
+  size_t told = 0;
+  if (model->ops->decode_times != NULL) {
+    told = model->ops->decode_times(model->state, decodes, context, count, step_us);
+  }
+  return told > 0 ? told : blis__latency_decode_times(model, decodes, context, count, step_us);
+}
+
+static inline int64_t blis_latency_queueing_time(const blis_latency_model *model,
+                                                 int64_t prompt_tokens) {
+  return model->ops->queueing_time == NULL ? 0
+                                           : model->ops->queueing_time(model->state, prompt_tokens);
+}
+
+static inline int64_t blis_latency_output_token_time(const blis_latency_model *model) {
+  return model->ops->output_token_time == NULL ? 0 : model->ops->output_token_time(model->state);
+}
+
+static inline int64_t blis_latency_fixed_overhead(const blis_latency_model *model) {
+  return model->ops->fixed_overhead == NULL ? 0 : model->ops->fixed_overhead(model->state);
+}
+
+static inline blis_first_token blis_latency_first_token(const blis_latency_model *model) {
+  return model->ops->first_token == NULL ? (blis_first_token){0}
+                                         : model->ops->first_token(model->state);
+}
+
+/* Borrowed from the model. */
+static inline const blis_coverage *blis_latency_coverage(const blis_latency_model *model) {
+  return model->ops->coverage == NULL ? NULL : model->ops->coverage(model->state);
+}
+
+#endif

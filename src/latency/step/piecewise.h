@@ -1,0 +1,41 @@
+/*
+ * piecewise.h - linear prefill and piecewise linear decode, the compute model
+ * of RouteSim (design document, February 2026).
+ *
+ *   prefill of t tokens    t / prefill_tokens_per_sec
+ *   one token of b decodes b / T(b), where the throughput T rises linearly
+ *                          from decode_tokens_per_sec_batch1 at b = 1 to
+ *                          decode_tokens_per_sec_saturated at b =
+ *                          decode_saturation_batch, and stays there
+ *
+ * The two do not disturb each other: a step with both takes as long as the
+ * longer one. Neither context length nor GPU plays a part. Exact from sums,
+ * O(1).
+ */
+#ifndef BLIS_LATENCY_STEP_PIECEWISE_H
+#define BLIS_LATENCY_STEP_PIECEWISE_H
+
+#include "latency/step/latency_model.h"
+
+typedef struct blis_piecewise_params {
+  double prefill_tokens_per_sec;
+  double decode_tokens_per_sec_batch1;
+  double decode_saturation_batch; /* requests, >= 1 */
+  double decode_tokens_per_sec_saturated;
+  bool whole_milliseconds; /* round times up to 1 ms, as RouteSim's program
+                              does, instead of to 1 us */
+} blis_piecewise_params;
+
+/* RouteSim's defaults: 50,000; 80; 64; 3,200; exact times. */
+blis_piecewise_params blis_piecewise_defaults(void);
+
+/*
+ * All numbers finite and positive, else BLIS_ERR_INVALID names the culprit.
+ * Fills *model, which the caller owns; a failure leaves it alone. Queueing,
+ * token and overhead times are 0.
+ */
+BLIS_MUSTUSE blis_status blis_piecewise_new(const blis_alloc *alloc,
+                                            const blis_piecewise_params *params,
+                                            blis_latency_model *model, blis_error *error);
+
+#endif

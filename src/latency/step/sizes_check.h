@@ -1,0 +1,26 @@
+/*
+ * sizes_check.h - what is to be known of a model and of GPUs by latency models
+ * that work a step out of their sizes and peaks.
+ */
+#ifndef BLIS_LATENCY_STEP_SIZES_CHECK_H
+#define BLIS_LATENCY_STEP_SIZES_CHECK_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "latency/hardware/hardware_spec.h"
+#include "latency/model/model_spec.h"
+#include "latency/hardware/parallelism.h"
+
+/*
+ * BLIS_ERR_INVALID lists all that is wrong with the model, or with the GPUs.
+ * splits_kv_heads: tp has to divide the KV heads as well; purpose, " for ..."
+ * or "", is what it has to divide them for.
+ */
+BLIS_MUSTUSE blis_status blis__check_sizes(const blis_model_spec *model,
+                                           const blis_hardware_spec *hardware,
+                                           const blis_parallelism *parallelism,
+                                           bool splits_kv_heads, const char *purpose,
+                                           blis_error *error);
+
+#endif

@@ -1,0 +1,42 @@
+/*
+ * trained_physics.h - step time as a fitted sum of physical terms: compute and
+ * KV traffic of prefill and decode, weight traffic, communication, and
+ * overheads per layer, request and step (BLIS, "trained-physics", from
+ * v0.7.1; the default of August 2026 is the fit "iter29").
+ *
+ * The coefficients were fitted to short-prompt chat traffic on H100: do not
+ * extrapolate to prefill-heavy loads, where they run faster than the hardware
+ * can. Prefill attention is charged for the whole prompt in every chunk.
+ *
+ * Exact from sums, O(1).
+ */
+#ifndef BLIS_LATENCY_STEP_TRAINED_PHYSICS_H
+#define BLIS_LATENCY_STEP_TRAINED_PHYSICS_H
+
+#include "latency/step/coefficients.h"
+#include "latency/hardware/hardware_spec.h"
+#include "latency/step/latency_model.h"
+#include "latency/model/model_spec.h"
+#include "latency/hardware/parallelism.h"
+
+enum { BLIS_TRAINED_PHYSICS_BETA_MIN = 7, BLIS_TRAINED_PHYSICS_BETA_MAX = 11 };
+
+/*
+ * 3 alphas and 7 to 11 betas: prefill compute, decode compute, weights,
+ * communication, layer, request, step, interleaved MoE layer, prefill KV,
+ * decode KV, MoE dispatch. Missing betas are 0, the last one equals the
+ * communication's; with fewer than 9 (10) a prefill (decode) costs the larger
+ * of compute and KV traffic instead of their weighted sum.
+ *
+ * TP must divide the attention heads and the KV heads; DP above 1 needs a MoE
+ * model. Fills *out, which the caller owns; a failure leaves it alone and
+ * names the field and its value.
+ */
+BLIS_MUSTUSE blis_status blis_trained_physics_new(const blis_alloc *alloc,
+                                                  const blis_model_spec *model,
+                                                  const blis_hardware_spec *hardware,
+                                                  const blis_parallelism *parallelism,
+                                                  const blis_coefficients *coefficients,
+                                                  blis_latency_model *out, blis_error *error);
+
+#endif
