@@ -7,7 +7,8 @@ local known = {
   options = "string", flag_groups = "function", flags = "function", needs = "string",
   flag_scorers = "function", read = "function", read_cluster = "function", resize = "function",
   is_scripted = "function", policies = "function", read_policies = "function",
-  notes = "function", summary = "table", page = "table", asked = "function", asked_at = "number",
+  notes = "function", complete = "function", finish = "function", summary = "table",
+  page = "table", asked = "function", asked_at = "number",
 }
 
 local slots = { work = true, cost = true, events = true, below = true }
