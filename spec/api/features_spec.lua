@@ -5,7 +5,8 @@ local figures = require "blis.results.figures"
 -- The fields of blis.Feature, with their types.
 local known = {
   options = "string", flag_groups = "function", flags = "function", needs = "string",
-  flag_scorers = "function", read = "function", read_cluster = "function", resize = "function",
+  policy_flags = "table", flag_scorers = "function", read = "function",
+  read_cluster = "function", resize = "function",
   is_scripted = "function", policies = "function", read_policies = "function",
   notes = "function", complete = "function", finish = "function", summary = "table",
   page = "table", asked = "function", asked_at = "number",

@@ -46,7 +46,7 @@ local function cluster_groups()
   add(50, group("Serving engine", cluster_section))
   add(60, group("Admission and routing", experiment_section))
   add(70, { title = "Parameters of policies", section = "policies",
-    options = flag_sections.policies.options })
+    options = features.with_policy_flags(flag_sections.policies.options) })
   add(80, group("Signals and delays", cluster_section))
   table.sort(groups, function(a, b) return a.at < b.at end)
   return groups

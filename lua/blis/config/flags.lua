@@ -128,26 +128,6 @@ local policies = {
       doc = "Scorers of routing policy weighted, in order; 'blis policies' lists them.",
     },
     {
-      name = "lora_config", type = "path", flag = "--lora-config",
-      doc = "LoRA adapters, as BLIS (Go) describes them: a YAML file lora: { adapter_capacity, "
-        .. "adapters: [{ id, rank }], ... }; flags take precedence.",
-    },
-    {
-      name = "lora_scorer_weight", type = "number", above = 0, max = 1e9,
-      flag = "--lora-scorer-weight",
-      doc = "Adds the scorer lora-affinity with this weight to those of routing policy weighted.",
-    },
-    {
-      name = "prefill_scorers", type = "string", flag = "--prefill-routing-scorers",
-      path = "disaggregation.prefill_routing.scorers", metavar = "NAME:WEIGHT,...",
-      doc = "Scorers for the prefill stage, by policy weighted; default: as --routing-policy.",
-    },
-    {
-      name = "decode_scorers", type = "string", flag = "--decode-routing-scorers",
-      metavar = "NAME:WEIGHT,...",
-      doc = "Scorers for the decode stage, by policy weighted; default: as --routing-policy.",
-    },
-    {
       name = "parameters", type = "string", is_list = true, flag = "--routing-parameter",
       metavar = "NAME=VALUE", doc = "A parameter of the routing policy.",
     },
@@ -155,21 +135,6 @@ local policies = {
       name = "admission_parameters", type = "string", is_list = true,
       flag = "--admission-parameter", metavar = "NAME=VALUE",
       doc = "A parameter of the admission policy.",
-    },
-    {
-      name = "autoscaler_parameters", type = "string", is_list = true,
-      flag = "--autoscaler-parameter", metavar = "NAME=VALUE",
-      doc = "A parameter of the autoscaler.",
-    },
-    {
-      name = "autoscaler_enabled", type = "boolean", flag = "--autoscaler-enabled",
-      doc = "The same as --autoscaler threshold.",
-    },
-    {
-      name = "autoscaler_interval_us", type = "integer", min = 0, max = 1000000000000, unit = "us",
-      flag = "--model-autoscaler-interval-us",
-      doc = "How often the autoscaler saturation-pipeline is asked, which this turns on; 0 = "
-        .. "never. Default: as autoscaler.interval_us of the bundle.",
     },
     {
       name = "bucket_size", type = "number", above = 0, unit = "tokens",
@@ -180,32 +145,6 @@ local policies = {
       name = "refill_rate", type = "number", above = 0, unit = "tokens/s",
       flag = "--token-bucket-refill-rate",
       doc = "Refill rate, for --admission-policy token-bucket.",
-    },
-    {
-      name = "flow_control", type = "boolean", flag = "--flow-control",
-      doc = "Requests wait in a queue of the gateway, between admission and routing, until the "
-        .. "instances have room.",
-    },
-    {
-      name = "slo_targets", type = "string", flag = "--slo-targets", metavar = "CLASS=US,...",
-      path = "queue.slo_targets",
-      doc = "Wanted times to first token by SLO class, for --dispatch-order slo-deadline.",
-    },
-    {
-      name = "queue_bands", type = "string", flag = "--queue-bands",
-      metavar = "PRIORITY=REQUESTS[:BYTES],...", path = "queue.bands",
-      doc = "Bands of the gateway's queue with room of their own; a priority is the value of its "
-        .. "SLO classes.",
-    },
-    {
-      name = "saturation_parameters", type = "string", is_list = true,
-      flag = "--saturation-parameter", metavar = "NAME=VALUE",
-      doc = "A parameter of the saturation detector.",
-    },
-    {
-      name = "usage_limit_parameters", type = "string", is_list = true,
-      flag = "--usage-limit-parameter", metavar = "NAME=VALUE",
-      doc = "A parameter of the usage limit.",
     },
     {
       name = "bundle", type = "path", flag = "--policy-config",

@@ -19,6 +19,8 @@
 ---@class blis.Feature
 ---@field options? string module with the section of its options; those with a `group` are flags
 ---@field flag_groups? fun(): blis.feature.FlagGroup[] default: the flags of that section, by group
+---@field policy_flags? string[] its flags among the parameters of policies: the option that they
+--- follow, and the module that returns them
 ---@field flags? fun(spec: table, cli: blis.feature.Flags) sets the options of an experiment from
 --- its flags; default: the values of the flags, when there are any
 ---@field needs? string start of the error for flags of the feature without a required one
@@ -357,6 +359,23 @@ function features.flag_groups()
     for _, group in ipairs(own or {}) do groups[#groups + 1] = group end
   end
   return groups
+end
+
+--- Returns the options of a section with the flags that features add to it.
+---@param options blis.Option[] of blis.config.flags
+---@return blis.Option[]
+function features.with_policy_flags(options)
+  local all = table.move(options, 1, #options, 1, {})
+  for _, entry in ipairs(list) do
+    local own = entry.flags_at and features.module(entry).policy_flags
+    for i = 1, own and #all or 0 do
+      if all[i].name == own[1] then
+        for k, option in ipairs(require(own[2])) do table.insert(all, i + k, option) end
+        break
+      end
+    end
+  end
+  return all
 end
 
 --- Returns the values of flags of a section as options, nil without any. Raises where a required

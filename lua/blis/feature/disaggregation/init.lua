@@ -7,6 +7,7 @@ local read = deferred "blis.feature.disaggregation.read"
 
 ---@type blis.Feature
 local disaggregation = {
+  policy_flags = { "scorers", "blis.feature.disaggregation.policy_flags" },
   summary = { slot = "work" },
   page = { title = "Prefill and decode apart" },
 }

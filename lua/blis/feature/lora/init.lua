@@ -7,6 +7,7 @@ local read = deferred "blis.feature.lora.read"
 ---@type blis.Feature
 local lora = {
   options = "blis.feature.lora.options",
+  policy_flags = { "scorers", "blis.feature.lora.policy_flags" },
   asked_at = 1,
   summary = { slot = "work" },
   page = { title = "LoRA adapters" },

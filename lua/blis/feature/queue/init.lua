@@ -13,6 +13,7 @@ local section = deferred "blis.feature.queue.options"
 ---@type blis.Feature
 local queue = {
   options = "blis.feature.queue.options",
+  policy_flags = { "refill_rate", "blis.feature.queue.policy_flags" },
   asked_at = 5,
   summary = { slot = "work" },
   page = { title = "Queue of the gateway" },

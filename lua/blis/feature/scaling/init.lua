@@ -12,7 +12,11 @@ local workload = deferred "blis.traffic.workload"
 local count, number = format.count, format.number
 
 ---@type blis.Feature
-local scaling = { asked_at = 8, options = "blis.feature.scaling.options" }
+local scaling = {
+  options = "blis.feature.scaling.options",
+  policy_flags = { "admission_parameters", "blis.feature.scaling.policy_flags" },
+  asked_at = 8,
+}
 
 --- The autoscaler as blis.run takes it; nil without.
 local function autoscaler_of(cli)

@@ -1,0 +1,19 @@
+--- The flags of autoscaling among the parameters of policies, which only command lines have.
+---@type blis.Option[]
+return {
+  {
+    name = "autoscaler_parameters", type = "string", is_list = true,
+    flag = "--autoscaler-parameter", metavar = "NAME=VALUE",
+    doc = "A parameter of the autoscaler.",
+  },
+  {
+    name = "autoscaler_enabled", type = "boolean", flag = "--autoscaler-enabled",
+    doc = "The same as --autoscaler threshold.",
+  },
+  {
+    name = "autoscaler_interval_us", type = "integer", min = 0, max = 1000000000000, unit = "us",
+    flag = "--model-autoscaler-interval-us",
+    doc = "How often the autoscaler saturation-pipeline is asked, which this turns on; 0 = "
+      .. "never. Default: as autoscaler.interval_us of the bundle.",
+  },
+}
