@@ -1,0 +1,167 @@
+#include "latency/composed/step_parts.h"
+
+#include <math.h>
+
+#include "latency/composed/portable.h"
+
+/* Bytes of a weight, scales included, and of an activation that a product reads. */
+static const double WEIGHT_BYTES[BLIS__WEIGHT_FORMAT_COUNT] = {2, 1, 1, 0.5625, 0.53125, 0.53125};
+static const double INPUT_BYTES[BLIS__WEIGHT_FORMAT_COUNT] = {2, 1, 1, 2, 0.53125, 0.53125};
+
+const char *const blis__weight_format_names[BLIS__WEIGHT_FORMAT_COUNT] = {
+    "bf16", "fp8", "fp8_block", "nvfp4", "mxfp4", "int4"};
+
+/* Up to this many tokens a step counts as decoding, from that many on as prefill. */
+#define DECODE_TOKENS 64.0
+#define PREFILL_TOKENS 2048.0
+
+/* CUDA graphs hold steps of up to this many tokens. */
+#define GRAPH_TOKENS 512.0
+
+#define LOGIT_BYTES 4.0
+#define KV_HEADS_MAX 8.0
+
+static blis__kernel_rates rates_of(const blis__composed_constants *c, blis__weight_format format,
+                                   double slowdown) {
+  return (blis__kernel_rates){.bandwidth = c->bandwidth / slowdown,
+                              .peak = c->peak * c->product_speedup[format] / slowdown,
+                              .weight_bytes = WEIGHT_BYTES[format],
+                              .activation_bytes = INPUT_BYTES[format]};
+}
+
+static double matrix_us(const blis__composed_constants *c, const blis__matrix *matrix,
+                        double tokens) {
+  blis__kernel_rates rates = rates_of(c, matrix->format, 1);
+  return blis__product_us(&c->products[matrix->format], &rates, tokens, matrix->n, matrix->k);
+}
+
+static double matrices_us(const blis__composed_constants *c, const blis__matrix *matrices,
+                          size_t count, double tokens) {
+  double us = 0;
+  for (size_t i = 0; i < count; i++) {
+    us += matrix_us(c, &matrices[i], tokens);
+  }
+  return us;
+}
+
+static double routed_us(const blis__step_work *work, const blis__composed_constants *c,
+                        const blis__layer_work *run, double tokens) {
+  blis__weight_format format = run->expert_format;
+  blis__kernel_rates rates = rates_of(c, format, c->expert_slowdown[format]);
+  const blis__matrix router = {run->experts.experts, work->hidden, BLIS__WEIGHTS_16_BIT};
+  return blis__experts_us(&c->experts[format], &rates, &run->experts, tokens, c->expert_balance) +
+         c->router_share * matrix_us(c, &router, tokens);
+}
+
+static double elementwise_us(const blis__step_work *work, const blis__composed_constants *c,
+                             const blis__layer_work *run, double tokens) {
+  double width = 8 * work->hidden + 2 * (run->query_width + 2 * run->kv_width) + 3 * run->mlp_width;
+  return 2 * tokens * width / (c->elementwise_efficiency * c->bandwidth);
+}
+
+static double layer_us(const blis__step_work *work, const blis__composed_constants *c,
+                       const blis__layer_work *run, double tokens) {
+  double us = matrices_us(c, run->attention, run->attention_count, tokens) +
+              matrices_us(c, run->mlp, run->mlp_count, tokens) + c->layer_us +
+              elementwise_us(work, c, run, tokens);
+  if (run->experts.experts > 0) {
+    us += routed_us(work, c, run, tokens);
+  }
+  if (work->has_experts) {
+    us += c->expert_layer_us;
+  }
+  if (run->is_sharded) {
+    double bytes = tokens * work->hidden * work->activation_bytes;
+    us += 2 * (blis__allreduce_us(&c->allreduce, bytes) + c->reduce_us);
+  }
+  return us;
+}
+
+static double scale_of(const blis__scales *scales, double tokens) {
+  if (tokens <= DECODE_TOKENS) {
+    return scales->decode;
+  }
+  if (tokens >= PREFILL_TOKENS) {
+    return scales->prefill;
+  }
+  double place = blis__portable_log(tokens / DECODE_TOKENS) /
+                 blis__portable_log(PREFILL_TOKENS / DECODE_TOKENS);
+  return scales->decode + (scales->prefill - scales->decode) * place;
+}
+
+double blis__layers_us(const blis__step_work *work, const blis__composed_constants *constants,
+                       double tokens) {
+  double us = 0;
+  double layers = 0;
+  for (size_t i = 0; i < work->run_count; i++) {
+    us += work->runs[i].count * layer_us(work, constants, &work->runs[i], tokens);
+    layers += work->runs[i].count;
+  }
+  us *= scale_of(&constants->scales, tokens) * constants->engine_scale;
+  return tokens > GRAPH_TOKENS ? fmax(us, layers * constants->launch_bound_us) : us;
+}
+
+double blis__head_us(const blis__step_work *work, const blis__composed_constants *constants,
+                     double requests) {
+  const blis__matrix head = {work->head_width, work->hidden, BLIS__WEIGHTS_16_BIT};
+  return matrix_us(constants, &head, requests);
+}
+
+double blis__sampling_us(const blis__step_work *work, const blis__composed_constants *constants) {
+  return constants->sampling_reads * LOGIT_BYTES * work->vocabulary / constants->bandwidth;
+}
+
+static bool has_cache(const blis__layer_work *run) { return run->kv_heads > 0; }
+
+static double context_us(const blis__composed_constants *c, const blis__layer_work *run) {
+  double read = run->kv_bytes / (c->bandwidth * c->kv_efficiency);
+  return run->count * fmax(read, run->latent_flops / (c->latent_efficiency * c->peak));
+}
+
+blis__decode_attention blis__decode_attention_of(const blis__step_work *work,
+                                                 const blis__composed_constants *constants) {
+  const blis__composed_constants *c = constants;
+  blis__decode_attention sum = {0};
+  for (size_t i = 0; i < work->run_count; i++) {
+    const blis__layer_work *run = &work->runs[i];
+    sum.each_us += run->count * run->state_bytes / c->bandwidth;
+    if (run->state_bytes > 0 && !has_cache(run)) {
+      sum.fixed_us += run->count * c->attention_us;
+    }
+    if (has_cache(run)) {
+      sum.fixed_us += run->count * c->attention_us;
+      sum.each_us += run->count * c->attention_head_us * fmin(run->kv_heads, KV_HEADS_MAX);
+      sum.context_us += run->window > 0 ? 0 : context_us(c, run);
+    }
+  }
+  return sum;
+}
+
+double blis__window_context_us(const blis__step_work *work,
+                               const blis__composed_constants *constants, double window) {
+  double us = 0;
+  for (size_t i = 0; i < work->run_count; i++) {
+    const blis__layer_work *run = &work->runs[i];
+    us += has_cache(run) && run->window == window ? context_us(constants, run) : 0;
+  }
+  return us;
+}
+
+blis__prefill_attention blis__prefill_attention_of(const blis__step_work *work,
+                                                   const blis__composed_constants *constants) {
+  const blis__composed_constants *c = constants;
+  const double flops_us = c->peak * c->prefill_efficiency;
+  blis__prefill_attention sum = {0};
+  for (size_t i = 0; i < work->run_count; i++) {
+    const blis__layer_work *run = &work->runs[i];
+    double u = run->prefill_width;
+    sum.fixed_us += run->count * c->prefill_layer_us;
+    sum.token_us += run->count * u * c->prefill_bytes / c->bandwidth;
+    if (has_cache(run) && run->window > 0) {
+      sum.token_us += run->count * 6 * u * run->window / flops_us;
+    } else if (has_cache(run)) {
+      sum.pair_us += run->count * 4 * u / flops_us;
+    }
+  }
+  return sum;
+}

@@ -1,0 +1,85 @@
+/*
+ * step_parts.h - the parts of a step's time, from the work of one GPU and the constants of its family.
+ *
+ *   gpu  = layers(tokens) + head(requests) + decode attention + prefill attention + sampling + step
+ *   host = h0 + h1 * requests (synchronous scheduling), or a pipeline that hides it (asynchronous)
+ *
+ * All times are microseconds. Everything here is evaluated when a model is constructed.
+ */
+#ifndef BLIS_LATENCY_COMPOSED_STEP_PARTS_H
+#define BLIS_LATENCY_COMPOSED_STEP_PARTS_H
+
+#include "latency/composed/kernels.h"
+#include "latency/composed/work.h"
+
+/* Scales of the layers' time at few (<= 64) and many (>= 2048) tokens. */
+typedef struct blis__scales {
+  double decode;
+  double prefill;
+} blis__scales;
+
+/* Constants of a GPU for one class of models. Section numbers of sources are in data/latency/composed.yaml. */
+typedef struct blis__composed_constants {
+  double bandwidth; /* bytes per us */
+  double peak;      /* 16-bit FLOPs per us */
+  blis__kernel products[BLIS__WEIGHT_FORMAT_COUNT];
+  blis__kernel experts[BLIS__WEIGHT_FORMAT_COUNT];
+  double product_speedup[BLIS__WEIGHT_FORMAT_COUNT]; /* of the peak, against 16 bits */
+  double expert_slowdown[BLIS__WEIGHT_FORMAT_COUNT]; /* divides bandwidth and peak; 1 = none */
+  blis__scales scales;
+  double engine_scale;   /* v */
+  double layer_us;       /* e0 */
+  double expert_layer_us; /* em */
+  double reduce_us;      /* ex, on top of each all-reduce */
+  double step_us;
+  double sampling_reads; /* S */
+  double router_share;
+  double expert_balance; /* rho */
+  double elementwise_efficiency;
+  double attention_us;        /* a0, per layer */
+  double attention_head_us;   /* c, per decode and KV head */
+  double kv_efficiency;       /* y, for the KV type in use */
+  double latent_efficiency;   /* of the peak, latent attention */
+  double prefill_layer_us;
+  double prefill_bytes;       /* read per token, layer and unit of width */
+  double prefill_efficiency;  /* z */
+  double launch_bound_us;     /* f, per layer; 0 = never bound by launches */
+  blis__allreduce allreduce;
+} blis__composed_constants;
+
+/* G: products, experts, element-wise work and all-reduces of all layers for `tokens` tokens. */
+double blis__layers_us(const blis__step_work *work, const blis__composed_constants *constants,
+                       double tokens);
+
+/* The output matrix for `requests` requests. */
+double blis__head_us(const blis__step_work *work, const blis__composed_constants *constants,
+                     double requests);
+
+/* Sampling, per request. */
+double blis__sampling_us(const blis__step_work *work, const blis__composed_constants *constants);
+
+/* Decode attention: fixed + each * decodes + context * sum of contexts, windows aside. */
+typedef struct blis__decode_attention {
+  double fixed_us;   /* when there is any decode */
+  double each_us;    /* per decode, launches and states */
+  double context_us; /* per token of context, unlimited layers */
+} blis__decode_attention;
+
+blis__decode_attention blis__decode_attention_of(const blis__step_work *work,
+                                                 const blis__composed_constants *constants);
+
+/* The same per token of context for the layers with a window of exactly `window` tokens. */
+double blis__window_context_us(const blis__step_work *work,
+                               const blis__composed_constants *constants, double window);
+
+/* Prefill attention: fixed (with any prefill) + token * tokens + pair * sum(new * context + new^2 / 2). */
+typedef struct blis__prefill_attention {
+  double fixed_us;
+  double token_us;
+  double pair_us;
+} blis__prefill_attention;
+
+blis__prefill_attention blis__prefill_attention_of(const blis__step_work *work,
+                                                   const blis__composed_constants *constants);
+
+#endif
