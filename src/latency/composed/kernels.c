@@ -71,13 +71,12 @@ double blis__experts_us(const blis__kernel *kernel, const blis__kernel_rates *ra
   if (tokens <= 0) {
     return 0;
   }
-  double random =
-      experts_us(kernel, rates, shape, tokens, blis__experts_touched(shape, tokens));
+  double random = experts_us(kernel, rates, shape, tokens, blis__experts_touched(shape, tokens));
   if (balance == 0) {
     return random;
   }
-  double balanced = experts_us(kernel, rates, shape, tokens,
-                               fmin(shape->experts, tokens * shape->chosen));
+  double balanced =
+      experts_us(kernel, rates, shape, tokens, fmin(shape->experts, tokens * shape->chosen));
   return blis__portable_exp((1 - balance) * blis__portable_log(random) +
                             balance * blis__portable_log(balanced));
 }

@@ -1,9 +1,11 @@
 /*
- * kernels.h - the time of one GPU kernel in closed form: matrix products, experts, attention, and all-reduces.
+ * kernels.h - the time of one GPU kernel in closed form: matrix products, experts, attention, and
+ * all-reduces.
  *
- * Every kernel is a launch time plus a smooth maximum of memory and compute time. All times are microseconds, all sizes
- * are those of one GPU, bandwidths are bytes per microsecond, and peaks are FLOPs per microsecond. The functions build
- * tables when a model is constructed; no step calls them.
+ * Every kernel is a launch time plus a smooth maximum of memory and compute time. All times are
+ * microseconds, all sizes are those of one GPU, bandwidths are bytes per microsecond, and peaks are
+ * FLOPs per microsecond. The functions build tables when a model is constructed; no step calls
+ * them.
  */
 #ifndef BLIS_LATENCY_COMPOSED_KERNELS_H
 #define BLIS_LATENCY_COMPOSED_KERNELS_H
@@ -35,26 +37,27 @@ double blis__product_us(const blis__kernel *kernel, const blis__kernel_rates *ra
 
 /* The routed experts of one layer on one GPU. */
 typedef struct blis__expert_shape {
-  double experts;  /* of the layer */
-  double chosen;   /* per token */
-  double hidden;   /* width of their input */
-  double width;    /* of one expert, on this GPU */
-  double local;    /* experts on this GPU */
+  double experts; /* of the layer */
+  double chosen;  /* per token */
+  double hidden;  /* width of their input */
+  double width;   /* of one expert, on this GPU */
+  double local;   /* experts on this GPU */
 } blis__expert_shape;
 
 /* The number of distinct experts that `tokens` tokens choose at random, E (1 - (1 - k/E)^n). */
 double blis__experts_touched(const blis__expert_shape *shape, double tokens);
 
 /*
- * Up, gate and down products of all experts for `tokens` tokens. Experts compute in tiles of 16 to 128 rows.
- * balance is the weight of evenly spread choices in a geometric mean with random choices (0 = random alone).
+ * Up, gate and down products of all experts for `tokens` tokens. Experts compute in tiles of 16 to
+ * 128 rows. balance is the weight of evenly spread choices in a geometric mean with random choices
+ * (0 = random alone).
  */
 double blis__experts_us(const blis__kernel *kernel, const blis__kernel_rates *rates,
                         const blis__expert_shape *shape, double tokens, double balance);
 
 /*
- * An all-reduce of `bytes` bytes over measured points: sizes are 256 bytes and its doublings. Times are log-log between
- * points, flat below the first, proportional above the last.
+ * An all-reduce of `bytes` bytes over measured points: sizes are 256 bytes and its doublings. Times
+ * are log-log between points, flat below the first, proportional above the last.
  */
 typedef struct blis__allreduce {
   const double *times_us; /* borrowed; NULL = the closed form */

@@ -9,8 +9,8 @@
 #define LN2_LOW 0x1.ef35793c76730p-45
 
 /*
- * x = m * 2^e with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh(s) with s = (m - 1) / (m + 1), |s| < 0.172: eleven
- * terms of the series leave less than 2^-56.
+ * x = m * 2^e with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh(s) with s = (m - 1) / (m + 1),
+ * |s| < 0.172: eleven terms of the series leave less than 2^-56.
  */
 double blis__portable_log(double x) {
   BLIS_ASSERT(x > 0 && isfinite(x));

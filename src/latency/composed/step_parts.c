@@ -111,7 +111,9 @@ double blis__sampling_us(const blis__step_work *work, const blis__composed_const
   return constants->sampling_reads * LOGIT_BYTES * work->vocabulary / constants->bandwidth;
 }
 
-static bool has_cache(const blis__layer_work *run) { return run->kv_heads > 0; }
+static bool has_cache(const blis__layer_work *run) {
+  return run->kv_heads > 0;
+}
 
 static double context_us(const blis__composed_constants *c, const blis__layer_work *run) {
   double read = run->kv_bytes / (c->bandwidth * c->kv_efficiency);

@@ -1,5 +1,6 @@
 /*
- * step_parts.h - the parts of a step's time, from the work of one GPU and the constants of its family.
+ * step_parts.h - the parts of a step's time, from the work of one GPU and the constants of its
+ * family.
  *
  *   gpu  = layers(tokens) + head(requests) + decode attention + prefill attention + sampling + step
  *   host = h0 + h1 * requests (synchronous scheduling), or a pipeline that hides it (asynchronous)
@@ -18,7 +19,8 @@ typedef struct blis__scales {
   double prefill;
 } blis__scales;
 
-/* Constants of a GPU for one class of models. Section numbers of sources are in data/latency/composed.yaml. */
+/* Constants of a GPU for one class of models. Section numbers of sources are in
+ * data/latency/composed.yaml. */
 typedef struct blis__composed_constants {
   double bandwidth; /* bytes per us */
   double peak;      /* 16-bit FLOPs per us */
@@ -27,23 +29,23 @@ typedef struct blis__composed_constants {
   double product_speedup[BLIS__WEIGHT_FORMAT_COUNT]; /* of the peak, against 16 bits */
   double expert_slowdown[BLIS__WEIGHT_FORMAT_COUNT]; /* divides bandwidth and peak; 1 = none */
   blis__scales scales;
-  double engine_scale;   /* v */
-  double layer_us;       /* e0 */
+  double engine_scale;    /* v */
+  double layer_us;        /* e0 */
   double expert_layer_us; /* em */
-  double reduce_us;      /* ex, on top of each all-reduce */
+  double reduce_us;       /* ex, on top of each all-reduce */
   double step_us;
   double sampling_reads; /* S */
   double router_share;
   double expert_balance; /* rho */
   double elementwise_efficiency;
-  double attention_us;        /* a0, per layer */
-  double attention_head_us;   /* c, per decode and KV head */
-  double kv_efficiency;       /* y, for the KV type in use */
-  double latent_efficiency;   /* of the peak, latent attention */
+  double attention_us;      /* a0, per layer */
+  double attention_head_us; /* c, per decode and KV head */
+  double kv_efficiency;     /* y, for the KV type in use */
+  double latent_efficiency; /* of the peak, latent attention */
   double prefill_layer_us;
-  double prefill_bytes;       /* read per token, layer and unit of width */
-  double prefill_efficiency;  /* z */
-  double launch_bound_us;     /* f, per layer; 0 = never bound by launches */
+  double prefill_bytes;      /* read per token, layer and unit of width */
+  double prefill_efficiency; /* z */
+  double launch_bound_us;    /* f, per layer; 0 = never bound by launches */
   blis__allreduce allreduce;
 } blis__composed_constants;
 
@@ -72,7 +74,8 @@ blis__decode_attention blis__decode_attention_of(const blis__step_work *work,
 double blis__window_context_us(const blis__step_work *work,
                                const blis__composed_constants *constants, double window);
 
-/* Prefill attention: fixed (with any prefill) + token * tokens + pair * sum(new * context + new^2 / 2). */
+/* Prefill attention: fixed (with any prefill) + token * tokens + pair * sum(new * context + new^2 /
+ * 2). */
 typedef struct blis__prefill_attention {
   double fixed_us;
   double token_us;

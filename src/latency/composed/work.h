@@ -1,6 +1,6 @@
 /*
- * work.h - what one GPU does in a step, as the composed model needs it: runs of equal layers with the shapes that are
- * left on one GPU after sharding.
+ * work.h - what one GPU does in a step, as the composed model needs it: runs of equal layers with
+ * the shapes that are left on one GPU after sharding.
  *
  * A plain value: copy it freely. Widths are elements, and every size is that of one GPU.
  */
@@ -42,20 +42,20 @@ typedef struct blis__layer_work {
   /* Attention, or what stands for it. */
   blis__matrix attention[BLIS__ATTENTION_MATRICES_MAX];
   size_t attention_count;
-  double query_width;    /* heads * head width */
-  double kv_width;       /* keys alone */
-  double kv_heads;       /* that a decode reads, at most 8 count; 0 = no attention over a cache */
-  double kv_bytes;       /* read per token of context */
-  double latent_flops;   /* per token of context, latent attention; 0 = none */
-  double prefill_width;  /* u: heads * head width, corrected for narrow heads */
-  double window;         /* tokens; 0 = unlimited */
-  double state_bytes;    /* read and written per request and step, linear attention */
+  double query_width;   /* heads * head width */
+  double kv_width;      /* keys alone */
+  double kv_heads;      /* that a decode reads, at most 8 count; 0 = no attention over a cache */
+  double kv_bytes;      /* read per token of context */
+  double latent_flops;  /* per token of context, latent attention; 0 = none */
+  double prefill_width; /* u: heads * head width, corrected for narrow heads */
+  double window;        /* tokens; 0 = unlimited */
+  double state_bytes;   /* read and written per request and step, linear attention */
 
   /* Feed-forward. */
   blis__matrix mlp[BLIS__MLP_MATRICES_MAX]; /* dense and shared experts */
   size_t mlp_count;
-  double mlp_width;             /* of the activations of a dense layer, 0 with experts */
-  blis__expert_shape experts;   /* experts 0 = none */
+  double mlp_width;           /* of the activations of a dense layer, 0 with experts */
+  blis__expert_shape experts; /* experts 0 = none */
   blis__weight_format expert_format;
   bool is_sharded; /* all-reduces follow: TP > 1 */
 } blis__layer_work;

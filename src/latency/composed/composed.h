@@ -1,0 +1,74 @@
+/*
+ * composed.h - step time as the sum of its kernels: matrix products and experts with a launch time
+ * each, attention, all-reduces, sampling, and the host.
+ *
+ *   gpu  = layers(tokens) + head(requests) + decode attention + prefill attention + sampling + step
+ *   time = gpu + host                  synchronous scheduling
+ *        = max(gpu, host)              asynchronous scheduling
+ *
+ * Main invariant: a step costs O(1) from sums (two table reads and a few multiplications with +, -,
+ * *, / alone, so that bytes are equal on every machine), and never takes less time with more
+ * tokens, requests or context. Construction evaluates the kernels at about 100 knots.
+ *
+ * Layers with a window of W tokens read min(context, W). The sums hold only the total context of
+ * all decodes, so the model takes min(total context, decodes * W), which is exact once every
+ * context is longer than the window.
+ *
+ * Source: the specification of the composed model in docs/validation.md and the constants of
+ * data/latency/composed.yaml with their measurements.
+ */
+#ifndef BLIS_LATENCY_COMPOSED_COMPOSED_H
+#define BLIS_LATENCY_COMPOSED_COMPOSED_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "latency/composed/step_parts.h"
+#include "latency/step/latency_model.h"
+
+/* The host's share of a step. */
+typedef struct blis__host {
+  bool is_async;
+  double fixed_us;   /* h0, or the floor of an asynchronous pipeline */
+  double request_us; /* h1 */
+} blis__host;
+
+/* From a request's arrival to the scheduler's queue, and what the first token waits for besides its
+ * step. */
+typedef struct blis__front {
+  blis_first_token first_token;
+} blis__front;
+
+typedef struct blis__composed_setup {
+  blis__step_work work;
+  blis__composed_constants constants;
+  blis__host host;
+  blis__front front;
+  int64_t tokens_max;   /* of a step; more tokens extrapolate */
+  int64_t requests_max; /* likewise */
+} blis__composed_setup;
+
+/* The parts of one step in microseconds, for tables that show where time is spent. */
+typedef struct blis__step_breakdown {
+  double layers_us;
+  double head_us;
+  double decode_attention_us;
+  double prefill_attention_us;
+  double sampling_us;
+  double step_us;
+  double host_us;
+  double total_us;
+} blis__step_breakdown;
+
+/* Fills *out, which the caller owns. Copies what it needs of the setup. */
+BLIS_MUSTUSE blis_status blis__composed_new(const blis_alloc *alloc,
+                                            const blis__composed_setup *setup,
+                                            blis_latency_model *out, blis_error *error);
+
+/* The parts of a step. Requires a model of blis__composed_new. */
+blis__step_breakdown blis__composed_parts(const blis_latency_model *model,
+                                          const blis_batch_sums *sums);
+
+#endif
