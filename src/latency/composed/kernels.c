@@ -81,7 +81,7 @@ double blis__experts_us(const blis__kernel *kernel, const blis__kernel_rates *ra
                             balance * blis__portable_log(balanced));
 }
 
-double blis__allreduce_us(const blis__allreduce *reduce, double bytes) {
+static double reduce_us(const blis__allreduce *reduce, double bytes) {
   if (reduce->times_us == NULL) {
     return reduce->t0_us + bytes / reduce->rate;
   }
@@ -96,4 +96,8 @@ double blis__allreduce_us(const blis__allreduce *reduce, double bytes) {
   double from = blis__portable_log(reduce->times_us[below]);
   double to = blis__portable_log(reduce->times_us[below + 1]);
   return blis__portable_exp(from + (to - from) * (place - (double)below));
+}
+
+double blis__allreduce_us(const blis__allreduce *reduce, double bytes) {
+  return reduce_us(reduce, bytes) * (reduce->factor > 0 ? reduce->factor : 1);
 }

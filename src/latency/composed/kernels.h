@@ -62,8 +62,9 @@ double blis__experts_us(const blis__kernel *kernel, const blis__kernel_rates *ra
 typedef struct blis__allreduce {
   const double *times_us; /* borrowed; NULL = the closed form */
   size_t count;
-  double t0_us; /* closed form: t0 + bytes / rate */
-  double rate;  /* bytes per us */
+  double t0_us;  /* closed form: t0 + bytes / rate */
+  double rate;   /* bytes per us */
+  double factor; /* of all times; 0 = 1 */
 } blis__allreduce;
 
 double blis__allreduce_us(const blis__allreduce *reduce, double bytes);

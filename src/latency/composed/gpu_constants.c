@@ -1,0 +1,337 @@
+#include "latency/composed/gpu_constants.h"
+
+#include <float.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "base/nearest.h"
+
+/* Scales of classes without a fit: dense layers, and experts. */
+static const blis__scales DENSE_UNFITTED = {1, 1.05};
+static const blis__scales EXPERTS_UNFITTED = {0.92, 1.6};
+
+#define FIELD(member) offsetof(blis__gpu_constants, member)
+
+static const struct {
+  const char *key;
+  size_t offset;
+  bool is_optional;
+} NUMBERS[] = {
+    {"bandwidth_tb_s", FIELD(bandwidth_tb_s), true},
+    {"layer_us", FIELD(layer_us), false},
+    {"quantised_layer_us", FIELD(quantised_layer_us), false},
+    {"expert_layer_us", FIELD(expert_layer_us), false},
+    {"reduce_us", FIELD(reduce_us), false},
+    {"step_us", FIELD(step_us), false},
+    {"sampling_reads", FIELD(sampling_reads), false},
+    {"router_share", FIELD(router_share), false},
+    {"expert_balance", FIELD(expert_balance), false},
+    {"elementwise_share", FIELD(elementwise_share), false},
+    {"attention_us", FIELD(attention_us), false},
+    {"attention_head_us", FIELD(attention_head_us), false},
+    {"kv_share", FIELD(kv_share), false},
+    {"kv_fp8_share", FIELD(kv_fp8_share), false},
+    {"latent_share", FIELD(latent_share), false},
+    {"prefill_layer_us", FIELD(prefill_layer_us), false},
+    {"prefill_bytes", FIELD(prefill_bytes), false},
+    {"prefill_share", FIELD(prefill_share), false},
+    {"launch_bound_us", FIELD(launch_bound_us), true},
+    {"allreduce_factor", FIELD(allreduce_factor), true},
+};
+
+enum { NUMBER_COUNT = sizeof NUMBERS / sizeof *NUMBERS };
+
+/* Stores `count` numbers of a sequence. */
+static blis_status read_numbers(const blis_yaml_node *node, double *values, size_t count,
+                                blis_error *error) {
+  BLIS_TRY(blis_yaml_need_sequence(node, error));
+  if (blis_yaml_count(node) != count) {
+    return blis_yaml_fail(node, count == 4 ? "must hold four numbers" : "must hold two numbers",
+                          error);
+  }
+  for (size_t i = 0; i < count; i++) {
+    BLIS_TRY(blis_yaml_double(blis_yaml_item(node, i), 0.0, DBL_MAX, &values[i], error));
+  }
+  return BLIS_OK;
+}
+
+static blis_status read_kernel(const blis_yaml_node *node, blis__kernel *kernel,
+                               blis_error *error) {
+  double values[4];
+  BLIS_TRY(read_numbers(node, values, 4, error));
+  if (!(values[1] > 0 && values[1] <= 1 && values[2] > 0 && values[2] <= 1 && values[3] >= 1)) {
+    return blis_yaml_fail(
+        node,
+        "must be a launch time, two shares above 0 and at most 1, and a sharpness of at least 1",
+        error);
+  }
+  *kernel = (blis__kernel){values[0], values[1], values[2], values[3]};
+  return BLIS_OK;
+}
+
+/* The format that a key names. */
+static blis_status format_of(const blis_yaml_node *key, size_t *format, blis_error *error) {
+  for (size_t i = 0; i < BLIS__WEIGHT_FORMAT_COUNT; i++) {
+    if (blis_slice_equals(blis_yaml_scalar(key), blis__weight_format_names[i])) {
+      *format = i;
+      return BLIS_OK;
+    }
+  }
+  return blis_yaml_fail(key, "must be one of bf16, fp8, fp8_block, nvfp4, mxfp4, int4", error);
+}
+
+typedef blis_status read_value(const blis_yaml_node *node, blis__gpu_constants *c, size_t format,
+                               blis_error *error);
+
+static blis_status read_product(const blis_yaml_node *node, blis__gpu_constants *c, size_t format,
+                                blis_error *error) {
+  c->has_product[format] = true;
+  return read_kernel(node, &c->products[format], error);
+}
+
+static blis_status read_experts(const blis_yaml_node *node, blis__gpu_constants *c, size_t format,
+                                blis_error *error) {
+  c->has_experts[format] = true;
+  return read_kernel(node, &c->experts[format], error);
+}
+
+static blis_status read_speedup(const blis_yaml_node *node, blis__gpu_constants *c, size_t format,
+                                blis_error *error) {
+  return blis_yaml_double(node, 0.1, 100, &c->speedup[format], error);
+}
+
+static blis_status read_slowdown(const blis_yaml_node *node, blis__gpu_constants *c, size_t format,
+                                 blis_error *error) {
+  return blis_yaml_double(node, 0.1, 100, &c->expert_slowdown[format], error);
+}
+
+static blis_status read_scales(const blis_yaml_node *node, blis__scales *scales,
+                               blis_error *error) {
+  double values[2];
+  BLIS_TRY(read_numbers(node, values, 2, error));
+  *scales = (blis__scales){values[0], values[1]};
+  return BLIS_OK;
+}
+
+static blis_status read_dense_scales(const blis_yaml_node *node, blis__gpu_constants *c,
+                                     size_t format, blis_error *error) {
+  return read_scales(node, &c->dense_scales[format], error);
+}
+
+static blis_status read_expert_scales(const blis_yaml_node *node, blis__gpu_constants *c,
+                                      size_t format, blis_error *error) {
+  return read_scales(node, &c->expert_scales[format], error);
+}
+
+static blis_status read_by_format(const blis_yaml_node *map, blis__gpu_constants *c,
+                                  read_value *read, blis_error *error) {
+  BLIS_TRY(blis_yaml_need_mapping(map, error));
+  for (size_t i = 0; i < blis_yaml_count(map); i++) {
+    size_t format;
+    BLIS_TRY(format_of(blis_yaml_key(map, i), &format, error));
+    BLIS_TRY(read(blis_yaml_item(map, i), c, format, error));
+  }
+  return BLIS_OK;
+}
+
+/* 2, 4 and 8 GPUs have the places 0, 1 and 2. */
+static blis_status place_of(const blis_yaml_node *key, size_t *place, blis_error *error) {
+  int64_t gpus;
+  BLIS_TRY(blis_yaml_int64(key, 2, 8, &gpus, error));
+  if (gpus != 2 && gpus != 4 && gpus != 8) {
+    return blis_yaml_fail(key, "must be 2, 4, or 8", error);
+  }
+  *place = gpus == 2 ? 0 : gpus == 4 ? 1 : 2;
+  return BLIS_OK;
+}
+
+static blis_status read_reduce_times(const blis_yaml_node *node, blis__gpu_constants *c,
+                                     size_t place, blis_error *error) {
+  BLIS_TRY(blis_yaml_need_sequence(node, error));
+  size_t count = blis_yaml_count(node);
+  if (count < 2 || count > BLIS__REDUCE_POINTS_MAX) {
+    return blis_yaml_fail(node, "must hold 2 to 24 times", error);
+  }
+  for (size_t i = 0; i < count; i++) {
+    BLIS_TRY(blis_yaml_double(blis_yaml_item(node, i), 1e-3, DBL_MAX, &c->reduce_us_at[place][i],
+                              error));
+  }
+  c->reduce_points[place] = count;
+  return BLIS_OK;
+}
+
+static blis_status read_reduce_line(const blis_yaml_node *node, blis__gpu_constants *c,
+                                    size_t place, blis_error *error) {
+  BLIS_TRY(read_numbers(node, c->reduce_line[place], 2, error));
+  return c->reduce_line[place][1] > 0
+             ? BLIS_OK
+             : blis_yaml_fail(node, "must end in a rate above 0 bytes per us", error);
+}
+
+static blis_status read_by_gpus(const blis_yaml_node *map, blis__gpu_constants *c, read_value *read,
+                                blis_error *error) {
+  if (blis_yaml_is_null(map)) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_yaml_need_mapping(map, error));
+  for (size_t i = 0; i < blis_yaml_count(map); i++) {
+    size_t place;
+    BLIS_TRY(place_of(blis_yaml_key(map, i), &place, error));
+    BLIS_TRY(read(blis_yaml_item(map, i), c, place, error));
+  }
+  return BLIS_OK;
+}
+
+static const struct {
+  const char *key;
+  blis_status (*read_map)(const blis_yaml_node *map, blis__gpu_constants *c, read_value *read,
+                          blis_error *error);
+  read_value *read;
+} MAPS[] = {
+    {"products", read_by_format, read_product},
+    {"experts", read_by_format, read_experts},
+    {"speedup", read_by_format, read_speedup},
+    {"expert_slowdown", read_by_format, read_slowdown},
+    {"dense_scales", read_by_format, read_dense_scales},
+    {"expert_scales", read_by_format, read_expert_scales},
+    {"allreduce", read_by_gpus, read_reduce_times},
+    {"allreduce_line", read_by_gpus, read_reduce_line},
+};
+
+enum { MAP_COUNT = sizeof MAPS / sizeof *MAPS };
+
+static blis_status fail_unknown(const blis_yaml_node *key, blis_error *error) {
+  blis_nearest nearest = {.wanted = blis_yaml_scalar(key).data};
+  for (size_t i = 0; i < NUMBER_COUNT; i++) {
+    blis_nearest_offer(&nearest, NUMBERS[i].key);
+  }
+  for (size_t i = 0; i < MAP_COUNT; i++) {
+    blis_nearest_offer(&nearest, MAPS[i].key);
+  }
+  blis_suggestion suggestion = blis_nearest_suggest(&nearest);
+  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: unknown key '%.60s'%s", blis_yaml_file(key),
+                   (long long)blis_yaml_line(key), nearest.wanted, suggestion.text);
+}
+
+static blis_status read_key(blis_arena *arena, const blis_yaml_node *key,
+                            const blis_yaml_node *value, blis__gpu_constants *c, bool *has_number,
+                            blis_error *error) {
+  blis_slice name = blis_yaml_scalar(key);
+  if (blis_slice_equals(name, "gpu")) {
+    blis_slice text;
+    BLIS_TRY(blis_yaml_text(value, &text, error));
+    c->gpu = blis_arena_text(arena, text.data, text.length);
+    return c->gpu == NULL ? blis_fail_nomem(error) : BLIS_OK;
+  }
+  for (size_t i = 0; i < NUMBER_COUNT; i++) {
+    if (blis_slice_equals(name, NUMBERS[i].key)) {
+      has_number[i] = true;
+      double *number = (double *)((char *)c + NUMBERS[i].offset);
+      return blis_yaml_double(value, 0.0, DBL_MAX, number, error);
+    }
+  }
+  for (size_t i = 0; i < MAP_COUNT; i++) {
+    if (blis_slice_equals(name, MAPS[i].key)) {
+      return MAPS[i].read_map(value, c, MAPS[i].read, error);
+    }
+  }
+  return fail_unknown(key, error);
+}
+
+static blis_status check_complete(const blis_yaml_node *node, const blis__gpu_constants *c,
+                                  const bool *has_number, blis_error *error) {
+  const char *missing = c->gpu == NULL                          ? "gpu"
+                        : !c->has_product[BLIS__WEIGHTS_16_BIT] ? "products: bf16"
+                        : !c->has_experts[BLIS__WEIGHTS_16_BIT] ? "experts: bf16"
+                                                                : NULL;
+  for (size_t i = 0; i < NUMBER_COUNT && missing == NULL; i++) {
+    missing = has_number[i] || NUMBERS[i].is_optional ? NULL : NUMBERS[i].key;
+  }
+  return missing == NULL
+             ? BLIS_OK
+             : blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: an entry needs the key '%s'",
+                         blis_yaml_file(node), (long long)blis_yaml_line(node), missing);
+}
+
+blis_status blis__gpu_constants_read(blis_arena *arena, const blis_yaml_node *node,
+                                     blis__gpu_constants *constants, blis_error *error) {
+  BLIS_TRY(blis_yaml_need_mapping(node, error));
+  *constants = (blis__gpu_constants){.allreduce_factor = 1};
+  for (size_t i = 0; i < BLIS__WEIGHT_FORMAT_COUNT; i++) {
+    constants->speedup[i] = 1;
+    constants->expert_slowdown[i] = 1;
+  }
+  bool has_number[NUMBER_COUNT] = {0};
+  for (size_t i = 0; i < blis_yaml_count(node); i++) {
+    BLIS_TRY(read_key(arena, blis_yaml_key(node, i), blis_yaml_item(node, i), constants, has_number,
+                      error));
+  }
+  return check_complete(node, constants, has_number, error);
+}
+
+/* The kernel of a format, or that of 16 bits. */
+static bool fill_kernels(const blis__kernel *from, const bool *is_there, blis__kernel *to,
+                         blis__weight_format used) {
+  for (size_t i = 0; i < BLIS__WEIGHT_FORMAT_COUNT; i++) {
+    to[i] = is_there[i] ? from[i] : from[BLIS__WEIGHTS_16_BIT];
+  }
+  return is_there[used];
+}
+
+static bool pick_scales(const blis__gpu_constants *c, const blis__composed_class *class,
+                        blis__scales *scales) {
+  const blis__scales *fitted =
+      class->has_experts ? &c->expert_scales[class->mlp] : &c->dense_scales[class->mlp];
+  bool is_fitted = fitted->decode > 0;
+  *scales = is_fitted ? *fitted : class->has_experts ? EXPERTS_UNFITTED : DENSE_UNFITTED;
+  return is_fitted;
+}
+
+static blis__allreduce reduce_of(const blis__gpu_constants *c, int64_t gpus) {
+  size_t place = gpus <= 2 ? 0 : gpus <= 4 ? 1 : 2;
+  if (c->reduce_points[place] > 0) {
+    return (blis__allreduce){.times_us = c->reduce_us_at[place],
+                             .count = c->reduce_points[place],
+                             .factor = c->allreduce_factor};
+  }
+  return (blis__allreduce){.t0_us = c->reduce_line[place][0],
+                           .rate = c->reduce_line[place][1],
+                           .factor = c->allreduce_factor};
+}
+
+bool blis__composed_constants_of(const blis__gpu_constants *constants,
+                                 const blis__composed_class *class, double peak_tflops,
+                                 double bandwidth_tb_s, blis__composed_constants *out) {
+  const blis__gpu_constants *c = constants;
+  double bandwidth = c->bandwidth_tb_s > 0 ? c->bandwidth_tb_s : bandwidth_tb_s;
+  bool is_quantised = class->attention != BLIS__WEIGHTS_16_BIT;
+  *out = (blis__composed_constants){
+      .bandwidth = bandwidth * 1e6,
+      .peak = peak_tflops * 1e6,
+      .engine_scale = class->engine_scale > 0 ? class->engine_scale : 1,
+      .layer_us = is_quantised ? c->quantised_layer_us : c->layer_us,
+      .expert_layer_us = c->expert_layer_us,
+      .reduce_us = c->reduce_us,
+      .step_us = c->step_us,
+      .sampling_reads = c->sampling_reads,
+      .router_share = c->router_share,
+      .expert_balance = c->expert_balance,
+      .elementwise_efficiency = c->elementwise_share,
+      .attention_us = c->attention_us,
+      .attention_head_us = c->attention_head_us,
+      .kv_efficiency = class->has_fp8_kv ? c->kv_fp8_share : c->kv_share,
+      .latent_efficiency = c->latent_share,
+      .prefill_layer_us = c->prefill_layer_us,
+      .prefill_bytes = c->prefill_bytes,
+      .prefill_efficiency = c->prefill_share,
+      .launch_bound_us = c->launch_bound_us,
+      .allreduce = reduce_of(c, class->gpus),
+  };
+  memcpy(out->product_speedup, c->speedup, sizeof out->product_speedup);
+  memcpy(out->expert_slowdown, c->expert_slowdown, sizeof out->expert_slowdown);
+  bool is_fitted = fill_kernels(c->products, c->has_product, out->products, class->attention);
+  bool has_experts = fill_kernels(c->experts, c->has_experts, out->experts,
+                                  class->has_experts ? class->mlp : BLIS__WEIGHTS_16_BIT);
+  bool has_scales = pick_scales(c, class, &out->scales);
+  return is_fitted && has_experts && has_scales;
+}

@@ -1,0 +1,124 @@
+/* The constants of GPUs: the shipped file, wrong values of every key, and the choice by format. */
+#include "check.h"
+#include "latency/composed/gpu_constants.h"
+#include "latency_fixture.h"
+
+static blis_alloc heap;
+
+typedef struct loaded {
+  blis_arena arena;
+  blis__gpu_constants gpus[32];
+  size_t count;
+} loaded;
+
+static blis_status load(const char *text, size_t size, loaded *out, blis_error *error) {
+  blis_yaml *yaml = NULL;
+  *out = (loaded){0};
+  blis_arena_init(&out->arena, &heap);
+  BLIS_TRY(blis_yaml_parse(&heap, "composed.yaml", (blis_slice){text, size}, &yaml, error));
+  const blis_yaml_node *list = blis_yaml_get(blis_yaml_root(yaml), "composed");
+  blis_status status = BLIS_OK;
+  for (size_t i = 0; i < blis_yaml_count(list) && status == BLIS_OK; i++) {
+    status = blis__gpu_constants_read(&out->arena, blis_yaml_item(list, i), &out->gpus[i], error);
+    out->count = i + 1;
+  }
+  blis_yaml_free(yaml);
+  return status;
+}
+
+static const blis__gpu_constants *find(const loaded *all, const char *gpu) {
+  for (size_t i = 0; i < all->count; i++) {
+    if (strcmp(all->gpus[i].gpu, gpu) == 0) {
+      return &all->gpus[i];
+    }
+  }
+  check_fail(__FILE__, __LINE__, "no constants of %s", gpu);
+  return NULL;
+}
+
+static void test_shipped_constants(void) {
+  size_t size;
+  char *text = fixture_read("data/latency/composed.yaml", &size);
+  loaded all;
+  blis_error error = {0};
+  CHECK_OK(load(text, size, &all, &error), &error);
+  free(text);
+
+  blis__composed_constants c;
+  blis__composed_class dense = {
+      .gpus = 4, .attention = BLIS__WEIGHTS_FP8, .mlp = BLIS__WEIGHTS_FP8, .has_fp8_kv = true};
+  CHECK(blis__composed_constants_of(find(&all, "H200"), &dense, 989.5, 4.8, &c));
+  CHECK(c.bandwidth == 4.8e6 && c.peak == 989.5e6);
+  CHECK(c.scales.decode == 1.023 && c.scales.prefill == 1.045);
+  CHECK(c.layer_us == 14.25 && c.kv_efficiency == 0.4165 && c.engine_scale == 1);
+  CHECK(c.product_speedup[BLIS__WEIGHTS_FP8] == 2 && c.product_speedup[BLIS__WEIGHTS_INT4] == 1);
+  CHECK(c.allreduce.count == 20 && c.allreduce.times_us[0] == 4.58);
+
+  blis__composed_class experts = {.gpus = 1,
+                                  .mlp = BLIS__WEIGHTS_FP8_BLOCK,
+                                  .has_experts = true,
+                                  .attention = BLIS__WEIGHTS_FP8_BLOCK,
+                                  .engine_scale = 1.25};
+  CHECK(blis__composed_constants_of(find(&all, "B200"), &experts, 2250, 7.7, &c));
+  CHECK(c.bandwidth == 8.0e6 && c.engine_scale == 1.25);
+  CHECK(c.expert_slowdown[BLIS__WEIGHTS_FP8_BLOCK] == 1.6);
+  CHECK(c.scales.prefill == 1.734);
+
+  /* NVFP4 was not measured on Hopper: the kernels of 16 bits, and no fit. */
+  blis__composed_class absent = {
+      .gpus = 2, .attention = BLIS__WEIGHTS_NVFP4, .mlp = BLIS__WEIGHTS_NVFP4};
+  CHECK(!blis__composed_constants_of(find(&all, "H100"), &absent, 989.5, 3.35, &c));
+  CHECK(c.products[BLIS__WEIGHTS_NVFP4].t0_us == 4.59 && c.scales.prefill == 1.05);
+
+  /* A PCIe board has a line instead of measured points; an A100's times are scaled. */
+  blis__composed_class bf16 = {.gpus = 2};
+  CHECK(blis__composed_constants_of(find(&all, "L40S"), &bf16, 362, 0.864, &c));
+  CHECK(c.allreduce.times_us == NULL && c.allreduce.t0_us == 4.3 && c.allreduce.rate == 37e3);
+  CHECK(blis__composed_constants_of(find(&all, "A100-SXM"), &bf16, 312, 2.039, &c));
+  CHECK(c.allreduce.factor == 1.5);
+  blis_arena_deinit(&all.arena);
+}
+
+/* The first entry of the shipped file with one piece exchanged. */
+static void check_fault(const char *from, const char *to, const char *expected) {
+  size_t size;
+  char *text = fixture_read("data/latency/composed.yaml", &size);
+  char *place = strstr(text, from);
+  CHECK(place != NULL);
+  size_t length = size - strlen(from) + strlen(to);
+  char *changed = malloc(length + 1);
+  CHECK(changed != NULL);
+  memcpy(changed, text, (size_t)(place - text));
+  strcpy(changed + (place - text), to);
+  strcat(changed, place + strlen(from));
+  loaded all;
+  blis_error error = {0};
+  CHECK_STATUS(load(changed, length, &all, &error), BLIS_ERR_PARSE);
+  CHECK_CONTAINS(error.message, expected);
+  CHECK_CONTAINS(error.message, "composed.yaml:");
+  blis_arena_deinit(&all.arena);
+  free(changed);
+  free(text);
+}
+
+static void test_faults_name_the_key(void) {
+  check_fault("bf16: [4.59, 0.8815, 0.8068, 5.152]", "bf16: [4.59, 0.8815]", "four numbers");
+  check_fault("bf16: [4.59, 0.8815, 0.8068, 5.152]", "bf16: [4.59, 1.5, 0.8068, 5.152]",
+              "shares above 0 and at most 1");
+  check_fault("bf16: [4.59, 0.8815, 0.8068, 5.152]", "bf16: [4.59, 0.8, 0.8068, 0.5]",
+              "sharpness of at least 1");
+  check_fault("fp8: [5.82", "fp9: [5.82", "must be one of bf16");
+  check_fault("fp8: [1.023, 1.045]", "fp8: [1.023]", "two numbers");
+  check_fault("    step_us: 645", "    stepus: 645", "unknown key 'stepus'");
+  check_fault("    step_us: 645\n", "", "needs the key 'step_us'");
+  check_fault("    step_us: 645", "    step_us: many", "step_us");
+  check_fault("2: [4.27", "3: [4.27", "must be 2, 4, or 8");
+  check_fault("    gpu: H100\n", "", "needs the key 'gpu'");
+}
+
+int main(void) {
+  heap = blis_alloc_heap();
+  RUN(test_shipped_constants);
+  RUN(test_faults_name_the_key);
+  return check_done();
+}
