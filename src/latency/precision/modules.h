@@ -1,0 +1,26 @@
+/*
+ * modules.h - which modules of a model an entry of a quantization's lists means.
+ *
+ * Entries are module names, prefixes of names, globs with '*', last components (`lm_head`, `gate`),
+ * or regular expressions after `re:`. Checkpoints begin names in different ways (`model.`,
+ * `language_model.model.`, `backbone.`), so names are compared from `layers.N.` on. A class of
+ * weights is represented by the names that publishers use for it.
+ */
+#ifndef BLIS_LATENCY_PRECISION_MODULES_H
+#define BLIS_LATENCY_PRECISION_MODULES_H
+
+#include "latency/precision/precision.h"
+
+/* Called for each layer and class that an entry means; the head has layer -1. */
+typedef void blis__module_visitor(void *ud, int64_t layer, blis_weight_class class);
+
+/*
+ * Calls visit for every class in every layer of which a representative module matches the entry.
+ * Entries for towers of images or sound and for draft layers match nothing. BLIS_ERR_INVALID for a
+ * regular expression that does not compile.
+ */
+BLIS_MUSTUSE blis_status blis__modules_visit(const char *entry, int64_t layers,
+                                             blis__module_visitor *visit, void *ud,
+                                             blis_error *error);
+
+#endif

@@ -1,0 +1,399 @@
+#include "latency/precision/precision.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/invariant.h"
+#include "latency/precision/methods.h"
+#include "latency/precision/modules.h"
+#include "latency/spec/names.h"
+
+enum { LAYERS_MAX = 4096 };
+
+static const char *const KIND_NAMES[BLIS_KIND_COUNT] = {"model", "fp8",   "fp8_block", "int8",
+                                                        "mxfp8", "nvfp4", "mxfp4",     "int4"};
+
+const char *blis_weight_kind_name(blis_weight_kind kind) {
+  BLIS_ASSERT(kind >= 0 && kind < BLIS_KIND_COUNT);
+  return KIND_NAMES[kind];
+}
+
+static const char *text_of(blis_json_value value) {
+  blis_slice text;
+  return blis_json_text(value, &text, NULL) == BLIS_OK ? text.data : "";
+}
+
+static blis_weight_format *cell(const blis_precision *p, int64_t layer, blis_weight_class class) {
+  return &p->formats[layer * BLIS_WEIGHT_CLASS_COUNT + (int64_t) class];
+}
+
+blis_weight_format blis_precision_of(const blis_precision *precision, int64_t layer,
+                                     blis_weight_class class) {
+  if (class == BLIS_WEIGHT_HEAD) {
+    return precision->head;
+  }
+  BLIS_ASSERT(layer >= 0 && layer < precision->layers);
+  return *cell(precision, layer, class);
+}
+
+void blis_precision_free(blis_precision *precision) {
+  if (precision->formats != NULL) {
+    size_t cells = (size_t)precision->layers * BLIS_WEIGHT_CLASS_COUNT;
+    blis_alloc_free(&precision->alloc, precision->formats, cells * sizeof *precision->formats);
+  }
+  *precision = (blis_precision){0};
+}
+
+static blis_status open_table(const blis_alloc *alloc, int64_t layers, blis_precision *p,
+                              blis_error *error) {
+  BLIS_ASSERT(layers >= 1);
+  if (layers > LAYERS_MAX) {
+    return blis_fail(error, BLIS_ERR_INVALID, "a model has at most %d layers, got %lld", LAYERS_MAX,
+                     (long long)layers);
+  }
+  *p = (blis_precision){.layers = layers, .alloc = *alloc};
+  size_t cells = (size_t)layers * BLIS_WEIGHT_CLASS_COUNT;
+  p->formats = blis_alloc_zeroed(alloc, cells, sizeof *p->formats);
+  return p->formats == NULL ? blis_fail_nomem(error) : BLIS_OK;
+}
+
+/* What a visitor stores into the modules it is called for. */
+typedef struct painter {
+  blis_precision *precision;
+  blis_weight_format format;
+} painter;
+
+static void paint(void *ud, int64_t layer, blis_weight_class class) {
+  painter *p = ud;
+  if (class == BLIS_WEIGHT_HEAD) {
+    p->precision->head = p->format;
+  } else {
+    *cell(p->precision, layer, class) = p->format;
+  }
+}
+
+static void paint_scope(blis_precision *p, blis_weight_format format, blis__quantised_scope scope) {
+  painter to = {p, format};
+  for (int64_t layer = 0; layer < p->layers; layer++) {
+    for (int class = 0; class < BLIS_WEIGHT_HEAD; class ++) {
+      bool is_quantised = scope != BLIS__SCOPE_EXPERTS || class == BLIS_WEIGHT_EXPERTS;
+      if (is_quantised && scope != BLIS__SCOPE_NAMED) {
+        paint(&to, layer, (blis_weight_class) class);
+      }
+    }
+  }
+  if (scope == BLIS__SCOPE_HEAD) {
+    p->head = format;
+  }
+}
+
+/* One entry, or each entry of a list. */
+static blis_status paint_entries(blis_json_value entries, painter *to, blis_error *error) {
+  if (blis_json_type_of(entries) == BLIS_JSON_TEXT) {
+    return blis__modules_visit(text_of(entries), to->precision->layers, paint, to, error);
+  }
+  for (size_t i = 0; i < blis_json_count(entries); i++) {
+    const char *entry = text_of(blis_json_item(entries, i));
+    BLIS_TRY(blis__modules_visit(entry, to->precision->layers, paint, to, error));
+  }
+  return BLIS_OK;
+}
+
+/* The modules that a quantization leaves in `format`: the model's type, or that of the method
+ * around it. */
+static blis_status paint_ignored(blis_json_value quantization, blis_precision *p,
+                                 blis_weight_format format, blis_error *error) {
+  static const char *const KEYS[] = {
+      "ignore",         "modules_to_not_convert", "exclude_modules", "exclude",
+      "ignored_layers", "llm_int8_skip_modules",  "skip_modules"};
+  painter to = {p, format};
+  for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+    BLIS_TRY(paint_entries(blis_json_member(quantization, KEYS[i]), &to, error));
+  }
+  return BLIS_OK;
+}
+
+static bool is_linear(blis_json_value targets) {
+  for (size_t i = 0; i < blis_json_count(targets); i++) {
+    if (strcmp(text_of(blis_json_item(targets, i)), "Linear") == 0) {
+      return true;
+    }
+  }
+  return !blis_json_has(targets);
+}
+
+/* Groups for all linear layers come first, so that groups for named modules override them. */
+static blis_status paint_groups(const char *source, blis_json_value groups, blis_precision *p,
+                                bool wants_linear, blis_error *error) {
+  const char *key = NULL;
+  blis_json_value group;
+  while (blis_json_next(groups, &key, &group)) {
+    blis_json_value targets = blis_json_member(group, "targets");
+    if (is_linear(targets) != wants_linear) {
+      continue;
+    }
+    painter to = {.precision = p};
+    blis_json_value weights = blis_json_member(group, "weights");
+    if (blis_json_has(weights) && !blis__compressed_format(weights, &to.format)) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%.160s: config_groups: %.60s: weights are of a kind that blis does not "
+                       "read; --quantization states the format (fp8, nvfp4, int4, ...)",
+                       source, key);
+    }
+    if (wants_linear) {
+      paint_scope(p, to.format, BLIS__SCOPE_HEAD);
+    } else {
+      BLIS_TRY(paint_entries(targets, &to, error));
+    }
+  }
+  return BLIS_OK;
+}
+
+/* ModelOpt's list of modules, each with its algorithm. */
+static blis_status paint_named(const char *source, blis_json_value quantization, blis_precision *p,
+                               blis_error *error) {
+  const char *key = NULL;
+  blis_json_value module;
+  blis_json_value modules = blis_json_member(quantization, "quantized_layers");
+  while (blis_json_next(modules, &key, &module)) {
+    painter to = {.precision = p};
+    const char *algorithm = text_of(blis_json_member(module, "quant_algo"));
+    int64_t group;
+    if (blis_json_int64(blis_json_member(module, "group_size"), 0, INT32_MAX, &group, NULL) !=
+        BLIS_OK) {
+      group = 0;
+    }
+    if (!blis__modelopt_format(algorithm, group, &to.format)) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%.160s: unknown quantization algorithm '%.60s' of '%.100s'; "
+                       "--quantization states the format (fp8, nvfp4, int4, ...)",
+                       source, algorithm, key);
+    }
+    BLIS_TRY(blis__modules_visit(key, p->layers, paint, &to, error));
+  }
+  return BLIS_OK;
+}
+
+/* quark's exceptions: a name or glob, and a configuration of its own. */
+static blis_status paint_quark(const char *source, blis_json_value quantization, blis_precision *p,
+                               blis_error *error) {
+  const char *key = NULL;
+  blis_json_value layer;
+  blis_json_value layers = blis_json_member(quantization, "layer_quant_config");
+  while (blis_json_next(layers, &key, &layer)) {
+    const char *type = text_of(blis_json_member(blis_json_member(layer, "weight"), "dtype"));
+    painter to = {.precision = p};
+    if (type[0] != '\0' && !blis__modelopt_format(type, 0, &to.format)) {
+      return blis_fail(error, BLIS_ERR_INVALID,
+                       "%.160s: unknown dtype '%.60s' of '%.100s'; --quantization states the "
+                       "format (fp8, nvfp4, int4, ...)",
+                       source, type, key);
+    }
+    BLIS_TRY(blis__modules_visit(key, p->layers, paint, &to, error));
+  }
+  return BLIS_OK;
+}
+
+static blis_status read_exceptions(const char *source, blis_json_value quantization,
+                                   blis_precision *p, blis_error *error) {
+  if (blis__contains(p->method, "compressed")) {
+    blis_json_value groups = blis_json_member(quantization, "config_groups");
+    BLIS_TRY(paint_groups(source, groups, p, true, error));
+    BLIS_TRY(paint_groups(source, groups, p, false, error));
+  }
+  if (blis__equal_names(p->method, "quark")) {
+    BLIS_TRY(paint_quark(source, quantization, p, error));
+  }
+  return BLIS_OK;
+}
+
+/* Experts in FP4 inside a model in FP8 (DeepSeek V4), and ModelOpt's own format of experts on top
+ * of another method. */
+static blis_status read_experts(const blis_precision_files *files, blis_json_value quantization,
+                                blis_precision *p, blis_error *error) {
+  const char *algorithm = text_of(blis_json_member(quantization, "moe_quant_algo"));
+  const char *type = text_of(blis_json_member(files->text, "expert_dtype"));
+  if (type[0] == '\0') {
+    type = text_of(blis_json_member(files->root, "expert_dtype"));
+  }
+  if (algorithm[0] == '\0') {
+    algorithm = blis__equal_names(type, "fp4") ? "MXFP4" : "";
+  }
+  blis_weight_format format;
+  if (algorithm[0] == '\0') {
+    return BLIS_OK;
+  }
+  if (!blis__modelopt_format(algorithm, 0, &format)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "%.160s: unknown quantization algorithm '%.60s' of the experts; "
+                     "--quantization states the format (fp8, nvfp4, int4, ...)",
+                     files->source, algorithm);
+  }
+  paint_scope(p, format, BLIS__SCOPE_EXPERTS);
+  return BLIS_OK;
+}
+
+static const char *method_of(blis_json_value quantization, bool is_side_car) {
+  const char *method = text_of(blis_json_member(quantization, "quant_method"));
+  if (method[0] != '\0') {
+    return method;
+  }
+  const char *producer =
+      text_of(blis_json_member(blis_json_member(quantization, "producer"), "name"));
+  bool has_algorithm = blis_json_has(blis_json_member(quantization, "quant_algo"));
+  if (has_algorithm || blis__equal_names(producer, "modelopt")) {
+    return "modelopt";
+  }
+  bool has_bits = blis_json_has(blis_json_member(quantization, "bits")) ||
+                  blis_json_has(blis_json_member(quantization, "w_bit"));
+  return is_side_car && has_bits ? "gptq" : "";
+}
+
+typedef struct stated {
+  blis_json_value quantization; /* missing = the model's type */
+  bool is_side_car;
+} stated;
+
+/* The first place that states a quantization. */
+static stated find_stated(const blis_precision_files *files) {
+  static const char *const KEYS[] = {"quantization_config", "compression_config"};
+  for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+    blis_json_value inside = blis_json_member(files->text, KEYS[i]);
+    blis_json_value value = blis_json_has(inside) ? inside : blis_json_member(files->root, KEYS[i]);
+    if (blis_json_count(value) > 0) {
+      return (stated){value, false};
+    }
+  }
+  blis_json_value inner = blis_json_member(files->side_car, "quantization");
+  return (stated){blis_json_has(inner) ? inner : files->side_car, true};
+}
+
+/* The bytes of a KV cache type in one of the notations of files: an object with num_bits, or the
+ * name of a type. */
+static double kv_bytes_of(blis_json_value value) {
+  int64_t bits;
+  if (blis_json_int64(blis_json_member(value, "num_bits"), 1, 32, &bits, NULL) == BLIS_OK) {
+    return bits == 4 ? 0.5 + 1.0 / 16 : (double)bits / 8;
+  }
+  double bytes = 0;
+  return blis_precision_kv_bytes(text_of(value), &bytes, NULL) == BLIS_OK ? bytes : 0;
+}
+
+static void read_kv(const blis_precision_files *files, blis_json_value quantization,
+                    blis_precision *p) {
+  blis_json_value side_car = blis_json_member(files->side_car, "quantization");
+  const blis_json_value places[] = {
+      blis_json_member(quantization, "kv_cache_scheme"),
+      blis_json_member(quantization, "kv_cache_quant_algo"),
+      blis_json_member(side_car, "kv_cache_quant_algo"),
+  };
+  for (size_t i = 0; i < sizeof places / sizeof *places && p->kv_bytes == 0; i++) {
+    p->kv_bytes = kv_bytes_of(places[i]);
+  }
+}
+
+static blis_status read_stated(const blis_precision_files *files, stated from, blis_precision *p,
+                               blis_error *error) {
+  blis_json_value q = from.quantization;
+  const char *method = method_of(q, from.is_side_car);
+  if (method[0] == '\0') {
+    return from.is_side_car || blis_json_count(q) == 0
+               ? BLIS_OK
+               : blis_fail(error, BLIS_ERR_INVALID,
+                           "%.160s: quantization_config names no quant_method; --quantization "
+                           "states the format (fp8, nvfp4, int4, ..., or none)",
+                           files->source);
+  }
+  (void)snprintf(p->method, sizeof p->method, "%s", method);
+  blis__method found;
+  BLIS_TRY(blis__method_read(files->source, q, method, &found, error));
+  paint_scope(p, found.format, found.scope);
+  BLIS_TRY(read_exceptions(files->source, q, p, error));
+  BLIS_TRY(read_experts(files, q, p, error));
+  BLIS_TRY(paint_named(files->source, q, p, error));
+  /* ModelOpt on top of FP8 leaves what it ignores in FP8. */
+  bool is_on_top =
+      blis__equal_names(method, "fp8") && blis_json_has(blis_json_member(q, "moe_quant_algo"));
+  return is_on_top ? BLIS_OK : paint_ignored(q, p, (blis_weight_format){0}, error);
+}
+
+blis_status blis_precision_read(const blis_alloc *alloc, const blis_precision_files *files,
+                                int64_t layers, blis_precision *precision, blis_error *error) {
+  blis_precision read;
+  BLIS_TRY(open_table(alloc, layers, &read, error));
+  stated from = find_stated(files);
+  blis_status status = read_stated(files, from, &read, error);
+  if (status != BLIS_OK) {
+    blis_precision_free(&read);
+    return status;
+  }
+  read_kv(files, from.quantization, &read);
+  *precision = read;
+  return BLIS_OK;
+}
+
+/* Formats by the names that users and vLLM give them. */
+static const struct {
+  const char *name;
+  blis_weight_format format;
+  blis__quantised_scope scope;
+} NAMED[] = {
+    {"none", {BLIS_KIND_MODEL, 0}, BLIS__SCOPE_ALL},
+    {"fp8", {BLIS_KIND_FP8, 1}, BLIS__SCOPE_ALL},
+    {"fp8_block", {BLIS_KIND_FP8_BLOCK, 1 + 4.0 / 16384}, BLIS__SCOPE_ALL},
+    {"int8", {BLIS_KIND_INT8, 1}, BLIS__SCOPE_ALL},
+    {"mxfp8", {BLIS_KIND_MXFP8, 1 + 1.0 / 32}, BLIS__SCOPE_ALL},
+    {"nvfp4", {BLIS_KIND_NVFP4, 0.5625}, BLIS__SCOPE_ALL},
+    {"mxfp4", {BLIS_KIND_MXFP4, 0.53125}, BLIS__SCOPE_EXPERTS},
+    {"int4", {BLIS_KIND_INT4, 0.5 + 2.0 / 128}, BLIS__SCOPE_ALL},
+    {"awq", {BLIS_KIND_INT4, 0.5 + 2.5 / 128}, BLIS__SCOPE_ALL},
+    {"awq_marlin", {BLIS_KIND_INT4, 0.5 + 2.5 / 128}, BLIS__SCOPE_ALL},
+    {"gptq", {BLIS_KIND_INT4, 0.5 + 2.5 / 128}, BLIS__SCOPE_ALL},
+    {"gptq_marlin", {BLIS_KIND_INT4, 0.5 + 2.5 / 128}, BLIS__SCOPE_ALL},
+    {"bitsandbytes", {BLIS_KIND_INT4, 0.5625}, BLIS__SCOPE_ALL},
+    {"modelopt", {BLIS_KIND_FP8, 1}, BLIS__SCOPE_ALL},
+    {"modelopt_fp4", {BLIS_KIND_NVFP4, 0.5625}, BLIS__SCOPE_ALL},
+    {"fbgemm_fp8", {BLIS_KIND_FP8, 1}, BLIS__SCOPE_ALL},
+    {"ptpc_fp8", {BLIS_KIND_FP8, 1}, BLIS__SCOPE_ALL},
+    {"experts_int8", {BLIS_KIND_INT8, 1}, BLIS__SCOPE_EXPERTS},
+};
+
+blis_status blis_precision_override(const blis_alloc *alloc, const char *name, int64_t layers,
+                                    bool has_experts, blis_precision *precision,
+                                    blis_error *error) {
+  for (size_t i = 0; i < sizeof NAMED / sizeof *NAMED; i++) {
+    if (!blis__equal_names(name, NAMED[i].name)) {
+      continue;
+    }
+    blis_precision made;
+    BLIS_TRY(open_table(alloc, layers, &made, error));
+    (void)snprintf(made.method, sizeof made.method, "%s", i == 0 ? "" : NAMED[i].name);
+    paint_scope(&made, NAMED[i].format, has_experts ? NAMED[i].scope : BLIS__SCOPE_ALL);
+    *precision = made;
+    return BLIS_OK;
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "unknown quantization '%.60s'; expected none, fp8, fp8_block, int8, mxfp8, "
+                   "nvfp4, mxfp4, int4, or one of vLLM's names (awq, gptq, bitsandbytes, modelopt, "
+                   "modelopt_fp4, fbgemm_fp8, ptpc_fp8, experts_int8)",
+                   name);
+}
+
+blis_status blis_precision_kv_bytes(const char *name, double *bytes, blis_error *error) {
+  static const struct {
+    const char *name;
+    double bytes;
+  } TYPES[] = {{"auto", 0},    {"bfloat16", 2},   {"bf16", 2}, {"float16", 2},   {"fp16", 2},
+               {"half", 2},    {"float32", 4},    {"fp8", 1},  {"fp8_e4m3", 1},  {"fp8_e5m2", 1},
+               {"fp8_inc", 1}, {"fp8_ds_mla", 1}, {"int8", 1}, {"nvfp4", 0.5625}};
+  for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+    if (blis__equal_names(name, TYPES[i].name)) {
+      *bytes = TYPES[i].bytes;
+      return BLIS_OK;
+    }
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "unknown KV cache type '%.60s'; expected auto, bfloat16, float16, fp8, "
+                   "fp8_e4m3, fp8_e5m2, int8, or nvfp4",
+                   name);
+}

@@ -1,0 +1,109 @@
+/*
+ * precision.h - the format of every weight of a model, and of its KV cache, as its files state
+ * them.
+ *
+ * A quantization is stated in many forms: `quantization_config` or `compression_config` of
+ * config.json, and side-car files (hf_quant_config.json, quantize_config.json, quant_config.json).
+ * Each names a method, and modules that the method leaves out. The result is a table by layer and
+ * class of weights. Embeddings, norms, routers, convolutions, and small gates always keep the
+ * model's type.
+ *
+ * A method that is not known is an error: a guess would be wrong by a factor of two to four.
+ *
+ * Sources: vLLM 0.19 (model_executor/layers/quantization), compressed-tensors 0.13, ModelOpt 0.37,
+ * for meaning alone.
+ */
+#ifndef BLIS_LATENCY_PRECISION_PRECISION_H
+#define BLIS_LATENCY_PRECISION_PRECISION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/format/json.h"
+
+/* Classes of weights that a file can quantise apart. */
+typedef enum blis_weight_class {
+  BLIS_WEIGHT_ATTENTION, /* query, key, and value, down and up projections of latent attention */
+  BLIS_WEIGHT_ATTENTION_OUT, /* output projection */
+  BLIS_WEIGHT_INDEXER,       /* of sparse attention */
+  BLIS_WEIGHT_LINEAR,        /* linear attention and state-space layers */
+  BLIS_WEIGHT_DENSE,         /* feed-forward of dense layers */
+  BLIS_WEIGHT_EXPERTS,       /* routed experts */
+  BLIS_WEIGHT_SHARED,        /* shared experts */
+  BLIS_WEIGHT_HEAD,          /* output matrix; no layer */
+  BLIS_WEIGHT_CLASS_COUNT
+} blis_weight_class;
+
+/* How numbers are stored; the bytes include scales. */
+typedef enum blis_weight_kind {
+  BLIS_KIND_MODEL, /* the model's own type */
+  BLIS_KIND_FP8,
+  BLIS_KIND_FP8_BLOCK,
+  BLIS_KIND_INT8,
+  BLIS_KIND_MXFP8,
+  BLIS_KIND_NVFP4,
+  BLIS_KIND_MXFP4,
+  BLIS_KIND_INT4, /* any integer format of fewer than 8 bits, and NF4 */
+  BLIS_KIND_COUNT
+} blis_weight_kind;
+
+/* "model", "fp8", "fp8_block", "int8", "mxfp8", "nvfp4", "mxfp4", "int4". */
+const char *blis_weight_kind_name(blis_weight_kind kind);
+
+typedef struct blis_weight_format {
+  blis_weight_kind kind;
+  double bytes; /* per weight; 0 = those of the model's type */
+} blis_weight_format;
+
+/* By layer and class. Owned by whoever called blis_precision_read or blis_precision_override. */
+typedef struct blis_precision {
+  char method[48]; /* as the file names it; "" = not quantised */
+  int64_t layers;
+  blis_weight_format *formats; /* layers * BLIS_WEIGHT_CLASS_COUNT */
+  blis_weight_format head;
+  double kv_bytes; /* per element of the KV cache; 0 = the model's type */
+  blis_alloc alloc;
+} blis_precision;
+
+/* Where a quantization may be stated; missing values are allowed. */
+typedef struct blis_precision_files {
+  blis_json_value text;     /* the text part of config.json, or missing */
+  blis_json_value root;     /* config.json */
+  blis_json_value side_car; /* hf_quant_config.json, quantize_config.json or quant_config.json */
+  const char *source;       /* for messages */
+} blis_precision_files;
+
+/*
+ * Reads the precision of a model with `layers` layers (1 to 4,096). BLIS_ERR_INVALID names the
+ * file, the method or algorithm, and the option that settles it. *precision is filled on success
+ * alone.
+ */
+BLIS_MUSTUSE blis_status blis_precision_read(const blis_alloc *alloc,
+                                             const blis_precision_files *files, int64_t layers,
+                                             blis_precision *precision, blis_error *error);
+
+/*
+ * The precision that a user states by name in place of the files': none, fp8, fp8_block, int8,
+ * mxfp8, nvfp4, mxfp4, int4, or the name of a method of vLLM that fixes its format (awq, gptq,
+ * fbgemm_fp8, modelopt, modelopt_fp4, bitsandbytes, ptpc_fp8, ...). With mxfp4, a model with
+ * experts quantises its experts alone. BLIS_ERR_INVALID lists the names.
+ */
+BLIS_MUSTUSE blis_status blis_precision_override(const blis_alloc *alloc, const char *name,
+                                                 int64_t layers, bool has_experts,
+                                                 blis_precision *precision, blis_error *error);
+
+/* Bytes per element of a KV cache type: auto (0), bfloat16, float16, fp8, fp8_e4m3, fp8_e5m2,
+ * nvfp4, ... */
+BLIS_MUSTUSE blis_status blis_precision_kv_bytes(const char *name, double *bytes,
+                                                 blis_error *error);
+
+/* The format of a class in a layer; the layer is ignored for the head. */
+blis_weight_format blis_precision_of(const blis_precision *precision, int64_t layer,
+                                     blis_weight_class class);
+
+/* Allowed for a zeroed or already freed value. */
+void blis_precision_free(blis_precision *precision);
+
+#endif
