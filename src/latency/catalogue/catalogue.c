@@ -17,6 +17,7 @@ void blis__entries_deinit(const blis_alloc *alloc, blis__entries *entries) {
   blis_array_deinit(alloc, &entries->models);
   blis_array_deinit(alloc, &entries->hardware);
   blis_array_deinit(alloc, &entries->coefficients);
+  blis_array_deinit(alloc, &entries->composed);
 }
 
 void blis_catalogue_free(blis_catalogue *catalogue) {
@@ -68,6 +69,16 @@ static void put_coefficients(blis__entries *all, const blis_catalogue_coefficien
   all->coefficients.count = kept;
 }
 
+static void put_composed(blis__entries *all, const blis__gpu_constants *constants) {
+  for (size_t i = 0; i < all->composed.count; i++) {
+    if (blis__equal_names(all->composed.items[i]->gpu, constants->gpu)) {
+      all->composed.items[i] = constants;
+      return;
+    }
+  }
+  all->composed.items[all->composed.count++] = constants;
+}
+
 static blis_status merge(blis_catalogue *catalogue, const blis__entries *added) {
   const blis_alloc *alloc = &catalogue->alloc;
   blis__entries *all = &catalogue->entries;
@@ -75,6 +86,7 @@ static blis_status merge(blis_catalogue *catalogue, const blis__entries *added) 
   BLIS_TRY(blis_array_reserve(alloc, &all->hardware, all->hardware.count + added->hardware.count));
   BLIS_TRY(blis_array_reserve(alloc, &all->coefficients,
                               all->coefficients.count + added->coefficients.count));
+  BLIS_TRY(blis_array_reserve(alloc, &all->composed, all->composed.count + added->composed.count));
   for (size_t i = 0; i < added->models.count; i++) {
     put_model(all, added->models.items[i]);
   }
@@ -83,6 +95,9 @@ static blis_status merge(blis_catalogue *catalogue, const blis__entries *added) 
   }
   for (size_t i = 0; i < added->coefficients.count; i++) {
     put_coefficients(all, added->coefficients.items[i]);
+  }
+  for (size_t i = 0; i < added->composed.count; i++) {
+    put_composed(all, added->composed.items[i]);
   }
   return BLIS_OK;
 }
@@ -122,4 +137,15 @@ size_t blis_catalogue_coefficients_count(const blis_catalogue *catalogue) {
 const blis_catalogue_coefficients *blis_catalogue_coefficients_at(const blis_catalogue *catalogue,
                                                                   size_t index) {
   return catalogue->entries.coefficients.items[index];
+}
+
+const blis__gpu_constants *blis__catalogue_composed(const blis_catalogue *catalogue,
+                                                    const char *gpu) {
+  const blis__entries *all = &catalogue->entries;
+  for (size_t i = 0; i < all->composed.count; i++) {
+    if (blis__equal_names(all->composed.items[i]->gpu, gpu)) {
+      return all->composed.items[i];
+    }
+  }
+  return NULL;
 }

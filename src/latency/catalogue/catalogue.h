@@ -13,6 +13,7 @@
  *   hardware:      name; optional aliases and the members of
  *                  blis_hardware_spec
  *   coefficients:  kind, alpha, beta; optional model, hardware, tp, version
+ *   composed:      constants of the composed model, see latency/composed/gpu_constants.h
  *                  (an entry without one holds for all), kv_blocks, and
  *                  coverage, a mapping: the members of blis_coverage
  *
@@ -27,10 +28,11 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "latency/step/coefficients.h"
-#include "latency/step/coverage.h"
+#include "latency/composed/gpu_constants.h"
 #include "latency/hardware/hardware_spec.h"
 #include "latency/model/model_spec.h"
+#include "latency/step/coefficients.h"
+#include "latency/step/coverage.h"
 
 typedef struct blis_catalogue blis_catalogue;
 
@@ -126,6 +128,13 @@ const blis_catalogue_model *blis_catalogue_model_at(const blis_catalogue *catalo
 size_t blis_catalogue_hardware_count(const blis_catalogue *catalogue);
 const blis_catalogue_hardware *blis_catalogue_hardware_at(const blis_catalogue *catalogue,
                                                           size_t index);
+
+/*
+ * Returns the constants of the composed step-time model for a GPU, by the name of its hardware
+ * entry, or NULL. They live as long as the catalogue.
+ */
+const blis__gpu_constants *blis__catalogue_composed(const blis_catalogue *catalogue,
+                                                    const char *gpu);
 
 size_t blis_catalogue_coefficients_count(const blis_catalogue *catalogue);
 const blis_catalogue_coefficients *blis_catalogue_coefficients_at(const blis_catalogue *catalogue,

@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/array.h"
 #include "latency/catalogue/catalogue.h"
+#include "latency/composed/gpu_constants.h"
 #include "latency/spec/names.h"
 
 /* Entries and their texts lie in the arena; the lists hold pointers. */
@@ -17,6 +18,7 @@ typedef struct blis__entries {
   BLIS_ARRAY(const blis_catalogue_model *) models;
   BLIS_ARRAY(const blis_catalogue_hardware *) hardware;
   BLIS_ARRAY(const blis_catalogue_coefficients *) coefficients;
+  BLIS_ARRAY(const blis__gpu_constants *) composed;
 } blis__entries;
 
 struct blis_catalogue {

@@ -303,6 +303,19 @@ static blis_status read_coefficients(const reader *r, const blis_yaml_node *node
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
+static blis_status read_composed(const reader *r, const blis_yaml_node *node, blis_error *error) {
+  blis__gpu_constants *constants = new_entry(r, sizeof *constants);
+  BLIS_TRY_NEW(constants, error);
+  BLIS_TRY(blis__gpu_constants_read(&r->catalogue->arena, node, constants, error));
+  for (size_t i = 0; i < r->entries->composed.count; i++) {
+    if (blis__equal_names(r->entries->composed.items[i]->gpu, constants->gpu)) {
+      return fail_twice(node, constants->gpu, error);
+    }
+  }
+  blis_status status = blis_array_push(&r->catalogue->alloc, &r->entries->composed, constants);
+  return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
+}
+
 static blis_status read_section(const reader *r, const blis_yaml_node *section, read_entry *read,
                                 blis_error *error) {
   BLIS_TRY(blis_yaml_need_sequence(section, error));
@@ -318,8 +331,10 @@ static blis_status read_root(const reader *r, const blis_yaml_node *root, blis_e
   static const struct {
     const char *name;
     read_entry *read;
-  } SECTIONS[] = {
-      {"models", read_model}, {"hardware", read_hardware}, {"coefficients", read_coefficients}};
+  } SECTIONS[] = {{"models", read_model},
+                  {"hardware", read_hardware},
+                  {"coefficients", read_coefficients},
+                  {"composed", read_composed}};
   BLIS_TRY(blis_yaml_need_mapping(root, error));
   for (size_t i = 0; i < blis_yaml_count(root); i++) {
     const blis_yaml_node *key = blis_yaml_key(root, i);
@@ -330,7 +345,8 @@ static blis_status read_root(const reader *r, const blis_yaml_node *root, blis_e
       }
     }
     if (read == NULL) {
-      return blis_yaml_fail(key, "is unknown; known are models, hardware, coefficients", error);
+      return blis_yaml_fail(key, "is unknown; known are models, hardware, coefficients, composed",
+                            error);
     }
     BLIS_TRY(read_section(r, blis_yaml_item(root, i), read, error));
   }

@@ -127,7 +127,7 @@ static blis_status read_by_format(const blis_yaml_node *map, blis__gpu_constants
                                   read_value *read, blis_error *error) {
   BLIS_TRY(blis_yaml_need_mapping(map, error));
   for (size_t i = 0; i < blis_yaml_count(map); i++) {
-    size_t format;
+    size_t format = 0;
     BLIS_TRY(format_of(blis_yaml_key(map, i), &format, error));
     BLIS_TRY(read(blis_yaml_item(map, i), c, format, error));
   }
@@ -175,7 +175,7 @@ static blis_status read_by_gpus(const blis_yaml_node *map, blis__gpu_constants *
   }
   BLIS_TRY(blis_yaml_need_mapping(map, error));
   for (size_t i = 0; i < blis_yaml_count(map); i++) {
-    size_t place;
+    size_t place = 0;
     BLIS_TRY(place_of(blis_yaml_key(map, i), &place, error));
     BLIS_TRY(read(blis_yaml_item(map, i), c, place, error));
   }

@@ -116,9 +116,32 @@ static void test_faults_name_the_key(void) {
   check_fault("    gpu: H100\n", "", "needs the key 'gpu'");
 }
 
+/* A later file replaces the constants of a GPU; a file may not state them twice. */
+static void test_catalogue_of_constants(void) {
+  blis_catalogue *catalogue = fixture_catalogue(&heap);
+  size_t size;
+  char *text = fixture_read("data/latency/composed.yaml", &size);
+  blis_error error = {0};
+  CHECK_OK(blis_catalogue_add_yaml(catalogue, "composed.yaml", text, size, &error), &error);
+  const blis__gpu_constants *h100 = blis__catalogue_composed(catalogue, "h100");
+  CHECK(h100 != NULL && h100->step_us == 645);
+  CHECK(blis__catalogue_composed(catalogue, "Z80") == NULL);
+  CHECK_OK(blis_catalogue_add_yaml(catalogue, "composed.yaml", text, size, &error), &error);
+  CHECK(blis__catalogue_composed(catalogue, "H100") != NULL);
+  char *place = strstr(text, "gpu: H200");
+  CHECK(place != NULL);
+  memcpy(place, "gpu: H100", 9);
+  CHECK_STATUS(blis_catalogue_add_yaml(catalogue, "composed.yaml", text, size, &error),
+               BLIS_ERR_PARSE);
+  CHECK_CONTAINS(error.message, "'H100' is given twice");
+  free(text);
+  blis_catalogue_free(catalogue);
+}
+
 int main(void) {
   heap = blis_alloc_heap();
   RUN(test_shipped_constants);
   RUN(test_faults_name_the_key);
+  RUN(test_catalogue_of_constants);
   return check_done();
 }
