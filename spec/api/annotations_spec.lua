@@ -226,7 +226,7 @@ describe("the annotations", function()
       local meta = debug.getmetatable(object)
       local has_names = meta.__pairs and not text:find("@field [integer]", 1, true)
         and class ~= "PrefixIndex"
-      for name in has_names and pairs(object) or next, {} do
+      for name in pairs(has_names and object or {}) do
         if not text:find(("@field %s "):format(name), 1, true) then
           missing[#missing + 1] = class .. "." .. name
         end

@@ -11,6 +11,20 @@ local function temporary()
   return path
 end
 
+--- The identity, every signal that can be read without a request, and the statistics.
+local function instance_fields()
+  local instance = blis.simulation({}).instances[1]
+  local readable = {}
+  for _, signal in ipairs(core.signals()) do
+    if pcall(function() return instance[signal.name] end) then
+      readable[#readable + 1] = signal.name
+    end
+  end
+  assert(#readable > 25)
+  return "id index state model gpu " .. table.concat(readable, " ") .. " completed timed_out "
+    .. "unservable steps cache_hits cache_misses used_kv_blocks"
+end
+
 -- One of each type, and what it can do. fields: pairs gives these, in this order; list: pairs gives
 -- 1 to #object; counts: #object works; closes: as a variable <close>, and twice.
 local samples = {
@@ -20,10 +34,7 @@ local samples = {
   ["blis.child"] = { make = function() return core.child "cat" end },
   ["blis.event_queue"] = { counts = true, closes = true, make = blis.event_queue },
   ["blis.instance"] = {
-    fields = "id index state model gpu queue_depth batch_size pending in_flight requests "
-      .. "effective_load kv_utilization free_kv_blocks kv_blocks pending_prefill_tokens "
-      .. "preemptions cache_hit_rate max_num_seqs tp watts capacity cost_per_hour completed "
-      .. "timed_out unservable steps cache_hits cache_misses used_kv_blocks",
+    fields = instance_fields(),
     make = function() return blis.simulation({}).instances[1] end,
   },
   ["blis.journal"] = { closes = true, make = function()
@@ -115,6 +126,27 @@ local function keys_of(object)
   end
   return table.concat(keys, " ")
 end
+
+describe("pairs of an instance", function()
+  it("have the signals that a policy of the run keeps up", function()
+    local function has(name, sim)
+      for key, value in pairs(sim.instances[1]) do
+        if key == name then return type(value) == "number" end
+      end
+      return false
+    end
+    local plain = blis.simulation {}
+    local kept = blis.simulation { routing = "blitz.least-token-load" }
+    for _, sim in ipairs { plain, kept } do
+      assert.is_true(has("decoded_tokens", sim) and has("role", sim))
+      assert.is_false(has("cached_tokens", sim))
+    end
+    assert.is_false(has("recent_ttft_us", plain))
+    assert.is_true(has("recent_ttft_us", kept))
+    local _, problem = pcall(function() return plain.instances[1].decoded_token end)
+    assert.truthy(tostring(problem):find("did you mean 'decoded_tokens'?", 1, true))
+  end)
+end)
 
 describe("every type of objects", function()
   it("is known here", function()

@@ -61,7 +61,8 @@ void blis_nearest_offer(blis_nearest *nearest, const char *word) {
   blis_word_list_add(nearest->known, sizeof nearest->known, word);
   size_t wanted_length = strlen(nearest->wanted);
   size_t length = strlen(word);
-  if (length > MAX_LENGTH || wanted_length > MAX_LENGTH) {
+  bool is_same = strcmp(nearest->wanted, word) == 0;
+  if (is_same || length > MAX_LENGTH || wanted_length > MAX_LENGTH) {
     return;
   }
   size_t d = distance(nearest->wanted, wanted_length, word, length);

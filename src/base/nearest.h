@@ -25,9 +25,9 @@ typedef struct blis_nearest {
 } blis_nearest;
 
 /*
- * Adds word to the known ones, and takes it when it is close enough to be meant
- * (at most a third of its letters differ, or it goes on where three letters or
- * more of wanted end) and closer than every word before it.
+ * Adds word to the known words. It becomes the suggestion if it is close enough (at most a third of
+ * its letters differ, or at least three letters of wanted are its beginning) and closer than every
+ * word before it. A word that equals wanted is never the suggestion.
  */
 void blis_nearest_offer(blis_nearest *nearest, const char *word);
 

@@ -7,21 +7,22 @@
 
 #define BIT(name) BLIS_SIGNAL_BIT(BLIS_SIGNAL_##name)
 
-/* What follows from a history; and what changes while nothing happens. */
-#define HISTORY_SIGNALS                                                                            \
-  (BIT(REQUESTS_SERVED) | BIT(RECENT_TTFT_US) | BIT(RECENT_TPOT_US) | BIT(ESTIMATED_WAIT_US))
-#define TIME_SIGNALS (BIT(UTILIZATION) | BIT(ROLLING_WATTS))
-
-/* What instances say of their adapters. */
-#define ADAPTER_SIGNALS                                                                            \
-  (BIT(ADAPTERS_LOADED) | BIT(ADAPTERS_RUNNING) | BIT(ADAPTERS_WAITING) | BLIS_SIGNALS_OF_ADAPTER)
-
-#define ENGINE_SIGNALS                                                                             \
-  (BIT(QUEUE_DEPTH) | BIT(BATCH_SIZE) | BIT(EFFECTIVE_LOAD) | BIT(KV_UTILIZATION) |                \
-   BIT(FREE_KV_BLOCKS) | BIT(DECODED_TOKENS) | BIT(OUTPUT_TOKENS) | BIT(PREEMPTIONS) |             \
-   BIT(CACHE_HIT_RATE) | BIT(TOKENS_PER_SEC) | ADAPTER_SIGNALS | HISTORY_SIGNALS | TIME_SIGNALS)
-#define CACHE_SIGNALS                                                                              \
-  (BIT(CACHED_TOKENS) | BIT(PREFIX_HIT) | BIT(TIERED_PREFIX_HIT) | BIT(ESTIMATED_TTFT_US))
+/* Sets of signals by their groups, see policy/contract/signals.h. */
+#define IN_HISTORY(constant, group, ...) BLIS_SIGNAL_IF(BLIS__IN_HISTORY, constant, group)
+#define HISTORY_SIGNALS ((blis_signal_set)0 BLIS_SIGNAL_MAP(IN_HISTORY))
+#define IN_TIME(constant, group, ...) BLIS_SIGNAL_IF(BLIS__IN_TIME, constant, group)
+#define TIME_SIGNALS ((blis_signal_set)0 BLIS_SIGNAL_MAP(IN_TIME))
+#define IN_ADAPTERS(constant, group, ...)                                                          \
+  BLIS_SIGNAL_IF(BLIS__IN_ADAPTERS | BLIS__IN_ADAPTER, constant, group)
+#define ADAPTER_SIGNALS ((blis_signal_set)0 BLIS_SIGNAL_MAP(IN_ADAPTERS))
+#define IN_ENGINE(constant, group, ...)                                                            \
+  BLIS_SIGNAL_IF(BLIS__IN_ENGINE | BLIS__IN_ADAPTERS | BLIS__IN_ADAPTER | BLIS__IN_HISTORY |       \
+                     BLIS__IN_TIME,                                                                \
+                 constant, group)
+#define ENGINE_SIGNALS ((blis_signal_set)0 BLIS_SIGNAL_MAP(IN_ENGINE))
+#define IN_CACHE(constant, group, ...)                                                             \
+  BLIS_SIGNAL_IF(BLIS__IN_CACHE | BLIS__IN_ESTIMATE, constant, group)
+#define CACHE_SIGNALS ((blis_signal_set)0 BLIS_SIGNAL_MAP(IN_CACHE))
 
 enum { ENGINE_CHANGED = 1, COUNTERS_CHANGED = 2 };
 

@@ -25,15 +25,9 @@ static double *shown_column(const blis__shown *shown, blis_signal signal) {
                               : shown->gathered + (size_t)signal * shown->snapshot->count;
 }
 
-/* Of several instances that are shown as one, the mean; of others the sum. */
-#define BIT(name) BLIS_SIGNAL_BIT(BLIS_SIGNAL_##name)
-#define MEAN_SIGNALS                                                                               \
-  (BIT(KV_UTILIZATION) | BLIS_SIGNALS_OF_PROMPT | BIT(CACHE_HIT_RATE) | BIT(CAPACITY) |            \
-   BIT(ROLE) | BIT(RECENT_TTFT_US) | BIT(RECENT_TPOT_US) | BIT(ESTIMATED_WAIT_US) |                \
-   BIT(UTILIZATION) | BIT(ADAPTER_LOADED) | BIT(ADAPTER_LOADING))
-
+/* The value of several instances that are shown as one. */
 static double combine(blis_signal signal, double sum, uint32_t count) {
-  bool is_mean = (BLIS_SIGNAL_BIT(signal) & MEAN_SIGNALS) != 0;
+  bool is_mean = (BLIS_SIGNAL_BIT(signal) & BLIS_MEAN_SIGNALS) != 0;
   return is_mean && count > 1 ? sum / count : sum;
 }
 

@@ -1,11 +1,11 @@
 --- What `blis run` and `blis replay` share: from flags to an experiment, and from its result to
 --- text and files.
+local bundle = require "blis.cli.bundle"
 local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
-local bundle = deferred "blis.cli.bundle"
 local detectors = require "blis.cli.detectors"
 local experiment = require "blis.experiment"
 local experiment_section = require "blis.config.experiment"

@@ -4,7 +4,7 @@
 
 #include "base/nearest.h"
 
-enum { LIST_SIZE = 640 };
+enum { LIST_SIZE = 1600 };
 
 static const bind_fields *fields_upvalue(lua_State *L) {
   return lua_touserdata(L, lua_upvalueindex(1));
@@ -35,10 +35,12 @@ static int raise_no_field(lua_State *L, const bind_fields *fields, const char *n
   blis_nearest nearest = {.wanted = name};
   offer_all(fields, false, known, &nearest);
   size_t count = offer_all(fields, true, methods, &nearest);
-  const char *all =
-      lua_pushfstring(L, "it has %s%s%s", known, count == 0 ? "" : ", and the methods ", methods);
-  blis_suggestion suggestion = blis_nearest_suggest_or(&nearest, all);
-  return luaL_error(L, "%s has no field '%s'%s", fields->owner, name, suggestion.text);
+  if (nearest.word != NULL) {
+    blis_suggestion suggestion = blis_nearest_suggest(&nearest);
+    return luaL_error(L, "%s has no field '%s'%s", fields->owner, name, suggestion.text);
+  }
+  return luaL_error(L, "%s has no field '%s'; it has %s%s%s", fields->owner, name, known,
+                    count == 0 ? "" : ", and the methods ", methods);
 }
 
 static int fields_index(lua_State *L) {
@@ -65,6 +67,9 @@ static int fields_next(lua_State *L) {
       name++;
     }
     luaL_argcheck(L, *name != NULL, 2, "there is no such field");
+    name++;
+  }
+  while (*name != NULL && fields->has != NULL && !fields->has(L, *name)) {
     name++;
   }
   lua_pushstring(L, *name); /* nil at the end */

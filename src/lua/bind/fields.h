@@ -20,6 +20,9 @@ typedef struct bind_fields {
    * names than those above may be known, too. May raise.
    */
   bool (*push)(lua_State *L, const char *name);
+  /* Whether the object at index 1 has a value of a name; pairs skips the others. NULL = it has all
+     names. May raise. */
+  bool (*has)(lua_State *L, const char *name);
 } bind_fields;
 
 /*

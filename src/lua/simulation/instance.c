@@ -147,24 +147,26 @@ static const bind_simulation *check_owner(lua_State *L) {
   return check_simulation(L, lua_gettop(L));
 }
 
+/* Members of blis_instance_stats that an instance shows: XX(name). */
+#define INSTANCE_STATS(XX)                                                                         \
+  XX(completed)                                                                                    \
+  XX(timed_out)                                                                                    \
+  XX(unservable)                                                                                   \
+  XX(steps)                                                                                        \
+  XX(cache_hits)                                                                                   \
+  XX(cache_misses)                                                                                 \
+  XX(used_kv_blocks)
+
 static bool push_stat(lua_State *L, const bind_simulation *sim, uint32_t index, const char *name) {
   blis_instance_stats stats;
   blis_instance_get_stats(blis_cluster_instance(sim->cluster, index), &stats);
-  const struct {
-    const char *name;
-    int64_t value;
-  } fields[] = {
-      {"completed", stats.completed},           {"timed_out", stats.timed_out},
-      {"unservable", stats.unservable},         {"steps", stats.steps},
-      {"cache_hits", stats.cache_hits},         {"cache_misses", stats.cache_misses},
-      {"used_kv_blocks", stats.used_kv_blocks},
-  };
-  for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
-    if (strcmp(name, fields[i].name) == 0) {
-      lua_pushinteger(L, fields[i].value);
-      return true;
-    }
+#define XX(field)                                                                                  \
+  if (strcmp(name, #field) == 0) {                                                                 \
+    lua_pushinteger(L, stats.field);                                                               \
+    return true;                                                                                   \
   }
+  INSTANCE_STATS(XX)
+#undef XX
   return false;
 }
 
@@ -190,10 +192,25 @@ static bool push_identity(lua_State *L, const bind_simulation *sim, uint32_t ind
 }
 
 /* A signal about a request has no value without one. */
-static void check_is_lasting(lua_State *L, blis_signal signal) {
-  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0) {
-    luaL_error(L, "'%s' belongs to a request; only policies can read it", blis_signal_name(signal));
+static bool is_about_request(blis_signal signal) {
+  return (BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0;
+}
+
+/* Signals computed from counts exist only if a policy of the run reads one of them. */
+static bool is_maintained(const bind_simulation *sim, blis_signal signal) {
+  return (BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_HISTORY) == 0 ||
+         blis_cluster_has_history(sim->cluster);
+}
+
+static bool has_instance_field(lua_State *L, const char *name) {
+  luaL_checkudata(L, 1, INSTANCE_TYPE);
+  blis_signal signal = blis_signal_find(name);
+  if (signal == BLIS_SIGNAL_COUNT) {
+    return true;
   }
+  bool is_there = !is_about_request(signal) && is_maintained(check_owner(L), signal);
+  lua_settop(L, 2);
+  return is_there;
 }
 
 static bool push_instance_field(lua_State *L, const char *name) {
@@ -206,9 +223,10 @@ static bool push_instance_field(lua_State *L, const char *name) {
   if (signal == BLIS_SIGNAL_COUNT) {
     return push_stat(L, sim, self->index, name);
   }
-  check_is_lasting(L, signal);
-  if ((BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_HISTORY) != 0 &&
-      !blis_cluster_has_history(sim->cluster)) {
+  if (is_about_request(signal)) {
+    luaL_error(L, "'%s' belongs to a request; only policies can read it", name);
+  }
+  if (!is_maintained(sim, signal)) {
     luaL_error(L, "'%s' is kept only where a policy of the run reads it", name);
   }
   push_signal(L, blis_cluster_signal(sim->cluster, self->index, signal));
@@ -231,42 +249,25 @@ static const luaL_Reg instance_methods[] = {
     {"lose_cache", instance_lose_cache}, {"slow", instance_slow}, {NULL, NULL},
 };
 
-/* Signals that are not about a request, and what there is beside them. */
+/* The identity, every signal, and the statistics. */
 static const char *const instance_fields[] = {"id",
                                               "index",
                                               "state",
                                               "model",
                                               "gpu",
-                                              "queue_depth",
-                                              "batch_size",
-                                              "pending",
-                                              "in_flight",
-                                              "requests",
-                                              "effective_load",
-                                              "kv_utilization",
-                                              "free_kv_blocks",
-                                              "kv_blocks",
-                                              "pending_prefill_tokens",
-                                              "preemptions",
-                                              "cache_hit_rate",
-                                              "max_num_seqs",
-                                              "tp",
-                                              "watts",
-                                              "capacity",
-                                              "cost_per_hour",
-                                              "completed",
-                                              "timed_out",
-                                              "unservable",
-                                              "steps",
-                                              "cache_hits",
-                                              "cache_misses",
-                                              "used_kv_blocks",
-                                              NULL};
+#define XX(constant, group, combination, name, ...) name,
+                                              BLIS_SIGNAL_MAP(XX)
+#undef XX
+#define XX(name) #name,
+                                                  INSTANCE_STATS(XX)
+#undef XX
+                                                      NULL};
 
 static const bind_fields instance_members = {.owner = "an instance",
                                              .names = instance_fields,
                                              .methods = instance_methods,
-                                             .push = push_instance_field};
+                                             .push = push_instance_field,
+                                             .has = has_instance_field};
 
 void bind_open_instances(lua_State *L) {
   push_new_type(L, INSTANCE_TYPE, instance_meta, NULL);

@@ -9,7 +9,7 @@ typedef struct signal_entry {
 } signal_entry;
 
 static const signal_entry signals[BLIS_SIGNAL_COUNT] = {
-#define XX(constant, name, unit, what) {name, unit, what},
+#define XX(constant, group, combination, name, unit, what) {name, unit, what},
     BLIS_SIGNAL_MAP(XX)
 #undef XX
 };

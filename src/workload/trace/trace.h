@@ -1,25 +1,10 @@
 /*
- * trace.h - reads recorded requests from a file in any of the formats below.
+ * trace.h - reads recorded requests from a file in any of the formats of BLIS__TRACE_FORMAT_MAP
+ * (format.h); the file of each format describes its fields.
  *
- *   mooncake  JSONL: timestamp (ms), input_length, output_length, hash_ids
- *   azure     CSV: TIMESTAMP, ContextTokens, GeneratedTokens (2023 and 2024)
- *   tracev2   CSV with a YAML header beside it: the format of BLIS
- *   burstgpt  CSV: Timestamp (s), Request tokens, Response tokens, Session ID
- *   bailian   JSONL: chat_id, parent_chat_id, timestamp (s), turn, hash_ids
- *   routesim  JSONL: ts (ms), prompt_tokens, gen_tokens, prefix_hash
- *   vllm      JSON: the detailed result of vllm bench serve
- *   llmservingsim  JSONL: arrival_time_ns, input_toks, output_toks; or
- *             sub_requests, the calls of a session
- *   vidur     CSV: arrived_at (s), num_prefill_tokens, num_decode_tokens
- *   splitwise CSV: arrival_timestamp (s), prompt_size, token_size
- *   otel      OTLP JSON: spans with llm.prompt_tokens or gen_ai.prompt.tokens
- *   inference-perf  JSON: per_request_lifecycle_metrics.json
- *   guidellm  JSON: a report with its requests
- *
- * A format is recognised by the first lines of the file, or named; "-" is
- * standard input. Files may be packed (gzip, zstd). Errors name file, line,
- * column or key, the value and what is allowed; nothing is read half: a trace
- * is read as a whole or not at all.
+ * A format is recognized by the first lines of the file, or named; "-" is standard input. Files may
+ * be packed (gzip, zstd). Errors name file, line, column or key, the value, and what is allowed. A
+ * trace is read as a whole or not at all.
  */
 #ifndef BLIS_WORKLOAD_TRACE_TRACE_H
 #define BLIS_WORKLOAD_TRACE_TRACE_H

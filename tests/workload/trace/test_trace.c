@@ -269,13 +269,11 @@ static void limits_count_rows_from_the_start(void) {
 }
 
 static void formats_are_named_or_recognised(void) {
-  static const char *const names[] = {
-      "mooncake",      "azure", "tracev2",   "burstgpt", "bailian",        "routesim", "vllm",
-      "llmservingsim", "vidur", "splitwise", "otel",     "inference-perf", "guidellm"};
-  CHECK_EQ_I64(blis_trace_format_count(), COUNT(names));
-  for (size_t i = 0; i < COUNT(names); i++) {
-    CHECK_STR(blis_trace_format_name(i), names[i]);
-    CHECK(strlen(blis_trace_format_text(i)) > 0);
+  for (size_t i = 0; i < blis_trace_format_count(); i++) {
+    CHECK(strlen(blis_trace_format_name(i)) > 0 && strlen(blis_trace_format_text(i)) > 0);
+    for (size_t k = 0; k < i; k++) {
+      CHECK(strcmp(blis_trace_format_name(k), blis_trace_format_name(i)) != 0);
+    }
   }
   blis_trace_options options = {.format = "azure"};
   blis_workload_free(read_trace("tests/data/azure_2023.csv", &options));
