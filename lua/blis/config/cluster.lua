@@ -221,6 +221,17 @@ return {
       doc = "Tokens in a KV block.",
     },
     {
+      name = "kv_layout", type = "any",
+      doc = "KV groups of the model, if its layers keep different tokens: a list such as { { kind "
+        .. "= \"full\" }, { kind = \"window\", tokens = 128 } }. kv_blocks counts the blocks that "
+        .. "all groups share. Requires profile design. Default: all layers keep all tokens.",
+    },
+    {
+      name = "hybrid_kv_cache", type = "boolean", default = true,
+      doc = "Return the blocks behind windows and chunks to the cache. false: they keep all "
+        .. "tokens, as with vLLM's --disable-hybrid-kv-cache-manager.",
+    },
+    {
       name = "gpu_memory_utilization", type = "number", above = 0, max = 1, default = 0.9,
       flag = "--gpu-memory-utilization", group = "KV cache",
       doc = "Share of the GPU memory that the engine may use.",

@@ -9,6 +9,7 @@ local errors = require "blis.errors"
 local features = require "blis.feature"
 local group_config = require "blis.config.group"
 local pool_config = require "blis.config.pool"
+local kv_layout = require "blis.engine.kv_layout"
 local latency_section = require "blis.config.latency"
 local notices = require "blis.notices"
 local power = require "blis.engine.power"
@@ -160,6 +161,9 @@ local function read_equal(given, path, profile)
   presets.apply(values, path, profile)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
   features.read_cluster(values, path, profile)
+  if values.kv_layout ~= nil then
+    values.kv_layout = kv_layout.read(values.kv_layout, path .. ".kv_layout", values)
+  end
   power.apply(values, path)
   values.carbon_steps = carbon.steps(values.carbon_g_per_kwh, path .. ".carbon_g_per_kwh")
   values.request_carbon = carbon.of_requests(values)

@@ -10,6 +10,7 @@
 #include "lua/bind/bind.h"
 #include "lua/engine/capacity.h"
 #include "lua/engine/engine_model.h"
+#include "lua/engine/kv_layout.h"
 
 static void add_note(void *ud, const char *text) {
   bind_engine *engine = ud;
@@ -183,12 +184,27 @@ static int64_t check_kv_blocks(lua_State *L, int index, const bind_engine_model 
   return engine->capacity.blocks;
 }
 
+/* Longest sequence of at most wanted tokens for which the blocks of all KV groups suffice. */
+static int64_t longest_with_layout(lua_State *L, int index, int64_t wanted, int64_t blocks,
+                                   const blis_kv_layout *layout) {
+  int64_t step = check_field_integer(L, index, "max_num_batched_tokens");
+  int64_t fits = 0;
+  int64_t beyond = wanted + 1;
+  while (beyond - fits > 1) {
+    int64_t tokens = fits + (beyond - fits) / 2;
+    *(blis_kv_layout_peak_blocks(layout, tokens, step, 0) <= blocks ? &fits : &beyond) = tokens;
+  }
+  return fits;
+}
+
 /* What the options or the model allow, if the KV cache holds as much. */
 static int64_t longest_sequence(lua_State *L, int index, const bind_engine_model *m, int64_t blocks,
                                 int64_t block_size, bind_engine *engine) {
   int64_t given = opt_field_integer(L, index, "max_model_len", -1);
   int64_t wanted = given >= 0 ? given : m->spec == NULL ? 0 : m->spec->max_model_tokens;
-  int64_t limit = blis_kv_limit_model_tokens(wanted, blocks, block_size);
+  int64_t limit = engine->kv_layout.count > 0
+                      ? longest_with_layout(L, index, wanted, blocks, &engine->kv_layout)
+                      : blis_kv_limit_model_tokens(wanted, blocks, block_size);
   if (given > limit) {
     char text[160];
     snprintf(text, sizeof text,
@@ -273,12 +289,18 @@ static void check_instance_config(lua_State *L, int index, const bind_engine_mod
   static const char *const engines[] = {"fast", "stepwise", NULL};
   int64_t blocks = check_kv_blocks(L, index, m, engine);
   int64_t block_size = check_field_integer(L, index, "block_size");
+  bool has_layout = check_kv_layout(L, index, &engine->kv_layout);
+  blis_error error;
+  if (has_layout && blis_kv_layout_check(&engine->kv_layout, block_size, &error) != BLIS_OK) {
+    bind_raise(L, &error);
+  }
   engine->config = (blis_instance_config){
       .latency = &engine->latency,
       .prefill_slowdown = opt_field_number(L, index, "prefill_slowdown", 0),
       .decode_slowdown = opt_field_number(L, index, "decode_slowdown", 0),
       .kv_blocks = blocks,
       .block_size_tokens = block_size,
+      .kv_layout = has_layout ? &engine->kv_layout : NULL,
       .max_num_seqs = check_field_integer(L, index, "max_num_seqs"),
       .max_batched_tokens = check_field_integer(L, index, "max_num_batched_tokens"),
       .long_prefill_threshold_tokens =

@@ -19,6 +19,7 @@ typedef struct bind_engine {
   blis_instance_config config;         /* of every instance; borrows latency */
   blis_speculation_config speculation; /* all zero without it */
   blis_power_config power;             /* likewise */
+  blis_kv_layout kv_layout;            /* likewise */
   blis_rank_config ranks;              /* likewise */
   char model[ENGINE_NAME_SIZE];
   char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
