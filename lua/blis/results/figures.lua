@@ -1,6 +1,6 @@
---- Every figure of a result: those of the core (src/results/metrics/figures.h), what is worked out of them,
---- and what else a result has. Fields, annotations, the summary, JSON, CSV, blis.diff, fitness and
---- the reference follow from these lists.
+--- Every metric of a result: the metrics of the core (src/results/metrics/figures.h), metrics that
+--- are computed from them, and the other fields of a result. Fields, annotations, the summary, JSON,
+--- CSV, blis.diff, fitness, and the reference follow from these lists.
 local anomalies = require "blis.results.anomalies"
 local core = require "blis.core"
 local errors = require "blis.errors"

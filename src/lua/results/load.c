@@ -1,4 +1,4 @@
-#include "lua/results/load.h"
+#include "lua/results/record_methods.h"
 
 #include <lauxlib.h>
 

@@ -1,4 +1,4 @@
-#include "lua/results/outcomes.h"
+#include "lua/results/record_methods.h"
 
 #include <lauxlib.h>
 #include <stdlib.h>

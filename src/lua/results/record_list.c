@@ -1,17 +1,12 @@
 #include "lua/results/record_list.h"
-#include "lua/results/tasks.h"
 
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
 #include "lua/results/attempts.h"
 #include "lua/results/figures.h"
-#include "lua/results/load.h"
-#include "lua/results/outcomes.h"
+#include "lua/results/record_methods.h"
 #include "lua/results/record_table.h"
 #include "lua/results/records.h"
-#include "lua/results/spread.h"
-#include "lua/results/steady.h"
-#include "lua/results/turned_away.h"
 
 int bind_records_new(lua_State *L) {
   bind_records *self = push_records(L);

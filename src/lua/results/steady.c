@@ -1,4 +1,4 @@
-#include "lua/results/steady.h"
+#include "lua/results/record_methods.h"
 
 #include <math.h>
 

@@ -1,4 +1,4 @@
-#include "lua/results/tasks.h"
+#include "lua/results/record_methods.h"
 
 #include "lua/bind/bind.h"
 #include "lua/results/figures.h"

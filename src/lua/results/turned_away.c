@@ -1,4 +1,4 @@
-#include "lua/results/turned_away.h"
+#include "lua/results/record_methods.h"
 
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"

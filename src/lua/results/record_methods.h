@@ -1,0 +1,96 @@
+/*
+ * record_methods.h - methods of a list of requests that compute something from all records. Each
+ * function is in the file of its section.
+ */
+#ifndef BLIS_LUA_RESULTS_RECORD_METHODS_H
+#define BLIS_LUA_RESULTS_RECORD_METHODS_H
+
+#include <lua.h>
+
+#include "lua/results/records.h"
+
+/* load.c */
+
+/*
+ * Method of a list of requests: load(instances, to_us, intervals) returns a
+ * table of results/load.h: lists arrived and completed, and instances, a list
+ * of { waiting = list, running = list }.
+ */
+int bind_records_load(lua_State *L);
+
+/* The same: slowest(count) lists the places of the slowest requests. */
+int bind_records_slowest(lua_State *L);
+
+/* outcomes.c */
+
+/*
+ * outcomes(patience_us, end_us, planned): ttft and e2e in ms, mean and 99th
+ * percentile (rank p (n - 1), interpolated), over the requests and as many
+ * more, that never came, as make planned. One that was not completed counts
+ * with the time from its arrival to end_us, or patience_us if that is more.
+ * {ttft_mean_ms=, ttft_p99_ms=, e2e_mean_ms=, e2e_p99_ms=, itl_mean_ms=,
+ * offered=, completed=, rejected=, worst=}, the last one the place of the
+ * request with the longest TTFT, nil without any.
+ */
+int bind_records_outcomes(lua_State *L);
+
+/* spread.c */
+
+/*
+ * Method of a list of requests: spread(name, from_us, to_us, intervals) counts
+ * the requests by a time, "ttft_us", "itl_us" (the request's mean), "e2e_us" or
+ * "scheduling_delay_us", in so many equal intervals. Times outside belong to
+ * the nearest one; requests without that time are left out. O(requests).
+ */
+int bind_records_spread(lua_State *L);
+
+/*
+ * Method of a list of requests: within(name, limits_us) counts the requests
+ * with such a time within each of the ascending limits, as a list, and returns
+ * how many have that time at all. O(requests * log limits).
+ */
+int bind_records_within(lua_State *L);
+
+/* steady.c */
+
+/* requests:warm_up() -> from_us, is_settled */
+int bind_records_warm_up(lua_State *L);
+
+/*
+ * requests:batches(from_us, { { latency =, share =, limit_ms = }, ... }), where
+ * share is missing for a mean, returns
+ * { arrived =, completed =, span_us =, e2e_us =, missed = { by batch },
+ *   ttft = { mean by batch }, e2e = ..., targets = { { value_ms =, batches = {
+ *   share beyond the limit, or mean in ms }, tail = { share beyond value_ms }
+ * },
+ *   ... } }.
+ * Lists are nil when there are too few requests for them.
+ */
+int bind_records_batches(lua_State *L);
+
+/* mser5(series) -> values to drop, is_settled */
+int bind_mser5(lua_State *L);
+
+/* tasks.c */
+
+/* Pushes the figures of the tasks; false, and nothing, without graphs. */
+bool push_tasks(lua_State *L, const bind_records *records, int64_t duration_us);
+
+/* records:tasks(): a list of { program =, state =, ... }, empty without. Raises
+   for the requests of graphs in a file of a result, which has no tasks. */
+int bind_records_tasks(lua_State *L);
+
+/* records:measured() -> from_us, to_us; or nil */
+int bind_records_measured(lua_State *L);
+
+/* turned_away.c */
+
+/*
+ * Method of a list of requests: turned_away() lists the ends of requests that
+ * were rejected, failed, unservable or timed out, each with its reason: {
+ * state =, reason =, requests = how many, first = place of the first }, in the
+ * order of their first ones. O(requests).
+ */
+int bind_records_turned_away(lua_State *L);
+
+#endif
