@@ -54,6 +54,9 @@ static bool ask_for_adapter(fast_engine *engine, const fast_request *request, in
 bool blis__fast_is_blocked(const fast_engine *engine, const fast_request *head,
                            int64_t budget_tokens) {
   const fast_block *block = &engine->block;
+  if (engine->groups != NULL) {
+    return false; /* decodes return blocks, too */
+  }
   if (engine->config->kv_source != NULL && !head->live->was_brought) {
     return false; /* what its source offers is not known here */
   }
@@ -117,6 +120,9 @@ static blis_status try_waiting(fast_engine *engine, fast_request *request, fast_
   *is_admitted = false;
   if (request->has_kv) {
     return blis__fast_try_with_kv(engine, request, plan, is_admitted);
+  }
+  if (engine->groups != NULL) {
+    return blis__fast_groups_admit(engine, request, plan, is_admitted);
   }
   if (live->prefill_tokens == 0) {
     *is_admitted = admit_empty_prompt(engine, request);
@@ -267,7 +273,7 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan, int64_t now_u
     if (!is_blocked) {
       BLIS_TRY_MEM(try_waiting(engine, next, plan, &is_admitted), error);
     }
-    if (!is_admitted && !is_blocked) {
+    if (!is_admitted && !is_blocked && engine->groups == NULL) {
       remember_block(engine, next, plan->budget_tokens);
     }
     if (!is_admitted) {
@@ -289,6 +295,15 @@ static blis_status schedule_prefill(fast_engine *engine, fast_plan *plan, fast_r
   blis_live_request *live = request->live;
   int64_t chunk = blis__fast_wanted_chunk(engine, request);
   chunk = blis_min_i64(chunk, plan->budget_tokens);
+  if (engine->groups != NULL) {
+    chunk = blis__aligned_chunk(engine->config, live, live->progress_tokens, chunk);
+    *is_there = true;
+    if (chunk > 0) {
+      BLIS_TRY(blis__fast_groups_schedule(engine, plan, request, chunk, is_there, error));
+      live->computed_tokens = live->progress_tokens + live->new_tokens;
+    }
+    return BLIS_OK;
+  }
   BLIS_TRY(blis__fast_make_room(engine, plan, request,
                                 blis__fast_blocks_for(engine, request, chunk), is_there, error));
   if (!*is_there) {
@@ -303,6 +318,9 @@ static blis_status schedule_prefill(fast_engine *engine, fast_plan *plan, fast_r
 
 static blis_status schedule_decode(fast_engine *engine, fast_plan *plan, fast_request *request,
                                    bool *is_there, blis_error *error) {
+  if (engine->groups != NULL) {
+    return blis__fast_groups_schedule(engine, plan, request, 1, is_there, error);
+  }
   int64_t stored = blis__fast_stored(engine, request);
   int64_t blocks = stored % engine->config->block_size_tokens == 0;
   BLIS_TRY(blis__fast_make_room(engine, plan, request, blocks, is_there, error));
@@ -356,6 +374,9 @@ static blis_status leave_behind(fast_engine *engine, fast_request *request, int6
   request->decode_base++;
   ++*blis__fast_boundary(engine, request->stored_base);
   BLIS_TRY(blis__fast_naming_add(engine, request));
+  if (engine->groups != NULL) {
+    blis__fast_groups_postpone(engine, request);
+  }
   request->finish.step++;
   blis__finish_heap_postpone(&engine->finishes, &request->finish);
   if (engine->config->rules.resumes_preempted) {

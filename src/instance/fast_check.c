@@ -57,9 +57,22 @@ static census count_batch(const fast_engine *engine) {
       found.prefills++;
     }
     found.anonymous_blocks +=
-        blis__fast_blocks_of(engine, blis__fast_stored(engine, r)) - r->holder.named_blocks;
+        engine->groups != NULL
+            ? 0
+            : blis__fast_blocks_of(engine, blis__fast_stored(engine, r)) - r->holder.named_blocks;
   }
   return found;
+}
+
+static bool check_blocks(const fast_engine *engine, const census *found) {
+  if (engine->groups != NULL) {
+    return blis__fast_groups_check(engine);
+  }
+  int64_t used = engine->config->kv_blocks - blis_run_pool_free_blocks(engine->pool);
+  /* Named blocks may be held by several requests, anonymous ones by one. */
+  return found->anonymous_blocks + engine->parked_blocks + blis_run_pool_held_named(engine->pool) ==
+             used &&
+         blis_run_pool_check(engine->pool);
 }
 
 bool blis__fast_check(const fast_engine *engine) {
@@ -68,16 +81,12 @@ bool blis__fast_check(const fast_engine *engine) {
   for (int64_t i = 0; i < engine->config->block_size_tokens; i++) {
     boundary_sum += engine->boundaries[i];
   }
-  int64_t used = engine->config->kv_blocks - blis_run_pool_free_blocks(engine->pool);
-  /* Named blocks may be held by several requests, anonymous ones by one. */
   return found.is_sound && found.batch == engine->batch.count &&
          found.prefills == engine->prefills.count && found.decodes == engine->decodes &&
          found.decode_context == engine->decode_context &&
          found.decode_prompts == engine->decode_prompts && found.gaps == engine->gaps &&
          boundary_sum == engine->decodes &&
          engine->finishes.slots.count == (size_t)engine->decodes &&
-         found.anonymous_blocks + engine->parked_blocks + blis_run_pool_held_named(engine->pool) ==
-             used &&
          blis__finish_heap_check(&engine->finishes) && check_latencies(engine) &&
-         blis__wait_queue_check(&engine->queue) && blis_run_pool_check(engine->pool);
+         blis__wait_queue_check(&engine->queue) && check_blocks(engine, &found);
 }

@@ -31,7 +31,7 @@ static bool can_admit(const fast_engine *engine) {
       engine->batch.count >= engine->config->max_num_seqs) {
     return false;
   }
-  if (engine->waiting_with_kv > 0 || !engine->queue.is_ordered) {
+  if (engine->waiting_with_kv > 0 || !engine->queue.is_ordered || engine->groups != NULL) {
     return true;
   }
   bool acts;
@@ -105,6 +105,9 @@ static size_t steps_with_enough(const fast_engine *engine, size_t n, int64_t fre
  * of requests.
  */
 static size_t steps_with_blocks(fast_engine *engine, size_t n) {
+  if (engine->groups != NULL) {
+    return blis__fast_groups_steps(engine, n);
+  }
   int64_t free_blocks = blis_run_pool_free_blocks(engine->pool);
   int64_t size = engine->config->block_size_tokens;
   int64_t residue = blis__fast_residue(engine, engine->step_index);
@@ -216,6 +219,16 @@ static void move_clock(fast_engine *engine, size_t n, int64_t last_us, int64_t d
   engine->decode_context += engine->decodes * (int64_t)n;
 }
 
+/* The decodes get their blocks for the next steps. */
+static blis_status take_blocks(fast_engine *engine, size_t steps) {
+  int64_t blocks = blocks_of_steps(engine, steps);
+  if (blocks > 0) {
+    blis_run_pool_take_uncounted(engine->pool, blocks);
+    engine->pool_misses += blocks;
+  }
+  return blis__fast_name_outputs(engine, steps);
+}
+
 /* The steps that are known, as far as they begin before limit_us: one does. */
 static blis_status decode_steps(fast_engine *engine, int64_t limit_us, blis_error *error) {
   size_t steps;
@@ -224,12 +237,9 @@ static blis_status decode_steps(fast_engine *engine, int64_t limit_us, blis_erro
   BLIS_ASSERT(steps > 0 && (int64_t)steps <= steps_to_leaving(engine));
   int64_t *step_us = &engine->ahead.step_us[engine->ahead.next];
   engine->ahead.next += steps;
-  int64_t blocks = blocks_of_steps(engine, steps);
-  if (blocks > 0) {
-    blis_run_pool_take_uncounted(engine->pool, blocks);
-    engine->pool_misses += blocks;
-  }
-  BLIS_TRY_MEM(blis__fast_name_outputs(engine, steps), error);
+  BLIS_TRY_MEM(engine->groups == NULL ? take_blocks(engine, steps)
+                                      : blis__fast_groups_run(engine, steps),
+               error);
   if (engine->power != NULL) {
     BLIS_TRY(blis__power_decodes(engine->power, engine->decodes, engine->decode_context,
                                  engine->step_us, step_us, steps, error));

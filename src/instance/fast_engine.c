@@ -14,6 +14,7 @@ static void engine_free(void *state) {
   for (size_t i = 0; i < engine->records.count; i++) {
     fast_request *record = engine->records.items[i];
     blis_array_deinit(&alloc, &record->holder.parts);
+    blis_group_holder_deinit(&alloc, &record->groups);
     blis_array_deinit(&alloc, &record->kept_steps);
     blis_array_deinit(&alloc, &record->own_itl_us);
     blis_alloc_free(&alloc, record, sizeof *record);
@@ -29,6 +30,7 @@ static void engine_free(void *state) {
   blis_alloc_free(&alloc, engine->naming,
                   (size_t)engine->config->block_size_tokens * sizeof *engine->naming);
   blis_run_pool_free(engine->pool);
+  blis__fast_groups_deinit(engine);
   blis_alloc_free(&alloc, engine, sizeof *engine);
 }
 
@@ -241,7 +243,7 @@ static blis_instance_load engine_get_load(const void *state) {
   return (blis_instance_load){.queue_depth = engine->queue.count + engine->loads.count,
                               .batch_size = engine->batch.count,
                               .kv_blocks = blocks,
-                              .used_kv_blocks = blocks - blis_run_pool_free_blocks(engine->pool)};
+                              .used_kv_blocks = blocks - blis__fast_free_blocks(engine)};
 }
 
 static void engine_get_stats(const void *state, blis_instance_stats *stats) {
@@ -254,6 +256,12 @@ static void engine_get_stats(const void *state, blis_instance_stats *stats) {
   if (!engine->config->rules.counts_prompt_blocks) {
     stats->cache_hits = engine->pool_hits;
     stats->cache_misses = engine->pool_misses;
+    if (engine->groups != NULL) {
+      blis_block_pool_stats pool;
+      blis_block_pool_get_stats(engine->block_pool, &pool);
+      stats->cache_hits = pool.hits;
+      stats->cache_misses = pool.misses;
+    }
   }
   stats->kv_blocks = load.kv_blocks;
   stats->used_kv_blocks = load.used_kv_blocks;
@@ -263,17 +271,24 @@ static void engine_get_stats(const void *state, blis_instance_stats *stats) {
 
 static uint32_t engine_cached_blocks(const void *state, const blis_block_chain *chain) {
   const fast_engine *engine = state;
-  return blis_run_pool_match(engine->pool, chain, chain->prompt_blocks, NULL);
+  return engine->groups != NULL
+             ? blis__fast_groups_cached(engine, chain, false)
+             : blis_run_pool_match(engine->pool, chain, chain->prompt_blocks, NULL);
 }
 
 static void engine_set_journal(void *state, blis_block_journal *journal) {
   fast_engine *engine = state;
-  blis_run_pool_set_journal(engine->pool, journal);
+  if (engine->groups != NULL) {
+    blis_block_pool_set_journal(engine->block_pool, journal);
+  } else {
+    blis_run_pool_set_journal(engine->pool, journal);
+  }
 }
 
 static uint32_t engine_cached_blocks_at_mark(const void *state, const blis_block_chain *chain) {
   const fast_engine *engine = state;
-  return blis_run_pool_match_at_mark(engine->pool, chain);
+  return engine->groups != NULL ? blis__fast_groups_cached(engine, chain, true)
+                                : blis_run_pool_match_at_mark(engine->pool, chain);
 }
 
 static blis_status engine_close(void *state, blis_error *error) {
@@ -296,6 +311,10 @@ static blis_status engine_close(void *state, blis_error *error) {
 static blis_status engine_forget(void *state, blis_error *error) {
   fast_engine *engine = state;
   BLIS_TRY(blis__fast_end_run(engine, error));
+  if (engine->groups != NULL) {
+    blis_block_pool_forget(engine->block_pool);
+    return BLIS_OK;
+  }
   BLIS_TRY_MEM(blis_run_pool_forget(engine->pool), error);
   return BLIS_OK;
 }
@@ -340,13 +359,19 @@ static const blis__engine_ops fast_ops = {
     .check = engine_check,
 };
 
-static blis_status init(fast_engine *engine) {
+static blis_status init(fast_engine *engine, blis_error *error) {
   const blis_instance_config *config = engine->config;
   blis__wait_queue_init(&engine->queue, config);
   engine->boundaries = blis_alloc_zeroed(&engine->alloc, (size_t)config->block_size_tokens,
                                          sizeof *engine->boundaries);
+  if (engine->boundaries == NULL) {
+    return blis_fail_nomem(error);
+  }
+  if (config->kv_layout != NULL) {
+    return blis__fast_groups_init(engine, error);
+  }
   engine->pool = blis_run_pool_new(&engine->alloc, config->kv_blocks);
-  return engine->boundaries != NULL && engine->pool != NULL ? BLIS_OK : BLIS_ERR_NOMEM;
+  return engine->pool == NULL ? blis_fail_nomem(error) : BLIS_OK;
 }
 
 blis_status blis__fast_new(const blis_alloc *alloc, const blis_instance_config *config,
@@ -368,9 +393,10 @@ blis_status blis__fast_new(const blis_alloc *alloc, const blis_instance_config *
                         .loads.kind = FAST_LINK_PREFILL,
                         .deadlines.kind = FAST_LINK_DEADLINE,
                         .keepers.kind = FAST_LINK_KEEPER};
-  if (init(fast) != BLIS_OK) {
+  blis_status status = init(fast, error);
+  if (status != BLIS_OK) {
     engine_free(fast);
-    return blis_fail_nomem(error);
+    return status;
   }
   *engine = (blis__engine){.ops = &fast_ops, .state = fast};
   return BLIS_OK;

@@ -27,7 +27,7 @@
  * fast_batch.c admission, and formation
  * request by request; fast_preempt.c preemption; fast_latency.c inter-token
  * latencies; fast_naming.c output that can be found again; fast_remote.c KV
- * that moves; fast_load.c KV that is brought back; fast_request.c lists,
+ * that moves; fast_load.c KV that is brought back; fast_groups.c KV layouts; fast_request.c lists,
  * arrivals and the life of a record; fast_check.c; finish_heap.c;
  * step_history.c.
  */
@@ -43,6 +43,7 @@
 #include "instance/remote_kv.h"
 #include "instance/step_history.h"
 #include "instance/wait_queue.h"
+#include "kv/group_cache.h"
 #include "kv/run_pool.h"
 
 typedef struct fast_request fast_request;
@@ -65,7 +66,8 @@ struct fast_request {
   /* With rules.resumes_preempted: latencies that are not those of kept_steps
      or since first_decode_step; */
   BLIS_ARRAY(int64_t) own_itl_us;
-  struct { /* while in that list */
+  blis_group_holder groups; /* with a KV layout, in place of holder */
+  struct {                  /* while in that list */
     fast_request *previous;
     fast_request *next;
   } links[FAST_LINK_COUNT];
@@ -73,6 +75,7 @@ struct fast_request {
   blis_live_request *live; /* the first one that is cleared for it */
   blis__waiting waiting;   /* its place in the wait queue */
   finish_entry finish;     /* while decoding; finish.order = order of admission */
+  finish_entry change;     /* while decoding with a KV layout: when its blocks change */
   int64_t decode_base;
   int64_t stored_base;
   int64_t first_decode_step; /* that it decodes without a break since;
@@ -91,11 +94,12 @@ struct fast_request {
   bool names_output;     /* others may hold its output: see fast_naming.c */
   bool awaits_first;     /* is in the list of first tokens */
   /* Where KV moves (remote_kv.h). */
-  bool is_parked;         /* has blocks, and is neither in the queue nor in the batch */
-  bool has_kv;            /* waits, with blocks that hold what it has computed */
-  bool was_reserved;      /* its first latency may be wanted */
-  bool is_loading;        /* parked, until its KV is brought (kv_source.h) */
-  uint32_t loaded_blocks; /* that count as hits when it is admitted */
+  bool is_parked;          /* has blocks, and is neither in the queue nor in the batch */
+  bool has_kv;             /* waits, with blocks that hold what it has computed */
+  bool was_reserved;       /* its first latency may be wanted */
+  bool is_loading;         /* parked, until its KV is brought (kv_source.h) */
+  uint32_t awaited_blocks; /* with a KV layout: of its prefill that are loaded, hits included */
+  uint32_t loaded_blocks;  /* that count as hits when it is admitted */
 };
 
 typedef struct fast_list {
@@ -189,9 +193,13 @@ typedef struct fast_engine {
   fast_list keepers;     /* requests with kept_steps */
   uint64_t itl_total_us; /* sum over all steps, modulo 2^64 */
 
-  blis_run_pool *pool;
-  int64_t releases; /* how often blocks were given back, */
-  int64_t namings;  /* and how often some may have got a name */
+  blis_run_pool *pool; /* NULL with a KV layout, which has these: */
+  blis_block_pool *block_pool;
+  blis_group_cache *groups; /* NULL without one */
+  blis_group_found found;   /* prefix of the request to admit */
+  finish_heap changes;      /* decodes by the step in which their blocks change next */
+  int64_t releases;         /* how often blocks were given back, */
+  int64_t namings;          /* and how often some may have got a name */
   int64_t pool_hits;
   int64_t pool_misses;
   blis_instance_stats stats;
@@ -237,6 +245,8 @@ blis_status blis__fast_land(fast_engine *engine, blis_error *error);
 blis_status blis__fast_step(fast_engine *engine, blis_error *error);
 /* Takes a request out of the decode sums, not out of the batch. */
 void blis__fast_stop_decoding(fast_engine *engine, fast_request *request);
+/* Gives back the blocks of a request whose holder is up to date. */
+blis_status blis__fast_give_back(fast_engine *engine, fast_request *request);
 /* Gives back the blocks of a request with that many tokens stored. */
 blis_status blis__fast_release(fast_engine *engine, fast_request *request, int64_t stored_tokens);
 
@@ -350,7 +360,57 @@ blis_status blis__fast_cancel_load(fast_engine *engine, fast_request *request);
 void blis__fast_park(fast_engine *engine, fast_request *request);
 void blis__fast_unpark(fast_engine *engine, fast_request *request);
 
+/* fast_groups.c: blocks of several KV groups, with config.kv_layout. */
+BLIS_MUSTUSE blis_status blis__fast_groups_init(fast_engine *engine, blis_error *error);
+void blis__fast_groups_deinit(fast_engine *engine);
+/* The request starts to decode, with has_token in the step under way, for which it
+   has its blocks; stops to decode; or is left out of this step. */
+BLIS_MUSTUSE blis_status blis__fast_groups_start(fast_engine *engine, fast_request *request,
+                                                 bool has_token);
+void blis__fast_groups_stop(fast_engine *engine, fast_request *request);
+void blis__fast_groups_postpone(fast_engine *engine, fast_request *request);
+/* How many of the next n decode steps find their blocks in any order; at least. */
+size_t blis__fast_groups_steps(const fast_engine *engine, size_t n);
+/* Changes the blocks of all decodes in the next steps, for which there are blocks. */
+BLIS_MUSTUSE blis_status blis__fast_groups_run(fast_engine *engine, size_t steps);
+/* Most blocks that a chunk of a prefill takes, and that all decodes take in this step. */
+int64_t blis__fast_groups_need(const fast_engine *engine, const fast_request *request,
+                               int64_t chunk_tokens);
+int64_t blis__fast_groups_decode_need(fast_engine *engine);
+/* All of the batch get their blocks for this step, for which there are blocks. */
+BLIS_MUSTUSE blis_status blis__fast_groups_serve(fast_engine *engine, fast_plan *plan);
+/* The request gets blocks for tokens more, as in blis__fast_make_room. */
+BLIS_MUSTUSE blis_status blis__fast_groups_schedule(fast_engine *engine, fast_plan *plan,
+                                                    fast_request *request, int64_t tokens,
+                                                    bool *is_there, blis_error *error);
+/* Stores its last token, behind stored tokens, if there are blocks. */
+BLIS_MUSTUSE blis_status blis__fast_groups_store_last(fast_engine *engine, fast_request *request,
+                                                      int64_t stored);
+/* Admits a waiting request, without or with its KV. *is_admitted = false: not now. */
+BLIS_MUSTUSE blis_status blis__fast_groups_admit(fast_engine *engine, fast_request *request,
+                                                 fast_plan *plan, bool *is_admitted);
+BLIS_MUSTUSE blis_status blis__fast_groups_admit_with_kv(fast_engine *engine, fast_request *request,
+                                                         fast_plan *plan, bool *is_admitted);
+/* Blocks for KV from another instance or from a tier. *is_done = false: too few. */
+BLIS_MUSTUSE blis_status blis__fast_groups_reserve(fast_engine *engine, fast_request *request,
+                                                   const blis_kv_demand *demand,
+                                                   int64_t *cached_tokens, bool *is_done);
+BLIS_MUSTUSE blis_status blis__fast_groups_count_cached(fast_engine *engine,
+                                                        const fast_request *request,
+                                                        uint32_t findable, uint32_t *blocks);
+BLIS_MUSTUSE blis_status blis__fast_groups_load(fast_engine *engine, fast_request *request,
+                                                const blis_kv_stretch *stretch, bool *is_done);
+BLIS_MUSTUSE blis_status blis__fast_groups_name(fast_engine *engine, fast_request *request,
+                                                int64_t tokens);
+uint32_t blis__fast_groups_cached(const fast_engine *engine, const blis_block_chain *chain,
+                                  bool at_mark);
+bool blis__fast_groups_check(const fast_engine *engine);
+
 /* fast_preempt.c */
+/* Preempts one request for request; *is_there = false: request itself had to go. */
+BLIS_MUSTUSE blis_status blis__fast_preempt_one(fast_engine *engine, fast_plan *plan,
+                                                const fast_request *request, bool *is_there,
+                                                blis_error *error);
 /*
  * A preempted request may find its own blocks again, so from now on all that
  * its prefills fill are named: first those it holds, with those that decoding
@@ -452,6 +512,12 @@ static inline int64_t blis__fast_progress(const fast_engine *engine, const fast_
 static inline int64_t blis__fast_stored(const fast_engine *engine, const fast_request *request) {
   return request->is_decoding ? engine->step_index - request->stored_base
                               : request->live->progress_tokens;
+}
+
+/* Free blocks of the pool in use. */
+static inline int64_t blis__fast_free_blocks(const fast_engine *engine) {
+  return engine->groups == NULL ? blis_run_pool_free_blocks(engine->pool)
+                                : blis_block_pool_free_blocks(engine->block_pool);
 }
 
 /* Blocks that so many tokens take. */

@@ -5,6 +5,7 @@
  */
 #include "base/invariant.h"
 #include "instance/fast_engine.h"
+#include "instance/rules.h"
 
 int64_t blis__fast_wanted_chunk(const fast_engine *engine, const fast_request *request) {
   int64_t left = request->live->prefill_tokens - request->live->progress_tokens;
@@ -14,6 +15,9 @@ int64_t blis__fast_wanted_chunk(const fast_engine *engine, const fast_request *r
 
 int64_t blis__fast_blocks_for(const fast_engine *engine, const fast_request *request,
                               int64_t chunk_tokens) {
+  if (engine->groups != NULL) {
+    return blis__fast_groups_need(engine, request, chunk_tokens);
+  }
   int64_t stored = request->live->progress_tokens;
   return blis__fast_blocks_of(engine, stored + chunk_tokens) - blis__fast_blocks_of(engine, stored);
 }
@@ -52,7 +56,8 @@ typedef struct demand {
 /* Sets the chunks of the prefills; changes nothing else. */
 static demand find_demand(fast_engine *engine) {
   demand d = {.budget_tokens = engine->config->max_batched_tokens - engine->decodes,
-              .blocks = *blis__fast_boundary(engine, engine->step_index),
+              .blocks = engine->groups == NULL ? *blis__fast_boundary(engine, engine->step_index)
+                                               : blis__fast_groups_decode_need(engine),
               .is_met = true};
   for (fast_request *r = engine->prefills.head; r != NULL; r = r->links[FAST_LINK_PREFILL].next) {
     int64_t chunk = blis__fast_wanted_chunk(engine, r);
@@ -60,6 +65,7 @@ static demand find_demand(fast_engine *engine) {
       d.is_met &= r == engine->batch.tail;
       chunk = blis_max_i64(d.budget_tokens, 0);
     }
+    chunk = blis__aligned_chunk(engine->config, r->live, r->live->progress_tokens, chunk);
     d.budget_tokens -= chunk;
     d.blocks += blis__fast_blocks_for(engine, r, chunk);
     d.prefills_name |= r->holder.named_blocks < nameable_blocks(r);
@@ -123,15 +129,19 @@ static bool can_serve_decodes_first(fast_engine *engine, const demand *d) {
          chunks_avoid(engine, d->blocks);
 }
 
+static void add_decodes(const fast_engine *engine, fast_plan *plan) {
+  plan->budget_tokens -= engine->decodes;
+  plan->sums.requests = engine->decodes;
+  plan->sums.decode_requests = engine->decodes;
+  plan->sums.decode_context_tokens = engine->decode_context;
+}
+
 static blis_status form_quickly(fast_engine *engine, fast_plan *plan) {
   int64_t boundary_blocks = *blis__fast_boundary(engine, engine->step_index);
   blis_run_pool_take_uncounted(engine->pool, boundary_blocks);
   engine->pool_misses += boundary_blocks;
   BLIS_TRY(blis__fast_name_outputs(engine, 1));
-  plan->budget_tokens -= engine->decodes;
-  plan->sums.requests = engine->decodes;
-  plan->sums.decode_requests = engine->decodes;
-  plan->sums.decode_context_tokens = engine->decode_context;
+  add_decodes(engine, plan);
   for (fast_request *r = engine->prefills.head; r != NULL; r = r->links[FAST_LINK_PREFILL].next) {
     blis_live_request *live = r->live;
     BLIS_TRY(blis__fast_extend(engine, r, live->new_tokens));
@@ -166,10 +176,25 @@ static blis_status preempt_tail(fast_engine *engine, fast_plan *plan, demand *d,
   return BLIS_OK;
 }
 
+/* With a KV layout, whose groups return blocks, too: without a walk where there are
+   blocks for all in any order. */
+static blis_status form_groups(fast_engine *engine, fast_plan *plan, blis_error *error) {
+  demand d = find_demand(engine);
+  if (!d.is_met || d.blocks > blis__fast_free_blocks(engine)) {
+    return blis__fast_form_carefully(engine, plan, error);
+  }
+  add_decodes(engine, plan);
+  BLIS_TRY_MEM(blis__fast_groups_serve(engine, plan), error);
+  return BLIS_OK;
+}
+
 blis_status blis__fast_form(fast_engine *engine, fast_plan *plan, blis_error *error) {
   if (engine->gaps > 0) {
     /* Each of them is looked at when it gets its token. */
     return blis__fast_form_carefully(engine, plan, error);
+  }
+  if (engine->groups != NULL) {
+    return form_groups(engine, plan, error);
   }
   demand d = find_demand(engine);
   if (d.is_met && engine->config->preemption == BLIS_PREEMPTION_FCFS) {

@@ -27,7 +27,9 @@ static blis_status set_aside(fast_engine *engine, fast_request *request,
 static blis_status begin(fast_engine *engine, fast_request *request, const blis_kv_stretch *stretch,
                          int64_t now_us, blis_error *error) {
   const blis_kv_source *source = engine->config->kv_source;
-  BLIS_TRY_MEM(set_aside(engine, request, stretch), error);
+  if (engine->groups == NULL) {
+    BLIS_TRY_MEM(set_aside(engine, request, stretch), error);
+  }
   request->live->was_brought = true;
   request->is_loading = true;
   request->owns_prompt = true;
@@ -48,7 +50,12 @@ blis_status blis__fast_load(fast_engine *engine, fast_request *request, int64_t 
   }
   int64_t unused = 0;
   uint32_t findable = blis__findable_blocks(engine->config, request->live);
-  blis_kv_stretch stretch = {count_cached(engine, request, findable, &unused), findable};
+  blis_kv_stretch stretch = {.end = findable};
+  if (engine->groups != NULL) {
+    BLIS_TRY_MEM(blis__fast_groups_count_cached(engine, request, findable, &stretch.first), error);
+  } else {
+    stretch.first = count_cached(engine, request, findable, &unused);
+  }
   if (stretch.end <= stretch.first) {
     return BLIS_OK;
   }
@@ -57,8 +64,12 @@ blis_status blis__fast_load(fast_engine *engine, fast_request *request, int64_t 
   if (stretch.end <= stretch.first) {
     return BLIS_OK;
   }
-  int64_t needed = (int64_t)stretch.end - stretch.first + unused;
-  *is_loading = needed <= blis_run_pool_free_blocks(engine->pool);
+  if (engine->groups != NULL) {
+    BLIS_TRY_MEM(blis__fast_groups_load(engine, request, &stretch, is_loading), error);
+  } else {
+    int64_t needed = (int64_t)stretch.end - stretch.first + unused;
+    *is_loading = needed <= blis_run_pool_free_blocks(engine->pool);
+  }
   *is_blocked = !*is_loading;
   return *is_loading ? begin(engine, request, &stretch, now_us, error) : BLIS_OK;
 }
@@ -80,6 +91,9 @@ blis_status blis__fast_cancel_load(fast_engine *engine, fast_request *request) {
 static blis_status name(fast_engine *engine, fast_request *request, uint32_t end) {
   int64_t limit = end;
   int64_t taken;
+  if (engine->groups != NULL) {
+    return blis__fast_groups_name(engine, request, end * engine->config->block_size_tokens);
+  }
   if (!request->is_tracked) {
     limit = blis_min_i64(limit, request->live->chain.shared_count);
   }
@@ -92,16 +106,17 @@ static blis_status name(fast_engine *engine, fast_request *request, uint32_t end
 
 static blis_status take_back(fast_engine *engine, fast_request *request, uint32_t end) {
   blis_live_request *live = request->live;
-  int64_t blocks = request->holder.named_blocks + request->holder.anonymous;
+  int64_t blocks = engine->groups != NULL
+                       ? request->awaited_blocks
+                       : request->holder.named_blocks + request->holder.anonymous;
   BLIS_ASSERT(end <= blocks);
   blis__fast_unpark(engine, request);
   request->is_tracked |= end < blocks;
   BLIS_TRY(name(engine, request, end));
   if (end < blocks) {
-    engine->releases++;
-    return blis_run_pool_release(engine->pool, &request->holder);
+    return blis__fast_give_back(engine, request);
   }
-  engine->parked_blocks += request->holder.anonymous;
+  engine->parked_blocks += request->holder.anonymous + request->groups.held;
   engine->waiting_with_kv++;
   request->has_kv = true;
   request->loaded_blocks = end;

@@ -33,8 +33,8 @@ static fast_list *list_of(const fast_engine *engine, const fast_request *request
    where they are, every step is computed (stepwise.h). */
 static bool can_name(const fast_engine *engine, const fast_request *request) {
   const blis_block_chain *chain = &request->live->chain;
-  return request->owns_prompt && chain->shared_count > chain->prompt_blocks &&
-         engine->config->block_size_tokens > 1;
+  return request->owns_prompt && engine->groups == NULL &&
+         chain->shared_count > chain->prompt_blocks && engine->config->block_size_tokens > 1;
 }
 
 blis_status blis__fast_naming_add(fast_engine *engine, fast_request *request) {

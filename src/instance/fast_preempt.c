@@ -33,7 +33,7 @@ blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
 blis_status blis__fast_track(fast_engine *engine, fast_request *request, int64_t stored_tokens) {
   const blis_instance_config *config = engine->config;
   request->is_tracked = true;
-  if (!request->owns_prompt) {
+  if (!request->owns_prompt || engine->groups != NULL) {
     return BLIS_OK;
   }
   int64_t tokens = stored_tokens;
@@ -119,7 +119,7 @@ static blis_status check_progress(fast_engine *engine, fast_request *victim, bli
                    STUCK_PREEMPTIONS, engine->clock_us,
                    blis_request_id_of(live->number, live->session, live->round_index, id),
                    blis__needed_blocks(engine->config, live), progress,
-                   blis_run_pool_free_blocks(engine->pool), engine->config->kv_blocks);
+                   blis__fast_free_blocks(engine), engine->config->kv_blocks);
 }
 
 blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan, fast_request *victim,
@@ -147,17 +147,20 @@ blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan, fast_reques
   return BLIS_OK;
 }
 
+blis_status blis__fast_preempt_one(fast_engine *engine, fast_plan *plan,
+                                   const fast_request *request, bool *is_there, blis_error *error) {
+  fast_request *victim = NULL;
+  BLIS_TRY(choose_victim(engine, &victim, error));
+  BLIS_TRY(blis__fast_preempt(engine, plan, victim, error));
+  *is_there = victim != request;
+  return BLIS_OK;
+}
+
 blis_status blis__fast_make_room(fast_engine *engine, fast_plan *plan, const fast_request *request,
                                  int64_t blocks, bool *is_there, blis_error *error) {
   *is_there = true;
-  while (blis_run_pool_free_blocks(engine->pool) < blocks) {
-    fast_request *victim = NULL;
-    BLIS_TRY(choose_victim(engine, &victim, error));
-    BLIS_TRY(blis__fast_preempt(engine, plan, victim, error));
-    if (victim == request) {
-      *is_there = false;
-      return BLIS_OK;
-    }
+  while (*is_there && blis_run_pool_free_blocks(engine->pool) < blocks) {
+    BLIS_TRY(blis__fast_preempt_one(engine, plan, request, is_there, error));
   }
   return BLIS_OK;
 }

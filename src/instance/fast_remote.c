@@ -7,21 +7,23 @@
 void blis__fast_park(fast_engine *engine, fast_request *request) {
   BLIS_ASSERT(!request->is_parked && !request->has_kv);
   request->is_parked = true;
-  engine->parked_blocks += request->holder.anonymous;
+  engine->parked_blocks += request->holder.anonymous + request->groups.held;
 }
 
 /* Its anonymous blocks are no longer counted as parked. */
 void blis__fast_unpark(fast_engine *engine, fast_request *request) {
-  engine->parked_blocks -= request->holder.anonymous;
+  engine->parked_blocks -= request->holder.anonymous + request->groups.held;
   engine->waiting_with_kv -= request->has_kv;
   BLIS_ASSERT(engine->parked_blocks >= 0 && engine->waiting_with_kv >= 0);
   request->is_parked = false;
 }
 
 void blis__fast_hold(fast_engine *engine, fast_request *request, int64_t stored_tokens) {
-  request->holder.anonymous =
-      blis__fast_blocks_of(engine, stored_tokens) - request->holder.named_blocks;
-  BLIS_ASSERT(request->holder.anonymous >= 0);
+  if (engine->groups == NULL) {
+    request->holder.anonymous =
+        blis__fast_blocks_of(engine, stored_tokens) - request->holder.named_blocks;
+    BLIS_ASSERT(request->holder.anonymous >= 0);
+  }
   if (request->has_deadline) {
     blis__fast_list_remove(&engine->deadlines, request);
     request->has_deadline = false;
@@ -35,8 +37,7 @@ blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request) {
   }
   blis__fast_unpark(engine, request);
   request->has_kv = false;
-  engine->releases++;
-  return blis_run_pool_release(engine->pool, &request->holder);
+  return blis__fast_give_back(engine, request);
 }
 
 blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped) {
@@ -99,11 +100,44 @@ static blis_status take(fast_engine *engine, fast_request *request, const blis_k
   return BLIS_OK;
 }
 
+static blis_status reserve_in_groups(fast_engine *engine, blis_live_request *live,
+                                     const blis_kv_demand *demand, int64_t *cached_tokens,
+                                     bool *is_done, blis_error *error) {
+  fast_request *request;
+  BLIS_TRY(blis__fast_end_run(engine, error));
+  BLIS_TRY_MEM(blis__fast_request_new(engine, live, &request), error);
+  blis__reset_request(live);
+  BLIS_TRY_MEM(blis__fast_groups_reserve(engine, request, demand, cached_tokens, is_done), error);
+  if (!*is_done) {
+    blis__fast_request_spare(engine, request);
+    return BLIS_OK;
+  }
+  request->was_reserved = true;
+  blis__fast_park(engine, request);
+  return BLIS_OK;
+}
+
+/* The blocks of the first tokens tokens are findable from now on. */
+static blis_status name(fast_engine *engine, fast_request *request, int64_t tokens) {
+  engine->namings++;
+  if (engine->groups != NULL) {
+    return blis__fast_groups_name(engine, request, tokens);
+  }
+  int64_t taken;
+  BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder, &request->live->chain,
+                                    nameable_blocks(engine, request->live, tokens), &taken));
+  BLIS_ASSERT(taken == 0);
+  return BLIS_OK;
+}
+
 blis_status blis__fast_reserve(void *state, blis_live_request *live, const blis_kv_demand *demand,
                                int64_t *cached_tokens, bool *is_done, blis_error *error) {
   fast_engine *engine = state;
   fast_request *request;
   int64_t unused;
+  if (engine->groups != NULL) {
+    return reserve_in_groups(engine, live, demand, cached_tokens, is_done, error);
+  }
   uint32_t cached = find_cached(engine, live, demand, &unused);
   int64_t fresh = blis__fast_blocks_of(engine, demand->tokens) - cached;
   *cached_tokens = (int64_t)cached * engine->config->block_size_tokens;
@@ -124,17 +158,12 @@ blis_status blis__fast_activate(void *state, blis_live_request *live,
                                 const blis_kv_arrival *arrival, int64_t now_us, blis_error *error) {
   fast_engine *engine = state;
   fast_request *request = live->engine;
-  int64_t taken;
   BLIS_ASSERT(request->is_parked && now_us >= engine->clock_us);
   BLIS_TRY(blis__fast_end_run(engine, error));
   engine->clock_us = now_us;
   blis__fast_unpark(engine, request);
-  engine->namings++;
-  BLIS_TRY_MEM(blis_run_pool_name_up_to(engine->pool, &request->holder, &live->chain,
-                                        nameable_blocks(engine, live, arrival->tokens), &taken),
-               error);
-  BLIS_ASSERT(taken == 0);
-  engine->parked_blocks += request->holder.anonymous;
+  BLIS_TRY_MEM(name(engine, request, arrival->tokens), error);
+  engine->parked_blocks += request->holder.anonymous + request->groups.held;
   engine->waiting_with_kv++;
   blis__note_kv(engine->config, live, arrival, now_us);
   request->has_kv = true;
@@ -146,6 +175,9 @@ blis_status blis__fast_activate(void *state, blis_live_request *live,
 
 blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request, fast_plan *plan,
                                    bool *is_admitted) {
+  if (engine->groups != NULL) {
+    return blis__fast_groups_admit_with_kv(engine, request, plan, is_admitted);
+  }
   blis_live_request *live = request->live;
   int64_t progress = live->progress_tokens;
   bool is_whole = progress >= live->prefill_tokens;

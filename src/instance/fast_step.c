@@ -6,10 +6,21 @@
 #include "latency/step/coverage.h"
 
 blis_status blis__fast_release(fast_engine *engine, fast_request *request, int64_t stored_tokens) {
+  if (engine->groups != NULL) {
+    return blis__fast_give_back(engine, request);
+  }
   request->holder.anonymous =
       blis__fast_blocks_of(engine, stored_tokens) - request->holder.named_blocks;
   BLIS_ASSERT(request->holder.anonymous >= 0);
+  return blis__fast_give_back(engine, request);
+}
+
+blis_status blis__fast_give_back(fast_engine *engine, fast_request *request) {
   engine->releases++;
+  if (engine->groups != NULL) {
+    blis_group_cache_release(engine->groups, &request->groups);
+    return BLIS_OK;
+  }
   return blis_run_pool_release(engine->pool, &request->holder);
 }
 
@@ -40,6 +51,9 @@ blis_status blis__fast_start_decoding(fast_engine *engine, fast_request *request
   engine->decode_prompts += live->prompt_tokens;
   ++*blis__fast_boundary(engine, request->stored_base);
   BLIS_TRY(blis__fast_naming_add(engine, request));
+  if (engine->groups != NULL) {
+    BLIS_TRY(blis__fast_groups_start(engine, request, least_steps > 0));
+  }
   return blis__finish_heap_add(&engine->alloc, &engine->finishes, &request->finish);
 }
 
@@ -52,6 +66,9 @@ void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
   engine->decode_prompts -= request->live->prompt_tokens;
   --*blis__fast_boundary(engine, request->stored_base);
   blis__fast_naming_remove(engine, request);
+  if (engine->groups != NULL) {
+    blis__fast_groups_stop(engine, request);
+  }
   blis__finish_heap_remove(&engine->finishes, &request->finish);
   BLIS_ASSERT(engine->gaps >= 0);
   BLIS_ASSERT(engine->decode_context >= 0 && engine->decode_prompts >= 0);
@@ -173,6 +190,9 @@ static blis_status store_last_token(fast_engine *engine, fast_request *request, 
       live->output_tokens == 0 ||
       blis__fast_progress(engine, request) >= live->prompt_tokens + live->output_tokens) {
     return BLIS_OK;
+  }
+  if (engine->groups != NULL) {
+    return blis__fast_groups_store_last(engine, request, *stored);
   }
   if (*stored % engine->config->block_size_tokens == 0) {
     if (blis_run_pool_free_blocks(engine->pool) == 0) {

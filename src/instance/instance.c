@@ -201,7 +201,7 @@ static bool can_be_fast(const blis_instance_config *config) {
   const int64_t max_block_size_tokens = 1 << 20;
   bool hears = config->kv_source != NULL && config->kv_source->evicted != NULL;
   return config->engine == BLIS_ENGINE_FAST && config->cpu_blocks == 0 &&
-         config->kv_layout == NULL && config->make_batch == NULL && !is_stepped(config) && !hears &&
+         config->make_batch == NULL && !is_stepped(config) && !hears &&
          config->block_size_tokens <= max_block_size_tokens;
 }
 

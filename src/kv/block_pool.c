@@ -448,6 +448,10 @@ void blis__block_pool_register(blis_block_pool *pool, uint32_t index, blis_block
   register_block(pool, index, id);
 }
 
+int64_t blis_block_pool_free_blocks(const blis_block_pool *pool) {
+  return pool->free_count;
+}
+
 void blis_block_pool_get_stats(const blis_block_pool *pool, blis_block_pool_stats *stats) {
   BLIS_ASSERT(pool->references >= pool->block_count - pool->free_count);
   *stats = (blis_block_pool_stats){

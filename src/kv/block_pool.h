@@ -143,6 +143,9 @@ void blis_block_pool_put_back(blis_block_pool *pool, blis_block_list *holder);
  */
 void blis_block_pool_forget(blis_block_pool *pool);
 
+/* Blocks without a reference. */
+int64_t blis_block_pool_free_blocks(const blis_block_pool *pool);
+
 void blis_block_pool_get_stats(const blis_block_pool *pool, blis_block_pool_stats *stats);
 
 /* Walks everything; true when all invariants hold. */

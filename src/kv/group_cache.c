@@ -330,6 +330,16 @@ blis_status blis_group_cache_name(blis_group_cache *cache, blis_group_holder *ho
   return BLIS_OK;
 }
 
+int64_t blis_group_cache_need(const blis_group_cache *cache, const blis_group_holder *holder,
+                              int64_t computed_tokens, int64_t end_tokens) {
+  int64_t needed = 0;
+  for (size_t g = 0; g < cache->count; g++) {
+    int64_t held_end = holder->groups == NULL ? 0 : end_of(&holder->groups[g]);
+    needed += plan_blocks(cache, g, held_end, computed_tokens, end_tokens).taken;
+  }
+  return needed;
+}
+
 int64_t blis_group_cache_lacking(const blis_group_cache *cache, const blis_group_holder *holder,
                                  int64_t end_tokens) {
   int64_t blocks = 0;

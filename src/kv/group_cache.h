@@ -98,6 +98,11 @@ BLIS_MUSTUSE blis_status blis_group_cache_allocate(blis_group_cache *cache,
 BLIS_MUSTUSE blis_status blis_group_cache_name(blis_group_cache *cache, blis_group_holder *holder,
                                                const blis_block_chain *chain, int64_t tokens);
 
+/* Most free blocks that an allocation up to end_tokens takes for holder, which has
+   computed_tokens of them. */
+int64_t blis_group_cache_need(const blis_group_cache *cache, const blis_group_holder *holder,
+                              int64_t computed_tokens, int64_t end_tokens);
+
 /* Blocks that holder lacks for end_tokens tokens; states excluded. */
 int64_t blis_group_cache_lacking(const blis_group_cache *cache, const blis_group_holder *holder,
                                  int64_t end_tokens);
