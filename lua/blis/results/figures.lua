@@ -1,5 +1,5 @@
---- Every metric of a result: the metrics of the core (src/results/metrics/figures.h), metrics that
---- are computed from them, and the other fields of a result. Fields, annotations, the summary, JSON,
+--- Every metric of a result: the metrics of the core (src/results/metrics/figures.h), metrics
+--- computed from them, and the other fields of a result. Fields, annotations, the summary, JSON,
 --- CSV, blis.diff, fitness, and the reference follow from these lists.
 local anomalies = require "blis.results.anomalies"
 local core = require "blis.core"
