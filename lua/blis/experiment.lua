@@ -1,5 +1,4 @@
---- From what a user writes to what the core runs: reads an experiment, checks it, fills in
---- defaults.
+--- Reads an experiment, checks it, sets default values, and runs it.
 local asked = require "blis.results.asked"
 local billing = require "blis.engine.billing"
 local core = require "blis.core"
@@ -32,7 +31,7 @@ schema.set_neighbours {
   [require("blis.config.workload").short] = "'workload'",
 }
 
---- The policies that choose instances or refuse requests, as definitions.
+--- Returns the definitions of the policies that choose instances or reject requests.
 local function policies_of(routing, admission)
   local list = { routing }
   for _, item in ipairs(routing.scorers or {}) do list[#list + 1] = item.scorer end
@@ -42,7 +41,7 @@ local function policies_of(routing, admission)
   return list
 end
 
---- True when a function of a script may look at anything.
+--- Returns whether a function of a script may read any signal.
 local function is_scripted(routing, admission)
   for _, one in ipairs(policies_of(routing, admission)) do
     if one.make or one.route or one.decide or one.pick or one.score or one.keep then return true end
@@ -50,7 +49,8 @@ local function is_scripted(routing, admission)
   return false
 end
 
---- Models that session graphs want, or that stand for those of a corpus, are there.
+--- Checks that instances serve the models that session graphs name, or that replace the models of
+--- a corpus.
 local function check_models(traffic, cluster)
   local models = served.models_of(cluster)
   local is_known = {}
@@ -79,7 +79,8 @@ local function check_records_are_kept(values)
   end
 end
 
---- What is good enough: as the experiment says, and for the rest as the workload does.
+--- Returns the latency targets: those of the experiment, and those of the workload for all other
+--- classes.
 local function targets_of(values, traffic)
   local targets = values.slo_targets and slo.read(values.slo_targets, "slo_targets")
   local requests = type(traffic) == "table" and traffic.trace or traffic
@@ -89,7 +90,7 @@ local function targets_of(values, traffic)
   return targets
 end
 
---- The class realtime is as important as critical, the name that specifications have for it.
+--- Gives class realtime the priority of class critical, which is its name in specifications.
 local function add_realtime(cluster)
   local values, realtime = {}, 4
   for i, one in ipairs(cluster.slo_priorities or {}) do
@@ -113,13 +114,13 @@ local function read_traffic(values, cluster)
   return traffic, horizon_us
 end
 
--- Options that the core takes as they are.
+-- Options that the core takes without a change.
 local taken_as_given = { "seed", "instance_times", "keep_records", "keep_requests", "warm_up_us",
   "warm_up_requests", "counterfactual_k", "series_interval_us", "keep_steps", "keep_timeline",
   "keep_steps_from_us", "keep_steps_to_us", "oracle", "live_signals", "alias",
   "progress_interval_ms" }
 
---- Adds what shows a run while it computes.
+--- Adds the functions that show a run while it computes.
 local function add_watch(values, config)
   function config.watcher()
     local end_us = config.cluster.horizon_us
@@ -132,7 +133,7 @@ local function add_watch(values, config)
   end
 end
 
---- The flat configuration that the core takes.
+--- Returns the flat configuration that the core takes.
 ---@param spec table
 ---@return table
 function experiment.read(spec)
@@ -178,7 +179,7 @@ function experiment.read(spec)
   return config
 end
 
---- The definitions of all policies.
+--- Returns the definitions of all policies.
 ---@param config table
 ---@return table[]
 local function all_policies(config)
@@ -190,15 +191,16 @@ local function all_policies(config)
   return policies
 end
 
---- Whether policies of the script outlive a run, and may carry something into the next one.
+--- Returns whether policies of the script outlive a run, so that they may carry state into the next
+--- run.
 ---@param config table with their definitions
 ---@return boolean
 local function may_remember(config)
   return repeats.may_remember(all_policies(config))
 end
 
---- Whether it is worth checking that the experiment gives the same result twice: a policy may
---- remember something between runs.
+--- Returns whether a second run of the experiment may differ, because a policy may keep state
+--- between runs.
 ---@param spec table
 ---@return boolean
 function experiment.wants_repeat(spec)
@@ -216,7 +218,7 @@ function experiment.wants_repeat(spec)
   return may_remember(config)
 end
 
---- What sim:pin decided beforehand and nobody has asked; nil = nothing.
+--- Returns a note about routing decisions of sim:pin that no request used, nil without any.
 local function pins_note(unused, number)
   if unused == 0 then return nil end
   local name = number < 0 and ("the follow-up with number %d"):format(-number)
@@ -226,9 +228,9 @@ local function pins_note(unused, number)
     :format(name, others)
 end
 
---- Tells what an experiment was of that no figure does: its traffic, the policies of its
---- script, and what it asked for beside instances.
-local function tell(setup, spec, config)
+--- Adds the description of an experiment to the setup of its result: its traffic, the policies of
+--- its script, and the rest of its configuration.
+local function describe(setup, spec, config)
   setup.traffic, setup.traffic_file = told.of(spec.workload)
   local policies = scripted.list(all_policies(config))
   setup.scripted = #policies > 0 and table.concat(policies, ", ") or nil
@@ -238,7 +240,7 @@ end
 local function simulation_of(spec, config, finished)
   function config.finish(summary, unused_pins, pinned)
     local made = result.new(summary, config)
-    tell(made.setup, spec, config)
+    describe(made.setup, spec, config)
     local function add(line) made.setup.notes = made.setup.notes .. line .. "\n" end
     for _, note in ipairs(features.notes(config)) do add(note) end
     local pins = pins_note(unused_pins, pinned)

@@ -1,11 +1,11 @@
---- What `blis run` and `blis replay` share: from flags to an experiment, and from its result to
---- text and files.
-local bundle = require "blis.cli.bundle"
+--- The shared part of commands that simulate: makes an experiment from flags, runs it, and prints
+--- and writes its result.
 local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
+local bundle = deferred "blis.cli.bundle"
 local detectors = require "blis.cli.detectors"
 local experiment = require "blis.experiment"
 local experiment_section = require "blis.config.experiment"
@@ -27,12 +27,12 @@ local units = require "blis.units"
 
 local simulate = {}
 
---- The flags of a section whose options say that they belong together.
+--- Returns the group of flags of a section with one title.
 local function group(title, section)
   return { title = title, section = section.name, options = flags.of_group(section, title) }
 end
 
---- The groups of flags of a cluster and its policies, by ascending positions.
+--- Returns the groups of flags of a cluster and its policies, by ascending positions.
 local function cluster_groups()
   local groups = features.flag_groups()
   local function add(at, one)
@@ -52,7 +52,8 @@ local function cluster_groups()
   return groups
 end
 
---- The groups of flags that describe an experiment; traffic says where requests come from.
+--- Returns the groups of flags that describe an experiment; `traffic` has the groups of its
+--- requests.
 ---@param traffic blis.cli.Group[]
 ---@return blis.cli.Group[]
 function simulate.experiment_groups(traffic)
@@ -66,7 +67,7 @@ function simulate.experiment_groups(traffic)
   return groups
 end
 
---- The groups of flags of a command that simulates once.
+--- Returns the groups of flags of a command that simulates once.
 ---@param traffic blis.cli.Group[]
 ---@return blis.cli.Group[]
 function simulate.groups(traffic)
@@ -84,7 +85,7 @@ function simulate.groups(traffic)
   return groups
 end
 
---- What features use of a command line.
+--- Returns what features use of a command line.
 ---@return blis.feature.Flags
 local function cli_of(definition, parsed)
   return {
@@ -97,7 +98,7 @@ end
 
 simulate.cli_of = cli_of
 
---- The routing policy as blis.run takes it.
+--- Returns the routing policy as blis.run takes it.
 local function routing_of(definition, parsed)
   local name = parsed.values.experiment.routing
   local given = parsed.values.policies
@@ -118,7 +119,7 @@ local function routing_of(definition, parsed)
   return routing
 end
 
---- The admission policy as blis.run takes it: parameters of a bundle, then of flags.
+--- Returns the admission policy as blis.run takes it: parameters of a bundle, then of flags.
 local function admission_of(definition, parsed)
   local name = parsed.values.experiment.admission
   local given = parsed.values.policies
@@ -137,7 +138,8 @@ local function admission_of(definition, parsed)
   return admission
 end
 
---- "night=0,morning=6h" as blis.run takes phases, which a bundle gives as they are.
+--- Returns phases as blis.run takes them, from a text such as "night=0,morning=6h" or from the
+--- table of a bundle.
 local function phases_of(definition, given)
   if type(given) ~= "string" then return given end
   local list = {}
@@ -153,10 +155,10 @@ local function phases_of(definition, given)
   return list
 end
 
--- What BLIS (Go) knows, where both leave requests the priority of their SLO class.
+-- Priority policies of BLIS (Go): there, a request keeps the priority of its SLO class.
 local go_blis_priorities = { constant = true, ["slo-based"] = true }
 
---- The priority policy as blis.run takes it.
+--- Returns the priority policy as blis.run takes it.
 local function priority_of(parsed)
   local given = parsed.values.experiment
   local name = type(given.priority) == "table" and given.priority[1] or given.priority
@@ -164,21 +166,21 @@ local function priority_of(parsed)
   return given.priority
 end
 
---- Values of a policy bundle in place of flags that were not given.
+--- Sets the values of flags that are not set from a policy bundle.
 local function add_bundle(parsed)
   local path = parsed.values.policies.bundle
   if not path then return end
   bundle.add(path, parsed.values, function(...) command.talk(parsed, ...) end)
 end
 
---- Reads the files that flags name: what is to be known of models and GPUs, and of policies.
+--- Reads the files that flags name: the catalog and the policy bundle.
 ---@param parsed blis.cli.Parsed
 function simulate.prepare(parsed)
   catalogue.add(parsed)
   add_bundle(parsed)
 end
 
---- The experiment that flags describe, for requests from somewhere.
+--- Returns the experiment that flags describe, with the given traffic.
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
 ---@param workload any
@@ -210,7 +212,7 @@ local function prints_summary(values)
   return format == "table" or format == nil and values.experiment.profile ~= "go-blis"
 end
 
--- What is made of the records of requests, by the section of its flag.
+-- Outputs that need the records of requests: section, option, and flag.
 local made_of_records = {
   { "output", "metrics_path", "--metrics-path" },
   { "output", "results_path", "--results-path" },
@@ -223,7 +225,7 @@ local made_of_records = {
   { "detectors", "names", "--detectors" },
 }
 
---- Fails when something is asked for that takes the records which are not kept.
+--- Raises an error for an output that needs records, if the run keeps none.
 local function check_records(definition, parsed)
   local values = parsed.values
   if not values.output.no_records then return end
@@ -247,7 +249,7 @@ local function check_watch(definition, output)
   end
 end
 
---- Fails, or says so, when an output is asked for without what fills it.
+--- Raises an error, or prints a line, for an output whose source is not set.
 local function check_results(definition, parsed)
   if parsed.values.output.series_path and not parsed.values.experiment.series_interval_us then
     flags.fail(definition, "--series-path needs --series-interval")
@@ -270,14 +272,14 @@ local function check_results(definition, parsed)
   end
 end
 
--- So many rows of a series are more than a picture shows.
+-- Number of rows of a series in a report: more than a chart can show.
 local report_rows = 240
 
 --- Nothing that matters happens faster than a step.
 local least_interval_us = 10000
 
---- The interval of the series that a report draws when none was asked for: the traffic's length in
---- so many parts; nil where nobody knows it.
+--- Returns the interval of the series that a report draws if no interval is set: the length of the
+--- traffic divided by report_rows. Returns nil if the length is unknown.
 local function report_interval(parsed, setting)
   local traffic, given = setting.workload, parsed.values.workload or {}
   local length_us
@@ -291,7 +293,7 @@ local function report_interval(parsed, setting)
   return length_us and math.max(least_interval_us, math.floor(length_us / report_rows)) or nil
 end
 
---- Writes the page, which knows the command that it came from.
+--- Writes the page, with the command line that made it.
 local function write_report(definition, parsed, path, run)
   origin.set_command { definition.name, table.unpack(parsed.args) }
   page.write(path, run.result, run)
@@ -315,20 +317,20 @@ local function write_files(definition, parsed, run)
   if output.trace_output then result:write_trace(output.trace_output, { format = "tracev2" }) end
 end
 
---- Where what is printed goes by the form that is asked for.
+--- Returns the text to print, in the requested format.
 local function text_of(run, format, profile)
   if format == nil and profile == "go-blis" then return go_blis.text(run) end
   return result_text[format or "table"](run)
 end
 
 local function run_to_the_end(sim, line)
-  local _ <close> = line -- which goes away at the end, come what may
+  local _ <close> = line -- is removed at the end, also after an error
   local result = sim:run()
   sim:close()
   return result
 end
 
---- The weights of a run's fitness; nil without.
+--- Returns the weights of the fitness of a run, nil without any.
 local function weights_of(definition, parsed)
   local text = parsed.values.output.fitness_weights
   local weights = text and fitness.parse(text)
@@ -343,7 +345,7 @@ end
 ---@field workload any
 ---@field horizon_us? integer
 
---- Simulates, writes the files that were asked for, and prints the result.
+--- Simulates, writes the requested files, and prints the result.
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
 ---@param make_setting fun(): blis.cli.Setting

@@ -1,7 +1,6 @@
---- What a run has beside its latencies because the experiment asked for it: session graphs, KV
---- tiers, pools, ranks, the gateway's queue, drafts, adapters, cascades, spot capacity, targets,
---- energy.
---- Tables follow from the lists of figures, so that a new figure is here without more.
+--- The sections of pages for parts that only some results have: session graphs, optional features,
+--- targets, and energy. The tables follow from the lists of metrics, so a new metric needs no
+--- change here.
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 local html = require "blis.page.html"
@@ -14,7 +13,7 @@ local features = {}
 
 local count, number, percent = format.count, format.number, format.percent
 
--- Parts of every result that have a section like those of features, and where it is among them.
+-- Parts that are not features but have a section of the same form, with its position.
 local own_parts = {
   { part = "tasks", page = { title = "Session graphs" }, at = 0 },
   { part = "goodput", page = { title = "Targets" }, at = 15 },

@@ -1,6 +1,6 @@
---- What an experiment asked for beside instances and the policies that every run has, in words: the
---- rows that pages have under "What was run". Of what has no row of its own they have every option
---- that decides the run and is not as usual.
+--- The description of a configuration: the rows that pages show under "What was run", besides the
+--- instances and the policies of every run. Features add rows of their own; every other option that
+--- decides the run gets a row if it differs from its default.
 local catalogue = require "blis.policy.catalogue"
 local features = require "blis.feature"
 local options = require "blis.config.option_text"
