@@ -341,7 +341,7 @@ static blis_status make_parts(blis_cluster *cluster, blis__encoders *e) {
       .ud = e,
       .rank = BLIS__SEQUELS,
       .need = is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE,
-      .on = {[BLIS__TO_BE_ROUTED] = e->stage.go_blis ? NULL : on_to_be_routed,
+      .on = {[BLIS__TO_BE_ROUTED] = e->stage.chooses_only ? NULL : on_to_be_routed,
              [BLIS__REPORTING] = on_reporting,
              [BLIS__ENDED] = on_ended}};
   /* Before hand-offs: what is not encoded has not been handed off. */

@@ -34,9 +34,8 @@ typedef struct blis_encode_stage {
   blis_encode_rule rule;
   double base_us;      /* >= 0, finite, as the next one */
   double us_per_token; /* other than text */
-  /* BLIS (Go): an instance is chosen when the request has been routed, and
-     that is all. */
-  bool go_blis;
+  bool chooses_only;   /* an instance is chosen once the request has been routed; nothing is
+                          encoded and no time passes */
 } blis_encode_stage;
 
 typedef struct blis_encode_counts {

@@ -37,6 +37,8 @@ typedef enum blis_handoff_failure {
   BLIS_HANDOFF_IS_RETRIED     /* routed again, a few times */
 } blis_handoff_failure;
 
+typedef struct blis_handoff_ops blis_handoff_ops; /* handoff_ops.h */
+
 typedef struct blis_disaggregation {
   blis_router prefill;    /* ops NULL: the router of the cluster does both */
   blis_decider decider;   /* ops NULL: never */
@@ -69,14 +71,9 @@ typedef struct blis_disaggregation {
    */
   double overlap_portion;
   int64_t overlap_from_tokens;
-  /*
-   * BLIS (Go): durations are fixed at the start, with contention by the number
-   * of transfers at that moment; the source holds nothing; a hand-off without
-   * room is dropped; the destination decodes at once. Rules of instances must
-   * be those of BLIS (Go), too.
-   */
-  bool go_blis;
-  bool has_contention; /* of go_blis */
+  /* The variant of hand-offs, handoff_ops.h; NULL = the usual one. */
+  const blis_handoff_ops *ops;
+  bool has_contention; /* between transfers that share no links */
 } blis_disaggregation;
 
 typedef struct blis_handoff_counts {

@@ -1,8 +1,6 @@
 /* Hand-offs: what policies may ask of them. */
-#include <math.h>
-
 #include "base/invariant.h"
-#include "cluster/handoff_run.h"
+#include "cluster/handoff_ops.h"
 #include "cluster/stages.h"
 
 /* The other stage. */
@@ -19,26 +17,11 @@ static uint32_t roles(void *ud, uint32_t instance) {
   return cluster->facts[instance].roles;
 }
 
-/* Links. */
-
-/* Of a transfer with this part on the link. */
-static double share_of(const blis_cluster *cluster, uint32_t link, double part) {
-  const blis__link l = blis__links_look(&cluster->handoffs->links, link, (double)cluster->now_us);
-  return l.bytes_per_us / (l.parts + part);
-}
+/* Transfers. */
 
 static double bytes_per_us(void *ud, uint32_t source, uint32_t destination) {
   const blis_cluster *cluster = ud;
-  const blis__handoffs *h = cluster->handoffs;
-  if (h->policy.go_blis) {
-    return h->policy.has_contention && h->active > 0
-               ? h->policy.bytes_per_us / (double)(h->active + 1)
-               : h->policy.bytes_per_us;
-  }
-  double rate = fmin(
-      share_of(cluster, h->egress[source], blis__handoff_part(cluster, source, destination)),
-      share_of(cluster, h->ingress[destination], blis__handoff_part(cluster, destination, source)));
-  return h->has_fabric ? fmin(rate, share_of(cluster, h->fabric, 1)) : rate;
+  return cluster->handoffs->ops->bytes_per_us(cluster, source, destination);
 }
 
 static blis_status transfer_us(void *ud, const blis_routing_request *request, uint32_t source,
@@ -76,9 +59,8 @@ blis_status blis__handoff_choose_source(blis_cluster *cluster, blis__cluster_req
                              .role = BLIS_ROLE_PREFILL,
                              .peer = peer};
   BLIS_TRY(blis__cluster_choose(cluster, request, &stage, choice, error));
-  return policy->go_blis /* which does not trace it */
-             ? BLIS_OK
-             : blis__cluster_tell_choice(cluster, request, choice, error);
+  return cluster->handoffs->ops->traces ? blis__cluster_tell_choice(cluster, request, choice, error)
+                                        : BLIS_OK;
 }
 
 static blis_status preview(void *ud, int64_t *source, blis_error *error) {

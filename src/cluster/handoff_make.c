@@ -7,7 +7,7 @@
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "cluster/features.h"
-#include "cluster/handoff_run.h"
+#include "cluster/handoff_ops.h"
 
 /* What they hear. */
 
@@ -100,32 +100,9 @@ static blis_status on_finishing(void *ud, blis_cluster *cluster, const blis__new
   return blis__handoff_check_stuck(cluster, error);
 }
 
-static blis_status report_ended(blis_cluster *cluster, uint32_t instance, blis_error *error) {
-  (void)instance;
-  return blis__handoff_report_ended(cluster, error);
-}
-
 static blis_status go_on(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   (void)instance;
   return blis__handoff_go_on(cluster, error);
-}
-
-/* In BLIS (Go), instances without free blocks make empty steps of 1 us until KV comes: all those
-   before anything else happens. */
-static int64_t idle_until_us(const blis_cluster *cluster, int64_t cluster_us, int64_t last_us) {
-  int64_t until_us = blis_min_i64(cluster_us, blis_time_after_us(last_us, 1));
-  for (uint32_t i = 0; i < cluster->existing; i++) {
-    until_us = blis_min_i64(until_us, blis_instance_next_work_us(cluster->instances[i]));
-  }
-  return until_us;
-}
-
-/* limit_us, or later if the next events of the instance are such steps. */
-static int64_t idle_limit_us(const blis_cluster *cluster, uint32_t instance, int64_t time_us,
-                             int64_t limit_us, int64_t cluster_us, int64_t last_us) {
-  bool idles =
-      !cluster->is_stepped && blis_instance_next_work_us(cluster->instances[instance]) > time_us;
-  return idles ? blis_max_i64(limit_us, idle_until_us(cluster, cluster_us, last_us)) : limit_us;
 }
 
 blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster) {
@@ -160,11 +137,12 @@ static blis_status check_policy(const blis_cluster *cluster, const blis_disaggre
                      "disaggregation: a time, bandwidth or limit is out of "
                      "range");
   }
-  if (policy->overlap_portion > 0 && (!policy->reserves_first || policy->go_blis)) {
+  if (policy->overlap_portion > 0 &&
+      (!policy->reserves_first || !cluster->handoffs->ops->has_links)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "disaggregation: transfers that overlap with the prefill "
                      "need room at the destination before it (order = "
-                     "\"destination\"), and BLIS (Go) has none");
+                     "\"destination\") and a profile that simulates links");
   }
   return BLIS_OK;
 }
@@ -202,6 +180,14 @@ static blis__need need_of(const blis_disaggregation *policy) {
   return is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE;
 }
 
+static int64_t first_source(const blis_cluster *cluster) {
+  uint32_t number = 0;
+  while (!blis__handoff_is_source(cluster, number)) {
+    number++;
+  }
+  return number;
+}
+
 static blis_status make_parts(blis_cluster *cluster, blis__handoffs *h) {
   uint32_t count = cluster->config.instance_count;
   const blis_alloc *alloc = &cluster->alloc;
@@ -211,9 +197,7 @@ static blis_status make_parts(blis_cluster *cluster, blis__handoffs *h) {
   if (h->rooms == NULL || h->egress == NULL || h->ingress == NULL) {
     return BLIS_ERR_NOMEM;
   }
-  while (!blis__handoff_is_source(cluster, h->go_blis_sender)) {
-    h->go_blis_sender++;
-  }
+  h->sender = h->ops->has_one_sender ? first_source(cluster) : -1;
   BLIS_TRY(make_links(cluster, h));
   BLIS_TRY(make_order(cluster));
   const blis__listener listener = {.ud = h,
@@ -242,6 +226,7 @@ blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
     return blis_fail_nomem(error);
   }
   h->policy = policy;
+  h->ops = policy.ops != NULL ? policy.ops : &blis__handoff_design;
   blis__handoff_add_sources(cluster, h);
   blis_pool_init(&h->pool, &cluster->alloc, sizeof(blis__handoff));
   blis_map_init(&h->pairs, &cluster->alloc);
@@ -249,9 +234,8 @@ blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
   h->stages = blis__handoff_stages(cluster);
   cluster->handoffs = h;
   blis__hooks_add(&cluster->hooks, BLIS__EVENT_OVER, go_on);
-  if (policy.go_blis) {
-    blis__hooks_add(&cluster->hooks, BLIS__STEPS_EXECUTED, report_ended);
-    cluster->hooks.run_limit_us = idle_limit_us;
+  if (h->ops->add_hooks != NULL) {
+    h->ops->add_hooks(&cluster->hooks);
   }
   cluster->main_role = BLIS_ROLE_DECODE;
   cluster->stages = &h->stages;

@@ -6,7 +6,7 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
-#include "cluster/handoff_run.h"
+#include "cluster/handoff_ops.h"
 #include "instance/remote_kv.h"
 
 /* Waiting. */
@@ -64,7 +64,7 @@ static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff, bl
   if (deadline_us > 0) { /* which may have passed meanwhile */
     at_us = blis_max_i64(blis_min_i64(at_us, deadline_us), cluster->now_us);
   }
-  return policy->go_blis ? BLIS_OK : blis__handoff_set_timeout(cluster, handoff, at_us, error);
+  return blis__handoff_set_timeout(cluster, handoff, at_us, error);
 }
 
 /* Room. */
@@ -76,7 +76,7 @@ static int64_t tokens_to_move(const blis_cluster *cluster, const blis__handoff *
   const blis_instance_config *config =
       blis_instance_get_config(cluster->instances[handoff->destination]);
   bool is_whole =
-      policy->go_blis ||
+      cluster->handoffs->ops->moves_last_token ||
       (policy->gives_first_token && blis_can_bring_first_token(config, live, live->prompt_tokens));
   return live->prompt_tokens - !is_whole;
 }
@@ -96,12 +96,12 @@ static bool is_too_full(const blis_cluster *cluster, const blis__handoff *handof
 
 static blis_status try_reserve(blis_cluster *cluster, blis__handoff *handoff, bool *is_done,
                                blis_error *error) {
-  const blis_disaggregation *policy = &cluster->handoffs->policy;
+  const blis_handoff_ops *ops = cluster->handoffs->ops;
   uint32_t number = handoff->destination;
   BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
   const blis_kv_demand demand = {.tokens = tokens_to_move(cluster, handoff),
-                                 .reuses_cache = !policy->go_blis,
-                                 .is_found_at_once = policy->go_blis};
+                                 .reuses_cache = ops->reuses_cache,
+                                 .is_found_at_once = ops->finds_room_at_once};
   *is_done = false;
   if (is_too_full(cluster, handoff, demand.tokens)) {
     return BLIS_OK;
@@ -123,8 +123,7 @@ static blis_status drop(blis_cluster *cluster, blis__handoff *handoff, blis_erro
   h->counts.failed++;
   blis__cluster_request *request = handoff->request;
   BLIS_TRY(blis__handoff_close(cluster, handoff, error));
-  request->live.state = h->policy.go_blis ? BLIS_REQUEST_UNSERVABLE : BLIS_REQUEST_FAILED;
-  cluster->dropped.unservable -= h->policy.go_blis;
+  h->ops->drop(cluster, request);
   return blis__cluster_end(cluster, request, cluster->now_us, "no-kv-room", error);
 }
 
@@ -214,8 +213,8 @@ static blis_status prepare(blis_cluster *cluster, blis__handoff *handoff, int64_
   return BLIS_OK;
 }
 
-static blis_status start_on_links(blis_cluster *cluster, blis__handoff *handoff, double bytes,
-                                  blis_error *error) {
+blis_status blis__handoff_start_on_links(blis_cluster *cluster, blis__handoff *handoff,
+                                         double bytes, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
   BLIS_TRY(prepare(cluster, handoff, cluster->now_us, error));
   BLIS_TRY_MEM(blis__links_start(&h->links, &handoff->transfer, bytes), error);
@@ -223,14 +222,11 @@ static blis_status start_on_links(blis_cluster *cluster, blis__handoff *handoff,
   return BLIS_OK;
 }
 
-/* BLIS (Go): what is decided at the start holds. */
-static int64_t fixed_duration_us(const blis__handoffs *h, double bytes) {
-  double rate = h->policy.bytes_per_us;
-  if (h->policy.has_contention && h->active > 1) {
-    rate /= (double)h->active;
-  }
-  double us = ceil(h->policy.base_us + (isfinite(rate) ? bytes / rate : 0));
-  return us > 1 ? (int64_t)us : (isfinite(rate) ? 1 : (int64_t)us);
+void blis__handoff_stop_on_links(blis_cluster *cluster, blis__handoff *handoff) {
+  blis__handoffs *h = cluster->handoffs;
+  blis__links_advance(&h->links, (double)cluster->now_us);
+  blis__links_stop(&h->links, &handoff->transfer);
+  schedule_links(cluster);
 }
 
 static blis_status note_transfer(blis_cluster *cluster, blis__handoff *handoff, double bytes,
@@ -243,7 +239,7 @@ static blis_status note_transfer(blis_cluster *cluster, blis__handoff *handoff, 
   h->counts.peak = blis_max_i64(h->counts.peak, h->active);
   h->counts.moves++;
   h->counts.depth_sum += (double)h->active;
-  h->counts.bytes += bytes; /* of go_blis; else links tell */
+  h->counts.bytes += bytes; /* links, if there are any, have the exact sum */
   return BLIS__TELL(cluster, BLIS__TRANSFER_BEGAN, error, .request = handoff->request,
                     .instance = handoff->source, .destination = handoff->destination);
 }
@@ -254,7 +250,7 @@ static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff, b
 static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
                                   blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
-  BLIS_ASSERT(h->policy.go_blis || handoff->state.source == BLIS__SOURCE_THERE);
+  BLIS_ASSERT(!h->ops->has_links || handoff->state.source == BLIS__SOURCE_THERE);
   blis__handoff_enter(&handoff->state, BLIS__HANDOFF_TRANSFER);
   if (blis__handoff_is_moving(&handoff->state)) {
     BLIS_ASSERT(!handoff->transfer.is_open);
@@ -263,11 +259,7 @@ static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
   }
   double bytes = bytes_to_move(cluster, handoff);
   BLIS_TRY(note_transfer(cluster, handoff, bytes, cluster->now_us, error));
-  return h->policy.go_blis
-             ? blis__handoff_schedule(
-                   cluster, handoff, BLIS__CLUSTER_MOVED,
-                   blis_time_after_us(cluster->now_us, fixed_duration_us(h, bytes)), error)
-             : start_on_links(cluster, handoff, bytes, error);
+  return h->ops->start(cluster, handoff, bytes, error);
 }
 
 blis_status blis__handoff_stop_moving(blis_cluster *cluster, blis__handoff *handoff,
@@ -284,12 +276,7 @@ blis_status blis__handoff_stop_moving(blis_cluster *cluster, blis__handoff *hand
   blis__transfer_becomes(&handoff->state, BLIS__MOVE_STOPPED);
   h->active--;
   BLIS_ASSERT(h->active >= 0);
-  if (h->policy.go_blis) {
-    return BLIS_OK;
-  }
-  blis__links_advance(&h->links, (double)cluster->now_us);
-  blis__links_stop(&h->links, &handoff->transfer);
-  schedule_links(cluster);
+  h->ops->stop(cluster, handoff);
   return BLIS_OK;
 }
 
@@ -372,7 +359,7 @@ blis_status blis__handoff_seek_room(blis_cluster *cluster, blis__handoff *handof
   if (handoff->state.room == BLIS__ROOM_AWAITED) {
     return serve_queue(cluster, handoff->destination, error);
   }
-  if (handoff->state.room == BLIS__ROOM_NONE) {
+  if (handoff->state.room == BLIS__ROOM_NONE && h->ops->limits_time) {
     BLIS_TRY(set_timeout(cluster, handoff, error));
   }
   if (cluster->services[handoff->destination] != BLIS_SERVICE_ACTIVE &&
@@ -392,11 +379,10 @@ blis_status blis__handoff_seek_room(blis_cluster *cluster, blis__handoff *handof
 /* Arrivals. */
 
 static blis_kv_arrival what_came(const blis_cluster *cluster, const blis__handoff *handoff) {
-  const blis_disaggregation *policy = &cluster->handoffs->policy;
   const blis_live_request *live = &handoff->request->live;
   blis_kv_arrival arrival = {
       .tokens = handoff->kv_tokens, .scheduling_delay_us = -1, .ttft_us = -1};
-  if (policy->go_blis) {
+  if (!cluster->handoffs->ops->brings_times) {
     return arrival;
   }
   arrival.scheduling_delay_us = handoff->prefill.scheduling_delay_us;
@@ -409,22 +395,7 @@ static blis_kv_arrival what_came(const blis_cluster *cluster, const blis__handof
 
 static bool is_past_deadline(const blis_cluster *cluster, const blis__cluster_request *request) {
   int64_t deadline_us = request->live.deadline_us;
-  bool is_past = deadline_us > 0 && deadline_us < cluster->now_us;
-  BLIS_ASSERT(!is_past || cluster->handoffs->policy.go_blis);
-  return is_past; /* under design it has a timeout */
-}
-
-/* In BLIS (Go), who comes after its deadline times out in the queue of its
-   destination, at the deadline. */
-static blis_status end_late(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
-  blis__cluster_request *request = handoff->request;
-  blis_live_request *live = &request->live;
-  cluster->dropped.timed_out--; /* no instance has counted it */
-  BLIS_TRY(blis__cluster_take_away(cluster, request, error));
-  live->state = BLIS_REQUEST_TIMED_OUT;
-  live->was_counted = true;
-  blis__handoff_join_late(handoff, live->deadline_us);
-  return blis__cluster_end(cluster, request, cluster->now_us, NULL, error);
+  return deadline_us > 0 && deadline_us < cluster->now_us;
 }
 
 /* The request goes on where its KV is. */
@@ -432,7 +403,8 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff, blis_er
   blis__cluster_request *request = handoff->request;
   uint32_t number = handoff->destination;
   const blis_kv_arrival arrival = what_came(cluster, handoff);
-  request->live.part = cluster->handoffs->policy.go_blis ? 'd' : 0;
+  const blis_handoff_ops *ops = cluster->handoffs->ops;
+  request->live.part = (char)ops->decode_part;
   BLIS_TRY(blis__handoff_complete(cluster, handoff, error));
   BLIS_TRY(blis__cluster_bring_forward(cluster, number, error));
   request->instance = (int32_t)number;
@@ -440,13 +412,14 @@ static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff, blis_er
   blis__request_move(request, BLIS__AT_INSTANCE);
   BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request, .instance = number,
                       .arrival = &arrival));
-  if (!cluster->handoffs->policy.go_blis) {
+  if (ops->counts_choice) {
     blis__snapshot_add_pending(&cluster->snapshot, number, -1);
   } else {
     blis__snapshot_add_in_flight(&cluster->snapshot, number, 1);
   }
-  if (is_past_deadline(cluster, request)) {
-    return end_late(cluster, handoff, error);
+  BLIS_ASSERT(!ops->limits_time || !is_past_deadline(cluster, request));
+  if (ops->end_late != NULL && is_past_deadline(cluster, request)) {
+    return ops->end_late(cluster, handoff, error);
   }
   BLIS_TRY(blis_instance_activate(cluster->instances[number], &request->live, &arrival,
                                   cluster->now_us, error));

@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/ending.h"
+#include "cluster/handoff_ops.h"
 #include "cluster/send_again.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
@@ -58,76 +59,11 @@ void blis__handoff_unschedule(blis_cluster *cluster, const blis__handoff *handof
   blis_event_queue_cancel(cluster->queue, handoff->event);
 }
 
-static bool has_lower_id(const blis__handoff *a, const blis__handoff *b) {
-  return blis_request_compare_ids(&a->prefill, &b->prefill) < 0;
-}
-
-static bool starts_before(const blis__handoff *a, const blis__handoff *b) {
-  return a->ready_us != b->ready_us ? a->ready_us < b->ready_us : has_lower_id(a, b);
-}
-
-static bool ends_before(const blis__handoff *a, const blis__handoff *b) {
-  bool is_late = a->request->live.state == BLIS_REQUEST_TIMED_OUT;
-  bool other_is = b->request->live.state == BLIS_REQUEST_TIMED_OUT;
-  if (a->decode_now_us != b->decode_now_us) {
-    return a->decode_now_us < b->decode_now_us;
-  }
-  return is_late != other_is ? other_is : has_lower_id(a, b);
-}
-
-void blis__handoff_end_later(blis_cluster *cluster, blis__handoff *handoff) {
-  blis__handoff **at = &cluster->handoffs->over;
-  while (*at != NULL && ends_before(*at, handoff)) {
-    at = &(*at)->next_ready;
-  }
-  handoff->next_ready = *at;
-  *at = handoff;
-}
-
-blis_status blis__handoff_report_ended(blis_cluster *cluster, blis_error *error) {
-  blis__handoffs *h = cluster->handoffs;
-  while (h->over != NULL) {
-    blis__handoff *first = h->over;
-    h->over = first->next_ready;
-    BLIS_TRY(blis__cluster_end_at_instance(cluster, first->request, first->decode_end_us, error));
-  }
-  return BLIS_OK;
-}
-
-/* Events of one time come as they were pushed, so later ones are pushed anew.
- */
-static blis_status schedule_by_id(blis_cluster *cluster, blis__handoff *handoff,
-                                  blis_error *error) {
-  blis__handoff **at = &cluster->handoffs->ready;
-  while (*at != NULL && starts_before(*at, handoff)) {
-    at = &(*at)->next_ready;
-  }
-  handoff->next_ready = *at;
-  *at = handoff;
-  for (; handoff != NULL; handoff = handoff->next_ready) {
-    blis__handoff_unschedule(cluster, handoff);
-    BLIS_TRY(
-        blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE, handoff->ready_us, error));
-  }
-  return BLIS_OK;
-}
-
-blis_status blis__handoff_schedule_move(blis_cluster *cluster, blis__handoff *handoff,
-                                        blis_error *error) {
-  return cluster->handoffs->policy.go_blis
-             ? schedule_by_id(cluster, handoff, error)
-             : blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_MOVE, handoff->ready_us,
-                                      error);
-}
-
-/* It moves, or never will. */
-static void leave_ready(blis__handoffs *h, const blis__handoff *handoff) {
-  blis__handoff **at = &h->ready;
-  while (*at != NULL && *at != handoff) {
-    at = &(*at)->next_ready;
-  }
-  if (*at != NULL) {
-    *at = handoff->next_ready;
+/* It seeks room, or never will. */
+static void forget(blis_cluster *cluster, blis__handoff *handoff) {
+  const blis_handoff_ops *ops = cluster->handoffs->ops;
+  if (ops->forget != NULL) {
+    ops->forget(cluster, handoff);
   }
 }
 
@@ -147,7 +83,7 @@ static blis_status run_event(blis_cluster *cluster, blis__handoff *handoff, int 
   case BLIS__CLUSTER_PREFILL:
     return blis__handoff_route(cluster, handoff, error);
   case BLIS__CLUSTER_MOVE:
-    leave_ready(cluster->handoffs, handoff);
+    forget(cluster, handoff);
     return blis__handoff_seek_room(cluster, handoff, error);
   case BLIS__CLUSTER_MOVED:
     return blis__handoff_moved(cluster, handoff, error);
@@ -215,7 +151,7 @@ static blis_status leave_destination(blis_cluster *cluster, blis__handoff *hando
     blis__handoff_note_instance(cluster, destination);
     BLIS_TRY(blis__handoff_note_room(cluster, destination, error));
   }
-  if (!cluster->handoffs->policy.go_blis) {
+  if (cluster->handoffs->ops->counts_choice) {
     blis__snapshot_add_pending(&cluster->snapshot, destination, -1);
     blis__snapshot_add_in_flight(&cluster->snapshot, destination, -1);
   }
@@ -239,7 +175,7 @@ static blis_status close_handoff(blis_cluster *cluster, blis__handoff *handoff, 
   blis__handoff_enter(&handoff->state, BLIS__HANDOFF_CLOSED);
   cluster->handoffs->counts.in_flight--;
   blis__handoff_unbook(cluster, handoff);
-  leave_ready(cluster->handoffs, handoff);
+  forget(cluster, handoff);
   blis__handoff_unschedule(cluster, handoff);
   blis__handoff_clear_timeout(cluster, handoff);
   BLIS_TRY(blis__handoff_stop_moving(cluster, handoff, error));
@@ -258,8 +194,8 @@ blis_status blis__handoff_complete(blis_cluster *cluster, blis__handoff *handoff
   blis__room_becomes(&handoff->state, BLIS__ROOM_FILLED);
   blis__handoff_enter(&handoff->state, BLIS__HANDOFF_DECODE);
   handoff->request->kv_came = true;
-  if (cluster->handoffs->policy.go_blis) {
-    handoff->request->own.events = &blis__handoff_go_blis_events;
+  if (cluster->handoffs->ops->decode_events != NULL) {
+    handoff->request->own.events = cluster->handoffs->ops->decode_events;
   }
   cluster->handoffs->counts.in_flight--;
   cluster->handoffs->counts.completed++;
@@ -418,9 +354,8 @@ static blis_status name_stuck(const blis_cluster *cluster, const blis__handoff *
                    id, destination, cluster->ids[handoff->source], hint);
 }
 
-/* Under BLIS (Go), one that is lost stays unfinished. */
 blis_status blis__handoff_check_stuck(const blis_cluster *cluster, blis_error *error) {
-  bool may_go_on = cluster->handoffs == NULL || cluster->handoffs->policy.go_blis ||
+  bool may_go_on = cluster->handoffs == NULL || cluster->handoffs->ops->may_lose ||
                    blis__cluster_planned_us(cluster) != BLIS_TIME_NEVER_US ||
                    blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US ||
                    cluster->has_arrival;
@@ -439,7 +374,7 @@ bool blis_cluster_has_pools(const blis_cluster *cluster) {
 
 size_t blis_cluster_link_count(const blis_cluster *cluster) {
   const blis__handoffs *h = cluster->handoffs;
-  return h == NULL || h->policy.go_blis ? 0 : h->links.all.count;
+  return h == NULL || !h->ops->has_links ? 0 : h->links.all.count;
 }
 
 /* Links of instances come in pairs, out and in; the fabric is the last one. */
@@ -462,7 +397,7 @@ void blis_cluster_get_handoffs(const blis_cluster *cluster, blis_handoff_counts 
   const blis__handoffs *h = cluster->handoffs;
   *counts = h == NULL ? (blis_handoff_counts){0} : h->counts;
   counts->moving = h == NULL ? 0 : h->active;
-  if (h != NULL && !h->policy.go_blis) {
+  if (h != NULL && h->ops->has_links) {
     /* also of transfers that did not get to their end; parts are not whole */
     counts->bytes = round(blis__links_moved(&h->links, (double)cluster->now_us));
   }

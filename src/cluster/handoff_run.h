@@ -4,8 +4,9 @@
  *
  * One module in several files: handoff_state.c states and legal transitions;
  * handoff_run.c events and ends; handoff_start.c the decision and the prefill;
- * handoff_move.c room, links, and transfers; handoff_due.c ends of transfers and
- * timeouts; handoff_ask.c what policies may read; handoff_make.c construction.
+ * handoff_move.c room, links, and transfers; handoff_design.c the usual
+ * variant of handoff_ops.h; handoff_due.c ends of transfers and timeouts; handoff_ask.c what
+ * policies may read; handoff_make.c construction.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_RUN_H
 #define BLIS_CLUSTER_HANDOFF_RUN_H
@@ -41,9 +42,10 @@ typedef struct blis__handoff {
   struct blis__handoff *later_timeout;
   blis_event_handle timeout_event;
   struct blis__handoff *next_waiting;
-  struct blis__handoff *next_ready; /* of go_blis, as the next two */
-  int64_t decode_now_us;            /* of the step in which its request has ended */
-  int64_t decode_end_us;            /* and of the request */
+  /* For ops that order hand-offs or report ends later, as `ready` and `over` below. */
+  struct blis__handoff *next_ordered;
+  int64_t decode_now_us; /* of the step in which its request has ended */
+  int64_t decode_end_us; /* end of the request */
   blis_stage_times times;
   blis__transfer transfer; /* what follows from here is set when it starts */
 } blis__handoff;
@@ -77,10 +79,10 @@ typedef struct blis__handoffs {
   uint32_t *ingress;
   uint32_t fabric;
   bool has_fabric;
-  uint32_t go_blis_sender; /* whose share of the KV counts there: the first one
-                              that prefills */
-  blis__handoff *soon;     /* its next event is due now, and not yet scheduled;
-                              NULL between events */
+  const blis_handoff_ops *ops; /* of the policy */
+  int64_t sender;      /* the instance whose part of the KV counts for all; -1 = both ends count */
+  blis__handoff *soon; /* its next event is due now, and not yet scheduled;
+                          NULL between events */
   int soon_class;
   blis__clock_source links_source; /* the end of the next transfer */
   blis__clock_source timeouts;     /* the first timeout of the list */
@@ -88,8 +90,8 @@ typedef struct blis__handoffs {
   blis__handoff *last_timeout;
   blis_map pairs;       /* that have shaken hands */
   int64_t active;       /* transfers */
-  blis__handoff *ready; /* of go_blis: about to move, as they are to start */
-  blis__handoff *over;  /* of go_blis: requests that have ended, unreported */
+  blis__handoff *ready; /* prefilled and about to move, in order */
+  blis__handoff *over;  /* their requests have ended, and were not reported yet */
   blis_handoff_counts counts;
 } blis__handoffs;
 
@@ -137,13 +139,6 @@ BLIS_MUSTUSE blis_status blis__handoff_decide(blis_cluster *cluster, blis__clust
 BLIS_MUSTUSE blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff,
                                              blis_error *error);
 
-/* The times, in BLIS (Go), of a request that has timed out at end_us after its
-   KV had moved. */
-void blis__handoff_join_late(blis__handoff *handoff, int64_t end_us);
-
-/* In BLIS (Go), of a request whose KV has moved; ud is the cluster. */
-extern const blis_instance_events blis__handoff_go_blis_events;
-
 /* handoff_move.c */
 
 /*
@@ -157,9 +152,14 @@ BLIS_MUSTUSE blis_status blis__handoff_seek_room(blis_cluster *cluster, blis__ha
 BLIS_MUSTUSE blis_status blis__handoff_feed(blis_cluster *cluster, blis__handoff *handoff,
                                             const blis_prefill_step *step, blis_error *error);
 
-/* Its transfer has ended, in BLIS (Go). */
+/* Its transfer, which uses no links, has ended. */
 BLIS_MUSTUSE blis_status blis__handoff_moved(blis_cluster *cluster, blis__handoff *handoff,
                                              blis_error *error);
+
+/* As blis_handoff_ops.start and .stop: transfers over links. */
+BLIS_MUSTUSE blis_status blis__handoff_start_on_links(blis_cluster *cluster, blis__handoff *handoff,
+                                                      double bytes, blis_error *error);
+void blis__handoff_stop_on_links(blis_cluster *cluster, blis__handoff *handoff);
 
 /* Links have something to tell: transfers have ended, as a rule. */
 BLIS_MUSTUSE blis_status blis__handoff_links_moved(blis_cluster *cluster, blis_error *error);
@@ -223,23 +223,6 @@ void blis__handoff_unschedule(blis_cluster *cluster, const blis__handoff *handof
  */
 BLIS_MUSTUSE blis_status blis__handoff_go_on(blis_cluster *cluster, blis_error *error);
 
-/*
- * The prefill is done, at handoff->ready_us; the KV moves next. In BLIS (Go)
- * those of one time start in the order of their ids as texts.
- */
-BLIS_MUSTUSE blis_status blis__handoff_schedule_move(blis_cluster *cluster, blis__handoff *handoff,
-                                                     blis_error *error);
-
-/*
- * BLIS (Go) reports the ends of requests that were handed off when the instance
- * has executed its event: the completed ones, then those that timed out, in the
- * order of their ids as texts.
- */
-void blis__handoff_end_later(blis_cluster *cluster, blis__handoff *handoff);
-
-/* Does so. */
-BLIS_MUSTUSE blis_status blis__handoff_report_ended(blis_cluster *cluster, blis_error *error);
-
 /* Its source gives up what it has of it: the prefill, or the KV. */
 BLIS_MUSTUSE blis_status blis__handoff_leave_source(blis_cluster *cluster, blis__handoff *handoff,
                                                     blis_error *error);
@@ -282,13 +265,6 @@ BLIS_MUSTUSE blis_status blis__handoff_lose_instance(blis_cluster *cluster, uint
 /* BLIS_ERR_STUCK names a hand-off that waits and can never go on. */
 BLIS_MUSTUSE blis_status blis__handoff_check_stuck(const blis_cluster *cluster, blis_error *error);
 
-/* The source gives the only token that is wanted: no KV need move. */
-static inline bool blis__handoff_ends_at_source(const blis_cluster *cluster,
-                                                const blis_live_request *live) {
-  const blis_disaggregation *policy = &cluster->handoffs->policy;
-  return policy->gives_first_token && !policy->go_blis && live->output_tokens == 1;
-}
-
 /* The router that chooses sources. */
 static inline const blis_router *blis__handoff_prefill_router(const blis_cluster *cluster) {
   const blis_router *own = &cluster->handoffs->policy.prefill;
@@ -302,14 +278,14 @@ static inline bool blis__handoff_is_source(const blis_cluster *cluster, uint32_t
 /*
  * Of a token of a hand-off. Each GPU has a NIC of its own, and sends or
  * receives its part of the KV over it; where the parts of both ends differ, it
- * is that of the end with fewer GPUs, whose parts are larger. In BLIS (Go) it
- * is the part of the instance that counts as its sender.
+ * is that of the end with fewer GPUs, whose parts are larger. With a sender, it
+ * is the sender's part.
  */
 static inline double blis__handoff_token_bytes(const blis_cluster *cluster, uint32_t source,
                                                uint32_t destination) {
   const blis__handoffs *h = cluster->handoffs;
-  if (h->policy.go_blis) {
-    return cluster->facts[h->go_blis_sender].kv_bytes_per_token;
+  if (h->sender >= 0) {
+    return cluster->facts[h->sender].kv_bytes_per_token;
   }
   double sent = cluster->facts[source].kv_bytes_per_token;
   double received = cluster->facts[destination].kv_bytes_per_token;

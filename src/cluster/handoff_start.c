@@ -9,7 +9,7 @@
 #include "cluster/clock.h"
 #include "cluster/encode_run.h"
 #include "cluster/ending.h"
-#include "cluster/handoff_run.h"
+#include "cluster/handoff_ops.h"
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
 #include "instance/remote_kv.h"
@@ -68,15 +68,14 @@ static blis_status find_destination(const blis_cluster *cluster, const blis__cho
                                : refuse_choice(cluster, choice, split->decode, "decode", error);
 }
 
-/* One token of the prompt at least moves, and one of the output is decoded. The
-   last one of a prompt moves in BLIS (Go) alone. */
+/* At least one token of the prompt moves, and one of the output is decoded. */
 static bool can_split(const blis_cluster *cluster, const blis__cluster_request *request,
                       const blis_split *split, uint32_t destination) {
   const blis_live_request *live = &request->live;
-  bool go_blis = cluster->handoffs->policy.go_blis;
+  const blis_handoff_ops *ops = cluster->handoffs->ops;
   return split->splits && split->prefill != (int64_t)destination &&
-         live->prompt_tokens >= (go_blis ? 1 : 2) && live->output_tokens >= 1 &&
-         (go_blis || blis_instance_serves(cluster->instances[destination], live));
+         live->prompt_tokens >= ops->prompt_tokens_min && live->output_tokens >= 1 &&
+         (!ops->checks_fit || blis_instance_serves(cluster->instances[destination], live));
 }
 
 /* The record of the request's last hand-off, if there was one, is used again.
@@ -107,12 +106,9 @@ static blis_status new_handoff(blis_cluster *cluster, blis__cluster_request *req
   return BLIS_OK;
 }
 
-/*
- * In BLIS (Go), who decodes stores the only token of an output before it is
- * counted, so that the next round of a session has it in its prompt.
- */
+/* The next round of its session has the only token of its output in the prompt. */
 static bool gains_token(const blis_cluster *cluster, const blis_request *request) {
-  return cluster->handoffs->policy.go_blis && request->output_tokens == 1 &&
+  return cluster->handoffs->ops->shares_only_token && request->output_tokens == 1 &&
          request->shares_output && !request->shares_last_output;
 }
 
@@ -134,6 +130,12 @@ static blis_status take_chain(blis_cluster *cluster, blis__cluster_request *requ
   return BLIS_OK;
 }
 
+/* The source gives the only token that is wanted: no KV needs to move. */
+static bool ends_at_source(const blis_cluster *cluster, const blis_live_request *live) {
+  const blis__handoffs *h = cluster->handoffs;
+  return h->policy.gives_first_token && h->ops->may_cancel && live->output_tokens == 1;
+}
+
 static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
                          uint32_t destination, int64_t source, blis_error *error) {
   blis__handoffs *h = cluster->handoffs;
@@ -147,12 +149,11 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
   blis__request_move(request, BLIS__AT_HANDOFF);
   h->counts.started++;
   h->counts.in_flight++;
-  if (!h->policy.go_blis) { /* there, a choice is not seen before the KV is */
+  if (h->ops->counts_choice) {
     blis__snapshot_add_in_flight(&cluster->snapshot, destination, 1);
     blis__snapshot_add_pending(&cluster->snapshot, destination, 1);
   }
-  bool reserves =
-      h->policy.reserves_first && !blis__handoff_ends_at_source(cluster, &request->live);
+  bool reserves = h->policy.reserves_first && !ends_at_source(cluster, &request->live);
   blis__handoff_enter(&handoff->state, reserves ? BLIS__HANDOFF_RESERVING : BLIS__HANDOFF_ROUTING);
   return blis__handoff_schedule(cluster, handoff,
                                 reserves ? BLIS__CLUSTER_MOVE : BLIS__CLUSTER_PREFILL,
@@ -183,7 +184,7 @@ static blis_status tell_split(blis_cluster *cluster, blis__cluster_request *requ
                               blis_error *error) {
   const char *policy = who_decides(cluster, choice);
   split.splits = is_taken;
-  return policy == NULL || cluster->handoffs->policy.go_blis
+  return policy == NULL || !cluster->handoffs->ops->traces
              ? BLIS_OK
              : BLIS__TELL(cluster, BLIS__SPLIT_DECIDED, error, .request = request,
                           .instance = choice->instance, .split = &split, .policy = policy);
@@ -206,13 +207,13 @@ blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *r
   blis__handoffs *h = cluster->handoffs;
   blis_split split = {.prefill = -1, .decode = -1};
   leave_last(request);
-  if (!h->policy.go_blis) { /* which traces only what it does not split */
+  if (h->ops->traces) {
     BLIS_TRY(blis__cluster_tell_choice(cluster, request, choice, error));
   }
   BLIS_TRY(ask(cluster, choice, &split, error));
   *is_taken = can_split(cluster, request, &split, choice->instance);
   BLIS_TRY(tell_split(cluster, request, choice, split, *is_taken, error));
-  if (h->policy.go_blis && blis__feature_state(cluster, BLIS_FEATURE_ENCODE) != NULL) {
+  if (h->ops->encodes_after && blis__feature_state(cluster, BLIS_FEATURE_ENCODE) != NULL) {
     BLIS_TRY(blis__encode_in_passing(cluster, request, error));
     choice->view = blis__snapshot_show(&cluster->snapshot, &choice->shown, cluster->now_us);
     BLIS_TRY_NEW(choice->view, error);
@@ -232,9 +233,9 @@ blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *r
 /* The part of the request that its source computes: the prompt alone. All that
    is not said here is 0 in a new hand-off, which is routed once. */
 static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
+  const blis_handoff_ops *ops = cluster->handoffs->ops;
   const blis_live_request *live = &handoff->request->live;
   blis_live_request *leg = &handoff->prefill;
-  bool go_blis = cluster->handoffs->policy.go_blis;
   BLIS_ASSERT(leg->prompt_tokens == 0 && leg->engine == NULL);
   leg->arrival_us = live->arrival_us;
   leg->deadline_us = live->deadline_us;
@@ -242,22 +243,16 @@ static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
   leg->session = live->session;
   leg->round_index = live->round_index;
   leg->prompt_tokens = live->prompt_tokens;
-  leg->output_budget_tokens = go_blis ? live->output_budget_tokens : 1;
-  leg->max_output_tokens = go_blis ? live->max_output_tokens : 1;
   leg->priority = live->priority;
   leg->slot = live->slot;
   leg->owner = &handoff->attempt;
   leg->adapter = live->adapter;
-  leg->holds_kv = !go_blis;
-  leg->part = go_blis ? 'p' : 0;
+  leg->part = (char)ops->prefill_part;
   leg->ttft_us = -1;
   leg->scheduling_delay_us = -1;
   leg->e2e_us = -1;
   leg->adapter_asked_us = -1;
-  if (go_blis) { /* parts lose it there */
-    leg->adapter = 0;
-    handoff->request->live.adapter = 0;
-  }
+  ops->fill_leg(handoff);
 }
 
 /* What one model has computed means nothing to another. */
@@ -265,7 +260,7 @@ static blis_status check_model(const blis_cluster *cluster, const blis__handoff 
                                uint32_t source, blis_error *error) {
   const char *from = cluster->facts[source].model;
   const char *to = cluster->facts[handoff->destination].model;
-  if (cluster->handoffs->policy.go_blis || from == NULL || to == NULL ||
+  if (!cluster->handoffs->ops->checks_models || from == NULL || to == NULL ||
       blis__is_same_model(from, to)) {
     return BLIS_OK;
   }
@@ -364,8 +359,8 @@ static blis_status route(blis_cluster *cluster, blis__handoff *handoff, blis_dec
   if (decision->rejected != NULL) {
     return BLIS_OK;
   }
-  *is_one = !cluster->handoffs->policy.go_blis &&
-            (*source == handoff->destination || blis__handoff_ends_at_source(cluster, live));
+  *is_one = cluster->handoffs->ops->may_cancel &&
+            (*source == handoff->destination || ends_at_source(cluster, live));
   return *is_one ? BLIS_OK : inject(cluster, handoff, *source, error);
 }
 
@@ -374,7 +369,7 @@ blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff, b
   uint32_t source = 0;
   bool is_one = false;
   const blis__cluster_request *request = handoff->request;
-  if (cluster->handoffs->policy.go_blis) { /* which knows tokens */
+  if (cluster->handoffs->ops->keeps_names) {
     blis__chain_cache_begin_again(&cluster->chains, &request->request, &request->live.chain);
   } else {
     blis__chain_cache_begin(&cluster->chains, &request->request);
@@ -434,49 +429,11 @@ static blis_status prefill_is_done(blis_cluster *cluster, blis__handoff *handoff
   request->pending_prefill_tokens = 0;
   BLIS_TRY(
       BLIS__TELL(cluster, BLIS__PREFILLED, error, .request = request, .instance = handoff->source));
-  if (cluster->handoffs->policy.go_blis) {
-    handoff->times.prefill_e2e_us = leg->e2e_us;
-    BLIS_TRY(blis__handoff_leave_source(cluster, handoff, error));
+  const blis_handoff_ops *ops = cluster->handoffs->ops;
+  if (ops->prefilled != NULL) {
+    BLIS_TRY(ops->prefilled(cluster, handoff, error));
   }
-  return blis__handoff_schedule_move(cluster, handoff, error);
-}
-
-/* The first token is that of the first step which decodes. */
-static void join_starts(const blis__handoff *handoff, blis_live_request *live) {
-  live->ttft_us = live->first_itl_us >= 0
-                      ? blis_time_after_us(live->scheduling_delay_us, live->first_itl_us)
-                      : handoff->prefill_ttft_us;
-  live->scheduling_delay_us = handoff->prefill.scheduling_delay_us;
-}
-
-void blis__handoff_join_late(blis__handoff *handoff, int64_t end_us) {
-  blis_live_request *live = &handoff->request->live;
-  live->e2e_us = end_us - live->arrival_us;
-  join_starts(handoff, live);
-}
-
-/*
- * BLIS (Go) makes the times of a request from those of its two parts: one whose
- * decoding was preempted, and which was prefilled again, has its E2E from
- * there.
- */
-static void join_times(const blis_cluster *cluster, blis__handoff *handoff, blis_live_request *live,
-                       int64_t now_us, int64_t *end_us) {
-  if (live->state == BLIS_REQUEST_TIMED_OUT) {
-    blis__handoff_join_late(handoff, now_us);
-    return;
-  }
-  handoff->times.decode_e2e_us = live->e2e_us;
-  if (!live->has_first_token) {
-    live->e2e_us = blis_time_after_us(live->e2e_us, live->scheduling_delay_us);
-  }
-  join_starts(handoff, live);
-  /* KV moves from the start of the last step of its prefill; what is over at
-     once where it decodes may have ended before that step has. */
-  live->ttft_us = blis_min_i64(live->ttft_us, live->e2e_us);
-  *end_us = blis_time_after_us(
-      now_us, blis_latency_fixed_overhead(
-                  blis_instance_get_config(cluster->instances[handoff->destination])->latency));
+  return ops->schedule_move(cluster, handoff, error);
 }
 
 static blis_status on_ended(void *ud, blis_live_request *leg, int64_t now_us, int64_t end_us,
@@ -494,18 +451,3 @@ static const blis_instance_events leg_events = {
     .completed = on_completed,
     .ended = on_ended,
 };
-
-/* The request is reported when the instance has executed its event. */
-static blis_status on_decoded(void *ud, blis_live_request *live, int64_t now_us, int64_t end_us,
-                              blis_error *error) {
-  (void)error;
-  blis_cluster *cluster = ud;
-  blis__handoff *handoff = blis__request_of(live)->handoff;
-  join_times(cluster, handoff, live, now_us, &end_us);
-  handoff->decode_now_us = now_us;
-  handoff->decode_end_us = end_us;
-  blis__handoff_end_later(cluster, handoff);
-  return BLIS_OK;
-}
-
-const blis_instance_events blis__handoff_go_blis_events = {.ended = on_decoded};

@@ -69,6 +69,13 @@ static inline bool blis_request_is_completed(blis_request_state state) {
 /* "completed", "still_running", ...; static. */
 const char *blis_request_state_name(blis_request_state state);
 
+/* The end of an id, where the stages of a hand-off count as requests; in the order of texts. */
+typedef enum blis_part {
+  BLIS_PART_WHOLE,
+  BLIS_PART_DECODE, /* "_decode" */
+  BLIS_PART_PREFILL /* "_prefill" */
+} blis_part;
+
 typedef struct blis_live_request {
   /* Set by the cluster before the instance sees it. */
   int64_t arrival_us;
@@ -82,8 +89,7 @@ typedef struct blis_live_request {
   int64_t max_output_tokens;    /* what policies see; 0 = no limit is said */
   double priority;              /* higher is more urgent */
   bool holds_kv;                /* keeps its blocks when it is completed (remote_kv.h) */
-  char part;                    /* its id ends in "_prefill": 'p', or in "_decode": 'd'; else
-                                   0. BLIS (Go) names what it hands off so */
+  char part;                    /* a blis_part */
   uint32_t slot;                /* the cluster's index of its request */
   void *owner;                  /* what the record belongs to, for the cluster alone */
   uint32_t adapter;             /* of the configuration, from 1; 0 = it needs none */

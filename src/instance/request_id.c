@@ -37,7 +37,9 @@ static int compare_numbers(const blis_live_request *a, const blis_live_request *
 }
 
 static const char *name_of_part(const blis_live_request *request) {
-  return request->part == 0 ? "" : request->part == 'p' ? "_prefill" : "_decode";
+  return request->part == BLIS_PART_WHOLE     ? ""
+         : request->part == BLIS_PART_PREFILL ? "_prefill"
+                                              : "_decode";
 }
 
 /* What of an id is still to be compared: the session, then what is behind. */

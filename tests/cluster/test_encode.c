@@ -163,7 +163,7 @@ static void encoders_fail(void) {
 static void go_blis_takes_no_time(void) {
   scene s = {0};
   begin(&s, 1, 2);
-  s.stage.go_blis = true;
+  s.stage.chooses_only = true;
   open_scene(&s);
   run(&s);
   CHECK_EQ_I64(site_records(&s.site)[0].ttft_us, 532 + 6000 + 15 * 2 * 320);

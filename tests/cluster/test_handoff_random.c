@@ -143,7 +143,7 @@ static bool may_get_stuck(const scene *s) {
   for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
     has_both |= s->facts[i].roles == (BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE);
   }
-  return s->policy.timeout_us == 0 && !s->policy.go_blis && has_both;
+  return s->policy.timeout_us == 0 && s->policy.ops == NULL && has_both;
 }
 
 static uint64_t give_up(const scene *s, const blis_error *error, const char *why) {
@@ -169,10 +169,10 @@ static void check_links(const scene *s) {
     CHECK(link.bytes <= link.bytes_per_us * link.busy_us * (1 + 1e-9) + 1);
   }
   double slack = 0.5 + 1e-9 * moved;
-  CHECK(s->policy.go_blis || (out <= moved + slack && in <= moved + slack));
-  CHECK(s->policy.go_blis || out + in >= moved - slack);
+  CHECK(s->policy.ops != NULL || (out <= moved + slack && in <= moved + slack));
+  CHECK(s->policy.ops != NULL || out + in >= moved - slack);
   CHECK(!is_equal || fabs(out - in) <= 1e-9 * out);
-  CHECK(!is_equal || s->policy.go_blis || fabs(out - moved) <= slack);
+  CHECK(!is_equal || s->policy.ops != NULL || fabs(out - moved) <= slack);
   CHECK(count % 2 == 0 || fabs(moved - fabric) <= slack);
 }
 

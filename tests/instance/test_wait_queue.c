@@ -202,15 +202,15 @@ static void test_order_of_ids(void) {
 static void test_order_of_ids_of_parts(void) {
   static const blis_live_request sorted[] = {
       {.number = 1},
-      {.number = 10, .part = 'd'},
-      {.number = 10, .part = 'p'},
-      {.number = 1, .part = 'd'},
-      {.number = 1, .part = 'p'},
-      {.number = 2, .part = 'd'},
+      {.number = 10, .part = BLIS_PART_DECODE},
+      {.number = 10, .part = BLIS_PART_PREFILL},
+      {.number = 1, .part = BLIS_PART_DECODE},
+      {.number = 1, .part = BLIS_PART_PREFILL},
+      {.number = 2, .part = BLIS_PART_DECODE},
       {.session = "a", .round_index = 1, .number = -1},
-      {.session = "a", .round_index = 1, .number = -10, .part = 'p'},
-      {.session = "a", .round_index = 1, .number = -1, .part = 'd'},
-      {.session = "a", .round_index = 1, .number = -1, .part = 'p'},
+      {.session = "a", .round_index = 1, .number = -10, .part = BLIS_PART_PREFILL},
+      {.session = "a", .round_index = 1, .number = -1, .part = BLIS_PART_DECODE},
+      {.session = "a", .round_index = 1, .number = -1, .part = BLIS_PART_PREFILL},
   };
   enum { COUNT = sizeof sorted / sizeof *sorted };
   for (int i = 0; i < COUNT; i++) {

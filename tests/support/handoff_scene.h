@@ -6,6 +6,7 @@
 
 #include <math.h>
 
+#include "cluster/handoff_go_blis.h"
 #include "cluster_fixture.h"
 
 typedef struct scene {
@@ -46,7 +47,7 @@ static inline void begin(scene *s, uint32_t prefills, uint32_t decodes, uint32_t
 /* As BLIS (Go) has it. */
 static inline void make_go_blis(scene *s) {
   blis_disaggregation *p = &s->policy;
-  p->go_blis = true;
+  p->ops = &blis_handoff_go_blis;
   p->on_no_room = BLIS_NO_ROOM_DROP;
   p->on_failure = BLIS_HANDOFF_FAILS;
   p->reserves_first = false;
@@ -80,7 +81,7 @@ static inline void open_scene(scene *s) {
   }
   CHECK_OK(blis_cluster_set_disaggregation(s->site.cluster, &policy, &error), &error);
   if (s->stage.rule != BLIS_ENCODES_NOBODY) {
-    s->stage.go_blis = s->policy.go_blis;
+    s->stage.chooses_only = s->policy.ops == &blis_handoff_go_blis;
     CHECK_OK(blis_cluster_set_encode_stage(s->site.cluster, &s->stage, &error), &error);
   }
 }

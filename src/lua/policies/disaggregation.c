@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
+#include "lua/bind/profile.h"
 #include "lua/policies/builtin.h"
 #include "lua/policies/decision.h"
 #include "lua/policies/fresh.h"
@@ -145,7 +146,7 @@ void check_disaggregation(lua_State *L, int index, bind_view *view,
   made->overlap_portion = check_field_number(L, index, "overlap_portion");
   made->overlap_from_tokens = check_field_integer(L, index, "overlap_min_tokens");
   made->base_us = check_field_number(L, index, "base_us");
-  made->go_blis = opt_field_boolean(L, index, "go_blis", false);
+  made->ops = check_profile(L, index)->handoffs;
   made->has_contention = opt_field_boolean(L, index, "contention", false);
   check_policies(L, index, view, context, made);
 }
@@ -159,7 +160,7 @@ void check_encode_stage(lua_State *L, int index, bind_view *view,
   }
   made->base_us = check_field_number(L, index, "encode_base_us");
   made->us_per_token = check_field_number(L, index, "encode_us_per_token");
-  made->go_blis = opt_field_boolean(L, index, "go_blis", false);
+  made->chooses_only = check_profile(L, index)->encodes_in_passing;
   made->as_prefill = opt_field_boolean(L, index, "encode_as_prefill", false);
   check_stage_router(L, index, "encode_routing", "encode_ties", view, context, &made->router);
 }
