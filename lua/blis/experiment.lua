@@ -150,7 +150,7 @@ function experiment.read(spec)
   local is_go_blis = values.profile == "go-blis"
   local traffic, horizon_us = read_traffic(values, cluster)
   cluster.horizon_us = values.horizon_us or horizon_us or never_us
-  cluster.reproduce_go_blis_defects = is_go_blis
+  cluster.go_blis = is_go_blis
   if not is_go_blis then add_realtime(cluster) end
   check_models(traffic, cluster)
   local config = {

@@ -27,7 +27,7 @@ struct blis__node_pools {
   BLIS_ARRAY(int32_t) node_of; /* by instance; -1 = it has none */
   BLIS_ARRAY(double) price_of; /* by instance; of its last pool, -1 = none */
   blis_random random;
-  bool go_blis;
+  blis_node_pool_rules rules;
   blis_status (*has_room)(blis_cluster *cluster, blis_error *error);
 };
 
@@ -149,7 +149,7 @@ static blis_status on_node_ready(void *ud, blis_cluster *cluster, blis_error *er
 static blis_status order_node(blis_cluster *cluster, uint32_t i, int32_t *place,
                               blis_error *error) {
   struct blis__node_pools *n = state_of(cluster);
-  for (size_t pool = 0; pool < n->pool_count && !n->go_blis; pool++) {
+  for (size_t pool = 0; pool < n->pool_count && !n->rules.orders_none; pool++) {
     const blis_node_pool *p = &n->pools[pool];
     if (!is_gpu_of(cluster, i, p) || gpus_of(cluster, i) > p->gpus_per_node ||
         count_nodes(n, pool, false) >= p->max_nodes) {
@@ -279,7 +279,7 @@ static bool can_hold(const blis_cluster *cluster, uint32_t i) {
 static blis_status place_first_ones(blis_cluster *cluster, blis_error *error) {
   const struct blis__node_pools *n = state_of(cluster);
   for (uint32_t i = 0; i < cluster->existing; i++) {
-    int32_t place = find_room(cluster, i, n->go_blis, true);
+    int32_t place = find_room(cluster, i, n->rules.takes_any_gpu, true);
     if (place < 0) {
       return blis_fail(
           error, BLIS_ERR_INVALID,
@@ -294,7 +294,7 @@ static blis_status place_first_ones(blis_cluster *cluster, blis_error *error) {
 
 /* Those that are started later are like these. */
 static blis_status check_all_fit(const blis_cluster *cluster, blis_error *error) {
-  if (state_of(cluster)->go_blis) {
+  if (state_of(cluster)->rules.takes_any_gpu) {
     return BLIS_OK;
   }
   for (uint32_t i = 0; i < cluster->existing; i++) {
@@ -315,7 +315,7 @@ blis_status blis__make_node_pools(blis_cluster *cluster, const blis_node_pools_c
   struct blis__node_pools *n = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *n);
   BLIS_TRY_NEW(n, error);
   cluster->features[BLIS_FEATURE_MACHINES] = n;
-  n->go_blis = config->go_blis;
+  n->rules = config->rules;
   n->has_room = has_room;
   blis_random_init_named(&n->random, config->seed, "node-provisioning");
   BLIS_TRY(copy_pools(cluster, config, error));
@@ -345,11 +345,11 @@ blis__machine blis__machine_of(const blis_cluster *cluster, uint32_t i) {
   }
   const blis_node_pool *own = &n->pools[n->nodes.items[*held]->pool];
   machine.gpu = own->gpu;
-  if (!n->go_blis) {
+  if (!n->rules.has_first_price) {
     machine.cost_per_hour = own->cost_per_hour >= 0 ? own->cost_per_hour : machine.cost_per_hour;
     return machine;
   }
-  for (size_t p = n->pool_count; p-- > 0;) { /* the first pool's price */
+  for (size_t p = n->pool_count; p-- > 0;) {
     if (strcmp(n->pools[p].gpu, machine.gpu) == 0 && n->pools[p].cost_per_hour >= 0) {
       machine.cost_per_hour = n->pools[p].cost_per_hour;
     }

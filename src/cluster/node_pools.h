@@ -27,12 +27,17 @@ typedef struct blis_node_pool {
   double gpu_price_per_hour;
 } blis_node_pool;
 
+/* All false is the usual meaning. */
+typedef struct blis_node_pool_rules {
+  bool takes_any_gpu;   /* the first instances take any GPUs */
+  bool orders_none;     /* nodes are never ordered */
+  bool has_first_price; /* instances cost the price of the first pool with their type of GPU */
+} blis_node_pool_rules;
+
 typedef struct blis_node_pools_config {
   const blis_node_pool *pools; /* copied, with their texts */
   size_t count;
-  /* Those at first take any GPUs, and nodes are never ordered: as in BLIS (Go,
-     inference-sim f90a1e3a). */
-  bool go_blis;
+  blis_node_pool_rules rules;
   int64_t seed; /* of the times that are drawn */
 } blis_node_pools_config;
 

@@ -10,13 +10,13 @@ struct blis__places {
 };
 
 /*
- * Where one request may both prefill and decode, as in BLIS (Go), it can meet
+ * Where an instance may hand a request off to itself, the request can meet
  * blocks of its own that it has left: the fast engine does not tell these from
  * those of others.
  */
 static bool meets_itself(const blis_cluster_config *config, uint32_t i) {
   const uint32_t both = BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE;
-  return config->instances[i].reproduce_go_blis_defects && config->facts != NULL &&
+  return config->instances[i].defects.meets_itself && config->facts != NULL &&
          (config->facts[i].roles & both) == both;
 }
 

@@ -80,7 +80,7 @@ static bool exceeds_cache(const blis_instance_config *config, const blis_live_re
     return true;
   }
   /* A maximum model length keeps every request below the cache's size. */
-  return config->max_model_len_tokens == 0 && !config->reproduce_go_blis_defects &&
+  return config->max_model_len_tokens == 0 && !config->defects.admits_too_long &&
          blis__needed_blocks(config, request) > config->kv_blocks;
 }
 

@@ -481,7 +481,7 @@ static blis_status admit_somebody(blis__stepwise *engine, const blis__sequence *
 static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   bool goes_on = true;
   const blis__sequence *lacking = NULL;
-  bool goes_by_head = engine->config->reproduce_go_blis_defects;
+  bool goes_by_head = engine->config->defects.admits_by_head;
   if (engine->has_preempted) {
     return goes_by_head ? admit_somebody(engine, NULL, error) : BLIS_OK;
   }

@@ -242,7 +242,7 @@ static blis_status admit_somebody(fast_engine *engine, fast_plan *plan, int64_t 
 
 blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan, int64_t now_us,
                              blis_error *error) {
-  bool goes_by_head = engine->config->reproduce_go_blis_defects;
+  bool goes_by_head = engine->config->defects.admits_by_head;
   if (plan->is_preempted) {
     return goes_by_head ? admit_somebody(engine, plan, now_us, NULL, error) : BLIS_OK;
   }

@@ -305,7 +305,7 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   BLIS_ASSERT(engine->prefills.count + engine->decodes == engine->batch.count);
   BLIS_ASSERT(engine->batch.count <= engine->config->max_num_seqs);
   if (engine->batch.count == 0 && !plan.is_preempted &&
-      (!engine->config->reproduce_go_blis_defects ||
+      (!engine->config->defects.steps_empty ||
        blis__fast_load_end_us(engine) < BLIS_TIME_NEVER_US)) {
     /* The blocks are held by requests that do not run, or adapters are to come.
      */

@@ -112,7 +112,7 @@ static blis_status check_layout(const blis_instance_config *config, blis_error *
   if (blis_kv_layout_is_plain(config->kv_layout, config->block_size_tokens)) {
     return BLIS_OK;
   }
-  if (config->reproduce_go_blis_defects || !config->rules.recomputes_last_token) {
+  if (config->defects.has_plain_kv || !config->rules.recomputes_last_token) {
     return refuse_layout("profile go-blis", error);
   }
   if (config->cpu_blocks > 0) {
@@ -167,7 +167,7 @@ static blis_status check_config(const blis_instance_config *config, blis_error *
   if (config->preemption == BLIS_PREEMPTION_SCRIPTED && config->choose_victim == NULL) {
     return blis_fail(error, BLIS_ERR_INVALID, "a scripted preemption needs choose_victim");
   }
-  if (config->kv_source != NULL && config->reproduce_go_blis_defects) {
+  if (config->kv_source != NULL && config->defects.has_plain_kv) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "profile go-blis has a CPU tier of its own (kv_cpu_blocks) "
                      "and no other source of KV");

@@ -22,6 +22,7 @@
 #include "base/containers/histogram.h"
 #include "base/error.h"
 #include "base/time.h"
+#include "instance/defects.h"
 #include "instance/kv_source.h"
 #include "instance/live_request.h"
 #include "instance/step_report.h"
@@ -291,7 +292,7 @@ typedef struct blis_instance_config {
    * with blocks of block_size_tokens. kv_blocks is the pool that all groups share,
    * and block_size_tokens is the block size under which prompts are named.
    * Requires rules.recomputes_last_token. Cannot be combined with
-   * reproduce_go_blis_defects, a CPU tier, rules.reserves_whole,
+   * defects.has_plain_kv, a CPU tier, rules.reserves_whole,
    * rules.keeps_shared_only, or kv_source->evicted.
    */
   const blis_kv_layout *kv_layout;
@@ -303,12 +304,7 @@ typedef struct blis_instance_config {
   blis_scheduler_kind scheduler;
   blis_preemption_kind preemption;
   blis_engine_kind engine;
-  /*
-   * Reproduce what BLIS (Go) does where it loses or never finishes requests:
-   * a request that outgrows the cache evicts itself for ever instead of being
-   * dropped as unservable, and a failed partial reload keeps its blocks.
-   */
-  bool reproduce_go_blis_defects;
+  blis_instance_defects defects;
   blis_engine_rules rules;
   /* A request that finds so many in the wait queue is rejected ("queue-full");
      0 = they may be any number. */
@@ -360,7 +356,7 @@ typedef struct blis_instance_config {
   void *make_batch_ud; /* of both */
   /* Where KV comes from that is not in the cache, see kv_source.h; borrowed,
      outlives the instance. NULL = from nowhere. Not with
-     reproduce_go_blis_defects. */
+     defects.has_plain_kv. */
   const blis_kv_source *kv_source;
 } blis_instance_config;
 

@@ -9,7 +9,7 @@
  * Where it goes: blis_instance_reserve sets blocks aside,
  * blis_instance_activate says that their content has come, and the request
  * waits in the queue with its blocks until there is room in the batch. It
- * passes those that have none; with reproduce_go_blis_defects only when nothing
+ * passes those that have none; with defects.admits_by_head only when nothing
  * runs, as the head of the queue lacks blocks or has just given its own up.
  * blis_instance_evict takes it out in each of these states. Preempted, it is
  * like any other request; and where all that could run wait with their KV for a

@@ -23,18 +23,15 @@ uint32_t blis__findable_blocks(const blis_instance_config *config,
 int64_t blis__aligned_chunk(const blis_instance_config *config, const blis_live_request *request,
                             int64_t done, int64_t tokens);
 
-/*
- * BLIS (Go) admits whatever room was reserved for as a decode: preempted, such
- * a request starts with one token of its prompt, and finds nothing cached.
- */
+/* True for a request that starts with one token of its prompt, see defects.starts_by_token. */
 static inline bool blis__starts_by_a_token(const blis_instance_config *config, bool was_reserved) {
-  return was_reserved && config->reproduce_go_blis_defects;
+  return was_reserved && config->defects.starts_by_token;
 }
 
 /*
  * Of a request that has the KV of its prompt and lacks a block for its next
- * token: BLIS (Go) hands prompts to instances that would not have served them,
- * and there the token would be the last one anyway. It goes without, since
+ * token: prompts may come to instances that would not have served them, and
+ * there the token would be the last one anyway. It goes without, since
  * nobody could compute its prompt again if it had to give its blocks up.
  */
 static inline bool blis__goes_without_block(const blis_instance_config *config,

@@ -296,10 +296,9 @@ static blis_status deliver(blis__stepwise *engine, int64_t step_end_us, blis_err
   return complete_finished(engine, step_end_us, error);
 }
 
-/* In BLIS (Go), steps of 1 us go by until the KV that blocks were reserved for
-   has come, which it does. */
+/* See defects.steps_empty; the KV for reserved blocks always arrives. */
 static bool waits_for_kv(const blis__stepwise *engine) {
-  return engine->config->reproduce_go_blis_defects && engine->parked_blocks > 0;
+  return engine->config->defects.steps_empty && engine->parked_blocks > 0;
 }
 
 /* For who wants to see every step. */
@@ -445,7 +444,7 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
     return stay_open(engine, 0, false);
   }
   if (engine->batch.count == 0 && !engine->has_preempted && engine->config->make_batch == NULL &&
-      (!engine->config->reproduce_go_blis_defects || blis__stepwise_awaits_adapter(engine))) {
+      (!engine->config->defects.steps_empty || blis__stepwise_awaits_adapter(engine))) {
     return BLIS_OK; /* the blocks are held by requests that do not run, or
                        adapters are to come */
   }

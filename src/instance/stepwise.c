@@ -416,7 +416,7 @@ blis_status blis__stepwise_new(const blis_alloc *alloc, const blis_instance_conf
       .cpu_base_latency_us = config->cpu_base_latency_us,
       .pays_base_once = config->rules.pays_transfer_once,
       .offload_threshold = config->cpu_offload_threshold,
-      .keeps_failed_claims = config->reproduce_go_blis_defects,
+      .keeps_failed_claims = config->defects.keeps_failed_claims,
       .keeps_shared_only = config->rules.keeps_shared_only,
       .names_whole_blocks = config->rules.names_whole_blocks,
   };

@@ -11,6 +11,7 @@
 #include "cluster/cluster.h"
 #include "latency/step/trained_physics.h"
 #include "latency_fixture.h"
+#include "policy/contract/go_blis.h"
 #include "policy/registry.h"
 #include "results/record/recorder.h"
 #include "results/summary/summary.h"
@@ -112,7 +113,7 @@ static double run(const row *r, uint64_t *hash, size_t *peak_bytes, double *hit_
                                        .kv_block_size_tokens = 16,
                                        .kv_blocks = 15909,
                                        .seed = 42,
-                                       .go_blis = r->go_blis};
+                                       .profile = r->go_blis ? &blis_policy_go_blis : NULL};
   blis_router router;
   CHECK_OK(blis_router_create(&alloc, r->policy, NULL, &context, &router, &error), &error);
   blis_recorder *recorder = blis_recorder_new(&alloc);

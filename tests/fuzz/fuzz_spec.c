@@ -4,6 +4,7 @@
  */
 #include "fuzz.h"
 #include "workload/generate/generator.h"
+#include "workload/go_blis.h"
 #include "workload/spec/written_spec.h"
 #include "workload/workload.h"
 
@@ -78,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
                                                  .num_requests = 20,
                                                  .replaces_num_requests = true,
                                                  .is_script = true,
-                                                 .reproduce_go_blis_defects = true}};
+                                                 .rules = &blis_workload_go_blis}};
   small_heap small = {.heap = blis_alloc_heap()};
   blis_alloc alloc = {small_alloc, &small};
   blis_error error = {0};

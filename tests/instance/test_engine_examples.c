@@ -49,7 +49,7 @@ static blis_instance_config config_of(const example *e, const blis_latency_model
   OR_BASE(horizon_us);
   OR_BASE(scheduler);
   OR_BASE(preemption);
-  OR_BASE(reproduce_go_blis_defects);
+  c.defects = e->config.defects;
   c.rules = e->config.rules;
   return c;
 }

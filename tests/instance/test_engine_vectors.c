@@ -8,6 +8,7 @@
 #include <dirent.h>
 
 #include "engine_case.h"
+#include "instance/go_blis.h"
 #include "kv/kv_cache.h"
 
 #ifndef BLIS_SHARED_DIR
@@ -272,7 +273,7 @@ static void replay(driver *d, engine_case *c, blis_engine_kind engine, bool repr
                 .request_count = c->requests.count,
                 .check_always = !reproduces_defects};
   d->config.engine = engine;
-  d->config.reproduce_go_blis_defects = reproduces_defects;
+  d->config.defects = (reproduces_defects) ? blis_instance_go_blis : (blis_instance_defects){false};
   d->config.horizon_us = horizon_us;
   CHECK_OK(driver_init(d, c->instance_count, &error), &error);
   CHECK_OK(driver_run(d, &error), &error);

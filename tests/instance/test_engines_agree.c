@@ -7,6 +7,7 @@
  */
 #include "engine_rules.h"
 #include "engine_trial.h"
+#include "instance/go_blis.h"
 #include "kv_layouts.h"
 #include "toy_engine.h"
 
@@ -55,8 +56,9 @@ static case_settings draw_settings(blis_random *random) {
     }
   }
   /* Only with a horizon, since what is reproduced may never end. */
-  s.config.reproduce_go_blis_defects =
-      s.config.horizon_us < BLIS_TIME_NEVER_US && draw(random, 2) == 0;
+  s.config.defects = (s.config.horizon_us < BLIS_TIME_NEVER_US && draw(random, 2) == 0)
+                         ? blis_instance_go_blis
+                         : (blis_instance_defects){false};
   s.config.rules = draw_engine_rules(random);
   if (draw(random, 4) == 0) { /* as under a power cap */
     s.config.prefill_slowdown = 0.7 + (double)draw(random, 200) / 100;
@@ -105,7 +107,7 @@ static void run_trial(int64_t seed, const case_settings *settings, blis_random *
   blis_random random = *drawn;
   bool has_moves = seed % 3 == 0;
   if (has_moves) { /* who lacks blocks would try in every microsecond */
-    s.config.reproduce_go_blis_defects = false;
+    s.config.defects = (blis_instance_defects){false};
     s.config.rules.recomputes_last_token = true;
   }
   trial_begin(&t, &heap, &s.config, seed);
@@ -305,7 +307,7 @@ static void run_layout_case(int64_t seed) {
   blis_random_init_named(&random, seed, "layout");
   case_settings s = draw_settings(&random);
   s.config.rules.recomputes_last_token = true;
-  s.config.reproduce_go_blis_defects = false;
+  s.config.defects = (blis_instance_defects){false};
   blis_kv_layout layout = draw_kv_layout(&random, s.block_size, draw(&random, 2) == 0);
   int64_t border = blis_kv_layout_hit_tokens(&layout);
   if (blis_kv_layout_aligns_steps(&layout)) {

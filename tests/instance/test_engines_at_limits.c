@@ -9,6 +9,7 @@
 
 #include "engine_rules.h"
 #include "engine_twins.h"
+#include "instance/go_blis.h"
 
 enum { SHARED_BLOCKS = 24, MAX_STEPS = 3000 };
 
@@ -143,7 +144,7 @@ static blis_instance_config draw_config(blis_random *random, const blis_latency_
     c.max_model_len_tokens = draw(random, 2) == 0 ? 1 + draw(random, (int32_t)at_most(room, 40))
                                                   : room - draw(random, (int32_t)at_most(room, 3));
   }
-  c.reproduce_go_blis_defects = draw(random, 4) == 0;
+  c.defects = (draw(random, 4) == 0) ? blis_instance_go_blis : (blis_instance_defects){false};
   c.rules = draw_engine_rules(random);
   return c;
 }

@@ -4,6 +4,7 @@
  */
 #include "engine_driver.h"
 #include "instance/fast_engine.h"
+#include "instance/go_blis.h"
 #include "instance/stepwise.h"
 
 /* One run of requests that tests look into afterwards. */
@@ -39,7 +40,7 @@ static void test_request_that_outgrows_the_cache(void) {
   CHECK(!requests[0].live.was_counted);
   driver_deinit(&run.d);
 
-  config.reproduce_go_blis_defects = true;
+  config.defects = blis_instance_go_blis;
   start(&run, config, requests, 1);
   run.d.check_always = false;
   CHECK_OK(driver_run(&run.d, &error), &error);
@@ -59,7 +60,7 @@ static void test_stuck_is_an_error(void) {
   blis_instance_config config = driver_base_config(&latency);
   config.kv_blocks = 10;
   config.horizon_us = BLIS_TIME_NEVER_US;
-  config.reproduce_go_blis_defects = true;
+  config.defects = blis_instance_go_blis;
   blis_instance_events events = {.ended = driver_on_ended};
   blis_live_request request = {.number = 7,
                                .prompt_tokens = 30,
@@ -93,7 +94,7 @@ static void test_stuck_fast_engine_is_an_error(void) {
   blis_instance_config config = driver_base_config(&latency);
   config.kv_blocks = 10;
   config.horizon_us = BLIS_TIME_NEVER_US;
-  config.reproduce_go_blis_defects = true;
+  config.defects = blis_instance_go_blis;
   blis_instance_events events = {.ended = driver_on_ended};
   blis_live_request request = {.number = 7,
                                .prompt_tokens = 30,

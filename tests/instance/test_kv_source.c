@@ -6,6 +6,7 @@
  */
 #include "engine_rules.h"
 #include "engine_twins.h"
+#include "instance/go_blis.h"
 #include "toy_engine.h"
 
 enum { REQUESTS_MAX = 50, PREFIX_BLOCKS = 40, GROUPS = 2 };
@@ -328,7 +329,7 @@ static void go_blis_has_no_other_source(void) {
                                        .block_size_tokens = 4,
                                        .max_num_seqs = 8,
                                        .max_batched_tokens = 64,
-                                       .reproduce_go_blis_defects = true,
+                                       .defects = blis_instance_go_blis,
                                        .kv_source = &source};
   const blis_instance_events events = {.ended = twin_on_ended};
   blis_instance *instance;

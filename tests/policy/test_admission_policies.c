@@ -1,5 +1,6 @@
 /* The built-in admission policies: worked examples, parameters, counters. */
 #include "cluster_fixture.h"
+#include "policy/contract/go_blis.h"
 #include "routing_fixture.h"
 
 /* A policy, and the requests it is asked about. */
@@ -17,7 +18,7 @@ static void desk_open(desk *d, const char *name, const blis_param *items, size_t
   blis_error error;
   *d = (desk){.alloc = blis_alloc_heap()};
   blis_policy_context context = fixture_context();
-  context.go_blis = go_blis;
+  context.profile = go_blis ? &blis_policy_go_blis : NULL;
   const blis_params params = {items, count};
   CHECK_OK(blis_admission_create(&d->alloc, name, &params, &context, &d->admission, &error),
            &error);

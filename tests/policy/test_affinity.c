@@ -2,6 +2,7 @@
    routers that draw: their definitions and worked examples. */
 #include <math.h>
 
+#include "policy/contract/go_blis.h"
 #include "routing_fixture.h"
 
 typedef struct bench {
@@ -18,7 +19,7 @@ static void bench_init(bench *b, const char *policy, const blis_params *params, 
                        size_t instances) {
   *b = (bench){.alloc = blis_alloc_heap()};
   blis_policy_context context = fixture_context();
-  context.go_blis = go_blis;
+  context.profile = go_blis ? &blis_policy_go_blis : NULL;
   context.kv_block_size_tokens = 32;
   b->router = fixture_router(&b->alloc, policy, params, &context);
   fixture_init(&b->f, instances);

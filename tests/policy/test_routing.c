@@ -1,4 +1,5 @@
 /* Simple routers, lmetric, tie rules, parameters, the registry, signals. */
+#include "policy/contract/go_blis.h"
 #include "routing_fixture.h"
 
 static blis_decision decide(const blis_router *router, const blis_routing_view *view) {
@@ -28,7 +29,7 @@ static void check_choices(const char *name, const char *tie, bool go_blis, const
                           size_t count, const char *expected) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
-  context.go_blis = go_blis;
+  context.profile = go_blis ? &blis_policy_go_blis : NULL;
   blis_param param = {.name = "tie", .text = tie};
   blis_params params = {&param, tie != NULL};
   blis_router router = fixture_router(&alloc, name, &params, &context);
@@ -65,7 +66,7 @@ static void ties_go_by_the_named_rule(void) {
 static void only_ties_draw(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
-  context.go_blis = true;
+  context.profile = &blis_policy_go_blis;
   blis_router router = fixture_router(&alloc, "least-loaded", NULL, &context);
   fixture f;
   fixture_init(&f, 3);

@@ -1,4 +1,5 @@
 /* Weighted routing: published examples, ties, bad scorers, the list syntax. */
+#include "policy/contract/go_blis.h"
 #include "policy/pipeline/weighted.h"
 
 #include <math.h>
@@ -65,7 +66,7 @@ static void design_profile_example(void) {
   CHECK_EQ_DOUBLE(d.score, d.scores[1]);
   blis_router_free(&router);
 
-  context.go_blis = true; /* queue-depth looks at the wait queue alone */
+  context.profile = &blis_policy_go_blis; /* queue-depth looks at the wait queue alone */
   router = router_of(&alloc, DESIGN_PROFILE, "random", &context);
   teach(&router, &f, 0, 4);
   d = decide(&router, &f, 4, 5);
@@ -74,7 +75,7 @@ static void design_profile_example(void) {
   CHECK(is_near(d.scores[1], 0.4857142857, 1e-10));
   CHECK(is_near(d.scores[2], 0.2571428571, 1e-10));
   blis_router_free(&router);
-  context.go_blis = false;
+  context.profile = NULL;
 
   router =
       router_of(&alloc, "queue-depth:2,kv-utilization:2,load-balance:1", "lowest-id", &context);
@@ -90,7 +91,7 @@ static void design_profile_example(void) {
 static void design_profile_in_go_blis(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
-  context.go_blis = true;
+  context.profile = &blis_policy_go_blis;
   fixture f;
   fixture_init(&f, 3);
   blis_router router = router_of(&alloc, DESIGN_PROFILE, "random", &context);
@@ -113,7 +114,7 @@ static void design_profile_in_go_blis(void) {
 static void default_of_go_blis(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_policy_context context = fixture_context();
-  context.go_blis = true;
+  context.profile = &blis_policy_go_blis;
   fixture f;
   fixture_init(&f, 3);
   fixture_set(&f, BLIS_SIGNAL_QUEUE_DEPTH, (double[]){0, 0, 1});

@@ -12,6 +12,7 @@
 #include "check.h"
 #include "cluster/cluster.h"
 #include "latency/step/blackbox.h"
+#include "policy/contract/go_blis.h"
 #include "policy/registry.h"
 #include "results/record/recorder.h"
 #include "results/summary/summary.h"
@@ -135,7 +136,7 @@ static inline blis_policy_context site_context(const site *s) {
                                .kv_block_size_tokens = s->instances[0].block_size_tokens,
                                .kv_blocks = s->instances[0].kv_blocks,
                                .seed = s->seed,
-                               .go_blis = s->go_blis};
+                               .profile = s->go_blis ? &blis_policy_go_blis : NULL};
 }
 
 /* Ready to run under a router, which is taken. */

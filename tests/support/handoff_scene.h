@@ -8,6 +8,7 @@
 
 #include "cluster/handoff_go_blis.h"
 #include "cluster_fixture.h"
+#include "instance/go_blis.h"
 
 typedef struct scene {
   site site;
@@ -57,7 +58,7 @@ static inline void make_go_blis(scene *s) {
   p->timeout_us = 0;
   for (uint32_t i = 0; i < s->site.config.instance_count; i++) {
     s->site.instances[i].rules = (blis_engine_rules){0};
-    s->site.instances[i].reproduce_go_blis_defects = true;
+    s->site.instances[i].defects = blis_instance_go_blis;
   }
 }
 

@@ -10,11 +10,34 @@
 #include <lua.h>
 #include <stdbool.h>
 
+#include "cluster/gateway.h"
 #include "cluster/handoff.h"
+#include "cluster/node_pools.h"
+#include "instance/defects.h"
+#include "policy/contract/profile.h"
+#include "workload/rules.h"
+
+/* How the names of queue options are meant. */
+typedef struct bind_gateway_variants {
+  blis_flow_fairness strict;      /* "global-strict" */
+  blis_gateway_order deadline;    /* "slo-deadline" */
+  blis_gateway_eviction eviction; /* if there is any */
+  bool joins_stages;              /* saturation is not by stage */
+} bind_gateway_variants;
 
 typedef struct bind_profile {
+  const blis_workload_rules *workload;
+  const blis_instance_defects *instances;
+  const blis_policy_profile *policies;
+  bind_gateway_variants gateway;
+  blis_node_pool_rules node_pools;
+  bool has_own_scaling_loop; /* go_blis_scaler.h in place of the usual scaler */
   const blis_handoff_ops *handoffs;
-  bool encodes_in_passing; /* blis_encode_stage.chooses_only */
+  bool encodes_in_passing;      /* blis_encode_stage.chooses_only */
+  bool shares_adapter_prefixes; /* blis_adapter_names.own_prefixes is false */
+  /* Of blis_cluster_config. */
+  bool load_counts_in_flight;
+  bool surveys_mark_caches;
 } bind_profile;
 
 /* The profile that the field "go_blis" of the table at index selects: true or, as usual, not. May

@@ -8,6 +8,7 @@
 #include "latency/step/coverage.h"
 #include "latency/model/transformer.h"
 #include "lua/bind/bind.h"
+#include "lua/bind/profile.h"
 #include "lua/engine/capacity.h"
 #include "lua/engine/engine_model.h"
 #include "lua/engine/kv_layout.h"
@@ -311,7 +312,7 @@ static void check_instance_config(lua_State *L, int index, const bind_engine_mod
       .preemption =
           (blis_preemption_kind)check_field_choice(L, index, "preemption_policy", preemptions),
       .engine = (blis_engine_kind)check_field_choice(L, index, "engine", engines),
-      .reproduce_go_blis_defects = opt_field_boolean(L, index, "reproduce_go_blis_defects", false),
+      .defects = *check_profile(L, index)->instances,
       .rules = check_rules(L, index),
       .max_queue_depth = opt_field_integer(L, index, "max_queue_depth", 0),
       .max_reserved_tokens = opt_field_integer(L, index, "max_reserved_tokens", 0),

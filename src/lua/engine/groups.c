@@ -47,7 +47,7 @@ static blis_instance_config config_of(const bind_engine *engine, const bind_engi
   config.choose_victim_ud = whole->choose_victim_ud;
   config.engine = whole->engine;
   config.adapters = whole->adapters;
-  config.reproduce_go_blis_defects = whole->reproduce_go_blis_defects;
+  config.defects = whole->defects;
   return config;
 }
 

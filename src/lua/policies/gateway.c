@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
+#include "lua/bind/profile.h"
 #include "lua/policies/flow_function.h"
 #include "lua/policies/queue_hook.h"
 
@@ -76,29 +77,29 @@ static void check_bands(lua_State *L, int index, blis_gateway *made) {
   lua_settop(L, top);
 }
 
-static blis_flow_fairness check_fairness(lua_State *L, int index, bool is_go_blis) {
+static blis_flow_fairness check_fairness(lua_State *L, int index,
+                                         const bind_gateway_variants *variants) {
   static const char *const names[] = {"global-strict", "round-robin", "least-service", NULL};
-  static const blis_flow_fairness values[] = {BLIS_FLOW_STRICT, BLIS_FLOW_ROUND_ROBIN,
-                                              BLIS_FLOW_LEAST_SERVICE};
-  blis_flow_fairness chosen = values[check_field_choice(L, index, "fairness", names)];
-  return chosen == BLIS_FLOW_STRICT && is_go_blis ? BLIS_FLOW_STRICT_FIFO : chosen;
+  const blis_flow_fairness values[] = {variants->strict, BLIS_FLOW_ROUND_ROBIN,
+                                       BLIS_FLOW_LEAST_SERVICE};
+  return values[check_field_choice(L, index, "fairness", names)];
 }
 
-static blis_gateway_order check_order(lua_State *L, int index, bool is_go_blis) {
+static blis_gateway_order check_order(lua_State *L, int index,
+                                      const bind_gateway_variants *variants) {
   static const char *const names[] = {"fifo", "priority", "edf", "slo-deadline", NULL};
-  static const blis_gateway_order values[] = {BLIS_GATEWAY_FIFO, BLIS_GATEWAY_FIFO,
-                                              BLIS_GATEWAY_EDF, BLIS_GATEWAY_DEADLINE};
-  blis_gateway_order chosen = values[check_field_choice(L, index, "order", names)];
-  return chosen == BLIS_GATEWAY_DEADLINE && is_go_blis ? BLIS_GATEWAY_DEADLINE_INSIDE : chosen;
+  const blis_gateway_order values[] = {BLIS_GATEWAY_FIFO, BLIS_GATEWAY_FIFO, BLIS_GATEWAY_EDF,
+                                       variants->deadline};
+  return values[check_field_choice(L, index, "order", names)];
 }
 
 void check_gateway(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                    blis_gateway *made) {
   static const char *const dispatches[] = {"cycle", "tick", "event", NULL};
-  bool is_go_blis = opt_field_boolean(L, index, "is_go_blis", false);
+  const bind_gateway_variants *variants = &check_profile(L, index)->gateway;
   made->dispatch = (blis_gateway_dispatch)check_field_choice(L, index, "dispatch", dispatches);
-  made->order = check_order(L, index, is_go_blis);
-  made->fairness = check_fairness(L, index, is_go_blis);
+  made->order = check_order(L, index, variants);
+  made->fairness = check_fairness(L, index, variants);
   made->service =
       (blis_flow_service_rules){.service_weight = check_field_number(L, index, "service_weight"),
                                 .wait_weight = check_field_number(L, index, "wait_weight"),
@@ -115,9 +116,9 @@ void check_gateway(lua_State *L, int index, bind_view *view, const blis_policy_c
   made->sweep_us = check_field_integer(L, index, "sweep_us");
   made->forget_bands_us = check_field_integer(L, index, "forget_bands_us");
   if (opt_field_boolean(L, index, "eviction", false)) {
-    made->eviction = is_go_blis ? BLIS_GATEWAY_EVICTS_ONE : BLIS_GATEWAY_EVICTS_SOME;
+    made->eviction = variants->eviction;
   }
-  made->by_stage = !is_go_blis;
+  made->by_stage = !variants->joins_stages;
   check_policies(L, index, view, context, made);
   check_hooks(L, index, view, context, made);
   check_targets(L, index, made);

@@ -81,7 +81,7 @@ static void check_priority(lua_State *L, int index, router_call *call) {
     luaL_error(L,
                "its second result is %s, expected the priority of the request, "
                "a number (%s is more urgent)",
-               push_what(L, index), view->context.go_blis ? "lower" : "higher");
+               push_what(L, index), bind_counts_down(view) ? "lower" : "higher");
   }
   call->decision.has_priority = true;
   call->decision.priority = bind_view_priority(view, priority);

@@ -64,12 +64,17 @@ typedef struct bind_view {
   bind_vector *columns[BLIS_SIGNAL_COUNT]; /* NULL while not used */
 } bind_view;
 
+/* Lower priorities are more urgent to scripts. */
+static inline bool bind_counts_down(const bind_view *view) {
+  return view->context.profile != NULL && view->context.profile->counts_priorities_down;
+}
+
 /*
  * A priority of the core as scripts have it, and back: higher is more urgent,
- * but under profile go-blis.
+ * unless the profile counts down.
  */
 static inline double bind_view_priority(const bind_view *view, double priority) {
-  return view->context.go_blis ? 0 - priority : priority + 0;
+  return bind_counts_down(view) ? 0 - priority : priority + 0;
 }
 
 /*

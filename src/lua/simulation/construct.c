@@ -116,7 +116,7 @@ static void check_adapters_part(lua_State *L, int cluster, bind_simulation *sim)
     check_adapters(L, lua_gettop(L), &sim->adapters);
     push_hook_function(L, &sim->hooks);
     sim->engine.config.adapters = &sim->adapters.config;
-    sim->adapters.names.own_prefixes = !sim->view.context.go_blis;
+    sim->adapters.names.own_prefixes = !sim->profile->shares_adapter_prefixes;
   }
   lua_settop(L, cluster);
 }
@@ -156,13 +156,14 @@ static void check_hooks_parts(lua_State *L, int self, int config, bind_simulatio
   lua_rawseti(L, -2, ANCHOR_LOG);
   lua_setiuservalue(L, self, SIMULATION_ANCHOR);
   bool oracle = opt_field_boolean(L, config, "oracle", false);
+  sim->profile = check_profile(L, config);
   const blis_policy_context context = {
       .instance_count = sim->instance_count,
       .kv_block_size_tokens = sim->engine.config.block_size_tokens,
       .kv_blocks = sim->engine.config.kv_blocks,
       .seed = sim->seed,
       .script_seed = bind_alias_seed(&sim->hooks.alias, sim->seed),
-      .go_blis = opt_field_boolean(L, config, "go_blis", false),
+      .profile = sim->profile->policies,
   };
   push_view_tables(L, &sim->view, &sim->hooks, &context, oracle);
   push_stage_context(L, &sim->view);
@@ -331,9 +332,9 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_s
       .snapshot_refresh_us = check_field_integer(L, options, "snapshot_refresh_us"),
       .cache_signal_delay_us = check_field_integer(L, options, "cache_signal_delay_us"),
       .horizon_us = sim->engine.config.horizon_us,
-      .load_counts_in_flight = sim->view.context.go_blis,
-      .surveys_mark_caches = sim->view.context.go_blis,
-      .counts_priorities_down = sim->view.context.go_blis,
+      .load_counts_in_flight = sim->profile->load_counts_in_flight,
+      .surveys_mark_caches = sim->profile->surveys_mark_caches,
+      .counts_priorities_down = bind_counts_down(&sim->view),
       .keeps_traffic = opt_field_boolean(L, config, "is_scripted", false),
       .oracle = sim->view.oracle,
       .hides_output_limits = opt_field_boolean(L, config, "hides_output_limits", false),

@@ -180,7 +180,7 @@ static int ask_priority(lua_State *L, void *ud) {
   lua_Number priority = lua_tonumber(L, -2);
   if (lua_type(L, -2) != LUA_TNUMBER || isnan(priority)) {
     return luaL_error(L, "it returned %s, expected a number (%s is more urgent)", push_what(L, -2),
-                      view->context.go_blis ? "lower" : "higher");
+                      bind_counts_down(view) ? "lower" : "higher");
   }
   if (!lua_isnoneornil(L, -1) && !lua_istable(L, -1)) {
     return luaL_error(L, "its second result is %s, expected a table of hints", push_what(L, -1));

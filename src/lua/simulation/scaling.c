@@ -5,6 +5,7 @@
 #include "cluster/node_pools.h"
 #include "cluster/presence.h"
 #include "lua/bind/bind.h"
+#include "lua/bind/profile.h"
 #include "lua/policies/autoscaler.h"
 #include "lua/simulation/paid.h"
 
@@ -128,14 +129,14 @@ static void check_set_node_pools(lua_State *L, int scaling, const bind_simulatio
   }
   const blis_node_pools_config config = {.pools = pools,
                                          .count = count,
-                                         .go_blis = opt_field_boolean(L, scaling, "go_blis", false),
+                                         .rules = check_profile(L, scaling)->node_pools,
                                          .seed = sim->seed};
   blis_error error = {0};
   check_status(L, blis_cluster_set_node_pools(sim->cluster, &config, &error), &error);
 }
 
-static void check_set_go_blis(lua_State *L, int scaling, blis_autoscaler *policy,
-                              const bind_simulation *sim) {
+static void check_set_own_loop(lua_State *L, int scaling, blis_autoscaler *policy,
+                               const bind_simulation *sim) {
   const blis_go_blis_scaling_config config = {
       .interval_us = policy->interval_us,
       .actuation = check_delay(L, scaling, "actuation_delay_us"),
@@ -147,8 +148,8 @@ static void check_set_go_blis(lua_State *L, int scaling, blis_autoscaler *policy
                &error);
 }
 
-static void check_set_own(lua_State *L, int scaling, blis_autoscaler *policy,
-                          const bind_simulation *sim) {
+static void check_set_usual(lua_State *L, int scaling, blis_autoscaler *policy,
+                            const bind_simulation *sim) {
   blis_scaling_config config = check_config(L, scaling, sim);
   if ((policy->needs & BLIS_SCALE_NEEDS_FUTURE) != 0) {
     config.future = &sim->future.future;
@@ -160,12 +161,12 @@ static void check_set_own(lua_State *L, int scaling, blis_autoscaler *policy,
 void check_set_scaling(lua_State *L, int config, bind_simulation *sim) {
   int top = lua_gettop(L);
   if (push_scaling(L, config)) {
-    bool is_go_blis = opt_field_boolean(L, top + 1, "go_blis", false);
+    bool has_own_loop = check_profile(L, top + 1)->has_own_scaling_loop;
     check_set_node_pools(L, top + 1, sim);
     for (int k = 0; k < SIMULATION_SCALED_POOLS; k++) {
       if (push_pool(L, top + 1, k + 1)) {
-        (is_go_blis ? check_set_go_blis : check_set_own)(L, lua_gettop(L), &sim->autoscalers[k],
-                                                         sim);
+        (has_own_loop ? check_set_own_loop : check_set_usual)(L, lua_gettop(L),
+                                                              &sim->autoscalers[k], sim);
       }
     }
   }

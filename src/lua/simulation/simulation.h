@@ -11,6 +11,7 @@
 #include "cluster/scaling.h"
 #include "lua/bind/hook.h"
 #include "lua/bind/math_random.h"
+#include "lua/bind/profile.h"
 #include "lua/engine/adapters.h"
 #include "lua/engine/engine.h"
 #include "lua/engine/groups.h"
@@ -52,6 +53,7 @@ enum { SIMULATION_SCALED_POOLS = 2 };
 /* Zeroed before anything is acquired, so that it can be closed at any time. */
 typedef struct bind_simulation {
   bind_hooks hooks;
+  const bind_profile *profile;
   bind_view view;
   bind_scheduler scheduler;
   bind_batch_scheduler batch_scheduler;

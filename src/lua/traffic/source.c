@@ -1,6 +1,7 @@
 #include "lua/traffic/source.h"
 
 #include "lua/bind/bind.h"
+#include "lua/bind/profile.h"
 #include "lua/traffic/distribution.h"
 #include "lua/traffic/trace_stream.h"
 #include "lua/traffic/workload.h"
@@ -30,7 +31,7 @@ static void check_short_form(lua_State *L, int index, int keep, blis_short_form 
   form->model = opt_field_string(L, index, "model");
   form->timeout_us = check_field_integer(L, index, "timeout_us");
   form->lazy_tokens = opt_field_boolean(L, index, "has_lazy_tokens", false);
-  form->reproduce_go_blis_defects = opt_field_boolean(L, index, "go_blis", false);
+  form->rules = check_profile(L, index)->workload;
   int top = lua_gettop(L);
   if (opt_part(L, index, "arrival")) {
     check_arrival(L, top + 1, &form->arrival);
@@ -83,13 +84,12 @@ static void check_generator(lua_State *L, int index, bind_source *source) {
   lua_settop(L, keep - 1);
 }
 
-/* {trace =, think_time =, seed =, horizon_us =, go_blis =} */
+/* {trace =, think_time =, seed =, horizon_us =} and a profile */
 static void check_replay(lua_State *L, int index, bind_source *source) {
   blis_replay_options options = {.sessions_wait = true,
                                  .seed = check_field_integer(L, index, "seed"),
                                  .horizon_us = check_field_integer(L, index, "horizon_us"),
-                                 .reproduce_go_blis_defects =
-                                     opt_field_boolean(L, index, "go_blis", false)};
+                                 .rules = check_profile(L, index)->workload};
   lua_newtable(L);
   int keep = lua_gettop(L);
   blis_distribution_spec think;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
+#include "lua/bind/profile.h"
 #include "lua/files/tree.h"
 #include "lua/traffic/workload.h"
 #include "workload/spec/compose.h"
@@ -45,7 +46,7 @@ static void check_settings(lua_State *L, blis_spec_settings *s) {
       .horizon_us = opt_field_integer(L, 3, "horizon_us", 0),
       .replaces_horizon = opt_field_boolean(L, 3, "replaces_horizon", false),
       .lazy_tokens = opt_field_boolean(L, 3, "has_lazy_tokens", false),
-      .reproduce_go_blis_defects = opt_field_boolean(L, 3, "go_blis", false),
+      .rules = check_profile(L, 3)->workload,
       .keeps_group_prefixes = opt_field_boolean(L, 3, "keeps_group_prefixes", false),
       .refuses_adapters = opt_field_boolean(L, 3, "refuses_adapters", false),
       .may_be_endless = opt_field_boolean(L, 3, "is_only_read", false),

@@ -103,11 +103,10 @@ static const blis_param_spec token_bucket_params[] = {
 static blis_status init_token_bucket(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)error;
   buckets *self = state;
-  bool go_blis = setup->context->go_blis;
   self->alloc = *setup->alloc;
-  self->capacity = blis_setup_number_or(setup, "bucket_size", go_blis, 10000);
-  self->rate_per_s = blis_setup_number_or(setup, "refill_rate", go_blis, 1000);
-  self->is_per_tenant = blis_setup_number_or(setup, "per_tenant", go_blis, 0) != 0;
+  self->capacity = blis_setup_number(setup, "bucket_size");
+  self->rate_per_s = blis_setup_number(setup, "refill_rate");
+  self->is_per_tenant = blis_setup_number(setup, "per_tenant") != 0;
   return BLIS_OK;
 }
 

@@ -67,12 +67,31 @@ bool blis_setup_has(const blis_policy_setup *setup, const char *name) {
   return blis_params_find(setup->params, name) != NULL;
 }
 
+/* The profile's default of a parameter that is not given; NULL = it has none. */
+static const blis_policy_default *default_of(const blis_policy_setup *setup, const char *name) {
+  const blis_policy_profile *profile = setup->context->profile;
+  for (size_t i = 0; profile != NULL && i < profile->default_count; i++) {
+    const blis_policy_default *d = &profile->defaults[i];
+    if (d->kind == (int)setup->entry->kind && strcmp(d->policy, setup->entry->name) == 0 &&
+        strcmp(d->parameter, name) == 0) {
+      return blis_setup_has(setup, name) ? NULL : d;
+    }
+  }
+  return NULL;
+}
+
 double blis_setup_number(const blis_policy_setup *setup, const char *name) {
-  return blis_param_number(spec_of(setup, name), setup->params);
+  const blis_policy_default *d = default_of(setup, name);
+  if (d == NULL) {
+    return blis_param_number(spec_of(setup, name), setup->params);
+  }
+  return d->number == BLIS_DEFAULT_KV_BLOCK_SIZE ? (double)setup->context->kv_block_size_tokens
+                                                 : d->number;
 }
 
 int blis_setup_choice(const blis_policy_setup *setup, const char *name) {
-  return blis_param_choice(spec_of(setup, name), setup->params);
+  const blis_policy_default *d = default_of(setup, name);
+  return d != NULL ? (int)d->number : blis_param_choice(spec_of(setup, name), setup->params);
 }
 
 double blis_setup_number_or(const blis_policy_setup *setup, const char *name, bool is_profile,
@@ -97,7 +116,8 @@ void blis_setup_tie(const blis_policy_setup *setup, blis_tie *tie) {
 }
 
 void blis_setup_router_tie(const blis_policy_setup *setup, blis_tie *tie) {
-  bool is_random = setup->context->go_blis && !blis_setup_has(setup, "tie");
+  const blis_policy_profile *profile = setup->context->profile;
+  bool is_random = profile != NULL && profile->has_random_ties && !blis_setup_has(setup, "tie");
   blis_tie_init(tie, is_random ? BLIS_TIE_RANDOM : tie_rule(setup), setup->context->seed,
                 setup->context->ties == NULL ? "router" : setup->context->ties);
 }

@@ -18,6 +18,7 @@
 #include "policy/contract/filter.h"
 #include "policy/contract/params.h"
 #include "policy/contract/picker.h"
+#include "policy/contract/profile.h"
 #include "policy/contract/router.h"
 #include "policy/contract/scorer.h"
 #include "policy/contract/tie.h"
@@ -47,7 +48,7 @@ typedef struct blis_policy_context {
   /* Of a router, the name of the stream that its random ties are drawn from;
      NULL = "router". */
   const char *ties;
-  bool go_blis; /* defaults and formulas of profile go-blis */
+  const blis_policy_profile *profile; /* NULL = the usual one */
 } blis_policy_context;
 
 typedef struct blis_policy_entry blis_policy_entry;
@@ -111,13 +112,14 @@ BLIS_MUSTUSE blis_status blis_policy_make(blis_policy_setup *setup, const blis_p
                                           const blis_alloc *alloc, const blis_params *params,
                                           const blis_policy_context *context, blis_error *error);
 
-/* For init: whether a parameter is given, and its value or default. */
+/* For init: whether a parameter is given, and its value or its default, which the profile may
+   replace. */
 bool blis_setup_has(const blis_policy_setup *setup, const char *name);
 double blis_setup_number(const blis_policy_setup *setup, const char *name);
 /* Index of the chosen word. */
 int blis_setup_choice(const blis_policy_setup *setup, const char *name);
 
-/* The same with another default where a profile has one. */
+/* The same with another default where a profile of the policy itself has one. */
 double blis_setup_number_or(const blis_policy_setup *setup, const char *name, bool is_profile,
                             double profile_default);
 int blis_setup_choice_or(const blis_policy_setup *setup, const char *name, bool is_profile,
@@ -130,8 +132,8 @@ int blis_setup_choice_or(const blis_policy_setup *setup, const char *name, bool 
 void blis_setup_tie(const blis_policy_setup *setup, blis_tie *tie);
 
 /*
- * By parameter "tie", which in profile go-blis is random when left out, with
- * the stream "router".
+ * By parameter "tie", with the stream "router". Default: random, if the profile
+ * has random ties.
  */
 void blis_setup_router_tie(const blis_policy_setup *setup, blis_tie *tie);
 

@@ -6,16 +6,19 @@
 
 extern const blis_policy_entry blis__router_weighted;
 
-#define GO_BLIS_SCORERS "precise-prefix-cache:2,queue-depth:1,kv-utilization:1"
+/* The list of scorers: the rule of the entry, or for "weighted" that of the profile. */
+static const char *scorers_of(const blis_policy_setup *setup) {
+  const blis_policy_profile *profile = setup->context->profile;
+  bool has_own = profile != NULL && profile->weighted_scorers != NULL;
+  return has_own && setup->entry == &blis__router_weighted ? profile->weighted_scorers
+                                                           : setup->entry->rule;
+}
 
-/* The rule is the list of scorers; profile go-blis has another for weighted. */
 static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)state;
-  bool is_go_blis = setup->context->go_blis && setup->entry == &blis__router_weighted;
   blis_scorer_list list;
   blis_router router;
-  BLIS_TRY(blis_scorer_list_parse(&list, is_go_blis ? GO_BLIS_SCORERS : setup->entry->rule,
-                                  "weighted", error));
+  BLIS_TRY(blis_scorer_list_parse(&list, scorers_of(setup), "weighted", error));
   BLIS_TRY(
       blis_scorer_list_router(setup->alloc, &list, setup->params, setup->context, &router, error));
   setup->ops = router.ops;

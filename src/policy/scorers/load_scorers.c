@@ -40,7 +40,7 @@ static const blis_param_spec queue_depth_params[] = {
 
 static blis_status init_queue_depth(void *state, blis_policy_setup *setup, blis_error *error) {
   (void)state, (void)error;
-  if (blis_setup_choice_or(setup, "load", setup->context->go_blis, 1) == 1) {
+  if (blis_setup_choice(setup, "load") == 1) {
     setup->ops = &queue_ops;
     setup->needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH);
   }

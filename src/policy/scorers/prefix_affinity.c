@@ -48,8 +48,6 @@ static const blis_scorer_ops ops = {.score = score,
                                     .believed_tokens = believed_tokens,
                                     .free = free_state};
 
-enum { GO_BLIS_CAPACITY = 10000 };
-
 static const blis_param_spec params_of[] = {
     BLIS__BLOCK_SIZE_PARAM(16, "block size of the index (profile go-blis: that of the KV "
                                "cache)"),
@@ -57,10 +55,8 @@ static const blis_param_spec params_of[] = {
 };
 
 static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
-  bool go_blis = setup->context->go_blis;
-  double block_size = blis_setup_number_or(setup, "block_size", go_blis,
-                                           (double)setup->context->kv_block_size_tokens);
-  double capacity = blis_setup_number_or(setup, "capacity", go_blis, GO_BLIS_CAPACITY);
+  double block_size = blis_setup_number(setup, "block_size");
+  double capacity = blis_setup_number(setup, "capacity");
   BLIS_TRY_MEM(
       blis__prefix_memory_init(state, setup->alloc, (uint32_t)block_size, (uint64_t)capacity),
       error);

@@ -84,8 +84,7 @@ static blis_status init(void *state, blis_policy_setup *setup, blis_error *error
   (void)error;
   prefix_policy *self = state;
   blis__bindings_init(&self->prompts, setup->alloc);
-  self->block_size_tokens = (uint32_t)blis_setup_number_or(
-      setup, "block_size", setup->context->go_blis, (double)setup->context->kv_block_size_tokens);
+  self->block_size_tokens = (uint32_t)blis_setup_number(setup, "block_size");
   blis_setup_tie(setup, &self->tie);
   return BLIS_OK;
 }

@@ -308,8 +308,8 @@ static blis_status draw_at(blis__drawing *d, const blis__window *window, int64_t
   for (size_t i = 0; i < count; i++) {
     int64_t time_us = times[i];
     if (time_us == end_us) {
-      if (d->plan->is_compatible) {
-        break; /* BLIS (Go) loses it */
+      if (d->plan->rules.drops_at_window_end) {
+        break;
       }
       time_us--;
     }

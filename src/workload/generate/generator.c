@@ -241,7 +241,7 @@ static void fill_round(const blis__plan *plan, size_t index, blis_request *reque
   BLIS_ASSERT(drawn->round < kind->max_rounds);
   request->round_index = drawn->round;
   request->reason_ratio = (double)drawn->reason_percent / 100;
-  if (plan->is_compatible) {
+  if (plan->rules.loses_labels) {
     request->prefix_group = 0;
     request->is_streaming = false;
     request->slo_target_us = plan->is_varying ? 0 : request->slo_target_us;
@@ -259,9 +259,10 @@ static void fill_round(const blis__plan *plan, size_t index, blis_request *reque
   request->shares_last_output = request->shares_output && !kind->is_closed_loop;
 }
 
-/* BLIS (Go) leaves prefix and deadline out where rates vary. */
+/* Prefix and deadline, where rates vary. */
 static bool loses_labels(const blis__plan *plan, const blis__kind *kind) {
-  return plan->is_compatible && plan->is_varying && !kind->is_multi_turn && kind->concurrency == 0;
+  return plan->rules.loses_labels && plan->is_varying && !kind->is_multi_turn &&
+         kind->concurrency == 0;
 }
 
 static void next_laid_out(blis_generator *generator, blis_request *request, bool *done) {

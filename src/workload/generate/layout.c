@@ -218,10 +218,9 @@ static blis_status add_user(blis__plan *plan, blis__drawing *drawing, uint32_t c
   return BLIS_OK;
 }
 
-/* BLIS (Go) counts the rounds of users alone, not those of sessions. */
 static void limit_follow_ups(blis__plan *plan, bool has_users) {
   blis__layout *layout = &plan->layout;
-  bool counts = has_users || !plan->is_compatible;
+  bool counts = has_users || !plan->rules.counts_users_only;
   layout->follow_ups = INT64_MAX;
   if (counts && plan->num_requests < INT64_MAX) {
     layout->follow_ups = plan->num_requests - (int64_t)layout->requests.count;
@@ -267,8 +266,8 @@ static blis_status make_rules(blis__plan *plan, blis_error *error) {
                              .timeout_us = kind->timeout_us,
                              .horizon_us = plan->horizon_us,
                              .accumulates = kind->accumulates,
-                             .persists = kind->concurrency > 0 && !plan->is_compatible,
-                             .keeps_labels = !plan->is_compatible};
+                             .persists = kind->concurrency > 0 && !plan->rules.ends_users,
+                             .keeps_labels = !plan->rules.loses_labels};
   }
   return BLIS_OK;
 }

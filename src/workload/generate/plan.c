@@ -148,18 +148,18 @@ static void take_turns(const blis__plan *plan, const blis_client_spec *spec, bli
   kind->think_us = turns->think_time_us;
   kind->accumulates =
       turns->context_growth != NULL && strcmp(turns->context_growth, "accumulate") == 0;
-  kind->has_zero_reason_ratio = !plan->is_compatible && spec->reason_ratio.type != NULL &&
+  kind->has_zero_reason_ratio = !plan->rules.draws_zero_ratios && spec->reason_ratio.type != NULL &&
                                 kind->reason_ratio.type == BLIS_DISTRIBUTION_CONSTANT &&
                                 kind->reason_ratio.first < 1;
 }
 
-/* BLIS (Go) gives rounds that wait for nobody a deadline, too. */
+/* Rounds that wait for answers have a deadline, too. */
 static int64_t timeout_of(const blis__plan *plan, const blis_client_spec *spec) {
   if (spec->timeout_us > 0 || spec->has_no_timeout) {
     return spec->timeout_us;
   }
-  bool has_deadline =
-      blis_client_is_closed_loop(spec) || (plan->is_compatible && spec->multi_turn != NULL);
+  bool has_deadline = blis_client_is_closed_loop(spec) ||
+                      (plan->rules.limits_open_rounds && spec->multi_turn != NULL);
   return has_deadline ? BLIS_WORKLOAD_SESSION_TIMEOUT_US : 0;
 }
 
@@ -278,9 +278,9 @@ static blis_status plan_shares(blis__plan *plan, const blis_workload_spec *spec,
   return BLIS_OK;
 }
 
-/* BLIS (Go) has text alone of users, in sessions, and where rates vary. */
+/* If rules.loses_modalities. */
 static void lose_modalities(blis__plan *plan) {
-  for (uint32_t i = 0; plan->is_compatible && i < plan->kind_count; i++) {
+  for (uint32_t i = 0; plan->rules.loses_modalities && i < plan->kind_count; i++) {
     blis__kind *kind = &plan->kinds[i];
     kind->is_multimodal =
         kind->is_multimodal && !plan->is_varying && kind->concurrency == 0 && !kind->is_multi_turn;
@@ -324,6 +324,7 @@ blis_status blis__plan_new(const blis_alloc *alloc, const blis_workload_spec *sp
   BLIS_TRY(blis_workload_spec_check(spec, NULL, error));
   blis__plan *made = blis_alloc_new(alloc, sizeof *made);
   BLIS_TRY_NEW(made, error);
+  const blis_workload_rules rules = blis_workload_rules_of(spec->rules);
   *made = (blis__plan){.alloc = *alloc,
                        .kind_count = (uint32_t)(spec->client_count + spec->cohort_count),
                        .seed = spec->seed,
@@ -331,9 +332,9 @@ blis_status blis__plan_new(const blis_alloc *alloc, const blis_workload_spec *sp
                        .horizon_us = spec->horizon_us > 0 ? spec->horizon_us : INT64_MAX,
                        .is_lazy = spec->lazy_tokens,
                        .keeps_tokens = spec->keep_tokens && !spec->lazy_tokens,
-                       .is_compatible = spec->reproduce_go_blis_defects,
-                       .cuts_prefixes = spec->reproduce_go_blis_defects &&
-                                        !spec->keeps_group_prefixes && !spec->lazy_tokens,
+                       .rules = rules,
+                       .cuts_prefixes =
+                           rules.cuts_prefixes && !spec->keeps_group_prefixes && !spec->lazy_tokens,
                        .has_run_timeout = spec->has_run_timeout,
                        .has_end = spec->horizon_us > 0 || spec->num_requests == 0};
   blis_status status = plan_fill(made, spec, error);

@@ -140,7 +140,7 @@ typedef struct blis__plan {
   int64_t horizon_us;
   bool is_lazy;
   bool keeps_tokens;
-  bool is_compatible;   /* with BLIS (Go), where that has defects */
+  blis_workload_rules rules;
   bool cuts_prefixes;   /* of later rounds, to what their clients ask for */
   bool has_run_timeout; /* see blis_workload_spec */
   bool is_varying;      /* windows have rates, arrivals or lengths of their own */

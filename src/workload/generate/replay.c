@@ -221,7 +221,8 @@ static bool has_think_times(const planning *g, const row *rows, size_t count) {
   for (size_t i = 1; i < count; i++) {
     const blis_request *request = request_at(g, &rows[i]);
     if (request->think_us != 0 ||
-        (request->has_think_time && !g->options->reproduce_go_blis_defects)) {
+        (request->has_think_time &&
+         !blis_workload_rules_of(g->options->rules).ignores_zero_think_times)) {
       return true;
     }
   }
@@ -253,15 +254,14 @@ static blis__session_rule *new_rule(planning *g, const row *rows, size_t count) 
   if (rule == NULL) {
     return NULL;
   }
-  bool is_compatible = g->options->reproduce_go_blis_defects;
-  *rule = (blis__session_rule){.max_rounds = (int64_t)count,
-                               .think = g->options->think != NULL ? &g->plan->think : NULL,
-                               .timeout_us = BLIS_WORKLOAD_SESSION_TIMEOUT_US,
-                               .horizon_us =
-                                   g->options->horizon_us > 0 ? g->options->horizon_us : INT64_MAX,
-                               .accumulates = blis_workload_sessions_grow(g->plan->workload) &&
-                                              !has_own_content(g, rows, count),
-                               .keeps_labels = !is_compatible};
+  *rule = (blis__session_rule){
+      .max_rounds = (int64_t)count,
+      .think = g->options->think != NULL ? &g->plan->think : NULL,
+      .timeout_us = BLIS_WORKLOAD_SESSION_TIMEOUT_US,
+      .horizon_us = g->options->horizon_us > 0 ? g->options->horizon_us : INT64_MAX,
+      .accumulates =
+          blis_workload_sessions_grow(g->plan->workload) && !has_own_content(g, rows, count),
+      .keeps_labels = !blis_workload_rules_of(g->options->rules).loses_labels};
   return rule;
 }
 

@@ -24,6 +24,7 @@
 #include "base/error.h"
 #include "workload/distribution.h"
 #include "workload/generate/sessions.h"
+#include "workload/rules.h"
 #include "workload/workload.h"
 
 typedef struct blis_replay_options {
@@ -31,10 +32,9 @@ typedef struct blis_replay_options {
   int64_t seed;       /* of think times and token ids */
   /* Think times in us, in place of the recorded ones; NULL = those. */
   const blis_distribution_spec *think;
-  int64_t horizon_us; /* no later round arrives after it; 0 = none */
-  bool keep_tokens;   /* for blis_replay_tokens; 4 bytes each */
-  /* Recorded think times of 0 are none, labels get lost: as in BLIS (Go). */
-  bool reproduce_go_blis_defects;
+  int64_t horizon_us;               /* no later round arrives after it; 0 = none */
+  bool keep_tokens;                 /* for blis_replay_tokens; 4 bytes each */
+  const blis_workload_rules *rules; /* NULL = all false */
 } blis_replay_options;
 
 typedef struct blis_replay blis_replay;

@@ -28,11 +28,11 @@ static void add_window(blis__kind *kind, int64_t start_us, int64_t length_us) {
 }
 
 /*
- * The first day, and without defects every day up to the horizon. Without a
- * horizon nobody knows how many, so it is one.
+ * Every day up to the horizon; one with rules.has_one_day or without a horizon,
+ * which leaves the number of days unknown.
  */
 static size_t days_of(const blis__plan *plan) {
-  if (plan->is_compatible || plan->horizon_us == INT64_MAX) {
+  if (plan->rules.has_one_day || plan->horizon_us == INT64_MAX) {
     return 1;
   }
   int64_t days = (plan->horizon_us - 1) / (HOURS_PER_DAY * HOUR_US) + 1;
@@ -210,11 +210,11 @@ static blis_status check_dropped(const blis__plan *plan, const blis_workload_spe
 }
 
 /*
- * The part of a rate that a weight has. BLIS (Go) divides first, and so rounds
- * otherwise: constant arrivals are 1 us apart from the others.
+ * The part of a rate that a weight has. The order of the operations decides how
+ * it is rounded.
  */
 static double share_of(const blis__plan *plan, double rate, double weight, double total) {
-  return plan->is_compatible ? rate * (weight / total) : rate * weight / total;
+  return plan->rules.divides_weights_first ? rate * (weight / total) : rate * weight / total;
 }
 
 static blis_status set_constant_rates(blis__plan *plan, const blis_workload_spec *spec,
@@ -324,7 +324,7 @@ static blis_status set_varying_rates(blis__plan *plan, const blis_workload_spec 
                                      blis_error *error) {
   for (uint32_t i = 0; i < plan->kind_count; i++) {
     const blis__kind *kind = &plan->kinds[i];
-    if (kind->window_count == 0 && kind->concurrency == 0 && !plan->is_compatible) {
+    if (kind->window_count == 0 && kind->concurrency == 0 && !plan->rules.needs_windows) {
       BLIS_TRY(open_for_ever(plan, spec, i, error));
     }
   }

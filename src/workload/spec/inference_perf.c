@@ -23,7 +23,7 @@ typedef struct expansion {
   blis_distribution_spec question;
   blis_distribution_spec output;
   blis_distribution_spec zero;
-  bool is_compatible;
+  bool has_default_prefix; /* rule of that name */
 } expansion;
 
 /* Remembers the wrong member, or with NULL that something is missing. */
@@ -81,8 +81,7 @@ static blis_status make_user(const expansion *e, int64_t index, const char *pref
   const char *group;
   BLIS_TRY(copy_text(e, name, &group, error));
   snprintf(name, sizeof name, "%sprompt-%" PRId64 "-user-%" PRId64, prefix, prompt, user);
-  /* BLIS (Go) takes no length for its default length of 50. */
-  bool has_prefix = e->prefixes->prompt_tokens > 0 || e->is_compatible;
+  bool has_prefix = e->prefixes->prompt_tokens > 0 || e->has_default_prefix;
   *client = (blis_client_spec){.tenant = group,
                                .slo_class = "standard",
                                .rate_fraction = 1,
@@ -192,7 +191,7 @@ blis_status blis_inference_perf_expand(const blis_inference_perf_spec *from, bli
                  .prefixes = from->shared_prefix,
                  .arena = arena,
                  .fault = fault,
-                 .is_compatible = spec->reproduce_go_blis_defects};
+                 .has_default_prefix = blis_workload_rules_of(spec->rules).has_default_prefix};
   note(&e, NULL, from);
   BLIS_TRY(check(&e, error));
   e.users = e.prefixes->prompts * e.prefixes->users_per_prompt;

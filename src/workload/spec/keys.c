@@ -290,7 +290,7 @@ static blis_status check_value(const blis__section_check *check, const blis__key
   }
   const char *word = *(const char *const *)member;
   bool is_free = value->choices == NULL || word == NULL || *word == '\0' ||
-                 (key->is_free_in_go && check->reproduce_go_blis_defects);
+                 (key->may_be_free && check->takes_any_growth);
   return is_free ? BLIS_OK : blis_key_check_choice(value, check->where, word, error);
 }
 

@@ -56,8 +56,8 @@ typedef struct blis__key {
   bool is_for_clients; /* not for cohorts */
   bool needs_members;  /* a list or mapping that must not be empty */
   bool is_required;
-  bool is_derived;    /* what it is when left out is told in its summary */
-  bool is_free_in_go; /* any word with reproduce_go_blis_defects */
+  bool is_derived;  /* what it is when left out is told in its summary */
+  bool may_be_free; /* any word, with takes_any_growth */
 } blis__key;
 
 struct blis__section {
@@ -98,7 +98,7 @@ BLIS_MUSTUSE blis_status blis__spec_read(blis__spec_reader *reader, const blis_y
 /* What is checked, and how messages begin; for blis__section_check. */
 typedef struct blis__section_check {
   const char *where;
-  bool reproduce_go_blis_defects;
+  bool takes_any_growth;  /* rule of that name */
   blis_spec_fault *fault; /* NULL = nobody asks */
 } blis__section_check;
 

@@ -131,7 +131,7 @@ static const blis__key turns_keys[] = {
     CHOICE(blis_multi_turn_spec, "context_growth", context_growth, "accumulate",
            "accumulate: a prompt starts with all earlier rounds and their "
            "answers.",
-           .is_free_in_go = true),
+           .may_be_free = true),
     KEY(blis_multi_turn_spec, "single_session", BOOLEAN, single_session,
         "A single conversation instead of many that overlap.")};
 static const blis__section turns_section = SECTION(

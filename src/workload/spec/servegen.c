@@ -362,7 +362,8 @@ blis_status blis_servegen_expand(const blis_servegen_spec *from, const blis_allo
   filled.window_secs = from->window_secs > 0 ? from->window_secs : DEFAULT_WINDOW_S;
   filled.drain_secs = from->drain_secs > 0 ? from->drain_secs : DEFAULT_DRAIN_S;
   blis__servegen_data data = {.alloc = *alloc,
-                              .rounds_percents = !spec->reproduce_go_blis_defects,
+                              .rounds_percents =
+                                  !blis_workload_rules_of(spec->rules).truncates_percents,
                               .note = note,
                               .note_ud = ud};
   blis_arena_init(&data.arena, alloc);

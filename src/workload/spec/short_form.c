@@ -107,14 +107,15 @@ blis_status blis_short_form_expand(const blis_short_form *form, blis_arena *aren
       BLIS_TRY(set_prefix(form, k, arena, &clients[k], error));
     }
   }
-  *spec = (blis_workload_spec){.seed = form->seed,
-                               .aggregate_rate = form->rate,
-                               .num_requests = form->num_requests,
-                               .horizon_us = form->horizon_us,
-                               .lazy_tokens = form->lazy_tokens,
-                               .shares_arrivals = count > 1 && !form->reproduce_go_blis_defects,
-                               .reproduce_go_blis_defects = form->reproduce_go_blis_defects,
-                               .clients = clients,
-                               .client_count = count};
+  *spec = (blis_workload_spec){
+      .seed = form->seed,
+      .aggregate_rate = form->rate,
+      .num_requests = form->num_requests,
+      .horizon_us = form->horizon_us,
+      .lazy_tokens = form->lazy_tokens,
+      .shares_arrivals = count > 1 && !blis_workload_rules_of(form->rules).separates_prefix_groups,
+      .rules = form->rules,
+      .clients = clients,
+      .client_count = count};
   return BLIS_OK;
 }

@@ -12,7 +12,7 @@
  * from 0, is called "prefix_<k>", as is its group; its weight is 1, or 1 / (k +
  * 1)^zipf. All groups share one arrival process, and the group of each request
  * (with sessions: of each session) is drawn by weight, so that the process is
- * the one asked for; with reproduce_go_blis_defects each group arrives as a
+ * the one asked for; with rules.separates_prefix_groups each group arrives as a
  * process of its own. What is left out has the values of the command line's
  * flags, but that arrivals are poisson.
  */
@@ -48,7 +48,7 @@ typedef struct blis_short_form {
   const char *model;
   int64_t timeout_us;
   bool lazy_tokens;
-  bool reproduce_go_blis_defects;
+  const blis_workload_rules *rules; /* NULL = all false */
 } blis_short_form;
 
 /*

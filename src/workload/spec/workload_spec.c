@@ -156,7 +156,7 @@ static blis_status check_multimodal(const check *c, blis_error *error) {
   BLIS_TRY(check_modality(&in_prompts, "video", &m->video, &m->video_count, error));
   bool is_there = !is_empty(m->text.type) || !is_empty(m->image.type) || !is_empty(m->audio.type) ||
                   !is_empty(m->video.type);
-  return is_there || c->spec->reproduce_go_blis_defects
+  return is_there || blis_workload_rules_of(c->spec->rules).takes_empty_multimodal
              ? BLIS_OK
              : blis_fail(error, BLIS_ERR_INVALID,
                          "%smultimodal is empty; it needs text_distribution or "
@@ -164,10 +164,11 @@ static blis_status check_multimodal(const check *c, blis_error *error) {
                          c->where);
 }
 
-/* Multimodal prompts have other lengths, but for BLIS (Go) with windows. */
+/* Multimodal prompts have lengths of their own. */
 static blis_status check_lengths(const check *c, blis_error *error) {
-  bool has_input = !is_empty(c->client->input.type) ||
-                   (c->client->multimodal != NULL && !c->spec->reproduce_go_blis_defects);
+  bool has_input =
+      !is_empty(c->client->input.type) ||
+      (c->client->multimodal != NULL && !blis_workload_rules_of(c->spec->rules).needs_input);
   if (has_input && !is_empty(c->client->output.type)) {
     return BLIS_OK;
   }
@@ -180,9 +181,8 @@ static blis_status check_client(const check *c, blis_error *error) {
   BLIS_TRY(check_lengths(c, error));
   BLIS_TRY(check_windows(c, error));
   note(c, NULL);
-  /* BLIS (Go) has sessions of text alone, whatever multimodal says. */
   return c->client->multi_turn != NULL && c->client->multimodal != NULL &&
-                 !c->spec->reproduce_go_blis_defects
+                 !blis_workload_rules_of(c->spec->rules).takes_multimodal_turns
              ? fail_both(c, "multimodal", "reasoning.multi_turn", error)
              : check_multimodal(c, error);
 }
@@ -332,8 +332,10 @@ blis_status blis_workload_spec_check(const blis_workload_spec *spec, blis_spec_f
   check c = {.spec = spec, .whole = spec, .fault = fault};
   note(&c, NULL);
   BLIS_TRY(check_number_of_clients(spec, error));
-  const blis__section_check values = {
-      .where = "", .reproduce_go_blis_defects = spec->reproduce_go_blis_defects, .fault = fault};
+  const blis__section_check values = {.where = "",
+                                      .takes_any_growth =
+                                          blis_workload_rules_of(spec->rules).takes_any_growth,
+                                      .fault = fault};
   BLIS_TRY(blis__check_section(&values, &blis__spec_section, spec, error));
   BLIS_TRY(check_rates(spec, error));
   for (size_t i = 0; i < total_count(spec); i++) {

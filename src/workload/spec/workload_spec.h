@@ -4,7 +4,7 @@
  * Clients share an aggregate rate by weight; a cohort is a number of clients
  * that are alike. Keys, defaults and meaning are those of the workload
  * specification, version 2, of BLIS (Go, inference-sim f90a1e3a), with its
- * defects corrected unless reproduce_go_blis_defects says otherwise.
+ * defects corrected unless `rules` says otherwise.
  *
  * Everything is borrowed. A zeroed member is one that was left out.
  */
@@ -19,6 +19,7 @@
 #include "workload/arrival.h"
 #include "workload/distribution.h"
 #include "workload/goodput.h"
+#include "workload/rules.h"
 
 enum {
   /* Length of a shared prefix that gives none. */
@@ -165,12 +166,8 @@ typedef struct blis_workload_spec {
    * each is drawn by weight. Clients differ in names, prefixes and weights.
    */
   bool shares_arrivals;
-  bool reproduce_go_blis_defects;
-  /*
-   * One defect less: later rounds begin with the prefix of their group, as they
-   * do in BLIS (Go) with lazy generation (which is not lazy_tokens).
-   */
-  bool keeps_group_prefixes;
+  const blis_workload_rules *rules; /* NULL = all false */
+  bool keeps_group_prefixes;        /* overrides rules.cuts_prefixes */
   /*
    * The timeouts of all clients were set for the whole run: they hold where
    * BLIS (Go) loses those that clients give.

@@ -156,7 +156,7 @@ static void apply_totals(reading *r) {
     top->spec.lazy_tokens = s->lazy_tokens;
   }
   top->spec.keep_tokens = top->spec.keep_tokens || s->keep_tokens;
-  top->spec.reproduce_go_blis_defects = s->reproduce_go_blis_defects;
+  top->spec.rules = s->rules;
   top->spec.keeps_group_prefixes = s->keeps_group_prefixes;
 }
 

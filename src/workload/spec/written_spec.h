@@ -31,7 +31,7 @@ typedef struct blis_spec_settings {
   bool lazy_tokens; /* in place of what is written */
   bool replaces_tokens;
   bool keep_tokens;
-  bool reproduce_go_blis_defects;
+  const blis_workload_rules *rules; /* NULL = all false */
   bool keeps_group_prefixes;
   bool refuses_adapters; /* no client may ask for one */
   bool may_be_endless;   /* without a number of requests or a horizon */

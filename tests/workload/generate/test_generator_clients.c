@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "written_fixture.h"
+#include "workload/go_blis.h"
 
 #define SECOND INT64_C(1000000)
 
@@ -31,7 +32,7 @@
 
 static request_list list;
 
-static const blis_spec_settings compatible = {.reproduce_go_blis_defects = true};
+static const blis_spec_settings compatible = {.rules = &blis_workload_go_blis};
 
 /* What follows when a request ends well at a time; false when nothing does. */
 static bool answer(const blis_request *request, int64_t end_us, blis_request *follow_up) {
@@ -110,7 +111,7 @@ static void sessions_have_a_deadline_unless_it_is_zero(void) {
   check_deadline(TOTALS CLIENT WINDOWS "    timeout: 7\n", NULL, 7);
   check_deadline(TOTALS CLIENT WINDOWS "    timeout: 7\n", &compatible, 0);
   const blis_spec_settings nine = {
-      .reproduce_go_blis_defects = true, .replaces_timeout = true, .timeout_us = 9};
+      .rules = &blis_workload_go_blis, .replaces_timeout = true, .timeout_us = 9};
   check_deadline(TOTALS CLIENT WINDOWS "    timeout: 7\n", &nine, 9);
   const blis_spec_settings none = {.replaces_timeout = true};
   check_deadline(TOTALS CLIENT TURNS, &none, 0);

@@ -5,6 +5,7 @@
  */
 #include "base/random.h"
 #include "generator_fixture.h"
+#include "workload/go_blis.h"
 
 static blis_error error;
 
@@ -93,7 +94,7 @@ static void conversations_are_as_recorded(void) {
       "session_sess_3732988374295573383_round_2_2 chat 2251115 302251115 "
       "148:021f94b3a88fde7f 10:5ebca322024cbd25"};
   check_recorded(spec, lines, COUNT(lines), 5, follow_ups, COUNT(follow_ups));
-  spec.reproduce_go_blis_defects = true;
+  spec.rules = &blis_workload_go_blis;
   check_recorded(spec, lines, COUNT(lines), 5, follow_ups, COUNT(follow_ups));
 }
 
@@ -146,7 +147,7 @@ static void rates_that_vary_are_as_recorded(void) {
   blis_workload_spec spec = {.seed = 5,
                              .aggregate_rate = 10,
                              .horizon_us = 4000000,
-                             .reproduce_go_blis_defects = true,
+                             .rules = &blis_workload_go_blis,
                              .clients = clients,
                              .client_count = COUNT(clients)};
   static const char *const lines[] = {

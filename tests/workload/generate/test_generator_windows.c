@@ -3,6 +3,7 @@
  * distances, so that their number in a time is known.
  */
 #include "written_fixture.h"
+#include "workload/go_blis.h"
 
 #define SECOND INT64_C(1000000)
 #define HOUR (3600 * SECOND)
@@ -16,7 +17,7 @@
 
 static request_list list;
 
-static const blis_spec_settings compatible = {.reproduce_go_blis_defects = true};
+static const blis_spec_settings compatible = {.rules = &blis_workload_go_blis};
 
 /* A client or cohort has so many requests in a time, give or take one. */
 static void check_number_of(const char *client, int64_t start_us, int64_t end_us,

@@ -3,6 +3,7 @@
  * that wait for answers, think times, wrong rounds.
  */
 #include "workload/generate/replay.h"
+#include "workload/go_blis.h"
 
 #include "generator_fixture.h"
 #include "temp_file.h"
@@ -253,7 +254,7 @@ static void think_times_have_an_order(void) {
                       HEAD ",think_time_us\n0,s,0,,0,30,10,1000,0\n"
                            "1,s,1,,0,20,5,6000,0\n");
   CHECK_EQ_I64(second_arrival(workload, &options), 1100);
-  options.reproduce_go_blis_defects = true;
+  options.rules = &blis_workload_go_blis;
   CHECK_EQ_I64(second_arrival(workload, &options), 1100 + 5000);
   blis_workload_free(workload);
 }

@@ -1,4 +1,5 @@
 /* What inference-perf asks for, as clients. */
+#include "workload/go_blis.h"
 #include "workload/spec/inference_perf.h"
 
 #include "written_fixture.h"
@@ -14,7 +15,7 @@ static const char one_stage[] =
 
 static blis_alloc heap;
 
-static const blis_spec_settings compatible = {.reproduce_go_blis_defects = true};
+static const blis_spec_settings compatible = {.rules = &blis_workload_go_blis};
 
 static const char *const ids[] = {"prompt-0-user-0", "prompt-0-user-1", "prompt-1-user-0",
                                   "prompt-1-user-1"};

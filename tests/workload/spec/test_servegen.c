@@ -7,6 +7,7 @@
 #include "base/random.h"
 #include "generator_fixture.h"
 #include "temp_file.h"
+#include "workload/go_blis.h"
 #include "workload/spec/written_spec.h"
 
 static blis_error error;
@@ -142,7 +143,7 @@ static void language_becomes_cohorts_of_three_periods(void) {
 
 static void check_reasoning(bool is_compatible, const char *percent) {
   blis_alloc alloc = blis_alloc_heap();
-  const blis_spec_settings settings = {.reproduce_go_blis_defects = is_compatible};
+  const blis_spec_settings settings = {.rules = is_compatible ? &blis_workload_go_blis : NULL};
   blis_written_spec *written = must_read(&alloc, "tests/data/servegen/reasoning.yaml", &settings);
   const blis_workload_spec *spec = blis_written_spec_get(written);
   CHECK_STR(spec->category, "reasoning");

@@ -3,6 +3,7 @@
  * inference-sim f90a1e3a), and what is said about wrong ones. test_spec_keys.c
  * tries every key.
  */
+#include "workload/go_blis.h"
 #include "workload/spec/written_spec.h"
 
 #include "generator_fixture.h"
@@ -78,7 +79,7 @@ static void check_lines(blis_generator *generator, FILE *lines) {
 static void check_recorded(const char *name, bool reproduces_defects) {
   char path[128];
   const blis_spec_settings settings = {.keep_tokens = true,
-                                       .reproduce_go_blis_defects = reproduces_defects};
+                                       .rules = reproduces_defects ? &blis_workload_go_blis : NULL};
   blis_alloc_probe memory = {0};
   blis_alloc alloc = blis_alloc_probed(&memory);
   blis_written_spec *written;

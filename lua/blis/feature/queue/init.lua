@@ -72,7 +72,7 @@ local function queue_text(given)
     words[#words + 1] = policy and ("%s by %s"):format(one[2], options.of_policy(policy, {}))
   end
   local others = options.of_section(section, given,
-    given.is_go_blis and "go-blis" or "design", told_apart)
+    given.go_blis and "go-blis" or "design", told_apart)
   return table.concat(table.move(others, 1, #others, #words + 1, words), "; ")
 end
 

@@ -176,7 +176,7 @@ function queue.read(given, profile, where)
     check_targets(values, path)
   end
   values.no_endpoint_ttl_us = values.no_endpoint_ttl_us or values.ttl_us
-  values.is_go_blis = is_go_blis
+  values.go_blis = is_go_blis
   values.sweep_us = is_go_blis and 1 or sweep_us
   values.forget_bands_us = is_go_blis and 0 or forget_bands_us
   return values

@@ -1,0 +1,37 @@
+#include "workload/go_blis.h"
+
+/*
+ * Defects of BLIS (Go):
+ *
+ * - Specifications: an unknown context_growth counts as none. Multimodal clients
+ *   with windows need a length for their prompts. Sessions are of text only,
+ *   whatever multimodal says. inference-perf takes a prefix of no length for the
+ *   default length of 50.
+ * - Where rates vary, requests lose prefix, deadline, and modalities, and a
+ *   request at the very end of a window is lost.
+ * - The limit on requests counts the rounds of users, not those of sessions.
+ *   Rounds that wait for no answer have a deadline, too.
+ * - Weights are divided before rates are multiplied: constant arrivals are 1 us
+ *   apart from the others.
+ */
+const blis_workload_rules blis_workload_go_blis = {
+    .takes_any_growth = true,
+    .takes_empty_multimodal = true,
+    .needs_input = true,
+    .takes_multimodal_turns = true,
+    .separates_prefix_groups = true,
+    .truncates_percents = true,
+    .has_default_prefix = true,
+    .drops_at_window_end = true,
+    .loses_labels = true,
+    .loses_modalities = true,
+    .cuts_prefixes = true,
+    .counts_users_only = true,
+    .ends_users = true,
+    .draws_zero_ratios = true,
+    .limits_open_rounds = true,
+    .has_one_day = true,
+    .divides_weights_first = true,
+    .needs_windows = true,
+    .ignores_zero_think_times = true,
+};
