@@ -6,12 +6,18 @@
 #include "base/minmax.h"
 #include "cluster/feature.h"
 
+/* OUT -> THERE -> LEFT -> OUT: a visit is reported when the next step of its request is known. */
+typedef enum visit_state {
+  OUT,   /* of all instances, and all visits are reported */
+  THERE, /* at an instance */
+  LEFT   /* the visit has ended; the reason is not known yet */
+} visit_state;
+
 /* The visit of a request, by the slot of its record. */
 typedef struct watched {
   blis_visit visit;
   blis_preempted preempted;
-  bool is_there;     /* and nothing of its end is known, */
-  bool is_leaving;   /* or not yet what becomes of it */
+  visit_state state;
   bool is_preempted; /* preempted is not over */
   bool is_leg;       /* the prefill of a hand-off */
   bool brings_times; /* its record has those of that */
@@ -47,6 +53,15 @@ static watched *watched_of(const blis_cluster *cluster, const blis_live_request 
   return live->slot < visits->slots.count ? &visits->slots.items[live->slot] : NULL;
 }
 
+static bool is_in(const watched *w, visit_state state) {
+  return w != NULL && w->state == state;
+}
+
+static void enter(watched *w, visit_state state) {
+  BLIS_ASSERT(state == (w->state + 1) % (LEFT + 1));
+  w->state = state;
+}
+
 static blis_status make_slot(blis_cluster *cluster, uint32_t slot) {
   struct blis__visits *visits = state_of(cluster);
   while (visits->slots.count <= slot) {
@@ -60,7 +75,7 @@ static blis_status make_slot(blis_cluster *cluster, uint32_t slot) {
 static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
   const blis_cluster *cluster = ud;
   watched *w = watched_of(cluster, live);
-  BLIS_ASSERT(w != NULL && w->is_there);
+  BLIS_ASSERT(is_in(w, THERE));
   w->visit.queued_us = now_us;
   state_of(cluster)->queued(ud, live, now_us);
 }
@@ -94,7 +109,7 @@ static void note_times(watched *w, const blis_live_request *live) {
 static void on_preempted(void *ud, blis_live_request *live, int64_t now_us) {
   blis_cluster *cluster = ud;
   watched *w = watched_of(cluster, live);
-  BLIS_ASSERT(w != NULL && w->is_there);
+  BLIS_ASSERT(is_in(w, THERE));
   note_times(w, live);
   blis_error error = {0};
   blis_status status = tell_preempted(cluster, w, &error);
@@ -115,7 +130,7 @@ static void on_preempted(void *ud, blis_live_request *live, int64_t now_us) {
 static void on_readmitted(void *ud, blis_live_request *live, int64_t now_us) {
   const blis_cluster *cluster = ud;
   watched *w = watched_of(cluster, live);
-  BLIS_ASSERT(w != NULL && w->is_there);
+  BLIS_ASSERT(is_in(w, THERE));
   if (w->is_preempted) {
     BLIS_ASSERT(w->preempted.resumed_us < 0);
     w->preempted.resumed_us = now_us;
@@ -127,7 +142,7 @@ static void on_readmitted(void *ud, blis_live_request *live, int64_t now_us) {
 static void on_recomputed(void *ud, blis_live_request *live, int64_t end_us) {
   const blis_cluster *cluster = ud;
   watched *w = watched_of(cluster, live);
-  BLIS_ASSERT(w != NULL && w->is_there);
+  BLIS_ASSERT(is_in(w, THERE));
   if (w->is_preempted) {
     w->preempted.recomputed_us = end_us;
   }
@@ -138,7 +153,7 @@ static void on_recomputed(void *ud, blis_live_request *live, int64_t end_us) {
 static blis_status tell_visit(const blis_cluster *cluster, watched *w, blis_visit_end end,
                               blis_error *error) {
   const blis_visit_sink *sink = &state_of(cluster)->sink;
-  w->is_leaving = false;
+  enter(w, OUT);
   w->visit.end = (uint8_t)end;
   return sink->visit(sink->ud, &w->visit, error);
 }
@@ -146,14 +161,13 @@ static blis_status tell_visit(const blis_cluster *cluster, watched *w, blis_visi
 /* It has left, and what becomes of it is told later. */
 static blis_status leave(const blis_cluster *cluster, watched *w, const blis_live_request *live,
                          int64_t left_us, int64_t to_us, blis_error *error) {
-  BLIS_ASSERT(w->is_there && left_us >= w->visit.from_us && to_us >= left_us);
+  BLIS_ASSERT(left_us >= w->visit.from_us && to_us >= left_us);
   note_times(w, live);
   /* The step that would have computed it again may have been lost. */
   if (w->is_preempted && w->preempted.recomputed_us > left_us) {
     w->preempted.recomputed_us = -1;
   }
-  w->is_there = false;
-  w->is_leaving = true;
+  enter(w, LEFT);
   w->visit.left_us = left_us;
   w->visit.to_us = to_us;
   w->visit.service = (uint8_t)cluster->services[w->visit.instance];
@@ -183,7 +197,7 @@ static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, i
                             blis_error *error) {
   blis_cluster *cluster = ud;
   watched *w = watched_of(cluster, live);
-  BLIS_ASSERT(w != NULL && w->is_there);
+  BLIS_ASSERT(is_in(w, THERE));
   const blis_instance *instance = cluster->instances[w->visit.instance];
   /* Without that rule its last step is about to begin. */
   bool is_out = blis_instance_get_config(instance)->rules.leaves_at_step_end;
@@ -203,10 +217,10 @@ static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *
   const blis_kv_arrival *arrival = news->arrival;
   BLIS_TRY_MEM(make_slot(cluster, live->slot), error);
   watched *w = watched_of(cluster, live);
-  if (w->is_leaving) {
+  if (w->state == LEFT) {
     BLIS_TRY(tell_visit(cluster, w, BLIS_VISIT_RECOMPUTED, error));
   }
-  BLIS_ASSERT(!w->is_there);
+  BLIS_ASSERT(w->state == OUT);
   bool is_leg = request->other != NULL;
   bool is_prefilled = arrival != NULL && arrival->tokens == live->prompt_tokens;
   *w = (watched){.visit = {.request = blis_request_name_of(live),
@@ -216,7 +230,7 @@ static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *
                            .queued_us = -1,
                            .admitted_us = -1,
                            .first_us = is_prefilled ? cluster->now_us : -1},
-                 .is_there = true,
+                 .state = THERE,
                  .is_leg = is_leg,
                  .brings_times = arrival != NULL && arrival->scheduling_delay_us >= 0,
                  .count = w->count + 1};
@@ -229,7 +243,7 @@ static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *ne
   (void)ud;
   const blis__cluster_request *request = news->request;
   watched *w = watched_of(cluster, &request->live);
-  if (w == NULL || !w->is_there) {
+  if (!is_in(w, THERE)) {
     return BLIS_OK;
   }
   return leave(cluster, w, blis__live_of(news->request), cluster->now_us, cluster->now_us, error);
@@ -239,7 +253,7 @@ static blis_status on_sent_again(void *ud, blis_cluster *cluster, const blis__ne
                                  blis_error *error) {
   (void)ud;
   watched *w = watched_of(cluster, &news->request->live);
-  if (w == NULL || !w->is_leaving) {
+  if (!is_in(w, LEFT)) {
     return BLIS_OK;
   }
   return tell_visit(cluster, w,
@@ -251,9 +265,8 @@ static blis_status on_over(void *ud, blis_cluster *cluster, const blis__news *ne
                            blis_error *error) {
   (void)ud;
   watched *w = watched_of(cluster, &news->request->live);
-  return w == NULL || !w->is_leaving
-             ? BLIS_OK
-             : tell_visit(cluster, w, end_of(news->request->live.state), error);
+  return !is_in(w, LEFT) ? BLIS_OK
+                         : tell_visit(cluster, w, end_of(news->request->live.state), error);
 }
 
 /* Also what is unfinished when the run is. */
@@ -264,10 +277,10 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
   if (w == NULL) {
     return BLIS_OK;
   }
-  if (w->is_there) {
+  if (w->state == THERE) {
     BLIS_TRY(on_left(ud, cluster, news, error));
   }
-  if (w->is_leaving) {
+  if (w->state == LEFT) {
     BLIS_TRY(tell_visit(cluster, w, end_of(news->request->live.state), error));
   }
   w->count = 0;
