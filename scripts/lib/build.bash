@@ -1,8 +1,8 @@
 # Sourced by the scripts, which set $top to the root of the checkout.
 
-# is_up_to_date DIR: the program in DIR is newer than everything it is made of.
-# A look at file times, so that it costs milliseconds; a file or folder that
-# came, went or was renamed changes the time of the folder it is in.
+# is_up_to_date DIR: succeeds if the program in DIR is newer than its sources.
+# It compares file times, which takes milliseconds. Adding, removing, or renaming
+# a file changes the time of its folder.
 is_up_to_date() {
   local stamp=$1/.built
   [ -x "$1/blis" ] && [ -e "$stamp" ] || return 1
@@ -11,7 +11,7 @@ is_up_to_date() {
     -newer "$stamp" -print -quit 2>/dev/null)" ]
 }
 
-# build_folder PRESET: where the preset builds.
+# build_folder PRESET: prints the build folder of the preset.
 build_folder() {
   case $1 in
     release) printf '%s/build' "$top" ;;
@@ -19,33 +19,65 @@ build_folder() {
   esac
 }
 
-# build PRESET [TARGET...]: configures and builds; prints only when it fails.
+# generator: prints the generator of the build: Ninja, or Make where Ninja is not
+# installed. It replaces the one of CMakePresets.json.
+generator() {
+  if command -v ninja >/dev/null; then
+    printf 'Ninja'
+  else
+    printf 'Unix Makefiles'
+  fi
+}
+
+cached() { # FOLDER NAME: prints a value of the CMake cache
+  sed -n "s/^$2:[A-Z]*=//p" "$1/CMakeCache.txt" 2>/dev/null
+}
+
+# is_stale FOLDER: succeeds if CMake would refuse the cache in FOLDER, and prints
+# the reason: the checkout was moved or copied, or the generator is another one.
+is_stale() {
+  local folder=$1 home made_by
+  [ -e "$folder/CMakeCache.txt" ] || return 1
+  home=$(cached "$folder" CMAKE_HOME_DIRECTORY)
+  made_by=$(cached "$folder" CMAKE_GENERATOR)
+  if [ "$home" != "$(pwd -P)" ] && [ "$home" != "$top" ]; then
+    printf 'it was configured for %s' "$home"
+  elif [ "$made_by" != "$(generator)" ]; then
+    printf 'it was configured for %s' "$made_by"
+  else
+    return 1
+  fi
+}
+
+# build PRESET [TARGET...]: configures and builds; prints output only on failure.
 build() (
   preset=$1
   shift
   folder=$(build_folder "$preset")
   mkdir -p "$folder"
   cd "$top"
-  # Several programs may be started at the same time; one of them builds.
+  # Several programs may start at the same time; only one of them builds.
   if command -v flock >/dev/null; then
     exec 9>"$folder/.lock"
     flock 9
   fi
-  generator=()
-  if [ ! -e "$folder/CMakeCache.txt" ] && command -v ninja >/dev/null; then
-    generator=(-G Ninja)
+  fresh=()
+  if reason=$(is_stale "$folder"); then
+    printf 'configuring %s again: %s\n' "${folder#"$top"/}" "$reason" >&2
+    fresh=(--fresh)
   fi
-  # As of when the build began: what is edited meanwhile is built next time.
+  # The stamp has the time at which the build starts, so the next build includes
+  # changes that are made during this one.
   start=$(mktemp "$folder/start.XXXXXX")
   printf 'building %s ...\n' "$preset" >&2
-  if cmake --preset "$preset" "${generator[@]}" >"$folder/build.log" 2>&1 &&
+  if cmake --preset "$preset" -G "$(generator)" "${fresh[@]}" >"$folder/build.log" 2>&1 &&
     cmake --build "$folder" --parallel "$(nproc)" ${1+--target "$@"} \
       >>"$folder/build.log" 2>&1; then
     mv "$start" "$folder/.built"
     return
   fi
   rm -f "$start"
-  # The cause stands where the first error does.
+  # The first error is the cause.
   grep -nE -A12 'error: |^FAILED|CMake Error|Error [0-9]|undefined reference' "$folder/build.log" | head -n 60 >&2
   printf 'building %s failed; all of its output is in %s\n' \
     "$preset" "$folder/build.log" >&2

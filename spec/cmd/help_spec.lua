@@ -1,20 +1,135 @@
--- What every command says about itself, and about a command line that is wrong. Those of run,
--- replay and trace are in their own specs.
+-- The help of every command, and errors of the command line. The whole text is compared for `run`
+-- (run_spec.lua). The other commands have the same generator, so their help is compared with their
+-- definitions, and the names of their flags with spec/cmd/golden/flags.txt.
 local commands = require "spec.support.commands"
-local files = require "spec.support.files"
+local golden = require "spec.support.golden"
 local program = require "spec.support.program"
 
 local names = { "calibrate", "capacity", "compare", "completion", "compose", "conformance",
   "decisions", "diff", "eval", "export", "gate", "gepa-evaluate", "hardware", "import", "serve",
   "man", "models", "plot", "policies", "recommend" }
 
-describe("every command", function()
-  it("has its flags in its help", function()
-    for _, name in ipairs(names) do
-      local expected = files.read(("spec/cmd/golden/help/%s.txt"):format(name))
-      assert.equal(expected, commands.output_of(name, "--help"), name)
-      assert.equal(expected, commands.output_of(name, "-h"), name)
+--- Calls visit(words, definition) for every command and subcommand.
+local function each_definition(visit)
+  local all = { "run", "replay", "trace", "sweep", "check", "convert", "routesim", "help",
+    "openevolve-evaluate", table.unpack(names) }
+  table.sort(all)
+  for _, name in ipairs(all) do
+    local command = require("blis.cmd." .. name)
+    for _, one in ipairs(command.subcommands or {}) do
+      visit({ name, one.name }, one.definition)
     end
+    if command.definition then visit({ name }, command.definition) end
+  end
+end
+
+--- The help of a command.
+local function help_of(words, flag)
+  local arguments = { table.unpack(words) }
+  arguments[#arguments + 1] = flag or "--help"
+  return commands.output_of(table.unpack(arguments))
+end
+
+--- Text without the line breaks and the columns of its layout.
+local function flat(text) return (text:gsub("%s+", " ")) end
+
+describe("every command", function()
+  it("has its usage, description, and argument in its help", function()
+    local count = 0
+    each_definition(function(words, definition)
+      local text, name = help_of(words), table.concat(words, " ")
+      count = count + 1
+      assert.equal(text, help_of(words, "-h"), name)
+      assert.equal("usage: " .. definition.usage .. "\n\n",
+        text:sub(1, #definition.usage + 9), name)
+      local flat_text, position = flat(text), 1
+      local positional = definition.positional
+      for _, part in ipairs { definition.description or definition.summary,
+        positional and positional.name .. " " .. positional.doc or "", definition.notes or "" } do
+        local _, last = flat_text:find(flat(part), position, true)
+        assert.is_truthy(last, ("%s: %s"):format(name, part))
+        position = last
+      end
+    end)
+    assert.is_true(count >= 40, count)
+  end)
+
+  it("has its groups, flags, and descriptions in its help, in order", function()
+    local count = 0
+    each_definition(function(words, definition)
+      local text, name, position = flat(help_of(words)), table.concat(words, " "), 1
+      local function expect(part)
+        local _, last = text:find(flat(part), position, true)
+        assert.is_truthy(last, ("%s: %s"):format(name, part))
+        position = last
+      end
+      local groups = require("blis.cli.help").groups(definition)
+      for g, group in ipairs(definition.groups) do
+        expect(group.title .. ":")
+        for i, option in ipairs(group.options) do
+          local flag, described = table.unpack(groups[g].entries[i])
+          assert.equal(option.flag, flag:match "^%S+", name)
+          -- A value has a name, and a switch has none.
+          assert.equal(option.type == "boolean", flag == option.flag, name .. " " .. flag)
+          assert.is_true(#described > 3, name .. " " .. flag)
+          expect(flag .. " " .. described)
+          count = count + 1
+        end
+      end
+      expect "--help Print this text."
+    end)
+    assert.is_true(count > 1000, count)
+  end)
+
+  it("shows defaults, choices, and units of its flags", function()
+    each_definition(function(words, definition)
+      local text, name = flat(help_of(words)), table.concat(words, " ")
+      for _, group in ipairs(definition.groups) do
+        for _, option in ipairs(group.options) do
+          local from = text:find(" " .. option.flag .. " ", 1, true)
+          local part = text:sub(from, (text:find(" %-%-", from + 3)))
+          for _, choice in ipairs(option.choices or {}) do
+            assert.is_truthy(text:find(choice, from, true), name .. " " .. option.flag)
+          end
+          local has_default = math.type(option.default) == "integer"
+          if has_default then
+            local shown = ("default %d"):format(option.default)
+            assert.is_truthy(text:find(shown, from, true), name .. " " .. option.flag .. part)
+          end
+        end
+      end
+    end)
+  end)
+
+  it("keeps its lines within the width", function()
+    each_definition(function(words)
+      for line in help_of(words):gmatch "[^\n]+" do
+        local is_long = #line > 100 and line:find " " and not line:find "^usage" and not
+          line:find "^       blis"
+        assert.is_falsy(is_long, table.concat(words, " ") .. ": " .. line)
+      end
+    end)
+  end)
+
+  it("has the flags of spec/cmd/golden/flags.txt, which scripts of users name", function()
+    local users, flags = {}, {}
+    each_definition(function(words, definition)
+      for _, group in ipairs(definition.groups) do
+        for _, option in ipairs(group.options) do
+          if not users[option.flag] then
+            users[option.flag] = {}
+            flags[#flags + 1] = option.flag
+          end
+          table.insert(users[option.flag], table.concat(words, " "))
+        end
+      end
+    end)
+    table.sort(flags)
+    local lines = {}
+    for i, flag in ipairs(flags) do
+      lines[i] = ("%s: %s\n"):format(flag, table.concat(users[flag], ", "))
+    end
+    golden.check("spec/cmd/golden/flags.txt", table.concat(lines))
   end)
 
   it("compares variants with quotes, which have to be closed #host", function()

@@ -2,6 +2,7 @@ local blis = require "blis"
 local commands = require "spec.support.commands"
 local core = require "blis.core"
 local files = require "spec.support.files"
+local golden = require "spec.support.golden"
 local program = require "spec.support.program"
 
 --- Flags of a run of a fraction of a second of computing.
@@ -161,7 +162,7 @@ describe("blis run", function()
   end)
 
   it("prints as BLIS in Go does under that profile", function()
-    assert.equal(files.read "spec/cmd/golden/run_go_blis.txt", output_of("--profile", "go-blis",
+    golden.check("spec/cmd/golden/run_go_blis.txt", output_of("--profile", "go-blis",
       "--scheduler", "priority-fcfs", "--tenant", "t", "--prefix-tokens", "64",
       "--fitness-weights", "throughput:0.5,p99_ttft:0.5"))
   end)
@@ -326,7 +327,7 @@ clients:
   end)
 
   it("has all its flags in the help", function()
-    assert.equal(files.read "spec/cmd/golden/run_help.txt", commands.output_of("run", "--help"))
+    golden.check("spec/cmd/golden/run_help.txt", commands.output_of("run", "--help"))
   end)
 end)
 

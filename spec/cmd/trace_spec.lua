@@ -228,11 +228,11 @@ describe("blis trace", function()
     end)
   end)
 
-  it("has its commands and all their flags in the help", function()
-    local parts = { commands.output_of("trace", "--help") }
+  it("lists its commands in the help", function()
+    local text = commands.output_of("trace", "--help")
     for _, name in ipairs(names) do
-      parts[#parts + 1] = commands.output_of("trace", name, "--help")
+      assert.is_truthy(text:find("\n  " .. name .. " +%S"), name)
     end
-    assert.equal(files.read "spec/cmd/golden/trace_help.txt", table.concat(parts, "\n"))
+    assert.matches("'blis trace COMMAND --help' lists the flags of a command.", text, 1, true)
   end)
 end)

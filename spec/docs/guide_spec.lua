@@ -1,6 +1,7 @@
 -- The guide as its readers type it: its scripts and commands in one folder, in order. What they
 -- print is written into the page with BLIS_UPDATE_GOLDEN=1.
 local files = require "spec.support.files"
+local golden = require "spec.support.golden"
 local folders = require "spec.support.folders"
 local program = require "spec.support.program"
 
@@ -45,13 +46,7 @@ describe("the guide #host", function()
     folders.with(function(folder)
       os.execute("mkdir -p " .. program.quote(folder))
       local now = printed(text, folder)
-      if os.getenv "BLIS_UPDATE_GOLDEN" then
-        local file = assert(io.open(path, "w"))
-        file:write(now)
-        file:close()
-      else
-        assert.equal(now, text)
-      end
+      golden.check(path, now)
     end)
   end)
 end)

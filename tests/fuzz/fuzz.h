@@ -1,9 +1,9 @@
 /*
- * fuzz.h - what a fuzz target is: any bytes give a result or an error.
+ * fuzz.h - fuzz targets: any bytes give a result or an error.
  *
  * Every fuzz_<name>.c defines LLVMFuzzerTestOneInput. The ordinary build links
- * it with replay.c, and CTest feeds it its corpus, cut short and mutated; with
- * -DBLIS_FUZZ=ON and clang it is a libFuzzer program:
+ * all targets with replay.c, and CTest feeds each its corpus, cut short and
+ * mutated. With -DBLIS_FUZZ=ON and clang, each is a libFuzzer program:
  *
  *   cmake --preset fuzz && cmake --build --preset fuzz
  *   mkdir found
@@ -24,6 +24,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/slice.h"
+
+/* The replay links all targets to one program, so it gives each its own name. */
+#ifdef BLIS_FUZZ_TARGET
+#define LLVMFuzzerTestOneInput BLIS_FUZZ_TARGET
+#endif
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,8 +1,10 @@
 /*
- * Feeds files to a fuzz target: as they are, cut short at many places, and with
- * a few random changes. The seeds are fixed, so a failure comes again.
+ * Feeds files to a fuzz target: unchanged, cut short at many places, and with a
+ * few random changes. The seeds are fixed, so a failure is reproducible.
  *
- *   fuzz_yaml FILE-OR-FOLDER...
+ *   fuzz_replay TARGET FILE-OR-FOLDER...     fuzz_replay yaml tests/fuzz/corpus/yaml
+ *
+ * BLIS_PROGRAMS is a generated file with PROGRAM(name) for each target.
  */
 #include <dirent.h>
 #include <sys/stat.h>
@@ -55,6 +57,23 @@ static const char *const pieces[] = {"\"",
                                      "@",
                                      "+"};
 
+typedef int fuzz_target(const uint8_t *data, size_t size);
+
+#define PROGRAM(name) fuzz_target fuzz_##name;
+#include BLIS_PROGRAMS
+#undef PROGRAM
+
+static const struct {
+  const char *name;
+  fuzz_target *run;
+} targets[] = {
+#define PROGRAM(name) {#name, fuzz_##name},
+#include BLIS_PROGRAMS
+#undef PROGRAM
+};
+
+static fuzz_target *target;
+
 static char paths[MAX_FILES][PATH_SIZE];
 static int path_count;
 static long input_count;
@@ -64,7 +83,7 @@ static void feed(const char *bytes, size_t size) {
   uint8_t *copy = malloc(size > 0 ? size : 1);
   FUZZ_NEED(copy != NULL);
   memcpy(copy, bytes, size);
-  LLVMFuzzerTestOneInput(copy, size);
+  target(copy, size);
   free(copy);
   input_count++;
 }
@@ -165,8 +184,20 @@ static int compare_paths(const void *a, const void *b) {
   return strcmp(a, b);
 }
 
+static fuzz_target *find_target(const char *name) {
+  for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+    if (strcmp(targets[i].name, name) == 0) {
+      return targets[i].run;
+    }
+  }
+  fprintf(stderr, "fuzz_replay: unknown target '%s'\n", name);
+  exit(2);
+}
+
 int main(int argc, char **argv) {
-  for (int i = 1; i < argc; i++) {
+  FUZZ_NEED(argc > 2);
+  target = find_target(argv[1]);
+  for (int i = 2; i < argc; i++) {
     if (is_file(argv[i])) {
       add_path(argv[i]);
     } else {

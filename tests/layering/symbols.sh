@@ -25,7 +25,7 @@ objdump -t "$1" | awk '
     allowed["invariant.c.o ends or leaves"] = 1
   }
   function complain(text) { print member ": " text; failed = 1 }
-  /file format/ { member = $1; sub(/:$/, "", member) }
+  /file format/ { member = $1; sub(/:$/, "", member); sub(/.*\//, "", member) }
   /\*UND\*/ {
     name = $NF
     if (name ~ /^lua/) complain("needs " name " of Lua")

@@ -1,5 +1,5 @@
 /*
- * check.h - the whole C test framework.
+ * check.h - the C test framework.
  *
  *   static void test_pop_returns_earliest(void) { CHECK(...); }
  *   int main(void) {
@@ -7,9 +7,9 @@
  *     return check_done();
  *   }
  *
- * One executable per module. A check that fails prints the place and the
- * values and ends the process with status 1; SKIP ends it with 77, which CTest
- * reports as skipped.
+ * One file per module; runner.h links the files to one executable. A check that
+ * fails prints the place and the values and ends the process with status 1. SKIP
+ * ends the process with status 77, which CTest reports as skipped.
  */
 #ifndef BLIS_CHECK_H
 #define BLIS_CHECK_H
@@ -22,6 +22,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "runner.h"
 
 static const char *check_name = "(outside of RUN)";
 static int check_count;
