@@ -8,9 +8,11 @@
 #if defined(__GNUC__)
 #define BLIS_ALWAYS_INLINE inline __attribute__((always_inline))
 #define BLIS_NOT_INLINE __attribute__((noinline))
+#define BLIS_UNLIKELY(condition) __builtin_expect(condition, false)
 #else
 #define BLIS_ALWAYS_INLINE inline
 #define BLIS_NOT_INLINE
+#define BLIS_UNLIKELY(condition) (condition)
 #endif
 
 #endif

@@ -57,7 +57,7 @@ static int64_t chunk_tokens(const blis__stepwise *engine, const blis_live_reques
     int64_t left = config->max_model_len_tokens - 1 - done;
     tokens = blis_min_i64(tokens, left > 0 ? left : 0);
   }
-  return blis__aligned_chunk(config, request, done, tokens);
+  return engine->groups == NULL ? tokens : blis__aligned_chunk(config, request, done, tokens);
 }
 
 /* How much a running request wants to compute. */

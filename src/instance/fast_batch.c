@@ -54,9 +54,6 @@ static bool ask_for_adapter(fast_engine *engine, const fast_request *request, in
 bool blis__fast_is_blocked(const fast_engine *engine, const fast_request *head,
                            int64_t budget_tokens) {
   const fast_block *block = &engine->block;
-  if (engine->groups != NULL) {
-    return false; /* decodes return blocks, too */
-  }
   if (engine->config->kv_source != NULL && !head->live->was_brought) {
     return false; /* what its source offers is not known here */
   }
@@ -269,7 +266,9 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan, int64_t now_u
     if (is_loading) {
       continue;
     }
-    is_blocked = is_blocked || blis__fast_is_blocked(engine, next, plan->budget_tokens);
+    /* With a KV layout, decodes return blocks, too. */
+    is_blocked = is_blocked || (engine->groups == NULL &&
+                                blis__fast_is_blocked(engine, next, plan->budget_tokens));
     if (!is_blocked) {
       BLIS_TRY_MEM(try_waiting(engine, next, plan, &is_admitted), error);
     }

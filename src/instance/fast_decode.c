@@ -6,10 +6,16 @@
  * stay known until something else happens: an engine that goes on in small
  * pieces does not ask again, and books the latencies of all pieces at once.
  */
+#include "base/inline.h"
 #include "base/invariant.h"
 #include "instance/fast_engine.h"
 #include "instance/timing.h"
 #include "latency/step/coverage.h"
+
+/* Most models have one KV group; their path stays free of jumps. */
+static inline bool has_groups(const fast_engine *engine) {
+  return BLIS_UNLIKELY(engine->groups != NULL);
+}
 
 /* Up to when nothing but decode steps can happen. */
 static int64_t quiet_until(const fast_engine *engine, int64_t limit_us) {
@@ -105,9 +111,6 @@ static size_t steps_with_enough(const fast_engine *engine, size_t n, int64_t fre
  * of requests.
  */
 static size_t steps_with_blocks(fast_engine *engine, size_t n) {
-  if (engine->groups != NULL) {
-    return blis__fast_groups_steps(engine, n);
-  }
   int64_t free_blocks = blis_run_pool_free_blocks(engine->pool);
   int64_t size = engine->config->block_size_tokens;
   int64_t residue = blis__fast_residue(engine, engine->step_index);
@@ -165,7 +168,12 @@ static void look_ahead(fast_engine *engine, int64_t limit_us) {
     return;
   }
   size_t n = steps_to_ask(engine, limit_us);
-  n = steps_with_blocks(engine, (int64_t)n < left ? n : (size_t)left);
+  n = (int64_t)n < left ? n : (size_t)left;
+  if (has_groups(engine)) {
+    n = blis__fast_groups_steps(engine, n);
+  } else {
+    n = steps_with_blocks(engine, n);
+  }
   if (n > 0) {
     engine->ahead.end = blis_latency_decode_times(engine->config->latency, engine->decodes,
                                                   engine->decode_context, n, engine->ahead.step_us);
@@ -237,9 +245,9 @@ static blis_status decode_steps(fast_engine *engine, int64_t limit_us, blis_erro
   BLIS_ASSERT(steps > 0 && (int64_t)steps <= steps_to_leaving(engine));
   int64_t *step_us = &engine->ahead.step_us[engine->ahead.next];
   engine->ahead.next += steps;
-  BLIS_TRY_MEM(engine->groups == NULL ? take_blocks(engine, steps)
-                                      : blis__fast_groups_run(engine, steps),
-               error);
+  blis_status status =
+      has_groups(engine) ? blis__fast_groups_run(engine, steps) : take_blocks(engine, steps);
+  BLIS_TRY_MEM(status, error);
   if (engine->power != NULL) {
     BLIS_TRY(blis__power_decodes(engine->power, engine->decodes, engine->decode_context,
                                  engine->step_us, step_us, steps, error));

@@ -65,7 +65,9 @@ static demand find_demand(fast_engine *engine) {
       d.is_met &= r == engine->batch.tail;
       chunk = blis_max_i64(d.budget_tokens, 0);
     }
-    chunk = blis__aligned_chunk(engine->config, r->live, r->live->progress_tokens, chunk);
+    if (engine->groups != NULL) {
+      chunk = blis__aligned_chunk(engine->config, r->live, r->live->progress_tokens, chunk);
+    }
     d.budget_tokens -= chunk;
     d.blocks += blis__fast_blocks_for(engine, r, chunk);
     d.prefills_name |= r->holder.named_blocks < nameable_blocks(r);
