@@ -7,7 +7,8 @@
  *
  * One module in several files: stepwise.c executes events, step.c is one step,
  * batch.c decides who takes part in it, batch_scripted.c does so as somebody
- * plans it, stepwise_remote.c is about KV that moves, stepwise_load.c about KV
+ * plans it, stepwise_kv.c stores its blocks with or without a KV layout,
+ * stepwise_remote.c is about KV that moves, stepwise_load.c about KV
  * that is brought back, sequence.c recycles what
  * is kept per request.
  */
