@@ -35,7 +35,7 @@ local graph_files = "spec/api/graph_files_spec.lua: "
 local graph_examples = "spec/api/graph_examples_spec.lua: "
 local play = "spec/api/graph_play_spec.lua: "
 local observed = "spec/calibrate/observed_spec.lua: "
-local tiers = "tests/cluster/test_kv_tiers.c: "
+local tiers = "tests/cluster/tiers/test_kv_tiers.c: "
 local tiers_of_scripts = "spec/api/kv_tiers_spec.lua: "
 local speculation = "spec/api/speculation_spec.lua: "
 local adapters = "tests/instance/test_adapters.c: "
@@ -161,7 +161,7 @@ return {
           .. "their time", "spec/api/cpu_tier_spec.lua: cost a base latency once" },
       { "D.4", "separate pools for prefill and decode, blocks move, one owner",
         pools .. "hands every request off, unless the decider says otherwise",
-        "tests/cluster/test_handoff.c: times_of_one_request" },
+        "tests/cluster/handoff/test_handoff.c: times_of_one_request" },
       { "D.4", "transfer = latency + size / bandwidth",
         pools .. "moves the bytes of a model over links",
         documents .. "moves 2 x 2 x heads x dimension x layers bytes per token" },
@@ -183,7 +183,7 @@ return {
         autoscaler .. "when many requests wait, and not more often than it may be",
         autoscaler .. "when few requests keep their targets" },
       { "D.6", "drain policies wait, immediate, redirect",
-        "tests/cluster/test_scaling.c: it_shrinks_in_three_ways",
+        "tests/cluster/scaling/test_scaling.c: it_shrinks_in_three_ways",
         "blis run --drain-policy" },
       { "D.7", "admission sees prompt tokens, tenant, SLO class, requests in flight",
         rules .. "sees the cluster as a whole",
@@ -357,15 +357,15 @@ return {
       { "K.2", "TestKVTierTransfer", "tests/kv/test_kv_cache.c: test_reload_covers_the_span",
         "tests/kv/test_kv_cache.c: test_base_latency_is_paid_once",
         "tests/kv/test_cpu_tier.c: test_random_operations" },
-      { "K.2", "TestPDHandoff", "tests/cluster/test_handoff.c: times_of_one_request",
-        "tests/cluster/test_handoff_random.c: engines_agree" },
-      { "K.2", "TestAutoScaling", "tests/cluster/test_scaling.c: it_grows_after_a_cold_start",
-        "tests/cluster/test_scaling.c: it_shrinks_in_three_ways" },
+      { "K.2", "TestPDHandoff", "tests/cluster/handoff/test_handoff.c: times_of_one_request",
+        "tests/cluster/handoff/test_handoff_random.c: engines_agree" },
+      { "K.2", "TestAutoScaling", "tests/cluster/scaling/test_scaling.c: it_grows_after_a_cold_start",
+        "tests/cluster/scaling/test_scaling.c: it_shrinks_in_three_ways" },
       { "K.3, L.1",
         "request_lifecycle, clock_monotonicity, kv_conservation, scale_bounds, pd_ownership",
         "tests/cluster/test_cluster_random.c: engines_and_witness_agree_whatever_happens",
-        "tests/cluster/test_scaling_random.c: nobody_is_lost",
-        "tests/cluster/test_handoff_random.c: engines_agree" },
+        "tests/cluster/scaling/test_scaling_random.c: nobody_is_lost",
+        "tests/cluster/handoff/test_handoff_random.c: engines_agree" },
       { "K.4", "Spearman correlation, absolute gap, order of pairs",
         "spec/statistics/transfer_spec.lua: is the order of pairs and the size of gaps" },
       { "K.4", "policy export that llm-d can load: policy_id, sim_fitness, sim_metrics, "
@@ -375,8 +375,8 @@ return {
         "blis calibrate --fit" },
       { "L.3", "cooldown and hysteresis", "tests/policy/test_autoscalers.c: test_templates",
         "tests/policy/test_autoscalers.c: test_thresholds_the_wrong_way_round" },
-      { "L.3", "transfer timeout, backpressure", "tests/cluster/test_handoff.c: waits_for_room",
-        "tests/cluster/test_handoff.c: what_to_do_without_room",
+      { "L.3", "transfer timeout, backpressure", "tests/cluster/handoff/test_handoff.c: waits_for_room",
+        "tests/cluster/handoff/test_handoff.c: what_to_do_without_room",
         permits .. "come back when a hand-off fails" },
       { "M", "1K requests < 100 ms, 10K < 1 s, 100K < 10 s; a benchmark per hot path",
         "tests/bench/bench_cluster.c", "scripts/bench" },
@@ -619,7 +619,7 @@ return {
         tiers .. "shared_links" },
       { "4.6", "two stages of 100 blocks: 53.2 ms", tiers .. "stages" },
       { "4.6", "a block is in one state per tier; links carry what jobs say; both engines",
-        "tests/cluster/test_kv_tiers_random.c: engines_agree" },
+        "tests/cluster/tiers/test_kv_tiers_random.c: engines_agree" },
       { "4.6", "hits by tier and what is computed are the prompt", tiers .. "blocks_add_up" },
       { "4.6", "tiers of no blocks change nothing", tiers .. "empty_tiers_change_nothing",
         tiers_of_scripts .. "of no blocks change nothing",

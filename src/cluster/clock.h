@@ -33,10 +33,10 @@ BLIS_MUSTUSE blis_status blis__cluster_call_in(blis_cluster *cluster, int event_
                                                                  blis_error *error),
                                                void *ud, blis_error *error);
 
-/* A call or a delay; BLIS_ERR_STUCK when nothing else goes on. */
+/* Counts a call or a delay. BLIS_ERR_STUCK: nothing else makes progress. */
 BLIS_MUSTUSE blis_status blis__cluster_note_fruitless(blis_cluster *cluster, blis_error *error);
 
-/* The instance has something new to do, or has done something. */
+/* The next event of the instance may have changed. */
 static inline void blis__cluster_note_next(blis_cluster *cluster, uint32_t number) {
   bool has_eager = cluster->eager_events != NULL;
   if (has_eager && !cluster->is_eager[number]) {

@@ -373,9 +373,6 @@ bool blis_cluster_has_history(const blis_cluster *cluster) {
 }
 
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index, blis_signal signal) {
-  if (signal == BLIS_SIGNAL_ADAPTERS_LOADED && !blis__is_up(cluster->services[index])) {
-    return 0;
-  }
   return blis__snapshot_live(&cluster->snapshot, index, signal);
 }
 

@@ -13,93 +13,18 @@
 #include "base/containers/histogram.h"
 #include "base/containers/sketch.h"
 #include "base/error.h"
-#include "cluster/decision_sink.h"
-#include "cluster/encode.h"
-#include "cluster/gateway.h"
-#include "cluster/handoff.h"
-#include "cluster/kv_tiers.h"
-#include "cluster/record_fields.h"
+#include "cluster/lists/features.h"
+#include "cluster/lists/request_end.h"
+#include "cluster/lists/sinks.h"
 #include "cluster/run_events.h"
 #include "cluster/visits.h"
 #include "instance/instance.h"
 #include "instance/slo_priority.h"
 #include "policy/admission/admission.h"
-#include "policy/cascade/cascade.h"
 #include "policy/contract/facts.h"
 #include "policy/contract/params.h"
 #include "policy/contract/router.h"
 #include "workload/request.h"
-
-/* How a request ended, and what is reported about it. */
-typedef struct blis_request_end {
-  const blis_request *request; /* borrowed during the call */
-  blis_request_state state;    /* QUEUED, RUNNING, ARRIVED: at the very end */
-  int32_t instance;            /* that handled it; -1 = none */
-  const char *reason;          /* of a rejection or failure; or NULL */
-  bool was_counted;
-  bool had_hit;                /* some of its prompt was cached when it was first admitted, */
-  int64_t cached_tokens;       /* so many tokens, in whichever store */
-  int64_t ttft_us;             /* -1 = never */
-  int64_t e2e_us;              /* -1 = not completed */
-  int64_t scheduling_delay_us; /* -1 = never */
-  int64_t itl_sum_us;
-  int64_t itl_count;
-  int64_t end_us;
-  double priority;                     /* higher is more urgent */
-  uint32_t steps;                      /* models asked for it by a cascade; 0 = there was none */
-  const blis_cascade_attempt *attempt; /* the last one; NULL = none */
-  blis_cascade_verdict verdict;        /* about that one */
-  const blis_stage_times *stages;      /* NULL = no encode stage and no hand-off */
-  blis_record_extras *extras;          /* the extra fields of its record; NULL = none */
-  const blis_kv_hits *hits;            /* NULL = no tiers, or never admitted */
-} blis_request_end;
-
-/* Where finished requests go. */
-typedef struct blis_request_sink {
-  blis_status (*ended)(void *ud, const blis_request_end *end, blis_error *error);
-  /*
-   * An attempt of a cascade is over; of a request's last one before ended().
-   * request->model is the one that the request wants. NULL = not wanted.
-   */
-  blis_status (*attempted)(void *ud, const blis_request *request,
-                           const blis_cascade_attempt *attempt, blis_cascade_verdict verdict,
-                           blis_error *error);
-  void *ud;
-} blis_request_sink;
-
-/*
- * Somebody who is told what happens to requests and changes nothing. Each
- * pointer but ud may be NULL; a failure stops the run. The request is shown
- * without prompt (chain = NULL) and ticket. All effects of a step happen at its
- * start, so first tokens and ends are told then.
- *
- * With first_token or ended, instances do not run ahead of each other: what
- * happens is told in order of time, at the price of a slower run.
- */
-typedef struct blis_observer {
-  void *ud;
-  blis_status (*arrived)(void *ud, const blis_routing_request *request, int64_t now_us,
-                         blis_error *error);
-  /* Before the instance has got it. */
-  blis_status (*routed)(void *ud, const blis_routing_request *request, uint32_t instance,
-                        int64_t now_us, blis_error *error);
-  /* Again after a preemption. */
-  blis_status (*first_token)(void *ud, const blis_routing_request *request, uint32_t instance,
-                             int64_t ttft_us, int64_t now_us, blis_error *error);
-  /* Another model is about to be asked; the request has the last one's. */
-  blis_status (*escalated)(void *ud, const blis_routing_request *request,
-                           const blis_cascade_attempt *attempt, int64_t now_us, blis_error *error);
-  /* After the sink; not for what is unfinished at the end of the run. */
-  blis_status (*ended)(void *ud, const blis_routing_request *request, const blis_request_end *end,
-                       int64_t now_us, blis_error *error);
-} blis_observer;
-
-/* The adapters that requests may name, numbered from 1 in this order. */
-typedef struct blis_adapter_names {
-  const char *const *names; /* each once; borrowed as long as the cluster */
-  uint32_t count;           /* 0 = what requests name means nothing */
-  bool own_prefixes;        /* KV is shared only under the same adapter */
-} blis_adapter_names;
 
 /* How much of the cluster one tenant may fill with sheddable requests. */
 typedef struct blis_tenant_budget {
@@ -113,19 +38,6 @@ typedef struct blis_step_sink {
   blis_status (*step)(void *ud, uint32_t instance, const blis_step_report *report,
                       blis_error *error);
 } blis_step_sink;
-
-/*
- * Gets what is loaded, in the order in which it has ended at each instance and
- * in the tiers: adapters, and KV. Loads that are part of a step are told as it
- * begins; those that would have ended after at_us are lost with their instance.
- */
-typedef struct blis_load_sink {
-  void *ud;
-  blis_status (*adapter)(void *ud, uint32_t instance, const blis_adapter_load *load,
-                         blis_error *error);
-  void (*lost)(void *ud, uint32_t instance, int64_t at_us);
-  blis_status (*moved)(void *ud, const blis_kv_move *move, blis_error *error);
-} blis_load_sink;
 
 /* What the facility emits for each request. */
 typedef struct blis_facility_carbon {
@@ -148,8 +60,11 @@ typedef struct blis_cluster_config {
   /* Asked now and then; true stops the run with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
   void *interrupted_ud;
-  /* With these, instances[i].adapters is about the same ones. */
-  blis_adapter_names adapters;
+  /*
+   * Options of features that are there when instances are made, by slot; borrowed during
+   * construction. NULL = not configured. The type is in the header of the feature.
+   */
+  const void *options[BLIS_FEATURE_COUNT];
   uint32_t instance_count; /* >= 1 */
   /*
    * Those of them that are there at first; 0 = all. The others are room for
@@ -167,8 +82,8 @@ typedef struct blis_cluster_config {
   const blis_tenant_budget *tenant_budgets;
   size_t tenant_budget_count;
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
-  bool surveys_mark_caches;   /* go-blis: so do looks of gateway and autoscaler,
-                                 not those of decisions alone */
+  bool surveys_mark_caches;   /* go-blis: so do surveys by features, not those of
+                                 decisions alone */
   bool keeps_traffic;         /* policies are told what tenants send */
   bool oracle;                /* policies see the true output length */
   /*
@@ -183,10 +98,7 @@ typedef struct blis_cluster_config {
    */
   blis_histogram *itl_of_instance_us;
   /* Hears of every decision; borrowed. NULL = nobody does, at no cost. */
-  const blis_decision_sink *decisions;
-  /* KV below the caches of the instances; borrowed during construction, what
-     its functions need for longer. NULL = none. */
-  const blis_kv_tiers *kv_tiers;
+  const struct blis_decision_sink *decisions;
   const blis_observer *observer; /* copied; NULL = nobody */
   /* Copied; NULL = nobody. Kinds that tell steps take the stepwise engine. */
   const blis_run_listener *run_listener;
@@ -218,7 +130,7 @@ typedef struct blis_cluster_counts {
   int64_t timed_out;
   int64_t unservable;
   int64_t failed;            /* lost with their instance */
-  int64_t escalated;         /* times that a cascade asked another model */
+  int64_t escalated;         /* times that another model was asked after an answer */
   int64_t rerouted;          /* taken from an instance and routed once more */
   int64_t recomputed_tokens; /* prompt and output, that these and the next had
                                 at the instance */
@@ -286,116 +198,12 @@ void blis_cluster_free(blis_cluster *cluster);
 BLIS_MUSTUSE blis_status blis_cluster_set_admission(blis_cluster *cluster,
                                                     blis_admission *admission, blis_error *error);
 
-/*
- * Takes *cascade (also on failure), once, before the first event. The models of
- * its chains become texts of the source. BLIS_ERR_INVALID names a chain with a
- * model that no instance serves or that is given twice; a request's own chain
- * is looked at when it arrives, and such a one stops the run.
- */
-BLIS_MUSTUSE blis_status blis_cluster_set_cascade(blis_cluster *cluster, blis_cascade *cascade,
-                                                  blis_error *error);
-
-/*
- * Takes the policies of *disaggregation (also on failure), once, before the
- * first event; for a cluster whose instances have roles, and without it none of
- * them decides: every request is decoded where it is prefilled.
- * BLIS_ERR_INVALID names what is out of range, or the stage that no instance
- * does.
- */
-BLIS_MUSTUSE blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
-                                                         blis_disaggregation *disaggregation,
-                                                         blis_error *error);
-
-/*
- * Takes the policies of *gateway (also on failure), once, before the first
- * event: admitted requests wait in a queue until they may be routed.
- * BLIS_ERR_INVALID names what is out of range.
- */
-BLIS_MUSTUSE blis_status blis_cluster_set_gateway(blis_cluster *cluster, blis_gateway *gateway,
-                                                  blis_error *error);
-
-/* All zero without a queue. */
-void blis_cluster_get_gateway(const blis_cluster *cluster, blis_gateway_counts *counts);
-
-/* Its bands, the highest priority first, and how long the dispatched waited;
-   NULL without such a queue. */
-size_t blis_cluster_gateway_band_count(const blis_cluster *cluster);
-blis_gateway_band_counts blis_cluster_gateway_band(const blis_cluster *cluster, size_t index);
-const blis_sketch *blis_cluster_gateway_waits(const blis_cluster *cluster);
-const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster, size_t index);
-
-/*
- * How full the instances are now, by its detector; by a scripted one, or one
- * that remembers, when it was last asked. False without a gateway's queue.
- */
-bool blis_cluster_gateway_saturation(blis_cluster *cluster, double *value);
-
-/* All zero without disaggregation. */
-void blis_cluster_get_handoffs(const blis_cluster *cluster, blis_handoff_counts *counts);
-
-/*
- * Passes at the barriers of data-parallel ranks, all zero without. Sums of
- * times count each rank; loads are weighted with the times of the passes.
- */
-typedef struct blis_rank_counts {
-  int64_t passes;       /* of groups, and */
-  int64_t rank_passes;  /* of their ranks, */
-  int64_t dummy_passes; /* of which so many had nothing to compute */
-  int64_t own_us;       /* that they would have taken alone, */
-  int64_t pass_us;      /* and with the slowest of their group */
-  double running;       /* requests * us, at the mean of the ranks, */
-  double most_running;  /* and at the rank with most */
-  double kv_blocks;     /* in use, likewise */
-  double most_kv_blocks;
-} blis_rank_counts;
-
-void blis_cluster_get_ranks(const blis_cluster *cluster, blis_rank_counts *counts);
-
 /* The number of an instance's deployment unit (units.h), from 0, and its place in it, from 0. */
 uint32_t blis_cluster_unit_of(const blis_cluster *cluster, uint32_t index);
 uint32_t blis_cluster_place_in_unit(const blis_cluster *cluster, uint32_t index);
 
+/* Whether instances have roles. */
 bool blis_cluster_has_pools(const blis_cluster *cluster);
-
-/* Of the adapters of all instances; slots and what is in them, of those that
-   are up. */
-void blis_cluster_get_adapters(const blis_cluster *cluster, blis_adapter_stats *stats);
-
-/* What one of them came to, over all instances. */
-typedef struct blis_cluster_adapter {
-  const char *name;
-  int64_t loads;
-  int64_t evictions;
-  int64_t instances; /* that have it now */
-} blis_cluster_adapter;
-
-uint32_t blis_cluster_adapter_count(const blis_cluster *cluster);
-/* adapter from 1 to the count. */
-blis_cluster_adapter blis_cluster_adapter_at(const blis_cluster *cluster, uint32_t adapter);
-
-/* The links of hand-offs, also those that were never used; 0 without these, and
-   with BLIS (Go), whose links are one number. */
-size_t blis_cluster_link_count(const blis_cluster *cluster);
-blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index);
-
-/* KV tiers, in the order in which they were given, and all of them. */
-size_t blis_cluster_kv_tier_count(const blis_cluster *cluster);
-blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster, size_t index);
-blis_kv_tiers_counts blis_cluster_kv_tiers(const blis_cluster *cluster);
-
-/* Walks every store; true when all invariants hold. For tests. */
-bool blis_cluster_check_kv_tiers(const blis_cluster *cluster);
-
-/*
- * Takes the router of *stage (also on failure), once, before the first event
- * and after the disaggregation. BLIS_ERR_INVALID says that no instance encodes,
- * or names a cost that is out of range.
- */
-BLIS_MUSTUSE blis_status blis_cluster_set_encode_stage(blis_cluster *cluster,
-                                                       blis_encode_stage *stage, blis_error *error);
-
-/* All zero without an encode stage. */
-void blis_cluster_get_encodes(const blis_cluster *cluster, blis_encode_counts *counts);
 
 /*
  * Executes the next event (a fast engine: all events of one instance at one
@@ -445,7 +253,7 @@ BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number,
 size_t blis_cluster_unused_pins(const blis_cluster *cluster, int64_t *number);
 
 /*
- * Faults. To be called from functions of call_at and between steps, not while
+ * Failures. To be called from functions of call_at and between steps, not while
  * an event is being executed (BLIS_ERR_INVALID, as when there is no such
  * instance). What has happened up to now stays happened: a request whose last
  * step has begun is completed, unless rules.leaves_at_step_end. BLIS_ERR_NOMEM
@@ -491,7 +299,7 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint
 /*
  * The instance serves again: after a failure or a completed drain with an empty
  * cache and shown as if it were new, else as if nothing had been.
- * BLIS_ERR_INVALID: an autoscaler is there and it drains or has drained, or the
+ * BLIS_ERR_INVALID: it drains or has drained, and a feature keeps a number of instances; or the
  * nodes have no room for it.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
@@ -548,8 +356,7 @@ const char *blis_cluster_instance_id(const blis_cluster *cluster, uint32_t index
  */
 bool blis_cluster_has_history(const blis_cluster *cluster);
 
-/* The live value of a signal that does not depend on a request. Of one that is
-   not up, no adapter is loaded. */
+/* The live value of a signal that does not depend on a request. */
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index, blis_signal signal);
 
 /* As blis_router_change, for the decisions from now on. */

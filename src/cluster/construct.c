@@ -10,9 +10,9 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/clock.h"
+#include "cluster/core_listeners.h"
 #include "cluster/ending.h"
 #include "cluster/feature.h"
-#include "cluster/features.h"
 #include "cluster/places.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
@@ -173,7 +173,6 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us, bli
                                           .fronts = cluster->fronts,
                                           .refresh_us = config->snapshot_refresh_us,
                                           .cache_delay_us = config->cache_signal_delay_us,
-                                          .adapter_count = config->adapters.count,
                                           .load_counts_in_flight = config->load_counts_in_flight,
                                           .surveys_mark_caches = config->surveys_mark_caches};
   BLIS_TRY_MEM(blis__snapshot_init(&cluster->snapshot, alloc, &snapshot), error);
@@ -188,7 +187,7 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us, bli
   return BLIS_OK;
 }
 
-/* Among listeners of one rank the earlier one is called first. */
+/* Among listeners of one phase the earlier one is called first. */
 static blis_status add_listeners(blis_cluster *cluster, blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
   if (has_scripts(config) || config->max_requests_in_memory > 0) {
@@ -254,7 +253,7 @@ blis_status blis__cluster_make(const blis__feature_table *table, const blis_allo
   }
   c->config.instances = NULL; /* the caller's, no longer needed */
   c->config.facts = NULL;
-  c->config.kv_tiers = NULL;
+  memset(c->config.options, 0, sizeof c->config.options);
   c->config.slo_overrides = NULL;
   c->config.tenant_budgets = NULL;
   c->config.visits = NULL;

@@ -83,14 +83,6 @@ static blis_status on_step(void *ud, const blis_step_report *report, blis_error 
   return cluster->steps.step(cluster->steps.ud, cluster->running, report, error);
 }
 
-static void on_adapter_loaded(void *ud, const blis_adapter_load *load) {
-  blis_cluster *cluster = ud;
-  blis_error *error = &cluster->event_error;
-  if (error->status == BLIS_OK) {
-    error->status = cluster->loads.adapter(cluster->loads.ud, cluster->running, load, error);
-  }
-}
-
 void blis__choose_step_events(const blis_cluster *cluster, blis_instance_events *events) {
   uint32_t kinds = cluster->run_listener.kinds;
   if ((kinds & BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_TOKEN_GENERATED)) != 0) {
@@ -101,9 +93,6 @@ void blis__choose_step_events(const blis_cluster *cluster, blis_instance_events 
   }
   if (cluster->steps.step != NULL) {
     events->step = on_step;
-  }
-  if (cluster->loads.adapter != NULL) {
-    events->adapter_loaded = on_adapter_loaded;
   }
 }
 
@@ -233,10 +222,6 @@ static void set_extras(const blis_cluster *cluster, const blis__cluster_request 
                        blis_request_end *end) {
   const blis_live_request *live = &request->live;
   blis_record_extras *extras = end->extras;
-  blis_record_extras_set_known(extras, BLIS_EXTRA_gateway_wait_us, request->gateway_wait_us);
-  if (live->is_adapter_counted) {
-    blis_record_extras_set(extras, BLIS_EXTRA_adapter_wait_us, live->adapter_wait_us);
-  }
   if (live->may_draft) {
     blis_record_extras_set(extras, BLIS_EXTRA_drafted_tokens, live->drafted_tokens);
     blis_record_extras_set(extras, BLIS_EXTRA_accepted_tokens, live->accepted_tokens);

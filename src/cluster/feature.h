@@ -6,8 +6,8 @@
  * (listeners.h) for the moments in which it takes part and hooks (hooks.h) for
  * the clock, and owns the event classes that lists/event_classes.h gives it.
  *
- * Every function may be NULL, and every function is called for a feature that is
- * not configured as well: it then finds no state in its slot and does nothing.
+ * Every function may be NULL. Functions are also called if the feature is not
+ * configured: its slot has no state then, and the function does nothing.
  */
 #ifndef BLIS_CLUSTER_FEATURE_H
 #define BLIS_CLUSTER_FEATURE_H
@@ -51,11 +51,11 @@ struct blis__feature {
   bool (*expects_change)(const blis_cluster *cluster);
   /* How many requests it holds that wait for an instance. */
   int64_t (*waiting)(const blis_cluster *cluster);
-  /* Says so, for the message of a run that is stuck: ", 3 of them in ..."; "" for none. */
+  /* Describes them for the message of a run that is stuck: ", 3 of them in ..."; "" for none. */
   void (*describe_waiting)(const blis_cluster *cluster, char *words, size_t size);
   /*
-   * How full the instances are: now, or (is_live false) as routers see them. False: it does not
-   * say.
+   * How full the instances are: now, or (is_live false) as routers see them. False: the feature
+   * does not measure it.
    */
   bool (*saturation)(blis_cluster *cluster, bool is_live, double *value);
 };
@@ -63,7 +63,7 @@ struct blis__feature {
 /* What the features hold, added up. */
 int64_t blis__features_waiting(const blis_cluster *cluster);
 
-/* By the first feature that says it; false: none does. */
+/* By the first feature that measures it; false: none does. */
 bool blis__features_saturation(blis_cluster *cluster, bool is_live, double *value);
 
 /* Appends to words, which has size bytes and is a text. */

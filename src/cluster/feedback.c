@@ -1,8 +1,7 @@
 /*
  * feedback.c - tells policies the outcome of the requests they decided.
  */
-#include "cluster/features.h"
-#include "cluster/rank_balance.h"
+#include "cluster/core_listeners.h"
 
 static blis_request_times times_of(const blis_cluster *cluster, const blis_live_request *live) {
   return (blis_request_times){.now_us = cluster->now_us,
@@ -21,7 +20,7 @@ static const blis_router *sender_of(const blis_cluster *cluster, blis__cluster_r
 
 /* The instance that the router has chosen. */
 static uint32_t chosen_of(const blis_cluster *cluster, const blis__cluster_request *request) {
-  return blis__rank_front(cluster, (uint32_t)request->instance);
+  return blis__front_of(cluster, (uint32_t)request->instance);
 }
 
 static blis_status on_first_token(void *ud, blis_cluster *cluster, const blis__news *news,
@@ -54,7 +53,7 @@ blis_status blis__add_router_feedback(blis_cluster *cluster) {
   const blis_router_ops *ops = cluster->router.ops;
   const blis__listener listener = {
       .ud = NULL,
-      .rank = BLIS__POLICIES,
+      .phase = BLIS__POLICIES,
       .need = cluster->router.is_blind ? BLIS__NEEDS_NOTHING : BLIS__NEEDS_STATE,
       .on = {
           [BLIS__FIRST_TOKEN] = ops->first_token == NULL ? NULL : on_first_token,
@@ -68,7 +67,7 @@ blis_status blis__add_feedback_of(blis_cluster *cluster, const blis_router *rout
     return BLIS_OK; /* nothing is wanted, or on_left is added already */
   }
   const blis__listener listener = {.ud = NULL,
-                                   .rank = BLIS__POLICIES,
+                                   .phase = BLIS__POLICIES,
                                    .need = BLIS__NEEDS_STATE,
                                    .on = {[BLIS__LEFT] = on_left}};
   return blis__listeners_add(&cluster->listeners, &listener);
@@ -90,7 +89,7 @@ blis_status blis__add_admission_feedback(blis_cluster *cluster) {
     return BLIS_OK;
   }
   const blis__listener listener = {.ud = &cluster->admission,
-                                   .rank = BLIS__POLICIES,
+                                   .phase = BLIS__POLICIES,
                                    .need = BLIS__NEEDS_STATE,
                                    .on = {[BLIS__OVER] = ops->ended == NULL ? NULL : on_over}};
   return blis__listeners_add(&cluster->listeners, &listener);

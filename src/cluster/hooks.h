@@ -3,8 +3,9 @@
  * the queue of events, a last turn at a time, and limits of how far instances
  * run.
  *
- * Listeners (listeners.h) learn what happens to requests; hooks take part in how
- * time passes. A point without hooks costs one comparison.
+ * Listeners (listeners.h) are called when something happens to requests and
+ * instances; hooks are called by the clock. A point without hooks costs one
+ * comparison.
  */
 #ifndef BLIS_CLUSTER_HOOKS_H
 #define BLIS_CLUSTER_HOOKS_H

@@ -6,7 +6,7 @@
 #include "base/invariant.h"
 #include "base/time.h"
 #include "cluster/clock.h"
-#include "cluster/features.h"
+#include "cluster/core_listeners.h"
 #include "cluster/placement.h"
 #include "cluster/places.h"
 #include "cluster/service.h"
@@ -164,7 +164,7 @@ static blis_status go_on(blis_cluster *cluster, life *l, int part, blis_error *e
 /* There is a machine now, or it waits for one. */
 static blis_status find_machine(blis_cluster *cluster, life *l, blis_error *error) {
   blis__placement placement;
-  BLIS_TRY(blis__place_group(cluster, l->index, &placement, error));
+  BLIS_TRY(blis__place_unit(cluster, l->index, &placement, error));
   l->waits = placement != BLIS__PLACED;
   switch (placement) {
   case BLIS__PENDING:

@@ -7,10 +7,10 @@
  * from then on until it has gone. One that is to go finishes what it has, or
  * not, and its place stays empty.
  *
- * Of data-parallel ranks (units.h) a group comes and goes, with one cold start
- * for all of it: what is said here of an instance is done to its group.
+ * A unit (units.h) comes and goes as a whole, with one cold start: what is done
+ * here to an instance is done to its unit.
  *
- * As the faults of cluster.h, these are called between events.
+ * Like the failures of cluster.h, these are called between events.
  */
 #ifndef BLIS_CLUSTER_LIFE_CYCLE_H
 #define BLIS_CLUSTER_LIFE_CYCLE_H
@@ -68,7 +68,7 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint3
 /*
  * One that has failed comes back after after_us, of which it shows the last
  * recovering_us as recovering; and so does one that has drained, where there is
- * no autoscaler. Nothing happens if it is up again by then.
+ * no feature keeps a number of instances. Nothing happens if it is up again by then.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
                                                        int64_t after_us, int64_t recovering_us,

@@ -18,7 +18,7 @@ static blis_status add_ear(blis__listeners *listeners, blis__moment moment, cons
   size_t place = listeners->audience[moment].count;
   BLIS_TRY(blis_array_push(&listeners->alloc, &listeners->audience[moment], *ear));
   blis__ear *ears = listeners->audience[moment].items;
-  for (; place > 0 && ears[place - 1].rank > ear->rank; place--) {
+  for (; place > 0 && ears[place - 1].phase > ear->phase; place--) {
     ears[place] = ears[place - 1];
   }
   ears[place] = *ear;
@@ -28,7 +28,7 @@ static blis_status add_ear(blis__listeners *listeners, blis__moment moment, cons
 blis_status blis__listeners_add(blis__listeners *listeners, const blis__listener *listener) {
   blis__listeners_need(listeners, listener->need);
   for (int m = 0; m < BLIS__MOMENT_COUNT; m++) {
-    const blis__ear ear = {listener->on[m], listener->ud, listener->rank};
+    const blis__ear ear = {listener->on[m], listener->ud, listener->phase};
     if (ear.hear != NULL) {
       BLIS_TRY(add_ear(listeners, (blis__moment)m, &ear));
     }

@@ -2,12 +2,12 @@
  * listeners.h - the moments in the lives of requests and instances, and their
  * listeners.
  *
- * The stages (stages.h) and the end (ending.h) announce what happens without
- * knowing who listens. Every optional part of a cluster is a listener: it has a
- * function for each moment it handles, and is added when it is configured. A
- * moment without listeners costs one comparison.
+ * The stages (stages.h), the end (ending.h) and the life cycle announce what
+ * happens and name no listener. Every optional part of a cluster is a listener:
+ * it has a function for each moment it handles, and is added when it is
+ * configured. A moment without listeners costs one comparison.
  *
- * Listeners are called in the order of their ranks, and within a rank in the
+ * Listeners are called in the order of their phases, and within a phase in the
  * order in which they were added. The first failure stops the run.
  *
  * A listener also states what it needs of the clock; that determines how far
@@ -26,7 +26,7 @@
 #include "cluster/request_table.h"
 #include "instance/remote_kv.h"
 
-/* In the order of a request's life. Behind each: what the news says. */
+/* In the order of the lifecycle of a request. The comment names the fields of the news. */
 typedef enum blis__moment {
   BLIS__ARRIVED,           /* it is counted and in the table */
   BLIS__ADMITTING,         /* no policy was asked yet; refusal */
@@ -38,7 +38,8 @@ typedef enum blis__moment {
   BLIS__TO_BE_ASKED,       /* peer, which may be set: the router is about to choose */
   BLIS__CHOSEN,            /* choice, which may be changed, or be a rejection */
   BLIS__ROUTING_DECIDED,   /* shown, view, routing, policy; maybe a rejection */
-  BLIS__SPLIT_DECIDED,     /* instance, which decodes, split, policy */
+  BLIS__SPLIT_DECIDED,     /* instance, which decodes; decided, policy */
+  BLIS__SPLIT_SETTLED,     /* likewise, always; another router may be asked now */
   BLIS__TO_BE_SENT,        /* choice, to be told yet; it may be taken, or sent elsewhere */
   BLIS__BELIEVED,          /* instance, routing, which has a belief */
   BLIS__ROUTED,            /* instance, which has not got it yet */
@@ -52,7 +53,7 @@ typedef enum blis__moment {
   BLIS__LEFT,              /* its instance, in whatever way; end_us */
   BLIS__SENT_AGAIN,        /* lost by an instance or a hand-off; loss */
   BLIS__OVER,              /* in its last state; end_us, reason, goes_on */
-  BLIS__JUDGED,            /* by a cascade; attempt, verdict */
+  BLIS__JUDGED,            /* an attempt of it; decided */
   BLIS__REPORTING,         /* end, to be added to before the sink gets it */
   BLIS__ENDED,             /* end, which the sink has; also the unfinished */
   BLIS__BATCH_FORMED,      /* by instance, of count requests; no request */
@@ -64,7 +65,7 @@ typedef enum blis__moment {
   BLIS__RESTARTED,         /* instance, whose engine is as new; no request */
   BLIS__UNIT_PLANNED,      /* instance: the first of a unit like destination's; no request */
   BLIS__UNIT_MADE,         /* likewise, and its instances exist; no request */
-  BLIS__SCALE_DECIDED,     /* look, scale, proposed; no request */
+  BLIS__SCALE_DECIDED,     /* decided; no request */
   BLIS__FINISHING,         /* the run is over, nothing is closed yet; no request */
   BLIS__MOMENT_COUNT
 } blis__moment;
@@ -80,15 +81,10 @@ typedef struct blis__news {
   const char *reason; /* of a rejection or failure; or NULL */
   const blis_admission_decision *admission;
   const blis_decision *routing;
-  const blis_split *split;        /* splits: what becomes of it */
   const blis_kv_arrival *arrival; /* KV that comes with it; NULL: none does */
-  const char *policy;             /* who decided */
+  const void *decided;            /* by a feature; its header has the type, by moment */
+  const char *policy;             /* that decided */
   const blis_routing_request *shown;
-  const blis_cascade_attempt *attempt;
-  blis_cascade_verdict verdict;
-  const blis_scale_context *look; /* of an autoscaler */
-  const blis_scale_decision *scale;
-  int64_t proposed; /* before it was clamped */
   /* What listeners may set. */
   const char **refusal;           /* not NULL: the request is rejected for this reason */
   bool *is_taken;                 /* true: the listener has it, and sends it on later */
@@ -103,24 +99,24 @@ typedef struct blis__news {
 typedef blis_status blis__hear(void *ud, blis_cluster *cluster, const blis__news *news,
                                blis_error *error);
 
-typedef enum blis__rank {
-  BLIS__BOOKS,    /* keeps counts that the others may look at */
-  BLIS__POLICIES, /* decides, or hears what became of its decisions */
+typedef enum blis__phase {
+  BLIS__BOOKS,    /* keeps counts that the others may read */
+  BLIS__POLICIES, /* decides, or receives the outcome of its decisions */
   BLIS__WATCHERS, /* changes nothing */
-  BLIS__SEQUELS   /* lets something new follow */
-} blis__rank;
+  BLIS__SEQUELS   /* starts something new */
+} blis__phase;
 
-/* What somebody needs of the clock; each has what is before it. */
+/* What a listener needs of the clock. Each need includes the needs before it. */
 typedef enum blis__need {
   BLIS__NEEDS_NOTHING,
-  BLIS__NEEDS_STATE, /* when it is told, instances are where the clock is */
-  BLIS__NEEDS_ORDER, /* it hears of all instances together in order of time */
+  BLIS__NEEDS_STATE, /* when it is called, instances have reached the time of the clock */
+  BLIS__NEEDS_ORDER, /* it is called in order of time over all instances */
   BLIS__NEED_COUNT
 } blis__need;
 
 typedef struct blis__listener {
   void *ud;
-  blis__rank rank;
+  blis__phase phase;
   blis__need need;
   blis__hear *on[BLIS__MOMENT_COUNT]; /* NULL = not wanted */
 } blis__listener;
@@ -128,7 +124,7 @@ typedef struct blis__listener {
 typedef struct blis__ear {
   blis__hear *hear;
   void *ud;
-  blis__rank rank;
+  blis__phase phase;
 } blis__ear;
 
 typedef struct blis__listeners {
@@ -142,13 +138,14 @@ void blis__listeners_init(blis__listeners *listeners, const blis_alloc *alloc);
 void blis__listeners_deinit(blis__listeners *listeners);
 
 /*
- * Copies *listener, borrows its ud; may be called from a listener, but not of a
- * moment that is being told. After BLIS_ERR_NOMEM it may hear of some moments.
+ * Copies *listener and borrows its ud. A listener may call it, but not for the
+ * moment that is being announced. After BLIS_ERR_NOMEM, *listener may have been
+ * added to some of its moments.
  */
 BLIS_MUSTUSE blis_status blis__listeners_add(blis__listeners *listeners,
                                              const blis__listener *listener);
 
-/* Somebody who listens to no moment needs this; needs it no longer. */
+/* Adds or removes a need without a listener. */
 void blis__listeners_need(blis__listeners *listeners, blis__need need);
 void blis__listeners_need_no_more(blis__listeners *listeners, blis__need need);
 
@@ -166,7 +163,7 @@ static inline bool blis__listeners_let_lag(const blis__listeners *listeners) {
   return listeners->needing[BLIS__NEEDS_ORDER] == 0 && listeners->needing[BLIS__NEEDS_STATE] == 0;
 }
 
-/* Tells everybody in the audience of a moment, which may be empty. */
+/* Calls every listener of a moment. */
 BLIS_MUSTUSE blis_status blis__tell(blis__listeners *listeners, blis__moment moment,
                                     blis_cluster *cluster, const blis__news *news,
                                     blis_error *error);

@@ -44,7 +44,7 @@ static double mean_fullness(blis_cluster *cluster, const blis_routing_view *view
 
 blis_pool_state blis__cluster_pool(void *ud, const blis_routing_view *view) {
   blis_cluster *cluster = ud;
-  blis_pool_state state = {.gateway_queue_size = blis__waiting_for_pool(cluster)};
+  blis_pool_state state = blis_pool_state_of(blis__waiting_for_pool(cluster));
   if (!blis__features_saturation(cluster, false, &state.pool_saturation)) {
     state.pool_saturation = mean_fullness(cluster, view);
   }

@@ -1,5 +1,5 @@
 /*
- * pool_state.h - what routers and autoscalers are told of the pool as a whole.
+ * pool_state.h - what policies read about the pool as a whole.
  */
 #ifndef BLIS_CLUSTER_POOL_STATE_H
 #define BLIS_CLUSTER_POOL_STATE_H

@@ -3,7 +3,7 @@
  * sent to them: prompt tokens that they still have to compute, prompts under
  * way, and the history of each (instance_history.h).
  */
-#include "cluster/features.h"
+#include "cluster/core_listeners.h"
 
 static blis__instance_history *history_of(blis__snapshot *snapshot,
                                           const blis__cluster_request *r) {
@@ -91,7 +91,7 @@ blis_status blis__add_prefill_history(blis_cluster *cluster) {
   cluster->has_prefill_history = true;
   BLIS_TRY(blis__snapshot_keep_history(&cluster->snapshot));
   const blis__listener listener = {.ud = &cluster->snapshot,
-                                   .rank = BLIS__BOOKS,
+                                   .phase = BLIS__BOOKS,
                                    .need = BLIS__NEEDS_STATE,
                                    .on = {[BLIS__JOINED] = on_joined,
                                           [BLIS__FIRST_TOKEN] = on_first_token,

@@ -20,8 +20,7 @@ blis__cluster_request *blis__request_table_add(blis__request_table *table,
     return NULL;
   }
   blis__cluster_request *added = blis_pool_item(&table->pool, slot);
-  *added = (blis__cluster_request){
-      .request = *request, .instance = -1, .gateway_wait_us = -1, .earlier = table->last};
+  *added = (blis__cluster_request){.request = *request, .instance = -1, .earlier = table->last};
   added->live = blis_live_request_of(request, slot);
   added->live.owner = &added->own;
   added->own = (blis__attempt){.request = added, .live = &added->live};
@@ -41,24 +40,24 @@ void blis__request_table_remove(blis__request_table *table, blis__cluster_reques
 }
 
 /*
- * A cascade sends requests from everywhere back to admission, a fault from an
- * instance, a hand-off or an encoder back to routing.
+ * A feature may send a request back to admission from anywhere; one that loses
+ * its instance is sent back to routing.
  */
 static bool is_legal(blis__place from, blis__place to) {
   switch (to) {
   case BLIS__AT_ADMISSION:
     return from != BLIS__AT_END;
-  case BLIS__AT_GATEWAY:
+  case BLIS__HELD_ADMITTED:
     return from == BLIS__AT_ADMISSION;
   case BLIS__AT_ROUTING:
-    return from == BLIS__AT_ADMISSION || from == BLIS__AT_GATEWAY || from == BLIS__AT_WAITING ||
-           from == BLIS__AT_INSTANCE || from == BLIS__AT_HANDOFF || from == BLIS__AT_ENCODER;
-  case BLIS__AT_ENCODER:
-  case BLIS__AT_HANDOFF:
+    return from == BLIS__AT_ADMISSION || from == BLIS__HELD_ADMITTED || from == BLIS__AT_WAITING ||
+           from == BLIS__AT_INSTANCE || from == BLIS__HELD_ROUTED || from == BLIS__HELD_FOR_ROUTING;
+  case BLIS__HELD_FOR_ROUTING:
+  case BLIS__HELD_ROUTED:
   case BLIS__AT_WAITING:
     return from == BLIS__AT_ROUTING;
   case BLIS__AT_INSTANCE:
-    return from == BLIS__AT_ROUTING || from == BLIS__AT_HANDOFF;
+    return from == BLIS__AT_ROUTING || from == BLIS__HELD_ROUTED;
   default:
     return to == BLIS__AT_END && from != BLIS__AT_END;
   }

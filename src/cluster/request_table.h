@@ -5,6 +5,7 @@
 #define BLIS_CLUSTER_REQUEST_TABLE_H
 
 #include "base/pool.h"
+#include "cluster/lists/features.h"
 #include "instance/instance.h"
 #include "policy/contract/router.h"
 #include "workload/request.h"
@@ -12,12 +13,12 @@
 /* Where a request is, as the cluster sees it. */
 typedef enum blis__place {
   BLIS__AT_ARRIVAL,
-  BLIS__AT_ADMISSION, /* or on its way there */
-  BLIS__AT_GATEWAY,   /* admitted, and in its queue */
-  BLIS__AT_ROUTING,   /* admitted; or on its way there */
-  BLIS__AT_ENCODER,   /* waits there, or is encoded; then it is routed */
-  BLIS__AT_HANDOFF,   /* routed; prefilled elsewhere, or its KV on its way */
-  BLIS__AT_WAITING,   /* for an instance that may take it */
+  BLIS__AT_ADMISSION,     /* or on its way there */
+  BLIS__HELD_ADMITTED,    /* a feature has it, and sends it to routing */
+  BLIS__AT_ROUTING,       /* admitted; or on its way there */
+  BLIS__HELD_FOR_ROUTING, /* a feature has it, and sends it back to routing */
+  BLIS__HELD_ROUTED,      /* a feature has it, and brings it to its instance */
+  BLIS__AT_WAITING,       /* waits for an instance that may serve it */
   BLIS__AT_INSTANCE,
   BLIS__AT_END,
   BLIS__PLACE_COUNT
@@ -33,7 +34,7 @@ typedef struct blis__attempt {
   /* In place of the cluster's own (ending.h), where they are not NULL; ud is the cluster. */
   const blis_instance_events *events;
   void *part; /* what the feature that has made it keeps about it */
-  /* Who has sent it where it is. NULL: the cluster's router, with the request's ticket. */
+  /* The router that has sent it to its instance. NULL: the cluster's, with the request's ticket. */
   const blis_router *router;
   blis_ticket *ticket;
 } blis__attempt;
@@ -52,20 +53,13 @@ typedef struct blis__cluster_request {
   int64_t waiting_since_us; /* at that place */
   size_t waiting_index;     /* in the waiting room */
   int32_t returns;          /* from instances to routing, so far */
-  uint32_t evictable;       /* place in gateway_evict.c + 1; 0 = none */
-  uint32_t prompt_place;    /* the same in gateway_bound.c */
-  bool is_bound;            /* counted there as on its way */
   int64_t pending_prefill_tokens;
-  bool is_ongoing;         /* counted where it is, see prefill_history.c */
-  bool is_active;          /* admitted and not ended, as traffic_state.c counts */
-  bool is_decoding;        /* and there after its first token */
-  int64_t gateway_wait_us; /* in the gateway's queue; -1 = never left it */
-  int64_t gateway_left_us; /* the last time */
+  bool is_ongoing;  /* counted where it is, see prefill_history.c */
+  bool is_active;   /* admitted and not ended, as traffic_state.c counts */
+  bool is_decoding; /* and there after its first token */
   blis_ticket router_ticket;
   blis_ticket admission_ticket;
-  struct blis__handoff *handoff;     /* handoff_run.h; NULL = there was none */
-  struct blis__encoding *encoding;   /* encode.c; NULL = there was none */
-  struct blis__cascade_run *cascade; /* cascade_run.h; NULL = takes no part */
+  void *parts[BLIS__REQUEST_PART_COUNT]; /* what features keep about it; NULL: nothing */
   struct blis__cluster_request *earlier;
   struct blis__cluster_request *later;
 } blis__cluster_request;
@@ -86,10 +80,10 @@ blis__cluster_request *blis__request_table_add(blis__request_table *table,
 
 void blis__request_table_remove(blis__request_table *table, blis__cluster_request *request);
 
-/* It goes on to a place that requests reach from where it is. */
+/* Moves the request to a place that is legal after its present one. */
 void blis__request_move(blis__cluster_request *request, blis__place place);
 
-/* Of any record about it: also of the prefill's, where that is apart. */
+/* The request of any of its records. */
 static inline blis__cluster_request *blis__request_table_of(const blis__request_table *table,
                                                             const blis_live_request *live) {
   return blis_pool_item(&table->pool, live->slot);

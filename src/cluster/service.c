@@ -100,7 +100,7 @@ void blis__set_will_recover(const blis_cluster *cluster, uint32_t index, bool wi
 bool blis__may_recover(const blis_cluster *cluster, uint32_t index) {
   blis_service service = cluster->services[index];
   return service == BLIS_SERVICE_FAILED ||
-         (service == BLIS_SERVICE_DRAINED && !cluster->keeps_number);
+         (service == BLIS_SERVICE_DRAINED && cluster->number_keeper == NULL);
 }
 
 bool blis__will_serve(const blis_cluster *cluster, uint32_t index) {
@@ -182,7 +182,7 @@ blis_status blis__add_drains(blis_cluster *cluster) {
   if (cluster->has_drains) {
     return BLIS_OK;
   }
-  const blis__listener listener = {.rank = BLIS__SEQUELS, .on = {[BLIS__LEFT] = on_left}};
+  const blis__listener listener = {.phase = BLIS__SEQUELS, .on = {[BLIS__LEFT] = on_left}};
   BLIS_TRY(blis__listeners_add(&cluster->listeners, &listener));
   cluster->has_drains = true;
   return BLIS_OK;

@@ -6,8 +6,8 @@
  * is a step of the life cycle, keeps the candidates and the books, and tells
  * listeners (BLIS__SERVICE_CHANGED).
  *
- * All ranks of a group (units.h) change together: what is asked of one instance
- * here is done to all of its group.
+ * All instances of a unit (units.h) change together: what is done to one
+ * instance here is done to all of its unit.
  */
 #ifndef BLIS_CLUSTER_SERVICE_H
 #define BLIS_CLUSTER_SERVICE_H
@@ -39,8 +39,8 @@ BLIS_MUSTUSE blis_status blis__set_service(blis_cluster *cluster, uint32_t index
 /* That the group is to come back, or not. */
 void blis__set_will_recover(const blis_cluster *cluster, uint32_t index, bool will_recover);
 
-/* One that is down might come back: an autoscaler has done without those that
-   have drained. */
+/* An instance that is down might come back; one that has drained does not if a feature keeps a
+   number of instances. */
 bool blis__may_recover(const blis_cluster *cluster, uint32_t index);
 
 /* It does not serve, or not for long, and is known to do so later. */
@@ -53,7 +53,7 @@ BLIS_MUSTUSE blis_status blis__check_changeable(const blis_cluster *cluster, uin
 
 /* Why steps take longer; factors multiply. */
 typedef enum blis__slowness {
-  BLIS__SLOW_BY_FAULT,
+  BLIS__SLOW_BY_CALL,
   BLIS__SLOW_BY_WARMING,
   BLIS__SLOWNESS_COUNT
 } blis__slowness;

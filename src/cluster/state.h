@@ -15,7 +15,7 @@
 #include "cluster/lists/event_classes.h"
 #include "cluster/lists/features.h"
 #include "cluster/request_table.h"
-#include "cluster/snapshot.h"
+#include "cluster/signals/snapshot.h"
 #include "instance/slo_priority.h"
 #include "policy/admission/admission.h"
 
@@ -42,13 +42,13 @@ typedef struct blis__scheduled_call {
   void *ud;
 } blis__scheduled_call;
 
-/* What is known of an SLO class. */
+/* An SLO class. */
 typedef struct blis__class {
   double priority; /* higher is more urgent */
   int32_t value;   /* higher is more important */
 } blis__class;
 
-/* Requests that left an instance for good, and went on nevertheless. */
+/* Requests that an instance has counted as ended, and that continued elsewhere. */
 typedef struct blis__dropped_counts {
   int64_t completed;
   int64_t unservable;
@@ -114,20 +114,20 @@ struct blis_cluster {
   void *features[BLIS_FEATURE_COUNT]; /* the state of each; NULL: it is not configured */
   blis__event_handler handlers[BLIS__EVENT_CLASS_COUNT]; /* by number of the class */
   /* What listeners keep, each in its file; NULL when it is not configured. */
-  struct blis__traffic *traffic;   /* traffic_state.c */
-  struct blis__handoffs *handoffs; /* handoff_run.h */
+  struct blis__traffic *traffic; /* traffic_state.c */
   const struct blis_stages
       *stages;        /* what routers may ask of the other stages; NULL: there is one */
   uint32_t main_role; /* of the instances that requests are routed to; 0: they have no role */
+  const struct blis__placer *placer;       /* placement.h; NULL: there is always room */
   struct blis__life_cycle *life_cycle;     /* life_cycle.c */
   struct blis__waiting_room *waiting_room; /* waiting_room.h */
   bool has_power;                          /* some engine is asked what it draws */
   bool has_prefill_history;
   bool has_drains;
   bool may_bring_instances; /* a feature may, at a look (below) */
-  /* A feature keeps a number of instances: one that has drained does not come back. */
-  bool keeps_number;
-  bool looks_for_room;    /* pending.c, as soon as the event is over */
+  /* What keeps a number of instances, for messages: one that has drained does not come back.
+     NULL: nothing does. */
+  const char *number_keeper;
   int loaded_event_class; /* of instances that have loaded */
 
   blis_error event_error; /* of an instance's event that cannot fail itself */
@@ -151,6 +151,11 @@ struct blis_cluster {
 /* The state of a feature, for its own files; NULL: it is not configured. */
 static inline void *blis__feature_state(const blis_cluster *cluster, blis_feature_slot slot) {
   return cluster->features[slot];
+}
+
+/* The instance that routers see in place of i. */
+static inline uint32_t blis__front_of(const blis_cluster *cluster, uint32_t i) {
+  return cluster->fronts == NULL ? i : cluster->fronts[i];
 }
 
 /* A start, a recovery or a node is planned for then. */

@@ -2,7 +2,7 @@
  * traffic_state.c - what tenants send: how many requests, how many of these are
  * being served, how fast they come. For policies of scripts.
  */
-#include "cluster/features.h"
+#include "cluster/core_listeners.h"
 
 #include "base/invariant.h"
 #include "policy/memory/recent.h"
@@ -99,7 +99,7 @@ blis_status blis__add_traffic_state(blis_cluster *cluster) {
   }
   cluster->traffic->alloc = cluster->alloc;
   const blis__listener listener = {.ud = cluster->traffic,
-                                   .rank = BLIS__BOOKS,
+                                   .phase = BLIS__BOOKS,
                                    .on = {[BLIS__ARRIVED] = on_arrived,
                                           [BLIS__ADMISSION_DECIDED] = on_decided,
                                           [BLIS__ENDED] = on_ended}};

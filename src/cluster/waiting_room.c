@@ -2,8 +2,8 @@
 
 #include "base/invariant.h"
 #include "cluster/clock.h"
+#include "cluster/core_listeners.h"
 #include "cluster/ending.h"
-#include "cluster/features.h"
 #include "cluster/service.h"
 
 static void note_wait(blis__waiting_room *room, const blis_cluster *cluster,
@@ -79,9 +79,8 @@ static blis_status put(blis_cluster *cluster, blis__cluster_request *request, bl
 
 /* O(instances), where nobody is there. */
 static bool somebody_comes(const blis_cluster *cluster, const blis__group *group, uint32_t role) {
-  const bool *is_kept = cluster->waiting_room->is_kept;
-  if (is_kept[BLIS_SCALE_BOTH] || (role == BLIS_ROLE_PREFILL && is_kept[BLIS_SCALE_PREFILL]) ||
-      (role == BLIS_ROLE_DECODE && is_kept[BLIS_SCALE_DECODE])) {
+  const blis__waiting_room *room = cluster->waiting_room;
+  if (room->keeps_any || (role & room->kept_roles) != 0) {
     return true;
   }
   const blis__candidates *all = &cluster->snapshot.candidates;
@@ -115,7 +114,7 @@ blis_status blis__add_waiting_room(blis_cluster *cluster) {
   }
   cluster->waiting_room = room;
   const blis__listener listener = {
-      .ud = room, .rank = BLIS__SEQUELS, .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
+      .ud = room, .phase = BLIS__SEQUELS, .on = {[BLIS__SERVICE_CHANGED] = on_service_changed}};
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 

@@ -2,22 +2,22 @@
  * waiting_room.h - requests that wait in front of routing for an instance that
  * may take them, in order of their coming.
  *
- * They wait where somebody is known to come: an autoscaler keeps a number of
- * instances, or one of them starts, recovers from a fault or will do so. Else a
- * request without candidates is rejected, as it is without a waiting room. A
- * request waits no longer than until its deadline; then it is rejected, reason
+ * They wait if an instance is known to come: a feature keeps a number of
+ * instances, or one of them starts, recovers from a failure or will do so. Else
+ * a request without candidates is rejected, as without a waiting room. A request
+ * waits no longer than until its deadline; then it is rejected, reason
  * no-instance.
  */
 #ifndef BLIS_CLUSTER_WAITING_ROOM_H
 #define BLIS_CLUSTER_WAITING_ROOM_H
 
 #include "cluster/state.h"
-#include "policy/autoscale/autoscaler.h"
 
 typedef struct blis__waiting_room {
   BLIS_ARRAY(blis__cluster_request *) waiting; /* some may be NULL: gone */
-  /* Pools of which an autoscaler keeps a number. */
-  bool is_kept[BLIS_SCALE_DECODE + 1];
+  /* A feature keeps a number of instances: of any, or of those with these roles. */
+  bool keeps_any;
+  uint32_t kept_roles;
   int64_t count;
   int64_t waited;       /* requests that ever did */
   int64_t waited_us;    /* all of them together */

@@ -5,6 +5,7 @@
  * what the rules of freshness say, and both engines, driven in whatever way,
  * agree.
  */
+#include "cluster/watch/decision_sink.h"
 #include "cluster_fixture.h"
 #include "engine_rules.h"
 #include "policy/contract/tie.h"

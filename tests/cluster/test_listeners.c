@@ -1,5 +1,6 @@
 /* Who hears of which moment, in which order, and what follows for the clock. */
 #include "cluster/state.h"
+#include "cluster/watch/decision_sink.h"
 #include "cluster_fixture.h"
 
 enum { HEARD_MAX = 64 };
@@ -25,22 +26,22 @@ static blis_status hear(void *ud, blis_cluster *cluster, const blis__news *news,
   return w->fails ? blis_fail(error, BLIS_ERR_POLICY, "%c fails", w->letter) : BLIS_OK;
 }
 
-static void add_witness(blis__listeners *listeners, witness *w, blis__rank rank) {
-  const blis__listener listener = {.ud = w, .rank = rank, .on = {[BLIS__LEFT] = hear}};
+static void add_witness(blis__listeners *listeners, witness *w, blis__phase phase) {
+  const blis__listener listener = {.ud = w, .phase = phase, .on = {[BLIS__LEFT] = hear}};
   CHECK(blis__listeners_add(listeners, &listener) == BLIS_OK);
 }
 
-static void ranks_hear_in_their_order(void) {
+static void phases_are_called_in_order(void) {
   blis_alloc heap = blis_alloc_heap();
   blis__listeners listeners;
   blis__listeners_init(&listeners, &heap);
   log l = {.count = 0};
   witness all[] = {{&l, 'e', false}, {&l, 'c', false}, {&l, 'a', false},
                    {&l, 'd', false}, {&l, 'f', false}, {&l, 'b', false}};
-  const blis__rank ranks[] = {BLIS__SEQUELS,  BLIS__WATCHERS, BLIS__BOOKS,
-                              BLIS__WATCHERS, BLIS__SEQUELS,  BLIS__POLICIES};
+  const blis__phase phases[] = {BLIS__SEQUELS,  BLIS__WATCHERS, BLIS__BOOKS,
+                                BLIS__WATCHERS, BLIS__SEQUELS,  BLIS__POLICIES};
   for (size_t i = 0; i < 6; i++) {
-    add_witness(&listeners, &all[i], ranks[i]);
+    add_witness(&listeners, &all[i], phases[i]);
   }
   blis_error error;
   const blis__news news = {.instance = 0};
@@ -328,7 +329,7 @@ static void calls_pins_and_drains(void) {
 }
 
 int main(void) {
-  RUN(ranks_hear_in_their_order);
+  RUN(phases_are_called_in_order);
   RUN(needs_add_up);
   RUN(moments_come_in_order);
   RUN(offers_end_when_taken);

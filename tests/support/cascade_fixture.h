@@ -5,7 +5,8 @@
 #ifndef BLIS_TESTS_CASCADE_FIXTURE_H
 #define BLIS_TESTS_CASCADE_FIXTURE_H
 
-#include "cluster/cascade_run.h"
+#include "cluster/cascade/cascade.h"
+#include "cluster/cascade/cascades.h"
 #include "cluster/state.h"
 #include "cluster_fixture.h"
 

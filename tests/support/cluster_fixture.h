@@ -139,8 +139,8 @@ static inline blis_policy_context site_context(const site *s) {
                                .profile = s->go_blis ? &blis_policy_go_blis : NULL};
 }
 
-/* Ready to run under a router, which is taken. */
-static inline blis_status site_open_with(site *s, blis_router *router, blis_error *error) {
+/* What a cluster is made of, but the router. */
+static inline blis_status site_prepare(site *s, blis_error *error) {
   for (uint32_t i = 0; i < s->config.instance_count; i++) {
     s->instances[i].latency = &s->latency;
   }
@@ -149,9 +149,15 @@ static inline blis_status site_open_with(site *s, blis_router *router, blis_erro
   blis_histogram_init(&s->itl_us, &s->alloc);
   s->recorder =
       s->is_streaming ? blis_recorder_new_streaming(&s->alloc) : blis_recorder_new(&s->alloc);
-  if (s->recorder == NULL) {
+  return s->recorder == NULL ? blis_fail_nomem(error) : BLIS_OK;
+}
+
+/* Ready to run under a router, which is taken. */
+static inline blis_status site_open_with(site *s, blis_router *router, blis_error *error) {
+  blis_status status = site_prepare(s, error);
+  if (status != BLIS_OK) {
     blis_router_free(router);
-    return blis_fail_nomem(error);
+    return status;
   }
   return blis_cluster_new(&s->alloc, &s->config, router, &s->source.source,
                           blis_recorder_sink(s->recorder), &s->itl_us, &s->cluster, error);

@@ -5,6 +5,7 @@
 #ifndef BLIS_GATEWAY_FIXTURE_H
 #define BLIS_GATEWAY_FIXTURE_H
 
+#include "cluster/gateway/gateway.h"
 #include "routing_fixture.h"
 
 enum { BLOCKS_MAX = 2100 };

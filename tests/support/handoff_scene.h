@@ -6,7 +6,9 @@
 
 #include <math.h>
 
-#include "cluster/handoff_go_blis.h"
+#include "cluster/encode/encode.h"
+#include "cluster/handoff/go_blis.h"
+#include "cluster/handoff/handoff.h"
 #include "cluster_fixture.h"
 #include "instance/go_blis.h"
 

@@ -6,6 +6,8 @@
 
 #include <math.h>
 
+#include "cluster/handoff/handoff.h"
+#include "cluster/tiers/kv_tiers.h"
 #include "cluster_fixture.h"
 
 enum { BLOCK = 16 };
@@ -46,7 +48,7 @@ static inline void begin(scene *s, uint32_t count) {
     s->facts[i].kv_bytes_per_token = 1000;
   }
   s->site.config.facts = s->facts;
-  s->site.config.kv_tiers = &s->config;
+  s->site.config.options[BLIS_FEATURE_TIERS] = &s->config;
   s->config = (blis_kv_tiers){.tiers = s->tiers,
                               .cache_weight = 1,
                               .network_bytes_per_us = (double)INFINITY,

@@ -19,7 +19,7 @@ local function field_line(figure)
   return ("---@field %s %s %s%s"):format(name, type_of(figure), figure.doc, unit)
 end
 
---- Adds the fields of a request record, see src/cluster/record_fields.h.
+--- Adds the fields of a request record, see src/cluster/lists/record_fields.h.
 local function add_record(lines)
   lines[#lines + 1] = "\n--- A request and how it ended. A value that is not set is nil."
   lines[#lines + 1] = "---@class blis.RequestRecord"

@@ -10,7 +10,7 @@
 --- column. A value that is not set is null. Numbers are written as short as they read back equal.
 --- A result that kept no records ends with its first line.
 ---
---- The columns are the fields of src/cluster/record_fields.h, in the order of that table.
+--- The columns are the fields of src/cluster/lists/record_fields.h, in the order of that table.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local row_file = require "blis.results.row_file"

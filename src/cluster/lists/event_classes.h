@@ -1,9 +1,9 @@
 /*
  * event_classes.h - the classes of cluster events, in one table.
  *
- * At equal times events of lower classes come first, so a number is a promise:
- * results depend on it. Arrivals in the queue are those of follow-ups; the
- * others come from the source in order.
+ * At equal times, events of lower classes are executed first. Results depend on
+ * this order, so a number never changes. The queue contains only the arrivals of
+ * follow-ups; other arrivals are read from the source in order.
  */
 #ifndef BLIS_CLUSTER_LISTS_EVENT_CLASSES_H
 #define BLIS_CLUSTER_LISTS_EVENT_CLASSES_H
@@ -16,17 +16,18 @@
 enum { BLIS__OF_CORE = -1 };
 
 /*
- * XX(class, number, owner, kind, makes_room, repeats): kind is the name that users see;
- * makes_room: an event of this class may free capacity at an instance, so that
- * requests that a feature holds may go on; repeats: such events plan the next one themselves, so
- * that they alone are no progress.
+ * XX(class, number, owner, kind, makes_room, repeats):
  *
- *   LOADED    of an instance, in BLIS (Go)
- *   PREFILL   routing of the prefill of a hand-off
- *   MOVE      the KV of a hand-off is ready to move
- *   MOVED     transfers have ended
- *   EVICT     a request leaves its instance for one in the gateway's queue
- *   CHECK     of the load, in BLIS (Go); SCALED: its effect
+ *   kind        the name that users see
+ *   makes_room  an event of this class may free capacity at an instance, so that
+ *               held requests may proceed
+ *   repeats     an event of this class schedules the next one, so that such
+ *               events alone are no progress
+ *
+ * LOADED, CHECK and SCALED are the events of the autoscaler of BLIS (Go): an
+ * instance has loaded, a check, and the effect of a check. PREFILL routes the
+ * prefill of a hand-off, MOVE starts the transfer of its KV, MOVED ends
+ * transfers. EVICT removes a request from its instance for a more important one.
  */
 #define BLIS__EVENT_CLASS_MAP(XX)                                                                  \
   XX(LOADED, -1, BLIS__OF_CORE, "scaling", true, false)                                            \

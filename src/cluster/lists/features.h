@@ -40,4 +40,13 @@ typedef enum blis_feature_slot {
       BLIS_FEATURE_COUNT
 } blis_feature_slot;
 
+/* What features keep about a request: a pointer of each. */
+typedef enum blis__request_part {
+  BLIS__PART_GATEWAY,
+  BLIS__PART_ENCODE,
+  BLIS__PART_HANDOFF,
+  BLIS__PART_CASCADE,
+  BLIS__REQUEST_PART_COUNT
+} blis__request_part;
+
 #endif

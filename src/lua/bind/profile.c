@@ -1,6 +1,8 @@
 #include "lua/bind/profile.h"
 
-#include "cluster/handoff_go_blis.h"
+#include "cluster/gateway/gateway.h"
+#include "cluster/handoff/go_blis.h"
+#include "cluster/handoff/handoff.h"
 #include "instance/go_blis.h"
 #include "lua/bind/bind.h"
 #include "policy/contract/go_blis.h"

@@ -10,9 +10,9 @@
 #include <lua.h>
 #include <stdbool.h>
 
-#include "cluster/gateway.h"
-#include "cluster/handoff.h"
-#include "cluster/node_pools.h"
+#include "cluster/gateway/gateway.h"
+#include "cluster/handoff/handoff.h"
+#include "cluster/machines/node_pools.h"
 #include "instance/defects.h"
 #include "policy/contract/profile.h"
 #include "workload/rules.h"
@@ -31,7 +31,7 @@ typedef struct bind_profile {
   const blis_policy_profile *policies;
   bind_gateway_variants gateway;
   blis_node_pool_rules node_pools;
-  bool has_own_scaling_loop; /* go_blis_scaler.h in place of the usual scaler */
+  bool has_own_scaling_loop; /* scaling/go_blis_loop.h in place of the usual scaler */
   const blis_handoff_ops *handoffs;
   bool encodes_in_passing;      /* blis_encode_stage.chooses_only */
   bool shares_adapter_prefixes; /* blis_adapter_names.own_prefixes is false */

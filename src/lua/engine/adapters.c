@@ -1,5 +1,6 @@
 #include "lua/engine/adapters.h"
 
+#include "cluster/adapters/adapters.h"
 #include "lua/bind/bind.h"
 
 /* A buffer that the table at owner keeps. */

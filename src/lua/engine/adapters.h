@@ -6,6 +6,7 @@
 
 #include <lua.h>
 
+#include "cluster/adapters/adapters.h"
 #include "cluster/cluster.h"
 
 typedef struct bind_adapters {

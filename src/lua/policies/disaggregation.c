@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "cluster/encode/encode.h"
+#include "cluster/handoff/handoff.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/profile.h"
 #include "lua/policies/builtin.h"

@@ -7,8 +7,8 @@
 
 #include <lua.h>
 
-#include "cluster/encode.h"
-#include "cluster/handoff.h"
+#include "cluster/encode/encode.h"
+#include "cluster/handoff/handoff.h"
 #include "lua/policies/view.h"
 #include "policy/contract/entry.h"
 

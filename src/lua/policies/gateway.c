@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "cluster/gateway/gateway.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/profile.h"
 #include "lua/policies/flow_function.h"

@@ -6,7 +6,7 @@
 
 #include <lua.h>
 
-#include "cluster/gateway.h"
+#include "cluster/gateway/gateway.h"
 #include "lua/policies/view.h"
 #include "policy/contract/entry.h"
 

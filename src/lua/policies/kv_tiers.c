@@ -1,5 +1,6 @@
 #include "lua/policies/kv_tiers.h"
 
+#include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/hook.h"
 

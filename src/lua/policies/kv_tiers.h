@@ -7,7 +7,7 @@
 
 #include <lua.h>
 
-#include "cluster/kv_tiers.h"
+#include "cluster/tiers/kv_tiers.h"
 #include "lua/policies/live_request.h"
 
 typedef struct bind_kv_tiers {

@@ -3,6 +3,8 @@
 #include <string.h>
 
 #include "base/invariant.h"
+#include "cluster/gateway/gateway.h"
+#include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
 #include "lua/results/attempts.h"

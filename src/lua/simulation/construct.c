@@ -2,6 +2,11 @@
 
 #include <string.h>
 
+#include "cluster/cascade/cascade.h"
+#include "cluster/encode/encode.h"
+#include "cluster/gateway/gateway.h"
+#include "cluster/handoff/handoff.h"
+#include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/interrupt.h"
 #include "lua/engine/adapters.h"
@@ -268,7 +273,7 @@ static void check_cluster_instances(lua_State *L, int options, bind_simulation *
   made->facts = facts;
   made->instance_count = sim->instance_count;
   made->initial_count = sim->initial_count;
-  made->adapters = sim->adapters.names;
+  made->options[BLIS_FEATURE_ADAPTERS] = &sim->adapters.names;
 }
 
 static blis_status keep_step(void *ud, uint32_t instance, const blis_step_report *report,
@@ -354,7 +359,7 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_s
   if (lua_getfield(L, config, "kv_tiers") != LUA_TNIL) {
     blis_kv_tiers *tiers = push_buffer(L, 1, sizeof *tiers);
     check_kv_tiers(L, lua_gettop(L) - 1, &sim->view, &sim->kv_tiers, tiers);
-    made.kv_tiers = tiers;
+    made.options[BLIS_FEATURE_TIERS] = tiers;
   }
   if (!reads_caches(L, config, sim)) {
     made.cache_signal_delay_us = 0; /* nobody sees the difference */

@@ -1,8 +1,8 @@
 #include "lua/simulation/faults.h"
 
 #include "base/time.h"
-#include "cluster/fault_plan.h"
-#include "cluster/presence.h"
+#include "cluster/faults/fault_plan.h"
+#include "cluster/faults/presence.h"
 #include "lua/bind/bind.h"
 
 /* The words of option requests; without one it is the usual. */

@@ -3,10 +3,10 @@
 #include <string.h>
 
 #include "base/invariant.h"
-#include "cluster/billing.h"
+#include "cluster/costs/billing.h"
+#include "cluster/costs/prices.h"
 #include "cluster/life_cycle.h"
-#include "cluster/node_pools.h"
-#include "cluster/prices.h"
+#include "cluster/machines/node_pools.h"
 #include "lua/bind/bind.h"
 
 /* Of a group; all but the first as it is billed. */

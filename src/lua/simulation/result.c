@@ -2,6 +2,10 @@
 
 #include <inttypes.h>
 
+#include "cluster/adapters/adapters.h"
+#include "cluster/gateway/gateway.h"
+#include "cluster/handoff/handoff.h"
+#include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/scorer.h"
 #include "lua/results/attempts.h"

@@ -1,9 +1,9 @@
 #include "lua/simulation/scaling.h"
 
 #include "base/time.h"
-#include "cluster/go_blis_scaler.h"
-#include "cluster/node_pools.h"
-#include "cluster/presence.h"
+#include "cluster/faults/presence.h"
+#include "cluster/machines/node_pools.h"
+#include "cluster/scaling/go_blis_loop.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/profile.h"
 #include "lua/policies/autoscaler.h"

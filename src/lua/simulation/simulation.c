@@ -1,5 +1,6 @@
 #include "lua/simulation/simulation.h"
 
+#include "cluster/gateway/gateway.h"
 #include "lua/bind/bind.h"
 
 bind_simulation *check_any_simulation(lua_State *L, int index) {

@@ -8,7 +8,10 @@
 #include <lua.h>
 
 #include "cluster/cluster.h"
-#include "cluster/scaling.h"
+#include "cluster/encode/encode.h"
+#include "cluster/gateway/gateway.h"
+#include "cluster/handoff/handoff.h"
+#include "cluster/scaling/scaling.h"
 #include "lua/bind/hook.h"
 #include "lua/bind/math_random.h"
 #include "lua/bind/profile.h"

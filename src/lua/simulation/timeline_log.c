@@ -1,5 +1,6 @@
 #include "lua/simulation/timeline_log.h"
 
+#include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
 #include "lua/simulation/visit_columns.h"
 

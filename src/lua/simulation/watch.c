@@ -2,7 +2,10 @@
 
 #include <time.h>
 
-#include "cluster/scaling.h"
+#include "cluster/adapters/adapters.h"
+#include "cluster/gateway/gateway.h"
+#include "cluster/scaling/scaling.h"
+#include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/interrupt.h"
 

@@ -13,7 +13,13 @@
 #include "base/error.h"
 
 /* What an instance does where prefill and decode are apart; a set. */
-enum { BLIS_ROLE_PREFILL = 1, BLIS_ROLE_DECODE = 2, BLIS_ROLE_ENCODE = 4, BLIS_ROLES_ALL = 7 };
+enum {
+  BLIS_ROLE_PREFILL = 1,
+  BLIS_ROLE_DECODE = 2,
+  BLIS_ROLE_ENCODE = 4,
+  BLIS_ROLES_ALL = 7,
+  BLIS_ROLE_COUNT = 3
+};
 
 typedef struct blis_instance_facts {
   uint32_t group;       /* of those that the cluster is made of, from 0 */

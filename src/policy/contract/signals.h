@@ -162,6 +162,11 @@ enum {
 /* ...and both. */
 #define BLIS_SIGNALS_OF_REQUEST (BLIS_SIGNALS_OF_PROMPT | BLIS_SIGNALS_OF_ADAPTER)
 
+/* Engine signals that an optional part of the cluster gives; 0 without that part. */
+#define BLIS__OF_PARTS(constant, group, ...)                                                       \
+  BLIS_SIGNAL_IF(BLIS__IN_ADAPTERS | BLIS__IN_ADAPTER, constant, group)
+#define BLIS_SIGNALS_OF_PARTS ((blis_signal_set)0 BLIS_SIGNAL_MAP(BLIS__OF_PARTS))
+
 /* Several instances that a router sees as one have the mean of these signals, and the sum of the
    others. */
 #define BLIS__MEAN_BIT(constant, group, combination, ...) BLIS__##combination##_BIT_OF(constant)

@@ -1,7 +1,7 @@
 /*
  * view.h - the input of one decision: a request and its candidates.
  *
- * It is a picture with a stated freshness (cluster/snapshot.h), never the
+ * It is a picture with a stated freshness (cluster/signals/snapshot.h), never the
  * future: the true output length is there only in oracle experiments.
  */
 #ifndef BLIS_POLICY_CONTRACT_VIEW_H
@@ -16,6 +16,7 @@
 #include "base/containers/intern.h"
 #include "base/containers/least_tree.h"
 #include "base/error.h"
+#include "instance/live_request.h"
 #include "policy/contract/signals.h"
 #include "workload/request.h"
 
@@ -148,5 +149,42 @@ typedef struct blis_question {
 
 /* The candidate that is this instance; view->count when it is none. */
 size_t blis_routing_view_find(const blis_routing_view *view, uint32_t instance);
+
+/*
+ * What a request says of itself and its record: without ticket, prompt and what
+ * the cluster adds, such as its strings. The output length is -1.
+ */
+static inline blis_routing_request blis_routing_request_of(const blis_request *request,
+                                                           const blis_live_request *live) {
+  return (blis_routing_request){
+      .number = request->number,
+      .slot = live->slot,
+      .arrival_us = request->arrival_us,
+      .deadline_us = request->deadline_us,
+      .slo_target_us = request->slo_target_us,
+      .prompt_tokens = request->prompt_tokens,
+      .max_output_tokens = live->max_output_tokens,
+      .output_tokens = -1,
+      .priority = live->priority,
+      .round_index = request->round_index,
+      .tenant = request->tenant,
+      .slo_class = request->slo_class,
+      .model = request->model,
+      .session = request->session,
+      .client = request->client,
+      .adapter = request->adapter,
+      .adapter_number = live->adapter,
+      .prefix_group = request->prefix_group,
+      .prefix_tokens = request->prefix_tokens,
+      .segments = request->segments,
+      .segment_count = request->segment_count,
+      .call = request->call,
+  };
+}
+
+/* The state of a pool for which so many requests wait. */
+static inline blis_pool_state blis_pool_state_of(int64_t waiting) {
+  return (blis_pool_state){.gateway_queue_size = waiting};
+}
 
 #endif

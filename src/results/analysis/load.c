@@ -4,6 +4,7 @@
 
 #include "base/invariant.h"
 #include "base/minmax.h"
+#include "cluster/handoff/handoff.h"
 
 /*
  * What begins and ends, by instance and interval: the shares of the interval

@@ -7,6 +7,7 @@
 #include "base/array.h"
 #include "base/containers/intern.h"
 #include "base/invariant.h"
+#include "cluster/watch/decision_sink.h"
 
 typedef struct ranked {
   double score;

@@ -15,6 +15,7 @@
 #define BLIS_RESULTS_LOG_DECISIONS_H
 
 #include "cluster/cluster.h"
+#include "cluster/watch/decision_sink.h"
 
 /* Keep all candidates. */
 enum { BLIS_DECISIONS_ALL = -1 };

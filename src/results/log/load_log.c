@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/time.h"
+#include "cluster/tiers/kv_tiers.h"
 
 void blis_load_log_init(blis_load_log *log, const blis_alloc *alloc, size_t most) {
   *log = (blis_load_log){.alloc = *alloc, .most = most};

@@ -13,6 +13,7 @@
 
 #include "base/array.h"
 #include "cluster/cluster.h"
+#include "cluster/tiers/kv_tiers.h"
 
 typedef struct blis_logged_load {
   uint32_t instance;

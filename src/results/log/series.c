@@ -5,6 +5,10 @@
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "base/time.h"
+#include "cluster/adapters/adapters.h"
+#include "cluster/gateway/gateway.h"
+#include "cluster/handoff/handoff.h"
+#include "cluster/tiers/kv_tiers.h"
 
 const char *blis_series_count_name(blis_series_count count) {
   static const char *const names[] = {

@@ -19,6 +19,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cluster/handoff/handoff.h"
 #include "instance/live_request.h"
 #include "results/metrics/percentiles.h"
 

@@ -1,5 +1,5 @@
 /*
- * record.h - the record of a finished request: the fields of cluster/record_fields.h.
+ * record.h - the record of a finished request: the fields of cluster/lists/record_fields.h.
  *
  * A blis_record has all fields but the extra ones, which most requests do not have. The recorder
  * returns an extra field of a record by its index.

@@ -6,6 +6,8 @@
 #include "base/array.h"
 #include "base/containers/intern.h"
 #include "base/invariant.h"
+#include "cluster/handoff/handoff.h"
+#include "cluster/tiers/kv_tiers.h"
 
 struct blis_recorder {
   blis_alloc alloc;

@@ -7,6 +7,8 @@
 #ifndef BLIS_RESULTS_RECORD_RECORDER_H
 #define BLIS_RESULTS_RECORD_RECORDER_H
 
+#include "cluster/handoff/handoff.h"
+#include "cluster/tiers/kv_tiers.h"
 #include "results/record/attempts.h"
 #include "results/record/record_store.h"
 #include "results/record/tally.h"

@@ -1,5 +1,6 @@
 #include "results/summary/figure_table.h"
 
+#include "cluster/handoff/handoff.h"
 #include "results/summary/goodput.h"
 #include "results/summary/groups.h"
 #include "results/summary/summary.h"

@@ -3,7 +3,12 @@
 #include <math.h>
 
 #include "base/invariant.h"
+#include "cluster/adapters/adapters.h"
+#include "cluster/encode/encode.h"
+#include "cluster/gateway/gateway.h"
+#include "cluster/handoff/handoff.h"
 #include "cluster/life_cycle.h"
+#include "cluster/ranks/ranks.h"
 #include "kv/kv_cache.h"
 #include "results/summary/times.h"
 

@@ -9,6 +9,8 @@
 #ifndef BLIS_RESULTS_SUMMARY_SUMMARY_H
 #define BLIS_RESULTS_SUMMARY_SUMMARY_H
 
+#include "cluster/gateway/gateway.h"
+#include "cluster/handoff/handoff.h"
 #include "results/metrics/figures.h"
 #include "results/record/recorder.h"
 

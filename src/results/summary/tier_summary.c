@@ -1,5 +1,7 @@
 #include "results/summary/tier_summary.h"
 
+#include "cluster/tiers/kv_tiers.h"
+
 #include <math.h>
 
 static double mean_of(double sum, double count) {

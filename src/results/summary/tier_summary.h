@@ -5,6 +5,7 @@
 #define BLIS_RESULTS_SUMMARY_TIER_SUMMARY_H
 
 #include "cluster/cluster.h"
+#include "cluster/tiers/kv_tiers.h"
 #include "results/metrics/figures.h"
 
 /* All tiers of a run. */

@@ -1,4 +1,5 @@
 /* What waited and ran over time, and which requests were slowest. */
+#include "cluster/handoff/handoff.h"
 #include "results/analysis/load.h"
 
 #include "check.h"

@@ -1,4 +1,5 @@
 /* The log of loads: what is kept, and what is only counted. */
+#include "cluster/tiers/kv_tiers.h"
 #include "results/log/load_log.h"
 
 #include "check.h"

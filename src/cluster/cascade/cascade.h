@@ -1,0 +1,26 @@
+/*
+ * cascade.h - a cascade of models: an answer that is not good enough sends the
+ * request to the next model of its chain (policy/cascade/cascade.h).
+ */
+#ifndef BLIS_CLUSTER_CASCADE_CASCADE_H
+#define BLIS_CLUSTER_CASCADE_CASCADE_H
+
+#include "cluster/cluster.h"
+#include "policy/cascade/cascade.h"
+
+/*
+ * Takes *cascade (also on failure), once, before the first event. The models of
+ * its chains become texts of the source. BLIS_ERR_INVALID names a chain with a
+ * model that no instance serves or that is given twice; a request's own chain
+ * is looked at when it arrives, and such a one stops the run.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_set_cascade(blis_cluster *cluster, blis_cascade *cascade,
+                                                  blis_error *error);
+
+/* What BLIS__JUDGED announces; borrowed during the call. */
+typedef struct blis__judgement {
+  const blis_cascade_attempt *attempt;
+  blis_cascade_verdict verdict;
+} blis__judgement;
+
+#endif

@@ -1,0 +1,95 @@
+/*
+ * fault_plan.h - faults that are known before a run, and random ones.
+ *
+ * Several faults may be on at one instance. One that is gone or down cannot
+ * suffer another: that one is noted as missed. Factors of step times multiply,
+ * and signals are as the faults let them be that last longest: apart before
+ * stale. A crash ends what it finds: hangs and slowness before it are over, and
+ * so is their end. What is between an instance and its routers, partitions and
+ * stale signals, goes on through a crash.
+ *
+ * Of a group of data-parallel ranks (cluster/units.h), all fail, restart and
+ * are reclaimed with the one that is named, and hang with it where they have a
+ * barrier; one alone is slow, cut off, or without its cache. Random faults
+ * strike each rank as often as an instance.
+ */
+#ifndef BLIS_CLUSTER_FAULTS_FAULT_PLAN_H
+#define BLIS_CLUSTER_FAULTS_FAULT_PLAN_H
+
+#include "cluster/life_cycle.h"
+
+typedef enum blis_fault_kind {
+  BLIS_FAULT_CRASH,      /* cache and running work are gone */
+  BLIS_FAULT_HANG,       /* no step ends, and routers see its last signals, until
+                            it is killed and comes back */
+  BLIS_FAULT_SLOW,       /* steps take factor times as long */
+  BLIS_FAULT_PARTITION,  /* it works, and routers see its last signals */
+  BLIS_FAULT_RECLAIM,    /* told to go, and switched off notice_us later */
+  BLIS_FAULT_STALE,      /* routers see its signals of every period_us */
+  BLIS_FAULT_LOST_CACHE, /* its prefix cache is emptied, at once */
+  BLIS_FAULT_KIND_COUNT
+} blis_fault_kind;
+
+/* What a fault does. */
+typedef struct blis_fault_effect {
+  blis_fault_kind kind;
+  /*
+   * From its beginning (of a reclaim: from being switched off) until the
+   * instance is as it was; BLIS_TIME_NEVER_US = never.
+   */
+  int64_t recover_us;
+  int64_t recovering_us; /* the last part of that, in which it starts */
+  double factor;         /* of BLIS_FAULT_SLOW, 1e-3 to 1e6 */
+  int64_t notice_us;     /* of BLIS_FAULT_RECLAIM */
+  /* Of BLIS_FAULT_RECLAIM: the machine is given back, and is not paid until the
+     instance starts again on another one. */
+  bool gives_back;
+  int64_t period_us; /* of BLIS_FAULT_STALE, >= 1 */
+  blis_loss loss;    /* what becomes of the requests that it ends */
+} blis_fault_effect;
+
+typedef struct blis_fault {
+  int64_t at_us;
+  uint32_t instance;
+  /* Of BLIS_FAULT_RECLAIM: the instance is not there from the start on, so that
+     nothing is taken away, and nothing is noted. */
+  bool is_absence;
+  blis_fault_effect effect;
+} blis_fault;
+
+/* Each instance that serves suffers it once in mtbf_us on average. */
+typedef struct blis_random_fault {
+  double mtbf_us;   /* > 0 */
+  int64_t instance; /* this one alone; -1 = any */
+  int64_t seed;     /* of its times and of who suffers it */
+  blis_fault_effect effect;
+} blis_random_fault;
+
+/* What became of one. */
+typedef struct blis_fault_note {
+  int64_t time_us;
+  uint32_t instance;
+  blis_fault_kind kind;
+  bool is_missed; /* the instance was not there, or not up */
+  int64_t lost;   /* requests, when it began and when it was over */
+  int64_t rerouted;
+  int64_t retried;
+  int64_t recomputed_tokens; /* prompt and output, of these */
+} blis_fault_note;
+
+/* "crash", "hang", ...; static. */
+const char *blis_fault_kind_name(blis_fault_kind kind);
+
+/*
+ * Before the first event; copies what it is given. BLIS_ERR_INVALID names the
+ * fault that is out of range, by its place.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_set_faults(blis_cluster *cluster, const blis_fault *faults,
+                                                 size_t count, const blis_random_fault *random,
+                                                 size_t random_count, blis_error *error);
+
+/* In order of time; borrowed. False: none was set. */
+bool blis_cluster_get_faults(const blis_cluster *cluster, const blis_fault_note **notes,
+                             size_t *count);
+
+#endif

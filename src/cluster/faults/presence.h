@@ -1,0 +1,52 @@
+/*
+ * presence.h - how many instances there were, from when on, where faults or a
+ * market take them away. Clusters without such faults keep nothing of it. A
+ * group of data-parallel ranks counts as one instance.
+ *
+ * A change costs O(1), and so does what is kept of it: 40 bytes per time at
+ * which something changed. There are a few such times per fault (of which a run
+ * has at most 100,000, see fault_plan.h), and per decision of an autoscaler or
+ * a script.
+ */
+#ifndef BLIS_CLUSTER_FAULTS_PRESENCE_H
+#define BLIS_CLUSTER_FAULTS_PRESENCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "cluster/cluster.h"
+
+typedef struct blis_presence_level {
+  int64_t time_us;
+  int64_t serving;   /* they take requests */
+  int64_t leaving;   /* they finish what they have, and take nothing new */
+  int64_t starting;  /* they do not serve yet, or not again */
+  int64_t of_market; /* that serve, of those that a market may take away */
+} blis_presence_level;
+
+/* In order of time, none at the same; borrowed. False: faults are not set. */
+bool blis_cluster_get_presence(const blis_cluster *cluster, const blis_presence_level **levels,
+                               size_t *count);
+
+/* A market may take the instances of a group away; before the first event, and
+   when faults are set. */
+BLIS_MUSTUSE blis_status blis_cluster_set_market(blis_cluster *cluster, uint32_t group,
+                                                 blis_error *error);
+
+/* How long instances that a market may take away have served. */
+typedef struct blis_market_times {
+  int64_t span_us;    /* from 0 to the end of the run, and of its requests */
+  int64_t wanted;     /* how many instances these are */
+  int64_t full_us;    /* in which as many served as are wanted */
+  int64_t serving_us; /* of all of them */
+} blis_market_times;
+
+/* Of a run that ended at end_us, some requests maybe later. False: no market
+   was set. O(levels). */
+bool blis_cluster_get_market_times(const blis_cluster *cluster, int64_t end_us,
+                                   blis_market_times *times);
+
+/* Counts from now on; called when faults are set. */
+BLIS_MUSTUSE blis_status blis__add_presence(blis_cluster *cluster);
+
+#endif

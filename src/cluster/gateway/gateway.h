@@ -1,0 +1,168 @@
+/*
+ * gateway.h - a queue between admission and routing: what can be said about
+ * it, and what is counted.
+ *
+ * Admitted requests wait in bands of equal priority (the value of their SLO
+ * class) and leave one by one while a detector says that the instances are not
+ * too full (policy/flow). Bands are tried from the highest priority down, and
+ * the first closed one ends the try. Sources: llm-d-router ebab6879, flow
+ * control; BLIS (Go, inference-sim f90a1e3a), --flow-control.
+ */
+#ifndef BLIS_CLUSTER_GATEWAY_GATEWAY_H
+#define BLIS_CLUSTER_GATEWAY_GATEWAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cluster/cluster.h"
+#include "policy/flow/flow_hook.h"
+#include "policy/flow/flow_queue.h"
+#include "policy/flow/flow_service.h"
+#include "policy/flow/saturation.h"
+#include "policy/flow/usage_limit.h"
+
+/* When somebody may leave the queue. */
+typedef enum blis_gateway_dispatch {
+  /*
+   * llm-d: one request when one comes, and one at each multiple of cycle_us;
+   * those that come in the same microsecond share a cycle.
+   */
+  BLIS_GATEWAY_CYCLE,
+  /* BLIS (Go): the same for each that comes, and cycle_us after a try. */
+  BLIS_GATEWAY_TICK,
+  /*
+   * Ideal: as many as may, when one comes and 1 us after an instance has done
+   * anything, by instances as they are at that moment. Detector and usage
+   * limit must be pure, and nobody is evicted.
+   */
+  BLIS_GATEWAY_EVENT
+} blis_gateway_dispatch;
+
+/* Who is first in a flow. */
+typedef enum blis_gateway_order {
+  BLIS_GATEWAY_FIFO,
+  BLIS_GATEWAY_DEADLINE,        /* by arrival + wanted time to first token */
+  BLIS_GATEWAY_DEADLINE_INSIDE, /* BLIS (Go): by enqueue + that time */
+  BLIS_GATEWAY_EDF,             /* by enqueue + longest wait; none = last */
+  BLIS_GATEWAY_SCRIPTED         /* as order_hook says */
+} blis_gateway_order;
+
+/* Requests of a priority below 0 may be taken from their instances. */
+typedef enum blis_gateway_eviction {
+  BLIS_GATEWAY_SPARES,
+  /* BLIS (Go): one at each try while saturation >= 1. */
+  BLIS_GATEWAY_EVICTS_ONE,
+  /*
+   * llm-d: as many as it takes to open a band, at most two, of lower
+   * priorities than that band's, and the next ones not before 500 ms.
+   */
+  BLIS_GATEWAY_EVICTS_SOME
+} blis_gateway_eviction;
+
+/* The wanted time to first token of requests that have none of their own. */
+typedef struct blis_gateway_target {
+  const char *slo_class;
+  int64_t target_us;
+} blis_gateway_target;
+
+typedef struct blis_gateway {
+  blis_saturation saturation;   /* ops NULL = never full */
+  blis_usage_limit usage_limit; /* ops NULL = 1 for all */
+  blis_gateway_dispatch dispatch;
+  int64_t cycle_us;        /* > 0 */
+  blis_flow_limits limits; /* copied */
+  blis_flow_fairness fairness;
+  blis_flow_service_rules service; /* of least-service */
+  blis_gateway_order order;
+  const blis_gateway_target *targets; /* copied */
+  size_t target_count;
+  blis_gateway_eviction eviction;
+  /*
+   * How long a request waits at most: while there are instances, and while
+   * there are none, from its enqueue or from the last change of that; in all
+   * not longer than the larger one. 0 = for ever.
+   */
+  int64_t ttl_us;
+  int64_t empty_ttl_us;
+  int64_t sweep_us;          /* expired ones leave at its multiples; > 0 */
+  int64_t forget_bands_us;   /* empty for so long; 0 = never */
+  bool by_stage;             /* the larger saturation of prefill and decode, if apart */
+  blis_flow_hook order_hook; /* of BLIS_GATEWAY_SCRIPTED */
+  blis_flow_hook flow_hook;  /* of BLIS_FLOW_CHOSEN; when there are several */
+  /* Which band with requests is next, instead of the highest one; nobody leaves
+     if it is closed. */
+  blis_flow_hook band_hook;
+} blis_gateway;
+
+/* Frees what the policies own; idempotent. */
+void blis_gateway_free(blis_gateway *gateway);
+
+/* Reasons of requests that end here; all but the evicted are rejected. */
+#define BLIS_GATEWAY_FULL "rejected-saturated"           /* 429 */
+#define BLIS_GATEWAY_NO_INSTANCE "rejected-no-endpoints" /* 503 */
+#define BLIS_GATEWAY_EXPIRED "rejected-ttl-expired"      /* 429 */
+#define BLIS_GATEWAY_SHED "gateway-shed"                 /* 429 */
+#define BLIS_GATEWAY_EVICTED "gateway-evicted"           /* 429; failed */
+
+typedef struct blis_gateway_counts {
+  int64_t enqueued; /* = dispatched + shed + expired + waiting */
+  int64_t dispatched;
+  int64_t rejected; /* there was no room */
+  int64_t shed;     /* had to go for one of a higher priority */
+  int64_t expired;
+  int64_t without_instances; /* part of rejected and expired */
+  int64_t evicted;           /* from instances */
+  int64_t waiting;
+  int64_t peak;      /* waiting at once */
+  double wait_us;    /* of the dispatched, added up */
+  int64_t tries;     /* to dispatch */
+  double saturation; /* at the last try */
+} blis_gateway_counts;
+
+/* The same of one band; since the start, also of one that was forgotten. */
+typedef struct blis_gateway_band_counts {
+  int64_t priority;
+  int64_t enqueued;
+  int64_t dispatched;
+  int64_t rejected;
+  int64_t shed;
+  int64_t expired;
+  int64_t evicted;
+  int64_t waiting;
+  int64_t peak;
+  double dispatched_tokens; /* of prompts */
+} blis_gateway_band_counts;
+
+/*
+ * The status of HTTP that llm-d's gateway answers with: for these reasons, for
+ * routing without candidates (no instance: 503; all filtered out: 429), and for
+ * what its admission refuses, legacy or by a plugin (429); 0 for any other.
+ */
+int blis_gateway_status_code(const char *reason);
+
+/*
+ * Takes the policies of *gateway (also on failure), once, before the first
+ * event: admitted requests wait in a queue until they may be routed.
+ * BLIS_ERR_INVALID names what is out of range.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_set_gateway(blis_cluster *cluster, blis_gateway *gateway,
+                                                  blis_error *error);
+
+/* All zero without a queue. */
+void blis_cluster_get_gateway(const blis_cluster *cluster, blis_gateway_counts *counts);
+
+/* Its bands, the highest priority first, and how long the dispatched waited;
+   NULL without such a queue. */
+size_t blis_cluster_gateway_band_count(const blis_cluster *cluster);
+blis_gateway_band_counts blis_cluster_gateway_band(const blis_cluster *cluster, size_t index);
+const blis_sketch *blis_cluster_gateway_waits(const blis_cluster *cluster);
+const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster, size_t index);
+
+/*
+ * How full the instances are now, by its detector; by a scripted one, or one
+ * that remembers, when it was last asked. False without a gateway's queue.
+ */
+bool blis_cluster_gateway_saturation(blis_cluster *cluster, double *value);
+
+#endif

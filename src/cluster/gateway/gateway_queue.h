@@ -1,0 +1,205 @@
+/*
+ * gateway_queue.h - the gateway's queue of a cluster: what the clock calls, and
+ * what is between its files: enqueue.c (who gets in), saturation.c (how full
+ * the instances are), dispatch.c (who leaves), cycle.c (when),
+ * expiry.c, eviction.c and counts.c.
+ */
+#ifndef BLIS_CLUSTER_GATEWAY_GATEWAY_QUEUE_H
+#define BLIS_CLUSTER_GATEWAY_GATEWAY_QUEUE_H
+
+#include "base/containers/sketch.h"
+#include "cluster/gateway/gateway.h"
+#include "cluster/state.h"
+
+/* What the gateway keeps about a request. */
+typedef struct blis__gateway_part {
+  uint32_t slot;         /* in the pool of these */
+  uint32_t evictable;    /* place in the heap of eviction.c + 1; 0: it is in none */
+  uint32_t prompt_place; /* likewise in in_transit.c */
+  bool is_bound;         /* counted there as on its way */
+  int64_t wait_us;       /* in the queue; -1: it has never left it */
+  int64_t left_us;       /* the queue, the last time */
+} blis__gateway_part;
+
+/* A sheddable request on an instance. */
+typedef struct blis__evictable {
+  blis__cluster_request *request;
+  int32_t priority;
+  int64_t dispatch_us;
+} blis__evictable;
+
+/* What became of the requests of a band. */
+typedef struct blis__gateway_book {
+  blis_gateway_band_counts counts;
+  blis_sketch wait_us; /* of the dispatched */
+} blis__gateway_book;
+
+/* With dispatch "event": who has left and is not seen yet (in_transit.c). */
+typedef struct blis__gateway_bound {
+  int64_t requests; /* on their way to an instance */
+  int64_t prompt_tokens;
+  BLIS_ARRAY(blis__cluster_request *) prompts; /* there, not prefilled */
+} blis__gateway_bound;
+
+typedef struct blis__gateway {
+  blis_alloc alloc;
+  blis_gateway policy;
+  blis_pool parts; /* blis__gateway_part */
+  blis_flow_queue *queue;
+  blis_flow_service *service;
+  uint32_t default_tenant; /* of requests that name none */
+  BLIS_ARRAY(uint32_t) target_classes;
+  BLIS_ARRAY(int64_t) targets_us; /* one each */
+
+  blis_event_handle cycle; /* the next one, or BLIS_EVENT_NONE */
+  int64_t cycle_at_us;
+  int64_t last_cycle_us;
+  bool is_ticking;
+  bool needs_order; /* of the clock, just now */
+  bool is_pure;     /* detector and limit say the same of the same */
+  bool may_skip;    /* tries with nothing in between have equal results */
+  blis_event_handle sweep;
+  int64_t sweep_at_us;
+
+  bool is_pool_empty;
+  uint64_t pool_version;   /* of the candidates when that was looked at */
+  int64_t regime_since_us; /* is_pool_empty has been like that */
+
+  /* How full the instances were at the last look, and whether they still are:
+     nothing has happened since that could have changed it. */
+  double saturation;
+  bool is_current;
+  double *columns; /* what the detector looks at */
+  double *tokens_in_flight;
+  BLIS_ARRAY(int32_t) priorities; /* of the bands */
+  BLIS_ARRAY(double) ceilings;
+  BLIS_ARRAY(blis_flow_band_seen) bands_seen; /* by the hooks */
+  BLIS_ARRAY(size_t) bands_shown;             /* their places */
+  BLIS_ARRAY(blis_flow_seen) flows_seen;
+
+  blis__gateway_bound bound;
+  BLIS_ARRAY(blis__evictable) evictables; /* a heap; the next victim first */
+  int64_t next_eviction_us;
+  blis_gateway_counts counts;
+  BLIS_ARRAY(blis__gateway_book *) books; /* highest priority first */
+  blis_sketch wait_us;                    /* of all dispatched */
+} blis__gateway;
+
+static inline blis__gateway *blis__gateway_of(const blis_cluster *cluster) {
+  return blis__feature_state(cluster, BLIS_FEATURE_GATEWAY);
+}
+
+/* NULL: the request has not come to the gateway yet. */
+static inline blis__gateway_part *blis__gateway_part_of(const blis__cluster_request *request) {
+  return request->parts[BLIS__PART_GATEWAY];
+}
+
+/* As a hook of BLIS__ROOM_MADE. */
+BLIS_MUSTUSE blis_status blis__gateway_look_again(blis_cluster *cluster, uint32_t instance,
+                                                  blis_error *error);
+
+/* Between the files. */
+
+/* What is known of a band: found or made, or only found. */
+BLIS_MUSTUSE blis_status blis__gateway_book_of(blis__gateway *gateway, int32_t priority,
+                                               blis__gateway_book **book);
+blis__gateway_book *blis__gateway_known_book(const blis__gateway *gateway, int32_t priority);
+/* One more of the band has been let in, as one of so many. */
+void blis__gateway_count_in(blis__gateway *gateway, blis__gateway_book *book, int64_t waiting);
+void blis__gateway_free_books(blis__gateway *gateway);
+
+/* Everything that instances tell nobody waits for: only requests that come and
+   go change how full they are. */
+bool blis__gateway_counts_requests(const blis_cluster *cluster, const blis__gateway *gateway);
+/* Measures anew unless that is not needed: gateway->saturation. */
+BLIS_MUSTUSE blis_status blis__gateway_look(blis_cluster *cluster, blis__gateway *gateway,
+                                            blis_error *error);
+/* As blis__feature.saturation. Nothing that lags behind is read again for it. */
+bool blis__gateway_tell_saturation(blis_cluster *cluster, bool is_live, double *value);
+/* The bands and their ceilings at that saturation. */
+BLIS_MUSTUSE blis_status blis__gateway_find_ceilings(blis__gateway *gateway, blis_error *error);
+
+/*
+ * Nobody waits, and the item would leave at once: *has_passed tells that it has
+ * not been queued but is on its way to routing.
+ */
+BLIS_MUSTUSE blis_status blis__gateway_pass(blis_cluster *cluster, blis__gateway *gateway,
+                                            const blis_flow_item *item, bool *has_passed,
+                                            blis_error *error);
+/* At most one request leaves; *has_left tells. */
+BLIS_MUSTUSE blis_status blis__gateway_try(blis_cluster *cluster, blis__gateway *gateway,
+                                           bool *has_left, blis_error *error);
+
+/* Somebody may have left without a try. */
+void blis__gateway_settle(blis_cluster *cluster, blis__gateway *gateway);
+/* There may be room, for whatever reason: tries soon if somebody waits. */
+BLIS_MUSTUSE blis_status blis__gateway_wake(blis_cluster *cluster, blis__gateway *gateway,
+                                            blis_error *error);
+/* One was queued: tries, now or later. */
+BLIS_MUSTUSE blis_status blis__gateway_came(blis_cluster *cluster, blis__gateway *gateway,
+                                            blis_error *error);
+/* It is time to try. */
+BLIS_MUSTUSE blis_status blis__gateway_cycle(blis_cluster *cluster, blis__gateway *gateway,
+                                             blis_error *error);
+
+/* Who has waited too long leaves; and when that is done next. */
+BLIS_MUSTUSE blis_status blis__gateway_sweep(blis_cluster *cluster, blis__gateway *gateway,
+                                             blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_plan_sweep(blis_cluster *cluster, blis__gateway *gateway,
+                                                  blis_error *error);
+
+/* Notices whether there are instances. */
+BLIS_MUSTUSE blis_status blis__gateway_note_pool(blis_cluster *cluster, blis__gateway *gateway,
+                                                 blis_error *error);
+bool blis__gateway_is_expired(const blis_cluster *cluster, const blis__gateway *gateway,
+                              const blis_flow_item *item);
+/* One that is in the queue no longer ends. */
+BLIS_MUSTUSE blis_status blis__gateway_end(blis_cluster *cluster, blis__cluster_request *request,
+                                           const char *reason, blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_expire(blis_cluster *cluster, blis__gateway *gateway,
+                                              const blis_flow_item *item, blis_error *error);
+
+/*
+ * With dispatch "event": a request has left the queue; it is at an instance, or
+ * has ended before (true: it was on its way); its prompt is computed, or it has
+ * left the instance.
+ */
+void blis__bound_dispatch(blis__gateway *gateway, blis__cluster_request *request);
+bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request);
+BLIS_MUSTUSE blis_status blis__bound_join(blis__gateway *gateway, blis__cluster_request *request);
+void blis__bound_settle(blis__gateway *gateway, blis__cluster_request *request);
+/* Adds the KV that they will take, as shares of the blocks of each instance of
+   the group; of those on their way if that is said. blocks: room for a number
+   for each. */
+void blis__bound_add_kv(const blis_cluster *cluster, const blis__gateway *gateway,
+                        const blis__group *group, bool counts_bound, double *shares,
+                        double *blocks);
+
+/* A request that may be evicted is on an instance; is there no longer. */
+BLIS_MUSTUSE blis_status blis__evictables_add(blis__gateway *gateway,
+                                              blis__cluster_request *request);
+void blis__evictables_remove(blis__gateway *gateway, blis__cluster_request *request);
+/*
+ * Schedules the evictions that the policy wants at this saturation, when the
+ * band, with this ceiling, is the highest closed one with requests. *has_any
+ * tells that there are some.
+ */
+BLIS_MUSTUSE blis_status blis__gateway_evict_for(blis_cluster *cluster, blis__gateway *gateway,
+                                                 int32_t priority, double saturation,
+                                                 double ceiling, bool *has_any, blis_error *error);
+BLIS_MUSTUSE blis_status blis__gateway_evict(blis_cluster *cluster, blis__cluster_request *request,
+                                             blis_error *error);
+
+static inline blis__cluster_request *blis__gateway_request(const blis_cluster *cluster,
+                                                           const blis_flow_item *item) {
+  return blis_pool_item(&cluster->requests.pool, (uint32_t)item->handle);
+}
+
+static inline blis_status blis__gateway_push(blis_cluster *cluster, int event_class,
+                                             int64_t time_us, void *object,
+                                             blis_event_handle *handle) {
+  const blis_event event = {.time_us = time_us, .event_class = event_class, .object = object};
+  return blis_event_queue_push(cluster->queue, &event, handle);
+}
+
+#endif

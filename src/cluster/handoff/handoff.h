@@ -1,0 +1,152 @@
+/*
+ * handoff.h - prefill and decode apart: what can be said about it, and what is
+ * counted.
+ *
+ * Instances have roles (policy/contract/facts.h). A request is routed among
+ * those that decode; then a decider (policy/decider/decider.h) says whether
+ * that instance computes the prompt, too, or one of the prefill pool, to which
+ * the request is then routed. In the latter case its KV is handed off. The states
+ * of a hand-off are in states.h.
+ *
+ * The source holds a block until the end of its transfer, and the destination
+ * reserves a place for the block before the transfer. The owner of a block
+ * changes only at the end of the transfer. Without room, a hand-off waits: first
+ * come, first served.
+ */
+#ifndef BLIS_CLUSTER_HANDOFF_HANDOFF_HANDOFF_H
+#define BLIS_CLUSTER_HANDOFF_HANDOFF_HANDOFF_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/cluster.h"
+#include "cluster/lists/record_fields.h"
+#include "policy/contract/router.h"
+#include "policy/decider/decider.h"
+
+/* What becomes of a hand-off for which its destination has no room. */
+typedef enum blis_no_room {
+  BLIS_NO_ROOM_WAIT,
+  BLIS_NO_ROOM_DROP,  /* the request fails */
+  BLIS_NO_ROOM_LOCAL, /* the destination computes it, as any request */
+} blis_no_room;
+
+/* What becomes of the request when its hand-off fails. */
+typedef enum blis_handoff_failure {
+  BLIS_HANDOFF_FAILS,
+  BLIS_HANDOFF_IS_RECOMPUTED, /* by its destination, else by another one */
+  BLIS_HANDOFF_IS_RETRIED     /* routed again, a few times */
+} blis_handoff_failure;
+
+typedef struct blis_handoff_ops blis_handoff_ops; /* ops.h */
+
+typedef struct blis_disaggregation {
+  blis_router prefill;    /* ops NULL: the router of the cluster does both */
+  blis_decider decider;   /* ops NULL: never */
+  bool prefill_first;     /* is routed, and all requests are split */
+  bool reserves_first;    /* before the prefill (SGLang), not after it (vLLM) */
+  bool gives_first_token; /* the source does (SGLang), not the destination */
+  blis_no_room on_no_room;
+  blis_handoff_failure on_failure;
+  int64_t retries_max;
+  int64_t retry_pause_us;
+  /*
+   * From when room is first wanted at the destination until the KV is there;
+   * 0 = none, and instances that do both stages may wait for each other.
+   */
+  int64_t timeout_us;
+  /* No place is reserved that would fill more of the KV cache; 1 = all of it.
+     An empty cache takes anybody. */
+  double kv_limit;
+  /* Links; 1 GB/s is 1000 bytes/us. INFINITY = takes no time. */
+  double bytes_per_us;        /* in and out of each instance whose facts say nothing */
+  double fabric_bytes_per_us; /* shared by all; INFINITY = none */
+  double base_us;             /* of every transfer */
+  int64_t handshake_us;       /* once for a pair of instances */
+  bool moves_missing;         /* only what the destination has not cached */
+  /*
+   * Transfers that begin while the prompt is computed, with reserves_first: of
+   * what a step computes, such a portion goes as soon as its layers are done; 1
+   * = all of it when the step, a chunk of the prompt, has ended; 0 = nothing
+   * goes before the prefill is over. Of prompts of so many tokens or more.
+   */
+  double overlap_portion;
+  int64_t overlap_from_tokens;
+  /* The variant of hand-offs, ops.h; NULL = the usual one. */
+  const blis_handoff_ops *ops;
+  bool has_contention; /* between transfers that share no links */
+} blis_disaggregation;
+
+typedef struct blis_handoff_counts {
+  int64_t colocated; /* requests that were not split */
+  /* = completed + failed + timed_out + cancelled + in_flight */
+  int64_t started;
+  int64_t completed; /* the KV is where it is wanted */
+  int64_t failed;
+  int64_t timed_out; /* with their request, whose deadline was over */
+  int64_t cancelled; /* by on_no_room = local */
+  int64_t in_flight;
+  int64_t dropped; /* part of failed: no room */
+  int64_t retried;
+  int64_t recomputed;
+  int64_t waited;         /* that had to wait for room */
+  int64_t waiting;        /* for it, now */
+  double wait_us;         /* for room, added up */
+  double transfer_us;     /* from the start of a transfer to its end, added up */
+  double bytes;           /* that were moved */
+  int64_t shared;         /* transfers that had a link not for themselves */
+  int64_t peak;           /* transfers at once */
+  int64_t moving;         /* transfers now */
+  int64_t moves;          /* transfers that have started */
+  int64_t transfers;      /* and ended */
+  double depth_sum;       /* transfers at each start, this one included */
+  double busiest_link_us; /* how long the busiest link had a transfer */
+} blis_handoff_counts;
+
+/* A link of an instance, or the fabric. */
+typedef struct blis_link_counts {
+  int32_t instance; /* -1 = the fabric */
+  bool is_in;       /* to the instance; false: from it */
+  double bytes_per_us;
+  int64_t active;    /* transfers on it now */
+  int64_t peak;      /* at once, at most */
+  int64_t transfers; /* that ended */
+  double bytes;
+  double busy_us;     /* with at least one transfer */
+  double transfer_us; /* added up over its transfers */
+} blis_link_counts;
+
+/* The stages of a request, of its last hand-off: fields of its record. -1 = not reached. */
+typedef struct blis_stage_times {
+  int32_t decode_instance;
+#define XX(name, ...) int64_t name;
+  BLIS_ENCODE_RECORD_FIELDS(XX)
+  BLIS_HANDOFF_RECORD_FIELDS(XX)
+#undef XX
+} blis_stage_times;
+
+#define BLIS__NO_TIME(name, ...) , .name = -1
+#define BLIS_STAGE_TIMES_NONE                                                                      \
+  ((blis_stage_times){.decode_instance = -1 BLIS_ENCODE_RECORD_FIELDS(BLIS__NO_TIME)               \
+                                             BLIS_HANDOFF_RECORD_FIELDS(BLIS__NO_TIME)})
+
+/*
+ * Takes the policies of *disaggregation (also on failure), once, before the
+ * first event; for a cluster whose instances have roles, and without it none of
+ * them decides: every request is decoded where it is prefilled.
+ * BLIS_ERR_INVALID names what is out of range, or the stage that no instance
+ * does.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
+                                                         blis_disaggregation *disaggregation,
+                                                         blis_error *error);
+
+/* All zero without disaggregation. */
+void blis_cluster_get_handoffs(const blis_cluster *cluster, blis_handoff_counts *counts);
+
+/* The links of hand-offs, also those that were never used; 0 without these, and
+   with BLIS (Go), whose links are one number. */
+size_t blis_cluster_link_count(const blis_cluster *cluster);
+blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index);
+
+#endif

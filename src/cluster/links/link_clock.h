@@ -1,0 +1,27 @@
+/*
+ * link_clock.h - when links (link.h) have something to tell next, as an event
+ * of the cluster. There is one at most, which moves with what happens on them.
+ */
+#ifndef BLIS_CLUSTER_LINKS_LINK_CLOCK_H
+#define BLIS_CLUSTER_LINKS_LINK_CLOCK_H
+
+#include "base/containers/event_queue.h"
+#include "cluster/cluster.h"
+#include "cluster/links/link.h"
+
+typedef struct blis__link_clock {
+  int event_class;
+  int64_t due_us; /* of the event; BLIS_TIME_NEVER_US = there is none */
+  blis_event_handle event;
+} blis__link_clock;
+
+/* After whatever has changed the links. */
+BLIS_MUSTUSE blis_status blis__link_clock_set(blis__link_clock *clock, const blis__links *links,
+                                              blis_cluster *cluster, blis_error *error);
+
+/* Its event is the one that is being executed: there is none any more. */
+static inline void blis__link_clock_rang(blis__link_clock *clock) {
+  clock->due_us = BLIS_TIME_NEVER_US;
+}
+
+#endif

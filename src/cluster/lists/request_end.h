@@ -1,0 +1,40 @@
+/*
+ * request_end.h - how a request ended, and what is reported about it: one list
+ * for the core and the features. A feature adds its fields at BLIS__REPORTING.
+ */
+#ifndef BLIS_CLUSTER_LISTS_REQUEST_END_H
+#define BLIS_CLUSTER_LISTS_REQUEST_END_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "cluster/lists/record_fields.h"
+#include "instance/live_request.h"
+#include "policy/cascade/cascade.h"
+#include "workload/request.h"
+
+/* How a request ended, and what is reported about it. */
+typedef struct blis_request_end {
+  const blis_request *request; /* borrowed during the call */
+  blis_request_state state;    /* QUEUED, RUNNING, ARRIVED: at the very end */
+  int32_t instance;            /* that handled it; -1 = none */
+  const char *reason;          /* of a rejection or failure; or NULL */
+  bool was_counted;
+  bool had_hit;                /* some of its prompt was cached when it was first admitted, */
+  int64_t cached_tokens;       /* so many tokens, in whichever store */
+  int64_t ttft_us;             /* -1 = never */
+  int64_t e2e_us;              /* -1 = not completed */
+  int64_t scheduling_delay_us; /* -1 = never */
+  int64_t itl_sum_us;
+  int64_t itl_count;
+  int64_t end_us;
+  double priority;                       /* higher is more urgent */
+  uint32_t steps;                        /* models asked for it by a cascade; 0 = there was none */
+  const blis_cascade_attempt *attempt;   /* the last one; NULL = none */
+  blis_cascade_verdict verdict;          /* about that one */
+  const struct blis_stage_times *stages; /* NULL = no encode stage and no hand-off */
+  blis_record_extras *extras;            /* the extra fields of its record; NULL = none */
+  const struct blis_kv_hits *hits;       /* NULL = no tiers, or never admitted */
+} blis_request_end;
+
+#endif

@@ -1,0 +1,71 @@
+/*
+ * sinks.h - receivers of what happens in a cluster: of finished requests, of
+ * what observers see, of what is loaded. One list for the core and the features.
+ */
+#ifndef BLIS_CLUSTER_LISTS_SINKS_H
+#define BLIS_CLUSTER_LISTS_SINKS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "cluster/lists/request_end.h"
+#include "instance/instance.h"
+#include "policy/contract/view.h"
+
+/* Where finished requests go. */
+typedef struct blis_request_sink {
+  blis_status (*ended)(void *ud, const blis_request_end *end, blis_error *error);
+  /*
+   * An attempt of a cascade is over; of a request's last one before ended().
+   * request->model is the one that the request wants. NULL = not wanted.
+   */
+  blis_status (*attempted)(void *ud, const blis_request *request,
+                           const blis_cascade_attempt *attempt, blis_cascade_verdict verdict,
+                           blis_error *error);
+  void *ud;
+} blis_request_sink;
+
+/*
+ * An observer sees what happens to requests and changes nothing. Every function
+ * may be NULL; a failure stops the run. The request is shown without prompt
+ * (chain = NULL) and ticket. All effects of a step happen at its start, so first
+ * tokens and ends are reported then.
+ *
+ * With first_token or ended, instances do not run ahead of each other: events
+ * are reported in order of time, and the run is slower.
+ */
+typedef struct blis_observer {
+  void *ud;
+  blis_status (*arrived)(void *ud, const blis_routing_request *request, int64_t now_us,
+                         blis_error *error);
+  /* Before the instance has got it. */
+  blis_status (*routed)(void *ud, const blis_routing_request *request, uint32_t instance,
+                        int64_t now_us, blis_error *error);
+  /* Again after a preemption. */
+  blis_status (*first_token)(void *ud, const blis_routing_request *request, uint32_t instance,
+                             int64_t ttft_us, int64_t now_us, blis_error *error);
+  /* Another model is about to be asked; the request has the last one's. */
+  blis_status (*escalated)(void *ud, const blis_routing_request *request,
+                           const blis_cascade_attempt *attempt, int64_t now_us, blis_error *error);
+  /* After the sink; not for what is unfinished at the end of the run. */
+  blis_status (*ended)(void *ud, const blis_routing_request *request, const blis_request_end *end,
+                       int64_t now_us, blis_error *error);
+} blis_observer;
+
+struct blis_kv_move;
+
+/*
+ * Receives loads of adapters and of KV, in the order in which they have ended at
+ * each instance and in the tiers. Loads that are part of a step are reported
+ * when it begins; those that would have ended after at_us are lost with their
+ * instance.
+ */
+typedef struct blis_load_sink {
+  void *ud;
+  blis_status (*adapter)(void *ud, uint32_t instance, const blis_adapter_load *load,
+                         blis_error *error);
+  void (*lost)(void *ud, uint32_t instance, int64_t at_us);
+  blis_status (*moved)(void *ud, const struct blis_kv_move *move, blis_error *error);
+} blis_load_sink;
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * machines.h - what autoscalers read of the node pools (node_pools.c).
+ */
+#ifndef BLIS_CLUSTER_MACHINES_MACHINES_H
+#define BLIS_CLUSTER_MACHINES_MACHINES_H
+
+#include "cluster/machines/node_pools.h"
+#include "cluster/state.h"
+
+/* Whether instances are placed on nodes. */
+bool blis__has_machines(const blis_cluster *cluster);
+
+/* Is there room now for another instance with such GPUs? True without node pools. */
+bool blis__has_room_like(const blis_cluster *cluster, uint32_t i);
+
+/* What an instance runs on, and its price. */
+typedef struct blis__machine {
+  const char *gpu;
+  double tp;
+  double cost_per_hour;
+} blis__machine;
+
+blis__machine blis__machine_of(const blis_cluster *cluster, uint32_t i);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * balance.h - groups of ranks that balance themselves: routers see and
+ * choose a group, and the group chooses the rank
+ * (policy/memory/rank_balancer.h).
+ *
+ * Of such a group only the first instance is shown, with the figures of all
+ * (candidates.h). What routing policies remember of a request is of that one.
+ */
+#ifndef BLIS_CLUSTER_RANKS_BALANCE_H
+#define BLIS_CLUSTER_RANKS_BALANCE_H
+
+#include "cluster/state.h"
+
+typedef struct blis__rank_balance blis__rank_balance;
+
+/* The decision about to be made is for that very rank. */
+void blis__name_rank(const blis_cluster *cluster, uint32_t instance);
+
+#endif

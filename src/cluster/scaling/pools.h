@@ -1,0 +1,61 @@
+/*
+ * pools.h - the pools that autoscalers scale: which instances are of one,
+ * how long its steps take, and what they draw.
+ *
+ * A look at what is drawn costs O(instances); nothing is kept between looks but
+ * counters.
+ */
+#ifndef BLIS_CLUSTER_SCALING_POOLS_H
+#define BLIS_CLUSTER_SCALING_POOLS_H
+
+#include "cluster/state.h"
+#include "cluster/units.h"
+#include "policy/autoscale/autoscaler.h"
+
+/* Is the instance one of those that are scaled for a role? */
+static inline bool blis__is_in_scaled_pool(const blis_cluster *cluster, blis_scale_role role,
+                                           uint32_t i) {
+  static const uint32_t roles[] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE};
+  return cluster->facts[i].roles == roles[role];
+}
+
+/* The same, for the first of each group of ranks: these are what is counted. */
+static inline bool blis__is_scaled_group(const blis_cluster *cluster, blis_scale_role role,
+                                         uint32_t i) {
+  return blis__unit_first(cluster, i) == i && blis__is_in_scaled_pool(cluster, role, i);
+}
+
+/* How long the steps of a pool take, as the engine of its first instance has
+   it. Stays where it is while its model is used. */
+typedef struct blis__scale_engine {
+  const blis_latency_model *latency; /* borrowed */
+  double ranks;                      /* that share what the model is asked */
+  blis_scale_model model;
+} blis__scale_engine;
+
+/* NULL = sums of a batch do not tell it, or there is no such instance. */
+const blis_scale_model *blis__scale_engine_of(blis__scale_engine *engine,
+                                              const blis_cluster *cluster, blis_scale_role role);
+
+/* Of all instances of a pool of which it is known what they draw, up to the
+   last look; all zero at first. */
+typedef struct blis__scale_meter {
+  double prefill_nj;
+  double decode_nj;
+  double prefill_gpu_us; /* of steps, times GPUs */
+  double decode_gpu_us;
+} blis__scale_meter;
+
+/* What a look keeps of a pool. All zero at first. */
+typedef struct blis__scale_pool {
+  blis__scale_engine engine;
+  blis__scale_meter meter;
+  blis_scale_pool seen;
+} blis__scale_pool;
+
+/* Fills what seen has of GPUs, power and the model; false: no instance is or
+   was of that pool. */
+bool blis__scale_pool_look(blis__scale_pool *pool, const blis_cluster *cluster,
+                           blis_scale_role role);
+
+#endif

@@ -1,0 +1,116 @@
+/*
+ * scaling.h - an autoscaler at work in a cluster.
+ *
+ * It is asked at its intervals, after everything else that happens at that
+ * time. What it wants is kept within bounds; from then on the cluster keeps
+ * that many: it starts instances, also in place of those that have failed for
+ * good, and lets others go. Requests that find no instance wait for one
+ * instead of being rejected.
+ */
+#ifndef BLIS_CLUSTER_SCALING_SCALING_H
+#define BLIS_CLUSTER_SCALING_SCALING_H
+
+#include "cluster/life_cycle.h"
+#include "policy/autoscale/autoscaler.h"
+
+/* Who goes first, after those that have not started yet. */
+typedef enum blis_scale_victim {
+  BLIS_VICTIM_NEWEST,
+  BLIS_VICTIM_OLDEST,
+  BLIS_VICTIM_LEAST_LOADED, /* by requests; the newest of these */
+  BLIS_VICTIM_COUNT
+} blis_scale_victim;
+
+typedef struct blis_scaling_config {
+  /* BOTH: instances without a role. Else those that do this stage alone. */
+  blis_scale_role role;
+  uint32_t min;
+  uint32_t max; /* >= 1 */
+  blis_cold_start cold_start;
+  blis_delay actuation; /* from a decision to its effect */
+  blis_stop stop;
+  int64_t grace_us; /* BLIS_TIME_NEVER_US = as long as it takes */
+  blis_scale_victim victim;
+  /* A change against the direction of the one before, within this time. */
+  int64_t oscillation_us;
+  /* What requests are to keep, for slo_attainment; 0 = nothing. */
+  int64_t ttft_target_us;
+  int64_t tpot_target_us;
+  int64_t e2e_target_us;
+  /* Looks between the intervals, see triggers.h; 0 = none. */
+  int64_t trigger_queue_depth;     /* so many wait where one comes */
+  double trigger_slo_attainment;   /* fewer of the last minute kept them */
+  int64_t trigger_gap_us;          /* at least, since the look before */
+  const blis_scale_future *future; /* borrowed; NULL = nobody asks for it */
+  bool initial_ones_load;          /* those at first are not ready yet */
+  int64_t seed;                    /* of the times that are drawn */
+} blis_scaling_config;
+
+/* A decision that changed something or was out of bounds. */
+typedef struct blis_scale_event {
+  int64_t time_us;
+  uint32_t from;
+  uint32_t to;
+  int64_t proposed; /* before it was clamped */
+  bool is_oscillation;
+  blis_scale_cause cause; /* why it was asked */
+  const char *reason;     /* the cluster's own */
+} blis_scale_event;
+
+/* How many there are from a time on. */
+typedef struct blis_scale_level {
+  int64_t time_us;
+  uint32_t wanted;
+  uint32_t ready;
+  uint32_t paid; /* from being asked for until they have gone */
+} blis_scale_level;
+
+/* Of one pool. */
+typedef struct blis_scaling_report {
+  blis_scale_role role;
+  const blis_scale_event *events; /* borrowed, like levels */
+  size_t event_count;
+  const blis_scale_level *levels;
+  size_t level_count;
+  int64_t end_us; /* up to which instances are paid: of the last request, or
+                     the last change of an instance behind it */
+  int64_t checks;
+  int64_t triggered; /* of these: not by the interval */
+  int64_t scale_ups;
+  int64_t scale_downs;
+  int64_t clamped;
+  int64_t oscillations;
+  int64_t started;       /* instances that were not there at first */
+  int64_t failed_starts; /* of these, each as often as it failed */
+  int64_t waited;        /* requests that found no instance */
+  int64_t waited_us;     /* all of them together */
+  int64_t longest_us;    /* one of them */
+  int64_t most_waiting;
+  const char *off; /* blis_scale_decision; NULL = it scales */
+} blis_scaling_report;
+
+/*
+ * Takes *autoscaler (also on failure), before the first event; once, or once
+ * for each of the pools of prefill and decode. Instances that start are like
+ * the cheapest at first, and the dearest go first, unless the policy says
+ * which. BLIS_ERR_INVALID names what is out of range, such as a number of
+ * instances at first that is not within the bounds.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
+                                                     blis_autoscaler *autoscaler,
+                                                     const blis_scaling_config *config,
+                                                     blis_error *error);
+
+/* Of a pool that has an autoscaler, in the order they were set; false: there
+   are no more. */
+bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
+                              blis_scaling_report *report);
+
+/* What BLIS__SCALE_DECIDED announces; borrowed during the call. */
+typedef struct blis__scale_decided {
+  const blis_scale_context *context;
+  const blis_scale_decision *decision; /* within bounds */
+  int64_t proposed;                    /* before that */
+} blis__scale_decided;
+
+#endif

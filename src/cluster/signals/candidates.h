@@ -1,0 +1,108 @@
+/*
+ * candidates.h - the instances a request can be routed to: those in service
+ * that serve its model, and, where there are pools, have the role asked for.
+ *
+ * Where instances stand behind others (fronts), only those in front are
+ * candidates, each for all of them. They go in and out of service together.
+ *
+ * Requests with the same wish share one group of candidates. A group is made
+ * at the first question and again after somebody went out of service or came
+ * back, O(instances); every other question is O(1).
+ */
+#ifndef BLIS_CLUSTER_SIGNALS_CANDIDATES_H
+#define BLIS_CLUSTER_SIGNALS_CANDIDATES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/containers/intern.h"
+#include "base/error.h"
+#include "policy/contract/facts.h"
+
+/* One for each role, after that of no role. */
+enum { BLIS__STAGE_COUNT = BLIS_ROLE_COUNT + 1 };
+
+/* Roles are bits: 1, 2 and 4. */
+static inline uint32_t blis__stage_of(uint32_t role) {
+  return role - (role >> 2);
+}
+
+/* Candidates by ascending number; what a view shows of them. */
+typedef struct blis__group {
+  uint32_t count;
+  uint32_t *instances;
+  const char **ids;
+  uint32_t *id_ranks;
+  bool is_prefix;    /* they are the first instances, without gaps... */
+  bool is_everybody; /* ...and all who are in service */
+  uint64_t version;  /* of the service it was made for; 0 = not yet */
+  int64_t due_us;    /* not before is any of them read again; see snapshot.c */
+} blis__group;
+
+typedef struct blis__candidates {
+  blis_alloc alloc;
+  uint32_t count;                   /* instances */
+  const blis_instance_facts *facts; /* borrowed, like ids; NULL = no facts */
+  const char *const *ids;
+  /* By instance: the one that is shown for it, itself or one before it, with
+     all those between them. Borrowed; NULL = each is shown. */
+  const uint32_t *fronts;
+  uint32_t *id_ranks;
+  bool *is_out; /* of service */
+  uint32_t out_count;
+  uint64_t version;
+  uint32_t *models; /* of the instances: numbers of the names below, or any */
+  BLIS_ARRAY(const char *) names;
+  uint32_t stages;                     /* 1, or all of them */
+  blis__group *groups;                 /* one per name, and some more; by stage */
+  BLIS_ARRAY(uint32_t) group_of_model; /* + 1, by number of the text; 0 = ? */
+} blis__candidates;
+
+/* BLIS_ERR_NOMEM leaves nothing behind. */
+BLIS_MUSTUSE blis_status blis__candidates_init(blis__candidates *candidates,
+                                               const blis_alloc *alloc,
+                                               const blis_instance_facts *facts,
+                                               const char *const *ids, const uint32_t *fronts,
+                                               uint32_t count);
+void blis__candidates_deinit(blis__candidates *candidates);
+
+/* Does any instance serve the model, in service or not? */
+bool blis__candidates_serve(const blis__candidates *candidates, const char *model);
+
+/* Which of the models it is, by its number among the names. */
+blis__model_search blis__candidates_find(const blis__candidates *candidates, const char *model);
+
+/* Can a name without an owner be that of several models? */
+bool blis__candidates_are_confusable(const blis__candidates *candidates);
+
+/* The facts of an instance that is out of service are others, but its model is
+   one of those that were there. */
+void blis__candidates_note_facts(blis__candidates *candidates, uint32_t i);
+
+/* At first everybody is in service. */
+void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i, bool is_in_service);
+
+/*
+ * The candidates for requests of a model, a number in strings (0 = any model),
+ * with a role (0 = whatever they do). NULL = out of memory.
+ */
+blis__group *blis__candidates_for(blis__candidates *candidates, const blis_intern *strings,
+                                  uint32_t model, uint32_t role);
+
+/* The same of all instances, also those behind others, whatever the model. */
+blis__group *blis__candidates_all(blis__candidates *candidates, uint32_t role);
+
+/* Is front shown for instance i, which may be behind the last one? */
+static inline bool blis__is_shown_by(const blis__candidates *candidates, uint32_t i,
+                                     uint32_t front) {
+  return i == front ||
+         (candidates->fronts != NULL && i < candidates->count && candidates->fronts[i] == front);
+}
+
+/* Would it be one of the group if it were in service? */
+bool blis__may_be_candidate(const blis__candidates *candidates, const blis__group *group,
+                            uint32_t i);
+
+#endif

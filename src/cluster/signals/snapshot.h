@@ -1,0 +1,251 @@
+/*
+ * snapshot.h - the instance signals that policies see, and how fresh they are.
+ *
+ * One column of doubles per signal over all instances. Four kinds:
+ *   engine signals (queue, batch, KV, ...): live with refresh_us 0.
+ * Otherwise read again, all of an instance together, when it is shown at least
+ *     refresh_us after the last reading; zero until the first. No event is
+ *     scheduled for it.
+ *   cached prefixes of a request: live with cache_delay_us 0. Otherwise as of
+ *     the last mark, which is set for all instances together when a view is
+ *     made at least cache_delay_us after the previous mark; until the first one
+ *     nothing is cached.
+ *   counters of the router side (pending, in flight): always current.
+ *   constants: facts and sizes.
+ * Both rules are those of BLIS (Go, inference-sim f90a1e3a).
+ *
+ * A candidate that is shown for several instances (candidates.h) has the sum of
+ * what they count, and the mean of shares, rates and times.
+ *
+ * Work follows need: an instance is read again only if it has changed, and
+ * unused columns are not updated. A view costs O(instances that changed),
+ * O(candidates) for each signal of the request, and for each other column only
+ * when the candidates are not the first instances without gaps. With refresh_us
+ * and a reader of engine signals, O(candidates) more once per interval.
+ */
+#ifndef BLIS_CLUSTER_SIGNALS_SNAPSHOT_H
+#define BLIS_CLUSTER_SIGNALS_SNAPSHOT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/array.h"
+#include "base/error.h"
+#include "cluster/signals/candidates.h"
+#include "cluster/signals/instance_history.h"
+#include "instance/instance.h"
+#include "policy/contract/facts.h"
+#include "policy/contract/view.h"
+
+/* A view, and what it is about. */
+typedef struct blis__shown {
+  struct blis__snapshot *snapshot;
+  const blis__group *group; /* NULL: it has to be set up anew */
+  const blis_routing_request *request;
+  double *gathered; /* columns over these candidates; NULL until needed */
+  blis_routing_view view;
+} blis__shown;
+
+typedef struct blis__snapshot {
+  blis_alloc alloc;
+  uint32_t count;
+  blis_instance *const *instances; /* borrowed; NULL: an empty place */
+  int64_t refresh_us;
+  int64_t cache_delay_us;
+  bool load_counts_in_flight;
+  bool surveys_mark_caches;
+  bool has_readers;         /* of engine signals that lag behind */
+  bool has_marks;           /* the caches are marked now and then */
+  blis_signal_set kept;     /* columns in use */
+  blis_signal_set written;  /* engine signals that are read for them */
+  int64_t caches_marked_us; /* when they were last */
+
+  double *values; /* all columns, one after the other */
+  int64_t *refreshed_us;
+  bool *has_moved;              /* since its engine signals were read */
+  bool *is_apart;               /* it cannot be read */
+  uint8_t *changes;             /* what happened to an instance since the last view */
+  BLIS_ARRAY(uint32_t) changed; /* the instances with changes; has room */
+  bool *is_unmarked;
+  BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has room */
+
+  blis__instance_history *history; /* by instance; NULL while not kept */
+  double *idle_watts;              /* by instance */
+  int64_t seen_us;                 /* time of the last look */
+
+  blis_least_tree *least_load;                /* of those in service; NULL: nobody asks */
+  uint32_t least_count;                       /* that it has room for; it grows */
+  blis_extremes *extremes[BLIS_SIGNAL_COUNT]; /* the same, of columns */
+  double *ranks; /* of ids, and their extremes; with those of any column */
+  blis_extremes *rank_extremes;
+
+  /* By signal: the part that gives it; NULL: the snapshot does. Borrowed. */
+  const struct blis__signal_source *sources[BLIS_SIGNAL_COUNT];
+  /* The source that keeps what it has read of engines; NULL: none does. */
+  const struct blis__signal_source *keeper;
+
+  blis__candidates candidates;
+  blis__shown shown[BLIS__STAGE_COUNT];
+  blis_routing_request peers_request; /* of the last decision that had some */
+} blis__snapshot;
+
+/*
+ * An optional part of the cluster that gives signals. Every function may be NULL but value, which
+ * may be NULL where none of the signals is one of an instance.
+ */
+typedef struct blis__signal_source {
+  void *ud;
+  blis_signal_set signals;
+  /* Of an instance, now. */
+  double (*value)(void *ud, uint32_t i, blis_signal signal);
+  /* Reads the engine signals of an instance, as the snapshot does: blis__snapshot_put. */
+  void (*read)(void *ud, blis__snapshot *snapshot, uint32_t i);
+  /* The instance is shown like one that was never read. */
+  void (*forget)(void *ud, blis__snapshot *snapshot, uint32_t i);
+  /* Engine signals of an instance and a request, as last read. */
+  double (*of_request)(const void *ud, uint32_t i, const blis_routing_request *request,
+                       blis_signal signal);
+  /* What the blocks of a prompt are worth at an instance whose cache has the first `cached` of
+     them, 0 to 1. */
+  double (*of_prompt)(const void *ud, uint32_t i, const blis_block_chain *chain, uint32_t cached);
+} blis__signal_source;
+
+/* Before the first event; borrows *source. One of them at most has `read`. */
+void blis__snapshot_add_source(blis__snapshot *snapshot, const blis__signal_source *source);
+
+/* A value has changed in a column; for sources. */
+void blis__snapshot_put(blis__snapshot *snapshot, blis_signal signal, uint32_t i, double value);
+
+typedef struct blis__snapshot_config {
+  blis_instance *const *instances;  /* borrowed, like ids and facts */
+  const char *const *ids;           /* one each */
+  const blis_instance_facts *facts; /* one each, or NULL */
+  const uint32_t *fronts;           /* likewise; see candidates.h */
+  uint32_t count;
+  int64_t refresh_us;
+  int64_t cache_delay_us;
+  bool load_counts_in_flight;
+  bool surveys_mark_caches;
+} blis__snapshot_config;
+
+/* BLIS_ERR_NOMEM leaves nothing behind. */
+BLIS_MUSTUSE blis_status blis__snapshot_init(blis__snapshot *snapshot, const blis_alloc *alloc,
+                                             const blis__snapshot_config *config);
+void blis__snapshot_deinit(blis__snapshot *snapshot);
+
+/*
+ * Before the first event: these columns will be kept up, and what policies
+ * with such needs may read late (see signals.h) can be had.
+ */
+void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals);
+
+/* The same for the tree of a view. BLIS_ERR_NOMEM changes nothing. */
+BLIS_MUSTUSE blis_status blis__snapshot_keep_least_load(blis__snapshot *snapshot);
+
+/* The same for the extremes of columns, which are kept up. */
+BLIS_MUSTUSE blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot,
+                                                      blis_signal_set signals);
+
+/* Things that happen: to the instance itself, and to requests routed to it. */
+void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i);
+void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i, int change);
+void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i, int change);
+void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i, int64_t tokens);
+
+/*
+ * An instance has been made in an empty place; it is out of service.
+ * BLIS_ERR_NOMEM or BLIS_OK.
+ */
+BLIS_MUSTUSE blis_status blis__snapshot_add(blis__snapshot *snapshot, uint32_t i);
+
+/* From now on there is a history of every instance. */
+BLIS_MUSTUSE blis_status blis__snapshot_keep_history(blis__snapshot *snapshot);
+
+/* Tokens of prompts that are on their way there, or being decoded. */
+void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i, int64_t tokens,
+                                int64_t decode_tokens);
+
+/* Out of service an instance is no candidate and is not read again. */
+void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i, bool is_in_service);
+
+/*
+ * Apart, an instance works on, and its engine signals are those that were last
+ * read; counters of the router go on.
+ */
+void blis__snapshot_set_apart(blis__snapshot *snapshot, uint32_t i, bool is_apart);
+
+/* The instance has come up anew: it is shown like one that was never read. */
+void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i);
+
+/*
+ * Leading blocks of chain in the cache of an instance, as policies see it.
+ * BLIS_ERR_NOMEM or BLIS_OK.
+ */
+BLIS_MUSTUSE blis_status blis__snapshot_cached_blocks(const blis__snapshot *snapshot, uint32_t i,
+                                                      const blis_block_chain *chain,
+                                                      uint32_t *blocks);
+
+/*
+ * Somebody looks at the candidates for a model (a number in strings) at now_us
+ * without being shown any column: signals that lag behind are read again.
+ */
+BLIS_MUSTUSE blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
+                                                const blis_intern *strings, uint32_t model,
+                                                int64_t now_us);
+
+/*
+ * The instances in service with a role (0 = whatever they do), all models and
+ * also those that others are shown for; the
+ * columns that are kept are as fresh as in a view at now_us; below 0 nothing
+ * that lags behind is read again. Caches are only with surveys_mark_caches:
+ * nobody who surveys sees them, and how often somebody does depends on the
+ * engine where steps are planned ahead, which BLIS (Go) does not do.
+ */
+BLIS_MUSTUSE blis_status blis__snapshot_survey(blis__snapshot *snapshot, uint32_t role,
+                                               int64_t now_us, const blis__group **group);
+
+/*
+ * The view for a decision about request at now_us, valid until the next change
+ * of anything, beside those of the other stages of the same request; it may
+ * have no candidates. NULL = out of memory.
+ */
+const blis_routing_view *blis__snapshot_show(blis__snapshot *snapshot,
+                                             const blis_routing_request *request, int64_t now_us);
+
+/* The same, of a request that need not stay. */
+const blis_routing_view *blis__snapshot_show_peers(blis__snapshot *snapshot,
+                                                   const blis_routing_request *request,
+                                                   int64_t now_us);
+
+/* The live value of a signal that does not depend on a request. */
+double blis__snapshot_live(const blis__snapshot *snapshot, uint32_t i, blis_signal signal);
+
+/* Between snapshot.c and snapshot_view.c. */
+
+static inline double *blis__snapshot_column(const blis__snapshot *snapshot, blis_signal signal) {
+  return snapshot->values + (size_t)signal * snapshot->count;
+}
+
+/* These columns are kept up from now on. */
+void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals);
+
+/*
+ * In microseconds, by the latency model of an instance: to compute that many
+ * tokens of prompts beside its running batch; 0 when the model does not say.
+ */
+double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i, double tokens);
+
+/* Brings the columns up to date where something has changed. */
+void blis__snapshot_update(blis__snapshot *snapshot);
+
+/* Reads again what is due at now_us, but for caches. */
+void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group, int64_t now_us);
+
+/* The same of caches, which the next decisions see as they are then. */
+void blis__snapshot_catch_up_caches(blis__snapshot *snapshot, int64_t now_us);
+
+/* False: kept up too late to be told truly. */
+bool blis__snapshot_can_keep(const blis__snapshot *snapshot, blis_signal signal);
+
+#endif

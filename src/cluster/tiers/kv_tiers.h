@@ -1,0 +1,210 @@
+/*
+ * kv_tiers.h - KV below the cache of the instances: what can be said about it,
+ * and what is counted.
+ *
+ * A tier has one store or several (kv/tier_store.h): one for each instance, for
+ * each node of so many instances, or one for all. What an instance has computed
+ * of a prompt is saved to the tiers; a request about to be admitted whose
+ * prompt goes on in them where the cache ends has it brought back
+ * (instance/kv_source.h) in place of computing it again. Tiers are asked in
+ * order, block by block: a block counts for the first one that has it, and the
+ * first block that none has is the end.
+ *
+ * A tier behind another one (stage) is read through it, in batches one behind
+ * the other, and what is read stays there, too (promotion); it gets what is
+ * saved there: all of it, or what is evicted there.
+ *
+ * Bytes go over links that are shared max-min fairly (link.h): one in and one
+ * out of every store, and, for what lies on another machine, the network of the
+ * instance that reads and of the one that is read.
+ *
+ * With an instance, the stores go that are its own, unless they survive it; who
+ * reads of them computes the rest.
+ *
+ * Model: the layers of vLLM's offloading connector (tiers behind a CPU tier,
+ * docs/features/kv_offloading_usage.md), Dynamo's G2 to G4, Mooncake Store;
+ * docs/kv-tiers.md says what is as there, and what is not.
+ */
+#ifndef BLIS_CLUSTER_TIERS_KV_TIERS_H
+#define BLIS_CLUSTER_TIERS_KV_TIERS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "cluster/cluster.h"
+#include "instance/live_request.h"
+#include "kv/tier_store.h"
+
+enum { BLIS_KV_TIERS_MAX = 8 };
+
+typedef enum blis_tier_scope {
+  BLIS_TIER_OF_INSTANCE,
+  BLIS_TIER_OF_NODE,
+  BLIS_TIER_OF_CLUSTER
+} blis_tier_scope;
+
+/* What comes into a tier. */
+typedef enum blis_tier_saving {
+  BLIS_TIER_WRITE_THROUGH, /* all that is computed, or saved in its stage */
+  BLIS_TIER_ON_EVICT,      /* what is evicted from its stage; without one, from
+                              the caches, for which every step is computed */
+  BLIS_TIER_SAVES_NOTHING  /* what is promoted alone */
+} blis_tier_saving;
+
+typedef struct blis_kv_tier {
+  const char *name; /* borrowed during construction */
+  int64_t blocks;   /* of a store, 0 = the tier is as if it were not there */
+  double bytes;     /* above 0: of a store, in place of blocks */
+  blis_tier_scope scope;
+  int64_t instances_per_node; /* >= 1, with that scope */
+  int32_t stage;              /* an earlier tier; -1 = none */
+  double read_bytes_per_us;   /* of a store; INFINITY = takes no time */
+  double write_bytes_per_us;
+  bool is_per_gpu;     /* bandwidths are those of each GPU of an instance */
+  bool is_half_duplex; /* both share the bandwidth for reading */
+  double latency_us;   /* of each read and each write */
+  /*
+   * Above 0: once a store is fuller than this share of it, or has no room,
+   * blocks leave: of those that are there evict_share, and as much more as it
+   * is too full. 0 = one leaves a full store for each that comes.
+   */
+  double evict_above; /* 0 to 1 */
+  double evict_share; /* with it: above 0, to 1 */
+  blis_tier_policy policy;
+  /* Of BLIS_TIER_SCORED: scores are the times until which blocks are kept, when
+     they were used and as much later as programs said that they are used again,
+     unless that is more than keep_us; without hints, that is about lru. Else
+     score gives them. */
+  bool keeps_hinted;
+  int64_t keep_us; /* >= 0 */
+  blis_tier_saving saving;
+  int64_t threshold;   /* a block is saved at that sight of it; 0 or 1: first */
+  int64_t sights_kept; /* of so many blocks at most, with a threshold */
+  bool promotes;       /* what is read from behind it stays in it */
+  bool is_shared;      /* other instances may read its stores */
+  bool survives;       /* its instance */
+  double weight;       /* of its blocks in tiered_prefix_hit, 0 to 1 */
+  double peer_weight;  /* the same of what other instances have; 0 = as if it
+                          were not there */
+} blis_kv_tier;
+
+/* What a request could have brought, for load_choice. */
+typedef struct blis_kv_offer {
+  const blis_live_request *request;
+  uint32_t instance;
+  int64_t now_us;
+  int64_t cached_tokens;                  /* in its cache, whole blocks */
+  int64_t offered_tokens;                 /* behind these, in the tiers */
+  int64_t tier_tokens[BLIS_KV_TIERS_MAX]; /* of these, by tier */
+  double load_us;    /* estimated: as the links are used now, for all of them */
+  double compute_us; /* to compute them in one step alone; 0 = not known */
+} blis_kv_offer;
+
+/* A block that is saved in a tier, or is read there, for score. */
+typedef struct blis_kv_sight {
+  uint32_t tier;
+  uint32_t depth;  /* its place in its prompt, from 0, */
+  uint32_t blocks; /* of so many; 0 = evicted from another tier, not known */
+  int64_t uses;    /* so often seen since it came, this time included */
+  /* What its program said: used again so long after the end of its request; -1
+     = it says nothing. */
+  int64_t reused_after_us;
+  int64_t now_us;
+} blis_kv_sight;
+
+typedef enum blis_load_rule {
+  BLIS_LOADS_ALL,
+  BLIS_LOADS_IF_FASTER, /* than to compute it: load_us < compute_us */
+  BLIS_LOADS_AS_TOLD    /* by load_choice */
+} blis_load_rule;
+
+typedef struct blis_kv_tiers {
+  const blis_kv_tier *tiers;   /* borrowed during construction */
+  uint32_t count;              /* 0 = there are none */
+  double cache_weight;         /* of blocks of the KV cache itself, as weight */
+  double bytes_per_token;      /* 0 = as the facts of the instances say */
+  double network_bytes_per_us; /* in and out of each instance, for what lies
+                                  elsewhere; INFINITY = none */
+  int64_t chunk_tokens;        /* only whole chunks of so many are brought, a multiple
+                                  of every block size; 0 = of a block */
+  int64_t batch_blocks;        /* of reads in stages; >= 1 */
+  bool saves_output;           /* also what is decoded, when a request is over */
+  blis_load_rule rule;
+  /* *tokens of what is offered are brought, at most all; whole blocks. */
+  blis_status (*load_choice)(void *ud, const blis_kv_offer *offer, int64_t *tokens,
+                             blis_error *error);
+  /* For BLIS_TIER_SCORED, of a block that is saved or used, without
+     keeps_hinted: the lowest score leaves. */
+  blis_status (*score)(void *ud, const blis_kv_sight *sight, double *score, blis_error *error);
+  void *ud; /* of both */
+} blis_kv_tiers;
+
+/* Where the tokens of a prompt were found that were not computed, when its
+   request was first admitted. */
+typedef struct blis_kv_hits {
+  uint32_t count;                         /* of tiers; 0 = nothing is known */
+  int64_t cached_tokens;                  /* in the cache of the instance, */
+  int64_t tier_tokens[BLIS_KV_TIERS_MAX]; /* and below it: the rest */
+} blis_kv_hits;
+
+/* A read of a store for a request, or a write, that is over. */
+typedef struct blis_kv_move {
+  uint32_t tier;
+  uint32_t owner;    /* of the store: an instance or a node, by its scope */
+  uint32_t instance; /* that has read or written */
+  bool is_read;
+  bool is_cut;               /* was given up before its end, or lost with its store */
+  blis_request_name request; /* of a read */
+  int64_t start_us;
+  int64_t end_us;
+  int64_t blocks;
+  double bytes;
+} blis_kv_move;
+
+/* Of one tier. */
+typedef struct blis_kv_tier_counts {
+  const char *name;
+  blis_tier_scope scope;
+  int64_t capacity_blocks; /* of all its stores */
+  int64_t used_blocks;     /* now */
+  int64_t peak_blocks;     /* of the fullest store */
+  int64_t loads;           /* reads that have ended, for one request each */
+  int64_t loaded_blocks;   /* by these: hits */
+  int64_t lost_blocks;     /* of reads that were cut short by a failure */
+  int64_t peer_blocks;     /* of loaded_blocks, from another instance's store */
+  int64_t promoted_blocks; /* that have come by promotion */
+  int64_t saves;           /* writes that have ended */
+  int64_t saved_blocks;    /* by these */
+  int64_t dropped_blocks;  /* that found no room */
+  int64_t evicted_blocks;
+  int64_t removed_blocks; /* lost with their instance */
+  double loaded_bytes;
+  double saved_bytes;
+  double load_us;      /* from start to end of a read, added up */
+  double read_busy_us; /* of its busiest store */
+  double write_busy_us;
+} blis_kv_tier_counts;
+
+/* Of all tiers. */
+typedef struct blis_kv_tiers_counts {
+  int64_t requests;  /* times that a request had something brought */
+  int64_t completed; /* and had it all */
+  int64_t failed;    /* had some of it or nothing, since a store was lost */
+  int64_t canceled;  /* was gone before */
+  int64_t in_flight; /* is still waiting; = requests - these */
+  int64_t declined;  /* times that nothing of what is there was wanted */
+  int64_t loaded_blocks;
+  double wait_us;     /* of completed and failed ones, added up */
+  double moved_bytes; /* by all reads and writes, each byte once */
+} blis_kv_tiers_counts;
+
+/* KV tiers, in the order in which they were given, and all of them. */
+size_t blis_cluster_kv_tier_count(const blis_cluster *cluster);
+blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster, size_t index);
+blis_kv_tiers_counts blis_cluster_kv_tiers(const blis_cluster *cluster);
+
+/* Walks every store; true when all invariants hold. For tests. */
+bool blis_cluster_check_kv_tiers(const blis_cluster *cluster);
+
+#endif
