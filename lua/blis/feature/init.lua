@@ -35,6 +35,9 @@
 ---@field policies? fun(config: table): table[] definitions of its policies
 ---@field read_policies? fun(spec: table, config: table) reads only the policies of an experiment
 ---@field notes? fun(config: table): string[] known differences from a real system
+---@field complete? fun(summary: table, config: table, name_of: fun(policy: any): string) adds
+--- metrics to the summary of a run, before its costs are known
+---@field finish? fun(summary: table, config: table) the same, with costs and energy
 ---@field summary? blis.feature.Summary
 ---@field page? blis.feature.Page
 ---@field asked? fun(config: table, add: fun(name: string, text?: string), of_groups: function) adds
@@ -138,18 +141,21 @@ function features.read(values, config)
   end
 end
 
+-- The options that ask for features, made when it is first read.
+local options_of_all
+
 --- Returns whether an option of an experiment, or of a cluster, asks for a feature.
 ---@param name string
 ---@return boolean
 function features.has_option(name)
-  for _, entry in ipairs(list) do
-    for _, names in ipairs { entry.experiment or {}, entry.cluster or {} } do
-      for _, one in ipairs(names) do
-        if one == name then return true end
-      end
+  if not options_of_all then
+    options_of_all = {}
+    for _, entry in ipairs(list) do
+      for _, one in ipairs(entry.experiment or {}) do options_of_all[one] = true end
+      for _, one in ipairs(entry.cluster or {}) do options_of_all[one] = true end
     end
   end
-  return false
+  return options_of_all[name] or false
 end
 
 --- Returns the rules for traffic that follow from the features that a cluster lacks.
@@ -239,6 +245,21 @@ function features.read_policies(spec, config)
       table.insert(config.features, { feature = feature, position = i })
     end
   end
+end
+
+--- Adds the metrics of features to the summary of a run, before its costs are known.
+---@param summary table
+---@param config table
+---@param name_of fun(policy: any): string what results call a policy
+function features.complete(summary, config, name_of)
+  each_of(config, "complete", function(fn) fn(summary, config, name_of) end)
+end
+
+--- Adds the metrics of features that follow from costs and energy.
+---@param summary table
+---@param config table
+function features.finish(summary, config)
+  each_of(config, "finish", function(fn) fn(summary, config) end)
 end
 
 --- Adds the rows that describe the configuration of all features.

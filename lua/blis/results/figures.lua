@@ -4,6 +4,7 @@
 local anomalies = require "blis.results.anomalies"
 local core = require "blis.core"
 local errors = require "blis.errors"
+local evenness = require "blis.statistics.evenness"
 
 local figures = {}
 
@@ -27,23 +28,6 @@ local figures = {}
 ---@field summary string
 ---@field parent? string a class whose figures it has, too
 ---@field figures blis.Figure[] its own, in the order in which they are written
-
---- Coefficient of variation, and Jain's index of some numbers.
----@param values number[]
----@return number
----@return number
-function figures.evenness(values)
-  local sum, squares, n = 0.0, 0.0, #values
-  for _, value in ipairs(values) do sum, squares = sum + value, squares + value * value end
-  if n == 0 then return 0.0, 0.0 end
-  if squares == 0 then return 0.0, 1.0 end
-  local mean = sum / n
-  local variance = 0.0
-  for _, value in ipairs(values) do variance = variance + (value - mean) * (value - mean) end
-  return math.sqrt(variance / n) / mean, sum * sum / (n * squares)
-end
-
-local evenness = figures.evenness
 
 --- Requests of the instances that can stand in for each other: all, or those of a role that
 --- prefills or decodes.

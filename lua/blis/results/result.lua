@@ -5,6 +5,7 @@ local decisions = require "blis.results.decisions"
 local drawing = require "blis.drawing"
 local energy = require "blis.results.energy"
 local errors = require "blis.errors"
+local features = require "blis.feature"
 local figures = require "blis.results.figures"
 local fitness = require "blis.results.fitness"
 local format = require "blis.format"
@@ -12,15 +13,12 @@ local timeline = deferred "blis.timeline"
 local report = require "blis.results.report"
 local phases = deferred "blis.results.phases"
 local result_file = require "blis.results.file"
-local scaled_pools = deferred "blis.results.scaled_pools"
-local scaling = deferred "blis.feature.scaling.figures"
 local saturation = require "blis.results.saturation"
 local schema = require "blis.config.schema"
 local series = require "blis.results.series"
 local show = require "blis.show"
 local signs = require "blis.results.signs"
 local slo = require "blis.results.slo"
-local spot = deferred "blis.results.spot"
 local trace_sections = require "blis.config.trace"
 local warm_up = require "blis.results.warm_up"
 local workload = require "blis.traffic.workload"
@@ -345,24 +343,11 @@ local function measured_of(summary)
   return steady
 end
 
---- How evenly tenants waited in the gateway's queue.
-local function wait_fairness_of(by_tenant)
-  local waits = {}
-  for _, tenant in ipairs(by_tenant) do
-    local wait_ms = tenant.gateway_wait_ms
-    if wait_ms and wait_ms.count > 0 then waits[#waits + 1] = wait_ms.mean end
-  end
-  return (select(2, figures.evenness(waits)))
-end
-
 local function add_asked_for(summary, config)
   if config.slo_targets then
     summary.goodput = slo.goodput(summary.requests, config.slo_targets, summary.duration_us)
     local usd, good = summary.cost.usd, summary.goodput.good
     summary.cost.usd_per_good_request = usd and good > 0 and usd / good or nil
-  end
-  if summary.queue and summary.by_tenant then
-    summary.queue.wait_fairness = wait_fairness_of(summary.by_tenant)
   end
   if config.phases then
     summary.phases = phases.of(summary, config.phases, config.slo_targets)
@@ -415,9 +400,6 @@ local function set_policies(setup, config)
       config.routing.scorers_label
   end
   setup.profile = config.go_blis and "go-blis" or nil
-  if config.scaling and config.scaling.go_blis then
-    setup.later = { first = cluster.instances, model = cluster.model }
-  end
   setup.admission = name_of(config.admission, "always-admit")
   setup.scheduler = name_of(config.scheduler, cluster.scheduler)
   setup.preemption = name_of(config.preemption, cluster.preemption_policy)
@@ -433,26 +415,11 @@ function result.new(summary, config)
   for i, instance in ipairs(summary.instances) do counts[i] = instance.requests end
   summary.requests_per_instance = counts
   summary.routing = config.routing.label
-  if summary.scaling then
-    scaled_pools.add_up(summary.scaling)
-    summary.scaling.group_seconds = {}
-    for i, group in ipairs(summary.paid) do
-      summary.scaling.group_seconds[i] = group.seconds
-    end
-    scaling.complete(summary.scaling, config.keep_records and summary.requests or nil,
-      config.slo_targets, config.scaling.instance_capacity)
-    summary.scaling.policy = name_of(config.scaling.policy)
-    for _, reason in ipairs(scaled_pools.take_reasons_off(summary.scaling)) do
-      summary.setup.notes = summary.setup.notes .. ("autoscaler: %s\n"):format(reason)
-    end
-  end
-  summary.cost = cost_of(summary, config.scaling and config.scaling.replica_price_per_hour)
+  features.complete(summary, config, name_of)
+  summary.cost = cost_of(summary, config.replica_price_per_hour)
   summary.energy = energy.of(summary, config.cluster)
-  if config.spot_offers then
-    summary.spot = spot.of(summary, config.cluster, config.spot_offers)
-  end
+  features.finish(summary, config)
   summary.paid, summary.drawn, summary.market = nil, nil, nil
-  if summary.cascade then summary.cascade.policy = config.cascade.label end
   add_asked_for(summary, config)
   add_traffic_notes(summary.setup, config.workload)
   for _, sign in ipairs(signs.of_scores(summary.clamped)) do

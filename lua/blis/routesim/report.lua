@@ -1,6 +1,6 @@
 --- Results as RouteSim's commands print and write them.
 local core = require "blis.core"
-local figures = require "blis.results.figures"
+local spread = require "blis.statistics.evenness"
 local format = require "blis.format"
 local sorted = require "blis.sorted"
 
@@ -69,7 +69,7 @@ local function evenness_of(run)
   for _, pool in ipairs { { 1, first }, { first + 1, #counts } } do
     local part = table.move(counts, pool[1], pool[2], 1, {})
     if #part > 0 then
-      local cv, jain = figures.evenness(part)
+      local cv, jain = spread(part)
       found.cv, found.jain = math.max(found.cv, cv), math.min(found.jain, jain)
       local ratio = most_to_least(part)
       found.ratio = (ratio == 0 or found.ratio == 0) and 0.0 or math.max(found.ratio, ratio)

@@ -33,6 +33,10 @@ function cascade.read_policies(spec, config)
   config.cascade = hooks.read_cascade(spec.cascade, "cascade")
 end
 
+function cascade.finish(summary, config)
+  if summary.cascade then summary.cascade.policy = config.cascade.label end
+end
+
 function cascade.policies(config) return { config.cascade } end
 
 --- "small 1,000 asked, 700 accepted; large 300 asked, 300 accepted"

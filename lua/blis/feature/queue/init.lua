@@ -2,6 +2,7 @@
 --- room.
 local catalogue = require "blis.policy.catalogue"
 local deferred = require "blis.deferred"
+local evenness = deferred "blis.statistics.evenness"
 local flags = deferred "blis.feature.queue.flags"
 local format = require "blis.format"
 local options = require "blis.config.option_text"
@@ -46,6 +47,22 @@ function queue.notes(config)
   return { ("one gate stands before %d models: saturation is the mean over all instances, so those "
     .. "of a full model may hold back requests for another one, and a real gateway has a queue "
     .. "per model"):format(count) }
+end
+
+--- How evenly tenants waited in the gateway's queue.
+local function wait_fairness_of(by_tenant)
+  local waits = {}
+  for _, tenant in ipairs(by_tenant) do
+    local wait_ms = tenant.gateway_wait_ms
+    if wait_ms and wait_ms.count > 0 then waits[#waits + 1] = wait_ms.mean end
+  end
+  return (select(2, evenness(waits)))
+end
+
+function queue.finish(summary)
+  if summary.queue and summary.by_tenant then
+    summary.queue.wait_fairness = wait_fairness_of(summary.by_tenant)
+  end
 end
 
 -- Options with text of their own.

@@ -4,6 +4,7 @@ local deferred = require "blis.deferred"
 local figures = deferred "blis.feature.scaling.figures"
 local format = require "blis.format"
 local options = require "blis.config.option_text"
+local pools = deferred "blis.feature.scaling.pools"
 local read = deferred "blis.feature.scaling.read"
 local section = deferred "blis.feature.scaling.options"
 local workload = deferred "blis.traffic.workload"
@@ -59,6 +60,25 @@ end
 function scaling.read(values, config)
   config.scaling = read.read(values.autoscaler, values.scaling, config.cluster, values.profile,
     config.slo_targets, workload.length_us(config.workload), config.faults)
+  config.replica_price_per_hour = config.scaling and config.scaling.replica_price_per_hour
+end
+
+--- Adds up pools that are scaled separately, and what follows from the numbers of instances.
+function scaling.complete(summary, config, name_of)
+  local given, made = config.scaling, summary.scaling
+  if given and given.go_blis then
+    summary.setup.later = { first = config.cluster.instances, model = config.cluster.model }
+  end
+  if not made then return end
+  pools.add_up(made)
+  made.group_seconds = {}
+  for i, group in ipairs(summary.paid) do made.group_seconds[i] = group.seconds end
+  figures.complete(made, config.keep_records and summary.requests or nil, config.slo_targets,
+    given.instance_capacity)
+  made.policy = name_of(given.policy)
+  for _, reason in ipairs(pools.take_reasons_off(made)) do
+    summary.setup.notes = summary.setup.notes .. ("autoscaler: %s\n"):format(reason)
+  end
 end
 
 function scaling.read_policies(spec, config)

@@ -1,5 +1,6 @@
 --- Spot capacity: instances that a market takes away, and its prices.
 local deferred = require "blis.deferred"
+local figures = deferred "blis.feature.spot.figures"
 local format = require "blis.format"
 local options = require "blis.feature.fates"
 local read = deferred "blis.feature.spot.read"
@@ -16,6 +17,10 @@ function spot.read(values, config)
   config.faults = read.add_to_faults(config.faults, capacity)
   config.prices, config.spot_offers, config.spot_plans = capacity.prices, capacity.offers,
     capacity.plans
+end
+
+function spot.finish(summary, config)
+  summary.spot = figures.of(summary, config.cluster, config.spot_offers)
 end
 
 local function units_text(plan)
