@@ -4,7 +4,7 @@ local deferred = require "blis.deferred"
 local descriptions = require "blis.catalogue.descriptions"
 local errors = require "blis.errors"
 local show = require "blis.show"
-local json_parts = deferred "blis.json_parts"
+local json = deferred "blis.json"
 local listing = require "blis.listing"
 local notices = require "blis.notices"
 local schema = require "blis.config.schema"
@@ -36,7 +36,7 @@ function catalogue.text_of(list, entry, name)
   for _, key in ipairs(keys) do
     local value = entry[key]
     if type(value) == "table" then
-      json_parts.list(writer, key, value)
+      json.write_list(writer, key, value)
     else
       writer:field(key, value)
     end

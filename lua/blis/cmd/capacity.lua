@@ -4,7 +4,7 @@ local command = require "blis.cli.command"
 local errors = require "blis.errors"
 local experiment = require "blis.experiment"
 local flags = require "blis.cli.flags"
-local json_parts = require "blis.json_parts"
+local json = require "blis.json"
 local search = require "blis.cli.search"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
@@ -86,8 +86,8 @@ local function write_point(writer, point, names)
 end
 
 local function write(writer, found)
-  json_parts.fields(writer, { "parameter", "finds", "value", "low", "high", "interval" }, found)
-  for _, key in ipairs { "targets", "notes" } do json_parts.list(writer, key, found[key]) end
+  json.write_fields(writer, { "parameter", "finds", "value", "low", "high", "interval" }, found)
+  for _, key in ipairs { "targets", "notes" } do json.write_list(writer, key, found[key]) end
   writer:array("curve")
   for _, point in ipairs(found.curve) do write_point(writer, point, found.figures) end
   writer:done()

@@ -5,7 +5,7 @@ local csv = require "blis.csv"
 local diff = require "blis.results.diff"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
-local json_parts = require "blis.json_parts"
+local json = require "blis.json"
 
 local definition = {
   name = "diff",
@@ -46,13 +46,13 @@ local function json_of(found)
     writer:object("requests"):field("common", requests.common):array("changed")
     for _, one in ipairs(requests.changed) do
       writer:object():field("id", one.id)
-      json_parts.object(writer, "a", diff.request_fields, one.a)
-      json_parts.object(writer, "b", diff.request_fields, one.b)
+      json.write_object(writer, "a", diff.request_fields, one.a)
+      json.write_object(writer, "b", diff.request_fields, one.b)
       writer:done()
     end
     writer:done()
-    json_parts.list(writer, "only_a", requests.only_a)
-    json_parts.list(writer, "only_b", requests.only_b)
+    json.write_list(writer, "only_a", requests.only_a)
+    json.write_list(writer, "only_b", requests.only_b)
     writer:done()
   end
   return writer:done():take() .. "\n"

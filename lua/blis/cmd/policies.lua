@@ -3,7 +3,7 @@ local catalogue = require "blis.policy.catalogue"
 local command = require "blis.cli.command"
 local errors = require "blis.errors"
 local flag_sections = require "blis.config.flags"
-local json_parts = require "blis.json_parts"
+local json = require "blis.json"
 local listing = require "blis.listing"
 local reference = require "blis.reference"
 local types = require "blis.config.types"
@@ -50,7 +50,7 @@ local function write_parameters(writer, parameters)
     writer:object():field("name", parameter.name):field("type", parameter.type)
       :field("default", parameter.usual)
     if parameter.min then writer:field("min", parameter.min):field("max", parameter.max) end
-    if parameter.choices then json_parts.list(writer, "choices", parameter.choices) end
+    if parameter.choices then json.write_list(writer, "choices", parameter.choices) end
     writer:field("unit", parameter.unit):field("doc", parameter.doc):done()
   end
 end

@@ -1,8 +1,8 @@
 --- blis recommend: the best layouts of a budget of GPUs.
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
+local json = require "blis.json"
 local session_graphs = require "blis.cli.session_graphs"
-local json_parts = require "blis.json_parts"
 local recommend = require "blis.recommend"
 local scaling_section = require "blis.feature.scaling.options"
 local search = require "blis.cli.search"
@@ -100,16 +100,16 @@ local layout_keys = { "name", "kind", "gpus", "usd_per_hour", "bound", "is_confi
 
 local function write_list(writer, name, list, keys)
   writer:array(name)
-  for _, one in ipairs(list) do json_parts.object(writer, nil, keys, one) end
+  for _, one in ipairs(list) do json.write_object(writer, nil, keys, one) end
   writer:done()
 end
 
 local function write(writer, found)
   writer:field("headline", found:headline()):field("gpus", found.gpus):field("seeds", found.seeds)
-  json_parts.list(writer, "targets", found.targets)
+  json.write_list(writer, "targets", found.targets)
   write_list(writer, "layouts", found.layouts, layout_keys)
   write_list(writer, "infeasible", found.infeasible, { "name", "kind", "reason" })
-  json_parts.list(writer, "notes", found.notes)
+  json.write_list(writer, "notes", found.notes)
 end
 
 return search.define(definition, function(parsed) return recommend.search(spec_of(parsed)) end,

@@ -1,6 +1,6 @@
 --- A run as JSON for the page: its requests, its decisions and its caches over time, as columns.
 local core = require "blis.core"
-local json_parts = require "blis.json_parts"
+local json = require "blis.json"
 
 local run = {}
 
@@ -108,7 +108,7 @@ local function write_decision(writer, decision, at, places, scorers)
   writer:object():field("request", at):field("kind", decision.kind)
     :field("time_us", decision.time_us):field("verdict", decision.verdict)
     :field("reason", decision.reason)
-  json_parts.fields(writer, { "stage" }, decision)
+  json.write_fields(writer, { "stage" }, decision)
   if decision.chosen then writer:field("chosen", places[decision.chosen] or -1) end
   if decision.candidates then write_candidates(writer, decision, places, scorers) end
   writer:done()
@@ -147,7 +147,7 @@ end
 
 local function write_series(writer, series)
   writer:object "series"
-  json_parts.list(writer, "t_us", series.t_us)
+  json.write_list(writer, "t_us", series.t_us)
   writer:array "kv_utilization"
   for _, one in ipairs(series.instances) do
     local shares = one.kv_utilization
@@ -183,7 +183,7 @@ function run.json(result, label)
   local writer = core.json_writer():object():field("label", label)
     :field("routing", result.routing):field("hash", result.hash)
     :field("duration_us", result.duration_us):field("requests_in_all", #result.requests)
-  json_parts.list(writer, "instances", ids)
+  json.write_list(writer, "instances", ids)
   write_figures(writer, result)
   write_requests(writer, requests, places)
   local decisions, series = rawget(result, "decisions"), rawget(result, "series")

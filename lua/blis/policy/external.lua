@@ -7,7 +7,7 @@
 --- error that says so. Runs are the same again if the command answers the same again.
 local core = require "blis.core"
 local errors = require "blis.errors"
-local json_parts = require "blis.json_parts"
+local json = require "blis.json"
 local schema = require "blis.config.schema"
 
 local external = {}
@@ -118,7 +118,7 @@ local function start(values, decides, run)
     place = ("%s of policy external: %s"):format(decides, command) }
   ask(self, "start", function(writer)
     writer:field("decides", decides)
-    json_parts.fields(writer, { "seed", "instances", "block_size", "kv_blocks" }, run)
+    json.write_fields(writer, { "seed", "instances", "block_size", "kv_blocks" }, run)
   end, start_section)
   self.place = command
   return self
@@ -135,9 +135,9 @@ local function route(self, values)
   for _, signal in ipairs(values.signals or usual_signals) do signals[#signals + 1] = signal end
   return function(request, instances)
     local answer = ask(self, "routing", function(writer)
-      json_parts.object(writer, "request", request_fields, request)
+      json.write_object(writer, "request", request_fields, request)
       writer:array "instances"
-      for _, instance in ipairs(instances) do json_parts.object(writer, nil, signals, instance) end
+      for _, instance in ipairs(instances) do json.write_object(writer, nil, signals, instance) end
       writer:done()
     end, route_section)
     for i, instance in ipairs(instances) do
@@ -157,7 +157,7 @@ local admit_section = section_of {
 local function decide_admission(self)
   return function(request, cluster)
     local answer = ask(self, "admission", function(writer)
-      json_parts.object(writer, "request", request_fields, request)
+      json.write_object(writer, "request", request_fields, request)
       writer:field("in_flight", cluster.sum_in_flight)
     end, admit_section)
     if answer.action == "delay" and not answer.delay_us then
@@ -179,7 +179,7 @@ local score_section = section_of {
 local function decide_priority(self)
   return function(request)
     local answer = ask(self, "priority", function(writer)
-      json_parts.object(writer, "request", request_fields, request)
+      json.write_object(writer, "request", request_fields, request)
     end, score_section)
     return answer.score, answer.hints
   end
@@ -196,9 +196,9 @@ local function decide_scaling(self)
   return function(context)
     local answer = ask(self, "autoscaling", function(writer)
       writer:object "context"
-      json_parts.fields(writer, context_fields, context)
+      json.write_fields(writer, context_fields, context)
       for _, pool in ipairs { "own", "other" } do
-        if context[pool] then json_parts.object(writer, pool, pool_fields, context[pool]) end
+        if context[pool] then json.write_object(writer, pool, pool_fields, context[pool]) end
       end
       writer:done()
     end, scale_section)

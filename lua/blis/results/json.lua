@@ -1,7 +1,7 @@
 --- The figures of a run as JSON: what --format json prints and pages show.
 local core = require "blis.core"
 local figures = require "blis.results.figures"
-local json_parts = require "blis.json_parts"
+local parts = require "blis.json"
 local over_time = require "blis.results.series"
 local saturation = require "blis.results.saturation"
 local sorted = require "blis.sorted"
@@ -34,19 +34,19 @@ local setup_fields = { "model", "hardware", "tp", "dp", "ranks", "instances", "l
 local function write_setup(writer, result)
   local setup = result.setup
   writer:object("setup")
-  json_parts.fields(writer, setup_fields, setup)
+  parts.write_fields(writer, setup_fields, setup)
   writer:field("seed", setup.seed)
   local groups = rawget(setup, "groups")
   if groups then
     writer:array("groups")
     for _, group in ipairs(groups) do
-      json_parts.object(writer, nil, setup_fields, group)
+      parts.write_object(writer, nil, setup_fields, group)
     end
     writer:done()
   end
   local coverage = rawget(setup, "coverage")
   if coverage then
-    json_parts.object(writer, "coverage", { "fitted_on", "limits", "extrapolated" }, coverage)
+    parts.write_object(writer, "coverage", { "fitted_on", "limits", "extrapolated" }, coverage)
   end
   writer:array("notes")
   for note in setup.notes:gmatch("[^\n]+") do writer:item(note) end
@@ -56,7 +56,7 @@ end
 local function write_series(writer, series)
   writer:array("series")
   for i = 1, series.rows do
-    json_parts.object(writer, nil, over_time.columns(series), over_time.row(series, i))
+    parts.write_object(writer, nil, over_time.columns(series), over_time.row(series, i))
   end
   writer:done()
 end
@@ -69,14 +69,14 @@ local special = {
   end,
   ["blis.Decisions"] = function(writer, _, run)
     if not run.decisions then return end
-    json_parts.object(writer, "decisions", { "total", "admitted", "rejected", "routed",
+    parts.write_object(writer, "decisions", { "total", "admitted", "rejected", "routed",
       "unique_targets", "mean_regret", "max_regret" }, run.decisions:summary())
   end,
   ["blis.Requests"] = function() end, -- a file of their own
   ["blis.StepLog"] = function() end, -- for timelines
   ["blis.TimelineLog"] = function() end,
   ["blis.SloTarget"] = function(writer, targets)
-    json_parts.object(writer, "targets", { "ttft_ms", "itl_ms", "e2e_ms" }, targets)
+    parts.write_object(writer, "targets", { "ttft_ms", "itl_ms", "e2e_ms" }, targets)
   end,
 }
 

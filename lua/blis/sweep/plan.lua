@@ -4,7 +4,7 @@ local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
-local json_parts = deferred "blis.json_parts"
+local json = deferred "blis.json"
 local program = require "blis.sweep.program"
 
 local plan = {}
@@ -245,8 +245,8 @@ function plan.to_json(self)
     writer:done()
   end
   if next(self.versions) then canonical.write(writer, self.versions, "versions", "versions") end
-  json_parts.list(writer, "names", self.names)
-  if self.report then json_parts.list(writer, "report", self.report) end
+  json.write_list(writer, "names", self.names)
+  if self.report then json.write_list(writer, "report", self.report) end
   write_points(writer, self)
   return writer:done():take() .. "\n"
 end
