@@ -35,8 +35,6 @@ fetch(xxhash x/xxhash/xxhash_0.8.1.orig.tar.gz
   3bb6b7d6f30c591dd65aaaff1c8b7a5b94d81687998ca9400082c739a690436c)
 fetch(yaml liby/libyaml/libyaml_0.2.5.orig.tar.gz
   fa240dbf262be053f3898006d502d514936c818e422afdcf33921c63bed9bf2e)
-fetch(jansson j/jansson/jansson_2.14.orig.tar.gz
-  c739578bf6b764aa0752db9a2fdadcfe921c78f1228c7ec0bb47fa804c55d17b)
 fetch(zlib z/zlib/zlib_1.2.13.dfsg.orig.tar.bz2
   71feb7947e3c00ef125f83b79a4e529bde31171e5babe48b391f06758d1ab0a1)
 fetch(zstd libz/libzstd/libzstd_1.5.4+dfsg2.orig.tar.xz
@@ -55,18 +53,6 @@ library(XXHASH ${xxhash_SOURCE_DIR} ${xxhash_SOURCE_DIR} xxhash.c)
 library(YAML ${yaml_SOURCE_DIR}/src ${yaml_SOURCE_DIR}/include *.c)
 target_compile_definitions(web_yaml PRIVATE YAML_VERSION_MAJOR=0
   YAML_VERSION_MINOR=2 YAML_VERSION_PATCH=5 YAML_VERSION_STRING="0.2.5")
-
-set(json_inline inline)
-set(json_have_long_long 1)
-set(json_have_localeconv 1)
-set(json_have_atomic_builtins 0)
-set(json_have_sync_builtins 0)
-file(WRITE ${CMAKE_BINARY_DIR}/jansson/jansson_private_config.h "")
-configure_file(${jansson_SOURCE_DIR}/src/jansson_config.h.in
-  ${CMAKE_BINARY_DIR}/jansson/jansson_config.h @ONLY)
-library(JANSSON ${jansson_SOURCE_DIR}/src ${jansson_SOURCE_DIR}/src *.c)
-target_include_directories(web_jansson PUBLIC ${CMAKE_BINARY_DIR}/jansson)
-target_compile_definitions(web_jansson PRIVATE HAVE_STDINT_H)
 
 library(ZLIB ${zlib_SOURCE_DIR} ${zlib_SOURCE_DIR} *.c)
 target_compile_definitions(web_zlib PRIVATE HAVE_UNISTD_H)

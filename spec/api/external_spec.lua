@@ -144,8 +144,9 @@ priority: {type: external, params: {command: "while read -r line; do echo '{\"sc
 
   it("that fails ends the run, and says how", function()
     says(message_of "exit 3", "routing of policy external: 'exit 3': it has ended with status 3")
-    says(message_of "echo hello", "its answer is no object of JSON: 'hello' (column 5: invalid")
-    says(message_of "echo '{\"id\":1,\"id\":1}'", "(column 12: duplicate object key")
+    says(message_of "echo hello", "its answer is no object of JSON: 'hello' "
+      .. "(column 1: unexpected 'hello'; expected a value)")
+    says(message_of "echo '{\"id\":1,\"id\":1}'", "(column 9: duplicate key 'id'; ")
     says(message_of("sleep 9", { timeout_ms = 50 }), "it has not answered within 50 ms")
     says(message_of "exec >&- <&-; sleep 9", "it has closed its output")
     says(message_of "read -r line; yes | tr -d '\\n'", "its answer is longer than a line of 1 MiB")

@@ -445,16 +445,19 @@ describe("nonsense in files of graphs", function()
       assert.equal(format, select(2, read(text)):about().format)
       says(message_of(text:sub(1, #text // 2), options), ":1: column ")
       says(message_of("\0" .. text, options), ":1: the line contains a zero byte")
-      says(message_of((text:gsub('"', '"\xe9', 1)), options), "unable to decode byte 0xe9")
+      says(message_of((text:gsub('"', '"\xe9', 1)), options), "invalid byte 0xe9; expected UTF-8")
       says(message_of(text:sub(1, -2) .. ',"x":' .. ("["):rep(100000), options), ":1: column")
       if format ~= "sharegpt" then
-        for line, message in pairs { what = "column 4: invalid token",
+        for line, message in pairs { what = "column 1: unexpected 'what'; expected a value",
           ["[1]"] = "an array is not an object", null = "null is not an object",
           ["3"] = "3 is not an object" } do
           says(message_of(text .. "\n\n" .. line, options), ":3: " .. message)
         end
       end
       assert.equal(1, #read("\xef\xbb\xbf" .. text .. "\r\n\r\n"))
+      local unread = format == "sharegpt" and text:gsub('{"id"', '{"unread":[NaN,-Infinity],"id"')
+        or text:gsub("^{", '{"unread":[NaN,-Infinity],')
+      assert.equal(1, #read(unread))
     end
   end)
 

@@ -65,8 +65,8 @@ describe("the program #host", function()
     it("prints its versions: of libraries, commit, sources and profiles", function()
       local run = program.run("--version")
       local first, second = run.out:match "^(.-\n)(.-)\n$"
-      assert.matches("^blis %d+%.%d+%.%d+[-%w]* %(Lua 5%.4%.%d+, xxHash [%d.]+, libyaml [%d.]+, "
-        .. "jansson [%d.]+%)\n$", first)
+      assert.matches("^blis %d+%.%d+%.%d+[-%w]* %(Lua 5%.4%.%d+, xxHash [%d.]+, "
+        .. "libyaml [%d.]+%)\n$", first)
       assert.matches("^commit [%x+unkow]+, sources " .. require("blis.core").source_id
         .. "; profiles: design of 20%d%d%-%d%d, go%-blis of 20%d%d%-%d%d$", second)
       assert.equal(0, run.status)

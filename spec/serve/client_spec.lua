@@ -116,7 +116,8 @@ with blis.Server() as server:
     small.says(out, "invalid_params limits.wall_s: -1 is not allowed")
     small.says(out, "did you mean 'least-loaded'?")
     small.says(out, "parse_error column")
-    small.says(out, "too big integer near '9223372036854775808' None\nopen 0\nraised True\n")
+    small.says(out, "integer '9223372036854775808' is out of range; "
+      .. "expected -9223372036854775808 to 9223372036854775807 None\nopen 0\nraised True\n")
   end)
 
   it("refuses Python functions as policies, and says what to write", function()

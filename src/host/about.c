@@ -1,6 +1,5 @@
 #include "host/about.h"
 
-#include <jansson.h>
 #include <stdio.h>
 #include <xxhash.h>
 #include <yaml.h>
@@ -16,9 +15,8 @@ static const char profile_dates[] = "profiles: design of 2026-11, go-blis of 202
 
 void host_print_name(void) {
   unsigned xxhash = XXH_versionNumber();
-  printf("blis %s (%s, xxHash %u.%u.%u, libyaml %s, jansson %s)\n", BLIS_VERSION, LUA_RELEASE,
-         xxhash / 10000, xxhash / 100 % 100, xxhash % 100, yaml_get_version_string(),
-         jansson_version_str());
+  printf("blis %s (%s, xxHash %u.%u.%u, libyaml %s)\n", BLIS_VERSION, LUA_RELEASE, xxhash / 10000,
+         xxhash / 100 % 100, xxhash % 100, yaml_get_version_string());
 }
 
 void host_print_version(void) {

@@ -198,7 +198,6 @@ chmod +x "$folder/evaluate.sh"
 cat >"$folder/Dockerfile" <<'END'
 FROM debian:12-slim
 RUN apt-get update && apt-get install -y --no-install-recommends libxxhash0 libyaml-0-2 \
-    libjansson4 \
     zlib1g libzstd1 libsqlite3-0 libedit2 libseccomp2
 WORKDIR /benchmark
 COPY . /benchmark

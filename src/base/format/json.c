@@ -4,12 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/buffer.h"
 #include "base/format/input.h"
 #include "base/format/json_tree.h"
-#include "base/invariant.h"
 #include "base/number.h"
 
 /* Every whole real up to this size is exact. */
@@ -27,42 +24,16 @@ void blis_json_deinit(blis_json *json) {
   json->root = NULL;
 }
 
-/* jansson passes over zero bytes behind numbers and words. */
-static blis_status fail_zero(const char *file, int64_t line, blis_slice text, blis_error *error) {
-  const char *zero = memchr(text.data, '\0', text.length);
-  BLIS_ASSERT(zero != NULL);
-  for (const char *at = text.data; at < zero; at++) {
-    line += *at == '\n';
-  }
-  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: the text contains a zero byte", file,
-                   (long long)line);
-}
-
-/* Fails with jansson's words for what is wrong with a text. */
-static blis_status fail_text(const char *file, int64_t line, blis_slice text, blis_error *error) {
-  json_error_t fault;
-  const char *data = text.length > 0 ? text.data : "";
-  json_t *root = json_loadb(data, text.length, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &fault);
-  if (root != NULL) {
-    json_decref(root);
-    return fail_zero(file, line, text, error);
-  }
-  if (json_error_code(&fault) == json_error_out_of_memory) {
-    return blis_fail_nomem(error);
-  }
-  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: column %d: %s", file,
-                   (long long)line + (fault.line > 0 ? fault.line - 1 : 0), fault.column,
-                   fault.text);
+void blis_json_allow_non_finite(blis_json *json) {
+  json->allows_non_finite = true;
 }
 
 blis_status blis_json_parse(blis_json *json, const char *file, int64_t line, blis_slice text,
                             blis_error *error) {
   json->file = file;
   json->line = line;
-  blis_status status = blis__json_tree_parse(json, text);
-  return status == BLIS_OK          ? BLIS_OK
-         : status == BLIS_ERR_NOMEM ? blis_fail_nomem(error)
-                                    : fail_text(file, line, text, error);
+  blis_status status = blis__json_tree_parse(json, text, error);
+  return status == BLIS_ERR_NOMEM ? blis_fail_nomem(error) : status;
 }
 
 blis_status blis_json_read_input(blis_json *json, blis_input *input, const char *name,
@@ -169,7 +140,11 @@ static blis_shown show(blis_json_value value) {
     break;
   case BLIS_JSON_REAL:
     blis_format_double(node->real, BLIS_DOUBLE_JSON, number);
-    snprintf(shown.text, sizeof shown.text, "%.60s", number);
+    snprintf(shown.text, sizeof shown.text, "%.60s",
+             isfinite(node->real) ? number
+             : isnan(node->real)  ? "NaN"
+             : node->real > 0     ? "Infinity"
+                                  : "-Infinity");
     break;
   case BLIS_JSON_BOOL:
     snprintf(shown.text, sizeof shown.text, "%s", node->flag ? "true" : "false");
@@ -216,7 +191,7 @@ static bool whole_number(blis_json_value value, int64_t *result) {
     return true;
   }
   double real = type == BLIS_JSON_REAL ? value.node->real : 0.5;
-  if (real != floor(real) || fabs(real) > WHOLE_REAL_MAX) {
+  if (real != floor(real) || !(fabs(real) <= WHOLE_REAL_MAX)) {
     return false;
   }
   *result = (int64_t)real;
@@ -258,6 +233,9 @@ blis_status blis_json_double(blis_json_value value, double min, double max, doub
     return blis_json_fail(value, "is not a number", error);
   }
   double number = type == BLIS_JSON_REAL ? value.node->real : (double)value.node->whole;
+  if (!isfinite(number)) {
+    return blis_json_fail(value, "is not a finite number", error);
+  }
   if (number < min || number > max) {
     return fail_range(value, blis_range_of_double(min, max), error);
   }

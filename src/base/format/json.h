@@ -1,17 +1,15 @@
 /*
  * json.h - JSON texts as trees (RFC 8259).
  *
- * Integers keep all 64 bits; members and items stay in the order of the text.
- * A key given twice, an invalid UTF-8 sequence, a zero character, a number
- * beyond its type and nesting deeper than 2048 are errors. A value knows where
- * it came from, so a conversion that fails says it:
+ * Integers have 64 bits; members and items keep the order of the text. These
+ * are errors: a duplicate key, invalid UTF-8, a zero character, a number out of
+ * the range of its type (int64_t, or double for a number with a fraction or an
+ * exponent), and more than 2048 levels of nesting. An error of the text reports
+ * its line and column; a failed conversion reports the place of its value:
  *
  *   blis_json_value time = blis_json_member(root, "timestamp");
  *   BLIS_TRY(blis_json_int64(time, 0, INT64_MAX, &time_ms, error));
  *   // trace.jsonl:17: key 'timestamp': 'abc' is not a whole number
- *
- * Trees are made here (json_tree.h), row after row in the same memory; jansson
- * is asked what is wrong with a text that is none.
  */
 #ifndef BLIS_BASE_FORMAT_JSON_H
 #define BLIS_BASE_FORMAT_JSON_H
@@ -32,6 +30,7 @@ typedef struct blis_json {
   blis_alloc alloc;
   const char *file; /* borrowed */
   int64_t line;
+  bool allows_non_finite;
   blis_buffer text;
   BLIS_ARRAY(struct blis__json_node) nodes;
   BLIS_ARRAY(struct blis__json_node) open;
@@ -67,23 +66,31 @@ void blis_json_init(blis_json *json, const blis_alloc *alloc);
 void blis_json_deinit(blis_json *json);
 
 /*
- * Parses one value, with nothing but space around it, in place of the tree
- * before, whose values are gone and whose memory is used again. file (borrowed,
- * must outlive the tree) and the number of the text's first line are for
- * messages. BLIS_ERR_PARSE tells line, column and what is wrong; there is no
- * tree after an error.
+ * Makes the parser accept the numbers NaN, Infinity and -Infinity, which are no
+ * JSON but which Python writes by default. Call it before parsing a file of
+ * another program. The conversions below reject the value of such a number, so
+ * it can only be in a member that is not read.
+ */
+void blis_json_allow_non_finite(blis_json *json);
+
+/*
+ * Parses one value with nothing but white space around it. The new tree
+ * replaces the tree of json and reuses its memory, so values of the old tree
+ * are invalid afterwards. Messages contain file (borrowed, must outlive the
+ * tree) and count lines from `line`. BLIS_ERR_PARSE reports line, column,
+ * problem and what was expected; json has no tree after an error.
  */
 BLIS_MUSTUSE blis_status blis_json_parse(blis_json *json, const char *file, int64_t line,
                                          blis_slice text, blis_error *error);
 
 /*
- * Parses a file ("-" = standard input) of at most max_size bytes, packed or
+ * Parses a file ("-": standard input) of at most max_size bytes, compressed or
  * not. path is borrowed and must outlive the tree.
  */
 BLIS_MUSTUSE blis_status blis_json_read_file(blis_json *json, const char *path, size_t max_size,
                                              blis_error *error);
 
-/* The same with what is left of an input; name is borrowed as path is above. */
+/* Parses the rest of an input. name is borrowed and must outlive the tree. */
 BLIS_MUSTUSE blis_status blis_json_read_input(blis_json *json, blis_input *input, const char *name,
                                               size_t max_size, blis_error *error);
 

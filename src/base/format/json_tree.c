@@ -1,6 +1,9 @@
 #include "base/format/json_tree.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,17 +11,75 @@
 
 enum {
   DEPTH_MAX = 2048,
-  SAFE_DIGITS = 18, /* so many always fit into 64 bits */
-  FEW_MEMBERS = 16  /* more of them are sorted to find a key given twice */
+  SAFE_DIGITS = 18, /* a number of at most this many digits fits into 64 bits */
+  FEW_MEMBERS = 16  /* the keys of a larger object are sorted to find duplicates */
 };
 
 typedef struct parser {
   blis_json *json;
-  char *at; /* in the copy of the text, which has a zero behind it */
+  blis_slice text; /* as given: the copy loses its escapes */
+  blis_error *error;
+  char *at; /* in the copy of the text, which has zeros after its end */
   int depth;
 } parser;
 
 static blis_status parse_value(parser *p, blis__json_node *value);
+
+/* Errors. `at` points into the copy; line and column count from 1, a column is a character. */
+
+static bool is_at_end(const parser *p, const char *at) {
+  return at == p->json->text.data + p->text.length;
+}
+
+/* The text from `at` on, without changes. */
+static blis_slice given(const parser *p, const char *at) {
+  size_t offset = (size_t)(at - p->json->text.data);
+  return (blis_slice){p->text.data + offset, p->text.length - offset};
+}
+
+BLIS_PRINTF(3, 4)
+static blis_status fail(const parser *p, const char *at, const char *format, ...) {
+  int64_t line = p->json->line;
+  int64_t column = 1;
+  for (const char *c = p->text.data, *end = given(p, at).data; c < end; c++) {
+    bool is_inside_character = ((unsigned char)*c & 0xc0) == 0x80;
+    line += *c == '\n';
+    column = *c == '\n' ? 1 : column + !is_inside_character;
+  }
+  char what[400];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(what, sizeof what, format, arguments);
+  va_end(arguments);
+  return blis_fail(p->error, BLIS_ERR_PARSE, "%s:%lld: column %lld: %s", p->json->file,
+                   (long long)line, (long long)column, what);
+}
+
+static bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+static bool is_of_word(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '.' ||
+         c == '+' || c == '-' || (unsigned char)c >= 128;
+}
+
+/* The word, number or single character at `at`, in quotes. */
+static blis_shown show_token(const parser *p, const char *at) {
+  blis_slice rest = given(p, at);
+  size_t length = 0;
+  while (length < rest.length && is_of_word(rest.data[length])) {
+    length++;
+  }
+  return blis_show((blis_slice){rest.data, length > 0 ? length : 1});
+}
+
+static blis_status fail_expected(const parser *p, const char *expected) {
+  if (is_at_end(p, p->at)) {
+    return fail(p, p->at, "unexpected end of text; expected %s", expected);
+  }
+  return fail(p, p->at, "unexpected %s; expected %s", show_token(p, p->at).text, expected);
+}
 
 /* Characters. */
 
@@ -43,23 +104,26 @@ static bool take(parser *p, char c) {
   return true;
 }
 
-static bool is_digit(char c) {
-  return c >= '0' && c <= '9';
-}
-
 /* Numbers. */
 
-static blis_status parse_real(const char *start, const char *end, blis__json_node *value) {
-  double real = HUGE_VAL;
-  const blis_slice text = {start, (size_t)(end - start)};
-  if (blis_parse_double(text, &real) == BLIS_NUMBER_MALFORMED) {
-    real = strtod(start, NULL); /* it is only long */
-  }
-  *value = (blis__json_node){.type = BLIS_JSON_REAL, .real = real};
-  return isfinite(real) ? BLIS_OK : BLIS_ERR_PARSE;
+static blis_status fail_number(const parser *p, const char *start, const char *expected) {
+  return fail(p, start, "invalid number %s; expected %s", show_token(p, start).text, expected);
 }
 
-/* The size of a number; wrong when it has more than SAFE_DIGITS. */
+/* Makes the number that ends at p->at real. */
+static blis_status parse_real(const parser *p, const char *start, blis__json_node *value) {
+  double real = HUGE_VAL;
+  const blis_slice text = {start, (size_t)(p->at - start)};
+  if (blis_parse_double(text, &real) == BLIS_NUMBER_MALFORMED) {
+    real = strtod(start, NULL); /* blis_parse_double limits the length */
+  }
+  *value = (blis__json_node){.type = BLIS_JSON_REAL, .real = real};
+  return isfinite(real) ? BLIS_OK
+                        : fail(p, start, "number %s is out of range; expected -%.16e to %.16e",
+                               blis_show(text).text, DBL_MAX, DBL_MAX);
+}
+
+/* Reads digits into *size, which is wrong for more than SAFE_DIGITS of them. */
 static char *behind_digits(char *at, uint64_t *size) {
   *size = 0;
   for (; is_digit(*at); at++) {
@@ -76,20 +140,22 @@ static bool take_digits(parser *p) {
   return p->at > start;
 }
 
-/* Moves past what follows the digits of a number and makes it real. */
-static bool take_fraction_and_exponent(parser *p) {
+/* Moves past the fraction and the exponent of the number at start. */
+static blis_status take_fraction_and_exponent(parser *p, const char *start) {
   if (*p->at == '.') {
     p->at++;
     if (!take_digits(p)) {
-      return false;
+      return fail_number(p, start, "a digit after the point");
     }
   }
   if (*p->at == 'e' || *p->at == 'E') {
     p->at++;
     p->at += *p->at == '-' || *p->at == '+';
-    return take_digits(p);
+    if (!take_digits(p)) {
+      return fail_number(p, start, "a digit in the exponent");
+    }
   }
-  return true;
+  return BLIS_OK;
 }
 
 static blis_status parse_number(parser *p, blis__json_node *value) {
@@ -99,11 +165,15 @@ static blis_status parse_number(parser *p, blis__json_node *value) {
   uint64_t size;
   p->at = behind_digits(digits, &size);
   ptrdiff_t count = p->at - digits;
-  if (count == 0 || (*digits == '0' && count > 1)) {
-    return BLIS_ERR_PARSE;
+  if (count == 0) {
+    return fail_number(p, start, "a digit after the minus sign");
+  }
+  if (*digits == '0' && count > 1) {
+    return fail_number(p, start, "no leading zeros");
   }
   if (*p->at == '.' || *p->at == 'e' || *p->at == 'E') {
-    return take_fraction_and_exponent(p) ? parse_real(start, p->at, value) : BLIS_ERR_PARSE;
+    BLIS_TRY(take_fraction_and_exponent(p, start));
+    return parse_real(p, start, value);
   }
   *value = (blis__json_node){.type = BLIS_JSON_INTEGER};
   if (count <= SAFE_DIGITS) {
@@ -111,7 +181,11 @@ static blis_status parse_number(parser *p, blis__json_node *value) {
     return BLIS_OK;
   }
   const blis_slice text = {start, (size_t)(p->at - start)};
-  return blis_parse_int64(text, &value->whole) == BLIS_NUMBER_OK ? BLIS_OK : BLIS_ERR_PARSE;
+  if (blis_parse_int64(text, &value->whole) != BLIS_NUMBER_OK) {
+    return fail(p, start, "integer %s is out of range; expected %lld to %lld", blis_show(text).text,
+                (long long)INT64_MIN, (long long)INT64_MAX);
+  }
+  return BLIS_OK;
 }
 
 /* Texts. */
@@ -173,21 +247,35 @@ static int32_t hex4(const char *at) {
   return value;
 }
 
-/* Reads what follows "\u"; 0 = it stands for no character. */
+/* Fails at an escape, which is shown with at most `length` characters. */
+static blis_status fail_escape(const parser *p, const char *at, size_t length,
+                               const char *expected) {
+  blis_slice escape = given(p, at);
+  escape.length = escape.length < length ? escape.length : length;
+  return fail(p, at, "invalid escape %s; expected %s", blis_show(escape).text, expected);
+}
+
+/* Moves past "\uXXXX", or two for a surrogate pair. Returns the character, or 0 after an error. */
 static uint32_t take_code_point(parser *p) {
-  int32_t first = hex4(p->at);
-  if (first < 0 || (first >= 0xdc00 && first < 0xe000)) {
+  int32_t first = hex4(p->at + 2);
+  if (first < 0) {
+    fail_escape(p, p->at, 6, "four hexadecimal digits");
     return 0;
   }
-  p->at += 4;
+  if (first == 0) {
+    fail_escape(p, p->at, 6, "a character other than zero");
+    return 0;
+  }
   if (first < 0xd800 || first >= 0xe000) {
+    p->at += 6;
     return (uint32_t)first;
   }
-  int32_t second = p->at[0] == '\\' && p->at[1] == 'u' ? hex4(p->at + 2) : -1;
-  if (second < 0xdc00 || second >= 0xe000) {
+  int32_t second = p->at[6] == '\\' && p->at[7] == 'u' ? hex4(p->at + 8) : -1;
+  if (first >= 0xdc00 || second < 0xdc00 || second >= 0xe000) {
+    fail_escape(p, p->at, 12, "a surrogate pair such as \\ud83d\\ude00");
     return 0;
   }
-  p->at += 6;
+  p->at += 12;
   return 0x10000 + ((uint32_t)(first - 0xd800) << 10) + (uint32_t)(second - 0xdc00);
 }
 
@@ -206,18 +294,21 @@ static char *write_code_point(uint32_t code, char *to) {
   return to;
 }
 
-/* Replaces the escape at the backslash by what it stands for; NULL = none. */
+/*
+ * Replaces the escape at p->at by its character. Returns where the next character goes, or NULL
+ * after an error.
+ */
 static char *take_escape(parser *p, char *to) {
   static const char names[] = "\"\\/bfnrt";
   static const char values[] = "\"\\/\b\f\n\r\t";
   char c = p->at[1];
   if (c == 'u') {
-    p->at += 2;
     uint32_t code = take_code_point(p);
     return code != 0 ? write_code_point(code, to) : NULL;
   }
   const char *name = c != '\0' ? strchr(names, c) : NULL;
   if (name == NULL) {
+    fail_escape(p, p->at, 2, "one of \\\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX");
     return NULL;
   }
   p->at += 2;
@@ -225,25 +316,45 @@ static char *take_escape(parser *p, char *to) {
   return to;
 }
 
-/* The rest of a text with escapes or beyond ASCII; NULL = it is none. */
-static char *take_rest(parser *p, char *to) {
+/* Fails at the byte p->at of the string that starts at the quote `start`. */
+static blis_status fail_in_text(const parser *p, const char *start) {
+  if (is_at_end(p, p->at)) {
+    return fail(p, start, "the string does not end; expected '\"' after it");
+  }
+  unsigned byte = (unsigned char)*p->at;
+  if (byte >= 128) {
+    return fail(p, p->at, "invalid byte 0x%02x; expected UTF-8", byte);
+  }
+  return fail(p, p->at, "control character 0x%02x in a string; expected an escape: \\u%04x", byte,
+              byte);
+}
+
+/*
+ * Moves past the rest of the string that starts at the quote `start` and has escapes or characters
+ * other than ASCII. Returns where the string ends, or NULL after an error.
+ */
+static char *take_rest(parser *p, const char *start, char *to) {
   while (*p->at != '"') {
     const char *from = p->at;
     size_t length = 0;
-    if (*from == '\\') {
+    if (*from == '\\' && !is_at_end(p, from + 1)) {
       to = take_escape(p, to);
       if (to == NULL) {
         return NULL;
       }
-    } else if ((unsigned char)*from >= 128) {
+      continue;
+    }
+    if ((unsigned char)*from >= 128) {
       length = sequence_length(from);
       p->at += length;
-    } else {
+    } else if (*from != '\\') {
       p->at = behind_plain(p->at);
       length = (size_t)(p->at - from);
     }
-    if (p->at == from) {
-      return NULL; /* a control character, or the end */
+    if (length == 0) {
+      p->at += *from == '\\';
+      fail_in_text(p, start);
+      return NULL;
     }
     memmove(to, from, length);
     to += length;
@@ -255,7 +366,7 @@ static char *take_rest(parser *p, char *to) {
 static blis_status parse_text(parser *p, blis__json_node *value) {
   const char *start = p->at + 1;
   p->at = behind_plain(p->at + 1);
-  char *end = *p->at == '"' ? p->at : take_rest(p, p->at);
+  char *end = *p->at == '"' ? p->at : take_rest(p, start - 1, p->at);
   if (end == NULL) {
     return BLIS_ERR_PARSE;
   }
@@ -336,9 +447,10 @@ static blis_status parse_array(parser *p, blis__json_node *value) {
       BLIS_TRY(push_copy(p->json, &item));
     } while (take(p, ','));
   }
-  if (*p->at++ != ']') {
-    return BLIS_ERR_PARSE;
+  if (*p->at != ']') {
+    return fail_expected(p, "',' or ']'");
   }
+  p->at++;
   return close_node(p, BLIS_JSON_ARRAY, base, value);
 }
 
@@ -348,11 +460,18 @@ static int compare_keys(const void *a, const void *b) {
   return strcmp(left->text, right->text);
 }
 
-/* Keys have no zeros in them. */
-static blis_status find_twice_sorted(const blis_json *json, const blis__json_node *keys,
-                                     size_t count, bool *is_twice) {
+/* Fails at the second of two equal keys: their texts lie where they were in the text. */
+static blis_status fail_twice(const parser *p, const blis__json_node *a, const blis__json_node *b) {
+  const blis__json_node *second = a->text > b->text ? a : b;
+  return fail(p, second->text - 1, "duplicate key %s; expected each key once",
+              blis_show((blis_slice){second->text, second->count}).text);
+}
+
+/* Keys contain no zero bytes, so strcmp compares all of them. */
+static blis_status check_many_keys(const parser *p, const blis__json_node *keys, size_t count) {
+  const blis_alloc *alloc = &p->json->alloc;
   size_t size = count * sizeof(const blis__json_node *);
-  const blis__json_node **sorted = blis_alloc_new(&json->alloc, size);
+  const blis__json_node **sorted = blis_alloc_new(alloc, size);
   if (sorted == NULL) {
     return BLIS_ERR_NOMEM;
   }
@@ -360,32 +479,35 @@ static blis_status find_twice_sorted(const blis_json *json, const blis__json_nod
     sorted[i] = &keys[2 * i];
   }
   qsort(sorted, count, sizeof *sorted, compare_keys);
-  for (size_t i = 1; i < count; i++) {
-    *is_twice = *is_twice || compare_keys(&sorted[i - 1], &sorted[i]) == 0;
+  blis_status status = BLIS_OK;
+  for (size_t i = 1; i < count && status == BLIS_OK; i++) {
+    if (compare_keys(&sorted[i - 1], &sorted[i]) == 0) {
+      status = fail_twice(p, sorted[i - 1], sorted[i]);
+    }
   }
-  blis_alloc_free(&json->alloc, sorted, size);
-  return BLIS_OK;
+  blis_alloc_free(alloc, sorted, size);
+  return status;
 }
 
+/* Fails when two keys of the object from `base` on are equal. */
 static blis_status check_keys(const parser *p, size_t base) {
   size_t count = (p->json->open.count - base) / 2;
   if (count < 2) {
     return BLIS_OK;
   }
   const blis__json_node *keys = p->json->open.items + base;
-  bool is_twice = false;
   if (count > FEW_MEMBERS) {
-    BLIS_TRY(find_twice_sorted(p->json, keys, count, &is_twice));
-    return is_twice ? BLIS_ERR_PARSE : BLIS_OK;
+    return check_many_keys(p, keys, count);
   }
   for (size_t i = 1; i < count; i++) {
     const blis__json_node *key = &keys[2 * i];
     for (const blis__json_node *k = keys; k < key; k += 2) {
-      is_twice =
-          is_twice || (k->count == key->count && memcmp(k->text, key->text, key->count) == 0);
+      if (k->count == key->count && memcmp(k->text, key->text, key->count) == 0) {
+        return fail_twice(p, k, key);
+      }
     }
   }
-  return is_twice ? BLIS_ERR_PARSE : BLIS_OK;
+  return BLIS_OK;
 }
 
 static blis_status parse_object(parser *p, blis__json_node *value) {
@@ -396,67 +518,73 @@ static blis_status parse_object(parser *p, blis__json_node *value) {
     do {
       blis__json_node node;
       if (*p->at != '"') {
-        return BLIS_ERR_PARSE;
+        return fail_expected(p, "a key in double quotes");
       }
       BLIS_TRY(parse_text(p, &node));
       BLIS_TRY(push_copy(p->json, &node));
       skip_space(p);
       if (!take(p, ':')) {
-        return BLIS_ERR_PARSE;
+        return fail_expected(p, "':' after the key");
       }
       BLIS_TRY(parse_value(p, &node));
       BLIS_TRY(push_copy(p->json, &node));
     } while (take(p, ','));
   }
-  if (*p->at++ != '}') {
-    return BLIS_ERR_PARSE;
+  if (*p->at != '}') {
+    return fail_expected(p, "',' or '}'");
   }
+  p->at++;
   BLIS_TRY(check_keys(p, base));
   return close_node(p, BLIS_JSON_OBJECT, base, value);
 }
 
 /* Values. */
 
+/* A word of JSON, or one of the three words that Python writes for numbers that are not finite. */
 static blis_status parse_word(parser *p, blis__json_node *value) {
   static const struct {
     const char *word;
-    blis_json_type type;
-    bool flag;
-  } words[] = {{"true", BLIS_JSON_BOOL, true},
-               {"false", BLIS_JSON_BOOL, false},
-               {"null", BLIS_JSON_NULL, false}};
+    blis__json_node value;
+  } words[] = {{"true", {.type = BLIS_JSON_BOOL, .flag = true}},
+               {"false", {.type = BLIS_JSON_BOOL, .flag = false}},
+               {"null", {.type = BLIS_JSON_NULL}},
+               {"NaN", {.type = BLIS_JSON_REAL, .real = (double)NAN}},
+               {"Infinity", {.type = BLIS_JSON_REAL, .real = HUGE_VAL}},
+               {"-Infinity", {.type = BLIS_JSON_REAL, .real = -HUGE_VAL}}};
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     size_t length = strlen(words[i].word);
     if (strncmp(p->at, words[i].word, length) == 0) {
+      if (words[i].value.type == BLIS_JSON_REAL && !p->json->allows_non_finite) {
+        return fail_expected(p, "a finite number");
+      }
       p->at += length;
-      *value = (blis__json_node){.type = words[i].type, .flag = words[i].flag};
+      *value = words[i].value;
       return BLIS_OK;
     }
   }
-  return BLIS_ERR_PARSE;
+  return fail_expected(p, "a value");
 }
 
 static blis_status parse_any(parser *p, blis__json_node *value) {
-  switch (*p->at) {
+  char c = *p->at;
+  switch (c) {
   case '{':
     return parse_object(p, value);
   case '[':
     return parse_array(p, value);
   case '"':
     return parse_text(p, value);
-  case 't':
-  case 'f':
-  case 'n':
-    return parse_word(p, value);
   default:
-    return parse_number(p, value);
+    return is_digit(c) || (c == '-' && p->at[1] != 'I') ? parse_number(p, value)
+                                                        : parse_word(p, value);
   }
 }
 
 /* A value without space in front of it; the space behind it is skipped. */
 static blis_status parse_value(parser *p, blis__json_node *value) {
   if (p->depth == DEPTH_MAX) {
-    return BLIS_ERR_PARSE;
+    return fail(p, p->at, "arrays and objects are nested too deeply; expected at most %d levels",
+                DEPTH_MAX);
   }
   p->depth++;
   blis_status status = parse_any(p, value);
@@ -465,7 +593,7 @@ static blis_status parse_value(parser *p, blis__json_node *value) {
   return status;
 }
 
-blis_status blis__json_tree_parse(blis_json *json, blis_slice text) {
+blis_status blis__json_tree_parse(blis_json *json, blis_slice text, blis_error *error) {
   json->root = NULL;
   json->open.count = 0;
   json->nodes.count = 0;
@@ -473,12 +601,12 @@ blis_status blis__json_tree_parse(blis_json *json, blis_slice text) {
   blis_buffer_bytes(&json->text, text.data, text.length);
   blis_buffer_repeat(&json->text, '\0', sizeof(uint64_t));
   BLIS_TRY(blis_buffer_status(&json->text));
-  parser p = {.json = json, .at = json->text.data};
+  parser p = {.json = json, .text = text, .error = error, .at = json->text.data};
   blis__json_node root;
   skip_space(&p);
   BLIS_TRY(parse_value(&p, &root));
-  if (p.at != json->text.data + text.length) {
-    return BLIS_ERR_PARSE;
+  if (!is_at_end(&p, p.at)) {
+    return fail_expected(&p, "the end of the text");
   }
   BLIS_TRY(blis_array_push(&json->alloc, &json->nodes, root));
   json->root = &json->nodes.items[json->nodes.count - 1];

@@ -1,16 +1,12 @@
 /*
- * json_tree.h - the parser behind json.h, and the nodes it makes; for json.c
+ * json_tree.h - the parser behind json.h, and the nodes of its trees; for json.c
  * only.
  *
- * The items of an array lie behind each other, and so do the members of an
- * object, a key and its value in turn: an item is found at once. The parser
- * works on a copy of the text, where texts lose their escapes and get a zero
- * behind them, and keeps all its memory for the next text, so a row of a
- * trace costs no allocation. About 500 MB/s.
- *
- * What is accepted is what jansson accepts (RFC 8259 without duplicate keys,
- * zero characters and numbers beyond their type; 2048 levels), but for zero
- * bytes behind numbers; a test holds the two against each other.
+ * The items of an array are adjacent, and so are the members of an object, a
+ * key and its value in turn, so the parser finds an item at once. The parser
+ * works on a copy of the text: it replaces escapes there and writes a zero
+ * after each string. It keeps all its memory for the next text, so a row of a
+ * trace costs no allocation. Speed: about 500 MB/s.
  */
 #ifndef BLIS_BASE_FORMAT_JSON_TREE_H
 #define BLIS_BASE_FORMAT_JSON_TREE_H
@@ -30,9 +26,9 @@ typedef struct blis__json_node {
 } blis__json_node;
 
 /*
- * Makes the tree of a text in place of the one before. BLIS_ERR_PARSE, with no
- * more words, when it is not JSON; BLIS_ERR_NOMEM. There is no tree then.
+ * Parses a text; the new tree replaces the tree of json. After an error json
+ * has no tree: BLIS_ERR_PARSE fills *error, BLIS_ERR_NOMEM does not.
  */
-BLIS_MUSTUSE blis_status blis__json_tree_parse(blis_json *json, blis_slice text);
+BLIS_MUSTUSE blis_status blis__json_tree_parse(blis_json *json, blis_slice text, blis_error *error);
 
 #endif

@@ -177,6 +177,7 @@ static blis_status open_reader(blis_graph_file *file, blis_error *error) {
   rows->models = &file->models;
   rows->text = text;
   blis_json_init(&rows->json, &file->alloc);
+  blis_json_allow_non_finite(&rows->json);
   blis_graph_builder_init(&rows->builder, &file->alloc);
   file->taken = 0;
   return file->format->open != NULL ? file->format->open(file->reader, error) : BLIS_OK;

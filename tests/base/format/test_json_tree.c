@@ -1,9 +1,12 @@
-/* The parser of JSON against jansson, on random texts, sound and broken. */
+/*
+ * The parser of JSON against the reference parser of json_reference.h, on random texts, valid and
+ * broken, and the positions that its errors report.
+ */
 #include "base/format/json_tree.h"
 
 #include "base/random.h"
 #include "check.h"
-#include "json_twins.h"
+#include "json_reference.h"
 
 enum { TEXTS = 60000, FAULTS = 4, DEPTH = 4, LONG = 3000 };
 
@@ -61,9 +64,9 @@ static const char *const numbers[] = {"0",
                                       "1e00000000000000000000001"};
 
 static const char *const words[] = {
-    "true", "false",    "null", "True", "nul", "nulll", "truefalse",   "NaN",
-    "nan",  "Infinity", "-inf", "'a'",  "\"",  "\\",    "undefined",   "//",
-    "[",    "]",        "{",    "}",    ",",   ":",     "\xef\xbb\xbf"};
+    "true",     "false",     "null", "True", "nul", "nulll", "truefalse",   "NaN",       "nan",
+    "Infinity", "-Infinity", "-Inf", "-inf", "'a'", "\"",    "\\",          "undefined", "//",
+    "[",        "]",         "{",    "}",    ",",   ":",     "\xef\xbb\xbf"};
 
 static const char *const pieces[] = {"a",
                                      "0",
@@ -83,6 +86,9 @@ static const char *const pieces[] = {"a",
                                      "\\u20AC",
                                      "\\ud83d\\ude00",
                                      "\\uFFFF",
+                                     "\\ud800\\udc00",
+                                     "\\udbff\\udfff",
+                                     "\\ue000",
                                      "\xc3\xa9",
                                      "\xe2\x82\xac",
                                      "\xf0\x9f\x98\x80",
@@ -96,6 +102,9 @@ static const char *const bad_pieces[] = {"\\u0000",
                                          "\\ud83d\\n",
                                          "\\ud83d\\u0041",
                                          "\\ude00",
+                                         "\\udc00\\udc00",
+                                         "\\ud800\\udbff",
+                                         "\\ud800\\ue000",
                                          "\\u12",
                                          "\\u12g4",
                                          "\\x41",
@@ -211,24 +220,67 @@ static void break_text(blis_buffer *text) {
   }
 }
 
-/* Without a byte behind it, so that sanitizers see what is read there. */
-static bool agree(blis_json *json, blis_slice text, blis_status *status) {
-  char *exact = malloc(text.length > 0 ? text.length : 1);
-  CHECK(exact != NULL);
-  memcpy(exact, text.data, text.length);
-  bool is_same = json_twins_agree(json, (blis_slice){exact, text.length}, status);
-  free(exact);
-  return is_same;
-}
-
-static void check_agreement(blis_json *json, blis_buffer *text, blis_status *status) {
-  blis_slice slice = {blis_buffer_text(text), text->length};
-  if (!agree(json, slice, status)) {
-    check_fail(__FILE__, __LINE__, "jansson reads it differently: %s", blis_buffer_text(text));
+/* The byte of a text at a line and a column, which both count from 1. */
+static size_t offset_of(blis_slice text, long line, long column) {
+  size_t at = 0;
+  for (; line > 1; at++) {
+    CHECK(at < text.length);
+    line -= text.data[at] == '\n';
   }
+  for (; column > 1; column--) {
+    CHECK(at < text.length);
+    unsigned char head = (unsigned char)text.data[at];
+    at += head < 0xc0 ? 1 : head < 0xe0 ? 2 : head < 0xf0 ? 3 : 4;
+  }
+  return at;
 }
 
-static void random_texts_are_read_as_jansson_reads_them(void) {
+/*
+ * What comes before an unexpected token is the start of a valid text: without the token and its
+ * rest, the text is complete, or the parser expects the same at its end.
+ */
+static void check_place(blis_json *json, blis_slice text) {
+  blis_error error;
+  long line = 0;
+  long column = 0;
+  CHECK_STATUS(blis_json_parse(json, "text", 1, text, &error), BLIS_ERR_PARSE);
+  CHECK(sscanf(error.message, "text:%ld: column %ld: ", &line, &column) == 2);
+  size_t at = offset_of(text, line, column);
+  const char *expected = strstr(error.message, "; expected ");
+  CHECK(expected != NULL);
+  if (strstr(error.message, ": unexpected ") == NULL) {
+    CHECK(at < text.length);
+    return;
+  }
+  blis_error shorter;
+  bool is_number = strcmp(expected, "; expected a finite number") == 0;
+  blis_status status = blis_json_parse(json, "text", 1, (blis_slice){text.data, at}, &shorter);
+  if (strcmp(expected, "; expected the end of the text") == 0) {
+    CHECK_OK(status, &shorter);
+    return;
+  }
+  CHECK_STATUS(status, BLIS_ERR_PARSE);
+  CHECK_CONTAINS(shorter.message, "unexpected end of text; ");
+  CHECK_STR(strstr(shorter.message, "; expected "), is_number ? "; expected a value" : expected);
+}
+
+/* The copy has no byte after it, so that sanitizers find a read there. */
+static void check_agreement(blis_json *json, blis_buffer *text, blis_status *status) {
+  size_t length = text->length;
+  char *exact = malloc(length > 0 ? length : 1);
+  CHECK(exact != NULL);
+  memcpy(exact, blis_buffer_text(text), length);
+  blis_slice slice = {exact, length};
+  if (!json_reference_agrees(json, slice, status)) {
+    check_fail(__FILE__, __LINE__, "the reference parser disagrees: %s", blis_buffer_text(text));
+  }
+  if (*status != BLIS_OK) {
+    check_place(json, slice);
+  }
+  free(exact);
+}
+
+static void random_texts_agree_with_the_reference(void) {
   blis_json json;
   blis_buffer text;
   int sound = 0;
@@ -237,6 +289,7 @@ static void random_texts_are_read_as_jansson_reads_them(void) {
   blis_random_init(&rng, 15);
   for (int i = 0; i < TEXTS; i++) {
     blis_status status;
+    json.allows_non_finite = i % 2 != 0;
     blis_buffer_clear(&text);
     add_value(&text, 0);
     if (below(3) == 0) {
@@ -251,7 +304,7 @@ static void random_texts_are_read_as_jansson_reads_them(void) {
 }
 
 /* Each alone, as an item, and as a part of a text. */
-static void all_pieces_are_read_as_jansson_reads_them(void) {
+static void all_pieces_agree_with_the_reference(void) {
   static const char *const forms[] = {"%s",         "[%s]",       "[1,%s,2]",  "\"%s\"",
                                       "{\"%s\":1}", "[\"a%sb\"]", "{\"k\":%s}"};
   static const struct {
@@ -275,6 +328,9 @@ static void all_pieces_are_read_as_jansson_reads_them(void) {
         blis_buffer_bytes(&text, forms[f], (size_t)(gap - forms[f]));
         blis_buffer_string(&text, lists[k].items[i]);
         blis_buffer_string(&text, gap + 2);
+        json.allows_non_finite = false;
+        check_agreement(&json, &text, &status);
+        json.allows_non_finite = true;
         check_agreement(&json, &text, &status);
       }
     }
@@ -389,8 +445,8 @@ static void all_items_are_numbers_at_once(void) {
 
 int main(void) {
   heap = blis_alloc_heap();
-  RUN(random_texts_are_read_as_jansson_reads_them);
-  RUN(all_pieces_are_read_as_jansson_reads_them);
+  RUN(random_texts_agree_with_the_reference);
+  RUN(all_pieces_agree_with_the_reference);
   RUN(nesting_has_the_same_limit);
   RUN(long_numbers_and_texts_are_read);
   RUN(a_tree_takes_the_place_of_the_one_before);

@@ -341,6 +341,19 @@ static void test_files(void) {
   CHECK_STATUS(blis_model_config_load(&heap, "tests", "toy", &spec, &error), BLIS_ERR_IO);
 }
 
+/* Python writes them; Nemotron-H has "time_step_limit": [0.0, Infinity]. */
+static void test_numbers_that_are_not_finite_are_accepted_where_no_value_is_read(void) {
+  blis_model_spec spec = parsed(DENSE ", \"time_step_limit\": [0.0, Infinity], "
+                                      "\"a\": {\"b\": -Infinity, \"c\": NaN}}");
+  CHECK_EQ_I64(spec.layers, 32);
+  check_refused("{\"num_hidden_layers\": Infinity, \"hidden_size\": 4096}",
+                "num_hidden_layers must be a positive number");
+  blis_alloc heap = blis_alloc_heap();
+  blis_error error = {0};
+  const char *path = temp_file("config.json", DENSE ", \"x\": NaN}");
+  CHECK_OK(blis_model_config_load(&heap, path, "toy", &spec, &error), &error);
+}
+
 int main(void) {
   RUN(test_a_dense_model);
   RUN(test_other_names_of_the_same);
@@ -356,6 +369,7 @@ int main(void) {
   RUN(test_values_of_other_types_never_crash);
   RUN(test_random_damage_never_crashes);
   RUN(test_deep_nesting_is_an_error_or_ignored);
+  RUN(test_numbers_that_are_not_finite_are_accepted_where_no_value_is_read);
   RUN(test_files);
   return check_done();
 }
