@@ -21,7 +21,7 @@ here=$(id_of "$top" "$list")
 test "$here" = "$(id_of "$copy/root" "$list")"
 test "$here" = "$("$build/blis" -e 'print(require("blis.core").source_id)')"
 
-printf ' ' >>"$copy/root/src/latency/$(ls src/latency | head -1)"
+printf " " >>"$copy/root/$(grep -m 1 "^src/latency/" "$list")"
 test "$here" != "$(id_of "$copy/root" "$list")"
 
 grep -v '^src/base/hash.c$' "$list" >"$copy/shorter.files"

@@ -13,8 +13,8 @@
  * changes only at the end of the transfer. Without room, a hand-off waits: first
  * come, first served.
  */
-#ifndef BLIS_CLUSTER_HANDOFF_HANDOFF_HANDOFF_H
-#define BLIS_CLUSTER_HANDOFF_HANDOFF_HANDOFF_H
+#ifndef BLIS_CLUSTER_HANDOFF_HANDOFF_H
+#define BLIS_CLUSTER_HANDOFF_HANDOFF_H
 
 #include <stdbool.h>
 #include <stdint.h>

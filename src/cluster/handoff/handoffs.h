@@ -9,8 +9,8 @@
  * one); policy_queries.c what policies may read; setup.c construction;
  * feature.c the descriptor.
  */
-#ifndef BLIS_CLUSTER_HANDOFF_HANDOFF_HANDOFFS_H
-#define BLIS_CLUSTER_HANDOFF_HANDOFF_HANDOFFS_H
+#ifndef BLIS_CLUSTER_HANDOFF_HANDOFFS_H
+#define BLIS_CLUSTER_HANDOFF_HANDOFFS_H
 
 #include "base/containers/map.h"
 #include "base/time.h"
