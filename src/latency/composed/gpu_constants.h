@@ -1,13 +1,18 @@
 /*
- * gpu_constants.h - the constants of the composed model for one GPU, as data/latency/composed.yaml
- * states them, and what a model in given formats takes from them.
+ * gpu_constants.h - the constants of the composed model for one GPU (data/latency/composed.yaml),
+ * and the selection of the constants for one model on that GPU.
  *
- * Keys of an entry: `gpu` (the GPU's name in the catalog); `bandwidth_tb_s` (default: the
- * catalog's); `products` and `experts` (a kernel per weight format); `speedup` (peak in that format
- * against 16 bits; default 1) and `expert_slowdown` (divides bandwidth and peak of experts; default
- * 1); `dense_scales` and `expert_scales` (a pair per format); the numbers of NUMBERS in
- * gpu_constants.c; `allreduce` (times from 256 bytes on, doubling, per number of GPUs),
- * `allreduce_line` (launch and bytes per us), and `allreduce_factor`.
+ * Keys of an entry:
+ *   gpu               name of the GPU in the catalog
+ *   bandwidth_tb_s    memory bandwidth. Default: the bandwidth in the catalog.
+ *   products, experts a kernel per weight format
+ *   speedup           peak in a format, relative to 16 bits. Default: 1.
+ *   expert_slowdown   divisor of bandwidth and peak for experts in a format. Default: 1.
+ *   dense_scales, expert_scales   a pair of scales per format
+ *   allreduce         times in us for 256 bytes and its doublings, per number of GPUs
+ *   allreduce_line    launch time in us and bytes per us, per number of GPUs
+ *   allreduce_factor  factor on all of these times. Default: 1.
+ * The table NUMBERS in gpu_constants.c lists the other keys.
  */
 #ifndef BLIS_LATENCY_COMPOSED_GPU_CONSTANTS_H
 #define BLIS_LATENCY_COMPOSED_GPU_CONSTANTS_H
@@ -24,7 +29,7 @@ enum { BLIS__REDUCE_SIZES = 3, BLIS__REDUCE_POINTS_MAX = 24 };
 
 typedef struct blis__gpu_constants {
   const char *gpu;
-  double bandwidth_tb_s; /* 0 = that of the catalog */
+  double bandwidth_tb_s; /* 0 = use the catalog */
   blis__kernel products[BLIS__WEIGHT_FORMAT_COUNT];
   bool has_product[BLIS__WEIGHT_FORMAT_COUNT];
   blis__kernel experts[BLIS__WEIGHT_FORMAT_COUNT];
@@ -65,10 +70,10 @@ BLIS_MUSTUSE blis_status blis__gpu_constants_read(blis_arena *arena, const blis_
                                                   blis__gpu_constants *constants,
                                                   blis_error *error);
 
-/* What the constants depend on, besides the GPU. */
+/* Properties of the model and the run that select constants. */
 typedef struct blis__composed_class {
-  blis__weight_format attention; /* of attention's matrices */
-  blis__weight_format mlp;       /* of the experts if there are any, else of dense layers */
+  blis__weight_format attention; /* format of the attention matrices */
+  blis__weight_format mlp; /* format of experts, or of dense layers in a model without experts */
   bool has_experts;
   bool has_fp8_kv;
   int64_t gpus; /* of an all-reduce */
@@ -76,9 +81,9 @@ typedef struct blis__composed_class {
 } blis__composed_class;
 
 /*
- * Fills *out; `peak_tflops` and `bandwidth_tb_s` are those of the catalog. The arrays of all-reduce
- * times are borrowed from *constants. Formats without a kernel use the 16-bit kernel with their own
- * bytes; true is returned when every format in use was fitted.
+ * Fills *out from the constants and the catalog's `peak_tflops` and `bandwidth_tb_s`. *out borrows
+ * the all-reduce times from *constants. A format without a kernel uses the 16-bit kernel with the
+ * bytes of the format. Returns true if the constants of every format in use were fitted.
  */
 bool blis__composed_constants_of(const blis__gpu_constants *constants,
                                  const blis__composed_class *class, double peak_tflops,

@@ -1,8 +1,7 @@
 /*
- * work.h - what one GPU does in a step, as the composed model needs it: runs of equal layers with
- * the shapes that are left on one GPU after sharding.
+ * work.h - the work of one GPU in a step: runs of equal layers with their shapes after sharding.
  *
- * A plain value: copy it freely. Widths are elements, and every size is that of one GPU.
+ * A plain value: copy it freely. Widths count elements. Every size is the size on one GPU.
  */
 #ifndef BLIS_LATENCY_COMPOSED_WORK_H
 #define BLIS_LATENCY_COMPOSED_WORK_H
@@ -26,7 +25,7 @@ typedef enum blis__weight_format {
 /* "bf16", "fp8", "fp8_block", "nvfp4", "mxfp4", "int4", by format. */
 extern const char *const blis__weight_format_names[BLIS__WEIGHT_FORMAT_COUNT];
 
-/* A matrix product with as many rows as the step has tokens. */
+/* A matrix product with one row per token of the step. */
 typedef struct blis__matrix {
   double n;
   double k;
@@ -39,12 +38,12 @@ enum { BLIS__ATTENTION_MATRICES_MAX = 6, BLIS__MLP_MATRICES_MAX = 4 };
 typedef struct blis__layer_work {
   double count; /* layers of the run */
 
-  /* Attention, or what stands for it. */
+  /* Attention or a linear layer. */
   blis__matrix attention[BLIS__ATTENTION_MATRICES_MAX];
   size_t attention_count;
   double query_width;   /* heads * head width */
   double kv_width;      /* keys alone */
-  double kv_heads;      /* that a decode reads, at most 8 count; 0 = no attention over a cache */
+  double kv_heads;      /* KV heads on this GPU; 0 = no KV cache */
   double kv_bytes;      /* read per token of context */
   double latent_flops;  /* per token of context, latent attention; 0 = none */
   double prefill_width; /* u: heads * head width, corrected for narrow heads */
@@ -60,7 +59,7 @@ typedef struct blis__layer_work {
   bool is_sharded; /* all-reduces follow: TP > 1 */
 } blis__layer_work;
 
-/* Everything that a step of a model does on one GPU. */
+/* A step of a model on one GPU. */
 typedef struct blis__step_work {
   const blis__layer_work *runs; /* borrowed */
   size_t run_count;

@@ -1,17 +1,16 @@
 /*
- * precision.h - the format of every weight of a model, and of its KV cache, as its files state
- * them.
+ * precision.h - the format of every weight of a model and of its KV cache, read from the model's
+ * files.
  *
- * A quantization is stated in many forms: `quantization_config` or `compression_config` of
- * config.json, and side-car files (hf_quant_config.json, quantize_config.json, quant_config.json).
- * Each names a method, and modules that the method leaves out. The result is a table by layer and
- * class of weights. Embeddings, norms, routers, convolutions, and small gates always keep the
- * model's type.
+ * A quantization is stated in `quantization_config` or `compression_config` of config.json, or in a
+ * side-car file (hf_quant_config.json, quantize_config.json, quant_config.json). It names a method
+ * and the modules that keep the model's type. The result is a table by layer and weight class.
+ * Embeddings, norms, routers, convolutions, and small gates always keep the model's type.
  *
- * A method that is not known is an error: a guess would be wrong by a factor of two to four.
+ * An unknown method is an error, because a guess would be wrong by a factor of two to four.
  *
- * Sources: vLLM 0.19 (model_executor/layers/quantization), compressed-tensors 0.13, ModelOpt 0.37,
- * for meaning alone.
+ * Sources of the rules: vLLM 0.19 (model_executor/layers/quantization), compressed-tensors 0.13,
+ * ModelOpt 0.37.
  */
 #ifndef BLIS_LATENCY_PRECISION_PRECISION_H
 #define BLIS_LATENCY_PRECISION_PRECISION_H
@@ -36,7 +35,7 @@ typedef enum blis_weight_class {
   BLIS_WEIGHT_CLASS_COUNT
 } blis_weight_class;
 
-/* How numbers are stored; the bytes include scales. */
+/* Number formats. */
 typedef enum blis_weight_kind {
   BLIS_KIND_MODEL, /* the model's own type */
   BLIS_KIND_FP8,
@@ -57,7 +56,8 @@ typedef struct blis_weight_format {
   double bytes; /* per weight; 0 = those of the model's type */
 } blis_weight_format;
 
-/* By layer and class. Owned by whoever called blis_precision_read or blis_precision_override. */
+/* Formats by layer and class. The caller of blis_precision_read or blis_precision_override owns the
+ * table. */
 typedef struct blis_precision {
   char method[48]; /* as the file names it; "" = not quantised */
   int64_t layers;
@@ -67,7 +67,7 @@ typedef struct blis_precision {
   blis_alloc alloc;
 } blis_precision;
 
-/* Where a quantization may be stated; missing values are allowed. */
+/* The files that can state a quantization. Missing values are allowed. */
 typedef struct blis_precision_files {
   blis_json_value text;     /* the text part of config.json, or missing */
   blis_json_value root;     /* config.json */
