@@ -140,9 +140,17 @@ blis_status blis__record_store_add(blis__record_store *store, const blis_record 
 blis_status blis__record_store_set_extra(blis__record_store *store, blis_record_extra extra,
                                          int64_t value) {
   BLIS_ASSERT(store->records.count > 0);
-  return value < 0 ? BLIS_OK
-                   : blis__column_put(&store->extras[extra], &store->alloc,
-                                      store->records.count - 1, value);
+  if (value < 0) {
+    return BLIS_OK;
+  }
+  /* Most values follow those of the record before and fit a word. */
+  blis__column *column = &store->extras[extra];
+  size_t index = store->records.count - 1;
+  if (index == column->narrow.count && index < column->narrow.capacity && value < UINT32_MAX) {
+    column->narrow.items[column->narrow.count++] = (uint32_t)(value + 1);
+    return BLIS_OK;
+  }
+  return blis__column_put(column, &store->alloc, index, value);
 }
 
 blis_record blis__record_store_get(const blis__record_store *store, size_t index) {
