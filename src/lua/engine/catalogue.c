@@ -23,16 +23,28 @@ static void push_catalogue_type(lua_State *L) {
   push_new_type(L, CATALOGUE_TYPE, meta, NULL);
 }
 
-/* Reads every embedded YAML file into the catalogue, which Lua owns. */
+static void check_added(lua_State *L, blis_catalogue *catalogue, const char *name, const char *text,
+                        size_t size) {
+  blis_error error = {0};
+  check_status(L, blis_catalogue_add_yaml(catalogue, name, text, size, &error), &error);
+}
+
+/* Constants of the composed step-time model. Most runs never use them, so the file is read when a
+   run asks for them. */
+#define COMPOSED_FILE "latency/composed.yaml"
+
+/* True for a file that every catalog contains. */
+static bool is_for_all(const char *name) {
+  const char *ending = strrchr(name, '.');
+  return ending != NULL && strcmp(ending, ".yaml") == 0 && strcmp(name, COMPOSED_FILE) != 0;
+}
+
+/* Reads the embedded YAML files into the catalogue, which Lua owns. */
 static void check_embedded(lua_State *L, blis_catalogue *catalogue) {
   for (size_t i = 0; i < blis_embedded_data.count; i++) {
     const blis_embedded_file *file = &blis_embedded_data.files[i];
-    const char *ending = strrchr(file->name, '.');
-    if (ending != NULL && strcmp(ending, ".yaml") == 0) {
-      blis_error error = {0};
-      check_status(L,
-                   blis_catalogue_add_yaml(catalogue, file->name, file->bytes, file->size, &error),
-                   &error);
+    if (is_for_all(file->name)) {
+      check_added(L, catalogue, file->name, file->bytes, file->size);
     }
   }
 }
@@ -80,12 +92,6 @@ const blis_catalogue *check_catalogue_of(lua_State *L, int index) {
   const blis_catalogue *catalogue = opt_catalogue(L, lua_gettop(L));
   lua_pop(L, 1);
   return catalogue;
-}
-
-static void check_added(lua_State *L, blis_catalogue *catalogue, const char *name, const char *text,
-                        size_t size) {
-  blis_error error = {0};
-  check_status(L, blis_catalogue_add_yaml(catalogue, name, text, size, &error), &error);
 }
 
 int bind_catalogue_new(lua_State *L) {
