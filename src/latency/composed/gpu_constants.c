@@ -69,15 +69,20 @@ static blis_status read_kernel(const blis_yaml_node *node, blis__kernel *kernel,
   return BLIS_OK;
 }
 
+static const char *name_of(blis_weight_kind kind) {
+  return kind == BLIS_KIND_MODEL ? "bf16" : blis_weight_kind_name(kind);
+}
+
 /* The format that a key names. */
 static blis_status format_of(const blis_yaml_node *key, size_t *format, blis_error *error) {
-  for (size_t i = 0; i < BLIS__WEIGHT_FORMAT_COUNT; i++) {
-    if (blis_slice_equals(blis_yaml_scalar(key), blis__weight_format_names[i])) {
+  for (size_t i = 0; i < BLIS_KIND_COUNT; i++) {
+    if (blis_slice_equals(blis_yaml_scalar(key), name_of((blis_weight_kind)i))) {
       *format = i;
       return BLIS_OK;
     }
   }
-  return blis_yaml_fail(key, "must be one of bf16, fp8, fp8_block, nvfp4, mxfp4, int4", error);
+  return blis_yaml_fail(key, "must be one of bf16, fp8, fp8_block, int8, mxfp8, nvfp4, mxfp4, int4",
+                        error);
 }
 
 typedef blis_status read_value(const blis_yaml_node *node, blis__gpu_constants *c, size_t format,
@@ -240,10 +245,10 @@ static blis_status read_key(blis_arena *arena, const blis_yaml_node *key,
 
 static blis_status check_complete(const blis_yaml_node *node, const blis__gpu_constants *c,
                                   const bool *has_number, blis_error *error) {
-  const char *missing = c->gpu == NULL                          ? "gpu"
-                        : !c->has_product[BLIS__WEIGHTS_16_BIT] ? "products: bf16"
-                        : !c->has_experts[BLIS__WEIGHTS_16_BIT] ? "experts: bf16"
-                                                                : NULL;
+  const char *missing = c->gpu == NULL                     ? "gpu"
+                        : !c->has_product[BLIS_KIND_MODEL] ? "products: bf16"
+                        : !c->has_experts[BLIS_KIND_MODEL] ? "experts: bf16"
+                                                           : NULL;
   for (size_t i = 0; i < NUMBER_COUNT && missing == NULL; i++) {
     missing = has_number[i] || NUMBERS[i].is_optional ? NULL : NUMBERS[i].key;
   }
@@ -257,7 +262,7 @@ blis_status blis__gpu_constants_read(blis_arena *arena, const blis_yaml_node *no
                                      blis__gpu_constants *constants, blis_error *error) {
   BLIS_TRY(blis_yaml_need_mapping(node, error));
   *constants = (blis__gpu_constants){.allreduce_factor = 1};
-  for (size_t i = 0; i < BLIS__WEIGHT_FORMAT_COUNT; i++) {
+  for (size_t i = 0; i < BLIS_KIND_COUNT; i++) {
     constants->speedup[i] = 1;
     constants->expert_slowdown[i] = 1;
   }
@@ -269,13 +274,28 @@ blis_status blis__gpu_constants_read(blis_arena *arena, const blis_yaml_node *no
   return check_complete(node, constants, has_number, error);
 }
 
-/* The kernel of a format, or that of 16 bits. */
+/* The format whose constants a format without constants uses: as wide, and as fast. */
+static blis_weight_kind stand_in(blis_weight_kind kind) {
+  return kind == BLIS_KIND_INT8    ? BLIS_KIND_FP8
+         : kind == BLIS_KIND_MXFP8 ? BLIS_KIND_FP8_BLOCK
+                                   : BLIS_KIND_MODEL;
+}
+
+/* The kernel of a format, of its stand-in, or of 16 bits. */
 static bool fill_kernels(const blis__kernel *from, const bool *is_there, blis__kernel *to,
-                         blis__weight_format used) {
-  for (size_t i = 0; i < BLIS__WEIGHT_FORMAT_COUNT; i++) {
-    to[i] = is_there[i] ? from[i] : from[BLIS__WEIGHTS_16_BIT];
+                         blis_weight_kind used) {
+  for (size_t i = 0; i < BLIS_KIND_COUNT; i++) {
+    blis_weight_kind other = stand_in((blis_weight_kind)i);
+    to[i] = is_there[i] ? from[i] : is_there[other] ? from[other] : from[BLIS_KIND_MODEL];
   }
   return is_there[used];
+}
+
+static void fill_speedups(const blis__gpu_constants *c, double *speedup) {
+  for (size_t i = 0; i < BLIS_KIND_COUNT; i++) {
+    bool is_stated = c->speedup[i] != 1 || c->has_product[i];
+    speedup[i] = c->speedup[is_stated ? i : (size_t)stand_in((blis_weight_kind)i)];
+  }
 }
 
 static bool pick_scales(const blis__gpu_constants *c, const blis__composed_class *class,
@@ -304,7 +324,7 @@ bool blis__composed_constants_of(const blis__gpu_constants *constants,
                                  double bandwidth_tb_s, blis__composed_constants *out) {
   const blis__gpu_constants *c = constants;
   double bandwidth = c->bandwidth_tb_s > 0 ? c->bandwidth_tb_s : bandwidth_tb_s;
-  bool is_quantised = class->attention != BLIS__WEIGHTS_16_BIT;
+  bool is_quantised = class->attention != BLIS_KIND_MODEL;
   *out = (blis__composed_constants){
       .bandwidth = bandwidth * 1e6,
       .peak = peak_tflops * 1e6,
@@ -327,11 +347,11 @@ bool blis__composed_constants_of(const blis__gpu_constants *constants,
       .launch_bound_us = c->launch_bound_us,
       .allreduce = reduce_of(c, class->gpus),
   };
-  memcpy(out->product_speedup, c->speedup, sizeof out->product_speedup);
+  fill_speedups(c, out->product_speedup);
   memcpy(out->expert_slowdown, c->expert_slowdown, sizeof out->expert_slowdown);
   bool is_fitted = fill_kernels(c->products, c->has_product, out->products, class->attention);
   bool has_experts = fill_kernels(c->experts, c->has_experts, out->experts,
-                                  class->has_experts ? class->mlp : BLIS__WEIGHTS_16_BIT);
+                                  class->has_experts ? class->mlp : BLIS_KIND_MODEL);
   bool has_scales = pick_scales(c, class, &out->scales);
   return is_fitted && has_experts && has_scales;
 }

@@ -30,14 +30,14 @@ enum { BLIS__REDUCE_SIZES = 3, BLIS__REDUCE_POINTS_MAX = 24 };
 typedef struct blis__gpu_constants {
   const char *gpu;
   double bandwidth_tb_s; /* 0 = use the catalog */
-  blis__kernel products[BLIS__WEIGHT_FORMAT_COUNT];
-  bool has_product[BLIS__WEIGHT_FORMAT_COUNT];
-  blis__kernel experts[BLIS__WEIGHT_FORMAT_COUNT];
-  bool has_experts[BLIS__WEIGHT_FORMAT_COUNT];
-  double speedup[BLIS__WEIGHT_FORMAT_COUNT];
-  double expert_slowdown[BLIS__WEIGHT_FORMAT_COUNT];
-  blis__scales dense_scales[BLIS__WEIGHT_FORMAT_COUNT]; /* decode 0 = not fitted */
-  blis__scales expert_scales[BLIS__WEIGHT_FORMAT_COUNT];
+  blis__kernel products[BLIS_KIND_COUNT];
+  bool has_product[BLIS_KIND_COUNT];
+  blis__kernel experts[BLIS_KIND_COUNT];
+  bool has_experts[BLIS_KIND_COUNT];
+  double speedup[BLIS_KIND_COUNT];
+  double expert_slowdown[BLIS_KIND_COUNT];
+  blis__scales dense_scales[BLIS_KIND_COUNT]; /* decode 0 = not fitted */
+  blis__scales expert_scales[BLIS_KIND_COUNT];
   double layer_us;
   double quantised_layer_us;
   double expert_layer_us;
@@ -72,8 +72,8 @@ BLIS_MUSTUSE blis_status blis__gpu_constants_read(blis_arena *arena, const blis_
 
 /* Properties of the model and the run that select constants. */
 typedef struct blis__composed_class {
-  blis__weight_format attention; /* format of the attention matrices */
-  blis__weight_format mlp; /* format of experts, or of dense layers in a model without experts */
+  blis_weight_kind attention; /* format of the attention matrices */
+  blis_weight_kind mlp;       /* format of experts, or of dense layers in a model without experts */
   bool has_experts;
   bool has_fp8_kv;
   int64_t gpus; /* of an all-reduce */

@@ -4,12 +4,17 @@
 
 #include "latency/composed/portable.h"
 
-/* Bytes of a weight, scales included, and of an activation that a product reads. */
-static const double WEIGHT_BYTES[BLIS__WEIGHT_FORMAT_COUNT] = {2, 1, 1, 0.5625, 0.53125, 0.53125};
-static const double INPUT_BYTES[BLIS__WEIGHT_FORMAT_COUNT] = {2, 1, 1, 2, 0.53125, 0.53125};
+/* Bytes of a weight, scales included, as the kernels were fitted. */
+static const double WEIGHT_BYTES[BLIS_KIND_COUNT] = {
+    [BLIS_KIND_MODEL] = 2,       [BLIS_KIND_FP8] = 1,        [BLIS_KIND_FP8_BLOCK] = 1,
+    [BLIS_KIND_INT8] = 1,        [BLIS_KIND_MXFP8] = 1,      [BLIS_KIND_NVFP4] = 0.5625,
+    [BLIS_KIND_MXFP4] = 0.53125, [BLIS_KIND_INT4] = 0.53125,
+};
 
-const char *const blis__weight_format_names[BLIS__WEIGHT_FORMAT_COUNT] = {
-    "bf16", "fp8", "fp8_block", "nvfp4", "mxfp4", "int4"};
+/* Bytes of an activation that a product reads: those of a weight, but for NVFP4. */
+static double input_bytes(blis_weight_kind kind) {
+  return kind == BLIS_KIND_NVFP4 ? 2 : WEIGHT_BYTES[kind];
+}
 
 /* Up to this many tokens a step counts as decoding, from that many on as prefill. */
 #define DECODE_TOKENS 64.0
@@ -21,12 +26,12 @@ const char *const blis__weight_format_names[BLIS__WEIGHT_FORMAT_COUNT] = {
 #define LOGIT_BYTES 4.0
 #define KV_HEADS_MAX 8.0
 
-static blis__kernel_rates rates_of(const blis__composed_constants *c, blis__weight_format format,
+static blis__kernel_rates rates_of(const blis__composed_constants *c, blis_weight_kind format,
                                    double slowdown) {
   return (blis__kernel_rates){.bandwidth = c->bandwidth / slowdown,
                               .peak = c->peak * c->product_speedup[format] / slowdown,
                               .weight_bytes = WEIGHT_BYTES[format],
-                              .activation_bytes = INPUT_BYTES[format]};
+                              .activation_bytes = input_bytes(format)};
 }
 
 static double matrix_us(const blis__composed_constants *c, const blis__matrix *matrix,
@@ -46,9 +51,9 @@ static double matrices_us(const blis__composed_constants *c, const blis__matrix 
 
 static double routed_us(const blis__step_work *work, const blis__composed_constants *c,
                         const blis__layer_work *run, double tokens) {
-  blis__weight_format format = run->expert_format;
+  blis_weight_kind format = run->expert_format;
   blis__kernel_rates rates = rates_of(c, format, c->expert_slowdown[format]);
-  const blis__matrix router = {run->experts.experts, work->hidden, BLIS__WEIGHTS_16_BIT};
+  const blis__matrix router = {run->experts.experts, work->hidden, BLIS_KIND_MODEL};
   return blis__experts_us(&c->experts[format], &rates, &run->experts, tokens, c->expert_balance) +
          c->router_share * matrix_us(c, &router, tokens);
 }
@@ -103,7 +108,7 @@ double blis__layers_us(const blis__step_work *work, const blis__composed_constan
 
 double blis__head_us(const blis__step_work *work, const blis__composed_constants *constants,
                      double requests) {
-  const blis__matrix head = {work->head_width, work->hidden, BLIS__WEIGHTS_16_BIT};
+  const blis__matrix head = {work->head_width, work->hidden, BLIS_KIND_MODEL};
   return matrix_us(constants, &head, requests);
 }
 

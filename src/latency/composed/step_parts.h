@@ -24,10 +24,10 @@ typedef struct blis__scales {
 typedef struct blis__composed_constants {
   double bandwidth; /* bytes per us */
   double peak;      /* 16-bit FLOPs per us */
-  blis__kernel products[BLIS__WEIGHT_FORMAT_COUNT];
-  blis__kernel experts[BLIS__WEIGHT_FORMAT_COUNT];
-  double product_speedup[BLIS__WEIGHT_FORMAT_COUNT]; /* of the peak, against 16 bits */
-  double expert_slowdown[BLIS__WEIGHT_FORMAT_COUNT]; /* divides bandwidth and peak; 1 = none */
+  blis__kernel products[BLIS_KIND_COUNT];
+  blis__kernel experts[BLIS_KIND_COUNT];
+  double product_speedup[BLIS_KIND_COUNT]; /* of the peak, against 16 bits */
+  double expert_slowdown[BLIS_KIND_COUNT]; /* divides bandwidth and peak; 1 = none */
   blis__scales scales;
   double engine_scale;    /* v */
   double layer_us;        /* e0 */

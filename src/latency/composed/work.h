@@ -2,6 +2,7 @@
  * work.h - the work of one GPU in a step: runs of equal layers with their shapes after sharding.
  *
  * A plain value: copy it freely. Widths count elements. Every size is the size on one GPU.
+ * shard.h computes the work of a model.
  */
 #ifndef BLIS_LATENCY_COMPOSED_WORK_H
 #define BLIS_LATENCY_COMPOSED_WORK_H
@@ -10,29 +11,16 @@
 #include <stddef.h>
 
 #include "latency/composed/kernels.h"
-
-/* Formats of weights. The order is that of the names in blis__weight_format_names. */
-typedef enum blis__weight_format {
-  BLIS__WEIGHTS_16_BIT,
-  BLIS__WEIGHTS_FP8,
-  BLIS__WEIGHTS_FP8_BLOCK,
-  BLIS__WEIGHTS_NVFP4,
-  BLIS__WEIGHTS_MXFP4,
-  BLIS__WEIGHTS_INT4,
-  BLIS__WEIGHT_FORMAT_COUNT
-} blis__weight_format;
-
-/* "bf16", "fp8", "fp8_block", "nvfp4", "mxfp4", "int4", by format. */
-extern const char *const blis__weight_format_names[BLIS__WEIGHT_FORMAT_COUNT];
+#include "latency/precision/precision.h"
 
 /* A matrix product with one row per token of the step. */
 typedef struct blis__matrix {
   double n;
   double k;
-  blis__weight_format format;
+  blis_weight_kind format;
 } blis__matrix;
 
-enum { BLIS__ATTENTION_MATRICES_MAX = 6, BLIS__MLP_MATRICES_MAX = 4 };
+enum { BLIS__ATTENTION_MATRICES_MAX = 12, BLIS__MLP_MATRICES_MAX = 4 };
 
 /* A run of equal layers. */
 typedef struct blis__layer_work {
@@ -55,7 +43,7 @@ typedef struct blis__layer_work {
   size_t mlp_count;
   double mlp_width;           /* of the activations of a dense layer, 0 with experts */
   blis__expert_shape experts; /* experts 0 = none */
-  blis__weight_format expert_format;
+  blis_weight_kind expert_format;
   bool is_sharded; /* all-reduces follow: TP > 1 */
 } blis__layer_work;
 

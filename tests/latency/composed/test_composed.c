@@ -22,10 +22,9 @@ static const blis__composed_constants HOPPER = {
     .experts = {{26.6, 0.926, 0.5035, 1.455},
                 {31.3, 0.921, 0.5227, 1.115},
                 {43.62, 0.9216, 0.2723, 1.5115},
-                {0},
-                {63.44, 0.6475, 0.6396, 1}},
-    .product_speedup = {1, 2, 2, 4, 1, 1},
-    .expert_slowdown = {1, 1, 1, 1, 1, 1},
+                [BLIS_KIND_MXFP4] = {63.44, 0.6475, 0.6396, 1}},
+    .product_speedup = {1, 2, 2, 1, 1, 4, 1, 1},
+    .expert_slowdown = {1, 1, 1, 1, 1, 1, 1, 1},
     .scales = {1.003, 1.257},
     .engine_scale = 1,
     .layer_us = 3.395,
@@ -47,28 +46,28 @@ static const blis__composed_constants HOPPER = {
 
 static const blis__layer_work LLAMA_8B = {
     .count = 32,
-    .attention = {{6144, 4096, BLIS__WEIGHTS_16_BIT}, {4096, 4096, BLIS__WEIGHTS_16_BIT}},
+    .attention = {{6144, 4096, BLIS_KIND_MODEL}, {4096, 4096, BLIS_KIND_MODEL}},
     .attention_count = 2,
     .query_width = 4096,
     .kv_width = 1024,
     .kv_heads = 8,
     .kv_bytes = 4096,
     .prefill_width = 4096,
-    .mlp = {{28672, 4096, BLIS__WEIGHTS_16_BIT}, {4096, 14336, BLIS__WEIGHTS_16_BIT}},
+    .mlp = {{28672, 4096, BLIS_KIND_MODEL}, {4096, 14336, BLIS_KIND_MODEL}},
     .mlp_count = 2,
     .mlp_width = 14336,
 };
 
 static const blis__layer_work QWEN_32B_TP2 = {
     .count = 64,
-    .attention = {{5120, 5120, BLIS__WEIGHTS_16_BIT}, {5120, 4096, BLIS__WEIGHTS_16_BIT}},
+    .attention = {{5120, 5120, BLIS_KIND_MODEL}, {5120, 4096, BLIS_KIND_MODEL}},
     .attention_count = 2,
     .query_width = 4096,
     .kv_width = 512,
     .kv_heads = 4,
     .kv_bytes = 2048,
     .prefill_width = 4096,
-    .mlp = {{25600, 5120, BLIS__WEIGHTS_16_BIT}, {5120, 12800, BLIS__WEIGHTS_16_BIT}},
+    .mlp = {{25600, 5120, BLIS_KIND_MODEL}, {5120, 12800, BLIS_KIND_MODEL}},
     .mlp_count = 2,
     .mlp_width = 12800,
     .is_sharded = true,
@@ -76,14 +75,14 @@ static const blis__layer_work QWEN_32B_TP2 = {
 
 static const blis__layer_work LLAMA_70B_FP8_TP4 = {
     .count = 80,
-    .attention = {{2560, 8192, BLIS__WEIGHTS_FP8}, {8192, 2048, BLIS__WEIGHTS_FP8}},
+    .attention = {{2560, 8192, BLIS_KIND_FP8}, {8192, 2048, BLIS_KIND_FP8}},
     .attention_count = 2,
     .query_width = 2048,
     .kv_width = 256,
     .kv_heads = 2,
     .kv_bytes = 512,
     .prefill_width = 2048,
-    .mlp = {{14336, 8192, BLIS__WEIGHTS_FP8}, {8192, 7168, BLIS__WEIGHTS_FP8}},
+    .mlp = {{14336, 8192, BLIS_KIND_FP8}, {8192, 7168, BLIS_KIND_FP8}},
     .mlp_count = 2,
     .mlp_width = 7168,
     .is_sharded = true,
@@ -91,7 +90,7 @@ static const blis__layer_work LLAMA_70B_FP8_TP4 = {
 
 static const blis__layer_work MINIMAX_TP4 = {
     .count = 62,
-    .attention = {{2048, 3072, BLIS__WEIGHTS_FP8_BLOCK}, {3072, 1536, BLIS__WEIGHTS_FP8_BLOCK}},
+    .attention = {{2048, 3072, BLIS_KIND_FP8_BLOCK}, {3072, 1536, BLIS_KIND_FP8_BLOCK}},
     .attention_count = 2,
     .query_width = 1536,
     .kv_width = 256,
@@ -99,14 +98,14 @@ static const blis__layer_work MINIMAX_TP4 = {
     .kv_bytes = 1024,
     .prefill_width = 1536,
     .experts = {256, 8, 3072, 384, 256},
-    .expert_format = BLIS__WEIGHTS_FP8_BLOCK,
+    .expert_format = BLIS_KIND_FP8_BLOCK,
     .is_sharded = true,
 };
 
 static const blis__layer_work GPT_OSS[2] = {
     {
         .count = 18,
-        .attention = {{5120, 2880, BLIS__WEIGHTS_16_BIT}, {2880, 4096, BLIS__WEIGHTS_16_BIT}},
+        .attention = {{5120, 2880, BLIS_KIND_MODEL}, {2880, 4096, BLIS_KIND_MODEL}},
         .attention_count = 2,
         .query_width = 4096,
         .kv_width = 512,
@@ -114,11 +113,11 @@ static const blis__layer_work GPT_OSS[2] = {
         .kv_bytes = 2048,
         .prefill_width = 4096 * 1.3,
         .experts = {128, 4, 2880, 2880, 128},
-        .expert_format = BLIS__WEIGHTS_MXFP4,
+        .expert_format = BLIS_KIND_MXFP4,
     },
     {
         .count = 18,
-        .attention = {{5120, 2880, BLIS__WEIGHTS_16_BIT}, {2880, 4096, BLIS__WEIGHTS_16_BIT}},
+        .attention = {{5120, 2880, BLIS_KIND_MODEL}, {2880, 4096, BLIS_KIND_MODEL}},
         .attention_count = 2,
         .query_width = 4096,
         .kv_width = 512,
@@ -127,7 +126,7 @@ static const blis__layer_work GPT_OSS[2] = {
         .prefill_width = 4096 * 1.3,
         .window = 128,
         .experts = {128, 4, 2880, 2880, 128},
-        .expert_format = BLIS__WEIGHTS_MXFP4,
+        .expert_format = BLIS_KIND_MXFP4,
     },
 };
 

@@ -46,29 +46,28 @@ static void test_shipped_constants(void) {
 
   blis__composed_constants c;
   blis__composed_class dense = {
-      .gpus = 4, .attention = BLIS__WEIGHTS_FP8, .mlp = BLIS__WEIGHTS_FP8, .has_fp8_kv = true};
+      .gpus = 4, .attention = BLIS_KIND_FP8, .mlp = BLIS_KIND_FP8, .has_fp8_kv = true};
   CHECK(blis__composed_constants_of(find(&all, "H200"), &dense, 989.5, 4.8, &c));
   CHECK(c.bandwidth == 4.8e6 && c.peak == 989.5e6);
   CHECK(c.scales.decode == 1.023 && c.scales.prefill == 1.045);
   CHECK(c.layer_us == 14.25 && c.kv_efficiency == 0.4165 && c.engine_scale == 1);
-  CHECK(c.product_speedup[BLIS__WEIGHTS_FP8] == 2 && c.product_speedup[BLIS__WEIGHTS_INT4] == 1);
+  CHECK(c.product_speedup[BLIS_KIND_FP8] == 2 && c.product_speedup[BLIS_KIND_INT4] == 1);
   CHECK(c.allreduce.count == 20 && c.allreduce.times_us[0] == 4.58);
 
   blis__composed_class experts = {.gpus = 1,
-                                  .mlp = BLIS__WEIGHTS_FP8_BLOCK,
+                                  .mlp = BLIS_KIND_FP8_BLOCK,
                                   .has_experts = true,
-                                  .attention = BLIS__WEIGHTS_FP8_BLOCK,
+                                  .attention = BLIS_KIND_FP8_BLOCK,
                                   .engine_scale = 1.25};
   CHECK(blis__composed_constants_of(find(&all, "B200"), &experts, 2250, 7.7, &c));
   CHECK(c.bandwidth == 8.0e6 && c.engine_scale == 1.25);
-  CHECK(c.expert_slowdown[BLIS__WEIGHTS_FP8_BLOCK] == 1.6);
+  CHECK(c.expert_slowdown[BLIS_KIND_FP8_BLOCK] == 1.6);
   CHECK(c.scales.prefill == 1.734);
 
   /* NVFP4 was not measured on Hopper: the kernels of 16 bits, and no fit. */
-  blis__composed_class absent = {
-      .gpus = 2, .attention = BLIS__WEIGHTS_NVFP4, .mlp = BLIS__WEIGHTS_NVFP4};
+  blis__composed_class absent = {.gpus = 2, .attention = BLIS_KIND_NVFP4, .mlp = BLIS_KIND_NVFP4};
   CHECK(!blis__composed_constants_of(find(&all, "H100"), &absent, 989.5, 3.35, &c));
-  CHECK(c.products[BLIS__WEIGHTS_NVFP4].t0_us == 4.59 && c.scales.prefill == 1.05);
+  CHECK(c.products[BLIS_KIND_NVFP4].t0_us == 4.59 && c.scales.prefill == 1.05);
 
   /* A PCIe board has a line instead of measured points; an A100's times are scaled. */
   blis__composed_class bf16 = {.gpus = 2};
