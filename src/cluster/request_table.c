@@ -1,5 +1,8 @@
 #include "cluster/request_table.h"
 
+#include <stddef.h>
+#include <string.h>
+
 #include "base/invariant.h"
 
 void blis__request_table_init(blis__request_table *table, const blis_alloc *alloc) {
@@ -20,10 +23,15 @@ blis__cluster_request *blis__request_table_add(blis__request_table *table,
     return NULL;
   }
   blis__cluster_request *added = blis_pool_item(&table->pool, slot);
-  *added = (blis__cluster_request){.request = *request, .instance = -1, .earlier = table->last};
-  added->live = blis_live_request_of(request, slot);
+  /* In place: the record is large. */
+  memset(&added->own, 0, sizeof *added - offsetof(blis__cluster_request, own));
+  added->request = *request;
+  blis_live_request_init(&added->live, request, slot);
   added->live.owner = &added->own;
-  added->own = (blis__attempt){.request = added, .live = &added->live};
+  added->own.request = added;
+  added->own.live = &added->live;
+  added->instance = -1;
+  added->earlier = table->last;
   *(table->last != NULL ? &table->last->later : &table->first) = added;
   table->last = added;
   return added;

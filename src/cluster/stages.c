@@ -128,7 +128,7 @@ static const blis_block_chain *give_chain(void *chain_ud, uint32_t block_size) {
 
 static void show_request(blis_cluster *cluster, const blis__cluster_request *request,
                          blis_ticket *ticket, blis_routing_request *shown) {
-  *shown = blis__cluster_show_request(cluster, request);
+  blis__cluster_show(cluster, request, shown);
   shown->ticket = ticket;
   shown->chain = give_chain;
   shown->chain_ud = &cluster->chains;
@@ -220,24 +220,32 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
   return BLIS_OK;
 }
 
+static BLIS_NOT_INLINE blis_status fail_choice(const blis_router *router,
+                                               const blis_routing_request *shown,
+                                               const blis_decision *decision, size_t count,
+                                               blis_error *error) {
+  char id[BLIS_REQUEST_ID_SIZE];
+  const char *session = blis_intern_text(shown->strings, shown->session);
+  return blis_fail(error, BLIS_ERR_POLICY, "routing policy %s: chose candidate %zu of %zu for %s",
+                   router->name, decision->chosen, count,
+                   blis_request_id_of(shown->number, session, shown->round_index, id));
+}
+
 /* Asks the policy, if there are candidates. */
-static blis_status decide_routing(blis_cluster *cluster, const blis_router *router,
-                                  const blis_routing_request *shown, const blis_routing_view **view,
-                                  blis_decision *decision, blis_error *error) {
+static BLIS_ALWAYS_INLINE blis_status decide_routing(blis_cluster *cluster,
+                                                     const blis_router *router,
+                                                     const blis_routing_request *shown,
+                                                     const blis_routing_view **view,
+                                                     blis_decision *decision, blis_error *error) {
   if ((*view)->count == 0) {
     decision->rejected = "no-instance";
     return BLIS_OK;
   }
   BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTING, error, .shown = shown, .view = view));
   BLIS_TRY(router->ops->route(&(blis_question){router->state, shown, *view, error}, decision));
-  if (decision->rejected == NULL && decision->chosen >= (*view)->count) {
-    char id[BLIS_REQUEST_ID_SIZE];
-    const char *session = blis_intern_text(shown->strings, shown->session);
-    return blis_fail(error, BLIS_ERR_POLICY, "routing policy %s: chose candidate %zu of %zu for %s",
-                     router->name, decision->chosen, (*view)->count,
-                     blis_request_id_of(shown->number, session, shown->round_index, id));
-  }
-  return BLIS_OK;
+  return decision->rejected == NULL && decision->chosen >= (*view)->count
+             ? fail_choice(router, shown, decision, (*view)->count, error)
+             : BLIS_OK;
 }
 
 blis_status blis__cluster_choose(blis_cluster *cluster, blis__cluster_request *request,

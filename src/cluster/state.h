@@ -173,8 +173,16 @@ blis_traffic_state blis__cluster_traffic(void *ud, uint32_t number, int64_t now_
 /* What waits in front of the pool, and how full that is; ud is the cluster. */
 blis_pool_state blis__cluster_pool(void *ud, const blis_routing_view *view);
 
-/* As policies see the request, without prompt and ticket. */
-blis_routing_request blis__cluster_show_request(blis_cluster *cluster,
-                                                const blis__cluster_request *request);
+/* Sets *shown to the request as policies see it, without prompt and ticket. */
+void blis__cluster_show(blis_cluster *cluster, const blis__cluster_request *request,
+                        blis_routing_request *shown);
+
+/* The same as a value. */
+static inline blis_routing_request
+blis__cluster_show_request(blis_cluster *cluster, const blis__cluster_request *request) {
+  blis_routing_request shown;
+  blis__cluster_show(cluster, request, &shown);
+  return shown;
+}
 
 #endif

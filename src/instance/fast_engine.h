@@ -245,8 +245,6 @@ blis_status blis__fast_land(fast_engine *engine, blis_error *error);
 blis_status blis__fast_step(fast_engine *engine, blis_error *error);
 /* Takes a request out of the decode sums, not out of the batch. */
 void blis__fast_stop_decoding(fast_engine *engine, fast_request *request);
-/* Gives back the blocks of a request whose holder is up to date. */
-blis_status blis__fast_give_back(fast_engine *engine, fast_request *request);
 /* Gives back the blocks of a request with that many tokens stored. */
 blis_status blis__fast_release(fast_engine *engine, fast_request *request, int64_t stored_tokens);
 
@@ -285,9 +283,6 @@ static inline blis_status blis__fast_end_run(fast_engine *engine, blis_error *er
 blis_status blis__fast_form(fast_engine *engine, fast_plan *plan, blis_error *error);
 /* Gives the request chunk more prompt tokens; there are blocks for them. */
 blis_status blis__fast_extend(fast_engine *engine, fast_request *request, int64_t chunk_tokens);
-/* How many new blocks that takes. */
-int64_t blis__fast_blocks_for(const fast_engine *engine, const fast_request *request,
-                              int64_t chunk_tokens);
 /* The chunk a prefill would like, before the token budget. */
 int64_t blis__fast_wanted_chunk(const fast_engine *engine, const fast_request *request);
 
@@ -524,6 +519,26 @@ static inline int64_t blis__fast_free_blocks(const fast_engine *engine) {
 static inline int64_t blis__fast_blocks_of(const fast_engine *engine, int64_t tokens) {
   int64_t size = engine->config->block_size_tokens;
   return (tokens + size - 1) / size;
+}
+
+/* How many new blocks the request takes for chunk_tokens more prompt tokens. */
+static inline int64_t blis__fast_blocks_for(const fast_engine *engine, const fast_request *request,
+                                            int64_t chunk_tokens) {
+  if (BLIS_UNLIKELY(engine->groups != NULL)) {
+    return blis__fast_groups_need(engine, request, chunk_tokens);
+  }
+  int64_t stored = request->live->progress_tokens;
+  return blis__fast_blocks_of(engine, stored + chunk_tokens) - blis__fast_blocks_of(engine, stored);
+}
+
+/* Gives back the blocks of a request whose holder is up to date. */
+static inline blis_status blis__fast_give_back(fast_engine *engine, fast_request *request) {
+  engine->releases++;
+  if (BLIS_UNLIKELY(engine->groups != NULL)) {
+    blis_group_cache_release(engine->groups, &request->groups);
+    return BLIS_OK;
+  }
+  return blis_run_pool_release(engine->pool, &request->holder);
 }
 
 /* step_index modulo the block size, never negative. */

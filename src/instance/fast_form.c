@@ -13,15 +13,6 @@ int64_t blis__fast_wanted_chunk(const fast_engine *engine, const fast_request *r
   return threshold > 0 ? blis_min_i64(left, threshold) : left;
 }
 
-int64_t blis__fast_blocks_for(const fast_engine *engine, const fast_request *request,
-                              int64_t chunk_tokens) {
-  if (engine->groups != NULL) {
-    return blis__fast_groups_need(engine, request, chunk_tokens);
-  }
-  int64_t stored = request->live->progress_tokens;
-  return blis__fast_blocks_of(engine, stored + chunk_tokens) - blis__fast_blocks_of(engine, stored);
-}
-
 /* How many of the request's blocks have to be named once they are full. */
 static int64_t nameable_blocks(const fast_request *request) {
   return request->is_tracked ? INT64_MAX : request->live->chain.shared_count;

@@ -15,15 +15,6 @@ blis_status blis__fast_release(fast_engine *engine, fast_request *request, int64
   return blis__fast_give_back(engine, request);
 }
 
-blis_status blis__fast_give_back(fast_engine *engine, fast_request *request) {
-  engine->releases++;
-  if (engine->groups != NULL) {
-    blis_group_cache_release(engine->groups, &request->groups);
-    return BLIS_OK;
-  }
-  return blis_run_pool_release(engine->pool, &request->holder);
-}
-
 blis_status blis__fast_start_decoding(fast_engine *engine, fast_request *request,
                                       int64_t least_steps) {
   const blis_live_request *live = request->live;

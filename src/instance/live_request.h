@@ -143,8 +143,8 @@ static inline blis_request_name blis_request_name_of(const blis_live_request *re
   return (blis_request_name){request->number, request->session, request->round_index};
 }
 
-/* One that has just arrived: without chain, session and priority. */
-blis_live_request blis_live_request_of(const blis_request *request, uint32_t slot);
+/* Sets *live to a request that has just arrived: without chain, session, and priority. */
+void blis_live_request_init(blis_live_request *live, const blis_request *request, uint32_t slot);
 
 /*
  * Byte order of two ids, so that request_10 is before request_2: <0, 0 or >0.

@@ -30,39 +30,20 @@ int64_t blis__aligned_chunk(const blis_instance_config *config, const blis_live_
   return blis_max_i64(blis_min_i64(end - end % size, last_border) - done, 0);
 }
 
-static int64_t delivery_us(const blis_instance_config *config, int64_t step_us) {
-  if (!config->rules.schedules_ahead) {
-    return 0;
-  }
+int64_t blis__delivery_us(const blis_instance_config *config, int64_t step_us) {
   blis_first_token first = blis_latency_first_token(config->latency);
   double late_us = first.depth * (double)step_us;
   return first.delay_us +
          (late_us < (double)BLIS__DURATION_MAX_US ? (int64_t)late_us : BLIS__DURATION_MAX_US);
 }
 
-/* Once more; or its KV has been admitted elsewhere. */
-static void note_readmission(const blis_instance_config *config, const blis_instance_events *events,
-                             blis_live_request *request, int64_t now_us) {
+void blis__note_readmission(const blis_instance_config *config, const blis_instance_events *events,
+                            blis_live_request *request, int64_t now_us) {
   if (!config->rules.resumes_preempted) {
     request->scheduling_delay_us = now_us - request->arrival_us;
   }
   if (events->readmitted != NULL) {
     events->readmitted(events->ud, request, now_us);
-  }
-}
-
-void blis__note_admission(const blis_instance_config *config, const blis_instance_events *events,
-                          blis_live_request *request, int64_t now_us, int64_t step_us) {
-  BLIS_ASSERT(request->state == BLIS_REQUEST_QUEUED);
-  BLIS_ASSERT(now_us >= request->arrival_us);
-  request->state = BLIS_REQUEST_RUNNING;
-  if (request->scheduling_delay_us < 0) {
-    request->scheduling_delay_us = now_us - request->arrival_us;
-  } else {
-    note_readmission(config, events, request, now_us);
-  }
-  if (!request->has_first_token) {
-    request->delivery_us = delivery_us(config, step_us);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include <stdint.h>
 
+#include "base/invariant.h"
 #include "instance/instance.h"
 
 /* Of the blocks of its next prefill, how many may be taken from the cache. */
@@ -40,12 +41,33 @@ static inline bool blis__goes_without_block(const blis_instance_config *config,
   return limit > 0 && request->progress_tokens >= limit;
 }
 
+/* The request enters a batch once more, or after it has entered a batch of another instance. */
+void blis__note_readmission(const blis_instance_config *config, const blis_instance_events *events,
+                            blis_live_request *request, int64_t now_us);
+
+/* Time from a first token to the client, with rules.schedules_ahead. */
+int64_t blis__delivery_us(const blis_instance_config *config, int64_t step_us);
+
 /*
- * It enters the batch. step_us is how long the step under way until now has
- * taken, 0 = the engine was idle.
+ * The request enters the batch. step_us is the duration of the step that ends now,
+ * 0 = the engine was idle.
  */
-void blis__note_admission(const blis_instance_config *config, const blis_instance_events *events,
-                          blis_live_request *request, int64_t now_us, int64_t step_us);
+static inline void blis__note_admission(const blis_instance_config *config,
+                                        const blis_instance_events *events,
+                                        blis_live_request *request, int64_t now_us,
+                                        int64_t step_us) {
+  BLIS_ASSERT(request->state == BLIS_REQUEST_QUEUED);
+  BLIS_ASSERT(now_us >= request->arrival_us);
+  request->state = BLIS_REQUEST_RUNNING;
+  if (request->scheduling_delay_us < 0) {
+    request->scheduling_delay_us = now_us - request->arrival_us;
+  } else {
+    blis__note_readmission(config, events, request, now_us);
+  }
+  if (!request->has_first_token) {
+    request->delivery_us = config->rules.schedules_ahead ? blis__delivery_us(config, step_us) : 0;
+  }
+}
 
 /*
  * The same for the counters of the cache, and whether it had a hit;

@@ -390,7 +390,8 @@ static int lone_add(lua_State *L) {
   lua_pushvalue(L, record);
   lua_rawseti(L, records, (lua_Integer)slot + 1);
   held *added = blis_pool_item(&self->pool, slot);
-  *added = (held){.live = blis_live_request_of(&request, slot)};
+  *added = (held){0};
+  blis_live_request_init(&added->live, &request, slot);
   added->live.priority = priority;
   append(&self->here, added);
   added->live.chain = chain;

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/containers/block_chain.h"
 #include "base/containers/extremes.h"
@@ -151,35 +152,35 @@ typedef struct blis_question {
 size_t blis_routing_view_find(const blis_routing_view *view, uint32_t instance);
 
 /*
- * What a request says of itself and its record: without ticket, prompt and what
- * the cluster adds, such as its strings. The output length is -1.
+ * Sets *shown to what the request and its record say: without ticket, prompt, and what the cluster
+ * adds, such as its strings. The output length is -1. In place, since *shown is large.
  */
-static inline blis_routing_request blis_routing_request_of(const blis_request *request,
-                                                           const blis_live_request *live) {
-  return (blis_routing_request){
-      .number = request->number,
-      .slot = live->slot,
-      .arrival_us = request->arrival_us,
-      .deadline_us = request->deadline_us,
-      .slo_target_us = request->slo_target_us,
-      .prompt_tokens = request->prompt_tokens,
-      .max_output_tokens = live->max_output_tokens,
-      .output_tokens = -1,
-      .priority = live->priority,
-      .round_index = request->round_index,
-      .tenant = request->tenant,
-      .slo_class = request->slo_class,
-      .model = request->model,
-      .session = request->session,
-      .client = request->client,
-      .adapter = request->adapter,
-      .adapter_number = live->adapter,
-      .prefix_group = request->prefix_group,
-      .prefix_tokens = request->prefix_tokens,
-      .segments = request->segments,
-      .segment_count = request->segment_count,
-      .call = request->call,
-  };
+static inline void blis_routing_request_init(blis_routing_request *shown,
+                                             const blis_request *request,
+                                             const blis_live_request *live) {
+  memset(shown, 0, sizeof *shown);
+  shown->number = request->number;
+  shown->slot = live->slot;
+  shown->arrival_us = request->arrival_us;
+  shown->deadline_us = request->deadline_us;
+  shown->slo_target_us = request->slo_target_us;
+  shown->prompt_tokens = request->prompt_tokens;
+  shown->max_output_tokens = live->max_output_tokens;
+  shown->output_tokens = -1;
+  shown->priority = live->priority;
+  shown->round_index = request->round_index;
+  shown->tenant = request->tenant;
+  shown->slo_class = request->slo_class;
+  shown->model = request->model;
+  shown->session = request->session;
+  shown->client = request->client;
+  shown->adapter = request->adapter;
+  shown->adapter_number = live->adapter;
+  shown->prefix_group = request->prefix_group;
+  shown->prefix_tokens = request->prefix_tokens;
+  shown->segments = request->segments;
+  shown->segment_count = request->segment_count;
+  shown->call = request->call;
 }
 
 /* The state of a pool for which so many requests wait. */

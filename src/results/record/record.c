@@ -1,5 +1,7 @@
 #include "results/record/record.h"
 
+#include <string.h>
+
 #include "base/hash.h"
 
 blis_record blis_record_of(const blis_request_end *end) {
@@ -89,27 +91,27 @@ const blis_record_field *blis_record_fields(size_t *count) {
   return fields;
 }
 
-/* Little-endian, spelled out so that compilers make one store of it. */
-static void write_value(unsigned char *bytes, uint64_t value) {
-  bytes[0] = (unsigned char)value;
-  bytes[1] = (unsigned char)(value >> 8);
-  bytes[2] = (unsigned char)(value >> 16);
-  bytes[3] = (unsigned char)(value >> 24);
-  bytes[4] = (unsigned char)(value >> 32);
-  bytes[5] = (unsigned char)(value >> 40);
-  bytes[6] = (unsigned char)(value >> 48);
-  bytes[7] = (unsigned char)(value >> 56);
+/* The value whose bytes in memory are those of value in little-endian order. */
+static uint64_t to_little_endian(uint64_t value) {
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+  return value;
+#else
+  unsigned char bytes[8];
+  for (int i = 0; i < 8; i++) {
+    bytes[i] = (unsigned char)(value >> 8 * i);
+  }
+  memcpy(&value, bytes, sizeof value);
+  return value;
+#endif
 }
 
 uint64_t blis_record_hash(const blis_record *record) {
-  const int64_t values[] = {
-      record->number,        record->arrival_us,    record->state,     record->instance,
-      record->prompt_tokens, record->output_tokens, record->ttft_us,   record->scheduling_delay_us,
-      record->e2e_us,        record->itl_sum_us,    record->itl_count,
+#define LITTLE(name) to_little_endian((uint64_t)record->name)
+  const uint64_t values[] = {
+      LITTLE(number),        LITTLE(arrival_us),    LITTLE(state),     LITTLE(instance),
+      LITTLE(prompt_tokens), LITTLE(output_tokens), LITTLE(ttft_us),   LITTLE(scheduling_delay_us),
+      LITTLE(e2e_us),        LITTLE(itl_sum_us),    LITTLE(itl_count),
   };
-  unsigned char bytes[sizeof values];
-  for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-    write_value(bytes + 8 * i, (uint64_t)values[i]);
-  }
-  return blis_hash64(bytes, sizeof bytes, 0);
+#undef LITTLE
+  return blis_hash64(values, sizeof values, 0);
 }

@@ -1,5 +1,6 @@
 #include "results/record/record_store.h"
 
+#include "base/inline.h"
 #include "base/invariant.h"
 
 /* Applies a macro to the words or the labels of the table. */
@@ -100,31 +101,34 @@ static blis_status find_origin(blis__record_store *store, const blis_record *rec
   return is_new ? blis_array_push(&store->alloc, &store->origins, origin) : BLIS_OK;
 }
 
-/* Keeps a value of -1 or more in a word; false if it does not fit. */
-static bool shorten(int64_t value, uint32_t *kept) {
-  *kept = (uint32_t)(value + 1);
-  return value >= -1 && value < UINT32_MAX;
-}
-
-static blis_status put_words(blis__record_store *store, const blis_record *record,
-                             blis__short_record *kept) {
+static BLIS_NOT_INLINE blis_status put_long(blis__record_store *store, const blis_record *record,
+                                            blis__short_record *kept) {
 #define WORD(type, name, ...) .name = record->name,
   blis__long_record all = {WORDS(WORD)};
 #undef WORD
   all.end_us -= record->arrival_us;
-  bool fits = true;
-#define WORD(type, name, ...) fits = shorten(all.name, &kept->name) && fits;
-  WORDS(WORD)
-#undef WORD
-  if (fits) {
-    return BLIS_OK;
-  }
   if (store->longs.count >= UINT32_MAX) {
     return BLIS_ERR_NOMEM;
   }
   kept->is_long = true;
   kept->number = (uint32_t)store->longs.count;
   return blis_array_push(&store->alloc, &store->longs, all);
+}
+
+/* A word keeps a value from -1 to UINT32_MAX - 1, increased by 1. */
+static blis_status put_words(blis__record_store *store, const blis_record *record,
+                             blis__short_record *kept) {
+#define WORD(type, name, ...) uint64_t name = (uint64_t)record->name + 1;
+  WORDS(WORD)
+#undef WORD
+  end_us -= (uint64_t)record->arrival_us;
+  uint64_t bits = 0;
+#define WORD(type, name, ...)                                                                      \
+  kept->name = (uint32_t)name;                                                                     \
+  bits |= name;
+  WORDS(WORD)
+#undef WORD
+  return bits <= UINT32_MAX ? BLIS_OK : put_long(store, record, kept);
 }
 
 blis_status blis__record_store_add(blis__record_store *store, const blis_record *record) {
@@ -135,22 +139,6 @@ blis_status blis__record_store_add(blis__record_store *store, const blis_record 
   BLIS_TRY(find_origin(store, record, &kept.origin));
   BLIS_TRY(put_words(store, record, &kept));
   return blis_array_push(&store->alloc, &store->records, kept);
-}
-
-blis_status blis__record_store_set_extra(blis__record_store *store, blis_record_extra extra,
-                                         int64_t value) {
-  BLIS_ASSERT(store->records.count > 0);
-  if (value < 0) {
-    return BLIS_OK;
-  }
-  /* Most values follow those of the record before and fit a word. */
-  blis__column *column = &store->extras[extra];
-  size_t index = store->records.count - 1;
-  if (index == column->narrow.count && index < column->narrow.capacity && value < UINT32_MAX) {
-    column->narrow.items[column->narrow.count++] = (uint32_t)(value + 1);
-    return BLIS_OK;
-  }
-  return blis__column_put(column, &store->alloc, index, value);
 }
 
 blis_record blis__record_store_get(const blis__record_store *store, size_t index) {

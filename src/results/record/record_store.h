@@ -10,6 +10,7 @@
 
 #include "base/array.h"
 #include "base/containers/map.h"
+#include "base/inline.h"
 #include "results/record/record.h"
 
 /* The labels of a request: numbers in the workload's string table. */
@@ -95,8 +96,18 @@ BLIS_MUSTUSE blis_status blis__record_store_add(blis__record_store *store,
                                                 const blis_record *record);
 
 /* Sets an extra field of the last record; a value below 0 sets nothing. BLIS_ERR_NOMEM as above. */
-BLIS_MUSTUSE blis_status blis__record_store_set_extra(blis__record_store *store,
-                                                      blis_record_extra extra, int64_t value);
+BLIS_MUSTUSE static BLIS_ALWAYS_INLINE blis_status
+blis__record_store_set_extra(blis__record_store *store, blis_record_extra extra, int64_t value) {
+  blis__column *column = &store->extras[extra];
+  size_t index = store->records.count - 1;
+  /* Most values follow the value of the record before. */
+  if ((uint64_t)value < UINT32_MAX && index == column->narrow.count &&
+      index < column->narrow.capacity) {
+    column->narrow.items[column->narrow.count++] = (uint32_t)(value + 1);
+    return BLIS_OK;
+  }
+  return value < 0 ? BLIS_OK : blis__column_put(column, &store->alloc, index, value);
+}
 
 /* The record as it was added. */
 blis_record blis__record_store_get(const blis__record_store *store, size_t index);

@@ -132,11 +132,23 @@ static blis_status count_record(blis_recorder *recorder, const blis_record *reco
   return BLIS_OK;
 }
 
+/* Counts a record, and keeps it if records are kept. */
+static blis_status add(blis_recorder *recorder, blis_record *record, const char *reason,
+                       double priority, const blis_record_extras *extras,
+                       const blis_kv_hits *hits) {
+  BLIS_TRY(keep_reason(recorder, reason, record));
+  if (!recorder->is_streaming) {
+    BLIS_TRY(blis__record_store_add(&recorder->store, record));
+    BLIS_TRY(keep_priority(recorder, priority));
+    BLIS_TRY(keep_extras(recorder, extras));
+    BLIS_TRY(keep_hits(recorder, hits));
+  }
+  return count_record(recorder, record);
+}
+
 /* Keeps what a cluster adds to the record of a request. */
 static blis_status keep_end(blis_recorder *recorder, const blis_request_end *end) {
-  BLIS_TRY(keep_priority(recorder, end->priority));
   BLIS_TRY(keep_origin(recorder, end->request));
-  BLIS_TRY(keep_extras(recorder, end->extras));
   BLIS_TRY(keep_stages(recorder, end->stages));
   return end->hits == NULL
              ? BLIS_OK
@@ -148,13 +160,10 @@ static blis_status on_ended(void *ud, const blis_request_end *end, blis_error *e
   blis_recorder *recorder = ud;
   const blis_stage_times *stages = end->stages;
   blis_record record = blis_record_of(end);
-  BLIS_TRY_MEM(keep_reason(recorder, end->reason, &record), error);
+  BLIS_TRY_MEM(add(recorder, &record, end->reason, end->priority, end->extras, end->hits), error);
   if (!recorder->is_streaming) {
-    BLIS_TRY_MEM(blis__record_store_add(&recorder->store, &record), error);
     BLIS_TRY_MEM(keep_end(recorder, end), error);
-    BLIS_TRY_MEM(keep_hits(recorder, end->hits), error);
   }
-  BLIS_TRY_MEM(count_record(recorder, &record), error);
   if (stages != NULL) {
     BLIS_TRY_MEM(count_stages(recorder, stages->encode_instance, stages->prefill_instance), error);
   }
@@ -166,12 +175,7 @@ blis_status blis_recorder_add(blis_recorder *recorder, const blis_record *record
                               const blis_kv_hits *hits) {
   BLIS_ASSERT(!recorder->is_streaming);
   blis_record added = *record;
-  BLIS_TRY(keep_reason(recorder, reason, &added));
-  BLIS_TRY(blis__record_store_add(&recorder->store, &added));
-  BLIS_TRY(keep_priority(recorder, priority));
-  BLIS_TRY(keep_extras(recorder, extras));
-  BLIS_TRY(keep_hits(recorder, hits));
-  BLIS_TRY(count_record(recorder, &added));
+  BLIS_TRY(add(recorder, &added, reason, priority, extras, hits));
   return count_stages(recorder, blis_record_extras_get(extras, BLIS_EXTRA_encode_instance),
                       blis_record_extras_get(extras, BLIS_EXTRA_prefill_instance));
 }
