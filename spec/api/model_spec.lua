@@ -147,7 +147,7 @@ describe("the folders models and hardware #host", function()
       "$BLIS" models --format csv | wc -l
       "$BLIS" models bad
       rm -r "$folder"]])
-    says(outcome.out, "\nmine,7,,,,,,,,hardware/mine.yaml\n")
+    says(outcome.out, "\nmine,7,,,,,,,,,,,,,,hardware/mine.yaml\n")
     says(outcome.out, "\n" .. #require("blis.core").models() + 1 .. "\n")
     says(outcome.err, "blis: note: skipped: models/bad/config.json:")
     says(outcome.err, "blis: note: skipped: models/other.yaml:1: 'weights' is unknown")

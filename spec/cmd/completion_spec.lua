@@ -53,7 +53,7 @@ printf '%%s\n' "${COMPREPLY[@]}"]]):format(program.path, table.concat(words, " "
       { "table\njson\ncsv\n", "run", "--format", "" },
       { "json\n", "run", "--format", "=", "js" },
       { "qwen/qwen3-14b\n", "run", "--tp", "1", "--model", "qwen/qwen3-14" },
-      { "H100\n", "--scripts", "lua", "run", "--hardware", "H1" },
+      { "H100\nH100\\ NVL\n", "--scripts", "lua", "run", "--hardware", "H1" },
       { "RTX\\ 4090\n", "run", "--hardware", "RTX 4" },
       { "round-robin\n", "run", "--routing-policy", "round" },
       { "\n", "run", "--tp", "" },

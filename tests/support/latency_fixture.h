@@ -33,6 +33,7 @@ static inline blis_catalogue *fixture_catalogue(const blis_alloc *alloc) {
       "data/models/mixture-of-experts.yaml",
       "data/models/usual-gpu.yaml",
       "data/hardware/gpus.yaml",
+      "data/hardware/more_gpus.yaml",
       "data/latency/trained-physics.yaml",
       "data/latency/calibrated.yaml",
       "data/latency/blackbox.yaml",

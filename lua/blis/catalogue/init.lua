@@ -111,13 +111,19 @@ catalogue.model_columns = {
 catalogue.hardware_columns = {
   { key = "name", title = "GPU" },
   { key = "memory_gib", title = "memory (GiB)" },
+  { key = "usable_gib", title = "usable (GiB)", is_hidden = true },
   { key = "bandwidth_tb_s", title = "bandwidth (TB/s)" },
   { key = "peak_tflops", title = "16-bit TFLOPS" },
   { key = "fp8_tflops", title = "FP8 TFLOPS" },
-  { key = "mfu_prefill", title = "MFU prefill" },
-  { key = "mfu_decode", title = "MFU decode" },
+  { key = "fp4_tflops", title = "FP4 TFLOPS" },
+  { key = "int8_tops", title = "INT8 TOPS", is_hidden = true },
+  { key = "link", title = "link", is_text = true },
+  { key = "link_gb_s", title = "link (GB/s)", is_hidden = true },
+  { key = "mfu_prefill", title = "MFU prefill", is_hidden = true },
+  { key = "mfu_decode", title = "MFU decode", is_hidden = true },
   { key = "price_per_hour", title = "USD/h" },
-  { key = "aliases", title = "also called", is_text = true },
+  { key = "price_source", title = "price from", is_text = true },
+  { key = "aliases", title = "aliases", is_text = true, is_hidden = true },
   { key = "source", title = "source", is_hidden = true },
 }
 

@@ -89,6 +89,24 @@ BLIS_MUSTUSE blis_status blis_catalogue_add_yaml(blis_catalogue *catalogue, cons
                                                  const char *text, size_t size, blis_error *error);
 
 /*
+ * Adds a text that is read on first need: when blis_catalogue_find_model or
+ * blis_catalogue_find_hardware finds no entry, or when blis_catalogue_read_deferred is called.
+ * Entries of other texts with the same names replace its entries. It contains models and
+ * hardware only, and a listing shows them where the text was added. name and text are borrowed and
+ * must outlive the catalogue. BLIS_ERR_NOMEM or BLIS_OK.
+ */
+BLIS_MUSTUSE blis_status blis_catalogue_defer_yaml(blis_catalogue *catalogue, const char *name,
+                                                   const char *text, size_t size);
+
+/*
+ * Reads all deferred texts, in the order of addition. A listing of all models or GPUs needs this
+ * call first. A second call does nothing. The catalogue is const because no entry that a caller
+ * has seen changes.
+ */
+BLIS_MUSTUSE blis_status blis_catalogue_read_deferred(const blis_catalogue *catalogue,
+                                                      blis_error *error);
+
+/*
  * By id, by alias, or by what follows the last '/' of the id, in any case.
  * BLIS_ERR_INVALID lists the nearest names.
  */
@@ -121,7 +139,7 @@ BLIS_MUSTUSE blis_status blis_catalogue_find_coefficients(
     const blis_catalogue *catalogue, const blis_coefficients_key *wanted,
     const blis_catalogue_coefficients **coefficients, blis_error *error);
 
-/* For listings, in the order of addition; index < count. */
+/* For listings, in the order of addition; index < count. Deferred texts: see above. */
 size_t blis_catalogue_model_count(const blis_catalogue *catalogue);
 const blis_catalogue_model *blis_catalogue_model_at(const blis_catalogue *catalogue, size_t index);
 

@@ -75,6 +75,10 @@ static void list_similar_models(const blis_catalogue *catalogue, const char *nam
 blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const char *id,
                                       const blis_catalogue_model **model, blis_error *error) {
   *model = model_of(catalogue, id);
+  if (*model == NULL) {
+    BLIS_TRY(blis_catalogue_read_deferred(catalogue, error));
+    *model = model_of(catalogue, id);
+  }
   if (*model != NULL) {
     return BLIS_OK;
   }
@@ -130,6 +134,10 @@ blis_status blis_catalogue_find_hardware(const blis_catalogue *catalogue, const 
                                          const blis_catalogue_hardware **hardware,
                                          blis_error *error) {
   *hardware = hardware_of(catalogue, name);
+  if (*hardware == NULL) {
+    BLIS_TRY(blis_catalogue_read_deferred(catalogue, error));
+    *hardware = hardware_of(catalogue, name);
+  }
   if (*hardware != NULL) {
     return BLIS_OK;
   }

@@ -21,10 +21,20 @@ typedef struct blis__entries {
   BLIS_ARRAY(const blis__gpu_constants *) composed;
 } blis__entries;
 
+/* A text, borrowed, that has not been read yet. */
+typedef struct blis__deferred_text {
+  const char *name;
+  const char *text;
+  size_t size;
+  size_t models_before; /* its entries go behind so many */
+  size_t hardware_before;
+} blis__deferred_text;
+
 struct blis_catalogue {
   blis_alloc alloc;
   blis_arena arena;
   blis__entries entries;
+  BLIS_ARRAY(blis__deferred_text) deferred;
 };
 
 /*

@@ -3,10 +3,13 @@
 #include <math.h>
 
 #define NUMBER(member) BLIS_SPEC_FIELD(blis_hardware_spec, member, BLIS_SPEC_NUMBER)
+#define TEXT(member) BLIS_SPEC_FIELD(blis_hardware_spec, member, BLIS_SPEC_TEXT)
 
 static const blis_spec_field FIELDS[] = {
-    NUMBER(peak_tflops), NUMBER(fp8_tflops), NUMBER(bandwidth_tb_s), NUMBER(mfu_prefill),
-    NUMBER(mfu_decode),  NUMBER(memory_gib), NUMBER(price_per_hour),
+    NUMBER(peak_tflops),    NUMBER(fp8_tflops),  NUMBER(fp4_tflops), NUMBER(int8_tops),
+    NUMBER(bandwidth_tb_s), NUMBER(mfu_prefill), NUMBER(mfu_decode), NUMBER(memory_gib),
+    NUMBER(usable_gib),     TEXT(link),          NUMBER(link_gb_s),  NUMBER(price_per_hour),
+    TEXT(price_source),
 };
 
 enum { FIELD_COUNT = sizeof FIELDS / sizeof *FIELDS };
@@ -19,7 +22,7 @@ const blis_spec_field *blis_hardware_spec_fields(size_t *count) {
 blis_status blis_hardware_spec_validate(const blis_hardware_spec *spec, blis_error *error) {
   blis__problems problems = {0};
   for (size_t i = 0; i < FIELD_COUNT; i++) {
-    double value = blis_spec_get_number(spec, &FIELDS[i]);
+    double value = blis_spec_get_number(spec, &FIELDS[i]); /* 0 for a text */
     if (!isfinite(value) || value < 0.0) {
       blis__problems_add(&problems, "%s must not be negative, got %g", FIELDS[i].name, value);
     }
@@ -33,4 +36,8 @@ double blis_hardware_spec_peak_tflops(const blis_hardware_spec *hardware,
     return hardware->fp8_tflops;
   }
   return hardware->peak_tflops;
+}
+
+double blis_hardware_spec_usable_gib(const blis_hardware_spec *hardware) {
+  return hardware->usable_gib > 0.0 ? hardware->usable_gib : hardware->memory_gib;
 }

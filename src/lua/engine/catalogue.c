@@ -29,22 +29,38 @@ static void check_added(lua_State *L, blis_catalogue *catalogue, const char *nam
   check_status(L, blis_catalogue_add_yaml(catalogue, name, text, size, &error), &error);
 }
 
-/* Constants of the composed step-time model. Most runs never use them, so the file is read when a
-   run asks for them. */
-#define COMPOSED_FILE "latency/composed.yaml"
+/* What a catalogue does with an embedded file. */
+typedef enum embedded_use {
+  USE_AT_ONCE, /* what usual runs need */
+  USE_LATER,   /* read when a lookup finds nothing, so that other runs do not pay for it */
+  USE_BY_NAME, /* a module asks for it: constants of the composed step-time model */
+  USE_NONE     /* no YAML */
+} embedded_use;
 
-/* True for a file that every catalog contains. */
-static bool is_for_all(const char *name) {
+static embedded_use use_of(const char *name) {
+  static const char *const LATER[] = {"hardware/more_gpus.yaml"};
   const char *ending = strrchr(name, '.');
-  return ending != NULL && strcmp(ending, ".yaml") == 0 && strcmp(name, COMPOSED_FILE) != 0;
+  if (ending == NULL || strcmp(ending, ".yaml") != 0) {
+    return USE_NONE;
+  }
+  for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++) {
+    if (strcmp(name, LATER[i]) == 0) {
+      return USE_LATER;
+    }
+  }
+  return strcmp(name, "latency/composed.yaml") == 0 ? USE_BY_NAME : USE_AT_ONCE;
 }
 
-/* Reads the embedded YAML files into the catalogue, which Lua owns. */
+/* Adds the embedded YAML files to the catalogue, which Lua owns. */
 static void check_embedded(lua_State *L, blis_catalogue *catalogue) {
   for (size_t i = 0; i < blis_embedded_data.count; i++) {
     const blis_embedded_file *file = &blis_embedded_data.files[i];
-    if (is_for_all(file->name)) {
+    embedded_use use = use_of(file->name);
+    if (use == USE_AT_ONCE) {
       check_added(L, catalogue, file->name, file->bytes, file->size);
+    } else if (use == USE_LATER) {
+      check_status(L, blis_catalogue_defer_yaml(catalogue, file->name, file->bytes, file->size),
+                   NULL);
     }
   }
 }
@@ -141,6 +157,14 @@ static void set_spec(lua_State *L, const void *spec, const blis_spec_field *fiel
   }
 }
 
+/* The catalogue at index with every entry, for a listing. */
+static const blis_catalogue *check_whole_catalogue(lua_State *L, int index) {
+  const blis_catalogue *catalogue = opt_catalogue(L, index);
+  blis_error error = {0};
+  check_status(L, blis_catalogue_read_deferred(catalogue, &error), &error);
+  return catalogue;
+}
+
 /* Sets list.fields, the names of the members in order. */
 static void set_field_names(lua_State *L, const blis_spec_field *fields, size_t count) {
   lua_createtable(L, (int)count, 0);
@@ -184,7 +208,7 @@ static void push_model(lua_State *L, const blis_catalogue_model *model) {
 }
 
 int bind_catalogue_models(lua_State *L) {
-  const blis_catalogue *catalogue = opt_catalogue(L, 1);
+  const blis_catalogue *catalogue = check_whole_catalogue(L, 1);
   size_t count = 0;
   const blis_spec_field *fields = blis_model_spec_fields(&count);
   lua_newtable(L);
@@ -197,7 +221,7 @@ int bind_catalogue_models(lua_State *L) {
 }
 
 int bind_catalogue_hardware(lua_State *L) {
-  const blis_catalogue *catalogue = opt_catalogue(L, 1);
+  const blis_catalogue *catalogue = check_whole_catalogue(L, 1);
   size_t count = 0;
   const blis_spec_field *fields = blis_hardware_spec_fields(&count);
   lua_newtable(L);

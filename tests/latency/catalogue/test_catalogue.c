@@ -40,7 +40,7 @@ static void test_every_shipped_entry(void) {
   }
   CHECK_EQ_I64(with_dimensions, 14);
   CHECK_EQ_I64(blis_catalogue_model_count(catalogue), 39);
-  CHECK_EQ_I64(blis_catalogue_hardware_count(catalogue), 11);
+  CHECK_EQ_I64(blis_catalogue_hardware_count(catalogue), 24);
   CHECK_EQ_I64(blis_catalogue_coefficients_count(catalogue), 34);
   blis_catalogue_free(catalogue);
 }
@@ -71,7 +71,8 @@ static void test_unknown_names_get_suggestions(void) {
   CHECK_STATUS(blis_catalogue_find_model(catalogue, "zzz", &model, &error), BLIS_ERR_INVALID);
   CHECK_CONTAINS(error.message, "...");
   CHECK_STATUS(blis_catalogue_find_hardware(catalogue, "Z80", &hardware, &error), BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "'Z80'; known are A100-SXM, A10G, B200, H100, H200");
+  CHECK_CONTAINS(error.message,
+                 "'Z80'; known are A100-PCIe-40, A100-PCIe-80, A100-SXM, A100-SXM-40, A10G, B200");
   blis_catalogue_free(catalogue);
 }
 
@@ -82,6 +83,89 @@ static void test_hardware_by_all_its_names(void) {
   CHECK_EQ_DOUBLE(fixture_hardware(catalogue, "A100-80").mfu_decode, 0.18);
   CHECK_EQ_DOUBLE(fixture_hardware(catalogue, "A100Sxm80").price_per_hour, 2.0);
   CHECK_EQ_DOUBLE(fixture_hardware(catalogue, "l40s").memory_gib, 48.0);
+  blis_catalogue_free(catalogue);
+}
+
+/* GPUs that results depended on before the catalog had its other members. */
+static void test_values_of_the_first_gpus_stay(void) {
+  static const struct {
+    const char *name;
+    double peak, fp8, bandwidth, prefill, decode, memory;
+  } FIRST[] = {{"H100", 989.5, 1979.0, 3.35, 0.45, 0.30, 80.0},
+               {"A100-SXM", 312.0, 0.0, 2.039, 0.38, 0.18, 80.0},
+               {"L40S", 362.05, 1466.0, 0.864, 0.32, 0.08, 48.0},
+               {"H200", 989.5, 1979.0, 4.8, 0.45, 0.30, 141.0},
+               {"RTX PRO 6000", 503.8, 1007.6, 1.792, 0.32, 0.08, 96.0},
+               {"RTX 4090", 165.2, 330.3, 1.008, 0.32, 0.08, 24.0},
+               {"B200", 2250.0, 4500.0, 7.7, 0.45, 0.30, 180.0},
+               {"MI300X", 1307.4, 2614.9, 5.3, 0.45, 0.30, 192.0},
+               {"L4", 121.0, 242.5, 0.3, 0.32, 0.08, 24.0},
+               {"A10G", 70.0, 0.0, 0.6, 0.32, 0.08, 24.0}};
+  blis_catalogue *catalogue = fixture_catalogue(&heap);
+  for (size_t i = 0; i < COUNT_OF(FIRST); i++) {
+    blis_hardware_spec spec = fixture_hardware(catalogue, FIRST[i].name);
+    CHECK_EQ_DOUBLE(spec.peak_tflops, FIRST[i].peak);
+    CHECK_EQ_DOUBLE(spec.fp8_tflops, FIRST[i].fp8);
+    CHECK_EQ_DOUBLE(spec.bandwidth_tb_s, FIRST[i].bandwidth);
+    CHECK_EQ_DOUBLE(spec.mfu_prefill, FIRST[i].prefill);
+    CHECK_EQ_DOUBLE(spec.mfu_decode, FIRST[i].decode);
+    CHECK_EQ_DOUBLE(spec.memory_gib, FIRST[i].memory);
+  }
+  blis_catalogue_free(catalogue);
+}
+
+/* Every GPU has what capacity, step times, and cost need, and a plausible relation of it. */
+static void test_every_gpu_is_complete(void) {
+  blis_catalogue *catalogue = fixture_catalogue(&heap);
+  for (size_t i = 0; i < blis_catalogue_hardware_count(catalogue); i++) {
+    const blis_catalogue_hardware *one = blis_catalogue_hardware_at(catalogue, i);
+    const blis_hardware_spec *gpu = &one->spec;
+    if (strcmp(one->name, "custom") == 0) {
+      continue;
+    }
+    CHECK(gpu->peak_tflops > 0.0 && gpu->bandwidth_tb_s > 0.0 && gpu->int8_tops > 0.0);
+    CHECK(gpu->mfu_prefill > 0.0 && gpu->mfu_decode > 0.0);
+    CHECK(gpu->fp8_tflops == 0.0 || gpu->fp8_tflops > 1.9 * gpu->peak_tflops);
+    CHECK(gpu->fp4_tflops == 0.0 || gpu->fp4_tflops > 1.9 * gpu->fp8_tflops);
+    CHECK(gpu->usable_gib > 0.9 * gpu->memory_gib && gpu->usable_gib <= gpu->memory_gib);
+    CHECK(gpu->link[0] != '\0' && gpu->link_gb_s >= 64.0);
+    CHECK(gpu->price_per_hour > 0.0 && strstr(gpu->price_source, "20") != NULL);
+    for (size_t j = 0; j < one->alias_count; j++) { /* no alias means another GPU */
+      const blis_catalogue_hardware *found;
+      blis_error error = {0};
+      CHECK_OK(blis_catalogue_find_hardware(catalogue, one->aliases[j], &found, &error), &error);
+      CHECK(found == one);
+    }
+  }
+  CHECK_EQ_DOUBLE(fixture_hardware(catalogue, "gb300").fp4_tflops, 15000.0);
+  CHECK_EQ_DOUBLE(blis_hardware_spec_usable_gib(&(blis_hardware_spec){.memory_gib = 7.0}), 7.0);
+  blis_catalogue_free(catalogue);
+}
+
+/* A deferred text is read on the first miss, and entries of other texts win. */
+static void test_deferred_texts(void) {
+  static const char FIRST[] = "hardware:\n  - {name: A, memory_gib: 1}\n";
+  static const char LATER[] = "hardware:\n  - {name: a, memory_gib: 2}\n"
+                              "  - {name: B, memory_gib: 3}\n"
+                              "models:\n  - {id: o/m, hardware: B, tp: 1}\n";
+  static const char BAD[] = "hardware: 7\n";
+  blis_error error = {0};
+  blis_catalogue *catalogue = blis_catalogue_new(&heap);
+  CHECK_STATUS(blis_catalogue_defer_yaml(catalogue, "later.yaml", LATER, strlen(LATER)), BLIS_OK);
+  CHECK_OK(blis_catalogue_add_yaml(catalogue, "first.yaml", FIRST, strlen(FIRST), &error), &error);
+  CHECK_EQ_DOUBLE(fixture_hardware(catalogue, "A").memory_gib, 1.0);
+  CHECK_EQ_I64(blis_catalogue_hardware_count(catalogue), 1);
+  const blis_catalogue_model *model;
+  CHECK_OK(blis_catalogue_find_model(catalogue, "m", &model, &error), &error);
+  CHECK_STR(model->source, "later.yaml");
+  CHECK_EQ_DOUBLE(fixture_hardware(catalogue, "b").memory_gib, 3.0);
+  CHECK_EQ_DOUBLE(fixture_hardware(catalogue, "a").memory_gib, 1.0);
+  CHECK_OK(blis_catalogue_read_deferred(catalogue, &error), &error);
+  CHECK_EQ_I64(blis_catalogue_hardware_count(catalogue), 2);
+  CHECK_STR(blis_catalogue_hardware_at(catalogue, 0)->name, "B");
+  CHECK_STATUS(blis_catalogue_defer_yaml(catalogue, "bad.yaml", BAD, strlen(BAD)), BLIS_OK);
+  CHECK_STATUS(blis_catalogue_find_model(catalogue, "none", &model, &error), BLIS_ERR_PARSE);
+  CHECK_CONTAINS(error.message, "bad.yaml");
   blis_catalogue_free(catalogue);
 }
 
@@ -379,6 +463,9 @@ int main(void) {
   RUN(test_a_model_without_dimensions_asks_for_its_config);
   RUN(test_unknown_names_get_suggestions);
   RUN(test_hardware_by_all_its_names);
+  RUN(test_values_of_the_first_gpus_stay);
+  RUN(test_every_gpu_is_complete);
+  RUN(test_deferred_texts);
   RUN(test_a_later_text_replaces_an_earlier_one);
   RUN(test_coefficients_may_name_a_model_by_an_alias);
   RUN(test_blackbox_coefficients);
