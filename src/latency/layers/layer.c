@@ -223,7 +223,7 @@ static void add_ffn(matrix_list *list, const blis_ffn *f, double d) {
     add(list, BLIS_WEIGHT_EXPERTS, BLIS_SHARD_EXPERTS, experts * matrices, width, input);
     add(list, BLIS_WEIGHT_SHARED, BLIS_SHARD_EQUAL, matrices, (double)f->shared_width, d);
     add_small(list, BLIS_SHARD_WHOLE, experts, d);
-    add_small(list, BLIS_SHARD_WHOLE, 2.0 * (double)f->latent_width, d);
+    add(list, BLIS_WEIGHT_SHARED, BLIS_SHARD_WHOLE, 2.0, (double)f->latent_width, d);
     add_small(list, BLIS_SHARD_WHOLE, f->has_shared_gate ? 1.0 : 0.0, d);
     add_small(list, BLIS_SHARD_EXPERTS, f->has_expert_biases ? experts : 0.0, 2.0 * width + d);
   }

@@ -65,6 +65,8 @@ typedef struct blis_attention {
   int64_t index_heads;
   int64_t index_dim;
   int64_t index_key_bytes; /* bytes cached per token for it; 0 = FP8 keys with their scales */
+  int64_t attended_tokens; /* that sparse attention reads for a query, at most; 0 = all. Entries
+                              in a compressed layer */
 
   /* State-space and linear layers. */
   int64_t key_heads; /* GDN */

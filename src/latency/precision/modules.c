@@ -50,11 +50,13 @@ static const struct {
     {BLIS_WEIGHT_EXPERTS, "mixer.experts.0.up_proj"},
     {BLIS_WEIGHT_EXPERTS, "moe.experts.0.gate_proj"},
     {BLIS_WEIGHT_EXPERTS, "ffn.experts.0.w1"},
+    {BLIS_WEIGHT_EXPERTS, "ffn.experts.0.gate_proj"},
     {BLIS_WEIGHT_SHARED, "mlp.shared_experts.gate_proj"},
     {BLIS_WEIGHT_SHARED, "mlp.shared_expert.gate_proj"},
     {BLIS_WEIGHT_SHARED, "feed_forward.shared_expert.gate_proj"},
     {BLIS_WEIGHT_SHARED, "mixer.shared_experts.up_proj"},
     {BLIS_WEIGHT_SHARED, "ffn.shared_experts.w1"},
+    {BLIS_WEIGHT_SHARED, "ffn.shared_experts.gate_proj"},
 };
 
 enum { MODULE_COUNT = sizeof MODULES / sizeof *MODULES };

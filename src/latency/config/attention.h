@@ -1,0 +1,19 @@
+/*
+ * attention.h - the attention part of each layer of a config.json: its kind and its sizes.
+ *
+ * The first rule whose key is present decides the kind of a layer. models with a kind that blis
+ * does not describe are errors that name the key and the word.
+ *
+ * Sources of the rules: transformers (models), vLLM 0.19 (model_executor/models), for meaning
+ * alone.
+ */
+#ifndef BLIS_LATENCY_CONFIG_ATTENTION_H
+#define BLIS_LATENCY_CONFIG_ATTENTION_H
+
+#include "latency/config/sizes.h"
+#include "latency/layers/layer.h"
+
+/* The attention part of a layer, from 0; errors stick to the config. */
+blis_attention blis__attention_read(blis__config *config, const blis__sizes *sizes, int64_t layer);
+
+#endif

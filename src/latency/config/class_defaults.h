@@ -1,0 +1,14 @@
+/*
+ * class_defaults.h - sizes that a model's class fixes when its config.json does not state them.
+ *
+ * Source: transformers, models/.../configuration_....py (values alone).
+ */
+#ifndef BLIS_LATENCY_CONFIG_CLASS_DEFAULTS_H
+#define BLIS_LATENCY_CONFIG_CLASS_DEFAULTS_H
+
+#include <stdint.h>
+
+/* The default of a key for a model_type, with or without the ending "_text"; 0 = none. */
+int64_t blis__class_default(const char *type, const char *key);
+
+#endif

@@ -1,0 +1,45 @@
+/*
+ * model_reader.h - reads a layered model from its published config.json (the format of Hugging Face
+ * transformers) and the side-car files beside it.
+ *
+ * The content of the files decides everything. A name of a folder or a model that states another
+ * precision only leads to a note. Keys that sizes do not depend on are ignored.
+ */
+#ifndef BLIS_LATENCY_CONFIG_MODEL_READER_H
+#define BLIS_LATENCY_CONFIG_MODEL_READER_H
+
+#include "base/slice.h"
+#include "latency/layers/layered_model.h"
+
+/* What a user states in place of the files. NULL or "" = as the files state. */
+typedef struct blis_model_options {
+  const char *quantization;   /* a name of blis_precision_override */
+  const char *kv_cache_dtype; /* a name of blis_precision_kv_bytes */
+  const char *dtype;          /* type of the model: auto, bfloat16, float16, half, float32 */
+} blis_model_options;
+
+/*
+ * Reads a text; `source` is for messages, `side_car` (an empty slice = none) is a
+ * hf_quant_config.json or quantize_config.json. BLIS_ERR_PARSE for malformed JSON, BLIS_ERR_INVALID
+ * with the key for a size that is missing or out of range, with the method for a quantization that
+ * blis does not know. *model is filled on success alone; the caller frees it.
+ */
+BLIS_MUSTUSE blis_status blis_model_read_text(const blis_alloc *alloc, const char *source,
+                                              blis_slice text, blis_slice side_car,
+                                              const char *name, const blis_model_options *options,
+                                              blis_layered_model *model, blis_error *error);
+
+/*
+ * Reads config.json in a folder, or a file of any name, with the side-car files in its folder.
+ * BLIS_ERR_IO names the places that blis looked at. Nothing is ever downloaded.
+ */
+BLIS_MUSTUSE blis_status blis_model_read_path(const blis_alloc *alloc, const char *path,
+                                              const char *name, const blis_model_options *options,
+                                              blis_layered_model *model, blis_error *error);
+
+/* Applies the options to a model that was not read from files. */
+BLIS_MUSTUSE blis_status blis_layered_model_override(blis_layered_model *model,
+                                                     const blis_model_options *options,
+                                                     blis_error *error);
+
+#endif
