@@ -53,7 +53,8 @@ describe("the annotations", function()
     local figures = require "blis.results.figures"
     local text = require("blis.results.annotations").generate() .. "\n"
     for _, class in ipairs(figures.classes) do
-      local fields = assert(text:match("@class blis%." .. class.name .. "[ \n](.-)\n\n"), class.name)
+      local fields = assert(text:match("@class blis%." .. class.name .. "[ \n](.-)\n\n"),
+        class.name)
       for _, figure in ipairs(class.figures) do
         assert.is_truthy(fields:find(figure.doc, 1, true), class.name .. "." .. figure.name)
       end

@@ -8,7 +8,8 @@ local known = {
   policy_flags = "table", flag_scorers = "function", read = "function",
   read_cluster = "function", resize = "function",
   is_scripted = "function", policies = "function", read_policies = "function",
-  notes = "function", complete = "function", finish = "function", summary = "table",
+  notes = "function", judge = "function", complete = "function", finish = "function",
+  summary = "table",
   page = "table", asked = "function", asked_at = "number",
 }
 

@@ -393,7 +393,7 @@ describe("what to look at", function()
   it("is overload", function()
     local heavy = { cluster = { instances = 1 }, workload = { rate = 100, requests = 2000,
       prompt_tokens = 500, output_tokens = 100 } }
-    says(told(heavy), "overload: TTFT rises from third to third")
+    says(told(heavy), "verdict     invalid: overload\n  overload: the queue grew by")
     heavy.workload.rate = 2
     assert.is_nil(told(heavy):find("overload", 1, true))
   end)
@@ -421,14 +421,14 @@ describe("what to look at", function()
     end
     local spec = { cluster = { instances = 4 }, workload = { rate = 20, requests = 640 },
       routing = herd }
-    says(told(spec), "oscillation: of 16 requests in a row")
+    says(told(spec), "herding: of 16 requests in a row")
     spec.routing = "round-robin"
-    assert.is_nil(told(spec):find("oscillation", 1, true))
+    assert.is_nil(told(spec):find("herding", 1, true))
     -- Who is rejected goes nowhere, and with pools all are decoded by the only one that does.
     spec.admission = function(request) return tonumber(request.id:match "%d+") % 20 == 0 end
-    assert.is_nil(told(spec):find("oscillation", 1, true))
+    assert.is_nil(told(spec):find("herding", 1, true))
     assert.is_nil(told({ cluster = { prefill_instances = 1, decode_instances = 1 },
-      workload = { rate = 5, requests = 100 } }):find("oscillation", 1, true))
+      workload = { rate = 5, requests = 100 } }):find("herding", 1, true))
   end)
 
   it("names every policy that took part", function()

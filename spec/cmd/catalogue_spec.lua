@@ -46,8 +46,8 @@ meta-llama/llama-3.1-8b-instruct
       "  blocks at tp 1: 26,312, tp 2: 59,823, tp 4: 127,304, tp 8: 262,268\n",
       "    20,876 us  1 prefill of 1,000 tokens\n",
       "     7,431 us  8 decodes at 333 to 4,096 tokens\n",
-      "    39,072 us  2 prefills of 2,048 tokens together\n",
-      "    25,068 us  2 prefills of 1,212 tokens together, and 4 decodes\n",
+      "    39,072 us  2 prefills, 2,048 tokens in total\n",
+      "    25,068 us  2 prefills, 1,212 tokens in total, and 4 decodes\n",
     } do
       assert.matches(line, text, 1, true)
     end

@@ -33,63 +33,50 @@ describe("warnings of pages", function()
     workload = { rate = 20, requests = 400, prompt_tokens = 200, output_tokens = 50 } }
 
   it("are none of a run in which all is well", function()
-    assert.same({}, warnings_of(run()))
+    assert.same({}, warnings_of(run { workload = { rate = 2, requests = 100 } }))
     assert.same({}, warnings_of(run { workload = { rate = 5, requests = 1000 } }))
   end)
 
   it("say that no request completed, and why", function()
-    assert.same({ "no request completed: of 50 that arrived, 50 timed out" },
+    local code = "nothing-served (invalid): "
+    assert.same({ code .. "no request completed: of 50 that arrived, 50 timed out" },
       warnings_of(run { workload = { rate = 5, requests = 50, timeout_us = 10000 } }))
-    assert.same({ "no request completed: of 50 that arrived, 50 rejected" },
+    assert.same({ code .. "no request completed: of 50 that arrived, 50 rejected" },
       warnings_of(run { admission = "reject-all" }))
-    assert.same({ "no request arrived, so there is nothing to measure" },
+    assert.same({ code .. "no request arrived, so there is nothing to measure. The run lasted "
+      .. "0.000 s; check horizon and rate." },
       warnings_of(run { workload = { rate = 1, requests = 0, horizon_us = 1 } }))
   end)
 
   it("say how many requests did not complete, from one in twenty on", function()
     local function rejecting(every)
       local n = 0
-      return run { workload = { rate = 5, requests = 100 }, admission = blis.admission {
+      return run { workload = { rate = 5, requests = 400 }, admission = blis.admission {
         name = "some", decide = function()
           n = n + 1
           return every(n)
         end } }
     end
-    assert.same({ "most requests did not complete: 51 of 100 requests (51.0 %) ended as rejected: "
-      .. "E2E and ITL are those of the 49 that completed" },
-      warnings_of(rejecting(function(n) return n <= 49 end)))
-    assert.same({ "5 of 100 requests (5.0 %) ended as rejected: E2E and ITL are those of the 95 "
-      .. "that completed" }, warnings_of(rejecting(function(n) return n > 5 end)))
-    assert.same({}, warnings_of(rejecting(function(n) return n > 4 end)))
+    assert.same({ "losses (warning): most requests did not complete: 202 of 400 requests (50.5 %) "
+      .. "ended as rejected." }, warnings_of(rejecting(function(n) return n <= 198 end)))
+    assert.same({ "losses (warning): 20 of 400 requests (5.0 %) ended as rejected." },
+      warnings_of(rejecting(function(n) return n > 20 end)))
+    assert.same({}, warnings_of(rejecting(function(n) return n > 19 end)))
   end)
 
-  it("say that a queue grows without end, and that intervals do not hold then", function()
+  it("start with overload, which is not among the rest", function()
     local r = run(overloaded)
     assert.equal("OVERLOADED", r:saturation().final.composite)
     local list = warnings_of(r)
-    assert.truthy(list[1]:find("the cluster is overloaded (by the detectors composite, threshold)",
-      1, true))
-    assert.truthy(list[1]:find("intervals, which take the run for stationary, do not hold", 1,
-      true))
-    assert.truthy(tostring(r):find("overload: TTFT rises from third to third", 1, true))
+    assert.truthy(list[1]:find("overload (invalid): the queue grew by ", 1, true))
+    assert.truthy(tostring(r):find("^verdict     invalid: overload\n  overload: the queue grew"))
     for i = 2, #list do assert.is_nil(list[i]:find("overload", 1, true), list[i]) end
-  end)
-
-  it("say how TTFT grows where detectors do not agree", function()
-    local r = run { cluster = { instances = 1, max_num_seqs = 1 },
-      workload = { rate = 10, requests = 160, prompt_tokens = 4000, output_tokens = 2 } }
-    local found = 0
-    for _, text in ipairs(warnings_of(r)) do
-      found = found + (text:find("^overload: TTFT rises from third to third") and 1 or 0)
-      assert.is_nil(text:find("overloaded", 1, true))
-    end
-    assert.equal(1, found)
   end)
 
   it("do not take long answers for a queue", function()
     local r = run { workload = { rate = 2, requests = 200, output_tokens = 1500 } }
     assert.equal("OVERLOADED", r:saturation().final.threshold)
-    assert.is_false(has(warnings_of(r), "overloaded"))
+    assert.is_false(has(warnings_of(r), "overload"))
   end)
 
   it("say that some waited far longer than the rest", function()
@@ -108,8 +95,9 @@ describe("warnings of pages", function()
       workload = { rate = 5, requests = 50, timeout_us = 10000 } }
     spec.routing = { "round-robin", "least-loaded" }
     local list = warnings_of(blis.compare(spec))
-    assert.equal("all: no request completed: of 50 that arrived, 50 timed out", list[1])
-    spec.workload = { rate = 5, requests = 50 }
+    assert.equal("all: nothing-served (invalid): no request completed: of 50 that arrived, 50 "
+      .. "timed out", list[1])
+    spec.workload = { rate = 2, requests = 100 }
     spec.routing = { "round-robin", blis.router { name = "first",
       route = function() return 1 end } }
     list = warnings_of(blis.compare(spec))

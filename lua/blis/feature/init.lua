@@ -38,6 +38,8 @@
 ---@field complete? fun(summary: table, config: table, name_of: fun(policy: any): string) adds
 --- metrics to the summary of a run, before its costs are known
 ---@field finish? fun(summary: table, config: table) the same, with costs and energy
+---@field judge? fun(value: any, r: blis.Result, judgment: blis.results.Judgment) adds what its part
+--- of a result shows to the verdict
 ---@field summary? blis.feature.Summary
 ---@field page? blis.feature.Page
 ---@field asked? fun(config: table, add: fun(name: string, text?: string), of_groups: function) adds
@@ -303,6 +305,17 @@ function features.summarize(r, slot, shown, add)
         add(title, line)
       end
     end
+  end
+end
+
+--- Lets the features of a result add to its verdict.
+---@param r blis.Result
+---@param judgment blis.results.Judgment
+function features.judge(r, judgment)
+  for _, entry in ipairs(list) do
+    local value = entry.part and rawget(r, entry.part)
+    local judge = value and features.module(entry).judge
+    if judge then judge(value, r, judgment) end
   end
 end
 

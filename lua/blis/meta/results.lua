@@ -129,6 +129,28 @@ function requests:spread(time, from_us, to_us, count) end
 ---@return integer all
 function requests:within(time, limits_us) end
 
+--- The course of a run from its first arrival to its last, in 24 equal parts. Lists have a value for
+--- each part.
+---@class blis.Course
+---@field requests integer
+---@field from_us integer first arrival
+---@field to_us integer last arrival
+---@field arrived integer[]
+---@field waiting integer[] requests that waited for their admission to a batch at the end of a part
+---@field in_system integer[] requests that had arrived and not ended at the end of a part
+---@field first_tokens integer[] arrivals that got a first token
+---@field ttft_ms (number|false)[] mean TTFT of these arrivals; false without any
+---@field running number mean number of requests between their admission and their end
+---@field held_tokens number mean number of tokens of these: the prompt and half of the output
+---@field least_prompt_tokens integer
+---@field most_prompt_tokens integer
+---@field least_output_tokens integer
+---@field most_output_tokens integer
+
+--- Returns arrivals, queues, and TTFT over the course of the run, for judging it.
+---@return blis.Course
+function requests:course() end
+
 --- What instances had to do over time: means over equal intervals.
 ---@class blis.InstanceLoad
 ---@field waiting number[] requests that had reached the instance and were not admitted yet

@@ -1,5 +1,4 @@
 --- What to know before one believes the figures of a page.
-local doubts = require "blis.results.doubts"
 local html = require "blis.page.html"
 local parts = require "blis.page.parts"
 local report = require "blis.results.report"
@@ -9,10 +8,13 @@ local warnings = {}
 
 --- All of a run, with the gravest first.
 local function of_result(r)
-  local list = doubts.of_result(r)
+  local list = {}
   local function add(more) table.move(more, 1, #more, #list + 1, list) end
+  for _, reason in ipairs(r.verdict.reasons) do
+    list[#list + 1] = ("%s (%s): %s"):format(reason.code, reason.status, reason.text)
+  end
   for note in r.setup.notes:gmatch "[^\n]+" do list[#list + 1] = note end
-  add(signs.of_result(r, true)) -- overload is among the doubts
+  add(signs.ordering(r))
   add(report.coverage(r))
   if not r.keeps_records then
     list[#list + 1] = "The run kept no records: percentiles but those of ITL may be 0.4 % low, "

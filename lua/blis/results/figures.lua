@@ -2,9 +2,11 @@
 --- computed from them, and the other fields of a result. Fields, annotations, the summary, JSON,
 --- CSV, blis.diff, fitness, and the reference follow from these lists.
 local anomalies = require "blis.results.anomalies"
+local deferred = require "blis.deferred"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local evenness = require "blis.statistics.evenness"
+local verdicts = deferred "blis.results.verdict"
 
 local figures = {}
 
@@ -85,6 +87,9 @@ local lists = core.figures()
 
 -- What a result has beside the figures of the core.
 local head = {
+  { name = "verdict", class = "RunVerdict",
+    of = function(result) return verdicts.of_result(result) end,
+    doc = "whether the metrics mean what they seem to; JSON has it first" },
   { name = "routing", type = "string", doc = "what the policy is called" },
   { name = "hash", type = "string",
     doc = "16 hexadecimal digits over all request records; equal runs have equal hashes" },
@@ -136,6 +141,8 @@ local lists_of_scaling = {
   { name = "mean_ready", type = "number", unit = "instances", doc = "that took requests" },
   { name = "most_paid", type = "integer", unit = "instances", better = "less",
     doc = "at one time" },
+  { name = "max_replicas", type = "integer", unit = "instances",
+    doc = "upper bound of the autoscaler, of all pools together" },
   { name = "end_us", type = "integer", unit = "us", doc = "up to which instances are paid" },
   { name = "checks", type = "integer", doc = "times that the autoscaler was asked" },
   { name = "triggered", type = "integer",
@@ -274,6 +281,16 @@ end
 ---@type blis.FigureClass[]
 figures.classes = {
   class("Percentiles", "Times of a set of requests, in milliseconds.", nil, lists.percentiles),
+  class("VerdictReason", "A reason of a verdict.", nil, {
+    { name = "code", type = "string", doc = "stable name of the condition, such as \"overload\"" },
+    { name = "status", type = "string", doc = "\"warning\" or \"invalid\"" },
+    { name = "text", type = "string", doc = "condition, effect, and remedy" },
+    { name = "runs", type = "string[]?", doc = "of several runs: names of those that it is about" },
+  }),
+  class("RunVerdict", "Whether the metrics of a run mean what they seem to.", nil, {
+    { name = "status", type = "string", doc = "\"ok\"; \"warning\": a metric may mislead; "
+      .. "\"invalid\": metrics depend on the length of the run, or describe nothing" },
+    { name = "reasons", class = "VerdictReason", is_list = true, doc = "the gravest first" } }),
   class("Counts", "Requests by how they ended.", nil, lists.counts),
   class("Part", "Some of the requests of a run.", "Counts", lists.group, lists.times, {
     { name = "gateway_wait_ms", class = "Percentiles", asked = "queue = ...", unit = "ms",

@@ -5,7 +5,8 @@
 ---     { "blis_result": 1, "columns": [names], "figures": { ... } }
 ---
 --- figures has every field of the result, in the same units and under the same names, except
---- requests and the groups that are computed from requests (by_slo_class, by_tenant, by_model).
+--- requests, the groups that are computed from requests (by_slo_class, by_tenant, by_model), and
+--- the verdict.
 --- Each further line is an array, the record of one request in order of arrival, with a value per
 --- column. A value that is not set is null. Numbers are written as short as they read back equal.
 --- A result that kept no records ends with its first line.
@@ -83,7 +84,8 @@ end
 local function figures_of(r)
   local figures = {}
   for name, value in next, r do
-    if type(value) ~= "userdata" and not group_keys[name] then figures[name] = value end
+    local is_derived = group_keys[name] or name == "verdict"
+    if type(value) ~= "userdata" and not is_derived then figures[name] = value end
   end
   return figures
 end

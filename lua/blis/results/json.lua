@@ -5,6 +5,7 @@ local parts = require "blis.json"
 local over_time = require "blis.results.series"
 local saturation = require "blis.results.saturation"
 local sorted = require "blis.sorted"
+local verdict = require "blis.results.verdict"
 
 --- Which form a text has: share/schema/blis-result-1.json.
 local json = { format = "blis-result-1" }
@@ -84,6 +85,7 @@ local write_figures
 
 local function write_figure(writer, figure, value, run)
   local name = figure.name
+  if figure.class == "RunVerdict" then return end -- it is the first object
   local function write_part(key, part)
     writer:object(key)
     write_figures(writer, figure.class, part, run)
@@ -121,6 +123,7 @@ end
 ---@param key? string of the object
 function json.write(writer, run, key)
   writer:object(key):field("format", json.format)
+  verdict.write(writer, run.result.verdict)
   write_figures(writer, "Result", run.result, run)
   if run.fitness then write_fitness(writer, run.fitness) end
   if run.saturation then saturation.write_final(writer, "saturation", run.saturation) end

@@ -9,6 +9,7 @@ local repeats = require "blis.policy.repeats"
 local signs = require "blis.results.signs"
 local phases = deferred "blis.results.phases"
 local sorted = require "blis.sorted"
+local verdict = require "blis.results.verdict"
 local windows = require "blis.results.windows"
 local words = require "blis.statistics.words"
 local setup = require "blis.results.setup"
@@ -162,7 +163,7 @@ local function load_lines(r)
     add(i == 1 and "phases" or "", line)
   end
   features.summarize(r, "events", shown, add)
-  for i, sign in ipairs(signs.of_result(r)) do add(i == 1 and "look at" or "", sign) end
+  for i, sign in ipairs(signs.ordering(r)) do add(i == 1 and "look at" or "", sign) end
   return lines
 end
 
@@ -247,7 +248,9 @@ function report.summary(r)
   table.move(steady, 1, #steady, #rows + 1, rows)
   local header = { "latency (ms)", "mean", "p50", "p90", "p99", "max", "min to p99" }
   local latencies = format.table(header, rows, "  ", { [7] = true })
-  local lines = setup.lines(r)
+  local lines = verdict.lines(r.verdict)
+  if #lines > 0 then lines[#lines + 1] = "" end
+  table.move(setup.lines(r), 1, #setup.lines(r), #lines + 1, lines)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(coverage_lines(r)) do lines[#lines + 1] = "  " .. line end

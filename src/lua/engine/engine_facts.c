@@ -23,8 +23,8 @@ static const example examples[] = {
       {2200, 1, 2000, 300},
       {4096, 1, 4000, 400},
       {333, 1, 300, 64}}},
-    {"2 prefills of 2,048 tokens together", {{0, 1000, 1000, 100}, {512, 1048, 3000, 200}}},
-    {"2 prefills of 1,212 tokens together, and 4 decodes",
+    {"2 prefills, 2,048 tokens in total", {{0, 1000, 1000, 100}, {512, 1048, 3000, 200}}},
+    {"2 prefills, 1,212 tokens in total, and 4 decodes",
      {{0, 700, 700, 100},
       {1024, 512, 2048, 100},
       {512, 1, 512, 128},
@@ -83,6 +83,7 @@ void push_engine_facts(lua_State *L, const bind_engine *engine) {
   set_field_string(L, "latency_model", engine->latency_name);
   set_field_integer(L, "kv_blocks", engine->config.kv_blocks);
   set_field_integer(L, "block_size", engine->config.block_size_tokens);
+  set_field_integer(L, "max_num_seqs", engine->config.max_num_seqs);
   set_field_integer(L, "max_model_len", engine->config.max_model_len_tokens);
   lua_pushboolean(L, engine->is_capacity_computed);
   lua_setfield(L, -2, "kv_blocks_computed");

@@ -73,6 +73,7 @@ static const luaL_Reg records_methods[] = {
     {"add", bind_records_add},
     {"after_completed", bind_records_after_completed},
     {"cohort", bind_records_cohort},
+    {"course", bind_records_course},
     {"measured", bind_records_measured},
     {"batches", bind_records_batches},
     {"goodput", bind_records_goodput},

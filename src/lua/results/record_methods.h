@@ -9,6 +9,15 @@
 
 #include "lua/results/records.h"
 
+/* course.c */
+
+/*
+ * Method of a list of requests: course() returns a table with the members of blis_course
+ * (results/analysis/course.h); ttft_ms is a list of mean TTFT in ms, false in a part without a
+ * first token. O(requests).
+ */
+int bind_records_course(lua_State *L);
+
 /* load.c */
 
 /*

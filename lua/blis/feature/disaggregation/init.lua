@@ -41,6 +41,16 @@ local function link_text(gb_s)
   return gb_s > 0 and ("%s GB/s"):format(text_of.number(gb_s)) or "no limit"
 end
 
+-- A link is saturated if it moves something for this share of the run.
+local busy_link = 0.95
+
+function disaggregation.judge(handoffs, _, judgment)
+  if handoffs.busiest_link >= busy_link then
+    judgment:add_bottleneck("link", "the busiest link moved KV for %.1f %% of the time",
+      100 * handoffs.busiest_link)
+  end
+end
+
 disaggregation.asked_at = 4
 
 function disaggregation.asked(config, add)

@@ -65,6 +65,17 @@ function queue.finish(summary)
   end
 end
 
+-- The gateway is saturated if its queue is this share of the TTFT, and longer than this.
+local most_of_ttft, long_wait_ms = 0.5, 200
+
+function queue.judge(given, r, judgment)
+  local wait_ms = given.mean_wait_ms
+  if wait_ms >= long_wait_ms and wait_ms >= most_of_ttft * r.ttft_ms.mean then
+    judgment:add_bottleneck("gateway", "requests waited %s ms on average in the gateway queue, "
+      .. "%s of their TTFT", format.number(wait_ms), format.percent(wait_ms / r.ttft_ms.mean))
+  end
+end
+
 -- Options with text of their own.
 local told_apart = {}
 for _, name in ipairs { "saturation", "max_concurrency", "queue_depth_threshold",

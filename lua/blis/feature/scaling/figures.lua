@@ -9,7 +9,9 @@ local scaling = {}
 local demand_window_us = 60000000
 
 --- Calls with every level and the time for which it lasted.
-local function each_level(given, visit)
+---@param given table
+---@param visit fun(level: blis.ScaleLevel, length_us: integer)
+function scaling.each_level(given, visit)
   for i, level in ipairs(given.levels) do
     local next_level = given.levels[i + 1]
     local until_us = math.min(next_level and next_level.time_us or given.end_us, given.end_us)
@@ -28,7 +30,7 @@ end
 local function phases_of(given, records, targets)
   local phases = {}
   for _, name in ipairs(phase_names) do phases[name] = { seconds = 0.0 } end
-  each_level(given, function(level, length_us)
+  scaling.each_level(given, function(level, length_us)
     local phase = phases[phase_of(level)]
     phase.seconds = phase.seconds + length_us / 1e6
   end)
@@ -67,7 +69,7 @@ local function add_provision(given, records, capacity)
     local seconds = (to_us - span.from_us) / 1e6
     return seconds > 0 and math.ceil(span.arrived / seconds / capacity) or 0
   end
-  each_level(given, function(level, length_us)
+  scaling.each_level(given, function(level, length_us)
     local from_us, to_us = level.time_us, level.time_us + length_us
     while from_us < to_us do
       while spans[row + 1] and spans[row + 1].from_us <= from_us do row = row + 1 end
@@ -89,7 +91,7 @@ end
 ---@param capacity? number requests per second of an instance
 function scaling.complete(given, records, targets, capacity)
   local ready_us, paid_us, most_paid = 0, 0, 0
-  each_level(given, function(level, length_us)
+  scaling.each_level(given, function(level, length_us)
     ready_us = ready_us + level.ready * length_us
     paid_us = paid_us + level.paid * length_us
     most_paid = math.max(most_paid, level.paid)
@@ -131,7 +133,7 @@ local function short_line(phases)
   if not short.attainment then return text end
   local good, arrived = 0, 0
   for _, phase in ipairs { phases.steady, phases.surplus } do
-    good = good + phase.good
+    good = good + (phase.good or 0) -- nil: no request arrived then
     arrived = arrived + (phase.attainment and phase.good / phase.attainment or 0)
   end
   return ("%s, %s within their targets%s"):format(text, format.percent(short.attainment),

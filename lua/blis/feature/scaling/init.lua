@@ -76,6 +76,10 @@ function scaling.complete(summary, config, name_of)
   figures.complete(made, config.keep_records and summary.requests or nil, config.slo_targets,
     given.instance_capacity)
   made.policy = name_of(given.policy)
+  made.max_replicas = 0
+  for _, pool in ipairs(given.pools) do
+    made.max_replicas = made.max_replicas + pool.max_replicas
+  end
   for _, reason in ipairs(pools.take_reasons_off(made)) do
     summary.setup.notes = summary.setup.notes .. ("autoscaler: %s\n"):format(reason)
   end
@@ -91,6 +95,37 @@ function scaling.policies(config)
     list[#list + 1] = pool.policy
   end
   return list
+end
+
+--- Returns the share of the run in which at least so many instances were wanted.
+local function share_at(given, replicas)
+  local at_us = 0
+  figures.each_level(given, function(level, length_us)
+    if level.wanted >= replicas then at_us = at_us + length_us end
+  end)
+  return given.end_us > 0 and at_us / given.end_us or 0
+end
+
+-- Shares of a run for which an autoscaler was at its upper bound, with and without lost requests.
+local long_at_bound, always_at_bound, lost_enough = 0.2, 0.9, 0.01
+
+function scaling.judge(given, r, judgment)
+  local lost = (r.timed_out + r.still_queued) / math.max(1, r.arrived)
+  local loses = lost >= lost_enough
+  if given.checks > 0 and given.scale_ups + given.scale_downs == 0 and loses then
+    judgment:add("invalid", "autoscaler", "%s never changed the number of instances in %s checks, "
+      .. "while %s of the requests timed out or waited. Check the metric that it scales on, and "
+      .. "its bounds.", given.policy, count(given.checks), format.percent(lost))
+    return
+  end
+  local most = rawget(given, "max_replicas")
+  local share = most and share_at(given, most) or 0
+  if share >= (loses and long_at_bound or always_at_bound) then
+    judgment:add(loses and "invalid" or "warning", "autoscaler", "%s was at its maximum of %s "
+      .. "instances for %s of the run%s. Set max_replicas higher.", given.policy, count(most),
+      format.percent(share), loses and (", while %s of the requests timed out or waited"):format(
+      format.percent(lost)) or "")
+  end
 end
 
 scaling.summary = { slot = "below", lines = function(value) return figures.lines(value) end }

@@ -1,0 +1,124 @@
+--- Checks of the requests of a run: those that were not served, metrics of different requests,
+--- identical requests, and steps beyond the data of the latency model.
+local figures = require "blis.results.figures"
+local format = require "blis.format"
+
+local checks = {}
+
+local count, number, percent = format.count, format.number, format.percent
+
+local is_no_loss = { completed = true, arrived = true, length_capped = true }
+
+--- Lists the endings other than completed, the most frequent first.
+local function other_endings(r)
+  local list = {}
+  for _, ending in ipairs(figures.of "Counts") do
+    if not is_no_loss[ending.name] and r[ending.name] > 0 then
+      list[#list + 1] = { n = r[ending.name], name = (ending.name:gsub("_", " ")) }
+    end
+  end
+  table.sort(list, function(a, b)
+    if a.n ~= b.n then return a.n > b.n end
+    return a.name < b.name
+  end)
+  return list
+end
+
+--- Reports a run that served no request, and returns false for it.
+---@param self blis.results.Judgment
+---@return boolean
+function checks.check_served(self)
+  local r = self.result
+  if r.arrived == 0 then
+    self:add("invalid", "nothing-served", "no request arrived, so there is nothing to measure. The "
+      .. "run lasted %s s; check horizon and rate.", number(r.duration_us / 1e6, 3))
+    return false
+  elseif r.completed == 0 then
+    local words = {}
+    for i, one in ipairs(other_endings(r)) do
+      words[i] = ("%s %s"):format(count(one.n), one.name)
+    end
+    self:add("invalid", "nothing-served", "no request completed: of %s that arrived, %s",
+      count(r.arrived), table.concat(words, ", "))
+    return false
+  end
+  return true
+end
+
+-- Shares of requests: endings that matter, and a difference of populations that matters.
+local many_lost, most_lost, much_different = 0.05, 0.5, 0.02
+
+local function check_endings(self)
+  local r = self.result
+  for _, one in ipairs(other_endings(r)) do
+    local share = one.n / r.arrived
+    if share >= many_lost and one.name ~= "timed out" then -- checks of the load have these
+      self:add("warning", "losses", "%s%s of %s requests (%s) ended as %s.", share > most_lost
+        and "most requests did not complete: " or "", count(one.n), count(r.arrived),
+        percent(share), one.name)
+    end
+  end
+end
+
+local function check_populations(self)
+  local r = self.result
+  local first, whole = r.ttft_ms.count, r.e2e_ms.count
+  if math.abs(first - whole) >= much_different * r.arrived then
+    self:add("warning", "populations", "TTFT is of the %s requests that got a first token, E2E and "
+      .. "ITL of the %s that completed. Do not compare one with the other.", count(first),
+      count(whole))
+  end
+end
+
+-- Fewer requests than this are equal for other reasons.
+local fewest_equal = 20
+
+local function check_lengths(self)
+  local course = self.course
+  if not course or course.requests < fewest_equal
+    or course.least_prompt_tokens ~= course.most_prompt_tokens
+    or course.least_output_tokens ~= course.most_output_tokens then
+    return
+  end
+  self:add("warning", "identical-lengths", "all %s requests have %s prompt tokens and %s output "
+    .. "tokens. Equal requests end together, so policies see ties and send requests in clumps; "
+    .. "real lengths vary. Set a spread (--prompt-tokens-stdev, --output-tokens-stdev).",
+    count(course.requests), count(course.most_prompt_tokens), count(course.most_output_tokens))
+end
+
+-- Share of the steps from which on extrapolation matters.
+local much_beyond = 0.1
+
+local function check_coverage(self)
+  local coverage = rawget(self.result, "coverage")
+  if not coverage or coverage.share_beyond < much_beyond then return end
+  local known = rawget(self.result.setup, "coverage")
+  self:add("warning", "extrapolation", "%s of the steps are beyond the data that step times were "
+    .. "fitted to%s. Their error is unknown.", percent(coverage.share_beyond),
+    known and (" (%s)"):format(known.limits) or "")
+end
+
+-- A longest TTFT of so many medians, and of so many ms, is no tail of the same distribution.
+local far_beyond, long_ms, fewest = 50, 10000, 20
+
+local function check_outliers(self)
+  local ttft = self.result.ttft_ms
+  if self.is_overloaded or ttft.count < fewest or ttft.max < long_ms
+    or ttft.max < far_beyond * ttft.p50 then
+    return
+  end
+  self:add("warning", "outliers", "some requests waited far longer than the rest: the longest TTFT "
+    .. "is %s ms, the median %s ms.", number(ttft.max), number(ttft.p50))
+end
+
+--- Adds what the requests show.
+---@param self blis.results.Judgment
+function checks.check(self)
+  check_endings(self)
+  check_populations(self)
+  check_lengths(self)
+  check_coverage(self)
+  check_outliers(self)
+end
+
+return checks
