@@ -108,7 +108,7 @@ describe("a built-in latency model", function()
 
   it("needs what it needs", function()
     says(small.message_of(model, "roofine"), "'roofine' is not allowed, expected one of "
-      .. "calibrated, trained-physics, roofline, blackbox, piecewise")
+      .. "calibrated, composed, trained-physics, roofline, blackbox, piecewise")
     says(small.message_of(model, "roofline", { model = "llama-2-70b-x" }), "llama-2-70b-x")
     says(small.message_of(model, "roofline", { hardwar = "H100" }), "did you mean 'hardware'?")
     says(small.message_of(model, "roofline", { model = llama, hardware = "custom", tp = 1 }),
@@ -350,7 +350,7 @@ describe("a failing latency model in Lua", function()
     says(small.message_of(blis.latency_model, 5), "5 is not allowed")
     says(small.message_of(blis.latency_model, { step_time = print }, {}), "options go with")
     says(small.message_of(blis.run, small.experiment { cluster = { latency_model = 5 } }),
-      "cluster.latency_model: 5 is not allowed, expected one of calibrated, trained-physics, "
+      "cluster.latency_model: 5 is not allowed, expected one of calibrated, composed, trained-physics, "
         .. "roofline, blackbox, piecewise, what blis.latency_model returned, or a function(batch)")
   end)
 end)

@@ -6,10 +6,14 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "latency/composed/composed.h"
+#include "latency/composed/shard.h"
+#include "latency/model/spec_layers.h"
 #include "latency/step/blackbox.h"
 #include "latency/step/calibrated.h"
 #include "latency/step/piecewise.h"
 #include "latency/step/roofline.h"
+#include "latency/step/sizes_check.h"
 #include "latency/step/trained_physics.h"
 
 typedef blis_status creator(const blis_alloc *alloc, const blis_latency_config *config,
@@ -111,6 +115,74 @@ static blis_status create_trained_physics(const blis_alloc *alloc,
                                   &coefficients, out, error);
 }
 
+/* The layers of a model as one GPU of the instance computes them. */
+static blis_status composed_work(const blis_alloc *alloc, const blis_latency_config *config,
+                                 blis__step_work *work, blis_error *error) {
+  const blis_model_spec *model = config->model;
+  const double bytes = model->bytes_per_param;
+  blis_layer_run runs[BLIS__SPEC_RUNS_MAX];
+  const blis__sharding sharding = {
+      .runs = runs,
+      .run_count = blis__spec_layers(model, runs),
+      .hidden_size = model->hidden_size,
+      .vocab_size = model->vocab_size,
+      .widths = {.kv = bytes, .model = bytes, .state = bytes},
+      .tp = config->parallelism.tp,
+      .replicas = config->parallelism.dp,
+      .has_expert_parallel = config->parallelism.expert_parallel,
+  };
+  return blis__work_new(alloc, &sharding, work, error);
+}
+
+static blis__composed_constants composed_constants(const blis_latency_config *config,
+                                                   const blis__step_work *work) {
+  const blis_hardware_spec *hardware = config->hardware;
+  const blis__composed_class class = {
+      .attention = blis__work_attention_kind(work),
+      .mlp = blis__work_mlp_kind(work),
+      .has_experts = work->has_experts,
+      .has_fp8_kv = false,
+      .gpus = config->parallelism.tp,
+      .all_gpus = config->parallelism.tp * config->parallelism.dp,
+  };
+  blis__composed_constants constants;
+  (void)blis__composed_constants_of(config->composed.constants, &class, hardware->peak_tflops,
+                                    hardware->bandwidth_tb_s, &constants);
+  return constants;
+}
+
+static blis_status check_composed(const blis_latency_config *config, blis_error *error) {
+  BLIS_TRY(check_physical(config, "composed", error));
+  BLIS_TRY(
+      blis__check_sizes(config->model, config->hardware, &config->parallelism, false, "", error));
+  if (config->coefficients.alpha_count > 0 || config->coefficients.beta_count > 0) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "composed takes no alpha and no beta coefficients, got %zu and %zu",
+                     config->coefficients.alpha_count, config->coefficients.beta_count);
+  }
+  if (config->composed.constants == NULL) {
+    return blis_fail(error, BLIS_ERR_INVALID, "composed: the constants of %s are not known",
+                     config->hardware->name);
+  }
+  return BLIS_OK;
+}
+
+static blis_status create_composed(const blis_alloc *alloc, const blis_latency_config *config,
+                                   blis_latency_model *out, blis_error *error) {
+  BLIS_TRY(check_composed(config, error));
+  const blis_composed_config *given = &config->composed;
+  blis__composed_setup setup = {
+      .host = blis__host_of(given->is_async, config->parallelism.tp),
+      .tokens_max = given->tokens_max > 0 ? given->tokens_max : 8192,
+      .requests_max = given->requests_max > 0 ? given->requests_max : 1024,
+  };
+  BLIS_TRY(composed_work(alloc, config, &setup.work, error));
+  setup.constants = composed_constants(config, &setup.work);
+  blis_status status = blis__composed_new(alloc, &setup, out, error);
+  blis__work_free(alloc, &setup.work);
+  return status;
+}
+
 static blis_status create_roofline(const blis_alloc *alloc, const blis_latency_config *config,
                                    blis_latency_model *out, blis_error *error) {
   static const double NO_ALPHA[BLIS_ALPHA_COUNT] = {0.0, 0.0, 0.0};
@@ -159,6 +231,7 @@ static blis_status find_creator(const char *kind, creator **create, blis_error *
   } CREATORS[] = {
       {"trained-physics", create_trained_physics},
       {"calibrated", create_calibrated},
+      {"composed", create_composed},
       {"roofline", create_roofline},
       {"blackbox", create_blackbox},
       {"piecewise", create_piecewise},
@@ -185,7 +258,7 @@ static blis_status check_other_parallelism(const char *kind, const blis_parallel
   if (parallelism->dp > 1 || parallelism->expert_parallel || has_backend(parallelism)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%s does not support dp above 1, expert parallelism or a MoE "
-                     "communication backend; use trained-physics or calibrated",
+                     "communication backend; use trained-physics, calibrated, or composed",
                      kind);
   }
   return BLIS_OK;
@@ -197,7 +270,8 @@ blis_status blis_latency_create(const blis_alloc *alloc, const blis_latency_conf
   creator *create = NULL;
   BLIS_TRY(find_creator(kind, &create, error));
   BLIS_TRY(blis_parallelism_validate(&config->parallelism, error));
-  if (create != create_trained_physics && create != create_calibrated) {
+  if (create != create_trained_physics && create != create_calibrated &&
+      create != create_composed) {
     BLIS_TRY(check_other_parallelism(kind, &config->parallelism, error));
   }
   return create(alloc, config, out, error);
@@ -218,8 +292,10 @@ static void say(const warner *w, const char *format, ...) {
   w->warn(w->ud, text);
 }
 
-static void warn_of_model(const warner *w, const blis_model_spec *model, bool is_calibrated,
+static void warn_of_model(const warner *w, const blis_model_spec *model, const char *kind,
                           int64_t tp) {
+  bool is_composed = strcmp(kind, "composed") == 0;
+  bool is_calibrated = is_composed || strcmp(kind, "calibrated") == 0;
   if (model->kv_lora_rank > 0) {
     say(w, "%s uses latent attention (MLA): %s", model->name,
         is_calibrated ? "its step times have not been validated" : "step times are pessimistic");
@@ -238,7 +314,7 @@ static void warn_of_model(const warner *w, const blis_model_spec *model, bool is
     say(w, "%s: weights of %g bytes are wider than its compute type (%g)", model->name,
         model->weight_bytes_per_param, model->bytes_per_param);
   }
-  if (model->kv_lora_rank == 0 && blis_model_spec_kv_heads(model) < tp) {
+  if (!is_composed && model->kv_lora_rank == 0 && blis_model_spec_kv_heads(model) < tp) {
     say(w,
         "%s has %" PRId64 " KV heads for TP %" PRId64
         ": their replication is not modelled, so bytes per token are too low",
@@ -253,8 +329,7 @@ void blis_latency_warnings(const blis_latency_config *config,
   if (model == NULL) {
     return;
   }
-  bool is_calibrated = strcmp(kind_of(config), "calibrated") == 0;
-  warn_of_model(&w, model, is_calibrated, config->parallelism.tp);
+  warn_of_model(&w, model, kind_of(config), config->parallelism.tp);
   if (has_backend(&config->parallelism) &&
       (config->parallelism.dp == 1 || !blis_model_spec_is_moe(model))) {
     say(&w, "the MoE communication backend has no effect %s",

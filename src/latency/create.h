@@ -9,21 +9,29 @@
 #define BLIS_LATENCY_CREATE_H
 
 #include "latency/catalogue/catalogue.h"
-#include "latency/step/coefficients.h"
 #include "latency/hardware/hardware_spec.h"
-#include "latency/step/latency_model.h"
-#include "latency/model/model_spec.h"
 #include "latency/hardware/parallelism.h"
+#include "latency/model/model_spec.h"
+#include "latency/step/coefficients.h"
+#include "latency/step/latency_model.h"
 
 #define BLIS_LATENCY_DEFAULT_KIND "calibrated"
+
+/* What the composed model needs beside the model and the GPU. Zero it first. */
+typedef struct blis_composed_config {
+  const blis__gpu_constants *constants; /* of the GPU; NULL = not known */
+  bool is_async;                        /* asynchronous scheduling */
+  int64_t tokens_max;                   /* of a step; 0 = 8192 */
+  int64_t requests_max;                 /* of a step; 0 = 1024 */
+} blis_composed_config;
 
 /* Zero it first; pointers are borrowed for the call. */
 typedef struct blis_latency_config {
   const char *kind;                   /* one of the table in create.c, or "routesim" for
                                          piecewise; NULL = BLIS_LATENCY_DEFAULT_KIND */
   const char *model_id;               /* for looking up coefficients */
-  const blis_model_spec *model;       /* for trained-physics, calibrated and
-                                         roofline */
+  const blis_model_spec *model;       /* for trained-physics, calibrated,
+                                         roofline, and composed */
   const blis_hardware_spec *hardware; /* its name for looking up, its rates
                                          for the same models */
   blis_parallelism parallelism;
@@ -39,13 +47,14 @@ typedef struct blis_latency_config {
   blis_coefficients coefficients;
   const blis_catalogue *catalogue; /* needed where it is looked up */
   bool whole_milliseconds;         /* piecewise: round as RouteSim does */
+  blis_composed_config composed;
 } blis_latency_config;
 
 /*
  * Fills *out, which the caller owns. A failure leaves it alone and names the
  * option and what is allowed. DP above 1, expert parallelism and a
- * communication backend are for trained-physics and calibrated, the first two
- * for MoE models.
+ * communication backend are for trained-physics, calibrated, and composed, the
+ * first two for MoE models.
  */
 BLIS_MUSTUSE blis_status blis_latency_create(const blis_alloc *alloc,
                                              const blis_latency_config *config,

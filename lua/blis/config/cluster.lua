@@ -172,17 +172,20 @@ return {
       name = "latency_model",
       described = false, type = "latency_model", flag = "--latency-model", metavar = "WORD",
       group = "Model and hardware",
-      choices = { "calibrated", "trained-physics", "roofline", "blackbox", "piecewise" },
+      choices = { "calibrated", "composed", "trained-physics", "roofline", "blackbox",
+        "piecewise" },
       default = "calibrated", profiles = { ["go-blis"] = "trained-physics" },
-      flag_doc = "How long an engine step takes. calibrated is what the GPU can do, times "
-        .. "efficiencies measured on it; trained-physics, a fit to decoding, takes prefill 3 to 7 "
-        .. "times too lightly. blackbox needs alpha_coeffs and beta_coeffs or measured ones for "
-        .. "the model, GPU and TP degree.",
-      doc = "How long an engine step takes; in Lua also what blis.latency_model returned, or a "
-        .. "function(batch). calibrated is what the GPU can do, times efficiencies measured on "
-        .. "it; trained-physics, a fit to decoding, takes prefill 3 to 7 times too lightly. "
-        .. "blackbox needs alpha_coeffs and beta_coeffs or measured ones for the model, GPU and "
-        .. "TP degree.",
+      flag_doc = "Model of the step time. calibrated multiplies the rates of the GPU by measured "
+        .. "efficiencies. composed adds up the kernels of every layer, with their launch times. "
+        .. "trained-physics, a fit to decoding, underestimates prefill time by a factor of 3 to 7. "
+        .. "blackbox requires alpha_coeffs and beta_coeffs, or measured coefficients of the model, "
+        .. "GPU, and TP degree.",
+      doc = "Model of the step time: a name, in Lua also a result of blis.latency_model or a "
+        .. "function(batch). calibrated multiplies the rates of the GPU by measured efficiencies. "
+        .. "composed adds up the kernels of every layer, with their launch times. "
+        .. "trained-physics, a fit to decoding, underestimates prefill time by a factor of 3 to 7. "
+        .. "blackbox requires alpha_coeffs and beta_coeffs, or measured coefficients of the model, "
+        .. "GPU, and TP degree.",
     },
     {
       name = "alpha_coeffs", type = "numbers", unit = "us", flag = "--alpha-coeffs",

@@ -35,6 +35,9 @@ typedef struct blis__host {
   double request_us; /* h1 */
 } blis__host;
 
+/* The host of vLLM with this way to schedule, on tp GPUs. Sources: composed.c. */
+blis__host blis__host_of(bool is_async, int64_t tp);
+
 /* From a request's arrival to the scheduler's queue, and what the first token waits for besides its
  * step. */
 typedef struct blis__front {

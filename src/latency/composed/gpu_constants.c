@@ -346,6 +346,7 @@ bool blis__composed_constants_of(const blis__gpu_constants *constants,
       .prefill_efficiency = c->prefill_share,
       .launch_bound_us = c->launch_bound_us,
       .allreduce = reduce_of(c, class->gpus),
+      .exchange = reduce_of(c, class->all_gpus),
   };
   fill_speedups(c, out->product_speedup);
   memcpy(out->expert_slowdown, c->expert_slowdown, sizeof out->expert_slowdown);

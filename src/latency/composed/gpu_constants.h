@@ -76,7 +76,8 @@ typedef struct blis__composed_class {
   blis_weight_kind mlp;       /* format of experts, or of dense layers in a model without experts */
   bool has_experts;
   bool has_fp8_kv;
-  int64_t gpus; /* of an all-reduce */
+  int64_t gpus;     /* of an all-reduce */
+  int64_t all_gpus; /* of all replicas that share experts */
   double engine_scale;
 } blis__composed_class;
 

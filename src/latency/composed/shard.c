@@ -188,14 +188,15 @@ static void add_mlp(blis__layer_work *run, double width, double matrices, blis_w
 /* The kernel computes three matrices; experts with two are as much narrower. */
 static void set_experts(blis__layer_work *run, const blis_layer *layer, const blis__sharding *s) {
   const blis_ffn *f = &layer->ffn;
-  double gpus = s->has_expert_parallel ? (double)s->tp : 1;
+  double gpus = (double)(s->tp * s->replicas);
+  double holders = s->has_expert_parallel ? gpus : 1;
   run->expert_format = layer->formats[BLIS_WEIGHT_EXPERTS].kind;
   run->experts = (blis__expert_shape){
       .experts = (double)f->experts,
       .chosen = (double)f->experts_per_token,
       .hidden = (double)(f->latent_width > 0 ? f->latent_width : s->hidden_size),
-      .width = (double)f->expert_width * (double)f->matrices / 3 * gpus / (double)s->tp,
-      .local = (double)f->experts / gpus,
+      .width = (double)f->expert_width * (double)f->matrices / 3 * holders / gpus,
+      .local = (double)f->experts / holders,
   };
 }
 
@@ -268,6 +269,7 @@ blis_status blis__work_new(const blis_alloc *alloc, const blis__sharding *shardi
       .head_width = on_gpu(s->vocab_size, s),
       .vocabulary = (double)s->vocab_size,
       .activation_bytes = s->widths.model,
+      .replicas = (double)s->replicas,
       .has_experts = model_has_experts,
   };
   return BLIS_OK;

@@ -10,6 +10,9 @@
  * Latent attention multiplies queries and outputs by the latent projection in 16 bits instead of
  * expanding the cache.
  *
+ * Replicas of data-parallel attention share the experts of all their GPUs. A step then holds the
+ * requests of all replicas, of which each replica has an equal share.
+ *
  * A layer with a chunk reads at most one chunk of context. The mean over a chunk is half of it, so
  * beyond the first chunk this is an upper bound.
  */
@@ -28,7 +31,8 @@ typedef struct blis__sharding {
   int64_t vocab_size;
   blis_cache_widths widths; /* of elements of the cache, in bytes */
   int64_t tp;               /* tensor-parallel degree, >= 1 */
-  bool has_expert_parallel; /* whole experts on the GPUs of the tp group */
+  int64_t replicas;         /* groups of tp GPUs that share the experts, >= 1 */
+  bool has_expert_parallel; /* whole experts on the GPUs of all replicas */
 } blis__sharding;
 
 /*

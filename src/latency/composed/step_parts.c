@@ -64,22 +64,32 @@ static double elementwise_us(const blis__step_work *work, const blis__composed_c
   return 2 * tokens * width / (c->elementwise_efficiency * c->bandwidth);
 }
 
+static double links_us(const blis__step_work *work, const blis__composed_constants *c,
+                       const blis__layer_work *run, double tokens) {
+  double bytes = tokens * work->hidden * work->activation_bytes;
+  double us = 0;
+  if (run->is_sharded) {
+    us += 2 * (blis__allreduce_us(&c->allreduce, bytes / work->replicas) + c->reduce_us);
+  }
+  if (work->replicas > 1 && run->experts.experts > 0) {
+    us += blis__allreduce_us(&c->exchange, bytes) + c->reduce_us;
+  }
+  return us;
+}
+
 static double layer_us(const blis__step_work *work, const blis__composed_constants *c,
                        const blis__layer_work *run, double tokens) {
-  double us = matrices_us(c, run->attention, run->attention_count, tokens) +
-              matrices_us(c, run->mlp, run->mlp_count, tokens) + c->layer_us +
-              elementwise_us(work, c, run, tokens);
+  double own = tokens / work->replicas;
+  double us = matrices_us(c, run->attention, run->attention_count, own) +
+              matrices_us(c, run->mlp, run->mlp_count, own) + c->layer_us +
+              elementwise_us(work, c, run, own);
   if (run->experts.experts > 0) {
     us += routed_us(work, c, run, tokens);
   }
   if (work->has_experts) {
     us += c->expert_layer_us;
   }
-  if (run->is_sharded) {
-    double bytes = tokens * work->hidden * work->activation_bytes;
-    us += 2 * (blis__allreduce_us(&c->allreduce, bytes) + c->reduce_us);
-  }
-  return us;
+  return us + links_us(work, c, run, tokens);
 }
 
 static double scale_of(const blis__scales *scales, double tokens) {
@@ -109,20 +119,23 @@ double blis__layers_us(const blis__step_work *work, const blis__composed_constan
 double blis__head_us(const blis__step_work *work, const blis__composed_constants *constants,
                      double requests) {
   const blis__matrix head = {work->head_width, work->hidden, BLIS_KIND_MODEL};
-  return matrix_us(constants, &head, requests);
+  return matrix_us(constants, &head, requests / work->replicas);
 }
 
 double blis__sampling_us(const blis__step_work *work, const blis__composed_constants *constants) {
-  return constants->sampling_reads * LOGIT_BYTES * work->vocabulary / constants->bandwidth;
+  return constants->sampling_reads * LOGIT_BYTES * work->vocabulary / constants->bandwidth /
+         work->replicas;
 }
 
 static bool has_cache(const blis__layer_work *run) {
   return run->kv_heads > 0;
 }
 
-static double context_us(const blis__composed_constants *c, const blis__layer_work *run) {
+static double context_us(const blis__step_work *work, const blis__composed_constants *c,
+                         const blis__layer_work *run) {
   double read = run->kv_bytes / (c->bandwidth * c->kv_efficiency);
-  return run->count * fmax(read, run->latent_flops / (c->latent_efficiency * c->peak));
+  double computed = run->latent_flops / (c->latent_efficiency * c->peak);
+  return run->count * fmax(read, computed) / work->replicas;
 }
 
 blis__decode_attention blis__decode_attention_of(const blis__step_work *work,
@@ -131,14 +144,15 @@ blis__decode_attention blis__decode_attention_of(const blis__step_work *work,
   blis__decode_attention sum = {0};
   for (size_t i = 0; i < work->run_count; i++) {
     const blis__layer_work *run = &work->runs[i];
-    sum.each_us += run->count * run->state_bytes / c->bandwidth;
+    double layers = run->count / work->replicas; /* per request of any replica */
+    sum.each_us += layers * run->state_bytes / c->bandwidth;
     if (run->state_bytes > 0 && !has_cache(run)) {
       sum.fixed_us += run->count * c->attention_us;
     }
     if (has_cache(run)) {
       sum.fixed_us += run->count * c->attention_us;
-      sum.each_us += run->count * c->attention_head_us * fmin(run->kv_heads, KV_HEADS_MAX);
-      sum.context_us += run->window > 0 ? 0 : context_us(c, run);
+      sum.each_us += layers * c->attention_head_us * fmin(run->kv_heads, KV_HEADS_MAX);
+      sum.context_us += run->window > 0 ? 0 : context_us(work, c, run);
     }
   }
   return sum;
@@ -149,7 +163,7 @@ double blis__window_context_us(const blis__step_work *work,
   double us = 0;
   for (size_t i = 0; i < work->run_count; i++) {
     const blis__layer_work *run = &work->runs[i];
-    us += has_cache(run) && run->window == window ? context_us(constants, run) : 0;
+    us += has_cache(run) && run->window == window ? context_us(work, constants, run) : 0;
   }
   return us;
 }
@@ -161,7 +175,7 @@ blis__prefill_attention blis__prefill_attention_of(const blis__step_work *work,
   blis__prefill_attention sum = {0};
   for (size_t i = 0; i < work->run_count; i++) {
     const blis__layer_work *run = &work->runs[i];
-    double u = run->prefill_width;
+    double u = run->prefill_width / work->replicas;
     sum.fixed_us += run->count * c->prefill_layer_us;
     sum.token_us += run->count * u * c->prefill_bytes / c->bandwidth;
     if (has_cache(run) && run->window > 0) {

@@ -47,9 +47,14 @@ typedef struct blis__composed_constants {
   double prefill_efficiency; /* z */
   double launch_bound_us;    /* f, per layer; 0 = never bound by launches */
   blis__allreduce allreduce;
+  blis__allreduce exchange; /* among the GPUs of all replicas, before and after experts */
 } blis__composed_constants;
 
-/* G: products, experts, element-wise work and all-reduces of all layers for `tokens` tokens. */
+/*
+ * G: products, experts, element-wise work and all-reduces of all layers for `tokens` tokens. With
+ * replicas, each computes its share of the tokens, and the experts compute all. Gathering tokens
+ * before the experts and scattering results after them move the bytes of an all-reduce.
+ */
 double blis__layers_us(const blis__step_work *work, const blis__composed_constants *constants,
                        double tokens);
 

@@ -55,6 +55,7 @@ typedef struct blis__step_work {
   double head_width; /* vocabulary on this GPU */
   double vocabulary; /* whole */
   double activation_bytes;
+  double replicas; /* of the attention, which share the tokens of a step; >= 1 */
   bool has_experts;
 } blis__step_work;
 

@@ -65,8 +65,14 @@ static void check_embedded(lua_State *L, blis_catalogue *catalogue) {
   }
 }
 
-/* Pushes a new catalogue with everything that is compiled in. */
-static blis_catalogue *push_embedded_catalogue(lua_State *L) {
+static void check_embedded_composed(lua_State *L, blis_catalogue *catalogue) {
+  const blis_embedded_file *file = blis_embedded_find(COMPOSED_FILE);
+  check_added(L, catalogue, file->name, file->bytes, file->size);
+}
+
+/* Pushes a new catalog, filled from what is compiled in. */
+static blis_catalogue *
+push_filled_catalogue(lua_State *L, void (*fill)(lua_State *L, blis_catalogue *catalogue)) {
   blis_catalogue **self = lua_newuserdatauv(L, sizeof *self, 0);
   *self = NULL;
   push_catalogue_type(L);
@@ -76,21 +82,47 @@ static blis_catalogue *push_embedded_catalogue(lua_State *L) {
   if (*self == NULL) {
     check_status(L, BLIS_ERR_NOMEM, NULL);
   }
-  check_embedded(L, *self);
+  fill(L, *self);
   return *self;
 }
 
-const blis_catalogue *check_catalogue(lua_State *L) {
-  lua_getfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
+static blis_catalogue *push_embedded_catalogue(lua_State *L) {
+  return push_filled_catalogue(L, check_embedded);
+}
+
+/* The catalog in a field of the registry, filled at the first call. */
+static const blis_catalogue *check_registered(lua_State *L, const char *field,
+                                              void (*fill)(lua_State *L,
+                                                           blis_catalogue *catalogue)) {
+  lua_getfield(L, LUA_REGISTRYINDEX, field);
   blis_catalogue **self = lua_touserdata(L, -1);
   if (self != NULL && *self != NULL) { /* a closing state has emptied it */
     lua_pop(L, 1);
     return *self;
   }
-  const blis_catalogue *catalogue = push_embedded_catalogue(L);
-  lua_setfield(L, LUA_REGISTRYINDEX, "blis.the_catalogue");
+  const blis_catalogue *catalogue = push_filled_catalogue(L, fill);
+  lua_setfield(L, LUA_REGISTRYINDEX, field);
   lua_pop(L, 1);
   return catalogue;
+}
+
+const blis_catalogue *check_catalogue(lua_State *L) {
+  return check_registered(L, "blis.the_catalogue", check_embedded);
+}
+
+/* The constants of GPUs without an entry. */
+#define OTHER_GPU "other"
+
+const blis__gpu_constants *check_composed_constants(lua_State *L, const blis_catalogue *catalogue,
+                                                    const char *gpu) {
+  const blis__gpu_constants *constants = blis__catalogue_composed(catalogue, gpu);
+  if (constants != NULL) {
+    return constants;
+  }
+  const blis_catalogue *shipped =
+      check_registered(L, "blis.composed_constants", check_embedded_composed);
+  constants = blis__catalogue_composed(shipped, gpu);
+  return constants != NULL ? constants : blis__catalogue_composed(shipped, OTHER_GPU);
 }
 
 /* That at index, or the compiled-in one for nil. */

@@ -21,6 +21,14 @@ const blis_catalogue *check_catalogue(lua_State *L);
 const blis_catalogue *check_catalogue_of(lua_State *L, int index);
 
 /*
+ * Returns the constants of the composed step-time model for a GPU: those of the catalog, or those
+ * that are compiled in, or those of any other GPU. The file of the compiled-in constants is read at
+ * the first call. May raise.
+ */
+const blis__gpu_constants *check_composed_constants(lua_State *L, const blis_catalogue *catalogue,
+                                                    const char *gpu);
+
+/*
  * catalogue(texts): the files that are compiled in, and then those of a list
  * of { name =, text = }.
  */

@@ -10,7 +10,8 @@ static bool is_kind(const bind_engine_model *m, const char *kind) {
 }
 
 static bool needs_dimensions(const bind_engine_model *m) {
-  return is_kind(m, "trained-physics") || is_kind(m, "calibrated") || is_kind(m, "roofline");
+  return is_kind(m, "trained-physics") || is_kind(m, "calibrated") || is_kind(m, "roofline") ||
+         is_kind(m, "composed");
 }
 
 static bool needs_lookup(const bind_engine_model *m) {
@@ -154,6 +155,19 @@ void check_engine_model(lua_State *L, int index, bool has_blocks, bind_engine_mo
   check_overheads(L, index, m);
 }
 
+static blis_composed_config check_composed_config(lua_State *L, int index,
+                                                  const bind_engine_model *m) {
+  if (!is_kind(m, "composed") || m->hardware == NULL) {
+    return (blis_composed_config){0};
+  }
+  return (blis_composed_config){
+      .constants = check_composed_constants(L, m->catalogue, m->hardware->name),
+      .is_async = opt_field_boolean(L, index, "async_scheduling", true),
+      .tokens_max = opt_field_integer(L, index, "max_num_batched_tokens", 0),
+      .requests_max = opt_field_integer(L, index, "max_num_seqs", 0),
+  };
+}
+
 blis_latency_config check_latency_config(lua_State *L, int index, const bind_engine_model *m) {
   return (blis_latency_config){
       .kind = m->kind,
@@ -164,5 +178,6 @@ blis_latency_config check_latency_config(lua_State *L, int index, const bind_eng
       .version = opt_field_string(L, index, "engine_version"),
       .coefficients = m->coefficients,
       .catalogue = m->catalogue,
+      .composed = check_composed_config(L, index, m),
   };
 }

@@ -23,7 +23,8 @@ static blis__sharding sharding_of(const blis_layer_run *runs, size_t count, int6
                           .hidden_size = hidden,
                           .vocab_size = vocabulary,
                           .widths = {.kv = 2, .model = 2, .state = 4},
-                          .tp = tp};
+                          .tp = tp,
+                          .replicas = 1};
 }
 
 static void check_product(const blis__matrix *got, double n, double k, blis_weight_kind kind) {

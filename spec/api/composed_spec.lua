@@ -1,0 +1,133 @@
+local blis = require "blis"
+
+local llama = "meta-llama/llama-3.1-8b-instruct"
+local llama70 = "meta-llama/llama-3.1-70b-instruct"
+
+local function model(options)
+  local all = { hardware = "H100", tp = 1 }
+  for key, value in pairs(options) do all[key] = value end
+  return blis.latency_model("composed", all)
+end
+
+local function decodes(count, context)
+  local batch = {}
+  for i = 1, count do
+    batch[i] = { progress = context, new = 1, prompt = context, output = 1 }
+  end
+  return batch
+end
+
+local function prompt(tokens) return { { progress = 0, new = tokens, prompt = tokens } } end
+
+local function near(expected, got, tolerance)
+  assert.is_true(math.abs(got / expected - 1) <= tolerance,
+    ("expected %g, got %g"):format(expected, got))
+end
+
+local function run(cluster, engine)
+  cluster.engine = engine
+  return blis.run { cluster = cluster, seed = 7,
+    workload = { rate = 12, num_requests = 200, prompt_tokens = 900, output_tokens = 120 } }
+end
+
+describe("latency model composed", function()
+  it("has the step times of its specification", function()
+    near(7471, model { model = llama }:step_time(decodes(16, 700)), 0.01)
+    near(56585, model { model = llama }:step_time(prompt(2048)), 0.01)
+    local qwen = { id = "qwen3-32b", layers = 64, hidden_size = 5120, attention_heads = 64,
+      kv_heads = 8, head_dim = 128, vocab_size = 151936, intermediate_size = 25600,
+      bytes_per_param = 2 }
+    near(17277, model { model = qwen, tp = 2 }:step_time(decodes(32, 1536)), 0.01)
+    near(19481, model { model = qwen, tp = 2, async_scheduling = false }
+      :step_time(decodes(32, 1536)), 0.01)
+  end)
+
+  it("answers from sums", function()
+    local one = model { model = llama }
+    assert.is_true(one.from_sums)
+    assert.equal("composed", one.name)
+    assert.equal(one:step_time(decodes(4, 100)), one:step_time_from_sums {
+      requests = 4, decode_requests = 4, decode_context_tokens = 400 })
+  end)
+
+  it("gives equal results in both engines", function()
+    local clusters = {
+      { model = llama, hardware = "H100", latency_model = "composed" },
+      { model = llama, hardware = "L4", latency_model = "composed", async_scheduling = false },
+      { model = "mistralai/mixtral-8x7b-v0.1", hardware = "H200", tp = 2,
+        latency_model = "composed", expert_parallel = true },
+      { model = "deepseek-ai/deepseek-v2-lite", hardware = "B200", tp = 1,
+        latency_model = "composed", max_num_seqs = 8, kv_blocks = 600 },
+    }
+    for _, cluster in ipairs(clusters) do
+      assert.equal(run(cluster, "stepwise").hash, run(cluster, "fast").hash)
+    end
+  end)
+
+  it("refuses coefficients", function()
+    assert.error_matches(function()
+      model { model = llama, alpha_coeffs = { 0, 0, 0 }, beta_coeffs = { 1 } }
+    end, "composed takes no alpha and no beta coefficients, got 3 and 1", 1, true)
+  end)
+
+  it("reads twice the weights in 16 bits", function()
+    local function decode_us(bytes)
+      local spec = { id = "large", layers = 80, hidden_size = 16384, attention_heads = 128,
+        kv_heads = 8, head_dim = 128, vocab_size = 128256, intermediate_size = 53248,
+        bytes_per_param = 2, weight_bytes_per_param = bytes }
+      return model { model = spec, tp = 2 }:step_time(decodes(1, 16))
+    end
+    local ratio = decode_us(1) / decode_us(2)
+    assert.is_true(ratio > 0.5 and ratio < 0.58, tostring(ratio))
+  end)
+
+  it("is faster on eight GPUs than on four, but not twice as fast", function()
+    for _, gpu in ipairs { "H100", "H200", "B200" } do
+      local four = model { model = llama70, hardware = gpu, tp = 4 }:step_time(decodes(4, 1000))
+      local eight = model { model = llama70, hardware = gpu, tp = 8 }:step_time(decodes(4, 1000))
+      assert.is_true(eight < four and eight > 0.5 * four, gpu)
+    end
+  end)
+
+  it("is faster with asynchronous scheduling, by the time of the host", function()
+    for _, count in ipairs { 1, 32, 256 } do
+      local batch = decodes(count, 500)
+      local sync = model { model = llama, async_scheduling = false }:step_time(batch)
+      local async = model { model = llama }:step_time(batch)
+      near(500 + 20.76 * count, sync - async, 0.02)
+    end
+  end)
+
+  it("never prefills faster than the products at the peak of the data sheet", function()
+    local count = 0
+    for _, spec in ipairs(require("blis.core").models()) do
+      local experts = spec.experts or 0
+      if spec.has_dimensions and not spec.kv_lora_rank then
+        local head = spec.head_dim or spec.hidden_size // spec.attention_heads
+        local attention = 2 * spec.hidden_size * head * (spec.attention_heads + spec.kv_heads)
+        local width = experts > 1
+          and spec.experts_per_token * (spec.expert_intermediate_size or spec.intermediate_size)
+          or spec.intermediate_size
+        local weights = spec.layers * (attention + 3 * spec.hidden_size * width)
+        local rate = (spec.weight_bytes_per_param or 2) < 2 and 1979e12 or 989.5e12
+        local floor_us = 2 * weights * 8192 / rate * 1e6
+        local us = model { model = spec.id, max_num_batched_tokens = 8192 }:step_time(prompt(8192))
+        assert.is_true(us > floor_us, ("%s: %g us, floor %g us"):format(spec.id, us, floor_us))
+        count = count + 1
+      end
+    end
+    assert.is_true(count >= 10)
+  end)
+
+  it("uses the constants of no GPU in particular for others", function()
+    local us = model { model = llama, hardware = "RTX 4090" }:step_time(decodes(1, 100))
+    assert.is_true(us > 16e9 / 1.008e12 * 1e6)
+  end)
+
+  it("shares experts between ranks of a group", function()
+    local function step(dp)
+      return model { model = "qwen/qwen3-30b-a3b", tp = 2, dp = dp }:step_time(decodes(64, 500))
+    end
+    assert.is_true(step(2) < step(1))
+  end)
+end)
