@@ -37,6 +37,9 @@ typedef enum embedded_use {
   USE_NONE     /* no YAML */
 } embedded_use;
 
+/* Constants of the composed step-time model. */
+#define COMPOSED_FILE "latency/composed.yaml"
+
 static embedded_use use_of(const char *name) {
   static const char *const LATER[] = {"hardware/more_gpus.yaml"};
   const char *ending = strrchr(name, '.');
@@ -48,7 +51,7 @@ static embedded_use use_of(const char *name) {
       return USE_LATER;
     }
   }
-  return strcmp(name, "latency/composed.yaml") == 0 ? USE_BY_NAME : USE_AT_ONCE;
+  return strcmp(name, COMPOSED_FILE) == 0 ? USE_BY_NAME : USE_AT_ONCE;
 }
 
 /* Adds the embedded YAML files to the catalogue, which Lua owns. */
