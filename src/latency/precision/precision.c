@@ -359,25 +359,48 @@ static const struct {
     {"experts_int8", {BLIS_KIND_INT8, 1}, BLIS__SCOPE_EXPERTS},
 };
 
-blis_status blis_precision_override(const blis_alloc *alloc, const char *name, int64_t layers,
-                                    bool has_experts, blis_precision *precision,
-                                    blis_error *error) {
-  for (size_t i = 0; i < sizeof NAMED / sizeof *NAMED; i++) {
-    if (!blis__equal_names(name, NAMED[i].name)) {
-      continue;
-    }
-    blis_precision made;
-    BLIS_TRY(open_table(alloc, layers, &made, error));
-    (void)snprintf(made.method, sizeof made.method, "%s", i == 0 ? "" : NAMED[i].name);
-    paint_scope(&made, NAMED[i].format, has_experts ? NAMED[i].scope : BLIS__SCOPE_ALL);
-    *precision = made;
-    return BLIS_OK;
+enum { NAMED_COUNT = sizeof NAMED / sizeof *NAMED };
+
+/* The place of a name, or NAMED_COUNT. */
+static size_t find_named(const char *name) {
+  size_t i = 0;
+  while (i < NAMED_COUNT && !blis__equal_names(name, NAMED[i].name)) {
+    i++;
   }
+  return i;
+}
+
+static blis_status fail_unnamed(const char *name, blis_error *error) {
   return blis_fail(error, BLIS_ERR_INVALID,
                    "unknown quantization '%.60s'; expected none, fp8, fp8_block, int8, mxfp8, "
                    "nvfp4, mxfp4, int4, or one of vLLM's names (awq, gptq, bitsandbytes, modelopt, "
                    "modelopt_fp4, fbgemm_fp8, ptpc_fp8, experts_int8)",
                    name);
+}
+
+blis_status blis_weight_format_named(const char *name, blis_weight_format *format,
+                                     blis_error *error) {
+  size_t found = find_named(name);
+  if (found == NAMED_COUNT) {
+    return fail_unnamed(name, error);
+  }
+  *format = NAMED[found].format;
+  return BLIS_OK;
+}
+
+blis_status blis_precision_override(const blis_alloc *alloc, const char *name, int64_t layers,
+                                    bool has_experts, blis_precision *precision,
+                                    blis_error *error) {
+  size_t found = find_named(name);
+  if (found == NAMED_COUNT) {
+    return fail_unnamed(name, error);
+  }
+  blis_precision made;
+  BLIS_TRY(open_table(alloc, layers, &made, error));
+  (void)snprintf(made.method, sizeof made.method, "%s", found == 0 ? "" : NAMED[found].name);
+  paint_scope(&made, NAMED[found].format, has_experts ? NAMED[found].scope : BLIS__SCOPE_ALL);
+  *precision = made;
+  return BLIS_OK;
 }
 
 blis_status blis_precision_kv_bytes(const char *name, double *bytes, blis_error *error) {

@@ -94,6 +94,11 @@ BLIS_MUSTUSE blis_status blis_precision_override(const blis_alloc *alloc, const 
                                                  int64_t layers, bool has_experts,
                                                  blis_precision *precision, blis_error *error);
 
+/* The format that blis_precision_override gives all linear layers for a name. BLIS_ERR_INVALID
+ * lists the names. */
+BLIS_MUSTUSE blis_status blis_weight_format_named(const char *name, blis_weight_format *format,
+                                                  blis_error *error);
+
 /* Bytes per element of a KV cache type: auto (0), bfloat16, float16, fp8, fp8_e4m3, fp8_e5m2,
  * nvfp4, ... */
 BLIS_MUSTUSE blis_status blis_precision_kv_bytes(const char *name, double *bytes,

@@ -1,0 +1,139 @@
+/* Layers in YAML: what is read, what is refused, and what is written is read back. */
+#include "latency/model/layer_notation.h"
+
+#include "check.h"
+#include "latency/layers/totals.h"
+
+static blis_yaml *yaml;
+
+/* Reads an entry with the usual sizes and these lines. */
+static blis_status read(const char *lines, blis_layered_model *model, blis_error *error) {
+  char text[2048];
+  (void)snprintf(text, sizeof text,
+                 "hidden_size: 5376\nvocab_size: 262208\nattention_heads: 32\nkv_heads: 16\n"
+                 "head_dim: 128\nintermediate_size: 21504\nbytes_per_param: 2\n%s",
+                 lines);
+  blis_alloc alloc = blis_alloc_heap();
+  BLIS_TRY(blis_yaml_parse(&alloc, "test.yaml", (blis_slice){text, strlen(text)}, &yaml, error));
+  blis_model_spec spec = {.name = "test",
+                          .hidden_size = 5376,
+                          .vocab_size = 262208,
+                          .attention_heads = 32,
+                          .kv_heads = 16,
+                          .head_dim = 128,
+                          .intermediate_size = 21504,
+                          .tie_word_embeddings = true,
+                          .bytes_per_param = 2};
+  blis_status status = blis_layer_notation_read(&alloc, blis_yaml_root(yaml), &spec, model, error);
+  blis_yaml_free(yaml);
+  return status;
+}
+
+static void test_windows_in_two_runs(void) {
+  blis_layered_model model;
+  blis_error error = {0};
+  CHECK_OK(
+      read("layers: [{count: 10}, {count: 52, attention: window, window: 1024}]\n", &model, &error),
+      &error);
+  char text[128];
+  blis_layered_model_describe(&model, text, sizeof text);
+  CHECK_STR(text, "62 layers: 10 full, 52 window 1,024");
+  blis_model_cache cache = blis_layered_cache(&model, 1);
+  CHECK_EQ_DOUBLE(cache.token_bytes, 81920.0);
+  CHECK_EQ_DOUBLE(cache.window_bytes, 436207616.0);
+  CHECK(blis_layered_parameters(&model) > 26.9e9 && blis_layered_parameters(&model) < 27.1e9);
+  blis_layered_model_free(&model);
+}
+
+static void test_formats(void) {
+  blis_layered_model model;
+  blis_error error = {0};
+  CHECK_OK(read("weights: fp8\nkv_cache_dtype: fp8\nlayers:\n"
+                "  - {count: 2, weights: {attention: none, dense: nvfp4}}\n",
+                &model, &error),
+           &error);
+  const blis_weight_format *formats = model.runs[0].layer.formats;
+  CHECK_EQ_DOUBLE(formats[BLIS_WEIGHT_ATTENTION].bytes, 0.0);
+  CHECK_EQ_DOUBLE(formats[BLIS_WEIGHT_ATTENTION_OUT].bytes, 1.0);
+  CHECK_EQ_DOUBLE(formats[BLIS_WEIGHT_DENSE].bytes, 0.5625);
+  CHECK_EQ_DOUBLE(blis_layered_widths(&model).kv, 1.0);
+  blis_layered_model_free(&model);
+}
+
+static void test_what_is_refused(void) {
+  static const struct {
+    const char *lines;
+    const char *message;
+  } CASES[] = {
+      {"layers: []\n", "at least one run"},
+      {"layers: [{attention: window}]\n", "needs the key count"},
+      {"layers: [{count: 0}]\n", "count"},
+      {"layers: [{count: 5, attention: windw}]\n", "window"},
+      {"layers: [{count: 5, attention: window}]\n", "needs window"},
+      {"layers: [{count: 5, attention: mla}]\n", "needs kv_lora_rank"},
+      {"layers: [{count: 5, ffn: moe}]\n", "needs experts"},
+      {"layers: [{count: 5, expert: 8}]\n", "experts"},
+      {"layers: [{count: 5, weights: fp9}]\n", "unknown quantization 'fp9'"},
+      {"layers: [{count: 5, weights: {expert: fp8}}]\n", "experts"},
+      {"layers: [{count: 5, experts: 4, experts_per_token: 5, ffn: moe, "
+       "expert_intermediate_size: 8}]\n",
+       "more experts_per_token"},
+      {"layers: [3]\n", "mapping"},
+  };
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    blis_layered_model model;
+    blis_error error = {0};
+    CHECK(read(CASES[i].lines, &model, &error) != BLIS_OK);
+    CHECK_CONTAINS(error.message, CASES[i].message);
+  }
+}
+
+/* What is written has the same layers when it is read back. */
+static void test_round_trip(void) {
+  static const char *const MODELS[] = {
+      "layers: [{count: 10}, {count: 52, window: 1024, kv_heads: 8}]\n",
+      "layers: [{count: 3, attention: none, ffn: moe, experts: 8, expert_intermediate_size: 64}, "
+      "{count: 1, ffn: none}, {count: 2, attention: mamba2, ffn: none, linear_value_heads: 4, "
+      "linear_value_head_dim: 64, state_size: 16, state_groups: 1, conv_kernel: 4}]\n",
+      "layers: [{count: 3, attention: gdn, linear_key_heads: 16, linear_key_head_dim: 128, "
+      "linear_value_heads: 32, linear_value_head_dim: 128, conv_kernel: 4}, {count: 1, "
+      "gate_width: 4096, weights: {dense: 0.6}}]\n",
+      "layers: [{count: 2, attention: mla, kv_lora_rank: 512, qk_nope_head_dim: 128, "
+      "qk_rope_head_dim: 64, value_head_dim: 128, head_dim: 192, weights: mxfp8}]\n",
+  };
+  for (size_t i = 0; i < sizeof MODELS / sizeof *MODELS; i++) {
+    blis_layered_model model;
+    blis_layered_model again;
+    blis_error error = {0};
+    CHECK_OK(read(MODELS[i], &model, &error), &error);
+    blis_buffer buffer;
+    blis_alloc alloc = blis_alloc_heap();
+    blis_buffer_init(&buffer, &alloc);
+    blis_buffer_string(&buffer, "models:\n");
+    blis_layer_notation_write(&model, "a/b", &buffer);
+    CHECK_OK(blis_yaml_parse(&alloc, "written.yaml", blis_buffer_slice(&buffer), &yaml, &error),
+             &error);
+    const blis_yaml_node *entry = blis_yaml_item(blis_yaml_get(blis_yaml_root(yaml), "models"), 0);
+    blis_model_spec spec = {.hidden_size = model.hidden_size,
+                            .vocab_size = model.vocabulary,
+                            .bytes_per_param = model.model_bytes};
+    CHECK_OK(blis_layer_notation_read(&alloc, entry, &spec, &again, &error), &error);
+    CHECK_EQ_I64(again.run_count, model.run_count);
+    for (size_t j = 0; j < model.run_count; j++) {
+      CHECK(blis_layer_equal(&again.runs[j].layer, &model.runs[j].layer));
+      CHECK_EQ_I64(again.runs[j].count, model.runs[j].count);
+    }
+    blis_yaml_free(yaml);
+    blis_buffer_deinit(&buffer);
+    blis_layered_model_free(&again);
+    blis_layered_model_free(&model);
+  }
+}
+
+int main(void) {
+  RUN(test_windows_in_two_runs);
+  RUN(test_formats);
+  RUN(test_what_is_refused);
+  RUN(test_round_trip);
+  return check_done();
+}
