@@ -8,6 +8,7 @@
 #include "base/nearest.h"
 #include "latency/composed/composed.h"
 #include "latency/composed/shard.h"
+#include "latency/layers/totals.h"
 #include "latency/model/spec_layers.h"
 #include "latency/step/blackbox.h"
 #include "latency/step/calibrated.h"
@@ -118,20 +119,32 @@ static blis_status create_trained_physics(const blis_alloc *alloc,
 /* The layers of a model as one GPU of the instance computes them. */
 static blis_status composed_work(const blis_alloc *alloc, const blis_latency_config *config,
                                  blis__step_work *work, blis_error *error) {
-  const blis_model_spec *model = config->model;
-  const double bytes = model->bytes_per_param;
-  blis_layer_run runs[BLIS__SPEC_RUNS_MAX];
-  const blis__sharding sharding = {
-      .runs = runs,
-      .run_count = blis__spec_layers(model, runs),
-      .hidden_size = model->hidden_size,
-      .vocab_size = model->vocab_size,
-      .widths = {.kv = bytes, .model = bytes, .state = bytes},
+  blis__sharding sharding = {
       .tp = config->parallelism.tp,
       .replicas = config->parallelism.dp,
       .has_expert_parallel = config->parallelism.expert_parallel,
   };
+  blis_layer_run runs[BLIS__SPEC_RUNS_MAX];
+  if (config->layered != NULL) {
+    sharding.runs = config->layered->runs;
+    sharding.run_count = config->layered->run_count;
+    sharding.hidden_size = config->layered->hidden_size;
+    sharding.vocab_size = config->layered->vocabulary;
+    sharding.widths = blis_layered_widths(config->layered);
+  } else {
+    double bytes = config->model->bytes_per_param;
+    sharding.runs = runs;
+    sharding.run_count = blis__spec_layers(config->model, runs);
+    sharding.hidden_size = config->model->hidden_size;
+    sharding.vocab_size = config->model->vocab_size;
+    sharding.widths = (blis_cache_widths){.kv = bytes, .model = bytes, .state = bytes};
+  }
   return blis__work_new(alloc, &sharding, work, error);
+}
+
+static bool has_fp8_kv(const blis_latency_config *config) {
+  return config->layered != NULL && config->layered->kv_bytes > 0 &&
+         config->layered->kv_bytes < config->layered->model_bytes;
 }
 
 static blis__composed_constants composed_constants(const blis_latency_config *config,
@@ -141,7 +154,7 @@ static blis__composed_constants composed_constants(const blis_latency_config *co
       .attention = blis__work_attention_kind(work),
       .mlp = blis__work_mlp_kind(work),
       .has_experts = work->has_experts,
-      .has_fp8_kv = false,
+      .has_fp8_kv = has_fp8_kv(config),
       .gpus = config->parallelism.tp,
       .all_gpus = config->parallelism.tp * config->parallelism.dp,
   };
@@ -151,10 +164,28 @@ static blis__composed_constants composed_constants(const blis_latency_config *co
   return constants;
 }
 
+static blis_status check_layered(const blis_latency_config *config, blis_error *error) {
+  const blis_parallelism *parallelism = &config->parallelism;
+  BLIS_TRY(blis_layered_check_tp(config->layered, parallelism->tp, error));
+  bool needs_experts = parallelism->dp > 1 || parallelism->expert_parallel;
+  if (needs_experts && !blis_layered_model_has_experts(config->layered)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "dp above 1 and expert parallelism need a mixture-of-experts model; "
+                     "%s is dense",
+                     config->layered->name);
+  }
+  return BLIS_OK;
+}
+
 static blis_status check_composed(const blis_latency_config *config, blis_error *error) {
-  BLIS_TRY(check_physical(config, "composed", error));
-  BLIS_TRY(
-      blis__check_sizes(config->model, config->hardware, &config->parallelism, false, "", error));
+  BLIS_TRY(need("composed", "the rates of a GPU", config->hardware, error));
+  if (config->layered != NULL) {
+    BLIS_TRY(check_layered(config, error));
+  } else {
+    BLIS_TRY(check_physical(config, "composed", error));
+    BLIS_TRY(
+        blis__check_sizes(config->model, config->hardware, &config->parallelism, false, "", error));
+  }
   if (config->coefficients.alpha_count > 0 || config->coefficients.beta_count > 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "composed takes no alpha and no beta coefficients, got %zu and %zu",

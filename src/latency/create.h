@@ -11,6 +11,7 @@
 #include "latency/catalogue/catalogue.h"
 #include "latency/hardware/hardware_spec.h"
 #include "latency/hardware/parallelism.h"
+#include "latency/layers/layered_model.h"
 #include "latency/model/model_spec.h"
 #include "latency/step/coefficients.h"
 #include "latency/step/latency_model.h"
@@ -32,6 +33,7 @@ typedef struct blis_latency_config {
   const char *model_id;               /* for looking up coefficients */
   const blis_model_spec *model;       /* for trained-physics, calibrated,
                                          roofline, and composed */
+  const blis_layered_model *layered;  /* for composed; NULL = layers as `model` states them */
   const blis_hardware_spec *hardware; /* its name for looking up, its rates
                                          for the same models */
   blis_parallelism parallelism;

@@ -225,7 +225,7 @@ const blis__gpu_constants *blis__catalogue_composed(const blis_catalogue *catalo
                                                     const char *gpu) {
   const blis__entries *all = &catalogue->entries;
   for (size_t i = 0; i < all->composed.count; i++) {
-    if (blis__equal_names(all->composed.items[i]->gpu, gpu)) {
+    if (blis__gpu_constants_are_of(all->composed.items[i], gpu)) {
       return all->composed.items[i];
     }
   }

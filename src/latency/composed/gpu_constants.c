@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/nearest.h"
+#include "latency/spec/names.h"
 
 /* Scales of classes without a fit: dense layers, and experts. */
 static const blis__scales DENSE_UNFITTED = {1, 1.05};
@@ -205,6 +206,26 @@ static const struct {
 
 enum { MAP_COUNT = sizeof MAPS / sizeof *MAPS };
 
+static blis_status read_also(blis_arena *arena, const blis_yaml_node *node, blis__gpu_constants *c,
+                             blis_error *error) {
+  BLIS_TRY(blis_yaml_need_sequence(node, error));
+  size_t count = blis_yaml_count(node);
+  if (count > BLIS__ALSO_MAX) {
+    return blis_yaml_fail(node, "must hold at most eight names", error);
+  }
+  c->also_count = 0;
+  for (size_t i = 0; i < count; i++) {
+    blis_slice text;
+    BLIS_TRY(blis_yaml_text(blis_yaml_item(node, i), &text, error));
+    c->also[i] = blis_arena_text(arena, text.data, text.length);
+    if (c->also[i] == NULL) {
+      return blis_fail_nomem(error);
+    }
+    c->also_count++;
+  }
+  return BLIS_OK;
+}
+
 static blis_status fail_unknown(const blis_yaml_node *key, blis_error *error) {
   blis_nearest nearest = {.wanted = blis_yaml_scalar(key).data};
   for (size_t i = 0; i < NUMBER_COUNT; i++) {
@@ -227,6 +248,9 @@ static blis_status read_key(blis_arena *arena, const blis_yaml_node *key,
     BLIS_TRY(blis_yaml_text(value, &text, error));
     c->gpu = blis_arena_text(arena, text.data, text.length);
     return c->gpu == NULL ? blis_fail_nomem(error) : BLIS_OK;
+  }
+  if (blis_slice_equals(name, "also")) {
+    return read_also(arena, value, c, error);
   }
   for (size_t i = 0; i < NUMBER_COUNT; i++) {
     if (blis_slice_equals(name, NUMBERS[i].key)) {
@@ -272,6 +296,15 @@ blis_status blis__gpu_constants_read(blis_arena *arena, const blis_yaml_node *no
                       error));
   }
   return check_complete(node, constants, has_number, error);
+}
+
+bool blis__gpu_constants_are_of(const blis__gpu_constants *constants, const char *gpu) {
+  for (size_t i = 0; i < constants->also_count; i++) {
+    if (blis__equal_names(constants->also[i], gpu)) {
+      return true;
+    }
+  }
+  return blis__equal_names(constants->gpu, gpu);
 }
 
 /* The format whose constants a format without constants uses: as wide, and as fast. */

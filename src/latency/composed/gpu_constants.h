@@ -4,6 +4,7 @@
  *
  * Keys of an entry:
  *   gpu               name of the GPU in the catalog
+ *   also              names of further GPUs with the same constants. Default: none.
  *   bandwidth_tb_s    memory bandwidth. Default: the bandwidth in the catalog.
  *   products, experts a kernel per weight format
  *   speedup           peak in a format, relative to 16 bits. Default: 1.
@@ -25,10 +26,12 @@
 #include "base/format/yaml.h"
 #include "latency/composed/step_parts.h"
 
-enum { BLIS__REDUCE_SIZES = 3, BLIS__REDUCE_POINTS_MAX = 24 };
+enum { BLIS__REDUCE_SIZES = 3, BLIS__REDUCE_POINTS_MAX = 24, BLIS__ALSO_MAX = 8 };
 
 typedef struct blis__gpu_constants {
   const char *gpu;
+  const char *also[BLIS__ALSO_MAX];
+  size_t also_count;
   double bandwidth_tb_s; /* 0 = use the catalog */
   blis__kernel products[BLIS_KIND_COUNT];
   bool has_product[BLIS_KIND_COUNT];
@@ -61,6 +64,9 @@ typedef struct blis__gpu_constants {
   size_t reduce_points[BLIS__REDUCE_SIZES];
   double reduce_line[BLIS__REDUCE_SIZES][2];
 } blis__gpu_constants;
+
+/* True if the constants are those of the GPU. The case of letters does not matter. */
+bool blis__gpu_constants_are_of(const blis__gpu_constants *constants, const char *gpu);
 
 /*
  * Reads a mapping; the name comes from the arena. An error names the file, the line, the key, and

@@ -131,7 +131,7 @@ static void set_compressed(blis__layer_work *run, const blis_attention *a, const
   run->query_width = on_gpu(a->heads, s) * (double)a->head_dim;
   run->kv_heads = LATENT_HEADS;
   run->kv_width = (double)a->head_dim;
-  run->kv_bytes = a->ratio > 0 ? cache.token_bytes : cache.span_bytes;
+  run->kv_bytes = cache.span_bytes / (double)(a->ratio > 0 ? a->ratio : 1);
   run->window = a->ratio > 0 ? 0 : (double)a->span;
   run->prefill_width = run->query_width / (double)(a->ratio > 0 ? a->ratio : 1);
 }
@@ -143,6 +143,17 @@ static void set_state(blis__layer_work *run, const blis_layer *layer, const blis
   if (run->kv_heads == 0 && run->attention_count > 0) {
     run->query_width = run->attention[0].n / 2;
     run->prefill_width = run->query_width;
+  }
+}
+
+/* Sparse attention: the part of the cache that is not keys and values belongs to the indexer. */
+static void set_sparse(blis__layer_work *run, const blis_layer *layer, const blis__sharding *s) {
+  const blis_attention *a = &layer->attention;
+  if (a->attended_tokens > 0 && run->window == 0) {
+    double ratio = (double)(a->ratio > 0 ? a->ratio : 1);
+    blis_layer_cache cache = blis_layer_cache_of(layer, s->hidden_size, &s->widths, s->tp);
+    run->window = (double)a->attended_tokens * ratio;
+    run->index_bytes = fmax(0, cache.token_bytes - run->kv_bytes);
   }
 }
 
@@ -245,6 +256,7 @@ static blis__layer_work run_of(const blis_layer_run *from, const blis__sharding 
   blis__layer_work run = {.count = (double)from->count, .is_sharded = s->tp > 1};
   set_products(&run, &from->layer, s);
   set_attention(&run, &from->layer, s);
+  set_sparse(&run, &from->layer, s);
   set_ffn(&run, &from->layer, s);
   run.mlp_width = model_has_experts ? 0 : on_gpu(from->layer.ffn.width, s);
   return run;

@@ -10,6 +10,9 @@
  * Latent attention multiplies queries and outputs by the latent projection in 16 bits instead of
  * expanding the cache.
  *
+ * Sparse attention reads at most `attended_tokens` of the context, like a window, and its indexer
+ * the keys of the whole context.
+ *
  * Replicas of data-parallel attention share the experts of all their GPUs. A step then holds the
  * requests of all replicas, of which each replica has an equal share.
  *

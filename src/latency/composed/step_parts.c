@@ -152,6 +152,7 @@ blis__decode_attention blis__decode_attention_of(const blis__step_work *work,
     if (has_cache(run)) {
       sum.fixed_us += run->count * c->attention_us;
       sum.each_us += layers * c->attention_head_us * fmin(run->kv_heads, KV_HEADS_MAX);
+      sum.context_us += layers * run->index_bytes / (c->bandwidth * c->kv_efficiency);
       sum.context_us += run->window > 0 ? 0 : context_us(work, c, run);
     }
   }

@@ -36,6 +36,7 @@ typedef struct blis__layer_work {
   double latent_flops;  /* per token of context, latent attention; 0 = none */
   double prefill_width; /* u: heads * head width, corrected for narrow heads */
   double window;        /* tokens; 0 = unlimited */
+  double index_bytes;   /* of the indexer, read per token of context, whatever the window */
   double state_bytes;   /* read and written per request and step, linear attention */
 
   /* Feed-forward. */

@@ -112,6 +112,9 @@ static void test_faults_name_the_key(void) {
   check_fault("    step_us: 645\n", "", "needs the key 'step_us'");
   check_fault("    step_us: 645", "    step_us: many", "step_us");
   check_fault("2: [4.27", "3: [4.27", "must be 2, 4, or 8");
+  check_fault("    also: [H20, H100 NVL, GH200]", "    also: H20", "is not a list");
+  check_fault("    also: [H20, H100 NVL, GH200]", "    also: [1, 2, 3, 4, 5, 6, 7, 8, 9]",
+              "at most eight names");
   check_fault("    gpu: H100\n", "", "needs the key 'gpu'");
 }
 
@@ -125,6 +128,8 @@ static void test_catalogue_of_constants(void) {
   const blis__gpu_constants *h100 = blis__catalogue_composed(catalogue, "h100");
   CHECK(h100 != NULL && h100->step_us == 645);
   CHECK(blis__catalogue_composed(catalogue, "Z80") == NULL);
+  const blis__gpu_constants *gh200 = blis__catalogue_composed(catalogue, "gh200");
+  CHECK(gh200 != NULL && gh200 == blis__catalogue_composed(catalogue, "H200"));
   CHECK_OK(blis_catalogue_add_yaml(catalogue, "composed.yaml", text, size, &error), &error);
   CHECK(blis__catalogue_composed(catalogue, "H100") != NULL);
   char *place = strstr(text, "gpu: H200");

@@ -168,6 +168,26 @@ static void test_other_layers(void) {
   blis__work_free(&heap, &work);
 }
 
+/* DeepSeek-V3.2: 2048 tokens of the context, and the keys of the indexer for all of it. */
+static void test_sparse_attention(void) {
+  const blis_layer_run run = {61,
+                              {.attention = {.kind = BLIS_ATTENTION_LATENT,
+                                             .heads = 128,
+                                             .value_head_dim = 128,
+                                             .query_rank = 1536,
+                                             .kv_rank = 512,
+                                             .rope_dim = 64,
+                                             .nope_dim = 128,
+                                             .index_heads = 64,
+                                             .index_dim = 128,
+                                             .attended_tokens = 2048}}};
+  blis__sharding sharding = sharding_of(&run, 1, 7168, 129280, 8);
+  blis__step_work work = work_of(&sharding);
+  CHECK(work.runs[0].window == 2048 && work.runs[0].kv_bytes == 1152);
+  CHECK(work.runs[0].index_bytes == 128 + 4);
+  blis__work_free(&heap, &work);
+}
+
 static void test_faults(void) {
   blis__sharding none = sharding_of(NULL, 0, 4096, 1000, 1);
   blis__step_work work = {0};
@@ -253,6 +273,7 @@ int main(void) {
   RUN(test_experts);
   RUN(test_latent_attention);
   RUN(test_other_layers);
+  RUN(test_sparse_attention);
   RUN(test_faults);
   RUN(test_products_hold_all_weights);
   return check_done();
