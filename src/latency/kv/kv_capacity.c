@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "base/minmax.h"
-#include "latency/spec/numbers.h"
 #include "latency/hardware/parallelism.h"
 #include "latency/model/transformer.h"
+#include "latency/spec/numbers.h"
 
 static const double GIB = 1073741824.0;
 static const double MOE_ACTIVATIONS_GIB = 8.0;

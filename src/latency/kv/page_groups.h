@@ -1,0 +1,86 @@
+/*
+ * page_groups.h - how an engine divides KV memory among layers that keep different tokens.
+ *
+ * Layers with equal caches form a type: full attention, windows of one length, chunks of one
+ * length, or states of one size. All groups of a model take blocks from one pool, and every block
+ * has the same size in bytes. A block of a group holds `block_tokens` tokens of each of its
+ * layers_per_group layers, or one state of each of them.
+ *
+ * Rules, from vLLM (v1/core/kv_cache_utils.py and model_executor/models/config.py, late 2026):
+ *   1. One type: one group of all layers. Layers of one type may have pages of different sizes.
+ *   2. Several types: all pages become as large as the largest one. A layer with a smaller page
+ * gets more tokens per block. The number of layers in a group is that of the largest type if it is
+ *      below 1.5 times that of the smallest type, otherwise that of the smallest type. A type with
+ *      n layers has ceil(n / layers) groups; the last one is padded.
+ *   3. With states, an attention block is enlarged until its page holds the largest state.
+ * vLLM refuses pages of which no multiple is as large as the largest page; here they are padded,
+ * and is_padded is set. Layers with compressed entries (DeepSeek V4) get one group per type.
+ */
+#ifndef BLIS_LATENCY_KV_PAGE_GROUPS_H
+#define BLIS_LATENCY_KV_PAGE_GROUPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "latency/layers/layer.h"
+
+typedef enum blis_cache_kind {
+  BLIS_CACHE_FULL,
+  BLIS_CACHE_WINDOW,
+  BLIS_CACHE_CHUNK,
+  BLIS_CACHE_STATE
+} blis_cache_kind;
+
+/* The groups of one type. */
+typedef struct blis_page_group {
+  blis_cache_kind kind;
+  int64_t span_tokens;  /* of a window or a chunk; 0 elsewhere */
+  int64_t layers;       /* of the type */
+  double bytes;         /* of one layer on one GPU: per token, or of a state; mean of rule 1 */
+  int64_t block_tokens; /* tokens of a block; of a state: distance of states that are kept */
+  int64_t count;        /* groups */
+} blis_page_group;
+
+enum { BLIS_PAGE_GROUPS_MAX = 16 };
+
+typedef struct blis_page_groups {
+  blis_page_group groups[BLIS_PAGE_GROUPS_MAX]; /* full first, then in the order of the layers */
+  size_t count;                                 /* of types; 0 = no layer caches anything */
+  int64_t layers_per_group;
+  int64_t block_bytes; /* of a block on one GPU: all layers of a group */
+  bool is_padded;      /* some pages are padded, see above */
+} blis_page_groups;
+
+typedef struct blis_page_groups_config {
+  const blis_layer_run *runs;
+  size_t run_count;
+  int64_t hidden_size;
+  blis_cache_widths widths;
+  int64_t tp;            /* at least 1 */
+  int64_t block_tokens;  /* tokens of a block of the type with the largest page, at least 1 */
+  bool keeps_all_tokens; /* windows and chunks count as full attention: no hybrid KV cache */
+} blis_page_groups_config;
+
+/*
+ * BLIS_ERR_INVALID for more than BLIS_PAGE_GROUPS_MAX types, and for blocks of more than 2^62
+ * bytes or less than one.
+ */
+BLIS_MUSTUSE blis_status blis_page_groups_make(const blis_page_groups_config *config,
+                                               blis_page_groups *groups, blis_error *error);
+
+/* Number of groups of all types. */
+int64_t blis_page_groups_total(const blis_page_groups *groups);
+
+/* True if every layer that caches something caches all tokens. */
+bool blis_page_groups_is_plain(const blis_page_groups *groups);
+
+/*
+ * The number that vLLM logs as "GPU KV cache size" for a pool of blocks: blocks per group times the
+ * tokens of the smallest block. Long sequences can use more when windows or states take few
+ * blocks.
+ */
+int64_t blis_page_groups_logged_tokens(const blis_page_groups *groups, int64_t blocks);
+
+#endif
