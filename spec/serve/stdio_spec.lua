@@ -62,6 +62,48 @@ describe("blis serve --stdio #host", function()
     assert.is_true(core.clock_us() - start < 10000000)
   end)
 
+  it("computes nothing of a request in the server's own process", function()
+    local pipe = os.tmpname()
+    os.remove(pipe)
+    assert(os.execute("mkfifo " .. pipe))
+    local limits = { wall_s = 1, cpu_s = 1 }
+    local cluster = { instances = 2 }
+    local list, by_id = talk({
+      evaluate("tokens", "return 'random'", { limits = limits, scenario = { cluster = cluster,
+        workload = { rate = 10, requests = 20000, prompt_tokens = 1000000000 } } }),
+      evaluate("prefixes", "return 'random'", { limits = limits, scenario = { cluster = cluster,
+        workload = { rate = 10, requests = 20000, prefixes = { groups = 1000,
+          tokens = 1000000000 } } } }),
+      json.encode(json.object("id", "file", "method", "evaluate", "params", json.object("program",
+        { file = pipe }, "scenario", "a"))),
+      '{"id":"describe","method":"describe"}',
+    }, 4)
+    os.remove(pipe)
+    assert.equal("describe", list[2].id)
+    for _, id in ipairs { "tokens", "prefixes" } do
+      assert.is_true(by_id[id].error.code == "timeout" or by_id[id].error.code == "memory")
+      small.says(by_id[id].error.message, "policy.lua: ")
+    end
+    assert.equal("invalid_params", by_id.file.error.code)
+  end)
+
+  it("reports a wrong request once, whatever its limits say", function()
+    local _, by_id = talk({
+      evaluate(1, "return 'random'", { limits = { wall_s = -1 } }),
+      evaluate(2, "return 'random'", { limits = "none" }),
+      evaluate(3, "return 'random'", { objectives = { "cost", "cost" } }),
+      evaluate(4, "return 'random'", { seeds = { 1, "2" } }),
+      '{"id":5,"method":"evaluate","params":7}',
+      '{"id":6,"method":"run","params":{"experiment":{},"limits":{"wall_s":0}}}',
+    }, 6)
+    for id = 1, 6 do
+      assert.is_false(by_id[id].ok)
+      assert.equal("invalid_params", by_id[id].error.code)
+    end
+    small.says(by_id[1].error.message, "wall_s")
+    assert.equal("objectives[2]: 'cost' is a duplicate", by_id[3].error.message)
+  end)
+
   it("lives through garbage", function()
     local list, by_id = talk({ "garbage", "[1]", "{}", '{"id":{}}', '{"id":1}',
       '{"id":2,"method":"nope"}', '{"id":3,"method":"evaluate"}', "", "\0\255",

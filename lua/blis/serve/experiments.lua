@@ -179,9 +179,23 @@ function experiments.read(method, given)
   values.want = read_want(values.want)
   local limits = read_limits(values.limits)
   return {
-    seeds = { 1 }, limits = limits, name = method,
     perform = function() return perform(method, values, limits) end,
   }
+end
+
+--- The limits of an experiment that nobody has checked yet, as request.outline.
+---@param method "run"|"compare"
+---@param given any
+---@return blis.serve.Outline
+function experiments.outline(method, given)
+  local asked = type(given) == "table" and type(given.limits) == "table" and given.limits or {}
+  local limits = {}
+  for _, name in ipairs { "wall_s", "cpu_s", "memory_mb" } do
+    local value = asked[name]
+    local is_right = math.type(value) and value > 0 and value <= 1000000
+    limits[name] = is_right and value or usual_limits[name]
+  end
+  return { name = method, limits = limits }
 end
 
 return experiments

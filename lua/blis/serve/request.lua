@@ -176,9 +176,12 @@ local function find_metric(name, path)
 end
 
 local function read_objectives(given)
-  local list = {}
+  local list, seen = {}, {}
   for i, name in ipairs(given or { "ttft_p99_ms", "cost" }) do
-    list[i] = find_metric(name, ("objectives[%d]"):format(i))
+    local path = ("objectives[%d]"):format(i)
+    list[i] = find_metric(name, path)
+    if seen[name] then errors.invalid("%s: '%s' is a duplicate", path, name) end
+    seen[name] = true
   end
   return list
 end
@@ -239,6 +242,32 @@ function request.read(given, known)
     parameters = values.params or {}, limits = read_limits(values.limits, suite),
     want = read_want(values.want), objectives = read_objectives(values.objectives),
     constraints = read_constraints(values.constraints),
+  }
+end
+
+local function in_range(value, default, most)
+  return math.type(value) and value > 0 and value <= most and value or default
+end
+
+--- The limits and the name of an evaluation that nobody has checked yet. The cost does not depend
+--- on what the client sent. A wrong value gives the default here and an error in request.read.
+---@param given any
+---@param known table of request.scenarios
+---@return blis.serve.Outline
+function request.outline(given, known)
+  given = type(given) == "table" and given or {}
+  local program = type(given.program) == "table" and given.program or {}
+  local limits = type(given.limits) == "table" and given.limits or {}
+  local found = type(given.scenario) == "string" and known.by_id[given.scenario]
+  local default = (found and found.suite or plain_suite).limits
+  local name = program.name or program.file or (given.program and "policy.lua" or "params")
+  return {
+    name = type(name) == "string" and name:match("[^/]*$"):sub(1, 200) or "policy.lua",
+    limits = {
+      wall_s = in_range(limits.wall_s, default.wall_s, 1000000),
+      cpu_s = in_range(limits.cpu_s, default.cpu_s, 1000000),
+      memory_mb = in_range(limits.memory_mb, default.memory_mb, 1 << 20),
+    },
   }
 end
 

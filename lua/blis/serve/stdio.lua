@@ -42,7 +42,8 @@ end
 
 --- Starts an evaluation whose answers have an id; is_over is called when it is answered.
 ---@param read fun(): blis.serve.Evaluation raises what is wrong with it
-local function start(self, id, read, wants_progress, is_over)
+---@param outline blis.serve.Outline
+local function start(self, id, read, outline, wants_progress, is_over)
   local key = key_of(id)
   if self.open[key] then
     fail(self, id, "duplicate_id", "a request with this id is open")
@@ -57,7 +58,8 @@ local function start(self, id, read, wants_progress, is_over)
     self.write(json.encode(json.object("id", id, "progress", json.object("done", done,
       "interim", interim_of(job)))))
   end
-  self.open[key] = jobs.add(self.work, read, finish, wants_progress and progress or nil)
+  self.open[key] = jobs.add(self.work, read, outline, finish,
+    wants_progress and progress or nil)
   if not self.open[key] then
     fail(self, id, "busy", ("%d evaluations are open, or %d bytes of requests, the most there can "
       .. "be"):format(jobs.most_waiting, jobs.most_bytes))
@@ -70,13 +72,13 @@ local function nothing() end
 function methods.evaluate(self, id, message, text)
   -- A text takes less room than what it says.
   start(self, id, function() return request.read(json.decode(text).params, self.known) end,
-    message.progress == true, nothing)
+    request.outline(message.params, self.known), message.progress == true, nothing)
 end
 
 for _, name in ipairs { "run", "compare" } do
-  methods[name] = function(self, id, _, text)
-    start(self, id, function() return experiments.read(name, json.decode(text).params) end, false,
-      nothing)
+  methods[name] = function(self, id, message, text)
+    start(self, id, function() return experiments.read(name, json.decode(text).params) end,
+      experiments.outline(name, message.params), false, nothing)
   end
 end
 
@@ -98,7 +100,7 @@ function methods.evaluate_batch(self, id, message)
     local own = ("%s/%d"):format(id, i - 1)
     batch.ids[i] = own
     local function read() return request.read(item, self.known) end
-    start(self, own, read, message.progress == true, function()
+    start(self, own, read, request.outline(item, self.known), message.progress == true, function()
       missing = missing - 1
       if missing == 0 then done() end
     end)

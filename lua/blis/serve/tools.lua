@@ -39,7 +39,7 @@ end
 --- Starts an evaluation; returns a function that cancels it.
 local function start(self, params, finish, progress)
   local job = jobs.add(self.work, function() return request.read(params, self.known) end,
-    function(result, problem, job)
+    request.outline(params, self.known), function(result, problem, job)
       if result then remember(self, result, job.evaluation, job.outcomes) end
       finish(result, problem, job)
     end, progress and function(_, done) progress(done) end)

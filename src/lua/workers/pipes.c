@@ -89,6 +89,11 @@ int bind_jail(lua_State *L) {
   return 1;
 }
 
+int bind_limit_memory(lua_State *L) {
+  blis_jail_limit_memory(luaL_checkinteger(L, 1));
+  return 0;
+}
+
 int bind_jail_prepare(lua_State *L) {
   lua_pushboolean(L, blis_jail_prepare());
   return 1;

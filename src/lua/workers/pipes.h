@@ -28,6 +28,9 @@ int bind_parent(lua_State *L);
 /* jail(cpu_s): for this process, see jail.h; true with a filter. */
 int bind_jail(lua_State *L);
 
+/* limit_memory(bytes): of address space, on top of what is in use. */
+int bind_limit_memory(lua_State *L);
+
 /* jail_prepare(): once, before processes that will be in jail are made. */
 int bind_jail_prepare(lua_State *L);
 
