@@ -211,8 +211,7 @@ static blis_status inject(blis_cluster *cluster, blis__cluster_request *request,
   blis__request_move(request, BLIS__AT_INSTANCE);
   blis__snapshot *snapshot = &cluster->snapshot;
   request->is_pending = true;
-  blis__snapshot_add_pending(snapshot, number, 1);
-  blis__snapshot_add_in_flight(snapshot, number, 1);
+  blis__snapshot_add_coming(snapshot, number, 1);
   cluster->counts.routed++;
   BLIS_TRY(blis_instance_inject(instance, live, cluster->now_us, error));
   blis__snapshot_instance_changed(snapshot, number);

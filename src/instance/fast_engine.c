@@ -171,7 +171,7 @@ static blis_status engine_evict(void *state, blis_live_request *live, int64_t no
   return BLIS_OK;
 }
 
-static blis_status run_timeout(fast_engine *engine, blis_error *error) {
+static BLIS_NOT_INLINE blis_status run_timeout(fast_engine *engine, blis_error *error) {
   fast_request *request = engine->deadlines.head;
   engine->clock_us = request->live->deadline_us;
   engine->stats.timed_out++;
@@ -182,7 +182,7 @@ static blis_status run_timeout(fast_engine *engine, blis_error *error) {
 }
 
 /* An adapter is there. */
-static void run_loaded(fast_engine *engine) {
+static BLIS_NOT_INLINE void run_loaded(fast_engine *engine) {
   engine->clock_us = blis__adapters_load_end_us(engine->adapters);
   blis__adapters_loaded(engine->adapters);
   blis__fast_wake(engine);

@@ -257,7 +257,8 @@ blis_status blis__fast_decode_run(fast_engine *engine, int64_t limit_us, blis_er
  * us as a rule, until their content has come. All of these before limit_us; one
  * is pending.
  */
-blis_status blis__fast_idle(fast_engine *engine, int64_t limit_us, blis_error *error);
+BLIS_NOT_INLINE blis_status blis__fast_idle(fast_engine *engine, int64_t limit_us,
+                                            blis_error *error);
 
 static inline bool blis__fast_knows_ahead(const fast_engine *engine) {
   return engine->ahead.next < engine->ahead.end;
@@ -356,50 +357,66 @@ void blis__fast_park(fast_engine *engine, fast_request *request);
 void blis__fast_unpark(fast_engine *engine, fast_request *request);
 
 /* fast_groups.c: blocks of several KV groups, with config.kv_layout. */
-BLIS_MUSTUSE blis_status blis__fast_groups_init(fast_engine *engine, blis_error *error);
-void blis__fast_groups_deinit(fast_engine *engine);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_init(fast_engine *engine,
+                                                                blis_error *error);
+BLIS_NOT_INLINE void blis__fast_groups_deinit(fast_engine *engine);
 /* The request starts to decode, with has_token in the step under way, for which it
    has its blocks; stops to decode; or is left out of this step. */
-BLIS_MUSTUSE blis_status blis__fast_groups_start(fast_engine *engine, fast_request *request,
-                                                 bool has_token);
-void blis__fast_groups_stop(fast_engine *engine, fast_request *request);
-void blis__fast_groups_postpone(fast_engine *engine, fast_request *request);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_start(fast_engine *engine,
+                                                                 fast_request *request,
+                                                                 bool has_token);
+BLIS_NOT_INLINE void blis__fast_groups_stop(fast_engine *engine, fast_request *request);
+BLIS_NOT_INLINE void blis__fast_groups_postpone(fast_engine *engine, fast_request *request);
 /* How many of the next n decode steps find their blocks in any order; at least. */
-size_t blis__fast_groups_steps(const fast_engine *engine, size_t n);
+BLIS_NOT_INLINE size_t blis__fast_groups_steps(const fast_engine *engine, size_t n);
 /* Changes the blocks of all decodes in the next steps, for which there are blocks. */
-BLIS_MUSTUSE blis_status blis__fast_groups_run(fast_engine *engine, size_t steps);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_run(fast_engine *engine, size_t steps);
 /* Most blocks that a chunk of a prefill takes, and that all decodes take in this step. */
-int64_t blis__fast_groups_need(const fast_engine *engine, const fast_request *request,
-                               int64_t chunk_tokens);
-int64_t blis__fast_groups_decode_need(fast_engine *engine);
+BLIS_NOT_INLINE int64_t blis__fast_groups_need(const fast_engine *engine,
+                                               const fast_request *request, int64_t chunk_tokens);
+BLIS_NOT_INLINE int64_t blis__fast_groups_decode_need(fast_engine *engine);
 /* All of the batch get their blocks for this step, for which there are blocks. */
-BLIS_MUSTUSE blis_status blis__fast_groups_serve(fast_engine *engine, fast_plan *plan);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_serve(fast_engine *engine,
+                                                                 fast_plan *plan);
 /* The request gets blocks for tokens more, as in blis__fast_make_room. */
-BLIS_MUSTUSE blis_status blis__fast_groups_schedule(fast_engine *engine, fast_plan *plan,
-                                                    fast_request *request, int64_t tokens,
-                                                    bool *is_there, blis_error *error);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_schedule(fast_engine *engine,
+                                                                    fast_plan *plan,
+                                                                    fast_request *request,
+                                                                    int64_t tokens, bool *is_there,
+                                                                    blis_error *error);
 /* Stores its last token, behind stored tokens, if there are blocks. */
-BLIS_MUSTUSE blis_status blis__fast_groups_store_last(fast_engine *engine, fast_request *request,
-                                                      int64_t stored);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_store_last(fast_engine *engine,
+                                                                      fast_request *request,
+                                                                      int64_t stored);
 /* Admits a waiting request, without or with its KV. *is_admitted = false: not now. */
-BLIS_MUSTUSE blis_status blis__fast_groups_admit(fast_engine *engine, fast_request *request,
-                                                 fast_plan *plan, bool *is_admitted);
-BLIS_MUSTUSE blis_status blis__fast_groups_admit_with_kv(fast_engine *engine, fast_request *request,
-                                                         fast_plan *plan, bool *is_admitted);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_admit(fast_engine *engine,
+                                                                 fast_request *request,
+                                                                 fast_plan *plan,
+                                                                 bool *is_admitted);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_admit_with_kv(fast_engine *engine,
+                                                                         fast_request *request,
+                                                                         fast_plan *plan,
+                                                                         bool *is_admitted);
 /* Blocks for KV from another instance or from a tier. *is_done = false: too few. */
-BLIS_MUSTUSE blis_status blis__fast_groups_reserve(fast_engine *engine, fast_request *request,
-                                                   const blis_kv_demand *demand,
-                                                   int64_t *cached_tokens, bool *is_done);
-BLIS_MUSTUSE blis_status blis__fast_groups_count_cached(fast_engine *engine,
-                                                        const fast_request *request,
-                                                        uint32_t findable, uint32_t *blocks);
-BLIS_MUSTUSE blis_status blis__fast_groups_load(fast_engine *engine, fast_request *request,
-                                                const blis_kv_stretch *stretch, bool *is_done);
-BLIS_MUSTUSE blis_status blis__fast_groups_name(fast_engine *engine, fast_request *request,
-                                                int64_t tokens);
-uint32_t blis__fast_groups_cached(const fast_engine *engine, const blis_block_chain *chain,
-                                  bool at_mark);
-bool blis__fast_groups_check(const fast_engine *engine);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_reserve(fast_engine *engine,
+                                                                   fast_request *request,
+                                                                   const blis_kv_demand *demand,
+                                                                   int64_t *cached_tokens,
+                                                                   bool *is_done);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_count_cached(fast_engine *engine,
+                                                                        const fast_request *request,
+                                                                        uint32_t findable,
+                                                                        uint32_t *blocks);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_load(fast_engine *engine,
+                                                                fast_request *request,
+                                                                const blis_kv_stretch *stretch,
+                                                                bool *is_done);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_name(fast_engine *engine,
+                                                                fast_request *request,
+                                                                int64_t tokens);
+BLIS_NOT_INLINE uint32_t blis__fast_groups_cached(const fast_engine *engine,
+                                                  const blis_block_chain *chain, bool at_mark);
+BLIS_NOT_INLINE bool blis__fast_groups_check(const fast_engine *engine);
 
 /* fast_preempt.c */
 /* Preempts one request for request; *is_there = false: request itself had to go. */

@@ -127,8 +127,7 @@ static blis_status join(blis_cluster *cluster, blis__encoding *encoding, uint32_
   encoding->times.encode_start_us = -1;
   *(queue->tail != NULL ? &queue->tail->next : &queue->head) = encoding;
   queue->tail = encoding;
-  blis__snapshot_add_pending(&cluster->snapshot, instance, 1);
-  blis__snapshot_add_in_flight(&cluster->snapshot, instance, 1);
+  blis__snapshot_add_coming(&cluster->snapshot, instance, 1);
   if (deadline_us > 0) {
     BLIS_TRY(schedule(cluster, encoding, BLIS__CLUSTER_ENCODE_LATE, deadline_us, error));
   }
@@ -149,8 +148,7 @@ static blis_status leave(blis_cluster *cluster, blis__encoding *encoding, blis_e
   encoding->is_there = false;
   blis_event_queue_cancel(cluster->queue, encoding->end_event);
   blis_event_queue_cancel(cluster->queue, encoding->late_event);
-  blis__snapshot_add_pending(&cluster->snapshot, encoding->instance, -1);
-  blis__snapshot_add_in_flight(&cluster->snapshot, encoding->instance, -1);
+  blis__snapshot_add_coming(&cluster->snapshot, encoding->instance, -1);
   BLIS_TRY(start_next(cluster, encoding->instance, error));
   return blis__check_drained(cluster, encoding->instance, error);
 }

@@ -153,8 +153,7 @@ static blis_status leave_destination(blis_cluster *cluster, blis__handoff *hando
     BLIS_TRY(blis__handoff_note_room(cluster, destination, error));
   }
   if (blis__handoffs_of(cluster)->ops->counts_choice) {
-    blis__snapshot_add_pending(&cluster->snapshot, destination, -1);
-    blis__snapshot_add_in_flight(&cluster->snapshot, destination, -1);
+    blis__snapshot_add_coming(&cluster->snapshot, destination, -1);
   }
   blis_block_namer_release(cluster->namer, &live->chain);
   blis__reset_request(live);

@@ -150,8 +150,7 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
   h->counts.started++;
   h->counts.in_flight++;
   if (h->ops->counts_choice) {
-    blis__snapshot_add_in_flight(&cluster->snapshot, destination, 1);
-    blis__snapshot_add_pending(&cluster->snapshot, destination, 1);
+    blis__snapshot_add_coming(&cluster->snapshot, destination, 1);
   }
   bool reserves = h->policy.reserves_first && !ends_at_source(cluster, &request->live);
   blis__handoff_enter(&handoff->state, reserves ? BLIS__HANDOFF_RESERVING : BLIS__HANDOFF_ROUTING);
@@ -299,8 +298,7 @@ static blis_status inject(blis_cluster *cluster, blis__handoff *handoff, uint32_
   request->instance = (int32_t)source;
   BLIS_TRY(BLIS__TELL(cluster, BLIS__ROUTED, error, .request = request, .instance = source));
   BLIS_TRY(BLIS__TELL(cluster, BLIS__JOINED, error, .request = request, .instance = source));
-  blis__snapshot_add_pending(&cluster->snapshot, source, 1);
-  blis__snapshot_add_in_flight(&cluster->snapshot, source, 1);
+  blis__snapshot_add_coming(&cluster->snapshot, source, 1);
   cluster->counts.routed++;
   BLIS_TRY(blis_instance_inject(instance, &handoff->prefill, cluster->now_us, error));
   blis__handoff_note_instance(cluster, source);
@@ -328,7 +326,7 @@ static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff, const c
 
 /* Asks the router of the stage, unless the decider has said it. */
 static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
-                                 blis_decision *decision, uint32_t *source, blis_error *error) {
+                                 const char **rejected, uint32_t *source, blis_error *error) {
   int64_t wanted = handoff->wanted_source;
   if (wanted >= 0 && cluster->services[wanted] == BLIS_SERVICE_ACTIVE) {
     *source = (uint32_t)wanted;
@@ -338,7 +336,7 @@ static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
   blis__choice choice;
   BLIS_TRY(blis__handoff_choose_source(cluster, handoff->request, &handoff->prefill_ticket,
                                        handoff->destination, &choice, error));
-  *decision = choice.decision;
+  *rejected = choice.decision.rejected;
   *source = choice.instance;
   return BLIS_OK;
 }
@@ -352,11 +350,11 @@ static blis_status cancel(blis_cluster *cluster, blis__handoff *handoff, uint32_
              : blis__handoff_stay_at_source(cluster, handoff, source, error);
 }
 
-static blis_status route(blis_cluster *cluster, blis__handoff *handoff, blis_decision *decision,
+static blis_status route(blis_cluster *cluster, blis__handoff *handoff, const char **rejected,
                          uint32_t *source, bool *is_one, blis_error *error) {
   const blis_live_request *live = &handoff->request->live;
-  BLIS_TRY(choose_source(cluster, handoff, decision, source, error));
-  if (decision->rejected != NULL) {
+  BLIS_TRY(choose_source(cluster, handoff, rejected, source, error));
+  if (*rejected != NULL) {
     return BLIS_OK;
   }
   *is_one = blis__handoffs_of(cluster)->ops->may_cancel &&
@@ -365,7 +363,7 @@ static blis_status route(blis_cluster *cluster, blis__handoff *handoff, blis_dec
 }
 
 blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
-  blis_decision decision = {.chosen = 0};
+  const char *rejected = NULL;
   uint32_t source = 0;
   bool is_one = false;
   const blis__cluster_request *request = handoff->request;
@@ -374,13 +372,13 @@ blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff, b
   } else {
     blis__chain_cache_begin(&cluster->chains, &request->request);
   }
-  blis_status status = route(cluster, handoff, &decision, &source, &is_one, error);
+  blis_status status = route(cluster, handoff, &rejected, &source, &is_one, error);
   blis__chain_cache_end(&cluster->chains);
   if (status != BLIS_OK) {
     return status;
   }
-  if (decision.rejected != NULL) {
-    return refuse(cluster, handoff, decision.rejected, error);
+  if (rejected != NULL) {
+    return refuse(cluster, handoff, rejected, error);
   }
   return is_one ? cancel(cluster, handoff, source, error) : BLIS_OK;
 }

@@ -268,17 +268,31 @@ void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i) {
   }
 }
 
-void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i, int change) {
+static void count_pending(blis__snapshot *snapshot, uint32_t i, int change) {
   PUT(snapshot, PENDING, i, COLUMN(snapshot, PENDING)[i] + change);
   BLIS_ASSERT(COLUMN(snapshot, PENDING)[i] >= 0);
-  mark(snapshot, i, COUNTERS_CHANGED);
 }
 
-void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i, int change) {
+static void count_in_flight(blis__snapshot *snapshot, uint32_t i, int change) {
   double in_flight = COLUMN(snapshot, IN_FLIGHT)[i] + change;
   PUT(snapshot, IN_FLIGHT, i, in_flight);
   PUT(snapshot, REQUESTS, i, in_flight);
   BLIS_ASSERT(COLUMN(snapshot, IN_FLIGHT)[i] >= 0);
+}
+
+void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i, int change) {
+  count_pending(snapshot, i, change);
+  mark(snapshot, i, COUNTERS_CHANGED);
+}
+
+void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i, int change) {
+  count_in_flight(snapshot, i, change);
+  mark(snapshot, i, COUNTERS_CHANGED);
+}
+
+void blis__snapshot_add_coming(blis__snapshot *snapshot, uint32_t i, int change) {
+  count_pending(snapshot, i, change);
+  count_in_flight(snapshot, i, change);
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 

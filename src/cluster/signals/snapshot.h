@@ -151,6 +151,8 @@ BLIS_MUSTUSE blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot,
 void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i);
 void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i, int change);
 void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i, int change);
+/* Both: a request is on its way to the instance, or is no more. */
+void blis__snapshot_add_coming(blis__snapshot *snapshot, uint32_t i, int change);
 void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i, int64_t tokens);
 
 /*

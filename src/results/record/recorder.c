@@ -114,13 +114,10 @@ static blis_status keep_hits(blis_recorder *recorder, const blis_kv_hits *hits) 
 
 /* Counts the request for the instances of its other stages. */
 static blis_status count_stages(blis_recorder *recorder, int64_t encoder, int64_t prefiller) {
-  const int64_t instances[] = {encoder, prefiller};
-  for (size_t i = 0; i < 2; i++) {
-    if (instances[i] >= 0) {
-      BLIS_TRY(blis__tally_add_routed(&recorder->tally, (uint32_t)instances[i]));
-    }
+  if (encoder >= 0) {
+    BLIS_TRY(blis__tally_add_routed(&recorder->tally, (uint32_t)encoder));
   }
-  return BLIS_OK;
+  return prefiller < 0 ? BLIS_OK : blis__tally_add_routed(&recorder->tally, (uint32_t)prefiller);
 }
 
 /* Counts a record, which has been kept if records are kept. */
