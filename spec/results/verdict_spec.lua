@@ -379,3 +379,76 @@ describe("requests", function()
     has_not(run(), "extrapolation")
   end)
 end)
+
+describe("comparisons and sweeps", function()
+  local heavy = traffic { rate = 60, requests = 1500 }
+
+  local function compare(changes)
+    local spec = { cluster = { instances = 8 }, workload = heavy,
+      routing = { "round-robin", "least-loaded" } }
+    for key, value in pairs(changes or {}) do spec[key] = value end
+    spec.quiet = spec.replications and true or nil
+    return blis.compare(spec)
+  end
+
+  it("of single runs mark each row, and withhold intervals", function()
+    local fine = compare()
+    assert.equal("ok", fine.verdict.status)
+    assert.is_nil(tostring(fine):find("verdict", 1, true))
+    says(tostring(fine), "intervals from one run")
+    local mixed = compare { routing = "random", variants = { { cluster = { instances = 8 } },
+      { cluster = { instances = 1 } } } }
+    assert.equal("invalid", mixed.verdict.status)
+    assert.equal(1, #mixed.verdict.reasons[1].runs)
+    local text = tostring(mixed)
+    assert.truthy(text:find("^verdict     invalid: overload"))
+    says(text, "no intervals and no winner: ")
+    assert.truthy(text:find("  ok\n") and text:find("  invalid: overload\n"))
+  end)
+
+  it("of replications withhold intervals, p-values, and winners", function()
+    local fine = compare { replications = 4 }
+    assert.is_nil(fine.against[2]["e2e_ms.mean"].withheld)
+    assert.is_truthy(fine.against[2]["e2e_ms.mean"].p_value)
+    local bad = compare { replications = 4, cluster = { instances = 1 } }
+    assert.equal("invalid", bad.verdict.status)
+    local pair = bad.against[2]["e2e_ms.mean"]
+    assert.is_nil(pair.p_value)
+    assert.is_nil(pair.low)
+    says(pair.withheld, "is invalid: overload")
+    says(tostring(bad), "no intervals, p-values, or winners: routing=round-robin is invalid")
+    says(tostring(bad), "in 4 of 4 runs: the queue grew")
+  end)
+
+  it("of sweeps mark points, also of a store", function()
+    local folders = require "spec.support.folders"
+    folders.with(function(folder)
+      local function sweep()
+        return blis.sweep { name = "s", parameters = { { "instances", { 1, 8 } } }, seed = 1,
+          replications = 4, identity = "x",
+          trial = function(p)
+            return blis.run { cluster = { instances = p.instances }, workload = heavy,
+              seed = p.seed }
+          end }:run { store = folder, jobs = 1, quiet = true }
+      end
+      for _ = 1, 2 do
+        local found = sweep()
+        assert.equal("invalid", found.points[1].verdict.status)
+        assert.equal("ok", found.points[2].verdict.status)
+        assert.same({ "instances=1" }, found.verdict.reasons[1].runs)
+        assert.is_truthy(found:paired({ instances = 1 }, { instances = 8 }, "e2e_ms.mean").withheld)
+        local rows = {}
+        for line in found:csv():gmatch "[^\n]+" do rows[#rows + 1] = line end
+        assert.truthy(rows[1]:find(",verdict$") and rows[2]:find(",,invalid: overload$"))
+        assert.truthy(rows[3]:find("%d,ok$"))
+      end
+    end)
+  end)
+
+  it("of trials that return numbers have no verdict", function()
+    local found = blis.sweep { name = "s", parameters = { { "a", { 1, 2 } } },
+      identity = "x", trial = function(p) return p.a end }:run { jobs = 1, quiet = true }
+    assert.is_nil(found.verdict)
+    assert.is_nil(found:csv():find("verdict", 1, true))
+  end)
+end)

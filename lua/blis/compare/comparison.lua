@@ -13,6 +13,7 @@ local show = require "blis.show"
 local variants = require "blis.compare.variants"
 local warm_up = require "blis.results.warm_up"
 local told = require "blis.traffic.told"
+local verdict = require "blis.results.verdict"
 local workload = require "blis.traffic.workload"
 
 local comparison = {}
@@ -24,6 +25,7 @@ local comparison = {}
 --- all policies: distributions, figures with intervals side by side
 ---@field [integer] blis.Result
 ---@field labels string[]? of variants
+---@field verdict blis.RunVerdict of all policies; `runs` of its reasons has their names
 ---@field changes string[]? of variants: what they change, as it was given
 ---@field remembering table<integer, boolean> those that came to another result when run again
 
@@ -120,6 +122,9 @@ function comparison.compare(spec)
     show.figures(results.labels)
   end
   if spec.warm_up_us == "auto" then warm_up.align(results) end
+  local verdicts = {}
+  for i, one in ipairs(results) do verdicts[i] = one.verdict end
+  results.verdict = show.figures(verdict.join(verdicts, report.names(results)))
   return setmetatable(results, comparison_meta)
 end
 

@@ -92,6 +92,8 @@ function one_run.compare(stage, baseline, level)
         if point.remembers or found.points[baseline].remembers then
           pair.low, pair.high, pair.is_shown = nil, nil, nil
         end
+        table_of.withhold(pair, point, found.points[baseline])
+        if pair.withheld then pair.is_shown = nil end
         against[i][metric] = pair
       end
     end

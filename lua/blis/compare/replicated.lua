@@ -39,6 +39,7 @@ local replicated = {}
 ---@field changes string[]? of variants: what they change, as it was given
 ---@field setup { traffic: string, traffic_file?: string, rows: blis.results.Asked[][] } what was
 --- run, the rows of each policy
+---@field verdict blis.RunVerdict? of all policies; `runs` of its reasons has their names
 ---@field windows integer? of that run, from which the intervals come; nil when it was too short
 ---@field table blis.SweepTable means and intervals of each policy
 ---@field against table<integer, table<string, blis.PairedEstimate>> policy and figure, against the
@@ -138,6 +139,7 @@ local function paired(result, baseline, i, metric, level)
   if result.points[baseline].remembers or result.points[i].remembers then
     table_of.leave_change_alone(pair)
   end
+  table_of.withhold(pair, result.points[baseline], result.points[i])
   return pair
 end
 
@@ -146,7 +148,8 @@ local function is_enough(rule, look, result, baseline, metric)
   for i = 1, #result.points do
     if i ~= baseline then
       local pair = paired(result, baseline, i, metric, rule.level)
-      if not pair or not stopping.is_decided(rule, look, pair) then return false end
+      local is_known = pair and not pair.withheld
+      if not is_known or not stopping.is_decided(rule, look, pair) then return false end
     end
   end
   return true
@@ -205,6 +208,7 @@ local function compare_once(values, shared, list)
     policies = show.figures(labels_of(list)), baseline = values.baseline, replications = 1,
     looks = 1, max_looks = 1, rule = "fixed", warm_up_us = shared.warm_up_us, table = found,
     level = values.level, against = show.figures(against), is_one_run = true,
+    verdict = found.verdict,
     windows = drawn and drawn.count, setup = setup_of(shared, setups, 1),
     changes = values.variants and variants.changes(list) or nil,
   }, Comparison)
@@ -244,7 +248,7 @@ function replicated.compare(spec, list)
     policies = show.figures(labels_of(list)), baseline = values.baseline,
     replications = replications,
     looks = looks, rule = rule.rule, warm_up_us = shared.warm_up_us, table = result,
-    level = values.level,
+    level = values.level, verdict = result.verdict,
     max_looks = #stopping.looks(rule),
     setup = setup_of(shared, setups_of(stage, known), replications),
     changes = values.variants and variants.changes(list) or nil,
@@ -301,7 +305,9 @@ local function sentence(self, i, metric)
   if not pair then
     return ("%s: nothing to compare of %s and %s"):format(metric, name, base)
   end
-  if remembers(self, i) then
+  if pair.withheld then -- the reason is in a line of its own
+    return ("%s: %s against %s %s"):format(metric, name, base, words.change(pair, pair.change))
+  elseif remembers(self, i) then
     return ("%s: %s against %s %s; no interval and no p-value, for runs are not independent")
       :format(metric, name, base, words.change(pair, pair.change))
   elseif not pair.low or statistics.is_few(pair) then
@@ -377,9 +383,14 @@ function Comparison:__tostring()
   for i = 1, #self.policies do
     if i ~= self.baseline then
       lines[#lines + 1] = ""
+      local withheld
       for _, metric in ipairs(self.table.shown) do
+        local pair = self.against[i][metric]
         lines[#lines + 1] = sentence(self, i, metric)
+        withheld = withheld or pair and pair.withheld
       end
+      lines[#lines + 1] = withheld
+        and ("no intervals, p-values, or winners: %s"):format(withheld) or nil
     end
   end
   return table.concat(lines, "\n")

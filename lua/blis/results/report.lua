@@ -387,8 +387,14 @@ local function add_differences(lines, results)
   local remembering = results.remembering or {}
   for i = 2, #results do
     local parts = {}
-    for k, item in ipairs(compared) do
+    local invalid = verdict.is_invalid(first.verdict) and 1
+      or verdict.is_invalid(results[i].verdict) and i
+    for k, item in ipairs(invalid and {} or compared) do
       parts[k] = difference_text(drawn, first, results[i], item, #results - 1)
+    end
+    if invalid then
+      parts = { ("no intervals and no winner: %s is %s"):format(names[invalid],
+        verdict.mark(results[invalid].verdict)) }
     end
     if remembering[1] or remembering[i] then
       parts = { ("not compared, since %s remembers something"):format(
@@ -411,14 +417,21 @@ end
 ---@param results blis.Result[]
 ---@return string
 function report.comparison(results)
-  local rows = {}
+  local rows, all = {}, rawget(results, "verdict")
+  local shows_verdict = all and all.status ~= "ok"
   for i, r in ipairs(results) do
     rows[i] = comparison_row(r)
     if results.labels then rows[i][1] = results.labels[i] end
+    if shows_verdict then table.insert(rows[i], verdict.mark(r.verdict)) end
   end
   local header = { results.labels and "variant" or "routing", "TTFT mean", "p99", "ITL mean",
     "E2E mean", "p99 (ms)", "tokens/s", "cache hits", "balance", "arrived", "completed" }
   local lines, i = {}, 0
+  if shows_verdict then
+    header[#header + 1] = "verdict"
+    lines = verdict.lines(all, #results)
+    lines[#lines + 1] = ""
+  end
   for line in format.table(header, rows):gmatch("[^\n]+") do
     lines[#lines + 1] = line
     local scorers = i > 0 and not results.labels

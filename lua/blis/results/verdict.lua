@@ -129,7 +129,38 @@ function verdict.join(verdicts, names)
   return verdict.new(found)
 end
 
---- Returns the distinct codes of the reasons with the gravest status, "overload, short".
+--- Joins the verdicts of replications: each condition once, with the number of runs that have it.
+---@param verdicts blis.RunVerdict[]
+---@return blis.RunVerdict? nil without any verdict
+function verdict.pool(verdicts)
+  if #verdicts == 0 then return nil end
+  local found, by_code = {}, {}
+  for _, one in ipairs(verdicts) do
+    for _, reason in ipairs(one.reasons) do
+      local known = by_code[reason.code]
+      if not known then
+        known = { code = reason.code, status = reason.status, text = reason.text, count = 0 }
+        by_code[reason.code], found[#found + 1] = known, known
+      end
+      known.status = verdict.worst { known, reason }
+      known.count = known.count + 1
+    end
+  end
+  for _, one in ipairs(found) do
+    if #verdicts > 1 then
+      one.text = ("in %d of %d runs: %s"):format(one.count, #verdicts, one.text)
+    end
+    one.count = nil
+  end
+  return verdict.new(found)
+end
+
+--- Returns whether a verdict withholds intervals, p-values, and winners.
+---@param one? blis.RunVerdict nil = the run was not judged
+---@return boolean
+function verdict.is_invalid(one) return one ~= nil and one.status == "invalid" end
+
+--- Returns the distinct codes of the reasons with the gravest status.
 local function codes_of(one)
   local words, is_known = {}, {}
   for _, reason in ipairs(one.reasons) do
@@ -137,15 +168,18 @@ local function codes_of(one)
       words[#words + 1], is_known[reason.code] = reason.code, true
     end
   end
-  return table.concat(words, ", ")
+  return words
 end
 
---- Returns a verdict in a few words, for a row of a table: "ok", "invalid: overload".
+--- Returns a verdict in a few words, for a row of a table: "ok", "invalid: overload", "warning: short
+--- +2" with two more reasons.
 ---@param one? blis.RunVerdict nil = the run was not judged
 ---@return string
 function verdict.mark(one)
   if not one then return "-" end
-  return one.status == "ok" and "ok" or ("%s: %s"):format(one.status, codes_of(one))
+  if one.status == "ok" then return "ok" end
+  local codes = codes_of(one)
+  return ("%s: %s%s"):format(one.status, codes[1], #codes > 1 and " +" .. #codes - 1 or "")
 end
 
 local line_width = 96
@@ -157,7 +191,7 @@ local line_width = 96
 ---@return string[]
 function verdict.lines(one, run_count)
   if one.status == "ok" then return {} end
-  local lines = { ("verdict     %s"):format(verdict.mark(one)) }
+  local lines = { ("verdict     %s: %s"):format(one.status, table.concat(codes_of(one), ", ")) }
   for _, reason in ipairs(one.reasons) do
     local runs = reason.runs and #reason.runs < (run_count or 0)
       and table.concat(reason.runs, ", ") .. ": " or ""
@@ -172,8 +206,9 @@ end
 --- Writes the top-level object `verdict` of JSON.
 ---@param writer table
 ---@param one blis.RunVerdict
-function verdict.write(writer, one)
-  writer:object("verdict"):field("status", one.status):array("reasons")
+---@param key? string default: "verdict"
+function verdict.write(writer, one, key)
+  writer:object(key or "verdict"):field("status", one.status):array("reasons")
   for _, reason in ipairs(one.reasons) do
     writer:object():field("code", reason.code):field("status", reason.status)
       :field("text", reason.text)

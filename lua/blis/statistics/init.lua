@@ -158,6 +158,7 @@ end
 ---@field ties integer
 ---@field least number? smallest change of a pair
 ---@field most number? largest one
+---@field withheld string? why there is no interval: the runs of one side are invalid
 ---@field level number
 ---@field windows integer? of one run that the interval comes from; nil for replications
 ---@field is_shown boolean? of windows: chance is no good explanation of the change

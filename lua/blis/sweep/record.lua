@@ -3,6 +3,7 @@ local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local sorted = require "blis.sorted"
+local verdict = require "blis.results.verdict"
 
 local record = {}
 
@@ -13,6 +14,7 @@ local record = {}
 ---@field hash? string of its result
 ---@field reason? string of one that failed
 ---@field notes? string
+---@field verdict? blis.RunVerdict of a trial that returned a result
 ---@field wall_us? integer
 ---@field setup? blis.results.Asked[] what was run, where that was asked for
 ---@field parameters? table<string, any> labels
@@ -125,6 +127,10 @@ local function write_setup(writer, rows)
   writer:done()
 end
 
+local function is_result(outcome)
+  return type(outcome) == "table" and rawget(outcome, "requests_per_instance") ~= nil
+end
+
 --- The line of a trial that returned something; raises when that is not what was to be returned.
 ---@param self blis.sweep.Plan
 ---@param trial blis.sweep.Trial
@@ -139,6 +145,7 @@ function record.of_outcome(self, trial, outcome, facts)
   if self.metric then check_report({ self.metric }, known, words) end
   local hash = type(outcome) == "table" and rawget(outcome, "hash")
   if type(hash) == "string" then writer:field("hash", plain(hash)) end
+  if is_result(outcome) then verdict.write(writer, outcome.verdict) end
   if facts.notes ~= "" then writer:field("notes", plain(facts.notes)) end
   if facts.wall_us then writer:field("wall_us", facts.wall_us) end
   if facts.setup then write_setup(writer, facts.setup) end
@@ -156,6 +163,7 @@ function record.of_record(self, trial, one)
   for _, key in ipairs { "hash", "notes", "wall_us" } do
     if one[key] ~= nil then writer:field(key, one[key]) end
   end
+  if one.verdict then verdict.write(writer, one.verdict) end
   return seal(writer:done():take())
 end
 

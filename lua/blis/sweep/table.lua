@@ -9,6 +9,7 @@ local runner = require "blis.sweep.runner"
 local show = require "blis.show"
 local sorted = require "blis.sorted"
 local statistics = require "blis.statistics"
+local verdict = require "blis.results.verdict"
 local write = require "blis.sweep.write"
 
 local table_of = {}
@@ -22,6 +23,7 @@ local table_of = {}
 ---@field metrics table<string, blis.Estimate>
 ---@field values table<string, number[]> a figure of each replication that is done
 ---@field remembers boolean? it came to another result when it was run again
+---@field verdict blis.RunVerdict? of its runs together; nil if the trial returns no results
 ---@field is_copied boolean? all its replications came to the same: no seed changes anything, and
 --- they count as one
 
@@ -36,6 +38,7 @@ local table_of = {}
 ---@field shown string[] figures that are shown
 ---@field metrics string[] all figures there are
 ---@field points blis.sweep.PointResult[]
+---@field verdict blis.RunVerdict? of all points; `runs` of its reasons has their names
 ---@field failures blis.sweep.Failure[]
 ---@field missing integer trials that were not run
 ---@field level number
@@ -137,6 +140,7 @@ end
 
 local function point_result(self, known, i, result)
   local values, done, wanted, remembers = {}, {}, runner.wanted(self, known, i), nil
+  local verdicts = {}
   for r = 1, wanted do
     local trial = self.trials[plan.index(self, i, r)]
     local one = known[trial.key]
@@ -145,6 +149,7 @@ local function point_result(self, known, i, result)
     elseif one.status == "done" then
       done[#done + 1] = one
       remembers = remembers or is_told(one) or nil
+      verdicts[#verdicts + 1] = one.verdict
       collect_values(values, one, result.metrics)
     else
       table.insert(result.failures, { name = plan.trial_name(self, trial), status = one.status,
@@ -155,9 +160,21 @@ local function point_result(self, known, i, result)
   return setmetatable({
     shown = result.shown, parameters = show.figures(copy(self.points[i].labels)),
     name = plan.point_name(self, i), n = #done, wanted = wanted, values = show.figures(values),
-    remembers = remembers, is_copied = copied,
+    remembers = remembers, is_copied = copied, verdict = verdict.pool(verdicts),
     metrics = new_metrics(values, copied, { level = self.level, method = self.interval }),
   }, point_meta)
+end
+
+--- Returns the verdict of all points, each reason with the names of its points; nil if the trials
+--- return no results.
+local function verdict_of(points)
+  local verdicts, names = {}, {}
+  for _, point in ipairs(points) do
+    if point.verdict then
+      verdicts[#verdicts + 1], names[#names + 1] = point.verdict, point.name
+    end
+  end
+  return #verdicts > 0 and verdict.join(verdicts, names) or nil
 end
 
 --- The table of a plan and what is known of its trials.
@@ -173,6 +190,7 @@ function table_of.new(self, known)
     script = self.script, shown = shown_of(self, names, seen),
   }
   for i = 1, #self.points do result.points[i] = point_result(self, known, i, result) end
+  result.verdict = verdict_of(result.points)
   for _, name in ipairs { "points", "failures", "metrics", "parameters", "shown" } do
     show.figures(result[name])
   end
@@ -247,6 +265,19 @@ function table_of.leave_change_alone(pair)
   pair.low, pair.high, pair.half_width, pair.p_value, pair.effect = nil, nil, nil, nil, nil
 end
 
+--- Withholds interval and p-value of a pair if the runs of one side are invalid.
+---@param pair blis.PairedEstimate
+---@param ... blis.sweep.PointResult
+function table_of.withhold(pair, ...)
+  for _, point in ipairs { ... } do
+    if verdict.is_invalid(point.verdict) then
+      table_of.leave_change_alone(pair)
+      pair.withheld = ("%s is %s"):format(point.name, verdict.mark(point.verdict))
+      return
+    end
+  end
+end
+
 --- Point b against point a with the same seeds; without an interval where no seed changes either.
 ---@param a table<string, any> parameters
 ---@param b table<string, any> parameters
@@ -264,6 +295,7 @@ function Table:paired(a, b, metric)
   local pair = statistics.paired(lists[1], lists[2],
     { level = self.level, kind = statistics.kind_of(metric) })
   if copied == 2 then table_of.leave_change_alone(pair) end
+  table_of.withhold(pair, self:point(a), self:point(b))
   return pair
 end
 

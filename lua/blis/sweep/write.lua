@@ -13,6 +13,7 @@ local plot = require "blis.sweep.plot"
 local svg = deferred "blis.plot.svg"
 local repeats = require "blis.policy.repeats"
 local statistics = require "blis.statistics"
+local verdict = require "blis.results.verdict"
 
 local write = {}
 
@@ -54,7 +55,7 @@ local function estimate_text(point, name, decimals)
       number_text(math.max(table.unpack(values)), decimals))
   end
   local half = estimate.half_width
-  if not half or half == 0 then return text end -- nothing varied
+  if not half or half == 0 or verdict.is_invalid(point.verdict) then return text end
   return ("%s ± %s"):format(text, number_text(half, decimals))
 end
 
@@ -130,6 +131,14 @@ local function shown_report(self)
   return table.move(self.shown, 1, shown_figures, 1, {})
 end
 
+--- Returns whether the runs of a point have a verdict that is not ok.
+local function shows_verdict(self)
+  for _, point in ipairs(self.points) do
+    if point.verdict and point.verdict.status ~= "ok" then return true end
+  end
+  return false
+end
+
 --- Header and rows of texts.
 local function grid(self)
   local report = shown_report(self)
@@ -137,6 +146,8 @@ local function grid(self)
   local with_count = shows_count(self)
   if with_count then header[#header + 1] = "runs" end
   table.move(report, 1, #report, #header + 1, header)
+  local with_verdict = shows_verdict(self)
+  if with_verdict then header[#header + 1] = "verdict" end
   local rows, decimals = {}, {}
   for k, name in ipairs(report) do decimals[k] = column_decimals(self, name) end
   for i, point in ipairs(self.points) do
@@ -151,6 +162,7 @@ local function grid(self)
     for k, name in ipairs(report) do
       row[#row + 1] = estimate_text(point, name, decimals[k])
     end
+    if with_verdict then row[#row + 1] = verdict.mark(point.verdict) end
     rows[i] = row
   end
   return header, rows
@@ -318,7 +330,12 @@ end
 ---@param self blis.SweepTable
 ---@return string
 function write.text(self)
-  local lines = { title(self), "", format.table(grid(self)) }
+  local lines = {}
+  if shows_verdict(self) then
+    lines = verdict.lines(self.verdict, #self.points)
+    lines[#lines + 1] = ""
+  end
+  table.move({ title(self), "", format.table(grid(self)) }, 1, 3, #lines + 1, lines)
   local rest = footer(self)
   if #rest > 0 then lines[#lines + 1] = "" end
   table.move(rest, 1, #rest, #lines + 1, lines)
@@ -346,7 +363,8 @@ function write.markdown(self)
 end
 
 --- The table as CSV: parameters, runs that are done, and for every figure its mean and the ends of
---- its interval, which are empty below four replications.
+--- its interval, which are empty below four replications and where the verdict is invalid; then the
+--- verdict, if the trials return results.
 ---@param self blis.SweepTable
 ---@return string
 function write.csv(self)
@@ -355,6 +373,8 @@ function write.csv(self)
   for _, name in ipairs(self.shown) do
     for _, ending in ipairs { "", ".low", ".high" } do header[#header + 1] = name .. ending end
   end
+  local is_judged = self.verdict ~= nil
+  if is_judged then header[#header + 1] = "verdict" end
   local lines = { table.concat(header, ",") }
   for i, point in ipairs(self.points) do
     local cells = {}
@@ -364,12 +384,13 @@ function write.csv(self)
     cells[#cells + 1] = ("%d"):format(point.n)
     for _, name in ipairs(self.shown) do
       local estimate = point.metrics[name] or { n = 0 }
-      local has_interval = not statistics.is_few(estimate)
+      local has_interval = not (statistics.is_few(estimate) or verdict.is_invalid(point.verdict))
       cells[#cells + 1] = csv.field(estimate.mean)
       for _, key in ipairs { "low", "high" } do
         cells[#cells + 1] = csv.field(has_interval and estimate[key] or nil)
       end
     end
+    if is_judged then cells[#cells + 1] = csv.field(verdict.mark(point.verdict)) end
     lines[i + 1] = table.concat(cells, ",")
   end
   return table.concat(lines, "\n") .. "\n"

@@ -9,6 +9,10 @@ local count, number, percent = format.count, format.number, format.percent
 
 local is_no_loss = { completed = true, arrived = true, length_capped = true }
 
+-- Requests that the end of the run cut short, and those that checks of the load report.
+local is_reported_elsewhere = { ["still running"] = true, ["still arriving"] = true,
+  ["timed out"] = true }
+
 --- Lists the endings other than completed, the most frequent first.
 local function other_endings(r)
   local list = {}
@@ -52,7 +56,7 @@ local function check_endings(self)
   local r = self.result
   for _, one in ipairs(other_endings(r)) do
     local share = one.n / r.arrived
-    if share >= many_lost and one.name ~= "timed out" then -- checks of the load have these
+    if share >= many_lost and not is_reported_elsewhere[one.name] then
       self:add("warning", "losses", "%s%s of %s requests (%s) ended as %s.", share > most_lost
         and "most requests did not complete: " or "", count(one.n), count(r.arrived),
         percent(share), one.name)
