@@ -104,9 +104,11 @@ describe("the verdict", function()
       return verdict.new { { code = "a", status = "warning", text = text } }
     end
     local joined = verdict.join({ of "x", verdict.new {}, of "x", of "y" }, { "p", "q", "r", "s" })
-    assert.same({ "p", "r" }, joined.reasons[1].runs)
-    assert.same({ "s" }, joined.reasons[2].runs)
-    assert.equal("  a: p, r: x", verdict.lines(joined, 4)[2])
+    assert.same({ "p", "r", "s" }, joined.reasons[1].runs)
+    assert.equal("  a (p, r, s): p: x", verdict.lines(joined, 4)[2])
+    joined = verdict.join({ of "x", of "x" }, { "p", "q" })
+    assert.equal("  a: x", verdict.lines(joined, 2)[2])
+    assert.equal("  a (p, q): x", verdict.lines(joined, 3)[2])
   end)
 end)
 

@@ -110,21 +110,32 @@ function verdict.of_result(r)
   return verdict.new(self.findings)
 end
 
---- Joins the verdicts of several runs: each reason once, with the names of the runs that have it.
+--- Adds a reason of a run to those that are joined by their codes.
+local function join_reason(found, by_code, reason, name)
+  local known = by_code[reason.code]
+  if not known then
+    known = { code = reason.code, status = reason.status, text = reason.text, runs = {},
+      first = name }
+    by_code[reason.code], found[#found + 1] = known, known
+  end
+  known.status = verdict.worst { known, reason }
+  known.differs = known.differs or known.text ~= reason.text
+  table.insert(known.runs, name)
+end
+
+--- Joins the verdicts of several runs: each condition once, with the names of its runs. Where the
+--- texts differ, the text is that of the first run, and starts with its name.
 ---@param verdicts blis.RunVerdict[]
 ---@param names string[]
 ---@return blis.RunVerdict the reasons have `runs`, a list of names
 function verdict.join(verdicts, names)
-  local found, by_key = {}, {}
+  local found, by_code = {}, {}
   for i, one in ipairs(verdicts) do
-    for _, reason in ipairs(one.reasons) do
-      local key = reason.code .. "\0" .. reason.text
-      if not by_key[key] then
-        by_key[key] = { code = reason.code, status = reason.status, text = reason.text, runs = {} }
-        found[#found + 1] = by_key[key]
-      end
-      table.insert(by_key[key].runs, names[i])
-    end
+    for _, reason in ipairs(one.reasons) do join_reason(found, by_code, reason, names[i]) end
+  end
+  for _, one in ipairs(found) do
+    if one.differs then one.text = ("%s: %s"):format(one.first, one.text) end
+    one.differs, one.first = nil, nil
   end
   return verdict.new(found)
 end
@@ -171,8 +182,8 @@ local function codes_of(one)
   return words
 end
 
---- Returns a verdict in a few words, for a row of a table: "ok", "invalid: overload", "warning: short
---- +2" with two more reasons.
+--- Returns a verdict in a few words, for a row of a table: "ok", "invalid: overload", or with two
+--- more reasons "warning: short +2".
 ---@param one? blis.RunVerdict nil = the run was not judged
 ---@return string
 function verdict.mark(one)
@@ -184,8 +195,8 @@ end
 
 local line_width = 96
 
---- Returns the lines of a verdict, one for each reason; none if it is ok. With several runs, a
---- reason starts with the names of its runs.
+--- Returns the lines of a verdict, one or more for each reason; none if it is ok. With several
+--- runs, the names of the runs follow the code of a reason.
 ---@param one blis.RunVerdict
 ---@param run_count? integer number of runs; a reason of all of them names none
 ---@return string[]
@@ -194,8 +205,8 @@ function verdict.lines(one, run_count)
   local lines = { ("verdict     %s: %s"):format(one.status, table.concat(codes_of(one), ", ")) }
   for _, reason in ipairs(one.reasons) do
     local runs = reason.runs and #reason.runs < (run_count or 0)
-      and table.concat(reason.runs, ", ") .. ": " or ""
-    local text = ("%s: %s%s"):format(reason.code, runs, reason.text)
+      and (" (%s)"):format(table.concat(reason.runs, ", ")) or ""
+    local text = ("%s%s: %s"):format(reason.code, runs, reason.text)
     for i, line in ipairs(format.wrap(text, line_width)) do
       lines[#lines + 1] = (i == 1 and "  " or "    ") .. line
     end

@@ -12,8 +12,9 @@ local count, number, percent = format.count, format.number, format.percent
 local least_growth, growth_in_roots = 0.02, 4
 
 -- Requests in the system grow at the start of every run, and in its second half only by those that
--- take longer than the first half. Growth beyond that counts, as a share of the arrivals.
-local least_second_growth, least_halves = 0.05, 0.5
+-- take longer than the first half. Growth beyond that counts, as a share of the arrivals. A half
+-- that is shorter than this share of the mean E2E shows nothing.
+local least_second_growth, least_halves = 0.05, 0.75
 
 -- A run is long beside its requests if it lasts for several of them, as in capacity searches.
 local spans_of_a_request = 5
@@ -66,10 +67,13 @@ local function system_growth(course, e2e_us)
   local parts, half = #course.in_system, #course.in_system // 2
   local lengths = (course.to_us - course.from_us) / 2 / math.max(e2e_us, 1)
   if lengths < least_halves then return nil end
-  local filling, arrived = math.exp(-lengths), 0
+  -- Shares of the arrivals by which a half of so many mean E2E still fills: of exponential E2E, and
+  -- of E2E that are all equal.
+  local filling, arrived = math.max(math.exp(-lengths), 1 / lengths - 1), 0
   for k = half + 1, parts do arrived = arrived + course.arrived[k] end
   local growth = rise_of(course.in_system, half + 1, parts)
-  local least = math.max((least_second_growth + filling) * arrived, growth_in_roots * arrived ^ 0.5)
+  local least = filling * arrived
+    + math.max(least_second_growth * arrived, growth_in_roots * arrived ^ 0.5)
   if growth >= least and rises_by_thirds(course.in_system, half + 1, parts) then
     return growth, arrived
   end
