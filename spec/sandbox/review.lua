@@ -3,6 +3,17 @@
 --- for the same output of two processes.
 return {
   -- Clocks, addresses, and orders that depend on them.
+  { try = "the clock, from the calls of a progress function", twice = true, out = "true true\n",
+    source = [[
+local blis = require "blis"
+local function calls()
+  local n = 0
+  blis.run { workload = { rate = 100, requests = 20000 }, progress = function() n = n + 1 end,
+    progress_interval_ms = 1, watch = true, watch_interval_ms = 0 }
+  return n
+end
+local first = calls()
+print(first > 0, calls() == first)]] },
   { try = "the clock, from the seed of math.random", twice = true,
     source = "for i = 1, 8 do print(math.random(0)) end" },
   { try = "the clock, from floats of math.random", twice = true,

@@ -2,6 +2,7 @@
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
 local program = require "spec.support.program"
+local small = require "spec.support.small"
 
 local script = [[
 local blis = require "blis"
@@ -43,6 +44,73 @@ describe("a sweep as a process #host", function()
       local outcome = program.run(path, folder)
       assert.equal(0, outcome.status)
       assert.equal(whole, outcome.out)
+    end)
+  end)
+
+  describe("with a trial whose process is killed", function()
+    local killed = [[
+local blis = require "blis"
+print(blis.sweep { name = "killed", parameters = { { "x", { 1, 2, 3 } } }, trial = function(p)
+  if p.x == 2 then
+    local file <close> = assert(io.open(arg[2], "a+"))
+    local kills = #file:read "a"
+    if kills < tonumber(arg[3]) then
+      file:write "x"
+      file:flush()
+      os.execute "kill -KILL $PPID"
+    end
+  end
+  return { y = p.x }
+end }:run { jobs = 2, store = arg[1], quiet = true })
+]]
+
+    local function with_kills(count, body)
+      files.with(killed, function(path)
+        folders.with(function(folder)
+          local log = os.tmpname()
+          local function run(most)
+            return program.run("sweep", "run", path, folder, log, tostring(most))
+          end
+          body(run(count), run)
+          os.remove(log)
+        end)
+      end)
+    end
+
+    it("repeats the trial", function()
+      for kills = 1, 2 do
+        with_kills(kills, function(outcome)
+          assert.equal(0, outcome.status, outcome.err)
+          assert.is_nil(outcome.out:find("failed", 1, true))
+          small.says(outcome.out, "2  2.000")
+        end)
+      end
+    end)
+
+    it("fails when three processes were killed, and does the trial next time", function()
+      with_kills(9, function(outcome, run)
+        assert.equal(1, outcome.status)
+        small.says(outcome.out, "its process was killed by signal 9 (SIGKILL)")
+        small.says(outcome.err, "sweep run: 1 trial failed; ")
+        outcome = run(0)
+        assert.equal(0, outcome.status)
+        small.says(outcome.out, "2  2.000")
+      end)
+    end)
+  end)
+
+  it("fails when a trial raises an error, also when the error was there before", function()
+    local raises = [[require("blis").sweep { name = "bad", parameters = { { "x", { 1, 2 } } },
+      trial = function(p) return p.x == 1 and { y = 1 } or error "no" end,
+    }:run { store = arg[1], quiet = true }]]
+    files.with(raises, function(path)
+      folders.with(function(folder)
+        for _ = 1, 2 do
+          local outcome = program.run("sweep", "run", path, folder)
+          assert.equal(1, outcome.status)
+          small.says(outcome.err, "1 trial failed")
+        end
+      end)
     end)
   end)
 

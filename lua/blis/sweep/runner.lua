@@ -8,6 +8,7 @@ local repeats = require "blis.policy.repeats"
 local record = require "blis.sweep.record"
 local shard = require "blis.sweep.shard"
 local space = require "blis.sweep.space"
+local settings = require "blis.sweep.settings"
 local stopping = require "blis.statistics.stopping"
 local store = require "blis.sweep.store"
 
@@ -93,7 +94,7 @@ end
 local function new_state(self, known, writer, options)
   return {
     plan = self, known = known, writer = writer, options = options, done = 0, total = 0,
-    failed = 0, wanted = {}, told = 0,
+    failed = 0, wanted = {}, told = 0, kills = {},
   }
 end
 
@@ -112,7 +113,8 @@ local function extend(state, point, submit)
     if is_mine(state, trial) then
       state.total = state.total + 1
       local one = state.known[trial.key]
-      if one then
+      -- A signal comes from outside: the trial itself may be fine.
+      if one and one.status ~= "signal" then
         state.done = state.done + 1
         if one.status ~= "done" then state.failed = state.failed + 1 end
       else
@@ -142,6 +144,17 @@ local function tell_failure(state, trial, reason)
     state.progress.say("%s: more trials failed; the table and 'blis sweep export' list them",
       state.plan.name)
   end
+end
+
+-- Attempts at a trial whose process is killed by a signal, such as that of the kernel when the
+-- machine is out of memory.
+local max_attempts = 3
+
+--- Whether a trial whose process was killed runs once more.
+local function is_repeated(state, index, status)
+  if status ~= "signal" then return false end
+  state.kills[index] = (state.kills[index] or 0) + 1
+  return state.kills[index] < max_attempts
 end
 
 --- Keeps what became of a trial.
@@ -192,7 +205,9 @@ local function drive(state, values, work)
   end
   while workers:pending() > 0 do
     local index, status, text, detail = workers:wait(wait_us)
-    if index then
+    if index and is_repeated(state, index, status) then
+      submit(index)
+    elseif index then
       accept(state, index, status, text, detail)
       if state.plan.rule then extend(state, state.plan.trials[index].point, submit) end
     end
@@ -232,6 +247,7 @@ function runner.run(self, values, trial_function, options)
   collectgarbage("setpause", pause)
   state.progress.finish()
   if own_writer then own_writer.close() end
+  settings.failed = settings.failed + state.failed
   if not ok then
     tell_kept(state)
     error(problem, 0)

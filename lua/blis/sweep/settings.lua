@@ -10,4 +10,7 @@ settings.overrides = {}
 ---  object: blis.Sweep): table<string, blis.sweep.Record>
 settings.instead = nil
 
+--- Trials of this process's sweeps that failed, for the exit status of `blis sweep run`.
+settings.failed = 0
+
 return settings

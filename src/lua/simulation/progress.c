@@ -3,6 +3,7 @@
 #include <time.h>
 
 #include "lua/bind/bind.h"
+#include "lua/bind/sandbox.h"
 
 static int64_t wall_clock_ms(void) {
   struct timespec now;
@@ -13,6 +14,9 @@ static int64_t wall_clock_ms(void) {
 void check_progress(lua_State *L, int index, bind_hooks *hooks, bind_progress *progress) {
   progress->hooks = hooks;
   progress->interval_ms = opt_field_integer(L, index, "progress_interval_ms", 1000);
+  if (bind_sandbox_of(L) != NULL) {
+    progress->interval_ms = 0; /* by events: a sandbox has no clock */
+  }
   progress->function = push_hook_field(L, index, "progress", hooks);
 }
 
@@ -42,13 +46,16 @@ static int call_function(lua_State *L) {
 }
 
 static bool is_due(bind_progress *progress) {
+  if (progress->interval_ms == 0) {
+    return true;
+  }
   int64_t now_ms = wall_clock_ms();
   bool is_first = progress->next_ms == 0;
   if (now_ms < progress->next_ms) {
     return false;
   }
   progress->next_ms = now_ms + progress->interval_ms;
-  return !is_first || progress->interval_ms == 0;
+  return !is_first;
 }
 
 void bind_progress_tell(bind_progress *progress) {

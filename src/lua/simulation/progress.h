@@ -22,7 +22,11 @@ typedef struct bind_progress {
   int64_t next_ms; /* 0 = not started */
 } bind_progress;
 
-/* Reads progress and progress_interval_ms of the configuration at index. */
+/*
+ * Reads progress and progress_interval_ms of the configuration at index. In a
+ * sandbox the interval is 0: the function is called after a fixed number of
+ * events, so that it is no clock.
+ */
 void check_progress(lua_State *L, int index, bind_hooks *hooks, bind_progress *progress);
 
 /*

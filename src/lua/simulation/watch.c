@@ -8,6 +8,7 @@
 #include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/interrupt.h"
+#include "lua/bind/sandbox.h"
 
 /* A look takes at most one part in so many of the time. */
 enum { LEAST_SHARE = 200 };
@@ -24,6 +25,7 @@ void check_watch(lua_State *L, int index, bind_hooks *hooks, bind_watch *watch) 
   blis_glance_init(&watch->glance, &alloc);
   watch->hooks = hooks;
   watch->function = push_hook_field(L, index, "watch", hooks);
+  watch->is_off = bind_sandbox_of(L) != NULL; /* a sandbox has no clock */
 }
 
 void set_watch(lua_State *L, int anchor, bind_watch *watch) {
@@ -259,7 +261,7 @@ static bool is_due(bind_watch *watch, int64_t now_us) {
 }
 
 void bind_watch_tell(bind_watch *watch) {
-  if (watch->function == 0 || watch->is_asleep || watch->hooks->has_error) {
+  if (watch->function == 0 || watch->is_off || watch->is_asleep || watch->hooks->has_error) {
     return;
   }
   int64_t begin_us = wall_clock_us();

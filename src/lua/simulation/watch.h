@@ -25,6 +25,7 @@ typedef struct bind_watch {
   int function;   /* its place among the hooks; 0 = none */
   bool is_on;     /* it has been called since it was last told to rest */
   bool is_asleep; /* not to be called */
+  bool is_off;    /* never to be called */
   int64_t interval_us;
   int64_t next_us; /* 0 = not started */
   blis_glance glance;
