@@ -3,6 +3,7 @@
 --- An environment of its own, of functions that are listed here and cannot hang, reach files, or
 --- see addresses; work that is done in C is charged to the instruction budget by its size. The
 --- script runs in a state that only it uses, so nothing of this can be undone by it.
+local chunks = require "blis.chunk"
 local core = require "blis.core"
 local errors = require "blis.errors"
 
@@ -473,12 +474,11 @@ function sandbox.load(source, name, options)
   source = source:gsub("^#[^\n]*", "")
   check_source(source)
   local environment = sandbox.environment(options)
-  io.open = function(path)
-    return nil, path .. ": the sandbox has no files"
-  end
+  local function refuse(path) return nil, path .. ": the sandbox has no files" end
+  io.open, core.open_input = refuse, refuse
   core.sandbox_seal(environment.string)
   math.randomseed(options.seed or 0)
-  local chunk, problem = load(source, "=" .. name, "t", environment)
+  local chunk, problem = chunks.load(source, "=" .. name, environment)
   if not chunk then errors.raise("load", problem) end
   return chunk
 end

@@ -1,6 +1,7 @@
 --- TOML files, the part of TOML 1.0 that configurations use: [tables], and keys with texts, whole
 --- and real numbers, booleans and lists of these on one line. All else is refused by its name.
 --- Errors say file and line.
+local core = require "blis.core"
 local errors = require "blis.errors"
 local yaml_file = require "blis.yaml_file"
 
@@ -210,7 +211,7 @@ end
 ---@param path string
 ---@return blis.YamlFile
 function toml_file.read(path)
-  local file <close>, problem = io.open(path, "rb")
+  local file <close>, problem = core.open_input(path)
   local text = file and file:read "a"
   if not text then errors.raise("io", "cannot read " .. (problem or path)) end
   return toml_file.parse(text, path)

@@ -162,7 +162,7 @@ describe("a record of decisions", function()
     assert.matches("no decision of 1 lines", message_of(read, { scorers, decision "" }))
     assert.matches("is not of a run of blis", message_of(read, { "hello" }))
     assert.matches("is not of a run of blis", message_of(read, { '{"scorers":5}', fine }))
-    assert.matches("cannot read", message_of(records.read, "/"))
+    assert.matches("cannot open", message_of(records.read, "/"))
     assert.matches("no decision", message_of(read, { '{"c":"x","s":{"queue-scorer":5}}',
       '{"c":"x","s":{}}', '{"c":"x","s":[1,2]}' }, { chosen = "c", scores = "s" }))
   end)

@@ -102,7 +102,7 @@ describe("a sandboxed script #host", function()
 
   it("is a file", function()
     local result = program.run("--sandbox", "/tmp")
-    small.says(result.err, "cannot read /tmp: Is a directory")
+    small.says(result.err, "cannot open /tmp: Is a directory")
     assert.equal(1, result.status)
   end)
 

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/format/open_input.h"
 #include "host/about.h"
 #include "host/command.h"
 #include "host/memory.h"
@@ -152,10 +153,40 @@ static void find_modules_beside(lua_State *L, const char *path) {
   lua_pop(L, 3);
 }
 
+/* Raises for a file that a script cannot be in; the loader would wait for it. */
+static void check_script(lua_State *L, const char *path) {
+  const char *problem = NULL;
+  FILE *file = blis__open_input(path, BLIS_INPUT_TEXT, &problem);
+  if (file == NULL) {
+    host_raise(L, "load", "cannot open %s: %s", path, problem);
+  }
+  fclose(file);
+}
+
+/* luaL_loadfile as a function, which raises. */
+static int load_file(lua_State *L) {
+  if (luaL_loadfile(L, lua_tostring(L, 1)) != LUA_OK) {
+    lua_error(L);
+  }
+  return 1;
+}
+
+/* path is NULL for standard input. */
 static void run_file(lua_State *L, const host *h, const char *path) {
   find_modules_beside(L, path);
-  if (luaL_loadfile(L, path) != LUA_OK) {
-    host_raise(L, "load", "%s", lua_tostring(L, -1));
+  if (path != NULL) {
+    check_script(L, path);
+  }
+  lua_pushcfunction(L, load_file);
+  lua_pushstring(L, path);
+  /* Without the handler of errors, which would add a traceback of blis. */
+  if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
+    const char *name = path != NULL ? path : "stdin";
+    const char *problem = lua_tostring(L, -1);
+    if (strcmp(problem, "C stack overflow") != 0) {
+      host_raise(L, "load", "%s", problem);
+    }
+    host_raise(L, "load", "%s: too many nested levels (%s)", name, problem);
   }
   lua_call(L, push_script_arguments(L, h), 0);
 }

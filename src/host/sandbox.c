@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/format/open_input.h"
 #include "host/modules.h"
 #include "host/report.h"
 #include "lua/bind/sandbox.h"
@@ -27,9 +28,10 @@ typedef struct boxed {
 
 /* Pushes the text of the script. */
 static void push_source(lua_State *L, const char *path) {
-  FILE *file = strcmp(path, "-") == 0 ? stdin : fopen(path, "rb");
+  const char *refusal = NULL;
+  FILE *file = strcmp(path, "-") == 0 ? stdin : blis__open_input(path, BLIS_INPUT_TEXT, &refusal);
   if (file == NULL) {
-    host_raise(L, "load", "cannot open %s: %s", path, strerror(errno));
+    host_raise(L, "load", "cannot open %s: %s", path, refusal);
     return;
   }
   static char buffer[SOURCE_MAX]; /* longer scripts are refused anyway */

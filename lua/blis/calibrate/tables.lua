@@ -23,7 +23,7 @@ local other_names = {
 }
 
 local function columns_of(path)
-  local file <close> = assert(io.open(path, "rb"))
+  local file <close> = assert(core.open_input(path, "data"))
   local names = {}
   local head = (file:read("l") or ""):gsub("^\xef\xbb\xbf", ""):gsub("\r$", "")
   for name in head:gmatch "[^,]+" do names[#names + 1] = name:match '^"(.*)"$' or name end

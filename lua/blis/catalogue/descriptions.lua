@@ -8,7 +8,7 @@ local descriptions = {}
 ---@param path string
 ---@return boolean
 local function exists(path)
-  local file = io.open(path, "rb")
+  local file = core.open_input(path)
   if file then file:close() end
   return file ~= nil
 end
@@ -32,7 +32,7 @@ end
 ---@param path string
 ---@return string
 function descriptions.read(path)
-  local file <close>, opening = io.open(path, "rb")
+  local file <close>, opening = core.open_input(path)
   if not file then errors.raise("io", opening) end
   local text, problem = rest_of(file)
   if not text then errors.raise("io", path .. ": " .. problem) end

@@ -126,8 +126,8 @@ local tell_definition = {
 
 local function read_values(path)
   local file, problem = io.stdin, nil
-  if path ~= "-" then file, problem = io.open(path, "rb") end
-  if not file then errors.invalid("%s", problem) end
+  if path ~= "-" then file, problem = core.open_input(path) end
+  if not file then errors.invalid("cannot read %s", problem) end
   local text, unread = file:read("a")
   if path ~= "-" then file:close() end
   if not text then errors.invalid("cannot read %s: %s", path, unread) end

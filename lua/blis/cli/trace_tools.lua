@@ -1,4 +1,5 @@
 --- What `blis trace` does: a definition and a function for each of its commands.
+local chunks = require "blis.chunk"
 local core = require "blis.core"
 local command = require "blis.cli.command"
 local errors = require "blis.errors"
@@ -285,7 +286,7 @@ local function read_test(definition, text)
         errors.suggestion(name, fields))
     end,
   })
-  local test, problem = load("return " .. text, "=--where", "t", names)
+  local test, problem = chunks.load("return " .. text, "=--where", names)
   if not test then
     flags.fail(definition, "--where: '%s' is not a Lua expression: %s", text,
       problem:gsub("^%-%-where:%d+: ", ""))

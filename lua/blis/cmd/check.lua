@@ -2,6 +2,7 @@
 ---
 --- The script runs, but every experiment in it is only read and built, and what would be its result
 --- is a value that takes part in anything and says nothing. Nothing is printed or written.
+local chunks = require "blis.chunk"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local experiment = require "blis.experiment"
@@ -104,12 +105,12 @@ local function message_of(problem)
 end
 
 local function load_file(path)
-  local file, problem = io.open(path, "rb")
+  local file, problem = core.open_input(path)
   if not file then command.fail(definition, "cannot open %s", problem) end
   local source = file:read("a"):gsub("^#[^\n]*", "")
   file:close()
   local chunk
-  chunk, problem = load(source, "@" .. path, "t")
+  chunk, problem = chunks.load(source, "@" .. path)
   if not chunk then
     command.say("blis: " .. problem)
     return nil

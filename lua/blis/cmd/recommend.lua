@@ -79,7 +79,7 @@ local function identity_of(parsed)
       local value = parsed.values[group.section] and parsed.values[group.section][option.name]
       if parsed.given[option.flag] and group.section ~= "search" and group.section ~= "output" then
         parts[#parts + 1] = option.flag .. " " .. canonical.text(value, option.flag)
-        local file <close> = type(value) == "string" and io.open(value, "rb") or nil
+        local file <close> = type(value) == "string" and core.open_input(value) or nil
         parts[#parts + 1] = file and core.hash128(file:read "a" or "") or nil
       end
     end

@@ -1,5 +1,6 @@
 --- blis sweep: runs a script's sweep, and looks into the folder that keeps its results.
 local asking = require "blis.sweep.asking"
+local chunks = require "blis.chunk"
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local deferred = require "blis.deferred"
@@ -55,7 +56,7 @@ local run_definition = {
 local function run_script(parsed)
   local path = parsed.positional
   if not path then flags.fail(run_definition, "FILE is missing") end
-  local chunk, problem = loadfile(path)
+  local chunk, problem = chunks.load_file(path)
   if not chunk then flags.fail(run_definition, "%s", problem) end
   for name, value in pairs(parsed.values.run) do settings.overrides[name] = value end
   _G.arg = table.move(parsed.positionals, 1, #parsed.positionals, 0, {})

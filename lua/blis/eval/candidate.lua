@@ -98,16 +98,13 @@ end
 --- Bytes of a candidate at most; the sandbox takes no longer scripts.
 candidate.most_bytes = sandbox.most_bytes
 
---- A text of a file; nil and what is wrong where there is none. What has no end is read no longer
---- than candidates may be; a pipe, at whose other end there may be nobody, is not read.
+--- A text of a file; nil and what is wrong where there is none. Of a longer file, it reads one byte
+--- more than a candidate may have.
 ---@param path string
 ---@return string? text
 ---@return string? problem
 function candidate.read_file(path)
-  if core.is_pipe(path) then
-    return nil, path .. ": it is a pipe; '-' reads standard input"
-  end
-  local file, problem = io.open(path, "rb")
+  local file, problem = core.open_input(path)
   if not file then return nil, problem end
   local text, why = file:read(candidate.most_bytes + 1)
   file:close()

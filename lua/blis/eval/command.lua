@@ -81,7 +81,7 @@ end
 
 local function read_text(path)
   if path == "-" then return io.read "a" end
-  local file, problem = io.open(path, "rb")
+  local file, problem = core.open_input(path)
   if not file then return nil, problem end
   local text, why = file:read "a"
   file:close()

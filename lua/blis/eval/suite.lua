@@ -3,6 +3,7 @@
 ---
 --- A suite is a Lua file that returns a table; the ones in lua/blis/eval/suites ship with blis. It
 --- is trusted as any script of its user is; candidates never see it.
+local chunks = require "blis.chunk"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
@@ -345,7 +346,7 @@ function suite.of_table(given, text)
 end
 
 local function read_file(path)
-  local file, problem = io.open(path, "rb")
+  local file, problem = core.open_input(path)
   if not file then return nil, problem end
   local text, why = file:read "a"
   file:close()
@@ -368,7 +369,7 @@ function suite.read(name)
     errors.invalid("suite: cannot open %s%s", problem,
       errors.suggestion(name, suite.names, "suites that ship: " .. table.concat(suite.names, ", ")))
   end
-  local chunk, wrong = load(text, "@" .. name, "t")
+  local chunk, wrong = chunks.load(text, "@" .. name)
   if not chunk then errors.invalid("suite: %s", wrong) end
   local given = chunk()
   if type(given) ~= "table" then

@@ -40,7 +40,7 @@ local most_bytes = 64 << 20
 ---@param path string
 ---@return string
 function origin.file_hash(path)
-  local file <close> = io.open(path, "rb")
+  local file <close> = core.open_input(path, "data")
   local size = file and file:seek "end"
   if not size or size > most_bytes then return "" end
   file:seek "set"

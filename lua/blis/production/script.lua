@@ -1,4 +1,5 @@
 --- Scripts of policies, as a router configuration or a gate runs them.
+local chunks = require "blis.chunk"
 local errors = require "blis.errors"
 
 local script = {}
@@ -16,7 +17,7 @@ end
 function script.load(text, path)
   local own = { os = setmetatable({ exit = refuse_exit }, { __index = os }) }
   text = text:gsub("^#[^\n]*", "") -- #!/usr/bin/env blis
-  local chunk, problem = load(text, "@" .. path, "t", setmetatable(own, { __index = _G }))
+  local chunk, problem = chunks.load(text, "@" .. path, setmetatable(own, { __index = _G }))
   if not chunk then errors.raise("parse", ("this is no Lua: %s"):format(problem)) end
   return chunk
 end

@@ -1,6 +1,7 @@
 --- What stands for a policy on a command line: a configuration of a router, a script, or the name
 --- of a policy; as options of an experiment.
 local candidate = require "blis.eval.candidate"
+local core = require "blis.core"
 local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
 local policy = require "blis.policy"
@@ -73,7 +74,7 @@ end
 ---@return blis.production.Subject
 function subject.read(text, options)
   if text:match "%.lua$" then return of_script(text) end
-  local file = io.open(text, "rb")
+  local file = core.open_input(text)
   if file then
     file:close()
     return of_configuration(text, options)

@@ -1,4 +1,5 @@
 --- Whole files as texts.
+local core = require "blis.core"
 local errors = require "blis.errors"
 
 local text_file = {}
@@ -7,7 +8,7 @@ local text_file = {}
 ---@param path string
 ---@return string
 function text_file.read(path)
-  local file, problem = io.open(path, "rb")
+  local file, problem = core.open_input(path)
   if not file then errors.raise("io", "cannot open " .. problem) end
   local text
   text, problem = file:read "a"

@@ -223,7 +223,7 @@ local are_read = setmetatable({}, { __mode = "k" })
 ---@return table
 function result_file.read(path)
   errors.check_path("load", path)
-  local file <close>, problem = io.open(path, "r")
+  local file <close>, problem = core.open_input(path, "data")
   if not file then errors.invalid("cannot read %s", problem) end
   local start, why = file:read(1)
   if not start then

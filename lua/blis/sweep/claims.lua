@@ -21,7 +21,7 @@ end
 
 --- What a claim says; one that is being written just now holds.
 local function read(path)
-  local file <close> = io.open(path, "rb")
+  local file <close> = core.open_input(path)
   local ok, given = pcall(core.json_read, file and file:read("a") or "", path)
   local is_claim = ok and type(given) == "table" and math.type(given.until_s) == "integer"
   return is_claim and given or { until_s = math.maxinteger, by = "?" }

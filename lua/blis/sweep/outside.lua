@@ -1,5 +1,6 @@
 --- A script's sweep for those who drive it from outside: found without being run, and tried at
 --- points that they choose.
+local chunks = require "blis.chunk"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local plan = require "blis.sweep.plan"
@@ -32,7 +33,7 @@ end
 ---@return blis.Sweep
 ---@return table values how the script would run it
 function outside.sweep_of(path, name)
-  local chunk, problem = loadfile(path)
+  local chunk, problem = chunks.load_file(path)
   if not chunk then errors.invalid("%s", problem) end
   local one, values
   settings.instead = function(_, _, _, options, object)

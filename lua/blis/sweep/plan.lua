@@ -32,7 +32,7 @@ local plan = {}
 ---@field interval string
 
 local function read_file(path)
-  local file = io.open(path, "rb")
+  local file = core.open_input(path)
   if not file then return nil end
   local text = file:read("a")
   file:close()

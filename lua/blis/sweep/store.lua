@@ -88,7 +88,7 @@ end
 ---@param settings { self: blis.sweep.Plan, folder: string, other_versions: string }
 local function read_journal(settings, name, visit)
   local path = settings.folder .. "/" .. name
-  local file <close>, problem = io.open(path, "rb")
+  local file <close>, problem = core.open_input(path, "data")
   if not file then errors.invalid("%s", problem) end
   local number, keys, damaged = 0, nil, {}
   for line in lines_of(file, path) do
@@ -142,7 +142,7 @@ end
 
 --- The text of the plan in a folder, or nil.
 local function read_plan_text(folder)
-  local file <close> = io.open(folder .. "/" .. plan_name, "rb")
+  local file <close> = core.open_input(folder .. "/" .. plan_name, "data")
   return file and file:read("a")
 end
 

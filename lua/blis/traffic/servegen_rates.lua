@@ -20,7 +20,7 @@ end
 
 --- Adds the rates of a client to those of all, by the start of the window.
 local function add_client(rates, file)
-  local handle, problem = io.open(file)
+  local handle, problem = core.open_input(file, "data")
   if not handle then errors.raise("io", problem) end
   for line in handle:lines() do
     local start_us, rate = row_of(line)

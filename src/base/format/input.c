@@ -9,6 +9,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include "base/format/open_input.h"
+
 enum { RAW_SIZE = 64 * 1024 };
 
 typedef enum format { FORMAT_PLAIN, FORMAT_GZIP, FORMAT_ZSTD } format;
@@ -115,9 +117,11 @@ blis_status blis_input_open(const blis_alloc *alloc, const char *path, blis_inpu
   bool is_stdin = strcmp(path, "-") == 0;
   blis_input *made = NULL; /* gcc cannot see that make sets it */
   BLIS_TRY(new_input(alloc, is_stdin ? "stdin" : path, &made, error));
-  made->file = is_stdin ? stdin : fopen(path, "rb");
+  const char *problem = NULL;
+  made->file = is_stdin ? stdin : blis__open_input(path, BLIS_INPUT_DATA, &problem);
   if (made->file == NULL) {
-    blis_status status = fail_read(made, "cannot be opened", error);
+    blis_status status =
+        blis_fail(error, BLIS_ERR_IO, "%s: cannot be opened: %s", made->name, problem);
     blis_input_close(made);
     return status;
   }

@@ -15,6 +15,10 @@ enum { DEPTH_MAX = 100 };
 /* How many nodes aliases and merge keys may repeat in all. */
 #define REPEATED_MAX UINT64_C(1000000)
 
+/* Values of a file. A tree takes some 150 bytes for each, and as many again for
+   each level of Lua tables that are made of it. */
+enum { VALUES_MAX = 500000 };
+
 #define TAG_PREFIX "tag:yaml.org,2002:"
 
 /*
@@ -50,6 +54,7 @@ typedef struct builder {
   BLIS_ARRAY(sighting) sightings; /* by key id */
   uint64_t mapping_count;
   uint64_t repeated;
+  int values; /* at most VALUES_MAX */
 } builder;
 
 static int64_t line_of(const builder *b) {
@@ -389,13 +394,26 @@ static blis_status read_event(builder *b, bool *has_ended) {
   }
 }
 
+static blis_status count_value(builder *b) {
+  bool is_value = b->event.type == YAML_SCALAR_EVENT ||
+                  b->event.type == YAML_SEQUENCE_START_EVENT ||
+                  b->event.type == YAML_MAPPING_START_EVENT;
+  b->values += is_value;
+  return b->values <= VALUES_MAX
+             ? BLIS_OK
+             : fail_line(b, line_of(b), "more than 500000 values, the limit here");
+}
+
 static blis_status read_document(builder *b) {
   bool has_ended = false;
   while (!has_ended) {
     if (!yaml_parser_parse(b->parser, &b->event)) {
       return fail_parser(b);
     }
-    blis_status status = read_event(b, &has_ended);
+    blis_status status = count_value(b);
+    if (status == BLIS_OK) {
+      status = read_event(b, &has_ended);
+    }
     yaml_event_delete(&b->event);
     BLIS_TRY(status);
   }

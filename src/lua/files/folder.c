@@ -1,8 +1,9 @@
 #include "lua/files/folder.h"
 
 #include <dirent.h>
-#include <sys/stat.h>
+#include <lauxlib.h>
 
+#include "base/format/open_input.h"
 #include "lua/bind/bind.h"
 
 static int close_folder(lua_State *L) {
@@ -44,9 +45,26 @@ int bind_folder(lua_State *L) {
   return 1;
 }
 
-int bind_is_pipe(lua_State *L) {
-  struct stat found;
-  bool is_there = stat(luaL_checkstring(L, 1), &found) == 0;
-  lua_pushboolean(L, is_there && S_ISFIFO(found.st_mode));
+static int close_file(lua_State *L) {
+  luaL_Stream *stream = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+  return luaL_fileresult(L, fclose(stream->f) == 0, NULL);
+}
+
+int bind_open_input(lua_State *L) {
+  static const char *const kinds[] = {"text", "data", NULL};
+  const char *path = luaL_checkstring(L, 1);
+  blis_input_kind kind =
+      luaL_checkoption(L, 2, "text", kinds) == 0 ? BLIS_INPUT_TEXT : BLIS_INPUT_DATA;
+  luaL_Stream *stream = lua_newuserdatauv(L, sizeof *stream, 0);
+  *stream = (luaL_Stream){0};
+  luaL_setmetatable(L, LUA_FILEHANDLE);
+  const char *problem = NULL;
+  stream->f = blis__open_input(path, kind, &problem);
+  if (stream->f == NULL) {
+    luaL_pushfail(L);
+    lua_pushfstring(L, "%s: %s", path, problem);
+    return 2;
+  }
+  stream->closef = close_file;
   return 1;
 }

@@ -1,5 +1,5 @@
 /*
- * folder.h - what Lua itself cannot tell of paths: directory listings, pipes.
+ * folder.h - the contents of folders, and the opening of files, for Lua.
  */
 #ifndef BLIS_LUA_FILES_FOLDER_H
 #define BLIS_LUA_FILES_FOLDER_H
@@ -12,7 +12,12 @@
  */
 int bind_folder(lua_State *L);
 
-/* is_pipe(path): whether who opens that waits for somebody at the other end. */
-int bind_is_pipe(lua_State *L);
+/*
+ * open_input(path[, kind]): a file of the library io, open for reading, or nil
+ * and "PATH: REASON". kind is "text" (the default) or "data"; see
+ * base/format/open_input.h for what is refused. Every Lua file of blis opens
+ * its inputs with this function.
+ */
+int bind_open_input(lua_State *L);
 
 #endif

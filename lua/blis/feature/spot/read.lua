@@ -13,7 +13,7 @@ local columns = {
 }
 
 local function check_columns(path)
-  local file <close>, problem = io.open(path, "r")
+  local file <close>, problem = core.open_input(path)
   if not file then errors.invalid("%s", problem) end
   local known = {}
   local line = (file:read("l") or ""):gsub("^\xEF\xBB\xBF", "") -- as spreadsheets write it

@@ -1,0 +1,35 @@
+/*
+ * open_input.h - the function that opens every file that the program reads.
+ *
+ * A file that somebody names by mistake must not stop the program: a directory
+ * has no bytes, a device may have no end, and opening a named pipe waits for
+ * its writer. What may be read:
+ *
+ *   regular files    text: at most BLIS_TEXT_FILE_MAX bytes on the disk
+ *   /dev/null        as an empty file
+ *   terminals        until the end that a person types
+ *   anonymous pipes  under their names /dev/fd/N and /dev/stdin, as shells pass
+ *                    them for <(COMMAND)
+ *   named pipes      only data, and only with a writer
+ */
+#ifndef BLIS_BASE_FORMAT_OPEN_INPUT_H
+#define BLIS_BASE_FORMAT_OPEN_INPUT_H
+
+#include <stdio.h>
+
+typedef enum blis_input_kind {
+  BLIS_INPUT_TEXT, /* read as a whole: configurations, scripts, policies */
+  BLIS_INPUT_DATA  /* of any size: traces, saved results, journals */
+} blis_input_kind;
+
+/* Bytes of a text file. */
+#define BLIS_TEXT_FILE_MAX ((long long)1 << 30)
+
+/*
+ * Opens a file for reading; the caller closes it. NULL, and the reason in
+ * *problem, when it cannot be opened or must not be read. The reason is valid
+ * until the next call that fails.
+ */
+FILE *blis__open_input(const char *path, blis_input_kind kind, const char **problem);
+
+#endif
