@@ -104,6 +104,33 @@ describe("blis serve --stdio #host", function()
     assert.equal("objectives[2]: 'cost' is a duplicate", by_id[3].error.message)
   end)
 
+  it("delivers every answer when it is asked to end", function()
+    for signal, status in pairs { TERM = 143, INT = 130, HUP = 129 } do
+      local outcome = program.shell(([[F=$(mktemp -d); mkfifo $F/in $F/out
+        env --default-signal=INT,HUP "$BLIS" serve --stdio --workers 1 --suite %s \
+          <$F/in >$F/out & server=$!
+        { read -r ready; sleep 0.7; cat >$F/answers; } <$F/out & reader=$!
+        exec 3>$F/in
+        for id in $(seq 2000); do
+          echo '{"id":'$id',"method":"evaluate","params":{"program":{"lua":"return 1"}}}'
+        done >&3
+        kill -%s $server; wait $server; status=$?; exec 3>&-; wait $reader
+        echo "$status $(grep -c '"id":' $F/answers) $(grep -vc '}$' $F/answers)"
+        rm -r $F]]):format(suite, signal))
+      local got, answers, torn = outcome.out:match "^(%d+) (%d+) (%d+)\n$"
+      assert.same({ tostring(status), "0" }, { got, torn }, outcome.out .. outcome.err)
+      -- Lines that the server has not read yet have no answer.
+      assert.is_true(tonumber(answers) > 100 and tonumber(answers) <= 2000, answers)
+    end
+  end)
+
+  it("fails when answers cannot be written", function()
+    local outcome = program.shell [[
+      echo '{"id":1,"method":"describe"}' | "$BLIS" serve --stdio >/dev/full; echo "status $?"]]
+    assert.equal("status 1\n", outcome.out)
+    assert.matches("^blis: serve: %d lines? not written: No space left on device\n$", outcome.err)
+  end)
+
   it("lives through garbage", function()
     local list, by_id = talk({ "garbage", "[1]", "{}", '{"id":{}}', '{"id":1}',
       '{"id":2,"method":"nope"}', '{"id":3,"method":"evaluate"}', "", "\0\255",

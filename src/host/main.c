@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <lauxlib.h>
 #include <lualib.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -271,10 +272,14 @@ int main(int argc, char **argv) {
   lua_pushcfunction(L, host_handle_error);
   lua_pushcfunction(L, protected_main);
   lua_pushlightuserdata(L, &h);
-  int status = lua_pcall(L, 1, 0, 1) == LUA_OK ? h.status : host_print_error(L);
-  if (host_signals_interrupted()) {
-    status = HOST_EXIT_INTERRUPTED;
-  }
+  bool is_done = lua_pcall(L, 1, 0, 1) == LUA_OK;
+  int number = host_signals_last();
+  /* Programs end without a word when the reader of their output has left. */
+  int status = is_done || number == SIGPIPE ? h.status : host_print_error(L);
   lua_close(L);
+  if (number != 0) {
+    (void)fflush(stdout);
+    return 128 + number;
+  }
   return flush_output(status);
 }

@@ -76,7 +76,7 @@ int host_handle_error(lua_State *L) {
   }
   bool is_complete = has_own_traceback(L, 1);
   const char *text = push_error_text(L, 1);
-  if (!is_complete && !host_signals_interrupted()) {
+  if (!is_complete && host_signals_last() == 0) {
     push_traceback(L, text);
   }
   return 1;

@@ -7,7 +7,11 @@
 
 /* A handler gets no argument: what it needs has to be global. */
 static lua_State *watched_state;
-static volatile sig_atomic_t was_interrupted;
+static volatile sig_atomic_t last_signal; /* 0 = none */
+
+/* Signals that ask the program to end. */
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+enum { ENDING_COUNT = sizeof ending / sizeof *ending };
 
 /*
  * Runs inside Lua code. Whoever polls the flag in C clears it when making an
@@ -28,39 +32,59 @@ static void stop_script(lua_State *L, lua_Debug *activation) {
   }
 }
 
-static void on_interrupt(int signal_number) {
-  (void)signal_number;
-  was_interrupted = 1;
+static void on_signal(int number) {
+  last_signal = number;
   blis_interrupt_raise();
   lua_sethook(watched_state, stop_script, LUA_MASKCALL | LUA_MASKRET | LUA_MASKLINE | LUA_MASKCOUNT,
               1);
 }
 
-static void install(void (*handler)(int)) {
+/* A write beyond a limit of the shell then fails, and its file is removed. */
+static void on_full(int number) {
+  (void)number;
+}
+
+static void install(int number, void (*handler)(int), int flags) {
   struct sigaction action;
   sigemptyset(&action.sa_mask);
   action.sa_handler = handler;
-  action.sa_flags = (int)SA_RESETHAND;
-  sigaction(SIGINT, &action, NULL);
+  action.sa_flags = flags;
+  sigaction(number, &action, NULL);
+}
+
+/* nohup and some shells start programs that are to ignore a signal. */
+static bool is_ignored(int number) {
+  struct sigaction action;
+  return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 void host_signals_watch(lua_State *L) {
   watched_state = L;
-  install(on_interrupt);
+  install(SIGINT, on_signal, (int)SA_RESETHAND);
+  for (int i = 1; i < ENDING_COUNT; i++) {
+    if (!is_ignored(ending[i])) {
+      /* Writes that follow the first SIGPIPE fail; files are still removed. */
+      install(ending[i], on_signal, ending[i] == SIGPIPE ? 0 : (int)SA_RESETHAND);
+    }
+  }
+  install(SIGXFSZ, on_full, 0);
 }
 
 void host_signals_reset(void) {
-  install(SIG_DFL);
-  was_interrupted = 0;
+  for (int i = 0; i < ENDING_COUNT; i++) {
+    if (i == 0 || !is_ignored(ending[i])) {
+      install(ending[i], SIG_DFL, 0);
+    }
+  }
+  last_signal = 0;
   blis_interrupt_clear();
 }
 
 void host_signals_ignore(void) {
-  install(SIG_IGN);
-  was_interrupted = 0;
-  blis_interrupt_clear();
+  host_signals_reset();
+  install(SIGINT, SIG_IGN, 0);
 }
 
-bool host_signals_interrupted(void) {
-  return was_interrupted != 0;
+int host_signals_last(void) {
+  return (int)last_signal;
 }

@@ -1,10 +1,13 @@
 /*
- * signals.h - Ctrl-C: the running simulation or script stops, and the program
- * ends with status 130.
+ * signals.h - SIGINT (Ctrl-C), SIGTERM, SIGHUP, and SIGPIPE stop the running
+ * simulation or script, remove its unfinished files, and end the program with
+ * status 128 plus the signal's number. Signals that the program was started to
+ * ignore, as by nohup, stay ignored. SIGXFSZ makes the write fail that is too
+ * long.
  *
- * The first interrupt raises the flag of lua/bind/interrupt.h and arms a hook,
- * so it stops Lua code as well as a loop in C that polls. The second one ends
- * the process the hard way, should neither be listening.
+ * The first signal raises the flag of lua/bind/interrupt.h and arms a hook, so
+ * it stops Lua code as well as a loop in C that polls. A second one of the same
+ * kind ends the process at once, in case the first one had no effect.
  */
 #ifndef BLIS_HOST_SIGNALS_H
 #define BLIS_HOST_SIGNALS_H
@@ -12,19 +15,19 @@
 #include <lua.h>
 #include <stdbool.h>
 
-/* From now on an interrupt stops what runs in L. */
+/* From now on these signals stop what runs in L. */
 void host_signals_watch(lua_State *L);
 
 /*
- * Back to the default, that an interrupt ends the process. An earlier one is
+ * Back to the default, that these signals end the process. Earlier ones are
  * forgotten.
  */
 void host_signals_reset(void);
 
-/* Interrupts have no effect until one of the others is called; likewise. */
+/* As reset, but Ctrl-C has no effect until one of the others is called. */
 void host_signals_ignore(void);
 
-/* True once an interrupt came in while it was watched for. */
-bool host_signals_interrupted(void);
+/* The last signal that came while they were watched for; 0 = none. */
+int host_signals_last(void);
 
 #endif

@@ -2,6 +2,7 @@
 --- first.
 --- It never waits for its client.
 local core = require "blis.core"
+local format = require "blis.format"
 local jobs = require "blis.serve.jobs"
 local lines = require "blis.serve.lines"
 local output = require "blis.serve.output"
@@ -12,8 +13,8 @@ local loop = {}
 local longest_line, most_unread = 64 << 20, 64 << 20
 
 -- How often a server looks up; how long it works on after the end of its input, and how long it
--- then waits for the reader of its last answers.
-local look_us, grace_us, farewell_us = 200000, 5000000, 500000
+-- then waits for a reader who takes nothing of the last answers.
+local look_us, grace_us, patience_us = 200000, 5000000, 5000000
 
 -- Garbage above what is alive, at which it is collected.
 local most_garbage_kb = 4096
@@ -30,11 +31,34 @@ local function new_collector()
   end
 end
 
+--- Writes the lines that are left, as long as the client takes some.
+local function deliver(work, out)
+  local left, until_us = math.huge, core.clock_us() + patience_us
+  while not output.is_empty(out) and not out.is_closed and core.clock_us() < until_us do
+    output.flush(out)
+    local now_left = out.bytes - out.from
+    if now_left < left then left, until_us = now_left, core.clock_us() + patience_us end
+    if not output.is_empty(out) then work.workers:wait(look_us, false, true) end
+  end
+end
+
+--- Answers all that is open with "cancelled"; returns the exit status.
+local function finish(session, work, out, status)
+  session.stop()
+  deliver(work, out)
+  local missing = output.missing(out)
+  if missing == 0 then return status end
+  io.stderr:write(("blis: serve: %s not written: %s\n"):format(format.plural(missing, "line"),
+    out.problem or ("standard output took nothing for %d s"):format(patience_us // 1000000)))
+  return status ~= 0 and status or 1
+end
+
 ---@class blis.serve.Session what a protocol makes of lines
 ---@field line fun(text: string?) nil for one that was too long
 ---@field stop fun() answers all that is open with "cancelled"
 
---- Serves until the input ends or SIGTERM comes.
+--- Serves until the input ends, or SIGTERM, SIGINT, or SIGHUP comes. A line that the client did not
+--- take makes the status one of failure.
 ---@param count integer processes at a time
 ---@param open fun(jobs: blis.serve.Jobs, write: fun(line: string)): blis.serve.Session
 ---@return integer exit status
@@ -58,17 +82,11 @@ function loop.run(count, open)
   end
   while true do
     output.flush(out)
-    if core.termination_requested() then
-      session.stop()
-      output.flush(out)
-      return 143
-    end
-    if end_us and (work.waiting == 0 or core.clock_us() >= end_us or out.is_closed) then
-      session.stop()
-      output.flush(out)
-      if output.is_empty(out) or core.clock_us() >= end_us + farewell_us then return 0 end
-    elseif out.is_closed then
-      return 0
+    local signal = core.termination_requested()
+    if signal then return finish(session, work, out, 128 + signal) end
+    if out.is_closed then return finish(session, work, out, 0) end
+    if end_us and (work.waiting == 0 or core.clock_us() >= end_us) then
+      return finish(session, work, out, 0)
     end
     local wants_input = not end_us and out.bytes < most_unread
     jobs.start(work)

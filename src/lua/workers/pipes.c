@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "lua/workers/jail.h"
@@ -49,7 +50,8 @@ int bind_pipe_write(lua_State *L) {
     ssize_t written = write(STDOUT_FILENO, text + at, size);
     if (written < 0 && errno != EINTR && errno != EAGAIN) {
       lua_pushnil(L);
-      return 1;
+      lua_pushstring(L, strerror(errno));
+      return 2;
     }
     at += written > 0 ? (size_t)written : 0;
   }
@@ -57,24 +59,33 @@ int bind_pipe_write(lua_State *L) {
   return 1;
 }
 
-static volatile sig_atomic_t was_terminated;
+static volatile sig_atomic_t termination;
 
 static void on_termination(int number) {
-  (void)number;
-  was_terminated = 1;
+  termination = number;
 }
 
 int bind_watch_termination(lua_State *L) {
   (void)L;
-  struct sigaction action = {.sa_handler = on_termination};
+  static const int watched[] = {SIGTERM, SIGINT, SIGHUP};
+  /* A second signal ends the process at once. */
+  struct sigaction action = {.sa_handler = on_termination, .sa_flags = (int)SA_RESETHAND};
   sigemptyset(&action.sa_mask);
-  sigaction(SIGTERM, &action, NULL);
+  for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {
+    struct sigaction before;
+    if (sigaction(watched[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN) {
+      sigaction(watched[i], &action, NULL);
+    }
+  }
   (void)signal(SIGPIPE, SIG_IGN); /* pipe_write tells of it */
   return 0;
 }
 
 int bind_termination_requested(lua_State *L) {
-  lua_pushboolean(L, was_terminated != 0);
+  if (termination == 0) {
+    return 0;
+  }
+  lua_pushinteger(L, termination);
   return 1;
 }
 

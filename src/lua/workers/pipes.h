@@ -12,14 +12,15 @@
 int bind_pipe_read(lua_State *L);
 
 /* pipe_write(text, from): writes what standard output takes without waiting,
- * from that byte on; returns the first byte that is still to be written, or
- * nil when nobody reads any more. */
+ * from that byte on; returns the first byte that is still to be written, or nil
+ * and the reason when it takes nothing any more. */
 int bind_pipe_write(lua_State *L);
 
-/* watch_termination(): SIGTERM is remembered from now on, not obeyed. */
+/* watch_termination(): the first SIGTERM, SIGINT or SIGHUP is remembered from
+ * now on, not obeyed. */
 int bind_watch_termination(lua_State *L);
 
-/* termination_requested(): whether it came. */
+/* termination_requested(): the number of the signal; nothing when none came. */
 int bind_termination_requested(lua_State *L);
 
 /* parent(): the number of the process that started this one, as of now. */

@@ -55,7 +55,10 @@ static bool receive_task(int socket, int64_t *task) {
  */
 static void leave_terminal(void) {
   (void)setpgid(0, 0);
-  (void)signal(SIGINT, SIG_DFL);
+  static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
+  for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
+    (void)signal(handled[i], SIG_DFL); /* the handlers are the parent's */
+  }
   int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) {
     (void)dup2(nothing, STDIN_FILENO);
