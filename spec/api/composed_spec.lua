@@ -130,4 +130,89 @@ describe("latency model composed", function()
     end
     assert.is_true(step(2) < step(1))
   end)
+
+  describe("with a front end", function()
+    local function burst(cluster)
+      cluster.model, cluster.hardware = llama, "H100"
+      cluster.latency_model = cluster.latency_model or "composed"
+      cluster.kv_blocks = 30000
+      local i = 0
+      return blis.run { cluster = cluster, workload = function()
+        i = i + 1
+        if i <= 64 then return { arrival_us = 0, prompt_tokens = 1024, output_tokens = 1 } end
+      end }
+    end
+
+    local function longest(result)
+      local us = 0
+      for _, one in ipairs(result.requests) do us = math.max(us, one.frontend_us or 0) end
+      return us
+    end
+
+    it("serializes a burst and records it", function()
+      near(446000, longest(burst {}), 0.01)
+      near(487600, longest(burst { frontend = "chat" }), 0.01)
+      near(8 * 6910 + 3998, longest(burst { api_servers = 8 }), 0.01)
+      near(64 * 2024 + 3998, longest(burst { frontend_rate = 1000, frontend_us_per_token = 1 }),
+        0.01)
+    end)
+
+    it("can be turned off, and is off with other latency models", function()
+      assert.is_nil(burst({ frontend = "none" }).requests[1].frontend_us)
+      assert.is_nil(burst({ latency_model = "calibrated" }).requests[1].frontend_us)
+      near(446000, longest(burst { latency_model = "calibrated", frontend = "completions" }), 0.01)
+    end)
+
+    it("is part of TTFT", function()
+      local with, without = burst {}, burst { frontend = "none" }
+      local last, first = with.requests[64], without.requests[1]
+      assert.is_true(last.ttft_us > last.frontend_us)
+      assert.is_true(last.scheduling_delay_us >= last.frontend_us)
+      assert.is_true(first.ttft_us > 0)
+    end)
+
+    it("names an option without effect", function()
+      assert.error_matches(function() burst { frontend = "none", frontend_rate = 3 } end,
+        "cluster.frontend_rate has no effect without a front end", 1, true)
+    end)
+  end)
+
+  describe("scheduling", function()
+    -- A request that decodes, and another that arrives in the middle of a step.
+    local function second(cluster)
+      cluster.model, cluster.hardware, cluster.latency_model = llama, "H100", "composed"
+      cluster.frontend = "none"
+      local arrivals, i = { 0, 500000 }, 0
+      local result = blis.run { cluster = cluster, workload = function()
+        i = i + 1
+        if arrivals[i] then
+          return { arrival_us = arrivals[i], prompt_tokens = 64, output_tokens = 200 }
+        end
+      end }
+      return result.requests[2].scheduling_delay_us
+    end
+
+    it("lets a request wait for one step more when it looks ahead", function()
+      local step = model { model = llama }:step_time(decodes(1, 150))
+      local ahead, sync = second {}, second { async_scheduling = false }
+      assert.is_true(ahead > step and ahead <= 2 * step, tostring(ahead))
+      assert.is_true(sync <= step + 600, tostring(sync))
+    end)
+
+    it("follows the version of the engine, unless it is given", function()
+      local new, old = second { backend_version = "0.17.0" }, second { backend_version = "0.12.0" }
+      assert.equal(second {}, new)
+      assert.equal(second { async_scheduling = false }, old)
+      assert.equal(second { async_scheduling = true },
+        second { backend_version = "0.12.0", async_scheduling = true })
+      assert.error_matches(function() second { backend_version = "latest" } end,
+        "cluster.backend_version: invalid value 'latest'; expected a version of vLLM", 1, true)
+    end)
+
+    it("scales layers by engine_scale", function()
+      local one = model { model = llama }:step_time(decodes(8, 500))
+      local two = model { model = llama, engine_scale = 2 }:step_time(decodes(8, 500))
+      assert.is_true(two > 1.6 * one and two < 2 * one)
+    end)
+  end)
 end)

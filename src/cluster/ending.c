@@ -226,6 +226,9 @@ static void set_extras(const blis_cluster *cluster, const blis__cluster_request 
     blis_record_extras_set(extras, BLIS_EXTRA_drafted_tokens, live->drafted_tokens);
     blis_record_extras_set(extras, BLIS_EXTRA_accepted_tokens, live->accepted_tokens);
   }
+  if (live->frontend_us > 0) {
+    blis_record_extras_set(extras, BLIS_EXTRA_frontend_us, live->frontend_us);
+  }
   if (cluster->has_power) {
     blis_record_extras_set(extras, BLIS_EXTRA_energy_j, 0);
     if (cluster->config.carbon.is_known) {

@@ -19,6 +19,7 @@ void blis__reset_request(blis_live_request *request) {
   request->ttft_us = -1;
   request->scheduling_delay_us = -1;
   request->delivery_us = 0;
+  request->frontend_us = 0;
   request->itl_sum_us = 0;
   request->itl_count = 0;
   request->drafted_tokens = 0;

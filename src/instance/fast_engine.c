@@ -40,13 +40,14 @@ static blis_status engine_inject(void *state, blis_live_request *live, int64_t n
   fast_request *request = NULL;
   BLIS_ASSERT(now_us >= engine->clock_us && live->engine == NULL);
   BLIS_TRY_MEM(blis__fast_request_new(engine, live, &request), error);
-  fast_arrival arrival = {.queued_us = blis__queued_at_us(engine->config, live, now_us),
+  blis__reset_request(live);
+  fast_arrival arrival = {.queued_us =
+                              blis__queued_at_us(engine->config, &engine->front_end, live, now_us),
                           .request = request};
   if (blis__fast_arrivals_add(engine, arrival) != BLIS_OK) {
     blis__fast_request_spare(engine, request);
     return blis_fail_nomem(error);
   }
-  blis__reset_request(live);
   engine->clock_us = now_us; /* the arrival itself is an event, too */
   return BLIS_OK;
 }
@@ -102,10 +103,22 @@ void blis__fast_enter_queue(fast_engine *engine, fast_request *request) {
   }
 }
 
+/* A step is under way, and the batch of the next one is formed already. */
+static bool has_next_batch(const fast_engine *engine) {
+  return engine->step_us < BLIS_TIME_NEVER_US && engine->batch.count > 0 &&
+         engine->clock_us <= engine->last_step_end_us;
+}
+
 static blis_status run_queued(fast_engine *engine, blis_error *error) {
   fast_arrivals *arrivals = &engine->arrivals;
-  fast_request *request = arrivals->pending.items[arrivals->first].request;
-  engine->clock_us = arrivals->pending.items[arrivals->first++].queued_us;
+  fast_arrival arrival = arrivals->pending.items[arrivals->first++];
+  fast_request *request = arrival.request;
+  engine->clock_us = arrival.queued_us;
+  if (engine->config->rules.looks_ahead && !arrival.has_waited && has_next_batch(engine)) {
+    arrival.has_waited = true;
+    arrival.queued_us = blis_time_after_us(engine->last_step_end_us, 1);
+    return blis__fast_arrivals_add(engine, arrival) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
+  }
   blis_live_request *live = request->live;
   blis__verdict verdict = blis__judge_arrival(engine->config, live, engine->clock_us);
   if (verdict == BLIS__VERDICT_UNSERVABLE) {

@@ -39,6 +39,7 @@
 #include "base/time.h"
 #include "instance/adapters.h"
 #include "instance/finish_heap.h"
+#include "instance/front_end.h"
 #include "instance/power.h"
 #include "instance/remote_kv.h"
 #include "instance/step_history.h"
@@ -113,6 +114,7 @@ typedef struct fast_list {
 typedef struct fast_arrival {
   int64_t queued_us;
   fast_request *request;
+  bool has_waited; /* for the step after the next, see rules.looks_ahead */
 } fast_arrival;
 
 /* Arrivals by time, first in first out; items[first .. count) are pending. */
@@ -168,6 +170,7 @@ typedef struct fast_engine {
 
   fast_ahead ahead;
 
+  blis__front_end front_end;
   fast_arrivals arrivals;
   fast_list deadlines; /* by time, then by order of queueing */
   blis__wait_queue queue;

@@ -23,6 +23,7 @@
 #include "base/error.h"
 #include "base/time.h"
 #include "instance/defects.h"
+#include "instance/front_end.h"
 #include "instance/kv_source.h"
 #include "instance/live_request.h"
 #include "instance/step_report.h"
@@ -121,6 +122,12 @@ typedef struct blis_engine_rules {
    * follow it as they would.
    */
   bool schedules_ahead;
+  /*
+   * The next batch is formed when a step starts. A request that reaches the queue while a step is
+   * under way therefore joins the step after the next at the earliest; when nothing runs, it starts
+   * at once. Requests whose KV arrives from elsewhere are not delayed.
+   */
+  bool looks_ahead;
   /* The base latency of the CPU tier is paid once for all blocks of an
      allocation that come back together, not for each of them. */
   bool pays_transfer_once;
@@ -296,11 +303,12 @@ typedef struct blis_instance_config {
    * rules.keeps_shared_only, or kv_source->evicted.
    */
   const blis_kv_layout *kv_layout;
-  int64_t max_num_seqs;                  /* running requests, >= 1 */
-  int64_t max_batched_tokens;            /* token budget of a step, >= 1 */
-  int64_t long_prefill_threshold_tokens; /* chunk limit; 0 = off */
-  int64_t max_model_len_tokens;          /* 0 = unlimited */
-  int64_t horizon_us;                    /* events after it never happen */
+  const blis_front_end_config *front_end; /* borrowed; NULL = requests reach the queue at once */
+  int64_t max_num_seqs;                   /* running requests, >= 1 */
+  int64_t max_batched_tokens;             /* token budget of a step, >= 1 */
+  int64_t long_prefill_threshold_tokens;  /* chunk limit; 0 = off */
+  int64_t max_model_len_tokens;           /* 0 = unlimited */
+  int64_t horizon_us;                     /* events after it never happen */
   blis_scheduler_kind scheduler;
   blis_preemption_kind preemption;
   blis_engine_kind engine;

@@ -111,6 +111,7 @@ typedef struct blis_live_request {
   int64_t ttft_us;             /* last recorded; -1 = never */
   int64_t scheduling_delay_us; /* of the last admission (first one, with
                                   rules.resumes_preempted); -1 = never */
+  int64_t frontend_us;         /* in the front end of its last instance; 0 = none */
   int64_t delivery_us;         /* from its first token to who asked for it */
   int64_t itl_sum_us;
   int64_t itl_count;

@@ -36,8 +36,10 @@ typedef struct blis__sequence {
   blis_event_handle event;
   int64_t furthest_tokens; /* highest progress ever; -1 = none */
   /* Where KV moves (remote_kv.h). */
-  bool is_parked; /* has blocks, and is neither in the queue nor in the batch */
-  bool has_kv;    /* waits, with blocks that hold what it has computed */
+  int64_t queued_us; /* when it reaches the queue, but for rules.looks_ahead */
+  bool has_waited;   /* for the step after the next, see rules.looks_ahead */
+  bool is_parked;    /* has blocks, and is neither in the queue nor in the batch */
+  bool has_kv;       /* waits, with blocks that hold what it has computed */
   bool was_reserved;
   bool is_loading;         /* parked, until its KV is brought (kv_source.h) */
   uint32_t awaited_blocks; /* of its prefill that are loaded, hits included */

@@ -70,12 +70,13 @@ static blis_status inject(void *state, blis_live_request *request, int64_t now_u
     return status;
   }
   blis__reset_request(request);
+  sequence->has_waited = false;
+  sequence->queued_us = blis__queued_at_us(engine->config, &engine->front_end, request, now_us);
   return BLIS_OK;
 }
 
 static blis_status on_arrival(blis__stepwise *engine, blis__sequence *sequence, blis_error *error) {
-  int64_t queued_us = blis__queued_at_us(engine->config, sequence->place.request, engine->clock_us);
-  return blis__stepwise_schedule(engine, queued_us, BLIS__EVENT_QUEUED, sequence, error);
+  return blis__stepwise_schedule(engine, sequence->queued_us, BLIS__EVENT_QUEUED, sequence, error);
 }
 
 blis_status blis__stepwise_wake(blis__stepwise *engine, blis_error *error) {
@@ -119,8 +120,18 @@ blis_status blis__stepwise_enqueue(blis__stepwise *engine, blis__sequence *seque
   return blis__stepwise_wake(engine, error);
 }
 
+/* A step is under way, and the batch of the next one is formed already. */
+static bool has_next_batch(const blis__stepwise *engine) {
+  return engine->step_pending && engine->batch.count > 0 && engine->clock_us <= engine->step_end_us;
+}
+
 static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence, blis_error *error) {
   blis_live_request *request = sequence->place.request;
+  if (engine->config->rules.looks_ahead && !sequence->has_waited && has_next_batch(engine)) {
+    sequence->has_waited = true;
+    return blis__stepwise_schedule(engine, blis_time_after_us(engine->step_end_us, 1),
+                                   BLIS__EVENT_QUEUED, sequence, error);
+  }
   blis__verdict verdict = blis__judge_arrival(engine->config, request, engine->clock_us);
   if (verdict == BLIS__VERDICT_UNSERVABLE) {
     engine->counts.unservable++;

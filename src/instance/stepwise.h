@@ -48,6 +48,7 @@ typedef struct blis__stepwise {
   int64_t clock_us; /* time of the last executed event */
   bool step_pending;
   bool hangs;
+  blis__front_end front_end;
   bool is_open;        /* a step is formed, and its gate has not closed it: */
   bool open_prefills;  /* what it computes, and how long that would take; */
   int64_t open_us;     /* 0 = it computes nothing */

@@ -32,8 +32,14 @@ blis_status blis__check_latency_constants(const blis_latency_model *latency, bli
   return BLIS_OK;
 }
 
-int64_t blis__queued_at_us(const blis_instance_config *config, const blis_live_request *request,
-                           int64_t now_us) {
+int64_t blis__queued_at_us(const blis_instance_config *config, blis__front_end *front_end,
+                           blis_live_request *request, int64_t now_us) {
+  if (config->front_end != NULL) {
+    int64_t left_us =
+        blis__front_end_take(front_end, config->front_end, request->prompt_tokens, now_us);
+    request->frontend_us = left_us - now_us;
+    now_us = left_us;
+  }
   int64_t delay_us = blis_latency_queueing_time(config->latency, request->prompt_tokens);
   return blis_time_after_us(now_us, blis_max_i64(delay_us, 0));
 }

@@ -13,6 +13,7 @@
 
 #include "base/containers/histogram.h"
 #include "base/error.h"
+#include "instance/front_end.h"
 #include "instance/instance.h"
 #include "latency/step/latency_model.h"
 
@@ -26,9 +27,10 @@
 BLIS_MUSTUSE blis_status blis__check_latency_constants(const blis_latency_model *latency,
                                                        blis_error *error);
 
-/* When a request that is delivered at now_us reaches the queue. */
-int64_t blis__queued_at_us(const blis_instance_config *config, const blis_live_request *request,
-                           int64_t now_us);
+/* When a request that is delivered at now_us reaches the queue: after the front end, which takes it
+ * and sets its frontend_us, and after the queueing time of the latency model. */
+int64_t blis__queued_at_us(const blis_instance_config *config, blis__front_end *front_end,
+                           blis_live_request *request, int64_t now_us);
 
 /* Raises *step_us to 1; BLIS_ERR_INVALID above BLIS__DURATION_MAX_US. */
 BLIS_MUSTUSE blis_status blis__check_step_time(const blis_latency_model *latency, int64_t *step_us,

@@ -157,6 +157,8 @@ static blis__composed_constants composed_constants(const blis_latency_config *co
       .has_fp8_kv = has_fp8_kv(config),
       .gpus = config->parallelism.tp,
       .all_gpus = config->parallelism.tp * config->parallelism.dp,
+      .engine_scale = config->composed.engine_scale,
+      .backend_number = config->composed.backend_number,
   };
   blis__composed_constants constants;
   (void)blis__composed_constants_of(config->composed.constants, &class, hardware->peak_tflops,

@@ -24,6 +24,8 @@ typedef struct blis_composed_config {
   bool is_async;                        /* asynchronous scheduling */
   int64_t tokens_max;                   /* of a step; 0 = 8192 */
   int64_t requests_max;                 /* of a step; 0 = 1024 */
+  double engine_scale;                  /* factor on all layers; 0 = that of the version */
+  int64_t backend_number;               /* version of vLLM: 1000 * major + minor; 0 = the latest */
 } blis_composed_config;
 
 /* Zero it first; pointers are borrowed for the call. */

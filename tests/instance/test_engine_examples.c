@@ -255,6 +255,13 @@ static const example examples[] = {
      .requests = {DRIVER_PLAIN(0, 0, 4, 2), DRIVER_PLAIN(1, 500, 4, 2)},
      .expected = {{1417, 2494, 1027}, {3452, 4519, 1017}},
      .totals = {5019, 0, 4, 0, 2, 8, 4}},
+    /* 1 reaches the queue during the first step, when the batch of the second is formed already. It
+       joins the third, which starts at 2120. */
+    {.name = "R09 a request joins the step after the next",
+     .config = {.rules = {.leaves_at_step_end = true, .looks_ahead = true}},
+     .requests = {DRIVER_PLAIN(0, 0, 4, 2), DRIVER_PLAIN(1, 500, 4, 2)},
+     .expected = {{1117, 2184, 1017}, {2637, 3704, 1017}},
+     .totals = {4204, 0, 4, 0, 2, 8, 4}},
 };
 
 static size_t count_requests(const example *e) {

@@ -60,6 +60,9 @@ static case_settings draw_settings(blis_random *random) {
                          ? blis_instance_go_blis
                          : (blis_instance_defects){false};
   s.config.rules = draw_engine_rules(random);
+  static const blis_front_end_config front_ends[] = {{1, 300, 1.5, 40}, {3, 2000, 0, 0}};
+  int64_t front_end = s.config.kv_blocks % 6;
+  s.config.front_end = front_end < 2 ? &front_ends[front_end] : NULL;
   if (draw(random, 4) == 0) { /* as under a power cap */
     s.config.prefill_slowdown = 0.7 + (double)draw(random, 200) / 100;
     s.config.decode_slowdown = 0.7 + (double)draw(random, 100) / 100;

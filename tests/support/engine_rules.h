@@ -21,7 +21,8 @@ static inline blis_engine_rules draw_engine_rules(blis_random *random) {
                              .knows_cached_context = set & 32,
                              .schedules_ahead = set & 64,
                              .pays_transfer_once = set & 128,
-                             .names_whole_blocks = set & 256};
+                             .names_whole_blocks = set & 256,
+                             .looks_ahead = any % 3 == 1};
 }
 
 #endif

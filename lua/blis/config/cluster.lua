@@ -375,9 +375,46 @@ return {
     {
       name = "async_scheduling", type = "boolean", default = true,
       profiles = { ["go-blis"] = false }, flag = "--async-scheduling", group = "Serving engine",
-      doc = "The next batch is built while a step is under way, as in vLLM from 0.14 on: first "
-        .. "tokens come later, by what was measured for the latency model (calibrated; nothing "
-        .. "for the others). false: an earlier engine.",
+      doc = "Form the next batch while a step runs, as vLLM does from 0.14 on. With composed, a "
+        .. "request that arrives during a step joins the step after the next at the earliest, and "
+        .. "host time is hidden. With calibrated, first tokens are delayed by measured times. "
+        .. "false: each step waits for the host. With backend_version, the default is that of the "
+        .. "version.",
+    },
+    {
+      name = "backend_version", type = "string", flag = "--backend-version", metavar = "VERSION",
+      group = "Serving engine",
+      doc = "Version of vLLM, such as 0.17.0. Sets the defaults of async_scheduling (true from "
+        .. "0.14 on) and, with composed, of engine_scale. Default: the latest version.",
+    },
+    {
+      name = "engine_scale", type = "number", above = 0, max = 100, flag = "--engine-scale",
+      group = "Serving engine",
+      doc = "Factor on the time of all layers, with composed; default: 1, and more for experts in "
+        .. "block FP8 before vLLM 0.18.",
+    },
+    {
+      name = "frontend", type = "choice", choices = { "completions", "chat", "none" },
+      flag = "--frontend", group = "Serving engine",
+      doc = "API server before the wait queue. completions and chat: the endpoint that receives "
+        .. "requests, which decides a fixed delay. none: requests reach the wait queue at once. "
+        .. "Default: completions with composed, none with other latency models.",
+    },
+    {
+      name = "frontend_rate", type = "number", above = 0, max = 1e9, unit = "requests/s",
+      flag = "--frontend-rate", group = "Serving engine",
+      doc = "Requests per second that one API server process forwards, without their tokens; "
+        .. "default: 296.",
+    },
+    {
+      name = "frontend_us_per_token", type = "number", min = 0, max = 1e6, unit = "us",
+      flag = "--frontend-us-per-token", group = "Serving engine",
+      doc = "Time of an API server process per prompt token; default: 3.45.",
+    },
+    {
+      name = "api_servers", type = "integer", min = 1, max = 16, default = 1, unit = "processes",
+      flag = "--api-servers", group = "Serving engine",
+      doc = "API server processes of an instance.",
     },
     {
       name = "engine", type = "choice", default = "fast", choices = { "fast", "stepwise" },

@@ -7,6 +7,7 @@ local cluster_section = require "blis.config.cluster"
 local descriptions = require "blis.catalogue.descriptions"
 local errors = require "blis.errors"
 local features = require "blis.feature"
+local front_end = require "blis.engine.front_end"
 local group_config = require "blis.config.group"
 local pool_config = require "blis.config.pool"
 local kv_layout = require "blis.engine.kv_layout"
@@ -17,6 +18,7 @@ local presets = require "blis.engine.presets"
 local profiles = require "blis.engine.profiles"
 local schema = require "blis.config.schema"
 local types = require "blis.config.types"
+local versions = require "blis.engine.versions"
 
 local engine = {}
 
@@ -152,13 +154,16 @@ end
 local function read_equal(given, path, profile)
   local definition = type(given) == "table" and core.latency_definition(given.latency_model)
   if definition and definition.given then given = merged(given, definition, path) end
-  local values = schema.read(cluster_section, presets.fill(given), path, profile)
+  local values = schema.read(cluster_section, presets.fill(versions.fill(given)), path,
+    profile)
   if type(values.latency_model) == "table" then
     values.latency_definition = values.latency_model
     values.latency_model = "scripted"
   end
   profiles.apply(profile, values)
   presets.apply(values, path, profile)
+  front_end.apply(values, path)
+  versions.apply(values)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
   features.read_cluster(values, path, profile)
   if values.kv_layout ~= nil then

@@ -40,7 +40,10 @@ end
 ---@param values table
 function profiles.apply(name, values)
   local profile = by_name[name or "design"]
-  values.engine_rules = { schedules_ahead = values.async_scheduling }
+  values.engine_rules = {
+    schedules_ahead = values.async_scheduling,
+    looks_ahead = values.async_scheduling and values.latency_model == "composed",
+  }
   for rule, holds in pairs(profile.engine_rules) do values.engine_rules[rule] = holds end
   values.counts_as_built = profile.counts_as_built
   if name == "go-blis" then values.kv_offload_threshold = 0 end

@@ -90,6 +90,8 @@
         "wait in the gateway queue, part of ttft_us; nil if it was never dispatched")              \
   OTHER(status_code, "integer?", EXPORTED, "queue",                                                \
         "HTTP status of a rejection by the gateway of llm-d: 429 or 503")                          \
+  EXTRA(frontend_us, MAYBE, EVERYWHERE, "requests.1.frontend_us",                                  \
+        "time in the API server (cluster.frontend) before the wait queue, part of ttft_us")        \
   LABEL(adapter, NAME, EVERYWHERE, "lora", "its LoRA adapter")                                     \
   EXTRA(adapter_wait_us, MAYBE, EVERYWHERE, "lora",                                                \
         "wait for its LoRA adapter, if it was admitted with one: all waits, in both stages of a "  \

@@ -36,7 +36,9 @@ static const struct {
     {"prefill_layer_us", FIELD(prefill_layer_us), false},
     {"prefill_bytes", FIELD(prefill_bytes), false},
     {"prefill_share", FIELD(prefill_share), false},
-    {"launch_bound_us", FIELD(launch_bound_us), true},
+    {"old_expert_scale", FIELD(old_expert_scale), true},
+    {"old_dense_launch_us", FIELD(old_dense_launch_us), true},
+    {"old_expert_launch_us", FIELD(old_expert_launch_us), true},
     {"allreduce_factor", FIELD(allreduce_factor), true},
 };
 
@@ -352,6 +354,23 @@ static blis__allreduce reduce_of(const blis__gpu_constants *c, int64_t gpus) {
                            .factor = c->allreduce_factor};
 }
 
+static bool is_before(const blis__composed_class *class, int64_t number) {
+  return class->backend_number > 0 && class->backend_number < number;
+}
+
+static double engine_scale_of(const blis__gpu_constants *c, const blis__composed_class *class) {
+  bool is_old = is_before(class, 18) && class->has_experts && class->mlp == BLIS_KIND_FP8_BLOCK;
+  return class->engine_scale > 0             ? class->engine_scale
+         : is_old && c->old_expert_scale > 0 ? c->old_expert_scale
+                                             : 1;
+}
+
+static double launch_bound_of(const blis__gpu_constants *c, const blis__composed_class *class) {
+  return !is_before(class, 12) ? 0
+         : class->has_experts  ? c->old_expert_launch_us
+                               : c->old_dense_launch_us;
+}
+
 bool blis__composed_constants_of(const blis__gpu_constants *constants,
                                  const blis__composed_class *class, double peak_tflops,
                                  double bandwidth_tb_s, blis__composed_constants *out) {
@@ -361,7 +380,7 @@ bool blis__composed_constants_of(const blis__gpu_constants *constants,
   *out = (blis__composed_constants){
       .bandwidth = bandwidth * 1e6,
       .peak = peak_tflops * 1e6,
-      .engine_scale = class->engine_scale > 0 ? class->engine_scale : 1,
+      .engine_scale = engine_scale_of(c, class),
       .layer_us = is_quantised ? c->quantised_layer_us : c->layer_us,
       .expert_layer_us = c->expert_layer_us,
       .reduce_us = c->reduce_us,
@@ -377,7 +396,7 @@ bool blis__composed_constants_of(const blis__gpu_constants *constants,
       .prefill_layer_us = c->prefill_layer_us,
       .prefill_bytes = c->prefill_bytes,
       .prefill_efficiency = c->prefill_share,
-      .launch_bound_us = c->launch_bound_us,
+      .launch_bound_us = launch_bound_of(c, class),
       .allreduce = reduce_of(c, class->gpus),
       .exchange = reduce_of(c, class->all_gpus),
   };

@@ -58,7 +58,9 @@ typedef struct blis__gpu_constants {
   double prefill_layer_us;
   double prefill_bytes;
   double prefill_share;
-  double launch_bound_us;
+  double old_expert_scale;     /* engine_scale of block-FP8 experts before vLLM 0.18; 0 = 1 */
+  double old_dense_launch_us;  /* f before vLLM 0.12, dense models; 0 = never bound by launches */
+  double old_expert_launch_us; /* the same of models with experts */
   double allreduce_factor;
   double reduce_us_at[BLIS__REDUCE_SIZES][BLIS__REDUCE_POINTS_MAX]; /* 2, 4 and 8 GPUs */
   size_t reduce_points[BLIS__REDUCE_SIZES];
@@ -82,9 +84,10 @@ typedef struct blis__composed_class {
   blis_weight_kind mlp;       /* format of experts, or of dense layers in a model without experts */
   bool has_experts;
   bool has_fp8_kv;
-  int64_t gpus;     /* of an all-reduce */
-  int64_t all_gpus; /* of all replicas that share experts */
-  double engine_scale;
+  int64_t gpus;           /* of an all-reduce */
+  int64_t all_gpus;       /* of all replicas that share experts */
+  double engine_scale;    /* 0 = that of the version */
+  int64_t backend_number; /* version of vLLM: 1000 * major + minor; 0 = the latest */
 } blis__composed_class;
 
 /*

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "latency/model/transformer.h"
 #include "latency/step/copied.h"
 #include "latency/step/coverage.h"
-#include "latency/model/transformer.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/profile.h"
 #include "lua/engine/capacity.h"
@@ -230,6 +230,7 @@ static blis_engine_rules check_rules(lua_State *L, int index) {
     RULE(drops_last_kv);
     RULE(knows_cached_context);
     RULE(schedules_ahead);
+    RULE(looks_ahead);
     RULE(pays_transfer_once);
     RULE(names_whole_blocks);
     RULE(joins_at_boundaries);
@@ -282,6 +283,21 @@ static void check_power(lua_State *L, int index, bind_engine *engine) {
   lua_settop(L, top);
 }
 
+/* {servers =, request_us =, token_us =, delay_us =} */
+static void check_front_end(lua_State *L, int index, bind_engine *engine) {
+  int top = lua_gettop(L);
+  if (lua_getfield(L, index, "front_end") != LUA_TNIL) {
+    int table = lua_gettop(L);
+    engine->front_end =
+        (blis_front_end_config){.servers = check_field_integer(L, table, "servers"),
+                                .request_us = check_field_number(L, table, "request_us"),
+                                .token_us = check_field_number(L, table, "token_us"),
+                                .delay_us = check_field_integer(L, table, "delay_us")};
+    engine->config.front_end = &engine->front_end;
+  }
+  lua_settop(L, top);
+}
+
 static void check_instance_config(lua_State *L, int index, const bind_engine_model *m,
                                   bind_engine *engine) {
   static const char *const schedulers[] = {
@@ -322,6 +338,7 @@ static void check_instance_config(lua_State *L, int index, const bind_engine_mod
       .cpu_offload_threshold = opt_field_number(L, index, "kv_offload_threshold", 0),
   };
   check_speculation(L, index, engine);
+  check_front_end(L, index, engine);
   engine->config.ranks = engine->ranks.count > 0 ? &engine->ranks : NULL;
   check_power(L, index, engine);
 }

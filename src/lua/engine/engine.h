@@ -21,6 +21,7 @@ typedef struct bind_engine {
   blis_power_config power;             /* likewise */
   blis_kv_layout kv_layout;            /* likewise */
   blis_rank_config ranks;              /* likewise */
+  blis_front_end_config front_end;     /* likewise */
   char model[ENGINE_NAME_SIZE];
   char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
   char latency_name[ENGINE_NAME_SIZE];

@@ -165,6 +165,8 @@ static blis_composed_config check_composed_config(lua_State *L, int index,
       .is_async = opt_field_boolean(L, index, "async_scheduling", true),
       .tokens_max = opt_field_integer(L, index, "max_num_batched_tokens", 0),
       .requests_max = opt_field_integer(L, index, "max_num_seqs", 0),
+      .engine_scale = opt_field_number(L, index, "engine_scale", 0),
+      .backend_number = opt_field_integer(L, index, "backend_number", 0),
   };
 }
 
