@@ -14,6 +14,13 @@ if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
 endif()
 set(CMAKE_C_FLAGS_RELEASE "-O3")
+# gcc clears structs of a few hundred bytes with `rep stos`, which is slow to start.
+include(CheckCCompilerFlag)
+set(clear_structs -mmemset-strategy=vector_loop:640:noalign,libcall:-1:noalign)
+check_c_compiler_flag(${clear_structs} BLIS_HAS_MEMSET_STRATEGY)
+if(BLIS_HAS_MEMSET_STRATEGY)
+  string(APPEND CMAKE_C_FLAGS_RELEASE " ${clear_structs}")
+endif()
 
 set(CMAKE_C_STANDARD 17)
 set(CMAKE_C_STANDARD_REQUIRED ON)

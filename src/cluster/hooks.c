@@ -27,7 +27,15 @@ void blis__hooks_add_source(blis__hooks *hooks, blis__clock_source *source) {
 }
 
 void blis__hooks_set_due(blis__hooks *hooks, blis__clock_source *source, int64_t due_us) {
+  bool was_first = source->due_us == hooks->sources_due_us;
   source->due_us = due_us;
+  if (due_us <= hooks->sources_due_us) {
+    hooks->sources_due_us = due_us;
+    return;
+  }
+  if (!was_first) {
+    return;
+  }
   int64_t least_us = due_us;
   for (const blis__clock_source *s = hooks->sources; s != NULL; s = s->next) {
     least_us = s->due_us < least_us ? s->due_us : least_us;

@@ -1,5 +1,6 @@
 #include "instance/arrival.h"
 
+#include "base/inline.h"
 #include "base/invariant.h"
 #include "base/minmax.h"
 
@@ -38,10 +39,7 @@ static int64_t blocks_of(const blis_instance_config *config, int64_t tokens) {
   return tokens / size + (tokens % size != 0);
 }
 
-int64_t blis__peak_blocks(const blis_instance_config *config, int64_t tokens) {
-  if (config->kv_layout == NULL) {
-    return blocks_of(config, tokens);
-  }
+static BLIS_NOT_INLINE int64_t peak_of_layout(const blis_instance_config *config, int64_t tokens) {
   int64_t drafts = config->speculation == NULL ? 0 : config->speculation->tokens;
   int64_t step = config->max_batched_tokens;
   if (config->long_prefill_threshold_tokens > 0) {
@@ -51,13 +49,25 @@ int64_t blis__peak_blocks(const blis_instance_config *config, int64_t tokens) {
                                     drafts);
 }
 
+int64_t blis__peak_blocks(const blis_instance_config *config, int64_t tokens) {
+  return config->kv_layout == NULL ? blocks_of(config, tokens) : peak_of_layout(config, tokens);
+}
+
+/* The step that computes the last output token does not store it. */
+static BLIS_NOT_INLINE int64_t needed_by_layout(const blis_instance_config *config,
+                                                const blis_live_request *request) {
+  int64_t prompt = request->prompt_tokens;
+  int64_t output = request->output_tokens;
+  int64_t drafts = config->speculation == NULL ? 0 : config->speculation->tokens;
+  int64_t last = output > 0 && prompt > 0 ? output - 1 : output;
+  return blis__peak_blocks(config, prompt + last + drafts);
+}
+
 int64_t blis__needed_blocks(const blis_instance_config *config, const blis_live_request *request) {
   int64_t prompt = request->prompt_tokens;
   int64_t output = request->output_tokens;
   if (config->kv_layout != NULL) {
-    int64_t drafts = config->speculation == NULL ? 0 : config->speculation->tokens;
-    int64_t last = output > 0 && prompt > 0 ? output - 1 : output;
-    return blis__peak_blocks(config, prompt + last + drafts);
+    return needed_by_layout(config, request);
   }
   if (prompt == 0) {
     return blocks_of(config, output); /* its first token is stored twice */

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/inline.h"
 #include "base/invariant.h"
 
 #define NONE UINT32_MAX
@@ -135,12 +136,16 @@ blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key, uint64_t c
   return BLIS_OK;
 }
 
+static BLIS_OPAQUE void clear_values(uint32_t *values, uint32_t n) {
+  memset(values, 0, n * sizeof *values);
+}
+
 void blis_paged_map_remove_run(blis_paged_map *map, uint64_t key, uint64_t count) {
   while (count > 0) {
     uint32_t n = in_page(key, count);
     uint32_t page = blis__paged_map_page(map, key);
     BLIS_ASSERT(page != NONE);
-    memset(&map->pages.items[page].values[key % BLIS__PAGE_KEYS], 0, n * sizeof(uint32_t));
+    clear_values(&map->pages.items[page].values[key % BLIS__PAGE_KEYS], n);
     lessen(map, page, key, n);
     key += n;
     count -= n;

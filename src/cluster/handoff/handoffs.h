@@ -13,6 +13,7 @@
 #define BLIS_CLUSTER_HANDOFF_HANDOFFS_H
 
 #include "base/containers/map.h"
+#include "base/inline.h"
 #include "base/time.h"
 #include "cluster/handoff/handoff.h"
 #include "cluster/handoff/states.h"
@@ -232,7 +233,8 @@ void blis__handoff_unschedule(blis_cluster *cluster, const blis__handoff *handof
  * An event of the cluster or of an instance is over. A stage of a hand-off that
  * would be the next one follows at once, and needs no event of its own.
  */
-BLIS_MUSTUSE blis_status blis__handoff_go_on(blis_cluster *cluster, blis_error *error);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__handoff_go_on(blis_cluster *cluster,
+                                                             blis_error *error);
 
 /* Its source gives up what it has of it: the prefill, or the KV. */
 BLIS_MUSTUSE blis_status blis__handoff_leave_source(blis_cluster *cluster, blis__handoff *handoff,

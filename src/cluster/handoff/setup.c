@@ -103,7 +103,7 @@ static blis_status on_finishing(void *ud, blis_cluster *cluster, const blis__new
 
 static blis_status go_on(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   (void)instance;
-  return blis__handoff_go_on(cluster, error);
+  return blis__handoffs_of(cluster)->soon == NULL ? BLIS_OK : blis__handoff_go_on(cluster, error);
 }
 
 blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster) {
