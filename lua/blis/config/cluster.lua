@@ -395,20 +395,20 @@ return {
     },
     {
       name = "frontend", type = "choice", choices = { "completions", "chat", "none" },
-      flag = "--frontend", group = "Serving engine",
+      flag = "--front-end", group = "Serving engine",
       doc = "API server before the wait queue. completions and chat: the endpoint that receives "
         .. "requests, which decides a fixed delay. none: requests reach the wait queue at once. "
         .. "Default: completions with composed, none with other latency models.",
     },
     {
       name = "frontend_rate", type = "number", above = 0, max = 1e9, unit = "requests/s",
-      flag = "--frontend-rate", group = "Serving engine",
+      flag = "--front-end-rate", group = "Serving engine",
       doc = "Requests per second that one API server process forwards, without their tokens; "
         .. "default: 296.",
     },
     {
       name = "frontend_us_per_token", type = "number", min = 0, max = 1e6, unit = "us",
-      flag = "--frontend-us-per-token", group = "Serving engine",
+      flag = "--front-end-us-per-token", group = "Serving engine",
       doc = "Time of an API server process per prompt token; default: 3.45.",
     },
     {
