@@ -113,6 +113,14 @@ static blis_status read_slowdown(const blis_yaml_node *node, blis__gpu_constants
   return blis_yaml_double(node, 0.1, 100, &c->expert_slowdown[format], error);
 }
 
+static blis_status read_expert_kind(const blis_yaml_node *node, blis__gpu_constants *c,
+                                    size_t format, blis_error *error) {
+  size_t kind = 0;
+  BLIS_TRY(format_of(node, &kind, error));
+  c->expert_kind[format] = (blis_weight_kind)kind;
+  return BLIS_OK;
+}
+
 static blis_status read_scales(const blis_yaml_node *node, blis__scales *scales,
                                blis_error *error) {
   double values[2];
@@ -200,6 +208,7 @@ static const struct {
     {"experts", read_by_format, read_experts},
     {"speedup", read_by_format, read_speedup},
     {"expert_slowdown", read_by_format, read_slowdown},
+    {"expert_kernel", read_by_format, read_expert_kind},
     {"dense_scales", read_by_format, read_dense_scales},
     {"expert_scales", read_by_format, read_expert_scales},
     {"allreduce", read_by_gpus, read_reduce_times},
@@ -291,6 +300,7 @@ blis_status blis__gpu_constants_read(blis_arena *arena, const blis_yaml_node *no
   for (size_t i = 0; i < BLIS_KIND_COUNT; i++) {
     constants->speedup[i] = 1;
     constants->expert_slowdown[i] = 1;
+    constants->expert_kind[i] = (blis_weight_kind)i;
   }
   bool has_number[NUMBER_COUNT] = {0};
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
@@ -401,6 +411,7 @@ bool blis__composed_constants_of(const blis__gpu_constants *constants,
       .exchange = reduce_of(c, class->all_gpus),
   };
   fill_speedups(c, out->product_speedup);
+  memcpy(out->expert_kind, c->expert_kind, sizeof out->expert_kind);
   memcpy(out->expert_slowdown, c->expert_slowdown, sizeof out->expert_slowdown);
   bool is_fitted = fill_kernels(c->products, c->has_product, out->products, class->attention);
   bool has_experts = fill_kernels(c->experts, c->has_experts, out->experts,

@@ -9,6 +9,7 @@
  *   products, experts a kernel per weight format
  *   speedup           peak in a format, relative to 16 bits. Default: 1.
  *   expert_slowdown   divisor of bandwidth and peak for experts in a format. Default: 1.
+ *   expert_kernel     format whose widths and peak experts in a format have. Default: the format.
  *   dense_scales, expert_scales   a pair of scales per format
  *   allreduce         times in us for 256 bytes and its doublings, per number of GPUs
  *   allreduce_line    launch time in us and bytes per us, per number of GPUs
@@ -39,6 +40,7 @@ typedef struct blis__gpu_constants {
   bool has_experts[BLIS_KIND_COUNT];
   double speedup[BLIS_KIND_COUNT];
   double expert_slowdown[BLIS_KIND_COUNT];
+  blis_weight_kind expert_kind[BLIS_KIND_COUNT];
   blis__scales dense_scales[BLIS_KIND_COUNT]; /* decode 0 = not fitted */
   blis__scales expert_scales[BLIS_KIND_COUNT];
   double layer_us;

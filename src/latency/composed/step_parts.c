@@ -52,7 +52,7 @@ static double matrices_us(const blis__composed_constants *c, const blis__matrix 
 static double routed_us(const blis__step_work *work, const blis__composed_constants *c,
                         const blis__layer_work *run, double tokens) {
   blis_weight_kind format = run->expert_format;
-  blis__kernel_rates rates = rates_of(c, format, c->expert_slowdown[format]);
+  blis__kernel_rates rates = rates_of(c, c->expert_kind[format], c->expert_slowdown[format]);
   const blis__matrix router = {run->experts.experts, work->hidden, BLIS_KIND_MODEL};
   return blis__experts_us(&c->experts[format], &rates, &run->experts, tokens, c->expert_balance) +
          c->router_share * matrix_us(c, &router, tokens);

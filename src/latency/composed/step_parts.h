@@ -26,8 +26,9 @@ typedef struct blis__composed_constants {
   double peak;      /* 16-bit FLOPs per us */
   blis__kernel products[BLIS_KIND_COUNT];
   blis__kernel experts[BLIS_KIND_COUNT];
-  double product_speedup[BLIS_KIND_COUNT]; /* of the peak, against 16 bits */
-  double expert_slowdown[BLIS_KIND_COUNT]; /* divides bandwidth and peak; 1 = none */
+  double product_speedup[BLIS_KIND_COUNT];       /* of the peak, against 16 bits */
+  double expert_slowdown[BLIS_KIND_COUNT];       /* divides bandwidth and peak; 1 = none */
+  blis_weight_kind expert_kind[BLIS_KIND_COUNT]; /* whose widths and peak its experts have */
   blis__scales scales;
   double engine_scale;    /* v */
   double layer_us;        /* e0 */

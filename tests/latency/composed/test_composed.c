@@ -25,6 +25,7 @@ static const blis__composed_constants HOPPER = {
                 [BLIS_KIND_MXFP4] = {63.44, 0.6475, 0.6396, 1}},
     .product_speedup = {1, 2, 2, 1, 1, 4, 1, 1},
     .expert_slowdown = {1, 1, 1, 1, 1, 1, 1, 1},
+    .expert_kind = {0, 1, 2, 3, 4, 5, 6, 7},
     .scales = {1.003, 1.257},
     .engine_scale = 1,
     .layer_us = 3.395,
