@@ -176,7 +176,7 @@ static void go_on(world *w, blis_random *random, sequence *s) {
 
 static void sequences_follow_the_definitions(void) {
   static const int64_t sizes[] = {1, 2, 4};
-  for (int64_t seed = 0; seed < 1500; seed++) {
+  for (int64_t seed = 0; seed < CASES(1500); seed++) {
     blis_random random;
     blis_random_init(&random, seed);
     world w;

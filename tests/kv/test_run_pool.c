@@ -17,7 +17,7 @@ enum {
   PROMPTS = 8,
   PREFIX_BLOCKS = 40,
   IDS = PROMPTS * (PREFIX_BLOCKS + 8) + 1,
-  OPERATIONS = 6000
+  OPERATIONS = CASES(6000)
 };
 
 /* A request in both pools; stored is -1 while it has no blocks. */

@@ -4,7 +4,7 @@
 #include "base/random.h"
 #include "check.h"
 
-enum { MAX_SEGMENTS = 6, MAX_TOKENS = 256, PROMPTS = 300, STREAMS = 3, OOM_ATTEMPTS = 1000 };
+enum { MAX_SEGMENTS = 6, MAX_TOKENS = 256, PROMPTS = CASES(300), STREAMS = 3, OOM_ATTEMPTS = 1000 };
 
 /* A prompt as the reader of a trace gives it, and as it is. */
 typedef struct prompt {

@@ -8,7 +8,7 @@
 #include "cluster_fixture.h"
 #include "engine_rules.h"
 
-enum { REQUESTS = 120, CASES = 150, ACTS = 6, STEPS_MAX = 1 << 15 };
+enum { REQUESTS = 120, SEEDS = CASES(150), ACTS = 6, STEPS_MAX = 1 << 15 };
 
 typedef struct seen_step {
   uint32_t group;
@@ -132,7 +132,7 @@ static void check_counts(const scene *s) {
 static void passes_of_a_group_end_together(void) {
   seen_step *room = calloc(STEPS_MAX, sizeof *room);
   CHECK(room != NULL);
-  for (int64_t seed = 0; seed < CASES; seed++) {
+  for (int64_t seed = 0; seed < SEEDS; seed++) {
     scene s;
     scene_init(&s, seed);
     uint64_t hash = site_hash(&s.site);

@@ -134,7 +134,7 @@ static void groups_leave_the_arrivals_as_they_are(void) {
   };
   static const int64_t groups[] = {0, 1, 2, 10, 100};
   for (size_t i = 0; i < COUNT(processes); i++) {
-    for (size_t j = 0; j < COUNT(groups) * 4; j++) {
+    for (size_t j = 0; j < CASES(COUNT(groups) * 4); j++) {
       blis_short_form form = blis_short_form_default();
       form.seed = 11;
       form.rate = 200;

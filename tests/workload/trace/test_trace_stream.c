@@ -12,7 +12,7 @@
 #include "workload/trace/tools.h"
 #include "workload/trace/write.h"
 
-enum { ROWS = 300, LONG = 70000, FAULTS = 4000 };
+enum { ROWS = CASES(300), LONG = 70000, FAULTS = 4000 };
 
 static blis_alloc heap;
 static blis_error error;
