@@ -364,14 +364,36 @@ local for_runs = { compare = true, event_queue = true, kv_cache = true, kv_capac
 local constructors = { "admission", "autoscaler", "cascade", "disaggregation", "filter", "picker",
   "preemption", "router", "scheduler", "scorer" }
 
---- blis.rng for policies that somebody judges: streams of their own. Traffic is drawn from streams
---- that have a seed and a name, too; who could make these would know what is to come.
+--- The seed of a stream that only these values lead to.
+local function salted_seed(kind, salt, seed, name)
+  local hash = core.hash128(("%s %d %d %s"):format(kind, salt, seed, name))
+  return tonumber(hash:sub(1, 13), 16)
+end
+
+--- blis.rng for policies that are judged: streams of their own. Traffic is drawn from streams that
+--- have a seed and a name, too; a policy that could make these would predict the traffic.
 local function own_streams(salt)
   return function(seed, name)
-    local is_plain = math.tointeger(seed) and (name == nil or type(name) == "string")
-    if not is_plain then return core.rng(seed, name) end -- says what is wrong
-    local hash = core.hash128(("rng %d %d %s"):format(salt, math.tointeger(seed), name or ""))
-    return core.rng(tonumber(hash:sub(1, 13), 16), name)
+    local whole = math.type(seed) and math.tointeger(seed)
+    if not whole then
+      error(("bad argument #1 to 'rng' (number expected, got %s)"):format(type(seed)), 2)
+    elseif name ~= nil and type(name) ~= "string" then
+      error(("bad argument #2 to 'rng' (string expected, got %s)"):format(type(name)), 2)
+    end
+    return core.rng(salted_seed("rng", salt, whole, name or ""), name)
+  end
+end
+
+--- math.random of one role of a candidate. A stream that roles share would carry values from one
+--- role to another: how much of it was used.
+local function own_random(salt, role)
+  local rng = core.rng(salted_seed("role", salt, 0, role), role)
+  return function(...)
+    local count = select("#", ...)
+    if count == 0 then return rng:number() end
+    local low, high = ...
+    if count == 1 then low, high = 1, low end
+    return rng:integer(check_integer(low, 1, "random"), check_integer(high, count, "random"))
   end
 end
 
@@ -411,6 +433,12 @@ local function add_guard(environment, guard)
   end
 end
 
+local function copy_of(values)
+  local copy = {}
+  for name, value in next, values do copy[name] = value end
+  return copy
+end
+
 local function write_to_output(line) io.write(line) end
 
 ---@class blis.SandboxOptions
@@ -418,6 +446,7 @@ local function write_to_output(line) io.write(line) end
 ---@field seed? integer of math.random, default 0
 ---@field is_policy? boolean it makes policies, and runs nothing itself
 ---@field wrap? fun(spec: any): any is put around what it makes policies of
+---@field role? string of a candidate: its math.random is a stream of its own
 ---@field guard? fun(t: any) raises where a function of the library may not write to t
 
 --- The environment of a script.
@@ -437,6 +466,9 @@ function sandbox.environment(options)
     "min", "mininteger", "modf", "pi", "random", "sqrt", "tointeger", "type", "ult", "cos", "sin",
     "tan", "acos", "asin", "atan", "deg", "rad" } do
     environment.math[name] = math[name]
+  end
+  if options.role then
+    environment.math.random = own_random(options.seed or 0, options.role)
   end
   function environment.require(name)
     if name ~= "blis" then fail("require '%s': only 'blis' is offered", sandbox.tostring(name)) end
@@ -476,7 +508,8 @@ function sandbox.load(source, name, options)
   local environment = sandbox.environment(options)
   local function refuse(path) return nil, path .. ": the sandbox has no files" end
   io.open, core.open_input = refuse, refuse
-  core.sandbox_seal(environment.string)
+  -- A table that no script can write to: methods of strings are the same for all scripts.
+  core.sandbox_seal(copy_of(text))
   math.randomseed(options.seed or 0)
   local chunk, problem = chunks.load(source, "=" .. name, environment)
   if not chunk then errors.raise("load", problem) end

@@ -175,7 +175,7 @@ describe("an evaluation #host", function()
           end }
         end }]], { stage = stage })
       return { result.feedback:match(
-        "printed: (request_%x+)%s+(instance_%x+)%s+(name_%x+)%s+(%d+)%s+(%d+)%s+true") }
+        "printed:\n  > (request_%x+)%s+(instance_%x+)%s+(name_%x+)%s+(%d+)%s+(%d+)%s+true") }
     end
     local one, other = seen(1), seen(2)
     assert.equal(5, #one)

@@ -234,7 +234,28 @@ function candidate.options(value, name)
   return points_of(name, value)
 end
 
---- Loads a candidate and asks it for its policies; inside of a sandbox.
+--- A copy of plain values, so that no table is shared.
+local function copy_of(value)
+  if type(value) ~= "table" then return value end
+  local copy = {}
+  for key, item in next, value do copy[key] = copy_of(item) end
+  return copy
+end
+
+--- The role that math.random of the run belongs to; the others have streams of their own.
+local first_role = "routing"
+
+--- Runs the text of a candidate in an environment of its own.
+local function run_text(self, given, role)
+  local chunk = sandbox.load(self.lua, self.name,
+    { is_policy = true, seed = given.seed, write = given.write, wrap = given.wrap,
+      guard = given.guard, role = role ~= first_role and role or nil })
+  return candidate.options(chunk(copy_of(given.parameters or {})), self.name)
+end
+
+--- Loads a candidate and asks it for its policies; inside of a sandbox. The text runs once for each
+--- role that it decides, and each role keeps only its own policy, so that roles share no variables:
+--- the scheduler of an engine sees the present, and a router what the gateway was last sent.
 ---@param self blis.eval.Candidate
 ---@param suite blis.eval.Suite
 ---@param given? { seed?: integer, write?: fun(line: string), parameters?: table, wrap?: function,
@@ -246,10 +267,22 @@ function candidate.load(self, suite, given)
     local full = candidate.check_parameters(suite.parameters, self.parameters, self.name)
     return suite.policy(full)
   end
-  local chunk = sandbox.load(self.lua, self.name,
-    { is_policy = true, seed = given.seed, write = given.write, wrap = given.wrap,
-      guard = given.guard })
-  return candidate.options(chunk(given.parameters or {}), self.name)
+  local all = run_text(self, given)
+  local roles = sorted.names(all)
+  if #roles == 1 then return all end
+  local apart, again, is_loading = {}, {}, true
+  for name, value in pairs(given) do again[name] = value end
+  function again.write(line)
+    if not is_loading and given.write then given.write(line) end
+  end
+  for _, role in ipairs(roles) do
+    apart[role] = run_text(self, again, role)[role]
+    if apart[role] == nil then
+      errors.invalid("%s: it returned no '%s' when it ran for that role alone", self.name, role)
+    end
+  end
+  is_loading = false
+  return apart
 end
 
 return candidate

@@ -65,6 +65,17 @@ local function extreme(scenario, b, c, sign)
   return name, math.exp(most)
 end
 
+-- Characters that end a line for some readers.
+local line_ends = { "\u{85}", "\u{2028}", "\u{2029}" }
+
+--- A text that ends no line.
+---@param text string
+---@return string
+function feedback.in_one_line(text)
+  for _, one in ipairs(line_ends) do text = text:gsub(one, " ") end
+  return (text:gsub("[\n\r]", " "))
+end
+
 local function worst_request(runs)
   local worst
   for _, one in ipairs(runs) do
@@ -79,7 +90,7 @@ local function worst_request(runs)
       tostring(worst.instance), worst.ttft_ms)
   end
   return (" worst: t=%.2fs %s %s%s."):format(worst.at_s, worst.id, worst.state,
-    worst.reason and " (" .. worst.reason .. ")" or "")
+    worst.reason and " (" .. feedback.in_one_line(worst.reason) .. ")" or "")
 end
 
 local function add_scenarios(lines, scored, baseline, candidate)
@@ -124,6 +135,21 @@ local function unused(reads)
   end
   if #list == 0 then return nil end
   return "never read: " .. table.concat(list, ", ") .. "."
+end
+
+-- Letters that are quoted of what a candidate prints.
+local most_quoted = 600
+
+--- What a candidate printed, with a mark before each line: no line of it can pass for one of blis.
+---@param text string
+---@return string
+function feedback.quoted(text)
+  local lines = { "the candidate printed:" }
+  for line in (text:sub(1, most_quoted):gsub("\n$", "") .. "\n"):gmatch "(.-)\n" do
+    lines[#lines + 1] = "  > " .. feedback.in_one_line(line)
+  end
+  if #text > most_quoted then lines[#lines + 1] = "  (cut)" end
+  return table.concat(lines, "\n")
 end
 
 --- Cut where the loops would, and without what their filters take away.
@@ -184,7 +210,7 @@ local hints = {
 ---@return string
 function feedback.of_failure(failure, where)
   local lines = { ("INVALID: score 0%s. %s"):format(where and " in " .. where or "",
-    failure.message) }
+    feedback.in_one_line(failure.message)) }
   for _, hint in ipairs(hints) do
     if failure.message:lower():find(hint[1]) then
       lines[#lines + 1] = "hint: " .. hint[2] .. "."

@@ -182,7 +182,7 @@ local function notes_of(one, outcomes)
     notes[#notes + 1] = "note: the first line of the EVOLVE-BLOCK is a comment; was it one before?"
   end
   local printed = outcomes[1] and outcomes[1].printed
-  if printed then notes[#notes + 1] = "printed: " .. printed:sub(1, 300) end
+  if printed then notes[#notes + 1] = feedback.quoted(printed) end
   return notes
 end
 

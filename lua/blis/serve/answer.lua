@@ -86,7 +86,7 @@ end
 local function worst_text(worst)
   if not worst then return nil end
   return ("slowest to answer: %s at %.3f s on %s (%s)"):format(worst.id, worst.at_s,
-    tostring(worst.instance or worst.reason or "no instance"),
+    feedback.in_one_line(worst.instance or worst.reason or "no instance"),
     worst.ttft_ms and ("%.1f ms"):format(worst.ttft_ms) or worst.state)
 end
 
@@ -104,7 +104,7 @@ local function feedback_of(evaluation, runs, broken, odd, outcomes)
   end
   lines[#lines + 1] = worst_text(runs[1].worst)
   local printed = outcomes[1].printed
-  if printed then lines[#lines + 1] = "printed: " .. printed end
+  if printed then lines[#lines + 1] = feedback.quoted(printed) end
   return feedback.clean(table.concat(lines, "\n"))
 end
 

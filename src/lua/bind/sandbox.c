@@ -6,7 +6,11 @@
 
 #include "lua/bind/bind.h"
 
-enum { COUNT = 1000 };
+enum {
+  COUNT = 1000,
+  PRICED_BYTES = 1024, /* smaller requests are a part of their instructions */
+  BYTES_PER_INSTRUCTION = 48
+};
 
 /* The place of the sandbox in the registry; its address is the key. */
 static const char sandbox_key;
@@ -57,6 +61,17 @@ static void *reallocate(const bind_sandbox *sandbox, void *block, size_t old_siz
   return realloc(block, new_size);
 }
 
+/*
+ * An instruction such as a concatenation fills as many bytes as a script
+ * likes. An allocator cannot raise: the next look at the budget does.
+ */
+static void price(bind_sandbox *sandbox, size_t bytes) {
+  if (bytes >= PRICED_BYTES && sandbox->L != NULL) {
+    sandbox->left -= (int64_t)(bytes / BYTES_PER_INSTRUCTION);
+    sandbox->spent += (int64_t)(bytes / BYTES_PER_INSTRUCTION);
+  }
+}
+
 void *bind_sandbox_allocate(void *ud, void *block, size_t old_size, size_t new_size) {
   bind_sandbox *sandbox = ud;
   size_t held = block == NULL ? 0 : old_size; /* else it is a kind of object */
@@ -75,6 +90,7 @@ void *bind_sandbox_allocate(void *ud, void *block, size_t old_size, size_t new_s
   void *moved = reallocate(sandbox, block, old_size, new_size);
   if (moved != NULL) {
     sandbox->used_bytes += new_size - held;
+    price(sandbox, new_size > held ? new_size - held : 0);
   }
   return moved;
 }

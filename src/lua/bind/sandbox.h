@@ -3,7 +3,8 @@
  * instructions per call, and string methods that cannot hang.
  *
  * What a script may use is decided in lua/blis/sandbox.lua; this is what that
- * cannot do by itself. A limit that is reached is fatal: from then on every
+ * cannot do by itself. Memory costs instructions: one for 48 bytes of an
+ * allocation of 1 KB and more. A limit that is reached is fatal: from then on every
  * instruction raises, so that nothing can catch it. Chunks whose name starts
  * with '@' are blis itself; scripts are loaded under names that start with '='.
  */

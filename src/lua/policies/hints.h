@@ -13,7 +13,17 @@
 /* Pushes the hints about the request in a slot: a table, or nil. */
 void push_hints(lua_State *L, const bind_view *view, uint32_t slot);
 
-/* Keeps the value on top of the stack (popped), a table or nil. May raise. */
+/*
+ * Pushes a copy of the hints at index for a hook of an engine: what it writes
+ * to them stays there. In a sandbox only; elsewhere the table itself.
+ */
+void push_hints_copy(lua_State *L, const bind_view *view, int index);
+
+/*
+ * Keeps the value on top of the stack (popped), a table or nil. May raise. In a
+ * sandbox it keeps a copy, which has the plain values of the table: a table that
+ * the policy goes on writing to would carry later values to other roles.
+ */
 void set_hints(lua_State *L, bind_view *view, uint32_t slot);
 
 #endif

@@ -72,7 +72,7 @@ void set_live_request(lua_State *L, bind_live_request *held, const bind_view *vi
     } else if (i == PRIORITY) {
       push_signal(L, priority);
     } else if (i == HINTS) {
-      lua_pushvalue(L, table + 1);
+      push_hints_copy(L, view, table + 1);
     } else {
       lua_pushinteger(L, values[i]);
     }

@@ -1,0 +1,117 @@
+--- Roles of a candidate: no value passes from one to another, but for declared signals.
+local eval = require "blis.eval"
+local small = require "spec.support.small"
+local suites = require "blis.eval.suite"
+
+local path = "spec/eval/small_suite.lua"
+local known = {}
+
+local function evaluate(lua, parameters)
+  local suite = suites.read(path)
+  local stage = { name = "train", split = "train", seeds = { 1 },
+    scenarios = suite.stages.train.scenarios }
+  return eval.run(suite, lua, "policy.lua", { stage = stage, limits = suite.limits, jobs = 2,
+    known = known, parameters = parameters })
+end
+
+-- What a text does first, where the engine's hooks write, and what a router then reads.
+local channels = {
+  { "a variable", "local box = {}", "box.x = 1", "box.x" },
+  { "a global variable", "", "X = 1", "X" },
+  { "the table of globals", "", "rawset(_G, 'X', 1)", "rawget(_G, 'X')" },
+  { "the functions for texts", "", "string.leak = 1", "string.leak" },
+  { "methods of texts", "", "string.leak = 1", "(''):leak()" },
+  { "the functions for numbers", "", "math.leak = 1", "math.leak" },
+  { "the functions for tables", "", "table.leak = 1", "table.leak" },
+  { "blis", "", "rawset(blis, 'leak', 1)", "rawget(blis, 'leak')" },
+  { "functions on vectors", "", "blis.vec.leak = 1", "blis.vec.leak" },
+  { "parameters", "local p = ... or {}", "p.x = 1", "p.x" },
+  -- Late, when the run in which writes are noticed would be over.
+  { "hints", "local shared = { n = 0 }", [[start = start or c and c.now_us
+    if c and request.hints and c.now_us - start > 1100000 then request.hints.x = 1 end]],
+    "r.hints and r.hints.x" },
+  { "a prefix index", "local index, n = blis.prefix_index {}, 0", "n = n + 1", "n > 0" },
+}
+
+-- Hooks of engines, and others that see more than a router or see it earlier.
+local hooks = {
+  scheduler = [[scheduler = { name = "s", make_batch = function(c)
+    local list = {}
+    for i = 1, #c.running do list[i] = c.running[i] end
+    for i = 1, #c.waiting do if #list < c.max_num_seqs then list[#list + 1] = c.waiting[i] end end
+    local request = list[1] or {}
+    WRITE
+    return { schedule = list }
+  end }]],
+  order = "scheduler = function(request, b) WRITE return false end",
+  preemption = "preemption = function(running) local request = running[1] WRITE return 1 end",
+  admission = "admission = function(request) WRITE return blis.admit() end",
+  priority = [[priority = function(request)
+    if request.hints then WRITE end
+    return 1, { n = 0 }
+  end]],
+}
+
+local form = [[
+local blis, n = require "blis", 0
+PRELUDE
+return { HOOK, routing = function(r, instances)
+  local ok, value = pcall(function() return READ end)
+  if ok and value then error "leak" end
+  return 1 + r.prompt_tokens % #instances
+end, MORE }]]
+
+local function candidate_of(channel, hook, more)
+  local text = form
+  local parts = { MORE = more or "", HOOK = hooks[hook], PRELUDE = channel[2], READ = channel[4] }
+  for word, by in pairs(parts) do
+    text = text:gsub(word, function() return by end)
+  end
+  return (text:gsub("WRITE", function() return channel[3] end))
+end
+
+describe("roles of a candidate #host", function()
+  for _, channel in ipairs(channels) do
+    for _, hook in ipairs { "scheduler", "order" } do
+      it(("share no value by %s: %s"):format(channel[1], hook), function()
+        local priority = channel[1] == "hints"
+          and "priority = function() return 1, shared end" or nil
+        local result = evaluate(candidate_of(channel, hook, priority))
+        assert.is_nil(result.feedback:find("leak", 1, true), result.feedback)
+        assert.is_true(result.is_valid, result.feedback)
+      end)
+    end
+  end
+
+  it("share no variable, whatever the roles", function()
+    for _, hook in ipairs { "preemption", "admission", "priority" } do
+      local result = evaluate(candidate_of(channels[1], hook))
+      assert.is_true(result.is_valid, hook .. result.feedback)
+    end
+  end)
+
+  it("draw random numbers from streams of their own", function()
+    local function printed(draws)
+      local result = evaluate(([[
+        local n = 0
+        return { scheduler = function(a, b) %s return false end, routing = function(r, all)
+          n = n + 1
+          if n <= 40 then print(math.random(1000000)) end
+          return 1
+        end }]]):format(draws))
+      return result.feedback
+    end
+    assert.equal(printed "", printed "math.random()")
+    assert.equal(printed "", printed "math.random(7)")
+  end)
+
+  it("print once while they are loaded, and each while it runs", function()
+    local result = evaluate [[
+      print "loaded"
+      local n, m = 0, 0
+      return { admission = function() n = n + 1 if n == 1 then print "admits" end
+          return require("blis").admit() end,
+        routing = function() m = m + 1 if m == 1 then print "routes" end return 1 end }]]
+    for _, word in ipairs { "loaded", "admits", "routes" } do small.says(result.feedback, word) end
+  end)
+end)
