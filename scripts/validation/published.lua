@@ -117,7 +117,8 @@ function published.errors(folder, latency_model)
       local ok, ttft, tpot = pcall(predict, row, set, folder, latency_model)
       list[#list + 1] = {
         row = row, set = set, problem = not ok and ttft or nil,
-        ttft = ok and ttft / row.ttft_mean_ms - 1 or nil, tpot = ok and tpot / row.tpot_ms - 1 or nil,
+        ttft = ok and ttft / row.ttft_mean_ms - 1 or nil,
+        tpot = ok and tpot / row.tpot_ms - 1 or nil,
       }
     end
   end

@@ -200,18 +200,61 @@ static blis_status check_composed(const blis_latency_config *config, blis_error 
   return BLIS_OK;
 }
 
-static blis_status create_composed(const blis_alloc *alloc, const blis_latency_config *config,
-                                   blis_latency_model *out, blis_error *error) {
+/* The setup of the composed model. The caller frees its work. */
+static blis_status composed_setup(const blis_alloc *alloc, const blis_latency_config *config,
+                                  blis__composed_setup *setup, blis_error *error) {
   BLIS_TRY(check_composed(config, error));
   const blis_composed_config *given = &config->composed;
-  blis__composed_setup setup = {
+  *setup = (blis__composed_setup){
       .host = blis__host_of(given->is_async, config->parallelism.tp),
       .tokens_max = given->tokens_max > 0 ? given->tokens_max : 8192,
       .requests_max = given->requests_max > 0 ? given->requests_max : 1024,
   };
-  BLIS_TRY(composed_work(alloc, config, &setup.work, error));
-  setup.constants = composed_constants(config, &setup.work);
+  BLIS_TRY(composed_work(alloc, config, &setup->work, error));
+  setup->constants = composed_constants(config, &setup->work);
+  return BLIS_OK;
+}
+
+static blis_status create_composed(const blis_alloc *alloc, const blis_latency_config *config,
+                                   blis_latency_model *out, blis_error *error) {
+  blis__composed_setup setup;
+  BLIS_TRY(composed_setup(alloc, config, &setup, error));
   blis_status status = blis__composed_new(alloc, &setup, out, error);
+  blis__work_free(alloc, &setup.work);
+  return status;
+}
+
+/* The layers' time of the model, divided as that of the kernels at exactly these tokens. */
+static blis_step_parts parts_of(const blis__composed_setup *setup, const blis_latency_model *model,
+                                const blis_batch_sums *sums) {
+  const blis__step_breakdown all = blis__composed_parts(model, sums);
+  double tokens = (double)sums->prefill_tokens + (double)sums->decode_requests;
+  const blis__layer_parts layers = blis__layer_parts_of(&setup->work, &setup->constants, tokens);
+  double sum = layers.products_us + layers.experts_us + layers.links_us + layers.other_us;
+  double share = sum > 0 ? all.layers_us / sum : 0;
+  return (blis_step_parts){
+      .products_us = share * layers.products_us + all.head_us,
+      .experts_us = share * layers.experts_us,
+      .attention_us = all.decode_attention_us + all.prefill_attention_us,
+      .links_us = share * layers.links_us,
+      .other_us = share * layers.other_us + all.sampling_us + all.step_us,
+      .host_us = all.host_us,
+      .total_us = all.total_us,
+  };
+}
+
+blis_status blis_latency_step_parts(const blis_alloc *alloc, const blis_latency_config *config,
+                                    const blis_batch_sums *sums, blis_step_parts *parts,
+                                    blis_error *error) {
+  blis__composed_setup setup;
+  blis_latency_model model = {0};
+  BLIS_TRY(blis_parallelism_validate(&config->parallelism, error));
+  BLIS_TRY(composed_setup(alloc, config, &setup, error));
+  blis_status status = blis__composed_new(alloc, &setup, &model, error);
+  if (status == BLIS_OK) {
+    *parts = parts_of(&setup, &model, sums);
+  }
+  blis_latency_free(&model);
   blis__work_free(alloc, &setup.work);
   return status;
 }

@@ -64,6 +64,26 @@ BLIS_MUSTUSE blis_status blis_latency_create(const blis_alloc *alloc,
                                              const blis_latency_config *config,
                                              blis_latency_model *out, blis_error *error);
 
+/* The parts of a step by the composed model, in microseconds. */
+typedef struct blis_step_parts {
+  double products_us;  /* matrix products of all layers, and the output matrix */
+  double experts_us;   /* routed experts */
+  double attention_us; /* KV reads and prefill attention */
+  double links_us;     /* all-reduces between GPUs */
+  double other_us;     /* launches, element-wise work, sampling, and the fixed part of a step */
+  double host_us;      /* hidden where the GPU takes longer and scheduling is asynchronous */
+  double total_us;
+} blis_step_parts;
+
+/*
+ * The parts of a step with these sums. The kind of config must be composed. Parts but for the host
+ * add up to the time of the GPU. BLIS_ERR_INVALID as blis_latency_create.
+ */
+BLIS_MUSTUSE blis_status blis_latency_step_parts(const blis_alloc *alloc,
+                                                 const blis_latency_config *config,
+                                                 const blis_batch_sums *sums,
+                                                 blis_step_parts *parts, blis_error *error);
+
 /*
  * The coefficients that blis_latency_create would take, of the experiment or of
  * the catalogue; they are borrowed from there. *coverage is NULL when it is not

@@ -15,6 +15,7 @@
 #include "lua/engine/kv_cache.h"
 #include "lua/engine/latency_object.h"
 #include "lua/engine/lone_instance.h"
+#include "lua/engine/step_parts.h"
 #include "lua/files/csv.h"
 #include "lua/files/folder.h"
 #include "lua/files/json.h"
@@ -213,6 +214,7 @@ static const luaL_Reg core_functions[] = {
     {"csv_read", bind_csv_read},
     {"embedded", core_embedded},
     {"engine_facts", bind_engine_facts},
+    {"step_parts", bind_step_parts},
     {"error_object", core_error_object},
     {"event_kinds", bind_event_kinds},
     {"event_queue", bind_event_queue_new},

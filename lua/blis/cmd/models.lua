@@ -10,6 +10,7 @@ local flags = require "blis.cli.flags"
 local format = require "blis.format"
 local library = require "blis.catalogue"
 local listing = require "blis.listing"
+local step_parts = require "blis.cli.step_parts"
 local ranks_section = require "blis.feature.ranks.options"
 
 local definition = {
@@ -30,8 +31,10 @@ local definition = {
     {
       title = "For one model", section = "cluster",
       options = flags.pick(cluster_section, { "hardware", "tp", "dp", "expert_parallel",
-        "latency_model", "block_size", "gpu_memory_utilization" }),
+        "latency_model", "async_scheduling", "max_num_batched_tokens", "block_size",
+        "gpu_memory_utilization" }),
     },
+    { title = "Steps", section = "steps", options = step_parts.section.options },
     {
       title = "As a group of data-parallel ranks", section = "ranks",
       options = flags.pick(ranks_section, { "count", "barrier" }),
@@ -137,7 +140,7 @@ end
 local capacity_fields = { "bytes_per_token", "bytes_per_block", "weight_bytes", "memory_gib",
   "weights_gib", "activations_gib", "non_torch_gib", "reserved_gib", "overhead_gib" }
 
-local function write_engine(writer, facts, cluster)
+local function write_engine(writer, facts, cluster, has_parts)
   writer:object("engine")
   write_fields(writer, facts, { "hardware", "tp", "ranks", "latency_model", "kv_blocks",
     "block_size" })
@@ -155,6 +158,7 @@ local function write_engine(writer, facts, cluster)
     writer:object():field("batch", example.batch):field("step_us", example.step_us):done()
   end
   writer:done()
+  if has_parts then step_parts.write(writer, cluster) end
   if facts.coverage then
     writer:object("coverage")
     write_fields(writer, facts.coverage, { "fitted_on", "limits", "extrapolated" })
@@ -163,15 +167,27 @@ local function write_engine(writer, facts, cluster)
   writer:done()
 end
 
-local function print_json(model, facts, cluster)
+local function print_json(model, facts, cluster, has_parts)
   local writer = core.json_writer(2):object():field("id", model.id)
   write_fields(writer, model, core.models().fields)
   write_fields(writer, model, { "source" })
-  if facts then write_engine(writer, facts, cluster) end
+  if facts then write_engine(writer, facts, cluster, has_parts) end
   command.print(writer:done():take() .. "\n")
 end
 
+--- With --steps: the steps are those of the composed model.
+local function need_composed(parsed)
+  local given = parsed.values.cluster
+  if not parsed.values.steps.parts then return end
+  if given.latency_model and given.latency_model ~= "composed" then
+    flags.fail(definition, "--steps shows the parts of composed; remove --latency-model %s",
+      given.latency_model)
+  end
+  given.latency_model = "composed"
+end
+
 local function print_one(parsed)
+  need_composed(parsed)
   local model = library.models(parsed.positional)
   local facts, cluster
   if model.has_dimensions then
@@ -182,13 +198,14 @@ local function print_one(parsed)
     facts, cluster = engine_of(model, given, parsed.positional)
   end
   if parsed.values.output.format == "json" then
-    print_json(model, facts, cluster)
+    print_json(model, facts, cluster, parsed.values.steps.parts)
   elseif parsed.values.output.format == "csv" then
     command.print(listing.text({ columns = library.model_columns, rows = { model } }, "csv"))
   else
     print_fields(model)
     if facts then
       print_engine(facts, cluster)
+      if parsed.values.steps.parts then command.print(step_parts.text(cluster)) end
     else
       command.print(("  usual GPU %s, tp %s; its dimensions are in its config.json\n"):format(
         model.hardware, model.tp))

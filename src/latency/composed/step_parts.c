@@ -77,19 +77,17 @@ static double links_us(const blis__step_work *work, const blis__composed_constan
   return us;
 }
 
-static double layer_us(const blis__step_work *work, const blis__composed_constants *c,
-                       const blis__layer_work *run, double tokens) {
+static void add_run(blis__layer_parts *sum, const blis__step_work *work,
+                    const blis__composed_constants *c, const blis__layer_work *run, double tokens) {
   double own = tokens / work->replicas;
-  double us = matrices_us(c, run->attention, run->attention_count, own) +
-              matrices_us(c, run->mlp, run->mlp_count, own) + c->layer_us +
-              elementwise_us(work, c, run, own);
-  if (run->experts.experts > 0) {
-    us += routed_us(work, c, run, tokens);
-  }
-  if (work->has_experts) {
-    us += c->expert_layer_us;
-  }
-  return us + links_us(work, c, run, tokens);
+  double products = matrices_us(c, run->attention, run->attention_count, own) +
+                    matrices_us(c, run->mlp, run->mlp_count, own);
+  double other = c->layer_us + elementwise_us(work, c, run, own) +
+                 (work->has_experts ? c->expert_layer_us : 0);
+  sum->products_us += run->count * products;
+  sum->experts_us += run->experts.experts > 0 ? run->count * routed_us(work, c, run, tokens) : 0;
+  sum->links_us += run->count * links_us(work, c, run, tokens);
+  sum->other_us += run->count * other;
 }
 
 static double scale_of(const blis__scales *scales, double tokens) {
@@ -104,16 +102,33 @@ static double scale_of(const blis__scales *scales, double tokens) {
   return scales->decode + (scales->prefill - scales->decode) * place;
 }
 
-double blis__layers_us(const blis__step_work *work, const blis__composed_constants *constants,
-                       double tokens) {
-  double us = 0;
+static double sum_of(const blis__layer_parts *parts) {
+  return parts->products_us + parts->experts_us + parts->links_us + parts->other_us;
+}
+
+blis__layer_parts blis__layer_parts_of(const blis__step_work *work,
+                                       const blis__composed_constants *constants, double tokens) {
+  blis__layer_parts parts = {0};
   double layers = 0;
   for (size_t i = 0; i < work->run_count; i++) {
-    us += work->runs[i].count * layer_us(work, constants, &work->runs[i], tokens);
+    add_run(&parts, work, constants, &work->runs[i], tokens);
     layers += work->runs[i].count;
   }
-  us *= scale_of(&constants->scales, tokens) * constants->engine_scale;
-  return tokens > GRAPH_TOKENS ? fmax(us, layers * constants->launch_bound_us) : us;
+  double scale = scale_of(&constants->scales, tokens) * constants->engine_scale;
+  parts.products_us *= scale;
+  parts.experts_us *= scale;
+  parts.links_us *= scale;
+  parts.other_us *= scale;
+  if (tokens > GRAPH_TOKENS) {
+    parts.other_us += fmax(0, layers * constants->launch_bound_us - sum_of(&parts));
+  }
+  return parts;
+}
+
+double blis__layers_us(const blis__step_work *work, const blis__composed_constants *constants,
+                       double tokens) {
+  const blis__layer_parts parts = blis__layer_parts_of(work, constants, tokens);
+  return sum_of(&parts);
 }
 
 double blis__head_us(const blis__step_work *work, const blis__composed_constants *constants,

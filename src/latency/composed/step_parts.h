@@ -51,6 +51,17 @@ typedef struct blis__composed_constants {
   blis__allreduce exchange; /* among the GPUs of all replicas, before and after experts */
 } blis__composed_constants;
 
+/* The parts of G, scaled as G is. */
+typedef struct blis__layer_parts {
+  double products_us; /* matrix products but for routed experts */
+  double experts_us;  /* routed experts and their router */
+  double links_us;    /* all-reduces */
+  double other_us;    /* launches, element-wise work, and the bound by launches */
+} blis__layer_parts;
+
+blis__layer_parts blis__layer_parts_of(const blis__step_work *work,
+                                       const blis__composed_constants *constants, double tokens);
+
 /*
  * G: products, experts, element-wise work and all-reduces of all layers for `tokens` tokens. With
  * replicas, each computes its share of the tokens, and the experts compute all. Gathering tokens
