@@ -119,6 +119,15 @@ function errors.show(value)
   return "a " .. kind
 end
 
+--- What messages call a function of a script: "the function at FILE:LINE".
+---@param fn function
+---@return string
+function errors.function_name(fn)
+  local about = debug.getinfo(fn, "S")
+  if about.what == "C" then return "the function" end
+  return ("the function at %s:%d"):format(about.short_src, about.linedefined)
+end
+
 --- Raises unless it is the path of a file, as far as its type tells.
 ---@param where string the method that was called
 ---@param path any

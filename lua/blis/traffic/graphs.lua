@@ -26,6 +26,21 @@ local function check_will_end(graph, number, read)
   end
 end
 
+-- Graphs in a row with one start.
+local max_still = 100000
+
+--- Raises for a function whose graphs all start at one time, so that the horizon never comes.
+local function check_time_advances(still, graph, fn)
+  local start_us = type(graph) == "table" and graph.start_us
+  if not start_us then return end
+  still.count = start_us == still.start_us and still.count + 1 or 1
+  still.start_us = start_us
+  if still.count > max_still then
+    errors.invalid("graphs: %s returned %d graphs in a row with start_us = %s; advance start_us, "
+      .. "or give count", errors.function_name(fn), max_still, errors.show(start_us))
+  end
+end
+
 --- The rest of a graph's form is for the core to check.
 local function check_models(graph, place, number, check)
   if type(graph) ~= "table" then return end
@@ -43,11 +58,12 @@ local function factory_of(given, path, read)
   if type(given) == "function" then
     local check_model
     return function()
-      local rng = core.rng(read.seed, "workload-graphs")
+      local rng, still = core.rng(read.seed, "workload-graphs"), {}
       return function(number)
         local graph = given(rng, number)
         check_start(graph, "graphs", number, read.starter)
         check_will_end(graph, number, read)
+        if not read.count then check_time_advances(still, graph, given) end
         if check_model then check_models(graph, "graphs", number, check_model) end
         return graph
       end

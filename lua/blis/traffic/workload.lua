@@ -310,7 +310,7 @@ local function read_generator(given, path, defaults)
   local rng = core.rng(seed, "workload-generator")
   return errors.located(core.call_seeded, seed, core.workload_of_function,
     function() return fn(rng) end, path, values.requests,
-    values.horizon_us or defaults.horizon_us or 0)
+    values.horizon_us or defaults.horizon_us or 0, errors.function_name(fn))
 end
 
 -- A table with one of these is a specification.

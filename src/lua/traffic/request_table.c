@@ -432,11 +432,41 @@ static bool push_next_row(lua_State *L, const row *r) {
   return true;
 }
 
+/* Requests of a function without a stated number, and those of them at one time. */
+enum { ENDLESS_COUNT = 5000000, STILL_COUNT = 1000000 };
+
+/* A function that does not end, as far as can be told. */
+typedef struct endless {
+  const char *function; /* "the function at FILE:LINE" */
+  int64_t last_us;
+  int64_t still; /* requests in a row that arrived at last_us */
+} endless;
+
+/* Raises where a function without a stated number goes on for too long. */
+static void check_end(const row *r, endless *self, int64_t number) {
+  int64_t arrival_us = r->is_given[ARRIVAL] ? r->values[ARRIVAL] : self->last_us;
+  self->still = arrival_us == self->last_us ? self->still + 1 : 1;
+  self->last_us = arrival_us;
+  if (self->still > STILL_COUNT) {
+    raise_row(r, lua_pushfstring(r->L,
+                                 "%s returned %d requests in a row with arrival_us = %I; advance "
+                                 "arrival_us, return nil at the end, or give requests = COUNT",
+                                 self->function, (int)STILL_COUNT, (LUAI_UACINT)arrival_us));
+  }
+  if (number > ENDLESS_COUNT) {
+    raise_row(r, lua_pushfstring(r->L,
+                                 "%s returned %d requests and no nil; return nil at the end, or "
+                                 "give requests = COUNT",
+                                 self->function, (int)ENDLESS_COUNT));
+  }
+}
+
 int bind_workload_of_function(lua_State *L) {
   luaL_checktype(L, 1, LUA_TFUNCTION);
   const char *place = luaL_checkstring(L, 2);
   int64_t limit = luaL_checkinteger(L, 3);
   int64_t horizon_us = luaL_checkinteger(L, 4);
+  endless end = {.function = luaL_optstring(L, 5, "the function")};
   blis_workload *list = push_list(L);
   int base = lua_gettop(L);
   int64_t last_us = 0;
@@ -447,6 +477,9 @@ int bind_workload_of_function(lua_State *L) {
       break;
     }
     check_row(&r);
+    if (limit == 0) {
+      check_end(&r, &end, i + 1);
+    }
     if (horizon_us > 0 && r.is_given[ARRIVAL] && r.values[ARRIVAL] >= horizon_us) {
       break;
     }

@@ -10,10 +10,11 @@
 #include <lua.h>
 
 /*
- * workload_of_function(fn, place, limit, horizon_us): the requests that fn
- * returns until it returns nil, or until there are limit of them, or one
- * arrives at the horizon (0 = none, both). They arrive in order. Messages call
- * the list place.
+ * workload_of_function(fn, place, limit, horizon_us[, name]): the requests that
+ * fn returns until it returns nil, or until there are limit of them, or one
+ * arrives at the horizon (0 = none, both). They arrive in order. Without a limit
+ * it raises after 5,000,000 requests, and after 1,000,000 in a row that arrive
+ * at one time. Messages call the list place, and the function name.
  */
 int bind_workload_of_function(lua_State *L);
 
