@@ -26,8 +26,9 @@ static inline bool fuzz_make_folder(void) {
     return false;
   }
   const char *parent = getenv("TMPDIR");
+  const char *memory = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"; /* ten times faster */
   snprintf(fuzz_folder, sizeof fuzz_folder, "%.80s/blis-fuzz-XXXXXX",
-           parent != NULL ? parent : "/tmp");
+           parent != NULL ? parent : memory);
   FUZZ_NEED(mkdtemp(fuzz_folder) != NULL);
   atexit(fuzz_remove_folder);
   return true;
