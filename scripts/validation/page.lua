@@ -1,4 +1,5 @@
 --- The text of docs/validation.md.
+local published = require "published"
 local requests = require "requests"
 local stages = require "stages"
 local steps = require "steps"
@@ -50,7 +51,16 @@ end
 ---@param folder string
 ---@return string
 function page.further(folder)
-  return stages.section(folder)
+  local function has(name)
+    local file = io.open(folder .. "/" .. name)
+    if file then file:close() end
+    return file ~= nil
+  end
+  local parts = {}
+  if has "vllm_stages.csv" then parts[#parts + 1] = stages.section(folder) end
+  if has "inferencex_vllm.csv" then parts[#parts + 1] = published.section(folder) end
+  assert(#parts > 0, folder .. ": expected vllm_stages.csv or inferencex_vllm.csv")
+  return table.concat(parts, "\n\n")
 end
 
 return page

@@ -15,8 +15,8 @@ end
 
 describe("blis models --steps", function()
   it("shows parts that add up", function()
-    for _, step in ipairs(steps_of("mixtral-8x7b-v0.1", "--hardware", "H100", "--tp", "2", "--steps",
-      "--format", "json")) do
+    for _, step in ipairs(steps_of("mixtral-8x7b-v0.1", "--hardware", "H100", "--tp", "2",
+      "--steps", "--format", "json")) do
       assert.is_true(math.abs(step.total_us - math.max(gpu_us(step), step.host_us)) < 0.01)
       assert.is_true(step.experts_us > 0 and step.links_us > 0)
     end

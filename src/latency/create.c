@@ -224,6 +224,31 @@ static blis_status create_composed(const blis_alloc *alloc, const blis_latency_c
   return status;
 }
 
+static bool has_usual_attention(const blis__step_work *work) {
+  for (size_t i = 0; i < work->run_count; i++) {
+    const blis__layer_work *run = &work->runs[i];
+    if (run->kv_heads == 0 || run->latent_flops > 0 || run->state_bytes > 0 ||
+        run->index_bytes > 0) {
+      return false;
+    }
+  }
+  return true;
+}
+
+blis_status blis_latency_regime(const blis_alloc *alloc, const blis_latency_config *config,
+                                blis_step_regime *regime, blis_error *error) {
+  blis__step_work work = {0};
+  BLIS_TRY(composed_work(alloc, config, &work, error));
+  *regime = (blis_step_regime){
+      .weights = blis__composed_format_name(blis__work_mlp_kind(&work)),
+      .has_experts = work.has_experts,
+      .has_usual_attention = has_usual_attention(&work),
+      .is_async = config->composed.is_async,
+  };
+  blis__work_free(alloc, &work);
+  return BLIS_OK;
+}
+
 /* The layers' time of the model, divided as that of the kernels at exactly these tokens. */
 static blis_step_parts parts_of(const blis__composed_setup *setup, const blis_latency_model *model,
                                 const blis_batch_sums *sums) {

@@ -64,6 +64,20 @@ BLIS_MUSTUSE blis_status blis_latency_create(const blis_alloc *alloc,
                                              const blis_latency_config *config,
                                              blis_latency_model *out, blis_error *error);
 
+/* What the error of the composed model depends on. */
+typedef struct blis_step_regime {
+  const char *weights; /* format of the experts, or of the feed-forward layers; static */
+  bool has_experts;
+  bool has_usual_attention; /* all layers have full or window attention */
+  bool is_async;
+} blis_step_regime;
+
+/* The regime of a configuration for which blis_latency_create succeeds. The kind must be composed.
+ */
+BLIS_MUSTUSE blis_status blis_latency_regime(const blis_alloc *alloc,
+                                             const blis_latency_config *config,
+                                             blis_step_regime *regime, blis_error *error);
+
 /* The parts of a step by the composed model, in microseconds. */
 typedef struct blis_step_parts {
   double products_us;  /* matrix products of all layers, and the output matrix */

@@ -66,8 +66,8 @@ function step_parts.text(cluster)
   local hidden = cluster.async_scheduling
     and "Host time is hidden where the GPU takes longer (asynchronous scheduling)."
     or "Host time is added (synchronous scheduling)."
-  return ("\nparts of steps by composed, decodes at 1,024 tokens of context\n%s\n  %s The front end "
-    .. "precedes the wait queue.\n"):format(format.table(titles, rows), hidden)
+  return ("\nparts of steps by composed, decodes at 1,024 tokens of context\n%s\n  %s The front "
+    .. "end precedes the wait queue.\n"):format(format.table(titles, rows), hidden)
 end
 
 --- Writes the parts as a JSON array.

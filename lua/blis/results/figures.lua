@@ -7,6 +7,7 @@ local core = require "blis.core"
 local errors = require "blis.errors"
 local evenness = require "blis.statistics.evenness"
 local verdicts = deferred "blis.results.verdict"
+local expected_errors = deferred "blis.results.expected_error"
 
 local figures = {}
 
@@ -90,6 +91,9 @@ local head = {
   { name = "verdict", class = "RunVerdict",
     of = function(result) return verdicts.of_result(result) end,
     doc = "whether the metrics mean what they seem to; JSON has it first" },
+  { name = "expected_error", class = "ExpectedError", asked = 'latency_model = "composed"',
+    of = function(result) return expected_errors.of_result(result) end,
+    doc = "expected error of TPOT and TTFT, from measurements that took no part in the fit" },
   { name = "routing", type = "string", doc = "what the policy is called" },
   { name = "hash", type = "string",
     doc = "16 hexadecimal digits over all request records; equal runs have equal hashes" },
@@ -291,6 +295,16 @@ figures.classes = {
     { name = "status", type = "string", doc = "\"ok\"; \"warning\": a metric may mislead; "
       .. "\"invalid\": metrics depend on the length of the run, or describe nothing" },
     { name = "reasons", class = "VerdictReason", is_list = true, doc = "the gravest first" } }),
+  class("ExpectedError", "Expected error of means, with latency model composed.", nil, {
+    { name = "tpot", type = "number", unit = "0 to 1", doc = "half of the measured setups of this "
+      .. "regime are within this relative error of TPOT" },
+    { name = "tpot_band", type = "number", unit = "0 to 1", doc = "four fifths are within this" },
+    { name = "ttft", type = "number?", unit = "0 to 1", doc = "the same for TTFT; nil = no bound" },
+    { name = "ttft_band", type = "number?", unit = "0 to 1", doc = "four fifths for TTFT" },
+    { name = "ttft_reason", type = "string?", doc = "why TTFT has no bound" },
+    { name = "is_measured", type = "boolean", doc = "false: nothing was measured in this regime, "
+      .. "and the errors are those of left-out groups" },
+    { name = "regime", type = "string", doc = "GPU, format, experts, and scheduling" } }),
   class("Counts", "Requests by how they ended.", nil, lists.counts),
   class("Part", "Some of the requests of a run.", "Counts", lists.group, lists.times, {
     { name = "gateway_wait_ms", class = "Percentiles", asked = "queue = ...", unit = "ms",

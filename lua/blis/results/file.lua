@@ -84,7 +84,7 @@ end
 local function figures_of(r)
   local figures = {}
   for name, value in next, r do
-    local is_derived = group_keys[name] or name == "verdict"
+    local is_derived = group_keys[name] or name == "verdict" or name == "expected_error"
     if type(value) ~= "userdata" and not is_derived then figures[name] = value end
   end
   return figures

@@ -9,6 +9,7 @@ local repeats = require "blis.policy.repeats"
 local signs = require "blis.results.signs"
 local phases = deferred "blis.results.phases"
 local sorted = require "blis.sorted"
+local expected_error = require "blis.results.expected_error"
 local verdict = require "blis.results.verdict"
 local windows = require "blis.results.windows"
 local words = require "blis.statistics.words"
@@ -254,6 +255,8 @@ function report.summary(r)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(coverage_lines(r)) do lines[#lines + 1] = "  " .. line end
+  local expected = rawget(r.setup, "regime") and expected_error.line(r.expected_error)
+  if expected then lines[#lines + 1] = "  " .. expected end
   features.summarize(r, "below", shown, function(title, text)
     lines[#lines + 1] = ("  %-11s %s"):format(title, text)
   end)

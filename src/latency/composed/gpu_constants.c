@@ -72,14 +72,14 @@ static blis_status read_kernel(const blis_yaml_node *node, blis__kernel *kernel,
   return BLIS_OK;
 }
 
-static const char *name_of(blis_weight_kind kind) {
+const char *blis__composed_format_name(blis_weight_kind kind) {
   return kind == BLIS_KIND_MODEL ? "bf16" : blis_weight_kind_name(kind);
 }
 
 /* The format that a key names. */
 static blis_status format_of(const blis_yaml_node *key, size_t *format, blis_error *error) {
   for (size_t i = 0; i < BLIS_KIND_COUNT; i++) {
-    if (blis_slice_equals(blis_yaml_scalar(key), name_of((blis_weight_kind)i))) {
+    if (blis_slice_equals(blis_yaml_scalar(key), blis__composed_format_name((blis_weight_kind)i))) {
       *format = i;
       return BLIS_OK;
     }

@@ -69,6 +69,10 @@ typedef struct blis__gpu_constants {
   double reduce_line[BLIS__REDUCE_SIZES][2];
 } blis__gpu_constants;
 
+/* The name of a format in an entry: "bf16" for the model's own type, otherwise that of
+ * blis_weight_kind_name. Static. */
+const char *blis__composed_format_name(blis_weight_kind kind);
+
 /* True if the constants are those of the GPU. The case of letters does not matter. */
 bool blis__gpu_constants_are_of(const blis__gpu_constants *constants, const char *gpu);
 

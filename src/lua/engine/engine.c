@@ -140,6 +140,9 @@ static void check_latency(lua_State *L, int index, const bind_engine_model *m,
   blis_error error = {0};
   check_status(L, blis_latency_create(&alloc, &config, &engine->latency, &error), &error);
   snprintf(engine->latency_name, ENGINE_NAME_SIZE, "%s", engine->latency.ops->name);
+  if (strcmp(m->kind, "composed") == 0) {
+    check_status(L, blis_latency_regime(&alloc, &config, &engine->regime, &error), &error);
+  }
   blis_latency_warnings(&config, add_note, engine);
   check_strict_coverage(L, index, m, engine);
   if (tells_sharing(m)) {

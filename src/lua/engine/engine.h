@@ -8,6 +8,7 @@
 #include <lua.h>
 
 #include "instance/instance.h"
+#include "latency/create.h"
 #include "latency/kv/kv_capacity.h"
 #include "latency/step/latency_model.h"
 
@@ -32,6 +33,7 @@ typedef struct bind_engine {
   bool strict_coverage;          /* steps beyond its coverage are an error */
   bool is_capacity_computed;     /* config.kv_blocks was worked out */
   blis_kv_capacity capacity;     /* how; all zero when it was not */
+  blis_step_regime regime;       /* of the composed model; its weights are NULL for others */
   char notes[ENGINE_NOTES_SIZE]; /* sentences, a line each */
 } bind_engine;
 

@@ -71,6 +71,21 @@ static void set_coverage(lua_State *L, const blis_coverage *coverage) {
   lua_setfield(L, -2, "coverage");
 }
 
+/* What the error of step times depends on, for results/expected_error.lua. */
+static void set_regime(lua_State *L, const bind_engine *engine) {
+  const blis_step_regime *regime = &engine->regime;
+  lua_createtable(L, 0, 5);
+  set_field_string(L, "gpu", engine->hardware);
+  set_field_string(L, "weights", regime->weights);
+  lua_pushboolean(L, regime->has_experts);
+  lua_setfield(L, -2, "has_experts");
+  lua_pushboolean(L, regime->has_usual_attention);
+  lua_setfield(L, -2, "has_usual_attention");
+  lua_pushboolean(L, regime->is_async);
+  lua_setfield(L, -2, "is_async");
+  lua_setfield(L, -2, "regime");
+}
+
 void push_engine_facts(lua_State *L, const bind_engine *engine) {
   lua_createtable(L, 0, 16);
   set_field_string(L, "model", engine->model);
@@ -95,6 +110,9 @@ void push_engine_facts(lua_State *L, const bind_engine *engine) {
     lua_setfield(L, -2, "capacity");
   }
   set_step_times(L, engine);
+  if (engine->regime.weights != NULL) {
+    set_regime(L, engine);
+  }
   const blis_coverage *coverage = bind_engine_coverage(engine);
   if (coverage != NULL) {
     set_coverage(L, coverage);
