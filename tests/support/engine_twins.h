@@ -246,11 +246,11 @@ static inline void twins_check_cache(const twins *t, const blis_block_chain *cha
 
 /*
  * How many cases to run: the program's first argument, else BLIS_CASES of the
- * environment, else the default.
+ * environment, else the usual number (CASES).
  */
 static inline int64_t twins_case_count(int argc, char **argv, int64_t usual) {
   const char *wanted = argc > 1 ? argv[1] : getenv("BLIS_CASES");
-  return wanted != NULL ? strtoll(wanted, NULL, 10) : usual;
+  return wanted != NULL ? strtoll(wanted, NULL, 10) : CASES(usual);
 }
 
 /* The number of the first one: the second argument, else 1. */

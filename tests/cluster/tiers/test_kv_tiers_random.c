@@ -293,7 +293,7 @@ static void memory_may_run_out(void) {
 }
 int main(int argc, char **argv) {
   const char *wanted = argc > 1 ? argv[1] : getenv("BLIS_CASES");
-  case_count = wanted != NULL ? strtoll(wanted, NULL, 10) : case_count;
+  case_count = wanted != NULL ? strtoll(wanted, NULL, 10) : CASES(case_count);
   first_case = argc > 2 ? strtoll(argv[2], NULL, 10) : first_case;
   RUN(memory_may_run_out);
   RUN(engines_agree);
