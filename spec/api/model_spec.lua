@@ -165,8 +165,8 @@ describe("a model of one's own", function()
       assert.equal("toy-fp8", r.setup.model)
       assert.equal(1, r.setup.tp)
       assert.equal(32768, r.setup.max_model_len)
-      -- The name states the precision of the weights, which the file does not.
-      assert.equal(8030261248, r.setup.capacity.weight_bytes)
+      -- The file states no quantization, so the name of the folder does not count.
+      assert.equal(16060522496, r.setup.capacity.weight_bytes)
       assert.equal(131072.0, r.setup.capacity.bytes_per_token)
     end
     local named = run { model_config = here .. "models/toy-fp8", hardware = "H100" }
@@ -209,7 +209,7 @@ describe("a model of one's own", function()
     local by_id = {}
     for _, model in ipairs(blis.models()) do by_id[model.id] = model end
     assert.equal(16, by_id["toys/toy-1b"].layers)
-    assert.equal(8030261248, by_id["toy-fp8"].weight_bytes)
+    assert.equal(16060522496, by_id["toy-fp8"].weight_bytes)
     assert.equal(32, by_id[llama].layers)
     assert.equal("toys/toy-1b", blis.models("toy-1b").id)
     assert.equal(here .. "models/toy-fp8/config.json", blis.models("toy-fp8").source)

@@ -29,6 +29,11 @@ describe("blis models", function()
   it("shows what one model means on a GPU", function()
     local text = commands.output_of("models", "llama-3.1-8b-instruct", "--hardware", "h100")
     assert.equal([[
+32 layers: 32 full
+  8.030 G parameters, 8.030 G of them active for a token
+  16.061 GB of weights (100% model); on each GPU at tp 1: 16.061 GB
+  KV cache of 16 bits an element; on each GPU at tp 1: 131,072 bytes a token
+
 meta-llama/llama-3.1-8b-instruct
   layers                               32
   hidden_size                       4,096
@@ -39,7 +44,7 @@ meta-llama/llama-3.1-8b-instruct
   bytes_per_param                       2
   activation                         silu
   max_model_tokens                131,072
-]], text:match "^(.-\n)\n")
+]], text:match "^(.-\n\n.-\n)\n")
     for _, line in ipairs {
       "  26,312 blocks of 16 tokens (420,992 tokens): (72.0 GiB usable - 14.96 weights - 5.50 "
         .. "activations - 0.15 other) / 2,097,152 bytes a block\n",

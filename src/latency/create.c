@@ -415,7 +415,8 @@ static void warn_of_model(const warner *w, const blis_model_spec *model, const c
     say(w, "%s: weights of %g bytes are wider than its compute type (%g)", model->name,
         model->weight_bytes_per_param, model->bytes_per_param);
   }
-  if (!is_composed && model->kv_lora_rank == 0 && blis_model_spec_kv_heads(model) < tp) {
+  if (!model->counts_as_built && !is_composed && model->kv_lora_rank == 0 &&
+      blis_model_spec_kv_heads(model) < tp) {
     say(w,
         "%s has %" PRId64 " KV heads for TP %" PRId64
         ": their replication is not modelled, so bytes per token are too low",

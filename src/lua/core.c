@@ -15,6 +15,7 @@
 #include "lua/engine/kv_cache.h"
 #include "lua/engine/latency_object.h"
 #include "lua/engine/lone_instance.h"
+#include "lua/engine/model_facts.h"
 #include "lua/engine/step_parts.h"
 #include "lua/files/csv.h"
 #include "lua/files/folder.h"
@@ -242,6 +243,8 @@ static const luaL_Reg core_functions[] = {
     {"latency_model", bind_latency_model_new},
     {"make_folder", bind_folder_make},
     {"model_config", bind_model_config},
+    {"model_entry", bind_model_entry},
+    {"model_facts", bind_model_facts},
     {"model_id", bind_catalogue_model_id},
     {"models", bind_catalogue_models},
     {"mser5", bind_mser5},

@@ -65,21 +65,29 @@ local function capacities(cluster)
   return list
 end
 
---- The engine of the flags; for a model without a usual GPU that of the first in the catalogue.
+--- The engine of the flags; for a model without a usual GPU that of the first in the catalogue. Without
+--- a degree, the smallest that fits, or the largest of those that were tried.
+---@return table cluster
+---@return table? facts of the engine; nil if the model does not fit
+---@return string? problem why it does not fit
 local function engine_of(model, given, name)
   given.model = name
   given.hardware = given.hardware or model.hardware or core.hardware()[1].name
   local cluster = engine.read(given, "cluster")
   cluster.horizon_us = math.maxinteger
-  if cluster.tp or model.tp then return core.engine_facts(cluster), cluster end
+  if cluster.tp or model.tp then
+    cluster.tp = cluster.tp or model.tp
+    local ok, facts = pcall(core.engine_facts, cluster)
+    return cluster, ok and facts or nil, not ok and tostring(facts) or nil
+  end
   local problem
   for _, tp in ipairs { 1, 2, 4, 8 } do
     cluster.tp = tp
     local ok, facts = pcall(core.engine_facts, cluster)
-    if ok then return facts, cluster end
-    problem = problem or facts
+    if ok then return cluster, facts, nil end
+    problem = tostring(facts)
   end
-  error(problem, 0)
+  return cluster, nil, problem
 end
 
 local function print_fields(model)
@@ -88,6 +96,28 @@ local function print_fields(model)
     if model[name] ~= nil then rows[#rows + 1] = { "  " .. name, listing.show(model[name]) } end
   end
   command.print(format.table({ model.id, "" }, rows) .. "\n")
+end
+
+local function giga(value) return ("%.3f G"):format(value / 1e9) end
+
+--- Layers, parameters, weights, and cache of a model whose layers are known.
+local function print_summary(totals)
+  local lines = { totals.layers_text }
+  local function add(text, ...) lines[#lines + 1] = "  " .. text:format(...) end
+  add("%s parameters, %s of them active for a token", giga(totals.parameters),
+    giga(totals.active_parameters))
+  add("%sB of weights (%s); on each GPU at tp %d: %sB", giga(totals.weight_bytes),
+    totals.precision, totals.tp, giga(totals.weight_bytes_per_gpu))
+  add("KV cache of %g bits an element; on each GPU at tp %d: %s bytes a token", totals.kv_bits,
+    totals.tp, format.count(math.ceil(totals.kv_bytes_per_token)))
+  if totals.window_bytes_per_sequence > 0 then
+    add("windows on each GPU: at most %s bytes a sequence",
+      format.count(totals.window_bytes_per_sequence))
+  end
+  if totals.state_bytes_per_sequence > 0 then
+    add("states on each GPU: %s bytes a sequence", format.count(totals.state_bytes_per_sequence))
+  end
+  command.print(table.concat(lines, "\n") .. "\n\n")
 end
 
 local function capacity_line(facts)
@@ -128,7 +158,6 @@ local function print_engine(facts, cluster)
     command.print(("  %8s us  %s\n"):format(format.count(example.step_us), example.batch))
   end
   if facts.coverage then print_coverage(facts.coverage) end
-  for note in facts.notes:gmatch("[^\n]+") do command.print("\nnote: " .. note .. "\n") end
 end
 
 local function write_fields(writer, row, names)
@@ -167,12 +196,75 @@ local function write_engine(writer, facts, cluster, has_parts)
   writer:done()
 end
 
-local function print_json(model, facts, cluster, has_parts)
+--- What a user should know: what was left out or assumed, and why the model does not fit.
+local function notes_of(facts, totals, problem)
+  local notes, is_known = {}, {}
+  local function add(text)
+    for line in (text or ""):gmatch("[^\n]+") do
+      if not is_known[line] then notes[#notes + 1] = line end
+      is_known[line] = true
+    end
+  end
+  add(problem)
+  if totals then
+    add(totals.tp_problem)
+    add(totals.notes)
+  end
+  add(facts and facts.notes)
+  return notes
+end
+
+local total_fields = { "parameters", "active_parameters", "weight_bytes", "weight_bytes_per_gpu",
+  "kv_bytes_per_token", "window_bytes_per_sequence", "state_bytes_per_sequence" }
+
+---@class blis.ShownModel
+---@field model table as blis.models returns it
+---@field cluster? table
+---@field facts? table of the engine; nil: the model does not fit
+---@field totals? table of core.model_facts
+---@field has_parts? boolean --steps: also the parts of steps
+---@field notes string[]
+
+---@param shown blis.ShownModel
+local function print_json(shown)
+  local model, facts, totals = shown.model, shown.facts, shown.totals
   local writer = core.json_writer(2):object():field("id", model.id)
-  write_fields(writer, model, core.models().fields)
+  local is_total = {}
+  for _, name in ipairs(total_fields) do is_total[name] = totals ~= nil end
+  for _, name in ipairs(core.models().fields) do
+    if model[name] ~= nil and not is_total[name] then writer:field(name, model[name]) end
+  end
   write_fields(writer, model, { "source" })
-  if facts then write_engine(writer, facts, cluster, has_parts) end
+  if totals then
+    writer:field("summary", totals.layers_text)
+    write_fields(writer, totals, total_fields)
+  end
+  if shown.cluster then
+    local fits = facts ~= nil and not (totals and totals.tp_problem)
+    writer:field("kv_blocks", fits and facts.kv_blocks or 0)
+    writer:field("kv_tokens", fits and facts.kv_blocks * facts.block_size or 0)
+    writer:field("fits", fits)
+  end
+  writer:array("notes")
+  for _, note in ipairs(shown.notes) do writer:item(note) end
+  writer:done()
+  if facts then write_engine(writer, facts, shown.cluster, shown.has_parts) end
   command.print(writer:done():take() .. "\n")
+end
+
+---@param shown blis.ShownModel
+local function print_text(shown)
+  local model, facts = shown.model, shown.facts
+  if shown.totals then print_summary(shown.totals) end
+  print_fields(model)
+  if facts then
+    print_engine(facts, shown.cluster)
+    if shown.has_parts then command.print(step_parts.text(shown.cluster)) end
+  elseif not shown.cluster then
+    command.print(("  usual GPU %s, tp %s; its dimensions are in its config.json\n"):format(
+      model.hardware, model.tp))
+  end
+  for _, note in ipairs(shown.notes) do command.print("\nnote: " .. note .. "\n") end
 end
 
 --- With --steps: the steps are those of the composed model.
@@ -186,30 +278,36 @@ local function need_composed(parsed)
   given.latency_model = "composed"
 end
 
-local function print_one(parsed)
+--- Everything about one model on the GPUs of the flags.
+---@return blis.ShownModel
+local function look_at(parsed)
   need_composed(parsed)
-  local model = library.models(parsed.positional)
-  local facts, cluster
-  if model.has_dimensions then
+  local shown = {
+    model = library.models(parsed.positional), has_parts = parsed.values.steps.parts,
+  }
+  local problem
+  if shown.model.has_dimensions then
     local given = parsed.values.cluster
     given.ranks = features.option_of_flags("ranks", {
       values = parsed.values, fail = function(...) flags.fail(definition, ...) end,
     })
-    facts, cluster = engine_of(model, given, parsed.positional)
+    shown.cluster, shown.facts, problem = engine_of(shown.model, given, parsed.positional)
+    shown.totals = core.model_facts(shown.cluster)
+    if not shown.totals and not shown.facts then error(problem, 0) end
   end
-  if parsed.values.output.format == "json" then
-    print_json(model, facts, cluster, parsed.values.steps.parts)
-  elseif parsed.values.output.format == "csv" then
-    command.print(listing.text({ columns = library.model_columns, rows = { model } }, "csv"))
+  shown.notes = notes_of(shown.facts, shown.totals, problem)
+  return shown
+end
+
+local function print_one(parsed)
+  local kind = parsed.values.output.format
+  local shown = look_at(parsed)
+  if kind == "json" then
+    print_json(shown)
+  elseif kind == "csv" then
+    command.print(listing.text({ columns = library.model_columns, rows = { shown.model } }, "csv"))
   else
-    print_fields(model)
-    if facts then
-      print_engine(facts, cluster)
-      if parsed.values.steps.parts then command.print(step_parts.text(cluster)) end
-    else
-      command.print(("  usual GPU %s, tp %s; its dimensions are in its config.json\n"):format(
-        model.hardware, model.tp))
-    end
+    print_text(shown)
   end
 end
 

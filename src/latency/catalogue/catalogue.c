@@ -25,6 +25,10 @@ void blis_catalogue_free(blis_catalogue *catalogue) {
     return;
   }
   blis_alloc alloc = catalogue->alloc;
+  for (size_t i = 0; i < catalogue->layered.count; i++) {
+    blis_layered_model_free(catalogue->layered.items[i].layers);
+  }
+  blis_array_deinit(&alloc, &catalogue->layered);
   blis__entries_deinit(&alloc, &catalogue->entries);
   blis_array_deinit(&alloc, &catalogue->deferred);
   blis_arena_deinit(&catalogue->arena);

@@ -9,7 +9,8 @@
  * A text is a mapping with any of these lists:
  *
  *   models:        id; optional aliases, hardware and tp (the usual ones), and
- *                  the members of blis_model_spec
+ *                  the members of blis_model_spec; or a list of layers, see
+ *                  latency/model/layer_notation.h
  *   hardware:      name; optional aliases and the members of
  *                  blis_hardware_spec
  *   coefficients:  kind, alpha, beta; optional model, hardware, tp, version
@@ -30,6 +31,7 @@
 #include "base/error.h"
 #include "latency/composed/gpu_constants.h"
 #include "latency/hardware/hardware_spec.h"
+#include "latency/layers/layered_model.h"
 #include "latency/model/model_spec.h"
 #include "latency/step/coefficients.h"
 #include "latency/step/coverage.h"
@@ -44,8 +46,9 @@ typedef struct blis_catalogue_model {
   const char *hardware; /* the usual GPU, "" = none */
   int64_t tp;           /* the usual degree, 0 = none */
   bool has_dimensions;  /* false: only what is above is known */
-  blis_model_spec spec; /* valid with dimensions */
-  const char *source;   /* name of the text it is from */
+  blis_model_spec spec; /* valid with dimensions; of a list of layers, the closest one */
+  const blis_layered_model *layered; /* a list of layers, or NULL */
+  const char *source;                /* name of the text it is from */
 } blis_catalogue_model;
 
 typedef struct blis_catalogue_hardware {
@@ -122,6 +125,16 @@ BLIS_MUSTUSE blis_status blis_catalogue_find_model_spec(const blis_catalogue *ca
                                                         const char *id,
                                                         const blis_model_spec **spec,
                                                         blis_error *error);
+
+/*
+ * The entry of a model that lists its layers: the entry that blis_catalogue_find_model finds, or
+ * another of the same id. NULL if there is none, or if the entry describes a dense model by equal
+ * layers, which are exact. Reads deferred texts unless the entry answers.
+ */
+BLIS_MUSTUSE blis_status blis_catalogue_find_layered(const blis_catalogue *catalogue,
+                                                     const blis_catalogue_model *model,
+                                                     const blis_catalogue_model **layered,
+                                                     blis_error *error);
 
 /* By name or alias, in any case. BLIS_ERR_INVALID lists the names. */
 BLIS_MUSTUSE blis_status blis_catalogue_find_hardware(const blis_catalogue *catalogue,

@@ -96,6 +96,34 @@ blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const cha
                    blis_nearest_suggest_or(&nearest, otherwise).text);
 }
 
+static const blis_catalogue_model *layered_of(const blis_catalogue *catalogue, const char *id) {
+  for (size_t i = catalogue->layered.count; i > 0; i--) {
+    const blis_catalogue_model *model = catalogue->layered.items[i - 1].model;
+    if (blis__equal_names(model->id, id)) {
+      return model;
+    }
+  }
+  return NULL;
+}
+
+/* Equal layers describe a dense model with heads exactly. */
+static bool is_exact(const blis_catalogue_model *model) {
+  return model->has_dimensions && !blis_model_spec_is_moe(&model->spec) &&
+         model->spec.kv_lora_rank == 0;
+}
+
+blis_status blis_catalogue_find_layered(const blis_catalogue *catalogue,
+                                        const blis_catalogue_model *model,
+                                        const blis_catalogue_model **layered, blis_error *error) {
+  *layered = model->layered != NULL ? model : NULL;
+  if (*layered != NULL || is_exact(model)) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_catalogue_read_deferred(catalogue, error));
+  *layered = layered_of(catalogue, model->id);
+  return BLIS_OK;
+}
+
 blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue, const char *id,
                                            const blis_model_spec **spec, blis_error *error) {
   const blis_catalogue_model *model;

@@ -30,10 +30,18 @@ typedef struct blis__deferred_text {
   size_t hardware_before;
 } blis__deferred_text;
 
+/* An entry with a list of layers. The catalogue owns the layers until it is freed, also those of
+ * entries that others replace. */
+typedef struct blis__layered_entry {
+  const blis_catalogue_model *model;
+  blis_layered_model *layers;
+} blis__layered_entry;
+
 struct blis_catalogue {
   blis_alloc alloc;
   blis_arena arena;
   blis__entries entries;
+  BLIS_ARRAY(blis__layered_entry) layered;
   BLIS_ARRAY(blis__deferred_text) deferred;
 };
 

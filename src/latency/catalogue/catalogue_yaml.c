@@ -5,6 +5,8 @@
 #include "base/format/yaml.h"
 #include "base/nearest.h"
 #include "latency/catalogue/catalogue_priv.h"
+#include "latency/model/layer_notation.h"
+#include "latency/model/layered_spec.h"
 
 enum { TP_MAX = 65536 };
 
@@ -144,6 +146,13 @@ static blis_status read_model_key(const reader *r, blis_catalogue_model *model,
   size_t count;
   const blis_spec_field *fields = blis_model_spec_fields(&count);
   const blis_spec_field *field = blis_spec_find(fields, count, name);
+  bool is_list = blis_yaml_type_of(value) != BLIS_YAML_SCALAR;
+  if (is_list && strcmp(name, "layers") == 0) {
+    return BLIS_OK; /* read_layers reads it with the whole entry */
+  }
+  if (field == NULL && blis_layer_notation_has_key(name)) {
+    return BLIS_OK;
+  }
   if (field == NULL) {
     blis_nearest nearest = {.wanted = name};
     blis_nearest_offer(&nearest, "aliases");
@@ -152,6 +161,44 @@ static blis_status read_model_key(const reader *r, blis_catalogue_model *model,
   }
   model->has_dimensions = true;
   return read_field(&model->spec, field, value, error);
+}
+
+/* Keys that only a list of layers uses would have no effect without it. */
+static blis_status check_without_layers(const blis_yaml_node *node, blis_error *error) {
+  size_t count;
+  const blis_spec_field *fields = blis_model_spec_fields(&count);
+  for (size_t i = 0; i < blis_yaml_count(node); i++) {
+    const blis_yaml_node *key = blis_yaml_key(node, i);
+    const char *name = blis_yaml_scalar(key).data;
+    if (blis_layer_notation_has_key(name) && blis_spec_find(fields, count, name) == NULL) {
+      return blis_yaml_fail(key, "requires a list of layers, for example layers: [{count: 32}]",
+                            error);
+    }
+  }
+  return BLIS_OK;
+}
+
+/* The list of layers of an entry, if it has one. */
+static blis_status read_layers(const reader *r, const blis_yaml_node *node,
+                               blis_catalogue_model *model, blis_error *error) {
+  const blis_yaml_node *layers = blis_yaml_get(node, "layers");
+  if (layers == NULL || blis_yaml_type_of(layers) == BLIS_YAML_SCALAR) {
+    return check_without_layers(node, error);
+  }
+  blis_layered_model *layered = new_entry(r, sizeof *layered);
+  BLIS_TRY_NEW(layered, error);
+  blis__layered_entry owned = {model, layered};
+  if (blis_array_push(&r->catalogue->alloc, &r->catalogue->layered, owned) != BLIS_OK) {
+    return blis_fail_nomem(error);
+  }
+  if (model->spec.bytes_per_param == 0.0) {
+    model->spec.bytes_per_param = 2.0;
+  }
+  BLIS_TRY(blis_layer_notation_read(&r->catalogue->alloc, node, &model->spec, layered, error));
+  model->spec = blis_layered_model_spec(layered);
+  model->layered = layered;
+  model->has_dimensions = true;
+  return BLIS_OK;
 }
 
 static blis_status read_model(const reader *r, const blis_yaml_node *node, blis_error *error) {
@@ -165,6 +212,7 @@ static blis_status read_model(const reader *r, const blis_yaml_node *node, blis_
   BLIS_TRY(need_name(node, "id", model->id, error));
   model->name = blis__last_part(model->id);
   (void)snprintf(model->spec.name, sizeof model->spec.name, "%s", model->name);
+  BLIS_TRY(read_layers(r, node, model, error));
   blis_error fault;
   if (model->has_dimensions && blis_model_spec_validate(&model->spec, &fault) != BLIS_OK) {
     return fail_at(node, fault.message, error);

@@ -5,6 +5,7 @@
 #include "latency/hardware/hardware_spec.h"
 #include "latency/kv/kv_capacity.h"
 #include "latency/model/model_config.h"
+#include "latency/model/layered_spec.h"
 #include "latency/model/model_spec.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/embedded.h"
@@ -294,11 +295,25 @@ void check_model_file(lua_State *L, const char *path, const char *name, blis_mod
   }
 }
 
+void check_layered_file(lua_State *L, const char *path, const char *name,
+                        const blis_model_options *options, blis_layered_model *layered) {
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_model_read_path(&alloc, path, name, options, layered, &error), &error);
+}
+
+static int layered_gc(lua_State *L) {
+  blis_layered_model_free(lua_touserdata(L, 1));
+  return 0;
+}
+
 int bind_model_config(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   const char *name = luaL_checkstring(L, 2);
-  blis_model_spec spec = {0};
-  check_model_file(L, path, name, &spec);
+  lua_settop(L, 2);
+  blis_layered_model *layered = push_guarded(L, 1, sizeof *layered, layered_gc);
+  check_layered_file(L, path, name, NULL, layered);
+  blis_model_spec spec = blis_layered_model_spec(layered);
   lua_createtable(L, 0, 32);
   set_model_spec(L, &spec);
   set_field_string(L, "id", name);

@@ -7,6 +7,7 @@
 #include <lua.h>
 
 #include "latency/catalogue/catalogue.h"
+#include "latency/config/model_reader.h"
 
 /*
  * The files that are compiled in, read at the first call; the registry owns
@@ -54,6 +55,13 @@ int bind_catalogue_model_id(lua_State *L);
  * name. May raise.
  */
 void check_model_file(lua_State *L, const char *path, const char *name, blis_model_spec *spec);
+
+/*
+ * Reads the layers of the model called name from the config.json at path, or in the folder path,
+ * into *layered, which is empty and which the caller frees. May raise.
+ */
+void check_layered_file(lua_State *L, const char *path, const char *name,
+                        const blis_model_options *options, blis_layered_model *layered);
 
 /* model_config(path, name): what it says, as an entry of models(). */
 int bind_model_config(lua_State *L);

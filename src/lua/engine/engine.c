@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "latency/layers/totals.h"
 #include "latency/model/transformer.h"
 #include "latency/step/copied.h"
 #include "latency/step/coverage.h"
@@ -144,6 +145,9 @@ static void check_latency(lua_State *L, int index, const bind_engine_model *m,
     check_status(L, blis_latency_regime(&alloc, &config, &engine->regime, &error), &error);
   }
   blis_latency_warnings(&config, add_note, engine);
+  if (m->layered != NULL && m->layered->notes[0] != '\0') {
+    add_note(engine, m->layered->notes);
+  }
   check_strict_coverage(L, index, m, engine);
   if (tells_sharing(m)) {
     share_experts(L, engine);
@@ -362,8 +366,10 @@ static void set_names(lua_State *L, int index, const bind_engine_model *m, bind_
 static void set_kv_bytes(lua_State *L, int index, const bind_engine_model *m, bind_engine *engine) {
   blis_error error;
   double bytes = 0;
-  if (m->spec != NULL &&
-      blis_kv_bytes_per_token(m->spec, m->parallelism.tp, &bytes, &error) != BLIS_OK) {
+  if (m->layered != NULL) {
+    bytes = blis_layered_cache(m->layered, m->parallelism.tp).token_bytes;
+  } else if (m->spec != NULL &&
+             blis_kv_bytes_per_token(m->spec, m->parallelism.tp, &bytes, &error) != BLIS_OK) {
     bytes = 0;
   }
   engine->kv_bytes_per_token = opt_field_number(L, index, "kv_bytes_per_token", bytes);

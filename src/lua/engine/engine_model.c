@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "latency/model/layered_spec.h"
 #include "lua/bind/bind.h"
 #include "lua/engine/catalogue.h"
 
@@ -36,15 +37,60 @@ static const double *push_numbers(lua_State *L, int index, const char *name, siz
   return numbers;
 }
 
+/* Does the engine count what the model has (see blis_model_spec)? Profile go-blis does not. */
+static bool counts_as_built(lua_State *L, int index) {
+  return opt_field_boolean(L, index, "counts_as_built", false);
+}
+
+static int layered_gc(lua_State *L) {
+  blis_layered_model_free(lua_touserdata(L, 1));
+  return 0;
+}
+
+/* An empty model with layers that Lua owns and collects; pushed. */
+static blis_layered_model *push_layered(lua_State *L) {
+  return push_guarded(L, 1, sizeof(blis_layered_model), layered_gc);
+}
+
+/* What the options state in place of the model's files. */
+static blis_model_options model_options(lua_State *L, int index) {
+  return (blis_model_options){
+      .quantization = opt_field_string(L, index, "quantization"),
+      .kv_cache_dtype = opt_field_string(L, index, "kv_cache_dtype"),
+      .dtype = opt_field_string(L, index, "dtype"),
+  };
+}
+
 /* A config.json goes before what the catalogue says of the model. */
 static bool check_model_config(lua_State *L, int index, bind_engine_model *m) {
   const char *path = opt_field_string(L, index, "model_config");
   if (path == NULL) {
     return false;
   }
-  check_model_file(L, path, m->id, &m->own_spec);
   m->spec = &m->own_spec;
+  if (!counts_as_built(L, index)) {
+    check_model_file(L, path, m->id, &m->own_spec);
+    return true;
+  }
+  const blis_model_options options = model_options(L, index);
+  blis_layered_model *layered = push_layered(L);
+  check_layered_file(L, path, m->id, &options, layered);
+  m->layered = layered;
+  m->own_spec = blis_layered_model_spec(layered);
   return true;
+}
+
+/* A model of the catalogue that lists its layers stands in for an entry without them. Its usual GPU
+   and degree fit the model. */
+static void check_listed_layers(lua_State *L, bind_engine_model *m) {
+  const blis_catalogue_model *listed = NULL;
+  blis_error error = {0};
+  check_status(L, blis_catalogue_find_layered(m->catalogue, m->model, &listed, &error), &error);
+  if (listed != NULL) {
+    m->spec = m->model->has_dimensions ? &m->model->spec : &listed->spec;
+    m->model = listed;
+    m->layered = listed->layered;
+  }
 }
 
 static void check_model(lua_State *L, int index, bool has_blocks, bind_engine_model *m) {
@@ -58,6 +104,12 @@ static void check_model(lua_State *L, int index, bool has_blocks, bind_engine_mo
   if (has_config) {
     return;
   }
+  if (m->model != NULL && counts_as_built(L, index)) {
+    check_listed_layers(L, m);
+  }
+  if (m->spec != NULL) {
+    return;
+  }
   if (m->model != NULL && m->model->has_dimensions) {
     m->spec = &m->model->spec;
   } else if (needs_dimensions(m)) {
@@ -65,9 +117,43 @@ static void check_model(lua_State *L, int index, bool has_blocks, bind_engine_mo
   }
 }
 
-/* A copy that counts what the model has, see blis_model_spec. */
+/* The layers of a model that states equal ones. A model that lacks a size has none: the capacity
+   reports what is missing, if anything needs it. */
+static void expand_equal_layers(lua_State *L, bind_engine_model *m) {
+  blis_alloc alloc = bind_alloc(L);
+  blis_layered_model *layered = push_layered(L);
+  blis_error error;
+  if (m->layered == NULL && blis_model_spec_expand(&alloc, m->spec, layered, &error) == BLIS_OK) {
+    m->layered = layered;
+  }
+}
+
+static bool is_stated(const char *option) {
+  return option != NULL && option[0] != '\0';
+}
+
+/* The options of the user in place of the formats of the catalogue. Layers of a config.json have
+   them already. */
+static void override_formats(lua_State *L, int index, bind_engine_model *m) {
+  const blis_model_options options = model_options(L, index);
+  bool has_any = is_stated(options.quantization) || is_stated(options.kv_cache_dtype) ||
+                 is_stated(options.dtype);
+  if (!has_any || m->layered == NULL || opt_field_string(L, index, "model_config") != NULL) {
+    return;
+  }
+  blis_layered_model *copy = push_layered(L);
+  blis_error error = {0};
+  check_status(L, blis_layered_model_copy(m->layered, copy, &error), &error);
+  check_status(L, blis_layered_model_override(copy, &options, &error), &error);
+  blis_model_spec spec = blis_layered_model_spec(copy);
+  m->own_spec.bytes_per_param = spec.bytes_per_param;
+  m->own_spec.weight_bytes_per_param = spec.weight_bytes_per_param;
+  m->layered = copy;
+}
+
+/* A copy that counts what the model has, see blis_model_spec, and its layers. */
 static void count_as_built(lua_State *L, int index, bind_engine_model *m) {
-  if (m->spec == NULL || !opt_field_boolean(L, index, "counts_as_built", false)) {
+  if (m->spec == NULL || !counts_as_built(L, index)) {
     return;
   }
   if (m->spec != &m->own_spec) {
@@ -75,6 +161,8 @@ static void count_as_built(lua_State *L, int index, bind_engine_model *m) {
     m->spec = &m->own_spec;
   }
   m->own_spec.counts_as_built = true;
+  expand_equal_layers(L, m);
+  override_formats(L, index, m);
 }
 
 static void check_hardware(lua_State *L, int index, bind_engine_model *m) {

@@ -19,6 +19,8 @@ typedef struct bind_engine_model {
   const char *id;                          /* as it was given */
   const blis_catalogue_model *model;       /* NULL: unknown and not needed */
   const blis_model_spec *spec;             /* NULL: dimensions not known */
+  const blis_layered_model *layered;       /* the layers; NULL in profile go-blis, and if not
+                                              enough is known of the model */
   const blis_catalogue_hardware *hardware; /* NULL: not needed */
   blis_parallelism parallelism;
   int64_t sharing_ranks; /* over which experts are spread; 1 = none */

@@ -1,0 +1,22 @@
+/*
+ * model_facts.h - what a model takes on the GPUs of an engine: parameters, bytes of weights, and
+ * bytes of cache, from its layers. None of it depends on whether the model fits.
+ */
+#ifndef BLIS_LUA_ENGINE_MODEL_FACTS_H
+#define BLIS_LUA_ENGINE_MODEL_FACTS_H
+
+#include <lua.h>
+
+/*
+ * model_facts(cluster): a table with layers_text ("62 layers: 10 full, 52 window 1,024"),
+ * parameters, active_parameters, weight_bytes, and for one GPU weight_bytes_per_gpu,
+ * kv_bytes_per_token, window_bytes_per_sequence, and state_bytes_per_sequence; hardware, tp, dp;
+ * precision (a text), kv_bits; notes (lines); tp_problem if engines refuse the degree. nil if not
+ * enough is known of the model.
+ */
+int bind_model_facts(lua_State *L);
+
+/* model_entry(cluster): the model as an entry of a list of models, in YAML; nil likewise. */
+int bind_model_entry(lua_State *L);
+
+#endif
