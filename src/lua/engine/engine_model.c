@@ -263,6 +263,7 @@ blis_latency_config check_latency_config(lua_State *L, int index, const bind_eng
       .kind = m->kind,
       .model_id = m->model != NULL ? m->model->id : m->id,
       .model = m->spec,
+      .layered = m->layered,
       .hardware = m->hardware != NULL ? &m->hardware->spec : NULL,
       .parallelism = m->parallelism,
       .version = opt_field_string(L, index, "engine_version"),
