@@ -65,8 +65,8 @@ local function capacities(cluster)
   return list
 end
 
---- The engine of the flags; for a model without a usual GPU that of the first in the catalogue. Without
---- a degree, the smallest that fits, or the largest of those that were tried.
+--- The engine of the flags; for a model without a usual GPU that of the first in the catalogue.
+--- Without a degree, the smallest that fits, or the largest of those that were tried.
 ---@return table cluster
 ---@return table? facts of the engine; nil if the model does not fit
 ---@return string? problem why it does not fit
