@@ -64,7 +64,7 @@ end
 ---@return string?
 function descriptions.beside(folder, name)
   local base = errors.script_folder() .. folder .. "/"
-  if not exists(base) then return nil end
+  if #core.folder(base) == 0 then return nil end
   local short = name:match("([^/]+)$")
   local names = short == name and { name } or { name, short }
   if name:find("..", 1, true) then names = {} end
