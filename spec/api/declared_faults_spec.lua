@@ -29,6 +29,49 @@ local function conserves(r)
     + r.still_running + r.still_queued + r.still_arriving
 end
 
+describe("two lasting faults at once", function()
+  --- Requests that an instance got, by instance.
+  local function routed(faults, more)
+    local counts = { 0, 0, 0 }
+    local r = run(faults, more)
+    for _, request in ipairs(r.requests) do
+      local number = tonumber((request.instance or ""):match "%d+$")
+      if number then counts[number + 1] = counts[number + 1] + 1 end
+    end
+    return counts, r
+  end
+
+  local function lasting(kind, instance, more)
+    local fault = { at = seconds(5), instance = instance, kind = kind }
+    for name, value in pairs(more or {}) do fault[name] = value end
+    return fault
+  end
+
+  it("hold for their own instances", function()
+    local one = run({ lasting("partition", 1) }).hash
+    local two = run({ lasting("partition", 1), lasting("partition", 2) }).hash
+    local other = run({ lasting("partition", 2) }).hash
+    assert.not_equal(one, two)
+    assert.not_equal(other, two)
+    local hung = routed { lasting("hang", 1), lasting("hang", 2) }
+    assert.is_true(hung[3] > 0)
+    assert.not_equal(run({ lasting("hang", 1) }).hash, run({ lasting("hang", 1),
+      lasting("hang", 2) }).hash)
+  end)
+
+  it("hold for their own kinds", function()
+    local stale = lasting("stale", 1, { every = seconds(3) })
+    local both = run({ stale, lasting("partition", 1) }).hash
+    assert.not_equal(run({ stale }).hash, both)
+    assert.not_equal(run({ stale, lasting("slow", 1, { factor = 3 }) }).hash, both)
+  end)
+
+  it("change nothing when they are the same", function()
+    assert.equal(run({ lasting("partition", 1) }).hash,
+      run({ lasting("partition", 1), lasting("partition", 1) }).hash)
+  end)
+end)
+
 describe("a declared fault", function()
   it("is named in the summary, the first few of many", function()
     local lost = run { { at = seconds(10), instance = 2, kind = "crash" } }

@@ -3,6 +3,31 @@ local small = require "spec.support.small"
 
 local says = small.says
 
+describe("an error in the hook of an engine", function()
+  local function message_of(changes)
+    local spec = { cluster = { instances = 1, max_num_seqs = 2 },
+      workload = { rate = 1000, requests = 20, prompt_tokens = 300, output_tokens = 4 } }
+    for name, value in pairs(changes) do spec[name] = value end
+    local _, problem = pcall(blis.run, spec)
+    return problem.message
+  end
+
+  it("names the request that an order is asked about", function()
+    local message = message_of { scheduler = { name = "mine", goes_before = function()
+      error "of mine"
+    end } }
+    assert.matches("scheduler 'mine', request_%d+, at %d+ us: .*of mine", message)
+  end)
+
+  it("names no request where a batch is formed", function()
+    local message = message_of { scheduler = { name = "mine", make_batch = function()
+      error "of mine"
+    end } }
+    assert.matches("scheduler 'mine'.* at %d+ us: .*of mine", message)
+    assert.is_nil(message:find("request_", 1, true))
+  end)
+end)
+
 describe("functions that hear of requests", function()
   it("hear of everything once, and change nothing", function()
     local heard = {}

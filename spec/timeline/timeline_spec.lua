@@ -34,6 +34,27 @@ local function slices(events, name)
   return by_request, count
 end
 
+describe("the processes of a timeline", function()
+  it("have a name and a place each, up to the last line", function()
+    for _, more in ipairs { {}, { cluster = { model = "qwen3-14b", hardware = "H100",
+      instances = 1 } } } do
+      local names, places, used = {}, {}, {}
+      for _, event in ipairs(select(2, read(blis.run(experiment(more))))) do
+        if event.ph ~= "M" then
+          used[event.pid] = true
+        elseif event.name == "process_name" then
+          names[event.pid] = event.args.name
+        elseif event.name == "process_sort_index" then
+          places[event.pid] = event.args.sort_index
+        end
+      end
+      for pid in pairs(used) do assert.is_string(names[pid], pid) end
+      for pid in pairs(names) do assert.equal(pid, places[pid]) end
+      assert.is_not_nil(next(used))
+    end
+  end)
+end)
+
 describe("lanes", function()
   it("are the lowest free ones, and as many as there are things at once", function()
     local free, taken = lanes.new(), {}

@@ -116,6 +116,26 @@ static void test_keda_to_zero(void) {
   blis_autoscaler_free(&a.policy);
 }
 
+/* Activity at time 0 is activity: the cooldown counts from there, not the initial one. */
+static void test_keda_active_at_the_start(void) {
+  const blis_param given[] = {{.name = "metrics", .key = "requests_running", .number = 16},
+                              {.name = "cooldown_seconds", .number = 100},
+                              {.name = "initial_cooldown_seconds", .number = 1000}};
+  for (int was_active = 0; was_active <= 1; was_active++) {
+    asked a;
+    make(&a, "keda", given, 3);
+    a.context.min = 0;
+    show(&a, 1, (blis_scale_instance){0});
+    a.context.now_us = 0;
+    a.context.metrics[BLIS_SCALE_REQUESTS_RUNNING] = was_active;
+    CHECK_EQ_I64(target_of(&a), 1);
+    a.context.metrics[BLIS_SCALE_REQUESTS_RUNNING] = 0;
+    a.context.now_us = 500000000;
+    CHECK_EQ_I64(target_of(&a), was_active ? 0 : 1);
+    blis_autoscaler_free(&a.policy);
+  }
+}
+
 static void test_keda_needs_metrics(void) {
   const blis_policy_context context = {.instance_count = 1};
   blis_autoscaler policy;
@@ -229,6 +249,27 @@ static void test_ray_serve(void) {
   }
   CHECK_EQ_I64(target_of(&a), 10);
   blis_autoscaler_free(&a.policy);
+}
+
+/* A decision in the other direction begins a new row, in both directions. */
+static void test_ray_serve_turns(void) {
+  const blis_param given[] = {{.name = "upscale_delay_seconds", .number = 0.5},
+                              {.name = "downscale_delay_seconds", .number = 0.5}};
+  for (int is_up = 0; is_up <= 1; is_up++) {
+    asked a;
+    make(&a, "ray-serve", given, 2);
+    show(&a, 4, (blis_scale_instance){0});
+    for (int i = 0; i < 5; i++) {
+      a.context.metrics[BLIS_SCALE_REQUESTS_RUNNING] = is_up ? 2 : 20;
+      CHECK_EQ_I64(target_of(&a), 4);
+    }
+    for (int i = 0; i < 5; i++) {
+      a.context.metrics[BLIS_SCALE_REQUESTS_RUNNING] = is_up ? 20 : 2;
+      CHECK_EQ_I64(target_of(&a), 4);
+    }
+    CHECK_EQ_I64(target_of(&a), is_up ? 10 : 1);
+    blis_autoscaler_free(&a.policy);
+  }
 }
 
 static void test_wva(void) {
@@ -369,11 +410,13 @@ int main(void) {
   RUN(test_templates);
   RUN(test_thresholds_the_wrong_way_round);
   RUN(test_keda_to_zero);
+  RUN(test_keda_active_at_the_start);
   RUN(test_keda_needs_metrics);
   RUN(test_llmd_recipes);
   RUN(test_llmd_saturation);
   RUN(test_llmd_tokens);
   RUN(test_ray_serve);
+  RUN(test_ray_serve_turns);
   RUN(test_wva);
   RUN(test_oracle);
   RUN(test_pipeline);

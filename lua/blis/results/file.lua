@@ -193,9 +193,19 @@ local function read_records(next_line, header, path)
   return records
 end
 
---- Items of a list by their names, as results have them.
-local function name_items(list)
-  for _, item in ipairs(list) do list[item.name] = item end
+--- Gives the classes of goodput their names as keys, as results have them.
+local function name_classes(goodput, path)
+  if goodput == nil then return end
+  local list = type(goodput) == "table" and goodput.classes
+  if type(list) ~= "table" then
+    errors.invalid("%s:1: figures.goodput.classes is %s, expected a list", path, errors.show(list))
+  end
+  for i, item in ipairs(list) do
+    if type(item) ~= "table" or type(item.name) ~= "string" then
+      errors.invalid("%s:1: figures.goodput.classes[%d] has no name", path, i)
+    end
+    list[item.name] = item
+  end
 end
 
 -- The first bytes of gzip and of zstd.
@@ -239,7 +249,7 @@ function result_file.read(path)
       figures[name] = is_there and figures.requests:groups(key) or nil
     end
   end
-  if figures.goodput then name_items(figures.goodput.classes) end
+  name_classes(figures.goodput, path)
   are_read[figures] = true
   return figures
 end

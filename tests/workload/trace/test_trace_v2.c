@@ -167,6 +167,20 @@ static void columns_are_found_by_name(void) {
   blis_workload_free(workload);
 }
 
+/* A limit of 0 is one that a request may have: it generates nothing. */
+static void a_limit_may_be_zero(void) {
+  blis_workload *workload =
+      read_trace(write_trace(HEADER, "request_id,arrival_time_us,input_tokens,output_tokens,"
+                                     "max_output_tokens\n"
+                                     "0,10,5,0,0\n"
+                                     "1,20,5,3,8\n"),
+                 NULL);
+  CHECK_EQ_I64(blis_workload_request(workload, 0)->output_tokens, 0);
+  CHECK_EQ_I64(blis_workload_request(workload, 0)->max_output_tokens, 0);
+  CHECK_EQ_I64(blis_workload_request(workload, 1)->max_output_tokens, 8);
+  blis_workload_free(workload);
+}
+
 /* What one row of a valid trace becomes, and part of what is said about it. */
 typedef struct bad_row {
   const char *name;
@@ -340,6 +354,7 @@ int main(void) {
   RUN(measured_input_counts_without_a_group);
   RUN(either_file_or_their_stem_may_be_given);
   RUN(columns_are_found_by_name);
+  RUN(a_limit_may_be_zero);
   RUN(wrong_fields_are_named);
   RUN(wrong_files_are_named);
   RUN(odd_headers_become_notes);
