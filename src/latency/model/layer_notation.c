@@ -617,7 +617,8 @@ static void write_frame_fields(writer *w, const void *part, const blis_spec_fiel
                                size_t count) {
   for (size_t i = 0; i < count; i++) {
     double value = blis_spec_get_number(part, &fields[i]);
-    if (value != 0.0) {
+    bool is_implied = strcmp(fields[i].name, "ffn_matrices") == 0 && value == 3.0;
+    if (value != 0.0 && !is_implied) {
       write_number(w, fields[i].name, value, fields[i].kind == BLIS_SPEC_FLAG);
     }
   }

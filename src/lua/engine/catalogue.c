@@ -4,8 +4,9 @@
 
 #include "latency/hardware/hardware_spec.h"
 #include "latency/kv/kv_capacity.h"
-#include "latency/model/model_config.h"
+#include "latency/layers/totals.h"
 #include "latency/model/layered_spec.h"
+#include "latency/model/model_config.h"
 #include "latency/model/model_spec.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/embedded.h"
@@ -42,7 +43,7 @@ typedef enum embedded_use {
 #define COMPOSED_FILE "latency/composed.yaml"
 
 static embedded_use use_of(const char *name) {
-  static const char *const LATER[] = {"hardware/more_gpus.yaml"};
+  static const char *const LATER[] = {"hardware/more_gpus.yaml", "models/layered.yaml"};
   const char *ending = strrchr(name, '.');
   if (ending == NULL || strcmp(ending, ".yaml") != 0) {
     return USE_NONE;
@@ -224,23 +225,38 @@ static void set_model_spec(lua_State *L, const blis_model_spec *spec) {
   }
 }
 
-static void push_model(lua_State *L, const blis_catalogue_model *model) {
-  lua_createtable(L, 0, 32);
-  if (model->has_dimensions) {
-    set_model_spec(L, &model->spec);
+/* Layers give the exact bytes of the weights. */
+static void set_model_weights(lua_State *L, const blis_catalogue_model *model) {
+  if (model->layered != NULL) {
+    set_field_integer(L, "weight_bytes", (int64_t)blis_layered_weight_bytes(model->layered));
   }
+}
+
+static void push_model(lua_State *L, const blis_catalogue *catalogue,
+                       const blis_catalogue_model *model) {
+  const blis_catalogue_model *listed = NULL;
+  blis_error error = {0};
+  if (!model->has_dimensions) {
+    check_status(L, blis_catalogue_find_layered(catalogue, model, &listed, &error), &error);
+  }
+  const blis_catalogue_model *described = listed != NULL ? listed : model;
+  lua_createtable(L, 0, 32);
+  if (described->has_dimensions) {
+    set_model_spec(L, &described->spec);
+  }
+  set_model_weights(L, described);
   set_field_string(L, "id", model->id);
   push_texts(L, model->aliases, model->alias_count);
   lua_setfield(L, -2, "aliases");
-  if (model->hardware[0] != '\0') {
-    set_field_string(L, "hardware", model->hardware);
+  if (described->hardware[0] != '\0') {
+    set_field_string(L, "hardware", described->hardware);
   }
-  if (model->tp > 0) {
-    set_field_integer(L, "tp", model->tp);
+  if (described->tp > 0) {
+    set_field_integer(L, "tp", described->tp);
   }
-  lua_pushboolean(L, model->has_dimensions);
+  lua_pushboolean(L, described->has_dimensions);
   lua_setfield(L, -2, "has_dimensions");
-  set_field_string(L, "source", model->source);
+  set_field_string(L, "source", described->source);
 }
 
 int bind_catalogue_models(lua_State *L) {
@@ -250,7 +266,7 @@ int bind_catalogue_models(lua_State *L) {
   lua_newtable(L);
   set_field_names(L, fields, count);
   for (size_t i = 0; i < blis_catalogue_model_count(catalogue); i++) {
-    push_model(L, blis_catalogue_model_at(catalogue, i));
+    push_model(L, catalogue, blis_catalogue_model_at(catalogue, i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;
@@ -316,6 +332,7 @@ int bind_model_config(lua_State *L) {
   blis_model_spec spec = blis_layered_model_spec(layered);
   lua_createtable(L, 0, 32);
   set_model_spec(L, &spec);
+  set_field_integer(L, "weight_bytes", (int64_t)blis_layered_weight_bytes(layered));
   set_field_string(L, "id", name);
   lua_newtable(L);
   lua_setfield(L, -2, "aliases");
