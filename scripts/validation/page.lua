@@ -15,8 +15,9 @@ the mean over requests of |simulated - measured| / measured; "mean" and "p99" ar
 that figure of the whole run, above 0 = simulated slower than it was. Sources and licences of the
 measurements are in [tests/data/truth](../tests/data/truth/NOTICE.md).
 
-Three latency models stand side by side: `calibrated`, the default; `trained-physics`, the fit of
-BLIS in Go; and `roofline`, which knows nothing but data sheets. All run the same engine.
+Four latency models stand side by side: `calibrated`, the default; `composed`, which adds up the
+kernels of every layer; `trained-physics`, the fit of BLIS in Go; and `roofline`, which uses data
+sheets alone. All run the same engine.
 ]]
 
 --- The page; pictures are handed to keep.

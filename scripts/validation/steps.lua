@@ -30,6 +30,12 @@ local function decode_us(model, requests, context)
   return model:step_time(batch)
 end
 
+--- A header: the given titles and the names of the latency models.
+local function header(titles)
+  for _, model in ipairs(models) do titles[#titles + 1] = model.name end
+  return titles
+end
+
 local h100_flops = 989.5e12
 
 local shapes = {
@@ -60,8 +66,7 @@ function steps.floors()
       rows[#rows + 1] = row
     end
   end
-  return markdown.table({ "model", "tokens", "floor", "calibrated", "trained-physics",
-    "roofline" }, rows, 1)
+  return markdown.table(header { "model", "tokens", "floor" }, rows, 1)
 end
 
 local gpus = { ["a100-80gb"] = "A100-SXM", ["h100-80gb"] = "H100" }
@@ -96,9 +101,8 @@ function steps.splitwise()
         times(function(model) return decode_us(model, batch, 576) end) }
     end
   end
-  return markdown.table({ "GPU", "TP", "prompt", "measured", "calibrated", "trained-physics",
-    "roofline" }, prefills, 1), markdown.table({ "GPU", "TP", "batch", "measured", "calibrated",
-    "trained-physics", "roofline" }, decodes, 1)
+  return markdown.table(header { "GPU", "TP", "prompt", "measured" }, prefills, 1),
+    markdown.table(header { "GPU", "TP", "batch", "measured" }, decodes, 1)
 end
 
 return steps

@@ -120,8 +120,8 @@ describe("latency model composed", function()
   end)
 
   it("uses the constants of no GPU in particular for others", function()
-    local us = model { model = llama, hardware = "RTX 4090" }:step_time(decodes(1, 100))
-    assert.is_true(us > 16e9 / 1.008e12 * 1e6)
+    local us = model { model = llama, hardware = "A10G" }:step_time(decodes(1, 100))
+    assert.is_true(us > 16e9 / 0.6e12 * 1e6)
   end)
 
   it("shares experts between ranks of a group", function()
@@ -207,6 +207,19 @@ describe("latency model composed", function()
         second { backend_version = "0.12.0", async_scheduling = true })
       assert.error_matches(function() second { backend_version = "latest" } end,
         "cluster.backend_version: invalid value 'latest'; expected a version of vLLM", 1, true)
+    end)
+
+    it("is part of the estimated TTFT", function()
+      local estimates, count = 0, 0
+      local result = blis.run {
+        cluster = { model = llama, hardware = "H100", tp = 1, latency_model = "composed" },
+        workload = { rate = 8, num_requests = 300, prompt_tokens = 800, output_tokens = 100 },
+        routing = function(_, instances)
+          estimates, count = estimates + instances[1].estimated_ttft_us, count + 1
+          return 1
+        end,
+      }
+      near(result.ttft_ms.mean * 1000, estimates / count, 0.15)
     end)
 
     it("scales layers by engine_scale", function()

@@ -79,6 +79,28 @@ double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i, dou
   return is_told ? (double)step_us * (tokens / (double)chunk) : 0;
 }
 
+/* Half of the running step, and the step whose batch is formed already. */
+static double look_ahead_us(const blis_instance *instance) {
+  const blis_instance_config *config = blis_instance_get_config(instance);
+  blis_instance_load load = blis_instance_get_load(instance);
+  const blis_batch_sums sums = sums_of(config, &load);
+  int64_t step_us = 0;
+  bool is_told = config->rules.looks_ahead && load.batch_size > 0 &&
+                 blis_latency_step_time_from_sums(config->latency, &sums, &step_us);
+  return is_told ? 1.5 * (double)step_us : 0;
+}
+
+double blis__snapshot_entry_us(const blis__snapshot *snapshot, uint32_t i, int64_t prompt_tokens) {
+  const blis_instance *instance = snapshot->instances[i];
+  const blis_front_end_config *front_end = blis_instance_get_config(instance)->front_end;
+  double front_end_us = 0;
+  if (front_end != NULL) {
+    front_end_us = front_end->request_us + front_end->token_us * (double)prompt_tokens +
+                   (double)front_end->delay_us;
+  }
+  return front_end_us + look_ahead_us(instance);
+}
+
 static double history_value(const blis__snapshot *snapshot, uint32_t i, blis_signal signal) {
   const blis__instance_history *history = &snapshot->history[i];
   switch (signal) {

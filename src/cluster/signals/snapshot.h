@@ -238,6 +238,12 @@ void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals);
  */
 double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i, double tokens);
 
+/*
+ * What a prompt waits for there beside computation, in microseconds: the front end without other
+ * requests and, with rules.looks_ahead, the steps that are formed already. 0 without both.
+ */
+double blis__snapshot_entry_us(const blis__snapshot *snapshot, uint32_t i, int64_t prompt_tokens);
+
 /* Brings the columns up to date where something has changed. */
 void blis__snapshot_update(blis__snapshot *snapshot);
 

@@ -61,7 +61,8 @@ static double estimated_ttft_us(const blis__snapshot *snapshot, uint32_t i, int6
                                 int64_t cached_tokens) {
   const double *waits = blis__snapshot_column(snapshot, BLIS_SIGNAL_ESTIMATED_WAIT_US);
   int64_t tokens = prompt_tokens - cached_tokens;
-  return waits[i] + blis__snapshot_prefill_us(snapshot, i, tokens > 0 ? (double)tokens : 1);
+  return waits[i] + blis__snapshot_entry_us(snapshot, i, prompt_tokens) +
+         blis__snapshot_prefill_us(snapshot, i, tokens > 0 ? (double)tokens : 1);
 }
 
 /* False = out of memory. */

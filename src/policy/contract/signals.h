@@ -77,7 +77,8 @@
      "to compute pending_prefill_tokens beside the running batch, by the "                         \
      "latency model; 0 for one in Lua")                                                            \
   XX(ESTIMATED_TTFT_US, ESTIMATE, MEAN, "estimated_ttft_us", "us",                                 \
-     "estimated_wait_us + the same of what is not cached of the prompt")                           \
+     "estimated_wait_us + the same of what is not cached of the prompt; with composed, also the "  \
+     "front end and the wait for the batch after the next")                                        \
   XX(UTILIZATION, TIME, MEAN, "utilization", "0 to 1",                                             \
      "share of the last 30 s in which it had requests")                                            \
   XX(ROLLING_WATTS, TIME, SUM, "rolling_watts", "W",                                               \
