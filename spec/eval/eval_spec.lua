@@ -79,6 +79,50 @@ describe("text of candidates", function()
     small.says(problem("more()\n" .. seed), "more()")
     small.says(problem "x()", "frozen")
   end)
+
+  it("is frozen as Lua reads it", function()
+    local seed = "local blis = require 'blis'\n# EVOLVE-BLOCK-START\nlocal function score() end\n"
+      .. "# EVOLVE-BLOCK-END\nlocal b = 1\n# EVOLVE-BLOCK-START\n# EVOLVE-BLOCK-END\n"
+      .. "return blis.scorer { name = 'evolved', score = score }\n"
+    local function problem(first, second)
+      local text = seed:gsub("local function score%(%) end", function() return first end)
+      text = text:gsub("START\n# EVO", function()
+        return "START\n" .. (second or "") .. "\n# EVO"
+      end)
+      return candidate.frozen_problem(text, seed)
+    end
+    for _, fine in ipairs { "local function score() return 1 end", "local c = {} c.x = 1",
+      "local function score() for i = 1, 2 do return i end end", "local s = 'return' -- return",
+      "local t = { blis = 1 } t.blis = 2", "if a then elseif b then else end local n = 0x1p-3",
+      "local function score() if a then return 1 elseif b then return 2 end return 3 end",
+      "local f = function() repeat local x = [==[ end ]==] until x return 1 end",
+      "local x = blis.vec.add" } do
+      assert.is_nil(problem(fine), fine)
+    end
+    for _, case in ipairs {
+      { "do return 'least-loaded' end", says = "'return' outside of a function" },
+      { "return 'least-loaded'", says = "'return' outside of a function" },
+      { "if true then return 1 end", says = "'return' outside of a function" },
+      { "local function f() end do return 1 end", says = "'return' outside of a function" },
+      { "goto over", says = "'goto' outside of a function" },
+      { "local blis = {}", says = "another value to 'blis'" },
+      { "local a, blis = 1, 2", says = "another value to 'blis'" },
+      { "local blis", says = "another value to 'blis'" },
+      { "local a <const>, blis", says = "another value to 'blis'" },
+      { "blis = {}", says = "another value to 'blis'" },
+      { "blis.scorer = f", says = "another value to 'blis'" },
+      { "blis['scorer'] = f", says = "another value to 'blis'" },
+      { "function blis.scorer() end", says = "another value to 'blis'" },
+      { "local function blis() end", says = "another value to 'blis'" },
+      { "x = [==[", "]==]", says = "Lua reads 'return' in line 9 where 'local' is expected" },
+      { "--[[", "]]", says = "Lua reads 'return' in line 9 where 'local' is expected" },
+    } do
+      small.says(problem(case[1], case[2]) or "", case.says)
+    end
+    local inside = "return function(r, all)\n# EVOLVE-BLOCK-START\nreturn 1\n"
+      .. "# EVOLVE-BLOCK-END\nend"
+    assert.is_nil(candidate.frozen_problem(inside, inside))
+  end)
 end)
 
 describe("an evaluation #host", function()

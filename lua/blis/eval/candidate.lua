@@ -2,6 +2,7 @@
 --- proposes it; and what of an experiment it decides.
 local core = require "blis.core"
 local errors = require "blis.errors"
+local frozen = require "blis.eval.frozen"
 local json = require "blis.json"
 local sandbox = require "blis.sandbox"
 local sorted = require "blis.sorted"
@@ -64,7 +65,18 @@ local function frozen_part(text)
   return kept
 end
 
---- What of the text outside of its block differs from a seed's; nil when nothing does.
+--- Whether each line is inside of a block; nil for the line of a marker.
+local function lines_inside(text)
+  local inside, is_inside = {}, false
+  for i, line in ipairs(lines_of(text)) do
+    local marker = marker_of(line)
+    if marker then is_inside = marker == "START" else inside[i] = is_inside end
+  end
+  return inside
+end
+
+--- What of the text outside of its block differs from a seed's, line by line and as Lua reads it;
+--- nil when nothing does.
 ---@param text string
 ---@param seed string
 ---@return string?
@@ -80,6 +92,10 @@ function candidate.frozen_problem(text, seed)
         :format(show(own[i]), show(wanted[i]))
     end
   end
+  local clean = candidate.clean(text)
+  return frozen.problem(clean, candidate.clean(seed), function(one)
+    return lines_inside(without_mark(one == clean and text or seed))
+  end)
 end
 
 --- Whether the first line of the block may have been commented out by whoever took it apart.

@@ -1,0 +1,197 @@
+--- The frozen part of a candidate: what is outside of its EVOLVE-BLOCK. It is compared as Lua reads
+--- it, token by token, since a block can change the meaning of a text that it does not touch: by a
+--- comment that swallows it, a return in front of it, or a variable of the same name.
+local frozen = {}
+
+---@class blis.eval.Token
+---@field kind "name"|"string"|"number"|"symbol"
+---@field text string
+---@field line integer
+
+local two_letters = { ["=="] = true, ["~="] = true, ["<="] = true, [">="] = true, ["//"] = true,
+  ["::"] = true, ["<<"] = true, [">>"] = true, [".."] = true }
+
+--- The end of a text in long brackets that begins at from; nil when none begins there.
+local function end_of_long(text, from)
+  local level = text:match("^%[(=*)%[", from)
+  if not level then return nil end
+  local _, last = text:find("]" .. level .. "]", from, true)
+  return last or #text
+end
+
+--- The end of a text in quotes that begins at from.
+local function end_of_quoted(text, from)
+  local quote, at = text:sub(from, from), from + 1
+  while at <= #text do
+    local letter = text:sub(at, at)
+    if letter == quote or letter == "\n" then return at end
+    if letter == "\\" then at = at + 1 end
+    at = at + 1
+  end
+  return #text
+end
+
+--- The end of a comment that begins at from.
+local function end_of_comment(text, from)
+  return end_of_long(text, from + 2) or (text:find("\n", from, true) or #text + 1) - 1
+end
+
+--- Where what begins at a letter ends, and what it is; nil for a comment.
+local function token_at(text, at)
+  local letter = text:sub(at, at)
+  if text:find("^%-%-", at) then return end_of_comment(text, at), nil end
+  if letter:find "[%a_]" then return select(2, text:find("^[%w_]+", at)), "name" end
+  if text:find("^%.?%d", at) then
+    local last = at
+    while text:find("^[%w.]", last + 1) or text:find("^[eEpP][+-]", last) do last = last + 1 end
+    return last, "number"
+  end
+  if letter == '"' or letter == "'" then return end_of_quoted(text, at), "string" end
+  local long = end_of_long(text, at)
+  if long then return long, "string" end
+  if text:sub(at, at + 2) == "..." then return at + 2, "symbol" end
+  return two_letters[text:sub(at, at + 1)] and at + 1 or at, "symbol"
+end
+
+--- The tokens of a text, without comments. Text that is no Lua gives some tokens, too.
+---@param text string
+---@return blis.eval.Token[]
+function frozen.tokens(text)
+  local list, at, line, counted = {}, 1, 1, 1
+  while true do
+    at = text:find("%S", at)
+    if not at then return list end
+    line = line + select(2, text:sub(counted, at - 1):gsub("\n", ""))
+    counted = at
+    local last, kind = token_at(text, at)
+    if kind then
+      list[#list + 1] = { kind = kind, text = text:sub(at, last), line = line }
+    end
+    at = last + 1
+  end
+end
+
+--- The tokens outside of the blocks, and those of each block. is_inside: by line; nil for the line
+--- of a marker.
+local function parted(text, is_inside)
+  local outside, blocks, before = {}, {}, false
+  for _, token in ipairs(frozen.tokens(text)) do
+    if not is_inside[token.line] then
+      outside[#outside + 1] = token
+    else
+      if not before then blocks[#blocks + 1] = {} end
+      table.insert(blocks[#blocks], token)
+    end
+    before = is_inside[token.line]
+  end
+  return outside, blocks
+end
+
+local opening = { ["function"] = true, ["do"] = true, ["then"] = true, ["repeat"] = true }
+
+--- The first return or goto of a block that is not inside of a function: it skips the frozen text
+--- that follows. Of a block inside of a function, it ends that function only.
+local function way_out(tokens, is_inside)
+  local open, functions = {}, 0
+  for _, token in ipairs(tokens) do
+    local word = token.kind == "name" and token.text
+    if word == "return" or word == "goto" then
+      if functions == 0 and is_inside[token.line] then return token end
+    elseif opening[word] then
+      open[#open + 1] = word
+      functions = functions + (word == "function" and 1 or 0)
+    elseif word == "elseif" or word == "end" or word == "until" then
+      -- "elseif" ends the part that its own "then" begins anew.
+      local ended = table.remove(open)
+      functions = functions - (ended == "function" and 1 or 0)
+    end
+  end
+end
+
+--- Calls visit(token) for each name that the declaration at tokens[at], a "local", declares.
+local function each_declared(tokens, at, visit)
+  at = at + 1
+  if tokens[at] and tokens[at].text == "function" then at = at + 1 end
+  while tokens[at] and tokens[at].kind == "name" do
+    visit(tokens[at])
+    at = at + 1
+    if tokens[at] and tokens[at].text == "<" then at = at + 3 end
+    if not tokens[at] or tokens[at].text ~= "," then return end
+    at = at + 1
+  end
+end
+
+--- Names that the frozen part declares as local variables before its first block.
+local function declared_before(tokens, first_line)
+  local names = {}
+  for i, token in ipairs(tokens) do
+    if token.text == "local" and token.line < first_line then
+      each_declared(tokens, i, function(one) names[one.text] = true end)
+    end
+  end
+  return names
+end
+
+--- Whether the name at block[i] is assigned to, or a field of it.
+local function is_set(block, i)
+  if block[i - 1] and block[i - 1].text == "function" then return true end
+  local at = i + 1
+  while block[at] and (block[at].text == "." or block[at].text == ",") do at = at + 2 end
+  local after = block[at] and block[at].text
+  return after == "=" or after == "["
+end
+
+--- The first token of a block that gives another meaning to a name of the frozen part: a
+--- declaration, an assignment, or a field that is set.
+local function redefined(block, names)
+  local found, braces = nil, 0
+  for i, token in ipairs(block) do
+    local before = block[i - 1] and block[i - 1].text
+    braces = braces + (token.text == "{" and 1 or token.text == "}" and -1 or 0)
+    if token.text == "local" then
+      each_declared(block, i, function(one) found = found or names[one.text] and one end)
+    elseif token.kind == "name" and names[token.text] and braces == 0 and before ~= "."
+      and before ~= ":" and is_set(block, i) then
+      found = found or token
+    end
+  end
+  return found
+end
+
+--- What of a candidate differs from the frozen part of a seed, or takes its meaning away; nil when
+--- nothing does.
+---@param text string
+---@param seed string
+---@param lines_of fun(text: string): table<integer, boolean?> whether a line is inside of a block;
+--- nil for a marker
+---@return string?
+function frozen.problem(text, seed, lines_of)
+  local is_inside = lines_of(text)
+  local own, blocks = parted(text, is_inside)
+  local wanted = parted(seed, lines_of(seed))
+  for i = 1, math.max(#own, #wanted) do
+    local one, other = own[i] and own[i].text, wanted[i] and wanted[i].text
+    if one ~= other then
+      return ("the text outside of the EVOLVE-BLOCK is frozen: Lua reads %s where %s is expected")
+        :format(one and ("'%s' in line %d"):format(one, own[i].line) or "nothing",
+        other and ("'%s'"):format(other) or "nothing")
+    end
+  end
+  local first = math.huge
+  for line, inside in pairs(is_inside) do if inside then first = math.min(first, line) end end
+  local names = declared_before(own, first)
+  local exit = way_out(frozen.tokens(text), is_inside)
+  if exit then
+    return ("line %d: '%s' outside of a function skips the frozen text behind the EVOLVE-BLOCK")
+      :format(exit.line, exit.text)
+  end
+  for _, block in ipairs(blocks) do
+    local token = redefined(block, names)
+    if token then
+      return ("line %d: the EVOLVE-BLOCK gives another value to '%s', which the frozen text sets")
+        :format(token.line, token.text)
+    end
+  end
+end
+
+return frozen
