@@ -420,7 +420,14 @@ local function facade(options)
 end
 
 --- Asks before functions that write to their first argument do.
-local function add_guard(environment, guard)
+local function add_guard(environment, guard, readers)
+  for _, name in ipairs { "rawlen", "rawget", "next", "getmetatable" } do
+    environment[name] = readers.reader(environment[name])
+  end
+  for _, name in ipairs { "concat", "unpack" } do
+    environment.table[name] = readers.reader(environment.table[name])
+  end
+  environment.pairs = readers.pairs(environment.pairs)
   local function guarded(fn)
     return function(t, ...)
       guard(t)
@@ -448,6 +455,8 @@ local function write_to_output(line) io.write(line) end
 ---@field wrap? fun(spec: any): any is put around what it makes policies of
 ---@field role? string of a candidate: its math.random is a stream of its own
 ---@field guard? fun(t: any) raises where a function of the library may not write to t
+---@field readers? { reader: fun(fn: function): function; pairs: fun(fn: function): function } are
+--- put around functions that read tables, where there is a guard
 
 --- The environment of a script.
 ---@param options? blis.SandboxOptions
@@ -474,7 +483,7 @@ function sandbox.environment(options)
     if name ~= "blis" then fail("require '%s': only 'blis' is offered", sandbox.tostring(name)) end
     return shown
   end
-  if options.guard then add_guard(environment, options.guard) end
+  if options.guard then add_guard(environment, options.guard, options.readers) end
   environment._G = environment
   return environment
 end

@@ -115,3 +115,54 @@ describe("roles of a candidate #host", function()
     for _, word in ipairs { "loaded", "admits", "routes" } do small.says(result.feedback, word) end
   end)
 end)
+
+describe("a candidate that is watched #host", function()
+  it("is shown what looks as in every run", function()
+    local result = evaluate [=[
+      local done = false
+      local function keys(t)
+        local list = {}
+        for key in pairs(t) do list[#list + 1] = tostring(key) end
+        return table.concat(list, ",")
+      end
+      local function facts(r, all)
+        local first = all[1]
+        local ok_concat, joined = pcall(table.concat, all, ",")
+        local one, two = table.unpack(all)
+        local seen = {}
+        for i, item in ipairs(all) do seen[#seen + 1] = i .. tostring(item == all[i]) end
+        return table.concat({ type(r), type(all), type(first), #all, rawlen(all), rawlen(first),
+          tostring(getmetatable(all)), tostring(getmetatable(first)), tostring(getmetatable(r)),
+          tostring(rawequal(all[1], all[1])), tostring(all[1] == first), tostring(one == first),
+          tostring(two == all[2]), tostring(rawget(all, 1) == first), tostring(next(all)),
+          tostring(ok_concat), tostring(joined == nil), keys(all), keys(first), keys(r),
+          table.concat(seen, " "), select("#", table.unpack(all)),
+          tostring(({ [first] = true })[all[1]]) }, "|")
+      end
+      return function(r, all)
+        if not done then
+          done = true
+          local ok, text = pcall(facts, r, all)
+          print("facts " .. tostring(ok) .. " " .. tostring(text))
+        end
+        return 1
+      end]=]
+    assert.is_true(result.is_valid, result.feedback)
+    local seen = {}
+    for line in result.feedback:gmatch "  > facts ([^\n]*)" do seen[#seen + 1] = line end
+    assert.equal(2, #seen, result.feedback)
+    assert.equal(seen[2], seen[1])
+    assert.matches("^true ", seen[1])
+  end)
+
+  it("is noticed when it writes, whatever it looks at first", function()
+    for _, write in ipairs { "all[1].in_flight = 0", "rawset(all[1], 'in_flight', 0)",
+      "all[1], all[2] = all[2], all[1]", "r.prompt_tokens = 1", "table.insert(all, all[1])",
+      "table.sort(all, function() return false end)", "table.remove(all)" } do
+      local result = evaluate(("return function(r, all) if rawlen(all) > 0 then %s end "
+        .. "return 1 end"):format(write))
+      assert.is_false(result.is_valid, write)
+      small.says(result.feedback, "read-only")
+    end
+  end)
+end)

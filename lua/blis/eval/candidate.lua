@@ -265,7 +265,7 @@ local first_role = "routing"
 local function run_text(self, given, role)
   local chunk = sandbox.load(self.lua, self.name,
     { is_policy = true, seed = given.seed, write = given.write, wrap = given.wrap,
-      guard = given.guard, role = role ~= first_role and role or nil })
+      guard = given.guard, readers = given.readers, role = role ~= first_role and role or nil })
   return candidate.options(chunk(copy_of(given.parameters or {})), self.name)
 end
 

@@ -11,6 +11,9 @@ local deepest = 4
 
 local originals = setmetatable({}, { __mode = "k" })
 
+-- The glass in front of each table: one, so that what is shown twice is equal.
+local proxies = setmetatable({}, { __mode = "k" })
+
 local show
 
 --- Raises, and keeps for later, that something of what is shown was written to. The level is that
@@ -51,10 +54,44 @@ end
 
 --- Tables behind a wall of glass; everything else as it is.
 function show(value, watch)
-  if type(value) ~= "table" then return value end
-  local proxy = setmetatable({}, new_meta(value, watch))
-  originals[proxy] = value
+  if type(value) ~= "table" or originals[value] then return value end
+  local proxy = proxies[value]
+  if not proxy then
+    proxy = setmetatable({}, new_meta(value, watch))
+    originals[proxy], proxies[value] = value, proxy
+  end
   return proxy
+end
+
+--- A function of the library that reads its first argument, for a candidate that is watched: it
+--- reads what stands behind the glass, so that the candidate cannot tell that it is watched.
+---@param fn function
+---@param watch blis.eval.Watch
+---@return function
+function checked.reader(fn, watch)
+  return function(t, ...)
+    local original = originals[t]
+    if not original then return fn(t, ...) end
+    local results = table.pack(fn(original, ...))
+    for i = 1, results.n do results[i] = show(results[i], watch) end
+    return table.unpack(results, 1, results.n)
+  end
+end
+
+--- pairs for a candidate that is watched.
+---@param pairs_of function
+---@param watch blis.eval.Watch
+---@return function
+function checked.pairs(pairs_of, watch)
+  return function(t)
+    local original = originals[t]
+    if not original then return pairs_of(t) end
+    local step, state, first = pairs_of(original)
+    return function(_, key)
+      local next_key, value = step(state, key)
+      return next_key, show(value, watch)
+    end, t, first
+  end
 end
 
 --- What a function returned, with what it was shown in place of the glass.

@@ -103,7 +103,11 @@ local function watched_run(task, given)
   local workload, watch = task.scenario.workload, checked.new()
   local function wrap(value) return checked.wrap(value, watch) end
   local policies = candidate.load(task.candidate, task.suite, merged(given, { wrap = wrap,
-    guard = function(t) checked.guard(t, watch) end }))
+    guard = function(t) checked.guard(t, watch) end,
+    readers = {
+      reader = function(fn) return checked.reader(fn, watch) end,
+      pairs = function(fn) return checked.pairs(fn, watch) end,
+    } }))
   local few = merged(workload, {
     [workload.num_requests and "num_requests" or "requests"] =
       math.min(task.scenario.requests, task.is_audited and most_watched or watched_requests) })
