@@ -220,6 +220,26 @@ describe("a model of one's own", function()
     says(small.message_of(blis.models, "toy-fp9"), "unknown model 'toy-fp9'")
   end)
 
+  it("is a table with runs of layers", function()
+    local model = { id = "own/layers", hidden_size = 5376, vocab_size = 262208,
+      attention_heads = 32, kv_heads = 16, head_dim = 128, intermediate_size = 21504,
+      tie_word_embeddings = true,
+      layers = { { count = 10 }, { count = 52, attention = "window", window = 1024 } } }
+    local r = run { model = model, hardware = "H100", tp = 2 }
+    assert.equal("own/layers", r.setup.model)
+    model.layers[2].window = nil
+    says(error_of { model = model, hardware = "H100", tp = 2 }, "needs window")
+    model.layers[2] = { count = 52, windw = 1024 }
+    says(error_of { model = model, hardware = "H100", tp = 2 }, "did you mean 'window'?")
+    model.layers = {}
+    assert.is_string(error_of { model = model, hardware = "H100", tp = 2 })
+  end)
+
+  it("runs from the catalogue on its usual GPU without a config.json", function()
+    local r = run { model = "openai/gpt-oss-120b" }
+    assert.same({ "H100", 1 }, { r.setup.hardware, r.setup.tp })
+  end)
+
   it("is a table, and so is a GPU", function()
     local model = { id = "own/model", layers = 32, hidden_size = 4096, attention_heads = 32,
       kv_heads = 8, vocab_size = 128256, intermediate_size = 14336, bytes_per_param = 2,

@@ -34,12 +34,7 @@ function catalogue.text_of(list, entry, name)
   table.sort(keys)
   local writer = core.json_writer():object():array(list):object()
   for _, key in ipairs(keys) do
-    local value = entry[key]
-    if type(value) == "table" then
-      json.write_list(writer, key, value)
-    else
-      writer:field(key, value)
-    end
+    json.write(writer, key, entry[key])
   end
   return { name = name, text = writer:done():done():done():take() }
 end
