@@ -79,7 +79,9 @@ function result_meta.__pairs(self)
   local names = {}
   for name in next, self do names[#names + 1] = name end
   for name, figure in pairs(rawget(self, "requests") and figures.of_result or {}) do
-    if figure.of and rawget(self, name) == nil then names[#names + 1] = name end
+    if figure.of and rawget(self, name) == nil and self[name] ~= nil then
+      names[#names + 1] = name
+    end
   end
   table.sort(names)
   local position = 0

@@ -238,7 +238,7 @@ static int64_t draw(int32_t least, int32_t most) {
 static void test_sums_items_and_runs_agree(void) {
   blis__composed_setup setups[] = {setup_of(&LLAMA_8B, 1, 4096, 128256, 1),
                                    setup_of(GPT_OSS, 2, 2880, 201088, 1)};
-  for (int i = 0; i < 4000; i++) {
+  for (int i = 0; i < CASES(4000); i++) {
     blis__composed_setup *setup = &setups[i % 2];
     setup->host.is_async = draw(0, 1) == 1;
     blis_latency_model model = model_of(setup);
@@ -277,7 +277,7 @@ static void test_steps_are_monotone(void) {
   blis__composed_setup setup = setup_of(&MINIMAX_TP4, 1, 3072, 200064, 4);
   setup.constants.allreduce = (blis__allreduce){.times_us = TP4, .count = 20};
   blis_latency_model model = model_of(&setup);
-  for (int i = 0; i < 20000; i++) {
+  for (int i = 0; i < CASES(20000); i++) {
     blis_batch_sums sums = batch(draw(1, 2000), draw(0, 1000000), draw(0, 40000));
     int64_t time = 0;
     int64_t more = 0;
