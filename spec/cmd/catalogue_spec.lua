@@ -1,5 +1,6 @@
 local commands = require "spec.support.commands"
 local core = require "blis.core"
+local engine = require "blis.engine"
 local files = require "spec.support.files"
 
 local function json_of(...)
@@ -24,6 +25,16 @@ describe("blis models", function()
     local oss = json_of("models", "openai/gpt-oss-120b")
     assert.same({ "H100", 1 }, { oss.engine.hardware, oss.engine.tp })
     assert.near(65.25e9, oss.weight_bytes, 0.05e9)
+  end)
+
+  it("fits every model on its usual GPUs", function()
+    for _, model in ipairs(core.models()) do
+      if model.hardware and model.tp then
+        local cluster = engine.read({ model = model.id }, "cluster")
+        cluster.horizon_us = math.maxinteger
+        assert.is_true(core.engine_facts(cluster).kv_blocks > 0)
+      end
+    end
   end)
 
   it("prints totals of a model that does not fit", function()

@@ -76,6 +76,7 @@ static bool check_model_config(lua_State *L, int index, bind_engine_model *m) {
   blis_layered_model *layered = push_layered(L);
   check_layered_file(L, path, m->id, &options, layered);
   m->layered = layered;
+  m->has_own_layers = true;
   m->own_spec = blis_layered_model_spec(layered);
   return true;
 }
@@ -87,6 +88,7 @@ static void check_listed_layers(lua_State *L, bind_engine_model *m) {
   blis_error error = {0};
   check_status(L, blis_catalogue_find_layered(m->catalogue, m->model, &listed, &error), &error);
   if (listed != NULL) {
+    m->has_own_layers = listed == m->model || !m->model->has_dimensions;
     m->spec = m->model->has_dimensions ? &m->model->spec : &listed->spec;
     m->model = listed;
     m->layered = listed->layered;

@@ -21,6 +21,8 @@ typedef struct bind_engine_model {
   const blis_model_spec *spec;             /* NULL: dimensions not known */
   const blis_layered_model *layered;       /* the layers; NULL in profile go-blis, and if not
                                               enough is known of the model */
+  bool has_own_layers;                     /* layered is of a file or of a list of layers, not
+                                              equal layers of spec */
   const blis_catalogue_hardware *hardware; /* NULL: not needed */
   blis_parallelism parallelism;
   int64_t sharing_ranks; /* over which experts are spread; 1 = none */
