@@ -42,6 +42,23 @@ describe("latency model composed", function()
       :step_time(decodes(32, 1536)), 0.01)
   end)
 
+  it("has them for models that were read from their files", function()
+    local folder = "../shared/models/configs/"
+    if not io.open(folder .. "openai--gpt-oss-120b/config.json") then
+      return pending(folder .. " is not there")
+    end
+    local function step(name, tp, batch)
+      return model { model = folder .. name, hardware = "H200", tp = tp,
+        max_num_batched_tokens = 8192 }:step_time(batch)
+    end
+    local llama_fp8, minimax = "nvidia--Llama-3.1-70B-Instruct-FP8", "MiniMaxAI--MiniMax-M2.7"
+    near(14127, step(llama_fp8, 4, decodes(32, 4600)), 0.005)
+    near(418711, step(llama_fp8, 4, prompt(8192)), 0.005)
+    near(20441, step(minimax, 4, decodes(64, 1500)), 0.005)
+    near(243159, step(minimax, 4, prompt(8192)), 0.005)
+    near(15510, step("openai--gpt-oss-120b", 1, decodes(32, 1500)), 0.005)
+  end)
+
   it("answers from sums", function()
     local one = model { model = llama }
     assert.is_true(one.from_sums)
