@@ -189,8 +189,13 @@ describe("an evaluation #host", function()
     end
     assert.not_equal(drawn "blis.rng(1)", drawn "blis.rng(2)")
     assert.not_equal(drawn "blis.rng(1, 'a')", drawn "blis.rng(1, 'b')")
-    small.says(evaluate("require('blis').rng('x')", { stage = quick_stage() }).feedback,
-      "number expected")
+    for arguments, says in pairs { ["'x'"] = "number expected, got string",
+      ["1, 5"] = "string expected, got number", ["1, 0.5"] = "string expected, got number",
+      ["1, true"] = "string expected, got boolean", ["1, {}"] = "string expected, got table",
+      ["0.5"] = "number expected", ["nil"] = "number expected, got nil" } do
+      small.says(evaluate(("require('blis').rng(%s)"):format(arguments),
+        { stage = quick_stage() }).feedback, says)
+    end
   end)
 
   it("says the same whatever the number of processes, but for the time", function()

@@ -20,12 +20,11 @@ local channels = {
   { "a global variable", "", "X = 1", "X" },
   { "the table of globals", "", "rawset(_G, 'X', 1)", "rawget(_G, 'X')" },
   { "the functions for texts", "", "string.leak = 1", "string.leak" },
-  { "methods of texts", "", "string.leak = 1", "(''):leak()" },
+  { "methods of texts", "", "string.leak = 1", "(('').leak)" },
   { "the functions for numbers", "", "math.leak = 1", "math.leak" },
   { "the functions for tables", "", "table.leak = 1", "table.leak" },
   { "blis", "", "rawset(blis, 'leak', 1)", "rawget(blis, 'leak')" },
   { "functions on vectors", "", "blis.vec.leak = 1", "blis.vec.leak" },
-  { "parameters", "local p = ... or {}", "p.x = 1", "p.x" },
   -- Late, when the run in which writes are noticed would be over.
   { "hints", "local shared = { n = 0 }", [[start = start or c and c.now_us
     if c and request.hints and c.now_us - start > 1100000 then request.hints.x = 1 end]],
@@ -88,6 +87,19 @@ describe("roles of a candidate #host", function()
       local result = evaluate(candidate_of(channels[1], hook))
       assert.is_true(result.is_valid, hook .. result.feedback)
     end
+  end)
+
+  it("have copies of the hints that were given, one for each request", function()
+    local result = evaluate [[
+      local hints = { n = 0 }
+      return { routing = "random", priority = function()
+          hints.n = hints.n + 1
+          return 1, hints
+        end, scheduler = function(a, b)
+          if a.hints.n == b.hints.n then error "shared" end
+          return false
+        end }]]
+    assert.is_true(result.is_valid, result.feedback)
   end)
 
   it("draw random numbers from streams of their own", function()

@@ -87,6 +87,14 @@ describe("blis serve --stdio #host", function()
     assert.equal("invalid_params", by_id.file.error.code)
   end)
 
+  it("gives each role of a program parameters of its own", function()
+    local program_of = [[local p = ...
+      return { admission = function() p.seen = (p.seen or 0) + 1 return require("blis").admit() end,
+        routing = function() if p.seen then error "leak" end return p.place end }]]
+    local _, by_id = talk({ evaluate(1, program_of, { params = { place = 1 } }) }, 1)
+    assert.is_true(by_id[1].ok, json.encode(by_id[1]))
+  end)
+
   it("reports a wrong request once, whatever its limits say", function()
     local _, by_id = talk({
       evaluate(1, "return 'random'", { limits = { wall_s = -1 } }),
