@@ -1,6 +1,6 @@
 local commands = require "spec.support.commands"
 local core = require "blis.core"
-local engine = require "blis.engine"
+local engine_options = require "blis.engine"
 local files = require "spec.support.files"
 
 local function json_of(...)
@@ -30,7 +30,7 @@ describe("blis models", function()
   it("fits every model on its usual GPUs", function()
     for _, model in ipairs(core.models()) do
       if model.hardware and model.tp then
-        local cluster = engine.read({ model = model.id }, "cluster")
+        local cluster = engine_options.read({ model = model.id }, "cluster")
         cluster.horizon_us = math.maxinteger
         assert.is_true(core.engine_facts(cluster).kv_blocks > 0)
       end

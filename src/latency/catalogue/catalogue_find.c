@@ -90,8 +90,8 @@ blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const cha
   char similar[LIST_SIZE] = "";
   list_similar_models(catalogue, name, similar);
   char otherwise[LIST_SIZE + 80];
-  (void)snprintf(otherwise, sizeof otherwise, "nearest known: %s; any other needs its config.json",
-                 similar);
+  (void)snprintf(otherwise, sizeof otherwise,
+                 "nearest known: %s; any other: --model FOLDER with its config.json", similar);
   return blis_fail(error, BLIS_ERR_INVALID, "unknown model '%.100s'%s", id,
                    blis_nearest_suggest_or(&nearest, otherwise).text);
 }
