@@ -72,8 +72,8 @@ static int64_t engine_next_us(const void *state) {
 }
 
 /* A request that ends without ever having been in the queue, or out of it. */
-static blis_status end(fast_engine *engine, fast_request *request, blis_request_state outcome,
-                       blis_error *error) {
+static BLIS_NOT_INLINE blis_status end(fast_engine *engine, fast_request *request,
+                                       blis_request_state outcome, blis_error *error) {
   blis_live_request *live = request->live;
   live->state = outcome;
   blis__fast_request_spare(engine, request);
@@ -104,20 +104,26 @@ void blis__fast_enter_queue(fast_engine *engine, fast_request *request) {
 }
 
 /* A step is under way, and the batch of the next one is formed already. */
-static bool has_next_batch(const fast_engine *engine) {
+static BLIS_NOT_INLINE bool has_next_batch(const fast_engine *engine) {
   return engine->step_us < BLIS_TIME_NEVER_US && engine->batch.count > 0 &&
          engine->clock_us <= engine->last_step_end_us;
 }
 
+/* The arrival comes to the queue once the step under way is over. */
+static BLIS_NOT_INLINE blis_status wait_a_step(fast_engine *engine, fast_arrival arrival,
+                                               blis_error *error) {
+  arrival.has_waited = true;
+  arrival.queued_us = blis_time_after_us(engine->last_step_end_us, 1);
+  return blis__fast_arrivals_add(engine, arrival) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
+}
+
 static blis_status run_queued(fast_engine *engine, blis_error *error) {
   fast_arrivals *arrivals = &engine->arrivals;
-  fast_arrival arrival = arrivals->pending.items[arrivals->first++];
-  fast_request *request = arrival.request;
-  engine->clock_us = arrival.queued_us;
-  if (engine->config->rules.looks_ahead && !arrival.has_waited && has_next_batch(engine)) {
-    arrival.has_waited = true;
-    arrival.queued_us = blis_time_after_us(engine->last_step_end_us, 1);
-    return blis__fast_arrivals_add(engine, arrival) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
+  const fast_arrival *arrival = &arrivals->pending.items[arrivals->first++];
+  fast_request *request = arrival->request;
+  engine->clock_us = arrival->queued_us;
+  if (engine->config->rules.looks_ahead && !arrival->has_waited && has_next_batch(engine)) {
+    return wait_a_step(engine, *arrival, error);
   }
   blis_live_request *live = request->live;
   blis__verdict verdict = blis__judge_arrival(engine->config, live, engine->clock_us);

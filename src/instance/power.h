@@ -13,6 +13,7 @@
 #ifndef BLIS_INSTANCE_POWER_H
 #define BLIS_INSTANCE_POWER_H
 
+#include "base/inline.h"
 #include "instance/instance.h"
 
 typedef struct blis__power {
@@ -41,13 +42,15 @@ BLIS_MUSTUSE blis_status blis__power_step(blis__power *power, const blis_batch_s
  * count steps in a row: each gives one token to each of decodes requests and
  * prefills nothing; context is the sum of their contexts before the first.
  */
-BLIS_MUSTUSE blis_status blis__power_decodes(blis__power *power, int64_t decodes, int64_t context,
-                                             int64_t start_us, const int64_t *step_us, size_t count,
-                                             blis_error *error);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__power_decodes(blis__power *power, int64_t decodes,
+                                                             int64_t context, int64_t start_us,
+                                                             const int64_t *step_us, size_t count,
+                                                             blis_error *error);
 
 /* count steps in a row that compute nothing. */
-BLIS_MUSTUSE blis_status blis__power_idle_steps(blis__power *power, int64_t start_us,
-                                                int64_t duration_us, int64_t count,
-                                                blis_error *error);
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__power_idle_steps(blis__power *power,
+                                                                int64_t start_us,
+                                                                int64_t duration_us, int64_t count,
+                                                                blis_error *error);
 
 #endif

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "base/inline.h"
 #include "base/minmax.h"
 #include "base/time.h"
 
@@ -32,13 +33,19 @@ blis_status blis__check_latency_constants(const blis_latency_model *latency, bli
   return BLIS_OK;
 }
 
+/* When the request leaves the front end. */
+static BLIS_NOT_INLINE int64_t pass_front_end(const blis_front_end_config *config,
+                                              blis__front_end *front_end,
+                                              blis_live_request *request, int64_t now_us) {
+  int64_t left_us = blis__front_end_take(front_end, config, request->prompt_tokens, now_us);
+  request->frontend_us = left_us - now_us;
+  return left_us;
+}
+
 int64_t blis__queued_at_us(const blis_instance_config *config, blis__front_end *front_end,
                            blis_live_request *request, int64_t now_us) {
   if (config->front_end != NULL) {
-    int64_t left_us =
-        blis__front_end_take(front_end, config->front_end, request->prompt_tokens, now_us);
-    request->frontend_us = left_us - now_us;
-    now_us = left_us;
+    now_us = pass_front_end(config->front_end, front_end, request, now_us);
   }
   int64_t delay_us = blis_latency_queueing_time(config->latency, request->prompt_tokens);
   return blis_time_after_us(now_us, blis_max_i64(delay_us, 0));
