@@ -408,7 +408,7 @@ clients:
       assert.equal(0, done.status, done.err)
       local arrived = {}
       for line in done.out:gmatch "[^\n]+" do
-        local variant, n = line:match "^%-%-horizon (%d)s.-(%d+) +%d+  warning: short %+2$"
+        local variant, n = line:match "^%-%-horizon (%d)s.-(%d+) +%d+  warning: short %+%d$"
         if variant then arrived[variant] = tonumber(n) end
       end
       assert.same({ ["1"] = 20, ["2"] = 40 }, arrived)

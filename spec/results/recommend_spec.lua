@@ -138,7 +138,6 @@ describe("blis.recommend", function()
     end
     recommend("--workload-spec: the rate of its clients cannot be set; leave it out",
       "--workload-spec", "x.yaml")
-    recommend("--rate: recommend tries rates of its own; leave it out", "--rate", "5")
     recommend("--tp: layouts say it themselves; leave it out", "--tp", "2")
     recommend("--tp-degrees: 1 is there twice", "--tp-degrees", "1,1")
     recommend("--target: 'ttft_ms.p90' = -1 is not allowed", "--target", "ttft_ms.p90=-1")

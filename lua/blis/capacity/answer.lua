@@ -1,15 +1,20 @@
 --- What searches print: their answer in one line, and what is behind it.
 local show = require "blis.show"
+local verdict = require "blis.results.verdict"
 
 local answer = {}
 
---- Lines below each other: the answer, what was asked, all that was seen, and notes.
----@param found { headline: fun(self), table: fun(self), notes: string[] }
+--- Lines below each other: the verdict if it is not ok, the answer, what was asked, all that was
+--- seen, and notes.
+---@param found { headline: fun(self), table: fun(self), notes: string[],
+--- verdict: blis.RunVerdict? }
 ---@param asked string
 ---@param more? string[] lines between the table and the notes
 ---@return string
 function answer.text(found, asked, more)
-  local lines = { found:headline(), asked, "", found:table() }
+  local lines = found.verdict and verdict.lines(found.verdict) or {}
+  if #lines > 0 then lines[#lines + 1] = "" end
+  table.move({ found:headline(), asked, "", found:table() }, 1, 4, #lines + 1, lines)
   if more and #more > 0 then
     lines[#lines + 1] = ""
     table.move(more, 1, #more, #lines + 1, lines)

@@ -5,6 +5,7 @@
 --- of a root, by inverting the test at each value). So it is wide when runs are short or few, and
 --- lengthening them moves the answer inside it. What is tried next depends on what was seen alone,
 --- never on how many processes there are.
+local basis = require "blis.capacity.basis"
 local bracket = require "blis.capacity.bracket"
 local errors = require "blis.errors"
 local evidence = require "blis.capacity.evidence"
@@ -43,6 +44,9 @@ local capacity = {}
 ---@field targets string[]
 ---@field curve blis.CapacityPoint[] all that was tried, by value
 ---@field notes string[]
+---@field basis blis.CapacityBasis? what the cluster is, costs, and is limited by at the answer; nil
+--- if nothing meets the targets, or if the trial returns numbers
+---@field verdict blis.RunVerdict whether the answer means what it seems to
 ---@field is_unsettled boolean? runs inside the interval were too short to tell
 
 --- Runs what has not been seen yet of { { value =, i = number of the seed }, ... }, or has been
@@ -353,12 +357,36 @@ local usual_rounds = {
   end,
 }
 
---- As search, of one that is part of another search; label is what its progress is told of.
----@param spec blis.CapacityOptions
----@param label string
----@param rounds? blis.capacity.Rounds
----@return blis.Capacity
-function capacity.part(spec, label, rounds)
+--- Returns the last value that meets the targets, surely if the answer is not settled; nil if none
+--- is known.
+local function kept_value(self, search, sides)
+  local near, far = sides:answer()
+  if self.is_unsettled then near, far = sides:interval() end
+  if search.starts_kept then return near end
+  return far
+end
+
+--- Adds what the cluster is, costs, and is limited by at the answer. It runs the answer once more.
+local function add_basis(self, search, sides)
+  local value, problems, findings = kept_value(self, search, sides), {}, {}
+  if value then
+    local requests = shortest_run(search.seen[value]) or search.requests
+    local outcome = search.trial { [search.parameter] = value, seed = search.seed,
+      requests = requests }
+    self.basis, findings = basis.of(outcome, value, search.targets)
+  else
+    problems[1] = { code = "not-met", status = "invalid",
+      text = "no value that was tried is known to meet the targets." }
+  end
+  if self.is_unsettled then
+    table.insert(problems, { code = "short", status = "warning",
+      text = "runs were too short to settle next to the answer. Set max_requests higher." })
+  end
+  self.verdict = basis.verdict(findings, problems)
+end
+
+--- Returns the answer, the search, and the two sides of its bracket.
+local function find_answer(spec, label, rounds)
   local search = read_search(spec)
   search.label = label
   search.identity, search.run = (rounds or usual_rounds).identity, (rounds or usual_rounds).run
@@ -374,7 +402,16 @@ function capacity.part(spec, label, rounds)
   self.curve = curve_of(search)
   add_answer(self, search, sides)
   add_notes(self, search)
-  return report.new(self)
+  return self, search, sides
+end
+
+--- As search, of one that is part of another search; label is what its progress is told of.
+---@param spec blis.CapacityOptions
+---@param label string
+---@param rounds? blis.capacity.Rounds
+---@return blis.Capacity
+function capacity.part(spec, label, rounds)
+  return report.new((find_answer(spec, label, rounds)))
 end
 
 --- Looks for the highest rate, or the greatest or smallest value of another parameter, with which
@@ -383,7 +420,9 @@ end
 ---@param spec blis.CapacityOptions
 ---@return blis.Capacity
 function capacity.search(spec)
-  return capacity.part(spec, "capacity")
+  local self, search, sides = find_answer(spec, "capacity")
+  add_basis(self, search, sides)
+  return report.new(self)
 end
 
 return capacity

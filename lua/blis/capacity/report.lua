@@ -1,5 +1,6 @@
 --- What a search for capacity prints: a line while it runs, and the answer with what is behind it.
 local answer = require "blis.capacity.answer"
+local basis = require "blis.capacity.basis"
 local core = require "blis.core"
 local format = require "blis.format"
 
@@ -124,8 +125,10 @@ end
 
 --- What print(capacity) shows.
 function Capacity:__tostring()
+  local more = self.basis and { ("at %s: %s"):format(with_unit(self, self.basis.value),
+    basis.text(self.basis)) }
   return answer.text(self, ("%s; requests that are not served: at most %s"):format(
-    table.concat(self.targets, ", "), format.percent(self.max_missed)))
+    table.concat(self.targets, ", "), format.percent(self.max_missed)), more)
 end
 
 return report

@@ -9,6 +9,7 @@ local search = require "blis.cli.search"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
 local traffic = require "blis.cli.traffic"
+local verdict = require "blis.results.verdict"
 
 local groups = search.groups(sweep_sections.capacity, { "parameter", "find", "from", "to",
   "tolerance", "max_missed", "max_requests", "replications", "jobs" })
@@ -86,8 +87,14 @@ local function write_point(writer, point, names)
 end
 
 local function write(writer, found)
+  verdict.write(writer, found.verdict)
   json.write_fields(writer, { "parameter", "finds", "value", "low", "high", "interval" }, found)
   for _, key in ipairs { "targets", "notes" } do json.write_list(writer, key, found[key]) end
+  if found.basis then
+    json.write_object(writer, "basis", { "value", "gpus", "hardware", "usd_per_hour",
+      "binding_constraint", "share_beyond", "requests_per_sec", "goodput_per_sec", "attainment" },
+      found.basis)
+  end
   writer:array("curve")
   for _, point in ipairs(found.curve) do write_point(writer, point, found.figures) end
   writer:done()

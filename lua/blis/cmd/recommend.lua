@@ -9,9 +9,9 @@ local search = require "blis.cli.search"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
 local traffic = require "blis.cli.traffic"
+local verdict = require "blis.results.verdict"
 
 local not_here = {
-  ["--rate"] = "recommend tries rates of its own",
   ["--num-requests"] = "runs are as long as they need to be",
   ["--workload-spec"] = "the rate of its clients cannot be set",
 }
@@ -48,7 +48,8 @@ local definition = {
     .. "prefill and decode of any split, at several tensor parallel degrees. Bounds each by short "
     .. "runs, screens those that may lead with three seeds, confirms the best with all of them, "
     .. "and prints the load they take while the targets are kept, for each GPU and dollar, and "
-    .. "why others are infeasible.",
+    .. "why others are infeasible. With --rate, it also prints how many copies of each layout "
+    .. "take that rate.",
   groups = groups,
   not_here = not_here,
   notes = "Exit status: 3 when no layout is known to keep the targets. TIME is a number of "
@@ -90,13 +91,14 @@ end
 local function spec_of(parsed)
   local spec = search.spec(definition, parsed)
   spec.identity = spec.store and "flags " .. identity_of(parsed)
+  if parsed.given["--rate"] then spec.rate = parsed.values.workload.rate end
   simulate.prepare(parsed)
   spec.experiment = new_experiment(parsed)
   return spec
 end
 
 local layout_keys = { "name", "kind", "gpus", "usd_per_hour", "bound", "is_confirmed", "goodput",
-  "low", "high", "per_gpu", "per_usd", "on_front" }
+  "low", "high", "per_gpu", "per_usd", "copies", "rate_gpus", "rate_usd_per_hour", "on_front" }
 
 local function write_list(writer, name, list, keys)
   writer:array(name)
@@ -105,6 +107,7 @@ local function write_list(writer, name, list, keys)
 end
 
 local function write(writer, found)
+  verdict.write(writer, found.verdict)
   writer:field("headline", found:headline()):field("gpus", found.gpus):field("seeds", found.seeds)
   json.write_list(writer, "targets", found.targets)
   write_list(writer, "layouts", found.layouts, layout_keys)

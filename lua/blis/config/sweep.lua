@@ -348,6 +348,11 @@ sweep.recommend = {
         .. "function(p) that returns one for p.rate, p.requests and p.seed.",
     },
     {
+      name = "rate", type = "number", above = 0, unit = "requests/s",
+      doc = "Rate that is to be served: the answer has the number of copies of each layout that "
+        .. "take it.",
+    },
+    {
       name = "gpus", type = "integer", min = 1, max = 65536, default = 8, unit = "GPUs",
       flag = "--gpus", doc = "The budget.",
     },

@@ -1,5 +1,6 @@
 --- The best ways to put a model on a budget of GPUs: which layout takes most load while targets are
 --- kept, for each GPU and for each dollar. How the best are found is in blis.recommend.race.
+local basis = require "blis.capacity.basis"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local experiment = require "blis.experiment"
@@ -12,6 +13,8 @@ local processors = require "blis.processors"
 local race = require "blis.recommend.race"
 local report = require "blis.recommend.report"
 local schema = require "blis.config.schema"
+local target_list = require "blis.capacity.targets"
+local verdict = require "blis.results.verdict"
 
 local recommend = {}
 
@@ -29,6 +32,11 @@ local recommend = {}
 ---@field high number?
 ---@field per_gpu number? goodput (or the middle of its interval) of a GPU, requests/s
 ---@field per_usd number? requests for a dollar
+---@field basis blis.CapacityBasis? of a confirmed layout at the lower end of its interval
+---@field verdict blis.RunVerdict? of that run
+---@field copies integer? with rate: how many of the layout take that rate
+---@field rate_gpus integer? GPUs of these
+---@field rate_usd_per_hour number? price of these
 ---@field on_front boolean no layout is surely better for a GPU or a dollar without being worse for
 --- the other
 
@@ -41,6 +49,8 @@ local recommend = {}
 ---@field gpus integer the budget
 ---@field targets string[]
 ---@field seeds integer of those confirmed
+---@field rate number? requests/s that are to be served
+---@field verdict blis.RunVerdict of the confirmed layouts; `runs` of its reasons has their names
 ---@field layouts blis.RecommendedLayout[] confirmed ones by goodput of a GPU, then others by bound
 ---@field infeasible blis.InfeasibleLayout[]
 ---@field notes string[]
@@ -260,6 +270,37 @@ local function question_of(search)
   return table.concat(parts, ", ")
 end
 
+--- Adds what a confirmed layout is limited by, and the verdict about it. It runs the layout once
+--- more, with the load that it surely takes.
+local function add_basis(search, layout)
+  if not layout.low then return end
+  local outcome = race.trial(search, layout) { rate = layout.low, seed = search.seed,
+    requests = search.requests }
+  local findings
+  layout.basis, findings = basis.of(outcome, layout.low, target_list.read(search.targets))
+  layout.verdict = basis.verdict(findings, {})
+end
+
+--- Adds how many copies of a layout take a rate, by the load that each surely takes.
+local function add_copies(layout, rate)
+  if not layout.low then return end
+  layout.copies = math.ceil(rate / layout.low)
+  layout.rate_gpus = layout.copies * layout.gpus
+  layout.rate_usd_per_hour = layout.usd_per_hour and layout.copies * layout.usd_per_hour
+end
+
+local function verdict_of(confirmed)
+  local verdicts, names = {}, {}
+  for _, layout in ipairs(confirmed) do
+    if layout.verdict then
+      verdicts[#verdicts + 1], names[#names + 1] = layout.verdict, layout.name
+    end
+  end
+  if #verdicts > 0 then return verdict.join(verdicts, names) end
+  return verdict.new { { code = "not-met", status = "invalid",
+    text = "no layout is known to meet the targets." } }
+end
+
 --- Looks for the layouts of a budget of GPUs that take most load while targets are kept: equal
 --- instances, and pools for prefill and decode of any split, at several tensor parallel degrees.
 ---@param spec blis.RecommendOptions
@@ -281,8 +322,13 @@ function recommend.search(spec)
   local left_out, slack = race.run(search, self.layouts)
   local confirmed = {}
   for _, layout in ipairs(self.layouts) do
-    if layout.is_confirmed then confirmed[#confirmed + 1] = layout end
+    if layout.is_confirmed then
+      confirmed[#confirmed + 1] = layout
+      add_basis(search, layout)
+      if search.rate then add_copies(layout, search.rate) end
+    end
   end
+  self.rate, self.verdict = search.rate, verdict_of(confirmed)
   for _, layout in ipairs(confirmed) do layout.on_front = not is_beaten(layout, confirmed) end
   table.sort(self.layouts, is_before)
   add_notes(self, search, left_out, slack)

@@ -1,5 +1,6 @@
 --- What a recommendation prints.
 local answer = require "blis.capacity.answer"
+local basis = require "blis.capacity.basis"
 local format = require "blis.format"
 
 local report = {}
@@ -33,7 +34,31 @@ local function row_of(layout)
     rate and ("%.4g"):format(rate) or layout.is_confirmed and "-"
       or ("< %.4g"):format(layout.bound),
     interval_text(layout), format.number(layout.per_gpu, 3), format.number(layout.per_usd, 0),
+    format.number(layout.usd_per_hour, 2),
   }
+end
+
+--- "8 x TP 2: 3 copies take 40 requests/s: 48 GPUs, 168.00 USD/h"
+local function copies_text(layout, rate)
+  return ("%s: %s %.6g requests/s: %s GPUs%s"):format(layout.name, layout.copies == 1
+    and "1 copy takes" or format.count(layout.copies) .. " copies take", rate,
+    format.count(layout.rate_gpus), layout.rate_usd_per_hour
+    and (", %s USD/h"):format(format.number(layout.rate_usd_per_hour, 2)) or "")
+end
+
+--- The basis of each confirmed layout, and what takes the rate that was asked for.
+local function basis_lines(self)
+  local lines = {}
+  for _, layout in ipairs(self.layouts) do
+    if layout.basis then
+      lines[#lines + 1] = ("%s at %.4g requests/s: %s"):format(layout.name, layout.basis.value,
+        basis.text(layout.basis))
+    end
+  end
+  for _, layout in ipairs(self.layouts) do
+    if layout.copies then lines[#lines + 1] = copies_text(layout, self.rate) end
+  end
+  return lines
 end
 
 --- How many layouts without confirmation are shown.
@@ -47,8 +72,8 @@ function Recommendation:table()
     unconfirmed = unconfirmed + (layout.is_confirmed and 0 or 1)
     if unconfirmed <= shown_unconfirmed then rows[#rows + 1] = row_of(layout) end
   end
-  local text = format.table({ "layout", "GPUs", "requests/s", "interval", "per GPU", "per USD" },
-    rows)
+  local text = format.table({ "layout", "GPUs", "requests/s", "interval", "per GPU", "per USD",
+    "USD/h" }, rows)
   if unconfirmed > shown_unconfirmed then
     text = text .. ("\n  and %d more, with lower bounds"):format(unconfirmed - shown_unconfirmed)
   end
@@ -124,9 +149,10 @@ end
 function Recommendation:__tostring()
   local asked = ("%d GPUs; %s; %d seeds; * = no other is surely better"):format(self.gpus,
     table.concat(self.targets, ", "), self.seeds)
-  local reasons = infeasible_lines(self.infeasible)
-  if #reasons > 0 then table.insert(reasons, 1, "infeasible:") end
-  return answer.text(self, asked, reasons)
+  local more, reasons = basis_lines(self), infeasible_lines(self.infeasible)
+  if #reasons > 0 then more[#more + 1] = "infeasible:" end
+  table.move(reasons, 1, #reasons, #more + 1, more)
+  return answer.text(self, asked, more)
 end
 
 return report
