@@ -10,6 +10,7 @@
 --- The checks are in blis.results.checks, and in the `judge` functions of features. A check reads
 --- only the result: its records, or the streaming statistics of a run without records. A verdict
 --- costs two passes over the records, when it is read for the first time.
+local show = require "blis.show"
 local deferred = require "blis.deferred"
 local features = require "blis.feature"
 local format = require "blis.format"
@@ -80,7 +81,7 @@ end
 ---@param findings blis.results.Finding[]
 ---@return blis.RunVerdict
 function verdict.new(findings)
-  return { status = verdict.worst(findings), reasons = sorted(findings) }
+  return show.figures { status = verdict.worst(findings), reasons = sorted(findings) }
 end
 
 -- Metrics that checks read. Files of older versions, or of scripts, may lack some.
