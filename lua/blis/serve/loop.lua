@@ -48,8 +48,13 @@ local function finish(session, work, out, status)
   deliver(work, out)
   local missing = output.missing(out)
   if missing == 0 then return status end
-  io.stderr:write(("blis: serve: %s not written: %s\n"):format(format.plural(missing, "line"),
-    out.problem or ("standard output took nothing for %d s"):format(patience_us // 1000000)))
+  -- A client that has ended reads no message; the exit status reports the loss.
+  local problem = out.problem
+    or ("standard output took nothing for %d s"):format(patience_us // 1000000)
+  if not problem:find("Broken pipe", 1, true) then
+    io.stderr:write(("blis: serve: %s not written: %s\n"):format(format.plural(missing, "line"),
+      problem))
+  end
   return status ~= 0 and status or 1
 end
 
