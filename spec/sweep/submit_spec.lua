@@ -88,7 +88,7 @@ describe("blis sweep submit #host", function()
         local words = condor_words((text:gsub("%$%(" .. macro .. "%)", part)))
         for i, word in ipairs(words) do words[i] = program.quote(word) end
         local run = program.shell(start .. "/usr/bin/env " .. table.concat(words, " "))
-        local is_failing = run.err:find("1 trial failed", 1, true) ~= nil
+        local is_failing = run.err:find "%d trials? failed" ~= nil
         assert.equal(is_failing and 1 or 0, run.status, run.err)
       end
       local parted = program.shell(start .. "blis sweep table 'a b' --format csv")
@@ -125,10 +125,10 @@ describe("blis sweep submit #host", function()
       shell [[blis sweep submit sweep.lua --slurm --shards 3 --store slurm >job
         grep -q -e --array=0-2 job
         for i in 0 2 1; do SLURM_ARRAY_TASK_ID=$i SLURM_ARRAY_TASK_MIN=0 SLURM_ARRAY_TASK_MAX=2 \
-          sh job 2>/dev/null; done]]
+          sh job 2>/dev/null || true; done]]
       assert.equal(wanted, held(folder, "slurm"))
       if program.shell("command -v parallel").status == 0 then
-        shell "blis sweep submit sweep.lua --parallel --shards 3 --store p --now 2>/dev/null"
+        shell "blis sweep submit sweep.lua --parallel --shards 3 --store p --now 2>/dev/null || true"
         assert.equal(wanted, held(folder, "p"))
       end
       local watched = shell "blis sweep watch k8s --once"
