@@ -145,7 +145,8 @@ describe("first commands #host", function()
     local nothing = succeeds("blis compare --policies round-robin,least-loaded --replications 1 "
       .. "--admission-policy reject-all" .. few)
     says(nothing, "20 rejected (reject-all); nothing completed")
-    assert.matches("round%-robin +%- +%- +%- +%- +%- +0%.0 +%- +%- +20 +0 +invalid: nothing%-served\n", nothing)
+    assert.matches("round%-robin +%- +%- +%- +%- +%- +0%.0 +%- +%- +20 +0 +"
+      .. "invalid: nothing%-served\n", nothing)
     local some = succeeds("blis compare --policies round-robin --replications 1 "
       .. "--admission-policy token-bucket --token-bucket-capacity 500 "
       .. "--token-bucket-refill-rate 1" .. few)
@@ -179,7 +180,8 @@ describe("first commands #host", function()
     says(out, "no difference of least-loaded from round-robin is seen")
     out = succeeds("blis compare --variant '--scheduler fcfs' --variant '--scheduler sjf "
       .. "--max-num-seqs 1' --replications 1" .. few)
-    assert.matches("\n%-%-scheduler sjf %-%-max%-num%-seqs 1 .* 20 +20 +warning: short[^\n]*\n", out)
+    assert.matches("\n%-%-scheduler sjf %-%-max%-num%-seqs 1 .* 20 +20 +"
+      .. "warning: short[^\n]*\n", out)
     fails("blis compare --variant '--rate 3'", 2, "all variants get the same traffic")
     fails("blis compare --seed 5 --variant '--seed 2' --variant '--seed 5'", 2,
       "all variants have the same seed, that of --seed")

@@ -128,7 +128,8 @@ describe("blis sweep submit #host", function()
           sh job 2>/dev/null || true; done]]
       assert.equal(wanted, held(folder, "slurm"))
       if program.shell("command -v parallel").status == 0 then
-        shell "blis sweep submit sweep.lua --parallel --shards 3 --store p --now 2>/dev/null || true"
+        shell("blis sweep submit sweep.lua --parallel --shards 3 --store p --now 2>/dev/null "
+          .. "|| true")
         assert.equal(wanted, held(folder, "p"))
       end
       local watched = shell "blis sweep watch k8s --once"
