@@ -351,6 +351,7 @@ describe("a failing latency model in Lua", function()
     says(small.message_of(blis.latency_model, { step_time = print }, {}), "options go with")
     says(small.message_of(blis.run, small.experiment { cluster = { latency_model = 5 } }),
       "cluster.latency_model: 5 is not allowed, expected one of calibrated, composed, "
-        .. "trained-physics, roofline, blackbox, piecewise, what blis.latency_model returned, or a function(batch)")
+        .. "trained-physics, roofline, blackbox, piecewise, "
+        .. "what blis.latency_model returned, or a function(batch)")
   end)
 end)
