@@ -1,5 +1,5 @@
--- What people read and then type: the commands of the README as it stands, run as processes, and
--- what once went wrong for those who typed their first ones.
+-- The commands of the README and of the documentation index, run as processes, and typical errors
+-- in first commands.
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
 local program = require "spec.support.program"
@@ -7,6 +7,7 @@ local small = require "spec.support.small"
 
 local says = small.says
 local readme = assert(files.read "README.md")
+local index = assert(files.read "docs/README.md")
 
 --- Runs a line in which blis is the program and @ a folder of its own.
 local function run(line, folder)
@@ -42,14 +43,14 @@ local function with_folder(body)
   end)
 end
 
--- Words that stand for something in the commands of the README; @ is the folder.
+-- Placeholders in the commands; @ is the folder.
 local stands_for = {
   FILE = "@/script.lua", A = "@/a.blis", B = "@/b.blis", TOPIC = "least-loaded", GPU = "H100",
   ["path/to/config.json"] = "@/config.json",
 }
 local names = { models = "qwen/qwen3-14b" }
 
--- These are no whole commands: what they need stands beside them in the text.
+-- Commands that need arguments which the text omits.
 local incomplete = { ["blis calibrate --fit"] = true }
 
 --- Every `blis ...` in the text and every indented line with one, once each.
@@ -73,19 +74,19 @@ local function filled(command)
   end))
 end
 
-describe("the README #host", function()
+describe("the README and the index #host", function()
   it("shows the plot that the program draws", function()
     folders.with(function(folder)
       succeeds("mkdir @", folder)
       succeeds("blis scripts/lib/plot.lua @/plot.svg", folder)
       assert.equal(files.read(folder .. "/plot.svg"), files.read "docs/plot.svg")
-      says(readme, "(docs/plot.svg)")
+      says(index, "(plot.svg)")
     end)
   end)
 
   it("has commands that run", function()
-    local list = commands_of(readme)
-    assert.is_true(#list >= 12)
+    local list = commands_of(readme .. index)
+    assert.is_true(#list >= 25)
     with_folder(function(folder)
       for _, command in ipairs(list) do succeeds(filled(command), folder) end
     end)
@@ -98,8 +99,21 @@ describe("the README #host", function()
     end)
   end)
 
-  it("has a recipe for stock Lua", function()
-    local recipe = readme:match "\n    (LUA_PATH=[^\n]+)"
+  it("has at most 900 words", function()
+    local _, words = readme:gsub("%S+", "")
+    assert.is_true(words <= 900, words .. " words")
+  end)
+
+  it("links to files that exist", function()
+    for name, folder in pairs { ["README.md"] = "", ["docs/README.md"] = "docs/" } do
+      for target in files.read(name):gmatch "%]%(([%w_./-]+)[^%)]*%)" do
+        assert.is_not_nil(io.open(folder .. target), name .. ": " .. target)
+      end
+    end
+  end)
+
+  it("has a recipe for stock Lua in Installing", function()
+    local recipe = files.read("docs/installing.md"):match "\n    (LUA_PATH=[^\n]+)"
     local modules = program.path:gsub("[^/]*$", "") .. "cmod"
     if not files.read(modules .. "/blis/core.so") or run("lua5.4 -v").status ~= 0 then
       return pending "there are no modules for stock Lua, or there is no lua5.4"
