@@ -80,8 +80,8 @@ sweep.space = {
     },
     {
       name = "identity", type = "string",
-      doc = "Replaces the script's text in the keys of trials, which then stay valid when the "
-        .. "script changes; keeping that true is up to you.",
+      doc = "Replaces the script and the modules that it loads in the keys of trials. Results then "
+        .. "stay valid when these files change; keeping that true is up to you.",
     },
     {
       name = "inputs", type = "paths",

@@ -5,8 +5,8 @@
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
 local errors = require "blis.errors"
-local plan = require "blis.sweep.plan"
 local runner = require "blis.sweep.runner"
+local sources = require "blis.sweep.sources"
 local store = require "blis.sweep.store"
 local sweep = require "blis.sweep"
 
@@ -24,7 +24,7 @@ end
 
 --- What stands for the experiment, where nothing was given to stand for it.
 local function text_of(experiment)
-  if type(experiment) == "function" then return plan.script_text(experiment) end
+  if type(experiment) == "function" then return sources.text_of(experiment) end
   local ok, text = pcall(canonical.text, experiment, "recommend.experiment")
   if not ok then
     errors.invalid("recommend.store: what the experiment is cannot be told for it (%s); give "

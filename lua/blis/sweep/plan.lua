@@ -6,6 +6,7 @@ local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local json = deferred "blis.json"
 local program = require "blis.sweep.program"
+local sources = require "blis.sweep.sources"
 
 local plan = {}
 
@@ -21,6 +22,7 @@ local plan = {}
 ---@field program string version of blis and of its sources
 ---@field versions table<string, "keep"|"ignore"> what is done with results of other versions
 ---@field script string hash of what the trials do
+---@field sources? blis.sweep.Sources files that the hash covers; nil with an identity
 ---@field names string[] of the parameters
 ---@field points { labels: table<string, any>, tried?: integer }[]
 ---@field trials blis.sweep.Trial[] replications of a point stand side by side
@@ -31,38 +33,23 @@ local plan = {}
 ---@field level number
 ---@field interval string
 
-local function read_file(path)
-  local file = core.open_input(path)
-  if not file then return nil end
-  local text = file:read("a")
-  file:close()
-  return text
-end
-
---- The text of the script that has the function; where there is none, its compiled form.
----@param fn function
----@return string
-function plan.script_text(fn)
-  local source = debug.getinfo(fn, "S").source
-  if source:sub(1, 1) == "@" then
-    local text = read_file(source:sub(2))
-    if text then return text end
-  elseif source:sub(1, 1) ~= "=" then
-    return source
+--- Returns what the trials do, besides parameters and seed: the script with the files that it
+--- loads, or the identity that stands for them, and the input files.
+local function script_hash(options, points)
+  local found, script = nil, options.identity
+  if not script then
+    local values = {}
+    for i, point in ipairs(points) do values[i] = point.values or false end
+    found = sources.of(options.trial, values)
+    script = sources.script_text(options.trial) .. "\0" .. sources.key(found)
   end
-  return string.dump(fn, true)
-end
-
---- What the trials do, besides parameters and seed: script and input files, or what stands for
---- them.
-local function script_hash(options)
-  local parts = { options.identity or plan.script_text(options.trial) }
+  local parts = { script }
   for _, path in ipairs(options.inputs or {}) do
-    local text = read_file(path)
+    local text = sources.read_file(path)
     if not text then errors.invalid("inputs: %s cannot be read", path) end
     parts[#parts + 1] = core.hash128(text)
   end
-  return core.hash128(table.concat(parts, "\0"))
+  return core.hash128(table.concat(parts, "\0")), found
 end
 
 --- The key of a trial, unique to what is run.
@@ -125,8 +112,9 @@ end
 ---@return blis.sweep.Plan
 function plan.new(options, names, points)
   local rule = options.rule
+  local script, found = script_hash(options, points)
   local self = {
-    name = options.name, program = program.id(), versions = {}, script = script_hash(options),
+    name = options.name, program = program.id(), versions = {}, script = script, sources = found,
     names = names, points = points, replications = rule and rule.max or options.replications,
     rule = rule, metric = options.metric, report = options.report, level = options.level,
     interval = options.interval, seed = options.seed,

@@ -7,6 +7,7 @@ local progress = require "blis.sweep.progress"
 local repeats = require "blis.policy.repeats"
 local record = require "blis.sweep.record"
 local shard = require "blis.sweep.shard"
+local sources = require "blis.sweep.sources"
 local space = require "blis.sweep.space"
 local settings = require "blis.sweep.settings"
 local stopping = require "blis.statistics.stopping"
@@ -38,6 +39,16 @@ local function is_other_again(trial, trial_function, argument, outcome)
   return ok and type(again) == "table" and rawget(again, "hash") ~= hash
 end
 
+--- Reports modules that a trial loads and that its key does not cover.
+local function report_late_modules(self)
+  local late = self.sources and sources.late(self.sources) or {}
+  if #late > 0 then
+    notices.tell(("%s: trials load %s by a computed name. The store keeps their results when these "
+      .. "modules change; require them before blis.sweep, or list their files in inputs"):format(
+      self.name, table.concat(late, ", ")))
+  end
+end
+
 --- What a worker does with the index of a trial: returns the line of the journal.
 local function new_work(self, values, trial_function, pause, setup_of)
   return function(index)
@@ -58,6 +69,7 @@ local function new_work(self, values, trial_function, pause, setup_of)
     if repeats.runs > runs and is_other_again(trial, trial_function, argument, outcome) then
       notices.tell(repeats.note)
     end
+    report_late_modules(self)
     return record.of_outcome(self, trial, outcome,
       { wall_us = wall_us, notes = table.concat(notes, "\n"),
         setup = setup_of and trial.replication == 1 and setup_of(outcome) or nil })
