@@ -32,7 +32,7 @@ local definition = {
       title = "For one model", section = "cluster",
       options = flags.pick(cluster_section, { "hardware", "tp", "dp", "expert_parallel",
         "latency_model", "async_scheduling", "max_num_batched_tokens", "block_size",
-        "gpu_memory_utilization" }),
+        "gpu_memory_utilization", "max_num_seqs", "quantization", "kv_cache_dtype", "dtype" }),
     },
     { title = "Steps", section = "steps", options = step_parts.section.options },
     {
@@ -120,13 +120,15 @@ local function print_summary(totals)
   command.print(table.concat(lines, "\n") .. "\n\n")
 end
 
+--- The terms of one GPU, so that a reader can redo the calculation.
 local function capacity_line(facts)
-  local c = facts.capacity
+  local c, gpus = facts.capacity, facts.tp
   return ("  %s blocks of %s tokens (%s tokens): (%.1f GiB usable - %.2f weights "
-    .. "- %.2f activations - %.2f other) / %s bytes a block\n"):format(
+    .. "- %.2f activations - %.2f other) / %s bytes a block%s\n"):format(
     format.count(facts.kv_blocks), format.count(facts.block_size),
-    format.count(facts.kv_blocks * facts.block_size), c.memory_gib, c.weights_gib,
-    c.activations_gib, c.non_torch_gib, format.count(c.bytes_per_block))
+    format.count(facts.kv_tokens), c.memory_gib / gpus, c.weights_gib / gpus,
+    c.activations_gib / gpus, c.non_torch_gib / gpus, format.count(c.bytes_per_block),
+    gpus > 1 and (", on each of %d GPUs"):format(gpus) or "")
 end
 
 local function print_coverage(coverage)
@@ -242,7 +244,7 @@ local function print_json(shown)
   if shown.cluster then
     local fits = facts ~= nil and not (totals and totals.tp_problem)
     writer:field("kv_blocks", fits and facts.kv_blocks or 0)
-    writer:field("kv_tokens", fits and facts.kv_blocks * facts.block_size or 0)
+    writer:field("kv_tokens", fits and facts.kv_tokens or 0)
     writer:field("fits", fits)
   end
   writer:array("notes")

@@ -54,6 +54,28 @@ return {
       doc = "Spread experts over the GPUs of an instance (mixture-of-experts models only).",
     },
     {
+      name = "quantization", type = "string", flag = "--quantization", metavar = "METHOD",
+      group = "Model and hardware",
+      doc = "Number format of the weights, in place of the one that the files of the model state. "
+        .. "none: the type of the model; fp8, fp8_block, int8, mxfp8, nvfp4, mxfp4, int4: bytes "
+        .. "per weight with their scales; or a method of vllm serve that fixes its format, such "
+        .. "as awq, gptq, modelopt, modelopt_fp4, bitsandbytes, fbgemm_fp8. Default: as the "
+        .. "files state.",
+    },
+    {
+      name = "kv_cache_dtype", type = "string", flag = "--kv-cache-dtype", metavar = "TYPE",
+      group = "Model and hardware",
+      doc = "Number format of the KV cache: auto, bfloat16, float16, fp8, fp8_e4m3, fp8_e5m2, "
+        .. "nvfp4. Default: auto, as the files of the model state, otherwise the type of the "
+        .. "model.",
+    },
+    {
+      name = "dtype", type = "string", flag = "--dtype", metavar = "TYPE",
+      group = "Model and hardware",
+      doc = "Type of the weights and activations that are not quantized: auto, bfloat16, float16, "
+        .. "float32. Default: auto, as the files of the model state.",
+    },
+    {
       name = "moe_comm_backend", type = "choice", flag = "--moe-comm-backend", may_be_empty = true,
       group = "Model and hardware",
       choices = { "naive", "allgather_reducescatter", "pplx", "deepep_high_throughput",
@@ -220,14 +242,15 @@ return {
     {
       name = "block_size",
       described = false, type = "integer", min = 1, max = 1048576, default = 16, unit = "tokens",
-      flag = "--block-size-in-tokens", group = "KV cache",
+      flag = "--block-size-in-tokens", flag_aliases = { "--block-size" }, group = "KV cache",
       doc = "Tokens in a KV block.",
     },
     {
       name = "kv_layout", type = "any",
       doc = "KV groups of the model, if its layers keep different tokens: a list such as { { kind "
         .. "= \"full\" }, { kind = \"window\", tokens = 128 } }. kv_blocks counts the blocks that "
-        .. "all groups share. Requires profile design. Default: all layers keep all tokens.",
+        .. "all groups share. Requires profile design. Default: the groups that vLLM makes of the "
+        .. "layers of the model; states are not kept in the prefix cache.",
     },
     {
       name = "hybrid_kv_cache", type = "boolean", default = true,

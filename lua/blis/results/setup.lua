@@ -8,7 +8,8 @@ local count, plural = format.count, format.plural
 --- "KV cache of 26,312 blocks of 16 tokens (420,992 tokens): 72.0 GiB usable - 14.96 weights - ..."
 local function cache_line(s)
   local size = ("KV cache of %s of %s (%s)"):format(plural(s.kv_blocks, "block"),
-    plural(s.block_size, "token"), plural(s.kv_blocks * s.block_size, "token"))
+    plural(s.block_size, "token"),
+    plural(rawget(s, "kv_tokens") or s.kv_blocks * s.block_size, "token"))
   local c = rawget(s, "capacity")
   if not c then return size .. (s.kv_blocks_computed and ", as measured" or ", as given") end
   local line = ("%s: %.1f GiB usable - %.2f weights - %.2f activations - %.2f other"):format(size,

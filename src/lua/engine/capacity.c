@@ -1,13 +1,7 @@
 #include "lua/engine/capacity.h"
 
-#include <inttypes.h>
-#include <math.h>
-
-#include "latency/kv/layered_capacity.h"
-#include "latency/layers/totals.h"
 #include "lua/bind/bind.h"
-
-static const double GIB = 1073741824.0;
+#include "lua/engine/layered_kv.h"
 
 /* Full attention everywhere, in the model's type: equal layers describe it. */
 static bool is_plain(const blis_layered_model *model) {
@@ -22,72 +16,15 @@ static bool is_plain(const blis_layered_model *model) {
   return is_plain;
 }
 
-static void check_fits(lua_State *L, const bind_engine_model *m, const blis_layered_capacity *c) {
-  double other = c->activations_gib + c->logits_gib + c->fixed_gib + c->adapters_gib;
-  double left = c->memory_gib - other;
-  if (c->logged_tokens > 0) {
-    return;
-  }
-  blis_error error = {0};
-  int64_t tp = m->parallelism.tp;
-  blis_fail(&error, BLIS_ERR_INVALID,
-            "model %s does not fit: on each GPU weights %.2f + other %.2f GiB, available %.2f GiB "
-            "(%s); at least %.0f GPUs are needed",
-            m->id, c->weights_gib, other, c->memory_gib, m->hardware->name,
-            left > 0.0 ? ceil(c->weights_gib * (double)tp / left) : (double)INFINITY);
-  bind_raise(L, &error);
-}
-
-/* The capacity of a model with kinds of layers or formats that equal layers do not describe. Blocks
-   count the tokens that vLLM logs: those for which every group of layers has a block. */
-static void check_layered_capacity(lua_State *L, int index, const bind_engine_model *m,
-                                   blis_kv_capacity *capacity) {
-  const blis_layered_model *model = m->layered;
-  int64_t tp = m->parallelism.tp;
-  int64_t block_size = check_field_integer(L, index, "block_size");
-  int64_t experts_gpus = tp * m->parallelism.dp * m->sharing_ranks;
-  const blis_sharding sharding = {tp, experts_gpus};
-  const blis_layered_capacity_config config = {
-      .pages = {.runs = model->runs,
-                .run_count = model->run_count,
-                .hidden_size = model->hidden_size,
-                .widths = blis_layered_widths(model),
-                .tp = tp,
-                .block_tokens = block_size},
-      .vocabulary = model->vocabulary,
-      .weight_bytes = blis_layered_weight_bytes_per_gpu(model, &sharding),
-      .memory_gib = m->hardware->spec.memory_gib,
-      .utilization = check_field_number(L, index, "gpu_memory_utilization"),
-      .step_tokens = opt_field_integer(L, index, "max_num_batched_tokens", 2048),
-      .sequences = opt_field_integer(L, index, "max_num_seqs", 256),
-      .adapter_bytes = (double)opt_field_integer(L, index, "adapter_bytes", 0) / (double)tp,
-  };
-  blis_layered_capacity c;
-  blis_error error = {0};
-  check_status(L, blis_layered_check_tp(model, tp, &error), &error);
-  check_status(L, blis_layered_capacity_compute(&config, &c, &error), &error);
-  check_fits(L, m, &c);
-  double gpus = (double)tp;
-  int64_t blocks = c.logged_tokens / block_size;
-  *capacity = (blis_kv_capacity){
-      .blocks = blocks * (blis_layered_model_has_experts(model) ? m->parallelism.dp : 1),
-      .bytes_per_token = blis_layered_cache(model, tp).token_bytes,
-      .bytes_per_block = (int64_t)(c.room_gib * GIB / (double)(blocks > 0 ? blocks : 1)),
-      .params = (int64_t)blis_layered_parameters(model),
-      .weight_bytes = (int64_t)blis_layered_weight_bytes(model),
-      .allocatable_bytes = (int64_t)(c.room_gib * GIB),
-      .memory_gib = c.memory_gib * gpus,
-      .weights_gib = c.weights_gib * gpus,
-      .activations_gib = (c.activations_gib + c.logits_gib) * gpus,
-      .non_torch_gib = c.fixed_gib * gpus,
-      .reserved_gib = c.adapters_gib * gpus,
-      .overhead_gib = (c.memory_gib - c.room_gib) * gpus,
-  };
+/* Do equal layers not describe the model? */
+static bool needs_layers(lua_State *L, int index, const bind_engine_model *m) {
+  blis_kv_layout layout;
+  return (m->has_own_layers && !is_plain(m->layered)) || check_layered_layout(L, index, m, &layout);
 }
 
 void check_capacity(lua_State *L, int index, const bind_engine_model *m,
                     blis_kv_capacity *capacity) {
-  if (m->has_own_layers && !is_plain(m->layered)) {
+  if (needs_layers(L, index, m)) {
     check_layered_capacity(L, index, m, capacity);
     return;
   }

@@ -13,6 +13,7 @@
 #include "lua/engine/capacity.h"
 #include "lua/engine/engine_model.h"
 #include "lua/engine/kv_layout.h"
+#include "lua/engine/layered_kv.h"
 
 static void add_note(void *ud, const char *text) {
   bind_engine *engine = ud;
@@ -313,7 +314,8 @@ static void check_instance_config(lua_State *L, int index, const bind_engine_mod
   static const char *const engines[] = {"fast", "stepwise", NULL};
   int64_t blocks = check_kv_blocks(L, index, m, engine);
   int64_t block_size = check_field_integer(L, index, "block_size");
-  bool has_layout = check_kv_layout(L, index, &engine->kv_layout);
+  bool has_layout = check_kv_layout(L, index, &engine->kv_layout) ||
+                    check_layered_layout(L, index, m, &engine->kv_layout);
   blis_error error;
   if (has_layout && blis_kv_layout_check(&engine->kv_layout, block_size, &error) != BLIS_OK) {
     bind_raise(L, &error);

@@ -86,6 +86,22 @@ static void set_regime(lua_State *L, const bind_engine *engine) {
   lua_setfield(L, -2, "regime");
 }
 
+/* The number that vLLM logs as the size of the KV cache: blocks of a group times the tokens of the
+   smallest block of attention. */
+static int64_t logged_tokens(const blis_instance_config *config) {
+  const blis_kv_layout *layout = config->kv_layout;
+  if (layout == NULL) {
+    return config->kv_blocks * config->block_size_tokens;
+  }
+  int64_t least = 0;
+  for (size_t i = 0; i < layout->count; i++) {
+    const blis_kv_group *group = &layout->groups[i];
+    bool is_less = least == 0 || group->block_tokens < least;
+    least = group->kind != BLIS_KV_STATE && is_less ? group->block_tokens : least;
+  }
+  return config->kv_blocks / blis_kv_layout_groups(layout) * least;
+}
+
 void push_engine_facts(lua_State *L, const bind_engine *engine) {
   lua_createtable(L, 0, 16);
   set_field_string(L, "model", engine->model);
@@ -98,6 +114,7 @@ void push_engine_facts(lua_State *L, const bind_engine *engine) {
   set_field_string(L, "latency_model", engine->latency_name);
   set_field_integer(L, "kv_blocks", engine->config.kv_blocks);
   set_field_integer(L, "block_size", engine->config.block_size_tokens);
+  set_field_integer(L, "kv_tokens", logged_tokens(&engine->config));
   set_field_integer(L, "max_num_seqs", engine->config.max_num_seqs);
   set_field_integer(L, "max_model_len", engine->config.max_model_len_tokens);
   lua_pushboolean(L, engine->is_capacity_computed);

@@ -134,12 +134,29 @@ static bool is_stated(const char *option) {
   return option != NULL && option[0] != '\0';
 }
 
+static bool has_formats(const blis_model_options *options) {
+  return is_stated(options->quantization) || is_stated(options->kv_cache_dtype) ||
+         is_stated(options->dtype);
+}
+
+/* Raises if the options state formats that nothing would use. */
+static void check_formats_are_used(lua_State *L, int index, const bind_engine_model *m) {
+  const blis_model_options options = model_options(L, index);
+  if (m->layered == NULL && has_formats(&options)) {
+    blis_error error = {0};
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "quantization, kv_cache_dtype, and dtype have no effect on %s; expected a model with "
+              "known layers, and profile design",
+              m->id);
+    bind_raise(L, &error);
+  }
+}
+
 /* The options of the user in place of the formats of the catalogue. Layers of a config.json have
    them already. */
 static void override_formats(lua_State *L, int index, bind_engine_model *m) {
   const blis_model_options options = model_options(L, index);
-  bool has_any = is_stated(options.quantization) || is_stated(options.kv_cache_dtype) ||
-                 is_stated(options.dtype);
+  bool has_any = has_formats(&options);
   if (!has_any || m->layered == NULL || opt_field_string(L, index, "model_config") != NULL) {
     return;
   }
@@ -239,6 +256,7 @@ void check_engine_model(lua_State *L, int index, bool has_blocks, bind_engine_mo
   m->coefficients.beta = push_numbers(L, index, "beta_coeffs", &m->coefficients.beta_count);
   check_model(L, index, has_blocks, m);
   count_as_built(L, index, m);
+  check_formats_are_used(L, index, m);
   check_hardware(L, index, m);
   check_parallelism(L, index, m);
   check_sharing(L, index, m);

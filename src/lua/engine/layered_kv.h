@@ -1,0 +1,29 @@
+/*
+ * layered_kv.h - KV blocks and KV groups of a model whose layers keep different tokens.
+ */
+#ifndef BLIS_LUA_ENGINE_LAYERED_KV_H
+#define BLIS_LUA_ENGINE_LAYERED_KV_H
+
+#include <lua.h>
+#include <stdbool.h>
+
+#include "kv/layout.h"
+#include "latency/kv/kv_capacity.h"
+#include "lua/engine/engine_model.h"
+
+/*
+ * Fills *layout from the layers of the model, for the table of cluster options at index. False, and
+ * *layout is left alone, for a model without windows, chunks, and states, for a model of unknown
+ * layers, and if the options state kv_layout. May raise.
+ */
+bool check_layered_layout(lua_State *L, int index, const bind_engine_model *m,
+                          blis_kv_layout *layout);
+
+/*
+ * Fills *capacity for such a model; terms are sums over the tp GPUs, blocks and their bytes those
+ * of one GPU. Raises if the model does not fit. May raise.
+ */
+void check_layered_capacity(lua_State *L, int index, const bind_engine_model *m,
+                            blis_kv_capacity *capacity);
+
+#endif
