@@ -1,7 +1,8 @@
 /*
  * compile_lua ROOT LIST SYMBOL OUTPUT - run by the build: compiles the Lua
- * files below ROOT that LIST names, one a line, and writes a C file that
- * defines `const blis_embedded_table SYMBOL` with the chunks.
+ * files below ROOT that LIST names, one a line. Writes their chunks to the file
+ * OUTPUT.bin, and to OUTPUT a C file that includes these bytes and defines
+ * `const blis_embedded_table SYMBOL`.
  *
  * Lines and names are kept, so that errors and tracebacks are those of the
  * text. A file with an error in it stops the build.
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_MAX_BYTES = 4096, BYTES_PER_LINE = 32 };
+enum { NAME_MAX_BYTES = 4096 };
 
 static _Noreturn void fail(const char *what, const char *about) {
   fprintf(stderr, "compile_lua: %s: %s\n", about, what);
@@ -55,24 +56,13 @@ static void push_text(lua_State *L, const char *path) {
   luaL_pushresult(&text);
 }
 
-typedef struct output {
-  FILE *file;
-  size_t size; /* of the chunk so far */
-} output;
-
 static int write_bytes(lua_State *L, const void *bytes, size_t size, void *ud) {
   (void)L;
-  output *out = ud;
-  for (size_t i = 0; i < size; i++, out->size++) {
-    fprintf(out->file, "%u,%s", (unsigned)((const unsigned char *)bytes)[i],
-            out->size % BYTES_PER_LINE == BYTES_PER_LINE - 1 ? "\n" : "");
-  }
-  return 0;
+  return fwrite(bytes, 1, size, ud) != size;
 }
 
-/* Returns the size of the chunk. */
-static size_t write_chunk(lua_State *L, FILE *file, const char *root,
-                          const char *name, int number) {
+/* Appends the chunk of a file and a zero to chunks. */
+static void write_chunk(lua_State *L, FILE *chunks, const char *root, const char *name) {
   int top = lua_gettop(L);
   push_text(L, lua_pushfstring(L, "%s/%s", root, name));
   size_t length;
@@ -81,37 +71,41 @@ static size_t write_chunk(lua_State *L, FILE *file, const char *root,
   if (luaL_loadbufferx(L, text, length, chunk_name, "t") != LUA_OK) {
     fail(lua_tostring(L, -1), name);
   }
-  fprintf(file, "static const unsigned char chunk_%d[] = {\n", number);
-  output out = {.file = file};
-  lua_dump(L, write_bytes, &out, 0);
-  fputs("0};\n", file);
+  lua_dump(L, write_bytes, chunks, 0);
+  fputc('\0', chunks);
   lua_settop(L, top);
-  return out.size;
 }
 
-static void write_table(lua_State *L, char **argv, FILE *file) {
+static void write_table(lua_State *L, char **argv, FILE *file, FILE *chunks) {
   FILE *list = open_file(argv[2], "r");
+  const char *symbol = argv[3];
   char name[NAME_MAX_BYTES];
   int count = 0;
-  lua_newtable(L); /* of the rows, which come behind the chunks */
-  fputs("#include \"lua/bind/embedded.h\"\n\n", file);
+  fprintf(file,
+          "#include \"lua/bind/embed_bytes.h\"\n#include \"lua/bind/embedded.h\"\n\n"
+          "BLIS_EMBED_BYTES(%s_bytes, \"%s.bin\");\n\n"
+          "static const blis_embedded_file files[] = {\n",
+          symbol, argv[4]);
   for (; next_name(list, name); count++) {
-    size_t size = write_chunk(L, file, argv[1], name, count);
-    lua_pushfstring(L, "  {\"%s\", (const char *)chunk_%d, %I, 0},\n", name,
-                    count, (LUAI_UACINT)size);
-    lua_rawseti(L, 1, count + 1);
+    long start = ftell(chunks);
+    write_chunk(L, chunks, argv[1], name);
+    fprintf(file, "  {\"%s\", %s_bytes + %ld, %ld, 0},\n", name, symbol, start,
+            ftell(chunks) - start - 1);
   }
   fclose(list);
-  fputs("\nstatic const blis_embedded_file files[] = {\n", file);
-  for (int i = 0; i < count; i++) {
-    lua_rawgeti(L, 1, i + 1);
-    fputs(lua_tostring(L, -1), file);
-    lua_pop(L, 1);
-  }
   fprintf(file,
           "  {0, 0, 0, 0}};\n\n"
           "const blis_embedded_table %s = {files, %d};\n",
-          argv[3], count);
+          symbol, count);
+}
+
+/* Closes a file that was written; if that fails, ends the program. */
+static void close_file(FILE *file, const char *path) {
+  int is_bad = ferror(file) != 0;
+  if (fclose(file) != 0 || is_bad) {
+    remove(path);
+    fail("cannot be written", path);
+  }
 }
 
 int main(int argc, char **argv) {
@@ -122,13 +116,16 @@ int main(int argc, char **argv) {
   if (L == NULL) {
     fail("out of memory", argv[0]);
   }
-  FILE *file = open_file(argv[4], "w");
-  write_table(L, argv, file);
-  int is_bad = ferror(file) != 0;
-  if (fclose(file) != 0 || is_bad) {
-    remove(argv[4]);
-    fail("cannot be written", argv[4]);
+  char chunks_path[NAME_MAX_BYTES];
+  int length = snprintf(chunks_path, sizeof chunks_path, "%s.bin", argv[4]);
+  if (length < 0 || length >= NAME_MAX_BYTES) {
+    fail("the name is too long", argv[4]);
   }
+  FILE *chunks = open_file(chunks_path, "wb");
+  FILE *file = open_file(argv[4], "w");
+  write_table(L, argv, file, chunks);
+  close_file(chunks, chunks_path);
+  close_file(file, argv[4]);
   lua_close(L);
   return EXIT_SUCCESS;
 }

@@ -1,8 +1,15 @@
-# Files as C arrays. Included, this gives blis_embed(); run with cmake -P, it is
+# Files inside the program. Included, this gives blis_embed(); run with cmake -P, it is
 # the generator behind it.
 
 if(NOT CMAKE_SCRIPT_MODE_FILE)
   set(blis_embed_script ${CMAKE_CURRENT_LIST_FILE})
+
+  # A file whose bytes the assembler includes (src/lua/bind/embed_bytes.h).
+  function(blis_compile_without_lto file)
+    if(BLIS_LTO)
+      set_source_files_properties(${file} PROPERTIES COMPILE_OPTIONS -fno-lto)
+    endif()
+  endfunction()
 
   # blis_embed(<variable> <symbol> <folder> <pattern>): sets <variable> to a
   # generated C file that defines `const blis_embedded_table <symbol>` with
@@ -22,9 +29,11 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
     list(TRANSFORM depends PREPEND ${root}/)
     add_custom_command(OUTPUT ${output}
       COMMAND ${CMAKE_COMMAND} -D ROOT=${root} -D LIST=${list}
-        -D SYMBOL=${symbol} -D OUTPUT=${output} -P ${blis_embed_script}
+        -D SYMBOL=${symbol} -D OUTPUT=${output} -D AS_ARRAYS=${EMSCRIPTEN}
+        -P ${blis_embed_script}
       DEPENDS ${depends} ${list} ${blis_embed_script}
       COMMENT "Embedding ${folder}/${pattern}" VERBATIM)
+    blis_compile_without_lto(${output})
     set(${variable} ${output} PARENT_SCOPE)
   endfunction()
 
@@ -43,28 +52,39 @@ if(NOT CMAKE_SCRIPT_MODE_FILE)
       COMMAND compile_lua ${root} ${list} ${symbol} ${output}
       DEPENDS ${files} ${list} compile_lua
       COMMENT "Compiling ${folder}/${pattern}" VERBATIM)
+    blis_compile_without_lto(${output})
     set(${variable} ${output} PARENT_SCOPE)
   endfunction()
   return()
 endif()
+
+# blis_append_array(<name> <path>): appends a C array with the bytes of the file, for the
+# assembler of WebAssembly, which includes none. 16 bytes a line; the final zero
+# lets text be used as a C string.
+function(blis_append_array name path)
+  file(READ ${path} hex HEX)
+  string(REGEX REPLACE "................................" "\\0\n" hex "${hex}")
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
+  set(arrays "${arrays}static const unsigned char ${name}[] = {\n${hex}0};\n" PARENT_SCOPE)
+endfunction()
 
 file(STRINGS ${LIST} files)
 set(arrays "")
 set(rows "")
 set(index 0)
 foreach(name IN LISTS files)
-  file(READ ${ROOT}/${name} hex HEX)
   file(SIZE ${ROOT}/${name} size)
   file(SHA256 ${ROOT}/${name} sum)
-  # 16 bytes a line; the final zero lets text be used as a C string.
-  string(REGEX REPLACE "................................" "\\0\n" hex "${hex}")
-  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," hex "${hex}")
-  string(APPEND arrays
-    "static const unsigned char file_${index}[] = {\n${hex}0};\n")
-  string(APPEND rows
-    "  {\"${name}\", (const char *)file_${index}, ${size},\n   \"${sum}\"},\n")
+  set(bytes ${SYMBOL}_${index})
+  if(AS_ARRAYS)
+    blis_append_array(${bytes} ${ROOT}/${name})
+  else()
+    string(APPEND arrays "BLIS_EMBED_BYTES(${bytes}, \"${ROOT}/${name}\");\n")
+  endif()
+  string(APPEND rows "  {\"${name}\", (const char *)${bytes}, ${size},\n   \"${sum}\"},\n")
   math(EXPR index "${index} + 1")
 endforeach()
-file(WRITE ${OUTPUT} "#include \"lua/bind/embedded.h\"\n\n${arrays}\n"
+file(WRITE ${OUTPUT}
+  "#include \"lua/bind/embed_bytes.h\"\n#include \"lua/bind/embedded.h\"\n\n${arrays}\n"
   "static const blis_embedded_file files[] = {\n${rows}  {0, 0, 0, 0}};\n\n"
   "const blis_embedded_table ${SYMBOL} = {files, ${index}};\n")
