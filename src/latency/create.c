@@ -9,7 +9,7 @@
 #include "latency/composed/composed.h"
 #include "latency/composed/shard.h"
 #include "latency/layers/totals.h"
-#include "latency/model/spec_layers.h"
+#include "latency/model/layered_spec.h"
 #include "latency/step/blackbox.h"
 #include "latency/step/calibrated.h"
 #include "latency/step/piecewise.h"
@@ -117,29 +117,33 @@ static blis_status create_trained_physics(const blis_alloc *alloc,
 }
 
 /* The layers of a model as one GPU of the instance computes them. */
+static blis_status layered_work(const blis_alloc *alloc, const blis_parallelism *parallelism,
+                                const blis_layered_model *model, blis__step_work *work,
+                                blis_error *error) {
+  const blis__sharding sharding = {
+      .runs = model->runs,
+      .run_count = model->run_count,
+      .hidden_size = model->hidden_size,
+      .vocab_size = model->vocabulary,
+      .widths = blis_layered_widths(model),
+      .tp = parallelism->tp,
+      .replicas = parallelism->dp,
+      .has_expert_parallel = parallelism->expert_parallel,
+  };
+  return blis__work_new(alloc, &sharding, work, error);
+}
+
+/* The work of the layers of the model, or of equal layers with the sizes of its description. */
 static blis_status composed_work(const blis_alloc *alloc, const blis_latency_config *config,
                                  blis__step_work *work, blis_error *error) {
-  blis__sharding sharding = {
-      .tp = config->parallelism.tp,
-      .replicas = config->parallelism.dp,
-      .has_expert_parallel = config->parallelism.expert_parallel,
-  };
-  blis_layer_run runs[BLIS__SPEC_RUNS_MAX];
   if (config->layered != NULL) {
-    sharding.runs = config->layered->runs;
-    sharding.run_count = config->layered->run_count;
-    sharding.hidden_size = config->layered->hidden_size;
-    sharding.vocab_size = config->layered->vocabulary;
-    sharding.widths = blis_layered_widths(config->layered);
-  } else {
-    double bytes = config->model->bytes_per_param;
-    sharding.runs = runs;
-    sharding.run_count = blis__spec_layers(config->model, runs);
-    sharding.hidden_size = config->model->hidden_size;
-    sharding.vocab_size = config->model->vocab_size;
-    sharding.widths = (blis_cache_widths){.kv = bytes, .model = bytes, .state = bytes};
+    return layered_work(alloc, &config->parallelism, config->layered, work, error);
   }
-  return blis__work_new(alloc, &sharding, work, error);
+  blis_layered_model equal;
+  BLIS_TRY(blis_model_spec_expand(alloc, config->model, &equal, error));
+  blis_status status = layered_work(alloc, &config->parallelism, &equal, work, error);
+  blis_layered_model_free(&equal);
+  return status;
 }
 
 static bool has_fp8_kv(const blis_latency_config *config) {

@@ -4,44 +4,30 @@
 #include <string.h>
 
 #include "latency/config/layer_kinds.h"
+#include "latency/config/layer_reader.h"
 #include "latency/spec/names.h"
 
-/* What the readers of one layer share. */
-typedef struct layer_reader {
-  blis__config *config;
-  const blis__sizes *sizes;
-  int64_t layer;
-} layer_reader;
-
-static int64_t size_of(const layer_reader *r, const blis__keys *keys) {
-  return blis__config_size(r->config, keys, r->layer, r->sizes->layers);
-}
-
-static int64_t need(const layer_reader *r, const blis__keys *keys) {
-  return blis__config_need(r->config, keys, r->layer, r->sizes->layers);
-}
-
-static bool flag_of(const layer_reader *r, const char *key) {
+static bool flag_of(const blis__layer_reader *r, const char *key) {
   return blis__config_flag(r->config, key, false);
 }
 
-static blis_json_value block_of(const layer_reader *r) {
+static blis_json_value block_of(const blis__layer_reader *r) {
   blis_json_value blocks = blis__config_member(r->config, "block_configs");
   return blis_json_member(blis_json_item(blocks, (size_t)r->layer), "attention");
 }
 
-static int64_t read_heads(const layer_reader *r) {
-  return need(r, BLIS__KEYS("num_attention_heads", "n_head", "n_heads"));
+static int64_t read_heads(const blis__layer_reader *r) {
+  return blis__layer_need(r, BLIS__KEYS("num_attention_heads", "n_head", "n_heads"));
 }
 
 /* One KV head for all query heads, as older files state it with a flag. */
-static bool has_one_kv_head(const layer_reader *r) {
+static bool has_one_kv_head(const blis__layer_reader *r) {
   bool is_old_falcon =
       blis__config_is(r->config, "falcon") && !flag_of(r, "new_decoder_architecture");
   return (is_old_falcon || blis__config_is(r->config, "gpt_bigcode")) && flag_of(r, "multi_query");
 }
 
-static int64_t read_kv_heads(const layer_reader *r, int64_t heads) {
+static int64_t read_kv_heads(const blis__layer_reader *r, int64_t heads) {
   blis_json_value block = block_of(r);
   int64_t group = blis__whole_of(blis_json_member(block, "n_heads_in_group"), 0);
   if (group > 0) {
@@ -55,13 +41,13 @@ static int64_t read_kv_heads(const layer_reader *r, int64_t heads) {
     return 1;
   }
   int64_t kv_heads =
-      size_of(r, BLIS__KEYS("num_key_value_heads", "num_kv_heads", "multi_query_group_num",
-                            "num_attention_groups", "n_head_kv", "kv_n_heads"));
+      blis__layer_size(r, BLIS__KEYS("num_key_value_heads", "num_kv_heads", "multi_query_group_num",
+                                     "num_attention_groups", "n_head_kv", "kv_n_heads"));
   return kv_heads > 0 ? kv_heads : heads;
 }
 
-static int64_t read_head_dim(const layer_reader *r, int64_t heads) {
-  int64_t width = size_of(r, BLIS__KEYS("head_dim", "attention_head_dim", "kv_channels"));
+static int64_t read_head_dim(const blis__layer_reader *r, int64_t heads) {
+  int64_t width = blis__layer_size(r, BLIS__KEYS("head_dim", "attention_head_dim", "kv_channels"));
   if (width > 0 || heads == 0) {
     return width;
   }
@@ -75,11 +61,11 @@ static int64_t read_head_dim(const layer_reader *r, int64_t heads) {
 }
 
 /* Widths of window layers that differ from those of full layers (MiMo-V2). */
-static void read_window_widths(const layer_reader *r, blis_attention *a) {
-  int64_t heads = size_of(r, BLIS__KEYS("swa_num_attention_heads"));
-  int64_t kv_heads = size_of(r, BLIS__KEYS("swa_num_key_value_heads"));
-  int64_t width = size_of(r, BLIS__KEYS("swa_head_dim"));
-  int64_t value_width = size_of(r, BLIS__KEYS("swa_v_head_dim"));
+static void read_window_widths(const blis__layer_reader *r, blis_attention *a) {
+  int64_t heads = blis__layer_size(r, BLIS__KEYS("swa_num_attention_heads"));
+  int64_t kv_heads = blis__layer_size(r, BLIS__KEYS("swa_num_key_value_heads"));
+  int64_t width = blis__layer_size(r, BLIS__KEYS("swa_head_dim"));
+  int64_t value_width = blis__layer_size(r, BLIS__KEYS("swa_v_head_dim"));
   a->heads = heads > 0 ? heads : a->heads;
   a->kv_heads = kv_heads > 0 ? kv_heads : a->kv_heads;
   a->head_dim = width > 0 ? width : a->head_dim;
@@ -91,16 +77,16 @@ static void read_window_widths(const layer_reader *r, blis_attention *a) {
 }
 
 /* Full layers of Gemma 4 are wider than the others. */
-static void read_global_widths(const layer_reader *r, blis_attention *a) {
-  int64_t width = size_of(r, BLIS__KEYS("global_head_dim"));
-  int64_t kv_heads = size_of(r, BLIS__KEYS("num_global_key_value_heads"));
+static void read_global_widths(const blis__layer_reader *r, blis_attention *a) {
+  int64_t width = blis__layer_size(r, BLIS__KEYS("global_head_dim"));
+  int64_t kv_heads = blis__layer_size(r, BLIS__KEYS("num_global_key_value_heads"));
   a->head_dim = width > 0 ? width : a->head_dim;
   a->kv_heads = kv_heads > 0 ? kv_heads : a->kv_heads;
   a->has_no_value_matrix = flag_of(r, "attention_k_eq_v");
 }
 
 /* Columns of the output gate: one per element, or one per head. */
-static int64_t read_gate(const layer_reader *r, const blis_attention *a) {
+static int64_t read_gate(const blis__layer_reader *r, const blis_attention *a) {
   bool has_by_class = blis__config_is(r->config, "qwen3_next") ||
                       blis__config_is(r->config, "qwen3_5") || blis__config_is(r->config, "afmoe");
   bool is_by_element = blis__config_flag(r->config, "attn_output_gate", has_by_class) ||
@@ -114,7 +100,7 @@ static int64_t read_gate(const layer_reader *r, const blis_attention *a) {
 }
 
 /* An index of sparse attention beside full attention (MiniMax-M3). */
-static void read_sparse_index(const layer_reader *r, blis_attention *a) {
+static void read_sparse_index(const blis__layer_reader *r, blis_attention *a) {
   blis_json_value sparse = blis__config_member(r->config, "sparse_attention_config");
   blis_json_value layers = blis_json_member(sparse, "sparse_attention_freq");
   if (blis__whole_of(blis_json_item(layers, (size_t)r->layer), 0) != 1) {
@@ -128,26 +114,27 @@ static void read_sparse_index(const layer_reader *r, blis_attention *a) {
 }
 
 /* The last layers of small Gemma models read the KV of earlier layers. */
-static bool reuses_kv(const layer_reader *r) {
+static bool reuses_kv(const blis__layer_reader *r) {
   int64_t shared = blis__config_whole(r->config, BLIS__KEYS("num_kv_shared_layers"));
   return shared > 0 && r->layer >= r->sizes->layers - shared;
 }
 
-static void read_span(const layer_reader *r, blis_attention *a) {
+static void read_span(const blis__layer_reader *r, blis_attention *a) {
   if (a->kind == BLIS_ATTENTION_WINDOW) {
-    a->span = need(r, BLIS__KEYS("sliding_window", "sliding_window_size", "window_size"));
+    a->span =
+        blis__layer_need(r, BLIS__KEYS("sliding_window", "sliding_window_size", "window_size"));
   } else if (a->kind == BLIS_ATTENTION_CHUNK) {
-    a->span = need(r, BLIS__KEYS("attention_chunk_size"));
+    a->span = blis__layer_need(r, BLIS__KEYS("attention_chunk_size"));
   }
 }
 
-static void read_full(const layer_reader *r, blis_attention *a) {
-  int64_t by_layer = size_of(r, BLIS__KEYS("num_attention_heads_per_layer"));
+static void read_full(const blis__layer_reader *r, blis_attention *a) {
+  int64_t by_layer = blis__layer_size(r, BLIS__KEYS("num_attention_heads_per_layer"));
   a->heads = by_layer > 0 ? by_layer : read_heads(r);
   a->kv_heads = read_kv_heads(r, a->heads);
   a->head_dim = read_head_dim(r, a->heads);
-  a->value_head_dim = size_of(r, BLIS__KEYS("v_head_dim"));
-  a->query_rank = size_of(r, BLIS__KEYS("share_q_dim"));
+  a->value_head_dim = blis__layer_size(r, BLIS__KEYS("v_head_dim"));
+  a->query_rank = blis__layer_size(r, BLIS__KEYS("share_q_dim"));
   read_span(r, a);
   if (a->kind == BLIS_ATTENTION_WINDOW) {
     read_window_widths(r, a);
@@ -166,44 +153,44 @@ static void read_full(const layer_reader *r, blis_attention *a) {
 }
 
 /* With indexer_types, layers marked "shared" reuse the index of an earlier one. */
-static bool owns_indexer(const layer_reader *r) {
+static bool owns_indexer(const blis__layer_reader *r) {
   blis_json_value types = blis__config_member(r->config, "indexer_types");
   const char *type = blis__text_of(blis_json_item(types, (size_t)r->layer));
   return strcmp(type, "shared") != 0;
 }
 
-static void read_indexer(const layer_reader *r, blis_attention *a) {
-  a->attended_tokens = size_of(r, BLIS__KEYS("index_topk"));
+static void read_indexer(const blis__layer_reader *r, blis_attention *a) {
+  a->attended_tokens = blis__layer_size(r, BLIS__KEYS("index_topk"));
   if (a->attended_tokens > 0 && owns_indexer(r)) {
-    a->index_heads = need(r, BLIS__KEYS("index_n_heads"));
-    a->index_dim = need(r, BLIS__KEYS("index_head_dim"));
+    a->index_heads = blis__layer_need(r, BLIS__KEYS("index_n_heads"));
+    a->index_dim = blis__layer_need(r, BLIS__KEYS("index_head_dim"));
   }
 }
 
-static void read_latent(const layer_reader *r, blis_attention *a) {
+static void read_latent(const blis__layer_reader *r, blis_attention *a) {
   a->kind = BLIS_ATTENTION_LATENT;
   a->heads = read_heads(r);
-  a->kv_rank = need(r, BLIS__KEYS("kv_lora_rank"));
-  a->query_rank = size_of(r, BLIS__KEYS("q_lora_rank"));
+  a->kv_rank = blis__layer_need(r, BLIS__KEYS("kv_lora_rank"));
+  a->query_rank = blis__layer_size(r, BLIS__KEYS("q_lora_rank"));
   if (a->query_rank == 0 && !blis__config_states(r->config, "q_lora_rank")) {
     blis__config_fail(r->config, "q_lora_rank is missing; null states that there is none");
   }
-  a->rope_dim = need(r, BLIS__KEYS("qk_rope_head_dim"));
-  a->nope_dim = need(r, BLIS__KEYS("qk_nope_head_dim"));
-  a->value_head_dim = need(r, BLIS__KEYS("v_head_dim"));
+  a->rope_dim = blis__layer_need(r, BLIS__KEYS("qk_rope_head_dim"));
+  a->nope_dim = blis__layer_need(r, BLIS__KEYS("qk_nope_head_dim"));
+  a->value_head_dim = blis__layer_need(r, BLIS__KEYS("v_head_dim"));
   read_indexer(r, a);
 }
 
-static void read_compressed(const layer_reader *r, blis_attention *a) {
+static void read_compressed(const blis__layer_reader *r, blis_attention *a) {
   blis_json_value ratios = blis__config_member(r->config, "compress_ratios");
   a->heads = read_heads(r);
   a->kv_heads = 1;
-  a->head_dim = need(r, BLIS__KEYS("head_dim"));
-  a->query_rank = need(r, BLIS__KEYS("q_lora_rank"));
-  a->rope_dim = need(r, BLIS__KEYS("qk_rope_head_dim"));
-  a->output_rank = need(r, BLIS__KEYS("o_lora_rank"));
-  a->output_groups = need(r, BLIS__KEYS("o_groups"));
-  a->span = need(r, BLIS__KEYS("sliding_window"));
+  a->head_dim = blis__layer_need(r, BLIS__KEYS("head_dim"));
+  a->query_rank = blis__layer_need(r, BLIS__KEYS("q_lora_rank"));
+  a->rope_dim = blis__layer_need(r, BLIS__KEYS("qk_rope_head_dim"));
+  a->output_rank = blis__layer_need(r, BLIS__KEYS("o_lora_rank"));
+  a->output_groups = blis__layer_need(r, BLIS__KEYS("o_groups"));
+  a->span = blis__layer_need(r, BLIS__KEYS("sliding_window"));
   a->ratio = blis__whole_of(blis_json_item(ratios, (size_t)r->layer), 0);
   if (a->ratio < 0 || a->ratio > INT32_MAX) {
     blis__config_fail(r->config, "compress_ratios: %" PRId64 " must be 0 or a positive number",
@@ -211,21 +198,21 @@ static void read_compressed(const layer_reader *r, blis_attention *a) {
     a->ratio = 0;
   }
   if (a->ratio == 4) {
-    a->index_heads = need(r, BLIS__KEYS("index_n_heads"));
-    a->index_dim = need(r, BLIS__KEYS("index_head_dim"));
-    a->attended_tokens = size_of(r, BLIS__KEYS("index_topk"));
+    a->index_heads = blis__layer_need(r, BLIS__KEYS("index_n_heads"));
+    a->index_dim = blis__layer_need(r, BLIS__KEYS("index_head_dim"));
+    a->attended_tokens = blis__layer_size(r, BLIS__KEYS("index_topk"));
   }
 }
 
-static void read_gdn(const layer_reader *r, blis_attention *a) {
-  a->key_heads = need(r, BLIS__KEYS("linear_num_key_heads"));
-  a->value_heads = need(r, BLIS__KEYS("linear_num_value_heads"));
-  a->key_dim = need(r, BLIS__KEYS("linear_key_head_dim"));
-  a->value_dim = need(r, BLIS__KEYS("linear_value_head_dim"));
-  a->conv_kernel = need(r, BLIS__KEYS("linear_conv_kernel_dim"));
+static void read_gdn(const blis__layer_reader *r, blis_attention *a) {
+  a->key_heads = blis__layer_need(r, BLIS__KEYS("linear_num_key_heads"));
+  a->value_heads = blis__layer_need(r, BLIS__KEYS("linear_num_value_heads"));
+  a->key_dim = blis__layer_need(r, BLIS__KEYS("linear_key_head_dim"));
+  a->value_dim = blis__layer_need(r, BLIS__KEYS("linear_value_head_dim"));
+  a->conv_kernel = blis__layer_need(r, BLIS__KEYS("linear_conv_kernel_dim"));
 }
 
-static void read_kda(const layer_reader *r, blis_attention *a) {
+static void read_kda(const blis__layer_reader *r, blis_attention *a) {
   blis_json_value linear = blis__config_member(r->config, "linear_attn_config");
   a->heads = blis__whole_of(blis_json_member(linear, "num_heads"), 0);
   a->head_dim = blis__whole_of(blis_json_member(linear, "head_dim"), 0);
@@ -236,16 +223,16 @@ static void read_kda(const layer_reader *r, blis_attention *a) {
 }
 
 /* The head width of Mamba2: a number, or "auto" and absent for the quotient of the inner width. */
-static int64_t read_mamba_width(const layer_reader *r, int64_t heads) {
+static int64_t read_mamba_width(const blis__layer_reader *r, int64_t heads) {
   const char *key = "mamba_d_head";
   bool is_auto = blis__config_text(r->config, key)[0] != '\0';
-  int64_t width = is_auto ? 0 : size_of(r, BLIS__KEYS("mamba_head_dim", "mamba_d_head"));
-  int64_t inner = size_of(r, BLIS__KEYS("mamba_d_ssm"));
+  int64_t width = is_auto ? 0 : blis__layer_size(r, BLIS__KEYS("mamba_head_dim", "mamba_d_head"));
+  int64_t inner = blis__layer_size(r, BLIS__KEYS("mamba_d_ssm"));
   if (inner == 0) {
-    inner = size_of(r, BLIS__KEYS("mamba_expand", "expand")) * r->sizes->hidden;
+    inner = blis__layer_size(r, BLIS__KEYS("mamba_expand", "expand")) * r->sizes->hidden;
   }
   if (width == 0 && blis__config_is(r->config, "mamba2")) {
-    width = size_of(r, BLIS__KEYS("head_dim"));
+    width = blis__layer_size(r, BLIS__KEYS("head_dim"));
   }
   if (width == 0 && heads > 0 && inner % heads == 0) {
     width = inner / heads;
@@ -254,36 +241,36 @@ static int64_t read_mamba_width(const layer_reader *r, int64_t heads) {
   return width;
 }
 
-static void read_mamba2(const layer_reader *r, blis_attention *a) {
+static void read_mamba2(const blis__layer_reader *r, blis_attention *a) {
   bool is_pure = strcmp(r->config->type, "mamba2") == 0;
-  a->value_heads = is_pure ? need(r, BLIS__KEYS("num_heads"))
-                           : need(r, BLIS__KEYS("mamba_num_heads", "mamba_n_heads"));
+  a->value_heads = is_pure ? blis__layer_need(r, BLIS__KEYS("num_heads"))
+                           : blis__layer_need(r, BLIS__KEYS("mamba_num_heads", "mamba_n_heads"));
   a->value_dim = read_mamba_width(r, a->value_heads);
-  a->state_size = need(r, BLIS__KEYS("ssm_state_size", "mamba_d_state", "state_size"));
-  a->state_groups = need(r, BLIS__KEYS("n_groups", "mamba_n_groups"));
-  a->conv_kernel = need(r, BLIS__KEYS("conv_kernel", "mamba_d_conv"));
+  a->state_size = blis__layer_need(r, BLIS__KEYS("ssm_state_size", "mamba_d_state", "state_size"));
+  a->state_groups = blis__layer_need(r, BLIS__KEYS("n_groups", "mamba_n_groups"));
+  a->conv_kernel = blis__layer_need(r, BLIS__KEYS("conv_kernel", "mamba_d_conv"));
 }
 
-static void read_mamba1(const layer_reader *r, blis_attention *a) {
-  int64_t inner = size_of(r, BLIS__KEYS("mamba_intermediate_size"));
+static void read_mamba1(const blis__layer_reader *r, blis_attention *a) {
+  int64_t inner = blis__layer_size(r, BLIS__KEYS("mamba_intermediate_size"));
   if (inner == 0 && strstr(r->config->type, "mamba") != NULL) {
-    inner = size_of(r, BLIS__KEYS("intermediate_size"));
+    inner = blis__layer_size(r, BLIS__KEYS("intermediate_size"));
   }
   if (inner == 0) {
-    inner = need(r, BLIS__KEYS("mamba_expand", "expand")) * r->sizes->hidden;
+    inner = blis__layer_need(r, BLIS__KEYS("mamba_expand", "expand")) * r->sizes->hidden;
   }
   bool is_auto = blis__config_text(r->config, "mamba_dt_rank")[0] != '\0' ||
                  blis__config_text(r->config, "time_step_rank")[0] != '\0';
   a->value_dim = inner;
-  a->state_size = need(r, BLIS__KEYS("mamba_d_state", "state_size"));
-  a->conv_kernel = need(r, BLIS__KEYS("mamba_d_conv", "conv_kernel"));
-  a->time_rank = is_auto ? 0 : size_of(r, BLIS__KEYS("mamba_dt_rank", "time_step_rank"));
+  a->state_size = blis__layer_need(r, BLIS__KEYS("mamba_d_state", "state_size"));
+  a->conv_kernel = blis__layer_need(r, BLIS__KEYS("mamba_d_conv", "conv_kernel"));
+  a->time_rank = is_auto ? 0 : blis__layer_size(r, BLIS__KEYS("mamba_dt_rank", "time_step_rank"));
   if (a->time_rank == 0) {
     a->time_rank = (r->sizes->hidden + 15) / 16;
   }
 }
 
-static void read_state_layer(const layer_reader *r, blis_attention *a) {
+static void read_state_layer(const blis__layer_reader *r, blis_attention *a) {
   switch (a->kind) {
   case BLIS_ATTENTION_GDN:
     read_gdn(r, a);
@@ -302,7 +289,7 @@ static void read_state_layer(const layer_reader *r, blis_attention *a) {
     read_mamba1(r, a);
     break;
   case BLIS_ATTENTION_SHORT_CONV:
-    a->conv_kernel = need(r, BLIS__KEYS("conv_L_cache"));
+    a->conv_kernel = blis__layer_need(r, BLIS__KEYS("conv_L_cache"));
     break;
   case BLIS_ATTENTION_PARALLEL:
     read_full(r, a);
@@ -313,13 +300,13 @@ static void read_state_layer(const layer_reader *r, blis_attention *a) {
   }
 }
 
-static bool is_latent(const layer_reader *r) {
+static bool is_latent(const blis__layer_reader *r) {
   return blis__config_flag(r->config, "use_mla", true) &&
          blis__config_whole(r->config, BLIS__KEYS("kv_lora_rank")) > 0;
 }
 
 blis_attention blis__attention_read(blis__config *config, const blis__sizes *sizes, int64_t layer) {
-  const layer_reader r = {config, sizes, layer};
+  const blis__layer_reader r = {config, sizes, layer};
   blis_attention a = {.kind = blis__layer_kind(config, sizes, layer)};
   switch (a.kind) {
   case BLIS_ATTENTION_FULL:

@@ -1,11 +1,11 @@
 /*
  * attention.h - the attention part of each layer of a config.json: its kind and its sizes.
  *
- * The first rule whose key is present decides the kind of a layer. models with a kind that blis
- * does not describe are errors that name the key and the word.
+ * The first rule whose key is present decides the kind of a layer. A kind that blis does not
+ * describe is an error that names the key and the word.
  *
- * Sources of the rules: transformers (models), vLLM 0.19 (model_executor/models), for meaning
- * alone.
+ * Sources of the rules, for their meaning alone: transformers (models) and vLLM 0.19
+ * (model_executor/models).
  */
 #ifndef BLIS_LATENCY_CONFIG_ATTENTION_H
 #define BLIS_LATENCY_CONFIG_ATTENTION_H

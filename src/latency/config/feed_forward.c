@@ -6,24 +6,14 @@
 #include <string.h>
 
 #include "latency/config/layer_kinds.h"
+#include "latency/config/layer_reader.h"
 #include "latency/spec/names.h"
 
-/* What the readers of one layer share. */
-typedef struct layer_reader {
-  blis__config *config;
-  const blis__sizes *sizes;
-  int64_t layer;
-} layer_reader;
-
-static int64_t size_of(const layer_reader *r, const blis__keys *keys) {
-  return blis__config_size(r->config, keys, r->layer, r->sizes->layers);
-}
-
-static bool is_type(const layer_reader *r, const char *prefix) {
+static bool is_type(const blis__layer_reader *r, const char *prefix) {
   return blis__config_is(r->config, prefix);
 }
 
-static bool is_one_of(const layer_reader *r, const char *const *types, size_t count) {
+static bool is_one_of(const blis__layer_reader *r, const char *const *types, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (strcmp(r->config->type, types[i]) == 0) {
       return true;
@@ -33,7 +23,7 @@ static bool is_one_of(const layer_reader *r, const char *const *types, size_t co
 }
 
 /* Families whose feed-forward layers have no gate. The activation's name does not decide it. */
-static int64_t matrices_of(const layer_reader *r) {
+static int64_t matrices_of(const blis__layer_reader *r) {
   static const char *const PLAIN[] = {"nemotron_h", "nemotron",    "gpt2", "opt",      "bloom",
                                       "falcon",     "starcoder2",  "phi",  "gpt_neox", "gptj",
                                       "codegen",    "gpt_bigcode", "mpt",  "arcee",    "apertus",
@@ -43,14 +33,15 @@ static int64_t matrices_of(const layer_reader *r) {
 
 /* Experts. */
 
-static int64_t expert_count(const layer_reader *r) {
-  int64_t experts = size_of(r, BLIS__KEYS("num_experts", "n_routed_experts", "num_local_experts",
-                                          "moe_num_experts", "num_routed_experts"));
+static int64_t expert_count(const blis__layer_reader *r) {
+  int64_t experts =
+      blis__layer_size(r, BLIS__KEYS("num_experts", "n_routed_experts", "num_local_experts",
+                                     "moe_num_experts", "num_routed_experts"));
   return experts >= 2 ? experts : 0;
 }
 
 /* Families whose files always state the width of their experts. */
-static bool states_expert_width(const layer_reader *r) {
+static bool states_expert_width(const blis__layer_reader *r) {
   static const char *const TYPES[] = {"qwen",       "deepseek",   "glm",    "kimi",
                                       "ernie4_5",   "laguna",     "step3",  "mimo",
                                       "nemotron_h", "minimax_m3", "bailing"};
@@ -62,13 +53,13 @@ static bool states_expert_width(const layer_reader *r) {
   return blis__config_has(r->config, "n_routed_experts");
 }
 
-static int64_t dense_width(const layer_reader *r) {
-  return size_of(
+static int64_t dense_width(const blis__layer_reader *r) {
+  return blis__layer_size(
       r, BLIS__KEYS("intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "block_ff_dim"));
 }
 
-static int64_t expert_width(const layer_reader *r) {
-  int64_t width = size_of(
+static int64_t expert_width(const blis__layer_reader *r) {
+  int64_t width = blis__layer_size(
       r, BLIS__KEYS("moe_intermediate_size", "expert_intermediate_size", "expert_ffn_hidden_size"));
   if (width == 0 && !states_expert_width(r)) {
     width = dense_width(r);
@@ -78,12 +69,13 @@ static int64_t expert_width(const layer_reader *r) {
 }
 
 /* The width of all shared experts together. */
-static int64_t shared_width(const layer_reader *r, int64_t width_of_expert) {
-  int64_t width = size_of(r, BLIS__KEYS("shared_expert_intermediate_size",
-                                        "moe_shared_expert_intermediate_size", "share_expert_dim"));
+static int64_t shared_width(const blis__layer_reader *r, int64_t width_of_expert) {
+  int64_t width =
+      blis__layer_size(r, BLIS__KEYS("shared_expert_intermediate_size",
+                                     "moe_shared_expert_intermediate_size", "share_expert_dim"));
   bool is_granite = is_type(r, "granitemoe");
   if (is_granite) {
-    width = size_of(r, BLIS__KEYS("shared_intermediate_size"));
+    width = blis__layer_size(r, BLIS__KEYS("shared_intermediate_size"));
   }
   if (width > 0 || is_granite) {
     return width;
@@ -91,23 +83,24 @@ static int64_t shared_width(const layer_reader *r, int64_t width_of_expert) {
   if (is_type(r, "llama4")) {
     return dense_width(r);
   }
-  int64_t count = size_of(r, BLIS__KEYS("n_shared_experts", "num_shared_experts",
-                                        "moe_num_shared_experts", "num_shared_expert"));
-  int64_t own = size_of(r, BLIS__KEYS("shared_intermediate_size"));
+  int64_t count = blis__layer_size(r, BLIS__KEYS("n_shared_experts", "num_shared_experts",
+                                                 "moe_num_shared_experts", "num_shared_expert"));
+  int64_t own = blis__layer_size(r, BLIS__KEYS("shared_intermediate_size"));
   return count * (own > 0 ? own : width_of_expert);
 }
 
-static blis_ffn read_experts(const layer_reader *r, int64_t experts) {
+static blis_ffn read_experts(const blis__layer_reader *r, int64_t experts) {
   int64_t width = expert_width(r);
   return (blis_ffn){
       .kind = BLIS_FFN_MOE,
       .matrices = matrices_of(r),
       .experts = experts,
-      .experts_per_token =
-          size_of(r, BLIS__KEYS("num_experts_per_tok", "num_experts_per_token", "moe_topk",
-                                "moe_top_k", "moe_k", "top_k_experts", "experts_per_token")),
+      .experts_per_token = blis__layer_size(
+          r, BLIS__KEYS("num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_top_k",
+                        "moe_k", "top_k_experts", "experts_per_token")),
       .expert_width = width,
-      .latent_width = size_of(r, BLIS__KEYS("moe_latent_size", "routed_expert_hidden_size")),
+      .latent_width =
+          blis__layer_size(r, BLIS__KEYS("moe_latent_size", "routed_expert_hidden_size")),
       .shared_width = shared_width(r, width),
       .has_shared_gate = is_type(r, "qwen"),
       .has_expert_biases = is_type(r, "gpt_oss"),
@@ -117,14 +110,14 @@ static blis_ffn read_experts(const layer_reader *r, int64_t experts) {
 /* Dense layers. */
 
 /* Width of LFM2: two thirds of the stated one, rounded up. */
-static int64_t adjusted_width(const layer_reader *r, int64_t width) {
+static int64_t adjusted_width(const blis__layer_reader *r, int64_t width) {
   bool is_adjusted = is_type(r, "lfm2") &&
                      blis__config_flag(r->config, "block_auto_adjust_ff_dim", true) &&
                      !is_type(r, "lfm2_moe");
   if (!is_adjusted) {
     return width;
   }
-  int64_t step = size_of(r, BLIS__KEYS("block_multiple_of"));
+  int64_t step = blis__layer_size(r, BLIS__KEYS("block_multiple_of"));
   double factor = blis__number_of(blis__config_member(r->config, "block_ffn_dim_multiplier"));
   double third = floor(2.0 * (double)width / 3.0);
   double scaled = floor(third * (factor > 0.0 && factor < 1e6 ? factor : 1.0));
@@ -132,19 +125,19 @@ static int64_t adjusted_width(const layer_reader *r, int64_t width) {
 }
 
 /* Families whose feed-forward layers are four times as wide as the hidden state by default. */
-static bool is_four_times(const layer_reader *r) {
+static bool is_four_times(const blis__layer_reader *r) {
   static const char *const TYPES[] = {"gpt2",        "bloom", "falcon", "gptj",
                                       "gpt_bigcode", "mpt",   "codegen"};
   return is_one_of(r, TYPES, sizeof TYPES / sizeof *TYPES);
 }
 
-static blis_ffn read_dense(const layer_reader *r, bool is_moe_model) {
+static blis_ffn read_dense(const blis__layer_reader *r, bool is_moe_model) {
   int64_t width = 0;
   if (is_moe_model) {
-    width = size_of(r, BLIS__KEYS("dense_intermediate_size", "intermediate_size_mlp"));
+    width = blis__layer_size(r, BLIS__KEYS("dense_intermediate_size", "intermediate_size_mlp"));
   }
   if (width == 0 && is_type(r, "granitemoe")) {
-    width = size_of(r, BLIS__KEYS("shared_intermediate_size"));
+    width = blis__layer_size(r, BLIS__KEYS("shared_intermediate_size"));
   }
   if (width == 0) {
     width = dense_width(r);
@@ -162,7 +155,7 @@ static blis_ffn read_dense(const layer_reader *r, bool is_moe_model) {
 }
 
 /* The block of a model that a search over architectures produced (Nemotron). */
-static blis_ffn read_block(const layer_reader *r) {
+static blis_ffn read_block(const blis__layer_reader *r) {
   blis_json_value block =
       blis_json_item(blis__config_member(r->config, "block_configs"), (size_t)r->layer);
   blis_json_value ffn = blis_json_member(block, "ffn");
@@ -185,9 +178,9 @@ static blis_ffn read_block(const layer_reader *r) {
 }
 
 /* Which layers have experts: rules in the order of models. True when the rule applies. */
-typedef bool moe_rule(const layer_reader *r, bool *has_experts);
+typedef bool moe_rule(const blis__layer_reader *r, bool *has_experts);
 
-static bool lists_layer(const layer_reader *r, const char *key) {
+static bool lists_layer(const blis__layer_reader *r, const char *key) {
   blis_json_value list = blis__config_member(r->config, key);
   for (size_t i = 0; i < blis_json_count(list); i++) {
     if (blis__whole_of(blis_json_item(list, i), -1) == r->layer) {
@@ -197,7 +190,7 @@ static bool lists_layer(const layer_reader *r, const char *key) {
   return false;
 }
 
-static bool by_words(const layer_reader *r, bool *has_experts) {
+static bool by_words(const blis__layer_reader *r, bool *has_experts) {
   blis_json_value list = blis__config_member(r->config, "mlp_layer_types");
   if (blis_json_count(list) == 0) {
     return false;
@@ -213,7 +206,7 @@ static bool by_words(const layer_reader *r, bool *has_experts) {
 }
 
 /* A list of layers, or a text of numbers with commas. */
-static bool by_enumeration(const layer_reader *r, bool *has_experts) {
+static bool by_enumeration(const blis__layer_reader *r, bool *has_experts) {
   blis_json_value list = blis__config_member(r->config, "moe_layers_enum");
   const char *text = blis__text_of(list);
   *has_experts = lists_layer(r, "moe_layers_enum");
@@ -227,7 +220,7 @@ static bool by_enumeration(const layer_reader *r, bool *has_experts) {
 }
 
 /* A list of 0 and 1, of whole numbers or flags. */
-static bool by_frequencies(const layer_reader *r, bool *has_experts) {
+static bool by_frequencies(const blis__layer_reader *r, bool *has_experts) {
   static const char *const KEYS[] = {"moe_layer_freq", "is_moe_layer"};
   for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
     blis_json_value list = blis__config_member(r->config, KEYS[i]);
@@ -246,14 +239,14 @@ static bool by_frequencies(const layer_reader *r, bool *has_experts) {
   return false;
 }
 
-static bool by_first_dense(const layer_reader *r, bool *has_experts) {
-  int64_t first =
-      size_of(r, BLIS__KEYS("first_k_dense_replace", "num_dense_layers", "n_dense_first_layers"));
+static bool by_first_dense(const blis__layer_reader *r, bool *has_experts) {
+  int64_t first = blis__layer_size(
+      r, BLIS__KEYS("first_k_dense_replace", "num_dense_layers", "n_dense_first_layers"));
   *has_experts = r->layer >= first;
   return first > 0 && r->layer < first;
 }
 
-static bool by_interleaving(const layer_reader *r, bool *has_experts) {
+static bool by_interleaving(const blis__layer_reader *r, bool *has_experts) {
   if (!is_type(r, "llama4") && !blis__config_has(r->config, "interleave_moe_layer_step")) {
     return false;
   }
@@ -261,13 +254,13 @@ static bool by_interleaving(const layer_reader *r, bool *has_experts) {
     *has_experts = lists_layer(r, "moe_layers");
     return true;
   }
-  int64_t step = size_of(r, BLIS__KEYS("interleave_moe_layer_step"));
+  int64_t step = blis__layer_size(r, BLIS__KEYS("interleave_moe_layer_step"));
   *has_experts = step > 0 && (r->layer + 1) % step == 0;
   return true;
 }
 
 /* ERNIE: from a first to a last layer, every so many. Lists are [text, vision]. */
-static bool by_interval(const layer_reader *r, bool *has_experts) {
+static bool by_interval(const blis__layer_reader *r, bool *has_experts) {
   if (!blis__config_has(r->config, "moe_layer_start_index")) {
     return false;
   }
@@ -277,30 +270,30 @@ static bool by_interval(const layer_reader *r, bool *has_experts) {
       blis_json_type_of(start) == BLIS_JSON_ARRAY ? blis_json_item(start, 0) : start, 0);
   int64_t last =
       blis__whole_of(blis_json_type_of(end) == BLIS_JSON_ARRAY ? blis_json_item(end, 0) : end, -1);
-  int64_t interval = size_of(r, BLIS__KEYS("moe_layer_interval"));
+  int64_t interval = blis__layer_size(r, BLIS__KEYS("moe_layer_interval"));
   interval = interval > 0 ? interval : 1;
   last = last < 0 ? r->sizes->layers - 1 : last;
   *has_experts = r->layer >= first && r->layer <= last && (r->layer + 1) % interval == 0;
   return true;
 }
 
-static bool by_periods(const layer_reader *r, bool *has_experts) {
+static bool by_periods(const blis__layer_reader *r, bool *has_experts) {
   if (lists_layer(r, "mlp_only_layers")) {
     *has_experts = false;
     return true;
   }
-  int64_t step = size_of(r, BLIS__KEYS("decoder_sparse_step"));
+  int64_t step = blis__layer_size(r, BLIS__KEYS("decoder_sparse_step"));
   if (step > 1) {
     *has_experts = (r->layer + 1) % step == 0;
     return true;
   }
-  int64_t period = size_of(r, BLIS__KEYS("expert_layer_period"));
+  int64_t period = blis__layer_size(r, BLIS__KEYS("expert_layer_period"));
   if (period > 0) {
     int64_t offset = blis__whole_of(blis__config_member(r->config, "expert_layer_offset"), 1);
     *has_experts = r->layer % period == offset;
     return true;
   }
-  int64_t frequency = size_of(r, BLIS__KEYS("moe_layer_freq", "moe_layer_frequency"));
+  int64_t frequency = blis__layer_size(r, BLIS__KEYS("moe_layer_freq", "moe_layer_frequency"));
   if (frequency > 1) {
     *has_experts = r->layer % frequency == 0;
     return true;
@@ -308,7 +301,7 @@ static bool by_periods(const layer_reader *r, bool *has_experts) {
   return false;
 }
 
-static bool has_experts_here(const layer_reader *r) {
+static bool has_experts_here(const blis__layer_reader *r) {
   static moe_rule *const RULES[] = {by_words,        by_enumeration, by_frequencies, by_first_dense,
                                     by_interleaving, by_interval,    by_periods};
   for (size_t i = 0; i < sizeof RULES / sizeof *RULES; i++) {
@@ -321,13 +314,13 @@ static bool has_experts_here(const layer_reader *r) {
 }
 
 /* Layers with dense and routed parts that are added. */
-static bool adds_dense(const layer_reader *r) {
+static bool adds_dense(const blis__layer_reader *r) {
   return (is_type(r, "gemma4") && blis__config_flag(r->config, "enable_moe_block", false)) ||
          blis__config_flag(r->config, "residual_moe", false) ||
          (is_type(r, "longcat_flash") && r->layer % 2 == 0);
 }
 
-static blis_ffn read_single_part(const layer_reader *r) {
+static blis_ffn read_single_part(const blis__layer_reader *r) {
   switch (blis__single_part(r->config, r->layer)) {
   case '-':
     return read_dense(r, false);
@@ -341,13 +334,13 @@ static blis_ffn read_single_part(const layer_reader *r) {
   }
 }
 
-static bool is_pure_state_space(const layer_reader *r) {
+static bool is_pure_state_space(const blis__layer_reader *r) {
   static const char *const TYPES[] = {"mamba", "mamba2", "falcon_mamba"};
   return is_one_of(r, TYPES, sizeof TYPES / sizeof *TYPES);
 }
 
 blis_ffn blis__ffn_read(blis__config *config, const blis__sizes *sizes, int64_t layer) {
-  const layer_reader r = {config, sizes, layer};
+  const blis__layer_reader r = {config, sizes, layer};
   if (blis__has_single_parts(config)) {
     return read_single_part(&r);
   }

@@ -20,7 +20,7 @@ blis__sizes blis__sizes_read(blis__config *config);
 /* The longest sequence with the scaling of its positions, 0 = not stated. */
 int64_t blis__config_max_tokens(blis__config *config);
 
-/* Number of layers that share the attention of a config with two attention parts in each. */
+/* Largest number of layers of a model. */
 enum { BLIS__LAYERS_MAX = 4096 };
 
 #endif

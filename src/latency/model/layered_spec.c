@@ -48,19 +48,31 @@ static blis_ffn ffn_of(const blis_model_spec *spec) {
                     .shared_width = spec->shared_expert_intermediate_size};
 }
 
-/* The format of all matrices. */
+static bool mentions(const blis_model_spec *spec, const char *word) {
+  return strstr(spec->quantization, word) != NULL;
+}
+
+/* The number format by the bytes of a weight, and by the method for formats of equal bytes. */
 static blis_weight_format format_of(const blis_model_spec *spec) {
-  double bytes = spec->weight_bytes_per_param;
-  if (bytes == 0.0 || bytes == spec->bytes_per_param) {
+  double bytes = blis_model_spec_weight_bytes(spec);
+  if (bytes >= spec->bytes_per_param) {
     return (blis_weight_format){0};
   }
-  return (blis_weight_format){bytes < 1.0 ? BLIS_KIND_INT4 : BLIS_KIND_FP8, bytes};
+  blis_weight_kind kind = bytes >= 1.0                                            ? BLIS_KIND_FP8
+                          : mentions(spec, "nvfp4") || mentions(spec, "modelopt") ? BLIS_KIND_NVFP4
+                          : mentions(spec, "mxfp4")                               ? BLIS_KIND_MXFP4
+                                                                                  : BLIS_KIND_INT4;
+  return (blis_weight_format){kind, bytes};
 }
 
 blis_layer blis_model_spec_layer(const blis_model_spec *spec) {
   blis_layer layer = {.attention = attention_of(spec), .ffn = ffn_of(spec)};
+  blis_weight_format format = format_of(spec);
+  bool has_only_experts = format.kind == BLIS_KIND_MXFP4 && layer.ffn.kind == BLIS_FFN_MOE;
   for (int class = 0; class < BLIS_WEIGHT_HEAD; class ++) {
-    layer.formats[class] = format_of(spec);
+    if (!has_only_experts || class == BLIS_WEIGHT_EXPERTS) {
+      layer.formats[class] = format;
+    }
   }
   return layer;
 }
@@ -140,7 +152,8 @@ blis_status blis_model_spec_expand(const blis_alloc *alloc, const blis_model_spe
 
 /* From layers to a description. */
 
-/* The attention part with the most KV heads times widths: what step-time models take for all. */
+/* The attention part that step-time models with equal layers use for all layers: the one with the
+   most heads among layers that cache every token, or among all layers if no layer does. */
 static const blis_attention *widest_attention(const blis_layered_model *model) {
   const blis_attention *widest = NULL;
   int64_t most = -1;
