@@ -75,6 +75,7 @@ local examples = {
   ["--api-servers"] = "--front-end chat --api-servers 2",
   ["--backend-version"] = "--backend-version 0.17.0",
   ["--engine-scale"] = "--latency-model composed --engine-scale 1.1",
+  ["--kernel-tables"] = "--latency-model composed --kernel-tables true",
   ["--front-end-rate"] = "--front-end chat --front-end-rate 200",
   ["--front-end-us-per-token"] = "--front-end chat --front-end-us-per-token 2",
   ["--beta-coeffs"] = "--latency-model blackbox --alpha-coeffs 1,2,3 --beta-coeffs 1000,10,10",

@@ -7,6 +7,8 @@
 
 #include "base/nearest.h"
 #include "latency/composed/composed.h"
+#include "latency/composed/links.h"
+#include "latency/composed/overlay.h"
 #include "latency/composed/shard.h"
 #include "latency/layers/totals.h"
 #include "latency/model/layered_spec.h"
@@ -151,6 +153,30 @@ static bool has_fp8_kv(const blis_latency_config *config) {
          config->layered->kv_bytes < config->layered->model_bytes;
 }
 
+/* The constants of the GPU, with those that differ when kernel tables are in use. */
+static const blis__gpu_constants *gpu_constants(const blis_latency_config *config) {
+  const blis__gpu_constants *constants = config->composed.constants;
+  bool has_other = config->composed.uses_tables && constants->with_tables != NULL;
+  return has_other ? constants->with_tables : constants;
+}
+
+static void set_links(const blis_latency_config *config, blis__composed_constants *constants) {
+  const blis_hardware_spec *hardware = config->hardware;
+  const blis__gpu_constants *of_gpu = gpu_constants(config);
+  const blis__links links = {
+      .gpu = hardware->name,
+      .link = hardware->link,
+      .link_gb_s = hardware->link_gb_s,
+      .own = &config->composed.own_tables,
+      .shipped = &config->composed.shipped_tables,
+      .rows_of = of_gpu->allreduce_of,
+      .factor = of_gpu->allreduce_factor,
+  };
+  const blis_parallelism *parallelism = &config->parallelism;
+  constants->allreduce = blis__links_allreduce(&links, parallelism->tp);
+  constants->exchange = blis__links_allreduce(&links, parallelism->tp * parallelism->dp);
+}
+
 static blis__composed_constants composed_constants(const blis_latency_config *config,
                                                    const blis__step_work *work) {
   const blis_hardware_spec *hardware = config->hardware;
@@ -159,15 +185,49 @@ static blis__composed_constants composed_constants(const blis_latency_config *co
       .mlp = blis__work_mlp_kind(work),
       .has_experts = work->has_experts,
       .has_fp8_kv = has_fp8_kv(config),
-      .gpus = config->parallelism.tp,
-      .all_gpus = config->parallelism.tp * config->parallelism.dp,
       .engine_scale = config->composed.engine_scale,
       .backend_number = config->composed.backend_number,
   };
   blis__composed_constants constants;
-  (void)blis__composed_constants_of(config->composed.constants, &class, hardware->peak_tflops,
+  (void)blis__composed_constants_of(gpu_constants(config), &class, hardware->peak_tflops,
                                     hardware->bandwidth_tb_s, &constants);
+  set_links(config, &constants);
   return constants;
+}
+
+/* The rows of a set of tables that apply: those of the GPU, then those of its relatives. */
+static size_t add_places(const blis_latency_config *config, const blis__kernel_tables *tables,
+                         const blis__measured_gpu *gpu, blis__measured_place *places,
+                         size_t count) {
+  const blis__gpu_constants *of_gpu = gpu_constants(config);
+  places[count++] = (blis__measured_place){tables, *gpu};
+  for (size_t i = 0; i < of_gpu->kernels_of_count; i++) {
+    places[count++] = (blis__measured_place){tables, of_gpu->kernels_of[i]};
+  }
+  return count;
+}
+
+/* The overlay of kernel tables, which the caller frees; NULL without tables. */
+static blis_status new_overlay(const blis_alloc *alloc, const blis_latency_config *config,
+                               const blis__composed_setup *setup, blis__overlay **out,
+                               blis_error *error) {
+  *out = NULL;
+  if (!config->composed.uses_tables) {
+    return BLIS_OK;
+  }
+  const blis__measured_gpu gpu = {config->hardware->name, setup->constants.bandwidth,
+                                  setup->constants.peak};
+  blis__measured_place places[BLIS__MEASURED_PLACES_MAX];
+  size_t count = add_places(config, &config->composed.own_tables, &gpu, places, 0);
+  count = add_places(config, &config->composed.shipped_tables, &gpu, places, count);
+  blis__overlay *overlay = blis__overlay_new(alloc, places, count);
+  if (overlay == NULL ||
+      blis__step_parts_look_up(&setup->work, &setup->constants, overlay) != BLIS_OK) {
+    blis__overlay_free(overlay);
+    return blis_fail_nomem(error);
+  }
+  *out = overlay;
+  return BLIS_OK;
 }
 
 static blis_status check_layered(const blis_latency_config *config, blis_error *error) {
@@ -204,9 +264,16 @@ static blis_status check_composed(const blis_latency_config *config, blis_error 
   return BLIS_OK;
 }
 
-/* The setup of the composed model. The caller frees its work. */
+static void free_setup(const blis_alloc *alloc, blis__composed_setup *setup,
+                       blis__overlay *overlay) {
+  blis__overlay_free(overlay);
+  blis__work_free(alloc, &setup->work);
+}
+
+/* The setup of the composed model, and the overlay that it borrows. Free both with free_setup. */
 static blis_status composed_setup(const blis_alloc *alloc, const blis_latency_config *config,
-                                  blis__composed_setup *setup, blis_error *error) {
+                                  blis__composed_setup *setup, blis__overlay **overlay,
+                                  blis_error *error) {
   BLIS_TRY(check_composed(config, error));
   const blis_composed_config *given = &config->composed;
   *setup = (blis__composed_setup){
@@ -216,15 +283,22 @@ static blis_status composed_setup(const blis_alloc *alloc, const blis_latency_co
   };
   BLIS_TRY(composed_work(alloc, config, &setup->work, error));
   setup->constants = composed_constants(config, &setup->work);
+  blis_status status = new_overlay(alloc, config, setup, overlay, error);
+  if (status != BLIS_OK) {
+    free_setup(alloc, setup, NULL);
+    return status;
+  }
+  setup->constants.overlay = *overlay;
   return BLIS_OK;
 }
 
 static blis_status create_composed(const blis_alloc *alloc, const blis_latency_config *config,
                                    blis_latency_model *out, blis_error *error) {
   blis__composed_setup setup;
-  BLIS_TRY(composed_setup(alloc, config, &setup, error));
+  blis__overlay *overlay = NULL;
+  BLIS_TRY(composed_setup(alloc, config, &setup, &overlay, error));
   blis_status status = blis__composed_new(alloc, &setup, out, error);
-  blis__work_free(alloc, &setup.work);
+  free_setup(alloc, &setup, overlay);
   return status;
 }
 
@@ -244,7 +318,7 @@ blis_status blis_latency_regime(const blis_alloc *alloc, const blis_latency_conf
   blis__step_work work = {0};
   BLIS_TRY(composed_work(alloc, config, &work, error));
   *regime = (blis_step_regime){
-      .weights = blis__composed_format_name(blis__work_mlp_kind(&work)),
+      .weights = blis__table_format_name(blis__work_mlp_kind(&work)),
       .has_experts = work.has_experts,
       .has_usual_attention = has_usual_attention(&work),
       .is_async = config->composed.is_async,
@@ -276,15 +350,16 @@ blis_status blis_latency_step_parts(const blis_alloc *alloc, const blis_latency_
                                     const blis_batch_sums *sums, blis_step_parts *parts,
                                     blis_error *error) {
   blis__composed_setup setup;
+  blis__overlay *overlay = NULL;
   blis_latency_model model = {0};
   BLIS_TRY(blis_parallelism_validate(&config->parallelism, error));
-  BLIS_TRY(composed_setup(alloc, config, &setup, error));
+  BLIS_TRY(composed_setup(alloc, config, &setup, &overlay, error));
   blis_status status = blis__composed_new(alloc, &setup, &model, error);
   if (status == BLIS_OK) {
     *parts = parts_of(&setup, &model, sums);
   }
   blis_latency_free(&model);
-  blis__work_free(alloc, &setup.work);
+  free_setup(alloc, &setup, overlay);
   return status;
 }
 

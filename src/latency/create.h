@@ -9,6 +9,7 @@
 #define BLIS_LATENCY_CREATE_H
 
 #include "latency/catalogue/catalogue.h"
+#include "latency/composed/kernel_tables.h"
 #include "latency/hardware/hardware_spec.h"
 #include "latency/hardware/parallelism.h"
 #include "latency/layers/layered_model.h"
@@ -26,6 +27,9 @@ typedef struct blis_composed_config {
   int64_t requests_max;                 /* of a step; 0 = 1024 */
   double engine_scale;                  /* factor on all layers; 0 = that of the version */
   int64_t backend_number;               /* version of vLLM: 1000 * major + minor; 0 = the latest */
+  bool uses_tables;                     /* correct kernels by the tables below */
+  blis__kernel_tables shipped_tables;   /* all-reduces use their rows always */
+  blis__kernel_tables own_tables;       /* of the user, which go first */
 } blis_composed_config;
 
 /* Zero it first; pointers are borrowed for the call. */

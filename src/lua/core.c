@@ -243,6 +243,7 @@ static const luaL_Reg core_functions[] = {
     {"latency_model", bind_latency_model_new},
     {"make_folder", bind_folder_make},
     {"model_config", bind_model_config},
+    {"check_kernel_table", bind_check_kernel_table},
     {"model_entry", bind_model_entry},
     {"model_facts", bind_model_facts},
     {"model_id", bind_catalogue_model_id},

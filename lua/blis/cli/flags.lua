@@ -93,6 +93,13 @@ local readers = {
   end,
 }
 
+--- true or false; any other text is a folder.
+function readers.switch_or_folder(text)
+  local switch = readers.boolean(text)
+  if switch == nil then return text end
+  return switch
+end
+
 --- gamma:3 as { "gamma", cv = 3 }.
 function readers.arrival(text)
   local process, cv = text:match("^([^:]+):([^:]+)$")

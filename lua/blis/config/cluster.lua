@@ -210,6 +210,16 @@ return {
         .. "GPU, and TP degree.",
     },
     {
+      name = "kernel_tables", type = "switch_or_folder", default = false, flag = "--kernel-tables",
+      metavar = "true|false|DIR", group = "Model and hardware",
+      flag_doc = "With composed: true corrects products and experts by kernel times that were "
+        .. "measured on H100, H200, and B200. DIR is a folder of such times (gemm.csv, moe.csv, "
+        .. "allreduce.csv), which take precedence; share/profile measures them.",
+      doc = "With composed: true corrects products and experts by kernel times that were measured "
+        .. "on H100, H200, and B200. A text is a folder of such times (gemm.csv, moe.csv, "
+        .. "allreduce.csv), which take precedence; share/profile measures them.",
+    },
+    {
       name = "alpha_coeffs", type = "numbers", unit = "us", flag = "--alpha-coeffs",
       group = "Model and hardware",
       doc = "Coefficients of queueing and output processing; requires beta_coeffs.",

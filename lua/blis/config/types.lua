@@ -160,6 +160,15 @@ types.spot = {
   end,
 }
 
+-- Whether something is used, or the folder that has it.
+types.switch_or_folder = {
+  expected = function() return "true, false, or the path of a folder" end,
+  check = function(value)
+    if type(value) == "boolean" then return value end
+    return types.string.check(value)
+  end,
+}
+
 -- A path, or a list of them.
 types.paths = {
   expected = function() return "the path of a file, or a list of them" end,

@@ -3,12 +3,15 @@ local errors = require "blis.errors"
 
 local front_end = {}
 
--- The fixed delay by endpoint, microseconds. Fits of the composed model: completions to 246 runs of
--- InferenceX, chat to 36 runs of GPUStack (vLLM 0.11 to 0.13).
-local delay_us = { completions = 3998, chat = 45600 }
-
--- The same fit: 1/296 s per request, and this per prompt token.
-local default_rate, default_token_us = 296, 3.449
+-- Fits of the composed model. The fixed delay by endpoint, microseconds: completions to 246 runs of
+-- InferenceX, chat to 36 runs of GPUStack (vLLM 0.11 to 0.13). A request takes 1 / rate, and
+-- token_us per prompt token. Kernel tables change the step times, and so this fit.
+local closed_form = {
+  rate = 296, token_us = 3.449, delay_us = { completions = 3998, chat = 45600 },
+}
+local with_tables = {
+  rate = 248, token_us = 2.7, delay_us = { completions = 3800, chat = 45600 },
+}
 
 local function check_unused(values, path)
   for _, name in ipairs { "frontend_rate", "frontend_us_per_token" } do
@@ -29,11 +32,12 @@ function front_end.apply(values, path)
     check_unused(values, path)
     return
   end
+  local fit = values.uses_kernel_tables and with_tables or closed_form
   values.front_end = {
     servers = values.api_servers,
-    request_us = 1e6 / (values.frontend_rate or default_rate),
-    token_us = values.frontend_us_per_token or default_token_us,
-    delay_us = delay_us[kind],
+    request_us = 1e6 / (values.frontend_rate or fit.rate),
+    token_us = values.frontend_us_per_token or fit.token_us,
+    delay_us = fit.delay_us[kind],
   }
 end
 

@@ -10,6 +10,7 @@ local features = require "blis.feature"
 local front_end = require "blis.engine.front_end"
 local group_config = require "blis.config.group"
 local pool_config = require "blis.config.pool"
+local kernel_tables = require "blis.engine.kernel_tables"
 local kv_layout = require "blis.engine.kv_layout"
 local latency_section = require "blis.config.latency"
 local notices = require "blis.notices"
@@ -162,6 +163,7 @@ local function read_equal(given, path, profile)
   end
   profiles.apply(profile, values)
   presets.apply(values, path, profile)
+  kernel_tables.apply(values, path)
   front_end.apply(values, path)
   versions.apply(values)
   local sources = { beside = {}, files = values.catalogue, texts = {} }

@@ -72,14 +72,10 @@ static blis_status read_kernel(const blis_yaml_node *node, blis__kernel *kernel,
   return BLIS_OK;
 }
 
-const char *blis__composed_format_name(blis_weight_kind kind) {
-  return kind == BLIS_KIND_MODEL ? "bf16" : blis_weight_kind_name(kind);
-}
-
 /* The format that a key names. */
 static blis_status format_of(const blis_yaml_node *key, size_t *format, blis_error *error) {
   for (size_t i = 0; i < BLIS_KIND_COUNT; i++) {
-    if (blis_slice_equals(blis_yaml_scalar(key), blis__composed_format_name((blis_weight_kind)i))) {
+    if (blis_slice_equals(blis_yaml_scalar(key), blis__table_format_name((blis_weight_kind)i))) {
       *format = i;
       return BLIS_OK;
     }
@@ -150,72 +146,28 @@ static blis_status read_by_format(const blis_yaml_node *map, blis__gpu_constants
   return BLIS_OK;
 }
 
-/* 2, 4 and 8 GPUs have the places 0, 1 and 2. */
-static blis_status place_of(const blis_yaml_node *key, size_t *place, blis_error *error) {
-  int64_t gpus;
-  BLIS_TRY(blis_yaml_int64(key, 2, 8, &gpus, error));
-  if (gpus != 2 && gpus != 4 && gpus != 8) {
-    return blis_yaml_fail(key, "must be 2, 4, or 8", error);
-  }
-  *place = gpus == 2 ? 0 : gpus == 4 ? 1 : 2;
-  return BLIS_OK;
-}
-
-static blis_status read_reduce_times(const blis_yaml_node *node, blis__gpu_constants *c,
-                                     size_t place, blis_error *error) {
-  BLIS_TRY(blis_yaml_need_sequence(node, error));
-  size_t count = blis_yaml_count(node);
-  if (count < 2 || count > BLIS__REDUCE_POINTS_MAX) {
-    return blis_yaml_fail(node, "must hold 2 to 24 times", error);
-  }
-  for (size_t i = 0; i < count; i++) {
-    BLIS_TRY(blis_yaml_double(blis_yaml_item(node, i), 1e-3, DBL_MAX, &c->reduce_us_at[place][i],
-                              error));
-  }
-  c->reduce_points[place] = count;
-  return BLIS_OK;
-}
-
-static blis_status read_reduce_line(const blis_yaml_node *node, blis__gpu_constants *c,
-                                    size_t place, blis_error *error) {
-  BLIS_TRY(read_numbers(node, c->reduce_line[place], 2, error));
-  return c->reduce_line[place][1] > 0
-             ? BLIS_OK
-             : blis_yaml_fail(node, "must end in a rate above 0 bytes per us", error);
-}
-
-static blis_status read_by_gpus(const blis_yaml_node *map, blis__gpu_constants *c, read_value *read,
-                                blis_error *error) {
-  if (blis_yaml_is_null(map)) {
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis_yaml_need_mapping(map, error));
-  for (size_t i = 0; i < blis_yaml_count(map); i++) {
-    size_t place = 0;
-    BLIS_TRY(place_of(blis_yaml_key(map, i), &place, error));
-    BLIS_TRY(read(blis_yaml_item(map, i), c, place, error));
-  }
-  return BLIS_OK;
-}
-
 static const struct {
   const char *key;
-  blis_status (*read_map)(const blis_yaml_node *map, blis__gpu_constants *c, read_value *read,
-                          blis_error *error);
   read_value *read;
 } MAPS[] = {
-    {"products", read_by_format, read_product},
-    {"experts", read_by_format, read_experts},
-    {"speedup", read_by_format, read_speedup},
-    {"expert_slowdown", read_by_format, read_slowdown},
-    {"expert_kernel", read_by_format, read_expert_kind},
-    {"dense_scales", read_by_format, read_dense_scales},
-    {"expert_scales", read_by_format, read_expert_scales},
-    {"allreduce", read_by_gpus, read_reduce_times},
-    {"allreduce_line", read_by_gpus, read_reduce_line},
+    {"products", read_product},
+    {"experts", read_experts},
+    {"speedup", read_speedup},
+    {"expert_slowdown", read_slowdown},
+    {"expert_kernel", read_expert_kind},
+    {"dense_scales", read_dense_scales},
+    {"expert_scales", read_expert_scales},
 };
 
 enum { MAP_COUNT = sizeof MAPS / sizeof *MAPS };
+
+static blis_status read_name(blis_arena *arena, const blis_yaml_node *node, const char **name,
+                             blis_error *error) {
+  blis_slice text;
+  BLIS_TRY(blis_yaml_text(node, &text, error));
+  *name = blis_arena_text(arena, text.data, text.length);
+  return *name == NULL ? blis_fail_nomem(error) : BLIS_OK;
+}
 
 static blis_status read_also(blis_arena *arena, const blis_yaml_node *node, blis__gpu_constants *c,
                              blis_error *error) {
@@ -226,14 +178,31 @@ static blis_status read_also(blis_arena *arena, const blis_yaml_node *node, blis
   }
   c->also_count = 0;
   for (size_t i = 0; i < count; i++) {
-    blis_slice text;
-    BLIS_TRY(blis_yaml_text(blis_yaml_item(node, i), &text, error));
-    c->also[i] = blis_arena_text(arena, text.data, text.length);
-    if (c->also[i] == NULL) {
-      return blis_fail_nomem(error);
-    }
+    BLIS_TRY(read_name(arena, blis_yaml_item(node, i), &c->also[i], error));
     c->also_count++;
   }
+  return BLIS_OK;
+}
+
+/* GPUs with rows in the tables, and their rates. */
+static blis_status read_kernels_of(blis_arena *arena, const blis_yaml_node *map,
+                                   blis__gpu_constants *c, blis_error *error) {
+  BLIS_TRY(blis_yaml_need_mapping(map, error));
+  size_t count = blis_yaml_count(map);
+  if (count > BLIS__MEASURED_GPUS_MAX) {
+    return blis_yaml_fail(map, "must hold at most four names", error);
+  }
+  for (size_t i = 0; i < count; i++) {
+    double rates[2];
+    BLIS_TRY(read_name(arena, blis_yaml_key(map, i), &c->kernels_of[i].name, error));
+    BLIS_TRY(read_numbers(blis_yaml_item(map, i), rates, 2, error));
+    if (!(rates[0] > 0 && rates[1] > 0)) {
+      return blis_yaml_fail(blis_yaml_item(map, i), "must be two rates above 0", error);
+    }
+    c->kernels_of[i].bandwidth = rates[0] * 1e6;
+    c->kernels_of[i].peak = rates[1] * 1e6;
+  }
+  c->kernels_of_count = count;
   return BLIS_OK;
 }
 
@@ -255,13 +224,17 @@ static blis_status read_key(blis_arena *arena, const blis_yaml_node *key,
                             blis_error *error) {
   blis_slice name = blis_yaml_scalar(key);
   if (blis_slice_equals(name, "gpu")) {
-    blis_slice text;
-    BLIS_TRY(blis_yaml_text(value, &text, error));
-    c->gpu = blis_arena_text(arena, text.data, text.length);
-    return c->gpu == NULL ? blis_fail_nomem(error) : BLIS_OK;
+    return read_name(arena, value, &c->gpu, error);
+  }
+  if (blis_slice_equals(name, "allreduce_of")) {
+    c->allreduce_of = NULL;
+    return blis_yaml_is_null(value) ? BLIS_OK : read_name(arena, value, &c->allreduce_of, error);
   }
   if (blis_slice_equals(name, "also")) {
     return read_also(arena, value, c, error);
+  }
+  if (blis_slice_equals(name, "kernels_of")) {
+    return read_kernels_of(arena, value, c, error);
   }
   for (size_t i = 0; i < NUMBER_COUNT; i++) {
     if (blis_slice_equals(name, NUMBERS[i].key)) {
@@ -272,7 +245,7 @@ static blis_status read_key(blis_arena *arena, const blis_yaml_node *key,
   }
   for (size_t i = 0; i < MAP_COUNT; i++) {
     if (blis_slice_equals(name, MAPS[i].key)) {
-      return MAPS[i].read_map(value, c, MAPS[i].read, error);
+      return read_by_format(value, c, MAPS[i].read, error);
     }
   }
   return fail_unknown(key, error);
@@ -293,6 +266,27 @@ static blis_status check_complete(const blis_yaml_node *node, const blis__gpu_co
                          blis_yaml_file(node), (long long)blis_yaml_line(node), missing);
 }
 
+/* A copy of the constants with the values of the mapping in place of their own. */
+static blis_status read_with_tables(blis_arena *arena, const blis_yaml_node *node,
+                                    blis__gpu_constants *constants, blis_error *error) {
+  if (node == NULL || blis_yaml_is_null(node)) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_yaml_need_mapping(node, error));
+  blis__gpu_constants *copy = blis_arena_new(arena, sizeof *copy);
+  if (copy == NULL) {
+    return blis_fail_nomem(error);
+  }
+  *copy = *constants;
+  bool has_number[NUMBER_COUNT] = {0};
+  for (size_t i = 0; i < blis_yaml_count(node); i++) {
+    BLIS_TRY(
+        read_key(arena, blis_yaml_key(node, i), blis_yaml_item(node, i), copy, has_number, error));
+  }
+  constants->with_tables = copy;
+  return BLIS_OK;
+}
+
 blis_status blis__gpu_constants_read(blis_arena *arena, const blis_yaml_node *node,
                                      blis__gpu_constants *constants, blis_error *error) {
   BLIS_TRY(blis_yaml_need_mapping(node, error));
@@ -303,11 +297,17 @@ blis_status blis__gpu_constants_read(blis_arena *arena, const blis_yaml_node *no
     constants->expert_kind[i] = (blis_weight_kind)i;
   }
   bool has_number[NUMBER_COUNT] = {0};
+  const blis_yaml_node *with_tables = NULL;
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
-    BLIS_TRY(read_key(arena, blis_yaml_key(node, i), blis_yaml_item(node, i), constants, has_number,
-                      error));
+    const blis_yaml_node *key = blis_yaml_key(node, i);
+    if (blis_slice_equals(blis_yaml_scalar(key), "with_tables")) {
+      with_tables = blis_yaml_item(node, i);
+    } else {
+      BLIS_TRY(read_key(arena, key, blis_yaml_item(node, i), constants, has_number, error));
+    }
   }
-  return check_complete(node, constants, has_number, error);
+  BLIS_TRY(check_complete(node, constants, has_number, error));
+  return read_with_tables(arena, with_tables, constants, error);
 }
 
 bool blis__gpu_constants_are_of(const blis__gpu_constants *constants, const char *gpu) {
@@ -350,18 +350,6 @@ static bool pick_scales(const blis__gpu_constants *c, const blis__composed_class
   bool is_fitted = fitted->decode > 0;
   *scales = is_fitted ? *fitted : class->has_experts ? EXPERTS_UNFITTED : DENSE_UNFITTED;
   return is_fitted;
-}
-
-static blis__allreduce reduce_of(const blis__gpu_constants *c, int64_t gpus) {
-  size_t place = gpus <= 2 ? 0 : gpus <= 4 ? 1 : 2;
-  if (c->reduce_points[place] > 0) {
-    return (blis__allreduce){.times_us = c->reduce_us_at[place],
-                             .count = c->reduce_points[place],
-                             .factor = c->allreduce_factor};
-  }
-  return (blis__allreduce){.t0_us = c->reduce_line[place][0],
-                           .rate = c->reduce_line[place][1],
-                           .factor = c->allreduce_factor};
 }
 
 static bool is_before(const blis__composed_class *class, int64_t number) {
@@ -407,8 +395,6 @@ bool blis__composed_constants_of(const blis__gpu_constants *constants,
       .prefill_bytes = c->prefill_bytes,
       .prefill_efficiency = c->prefill_share,
       .launch_bound_us = launch_bound_of(c, class),
-      .allreduce = reduce_of(c, class->gpus),
-      .exchange = reduce_of(c, class->all_gpus),
   };
   fill_speedups(c, out->product_speedup);
   memcpy(out->expert_kind, c->expert_kind, sizeof out->expert_kind);

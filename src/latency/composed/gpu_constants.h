@@ -11,9 +11,12 @@
  *   expert_slowdown   divisor of bandwidth and peak for experts in a format. Default: 1.
  *   expert_kernel     format whose widths and peak experts in a format have. Default: the format.
  *   dense_scales, expert_scales   a pair of scales per format
- *   allreduce         times in us for 256 bytes and its doublings, per number of GPUs
- *   allreduce_line    launch time in us and bytes per us, per number of GPUs
- *   allreduce_factor  factor on all of these times. Default: 1.
+ *   allreduce_of      GPU whose rows of allreduce.csv apply. Default: none; the time follows from
+ *                     the link of the GPU (links.h).
+ *   allreduce_factor  factor on the times of these rows. Default: 1.
+ *   kernels_of        GPUs whose rows of gemm.csv and moe.csv apply, in order: each a name with
+ *                     [bandwidth in TB/s, 16-bit peak in TFLOPS]. Default: none.
+ *   with_tables       keys of this list whose values differ when kernel tables are in use
  * The table NUMBERS in gpu_constants.c lists the other keys.
  */
 #ifndef BLIS_LATENCY_COMPOSED_GPU_CONSTANTS_H
@@ -27,7 +30,7 @@
 #include "base/format/yaml.h"
 #include "latency/composed/step_parts.h"
 
-enum { BLIS__REDUCE_SIZES = 3, BLIS__REDUCE_POINTS_MAX = 24, BLIS__ALSO_MAX = 8 };
+enum { BLIS__ALSO_MAX = 8 };
 
 typedef struct blis__gpu_constants {
   const char *gpu;
@@ -64,14 +67,11 @@ typedef struct blis__gpu_constants {
   double old_dense_launch_us;  /* f before vLLM 0.12, dense models; 0 = never bound by launches */
   double old_expert_launch_us; /* the same of models with experts */
   double allreduce_factor;
-  double reduce_us_at[BLIS__REDUCE_SIZES][BLIS__REDUCE_POINTS_MAX]; /* 2, 4 and 8 GPUs */
-  size_t reduce_points[BLIS__REDUCE_SIZES];
-  double reduce_line[BLIS__REDUCE_SIZES][2];
+  const char *allreduce_of; /* NULL = none */
+  blis__measured_gpu kernels_of[BLIS__MEASURED_GPUS_MAX];
+  size_t kernels_of_count;
+  const struct blis__gpu_constants *with_tables; /* NULL = the same */
 } blis__gpu_constants;
-
-/* The name of a format in an entry: "bf16" for the model's own type, otherwise that of
- * blis_weight_kind_name. Static. */
-const char *blis__composed_format_name(blis_weight_kind kind);
 
 /* True if the constants are those of the GPU. The case of letters does not matter. */
 bool blis__gpu_constants_are_of(const blis__gpu_constants *constants, const char *gpu);
@@ -90,15 +90,13 @@ typedef struct blis__composed_class {
   blis_weight_kind mlp;       /* format of experts, or of dense layers in a model without experts */
   bool has_experts;
   bool has_fp8_kv;
-  int64_t gpus;           /* of an all-reduce */
-  int64_t all_gpus;       /* of all replicas that share experts */
   double engine_scale;    /* 0 = that of the version */
   int64_t backend_number; /* version of vLLM: 1000 * major + minor; 0 = the latest */
 } blis__composed_class;
 
 /*
- * Fills *out from the constants and the catalog's `peak_tflops` and `bandwidth_tb_s`. *out borrows
- * the all-reduce times from *constants. A format without a kernel uses the 16-bit kernel with the
+ * Fills *out from the constants and the catalog's `peak_tflops` and `bandwidth_tb_s`, but for the
+ * all-reduces (links.h) and the overlay. A format without a kernel uses the 16-bit kernel with the
  * bytes of the format. Returns true if the constants of every format in use were fitted.
  */
 bool blis__composed_constants_of(const blis__gpu_constants *constants,

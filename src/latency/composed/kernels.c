@@ -82,7 +82,7 @@ double blis__experts_us(const blis__kernel *kernel, const blis__kernel_rates *ra
 }
 
 static double reduce_us(const blis__allreduce *reduce, double bytes) {
-  if (reduce->times_us == NULL) {
+  if (reduce->count == 0) {
     return reduce->t0_us + bytes / reduce->rate;
   }
   double place = blis__portable_log(fmax(bytes, FIRST_POINT_BYTES) / FIRST_POINT_BYTES) /

@@ -55,13 +55,15 @@ double blis__experts_touched(const blis__expert_shape *shape, double tokens);
 double blis__experts_us(const blis__kernel *kernel, const blis__kernel_rates *rates,
                         const blis__expert_shape *shape, double tokens, double balance);
 
+enum { BLIS__REDUCE_POINTS_MAX = 32 };
+
 /*
  * An all-reduce of `bytes` bytes over measured points: sizes are 256 bytes and its doublings. Times
  * are log-log between points, flat below the first, proportional above the last.
  */
 typedef struct blis__allreduce {
-  const double *times_us; /* borrowed; NULL = the closed form */
-  size_t count;
+  double times_us[BLIS__REDUCE_POINTS_MAX];
+  size_t count;  /* of points; 0 = the closed form */
   double t0_us;  /* closed form: t0 + bytes / rate */
   double rate;   /* bytes per us */
   double factor; /* of all times; 0 = 1 */

@@ -37,7 +37,8 @@ static blis__kernel_rates rates_of(const blis__composed_constants *c, blis_weigh
 static double matrix_us(const blis__composed_constants *c, const blis__matrix *matrix,
                         double tokens) {
   blis__kernel_rates rates = rates_of(c, matrix->format, 1);
-  return blis__product_us(&c->products[matrix->format], &rates, tokens, matrix->n, matrix->k);
+  return blis__product_us(&c->products[matrix->format], &rates, tokens, matrix->n, matrix->k) *
+         blis__overlay_product(c->overlay, matrix->format, matrix->n, matrix->k, tokens);
 }
 
 static double matrices_us(const blis__composed_constants *c, const blis__matrix *matrices,
@@ -49,13 +50,19 @@ static double matrices_us(const blis__composed_constants *c, const blis__matrix 
   return us;
 }
 
+static blis__matrix router_of(const blis__step_work *work, const blis__layer_work *run) {
+  return (blis__matrix){run->experts.experts, work->hidden, BLIS_KIND_MODEL};
+}
+
 static double routed_us(const blis__step_work *work, const blis__composed_constants *c,
                         const blis__layer_work *run, double tokens) {
   blis_weight_kind format = run->expert_format;
   blis__kernel_rates rates = rates_of(c, c->expert_kind[format], c->expert_slowdown[format]);
-  const blis__matrix router = {run->experts.experts, work->hidden, BLIS_KIND_MODEL};
-  return blis__experts_us(&c->experts[format], &rates, &run->experts, tokens, c->expert_balance) +
-         c->router_share * matrix_us(c, &router, tokens);
+  const blis__matrix router = router_of(work, run);
+  double experts =
+      blis__experts_us(&c->experts[format], &rates, &run->experts, tokens, c->expert_balance) *
+      blis__overlay_experts(c->overlay, c->expert_kind[format], &run->experts, tokens);
+  return experts + c->router_share * matrix_us(c, &router, tokens);
 }
 
 static double elementwise_us(const blis__step_work *work, const blis__composed_constants *c,
@@ -131,9 +138,13 @@ double blis__layers_us(const blis__step_work *work, const blis__composed_constan
   return sum_of(&parts);
 }
 
+static blis__matrix head_of(const blis__step_work *work) {
+  return (blis__matrix){work->head_width, work->hidden, BLIS_KIND_MODEL};
+}
+
 double blis__head_us(const blis__step_work *work, const blis__composed_constants *constants,
                      double requests) {
-  const blis__matrix head = {work->head_width, work->hidden, BLIS_KIND_MODEL};
+  const blis__matrix head = head_of(work);
   return matrix_us(constants, &head, requests / work->replicas);
 }
 
@@ -201,4 +212,40 @@ blis__prefill_attention blis__prefill_attention_of(const blis__step_work *work,
     }
   }
   return sum;
+}
+
+static blis_status look_up_products(const blis__composed_constants *c, const blis__matrix *matrices,
+                                    size_t count, blis__overlay *overlay) {
+  for (size_t i = 0; i < count; i++) {
+    const blis__matrix *m = &matrices[i];
+    const blis__kernel_rates rates = rates_of(c, m->format, 1);
+    BLIS_TRY(blis__overlay_add_product(overlay, m->format, &c->products[m->format], &rates, c->peak,
+                                       m->n, m->k));
+  }
+  return BLIS_OK;
+}
+
+static blis_status look_up_experts(const blis__step_work *work, const blis__composed_constants *c,
+                                   const blis__layer_work *run, blis__overlay *overlay) {
+  blis_weight_kind kernel = c->expert_kind[run->expert_format];
+  const blis__kernel_rates rates = rates_of(c, kernel, 1);
+  const blis__matrix router = router_of(work, run);
+  BLIS_TRY(look_up_products(c, &router, 1, overlay));
+  return blis__overlay_add_experts(overlay, kernel, &c->experts[run->expert_format], &rates,
+                                   c->peak, &run->experts, c->expert_balance);
+}
+
+blis_status blis__step_parts_look_up(const blis__step_work *work,
+                                     const blis__composed_constants *constants,
+                                     blis__overlay *overlay) {
+  for (size_t i = 0; i < work->run_count; i++) {
+    const blis__layer_work *run = &work->runs[i];
+    BLIS_TRY(look_up_products(constants, run->attention, run->attention_count, overlay));
+    BLIS_TRY(look_up_products(constants, run->mlp, run->mlp_count, overlay));
+    if (run->experts.experts > 0) {
+      BLIS_TRY(look_up_experts(work, constants, run, overlay));
+    }
+  }
+  const blis__matrix head = head_of(work);
+  return look_up_products(constants, &head, 1, overlay);
 }

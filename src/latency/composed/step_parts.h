@@ -11,6 +11,7 @@
 #define BLIS_LATENCY_COMPOSED_STEP_PARTS_H
 
 #include "latency/composed/kernels.h"
+#include "latency/composed/overlay.h"
 #include "latency/composed/work.h"
 
 /* Scales of the layers' time at few (<= 64) and many (>= 2048) tokens. */
@@ -48,8 +49,17 @@ typedef struct blis__composed_constants {
   double prefill_efficiency; /* z */
   double launch_bound_us;    /* f, per layer; 0 = never bound by launches */
   blis__allreduce allreduce;
-  blis__allreduce exchange; /* among the GPUs of all replicas, before and after experts */
+  blis__allreduce exchange;     /* among the GPUs of all replicas, before and after experts */
+  const blis__overlay *overlay; /* corrections of products and experts; borrowed; NULL = none */
 } blis__composed_constants;
+
+/*
+ * Looks up every product and the experts of the work. BLIS_ERR_NOMEM or BLIS_OK. The constants then
+ * take the overlay as their member.
+ */
+BLIS_MUSTUSE blis_status blis__step_parts_look_up(const blis__step_work *work,
+                                                  const blis__composed_constants *constants,
+                                                  blis__overlay *overlay);
 
 /* The parts of G, scaled as G is. */
 typedef struct blis__layer_parts {

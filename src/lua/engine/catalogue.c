@@ -1,5 +1,6 @@
 #include "lua/engine/catalogue.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "latency/hardware/hardware_spec.h"
@@ -128,6 +129,34 @@ const blis__gpu_constants *check_composed_constants(lua_State *L, const blis_cat
       check_registered(L, "blis.composed_constants", check_embedded_composed);
   constants = blis__catalogue_composed(shipped, gpu);
   return constants != NULL ? constants : blis__catalogue_composed(shipped, OTHER_GPU);
+}
+
+blis__kernel_tables shipped_kernel_tables(void) {
+  blis__kernel_tables tables = {0};
+  for (int kind = 0; kind < BLIS__TABLE_COUNT; kind++) {
+    char name[64];
+    snprintf(name, sizeof name, "kernels/%s", blis__table_file((blis__table_kind)kind));
+    const blis_embedded_file *file = blis_embedded_find(name);
+    if (file != NULL) {
+      tables.texts[kind] = (blis_slice){file->bytes, file->size};
+    }
+  }
+  return tables;
+}
+
+int bind_check_kernel_table(lua_State *L) {
+  const char *file = luaL_checkstring(L, 1);
+  const char *name = luaL_checkstring(L, 2);
+  blis_slice text;
+  text.data = luaL_checklstring(L, 3, &text.length);
+  for (int kind = 0; kind < BLIS__TABLE_COUNT; kind++) {
+    if (strcmp(file, blis__table_file((blis__table_kind)kind)) == 0) {
+      blis_error error = {0};
+      check_status(L, blis__kernel_table_check((blis__table_kind)kind, name, text, &error), &error);
+      return 0;
+    }
+  }
+  return luaL_argerror(L, 1, "must be gemm.csv, moe.csv, or allreduce.csv");
 }
 
 /* That at index, or the compiled-in one for nil. */

@@ -7,6 +7,7 @@
 #include <lua.h>
 
 #include "latency/catalogue/catalogue.h"
+#include "latency/composed/kernel_tables.h"
 #include "latency/config/model_reader.h"
 
 /*
@@ -28,6 +29,13 @@ const blis_catalogue *check_catalogue_of(lua_State *L, int index);
  */
 const blis__gpu_constants *check_composed_constants(lua_State *L, const blis_catalogue *catalogue,
                                                     const char *gpu);
+
+/* The kernel tables that are compiled in. */
+blis__kernel_tables shipped_kernel_tables(void);
+
+/* check_kernel_table(file, name, text): raises for a text that is not a table of that file
+ * (gemm.csv, moe.csv, or allreduce.csv). `name` is for messages. */
+int bind_check_kernel_table(lua_State *L);
 
 /*
  * catalogue(texts): the files that are compiled in, and then those of a list

@@ -263,6 +263,28 @@ void check_engine_model(lua_State *L, int index, bool has_blocks, bind_engine_mo
   check_overheads(L, index, m);
 }
 
+static blis_slice opt_field_slice(lua_State *L, int index, const char *name) {
+  blis_slice text = {NULL, 0};
+  lua_getfield(L, index, name);
+  text.data = luaL_optlstring(L, -1, NULL, &text.length);
+  lua_pop(L, 1); /* the table keeps it alive */
+  return text;
+}
+
+/* The texts of a folder of kernel tables by file name, which Lua has read. The table of options
+   keeps them alive. */
+static blis__kernel_tables opt_own_tables(lua_State *L, int index) {
+  blis__kernel_tables tables = {0};
+  if (lua_getfield(L, index, "kernel_texts") != LUA_TNIL) {
+    for (int kind = 0; kind < BLIS__TABLE_COUNT; kind++) {
+      const char *file = blis__table_file((blis__table_kind)kind);
+      tables.texts[kind] = opt_field_slice(L, lua_gettop(L), file);
+    }
+  }
+  lua_pop(L, 1);
+  return tables;
+}
+
 static blis_composed_config check_composed_config(lua_State *L, int index,
                                                   const bind_engine_model *m) {
   if (!is_kind(m, "composed") || m->hardware == NULL) {
@@ -275,6 +297,9 @@ static blis_composed_config check_composed_config(lua_State *L, int index,
       .requests_max = opt_field_integer(L, index, "max_num_seqs", 0),
       .engine_scale = opt_field_number(L, index, "engine_scale", 0),
       .backend_number = opt_field_integer(L, index, "backend_number", 0),
+      .uses_tables = opt_field_boolean(L, index, "uses_kernel_tables", false),
+      .shipped_tables = shipped_kernel_tables(),
+      .own_tables = opt_own_tables(L, index),
   };
 }
 

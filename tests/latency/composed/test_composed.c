@@ -13,6 +13,12 @@ static const double TP2[] = {4.27, 4.25, 4.23, 4.22, 4.35, 4.36, 4.41, 4.41, 4.5
 static const double TP4[] = {4.58, 4.51, 4.52, 4.53, 4.65, 4.77, 4.86, 4.85, 5.23, 5.83,
                              7.12, 11.2, 12.6, 18.5, 30.4, 53.2, 98.8, 174,  325,  616};
 
+static blis__allreduce measured(const double *times_us) {
+  blis__allreduce reduce = {.count = 20};
+  memcpy(reduce.times_us, times_us, 20 * sizeof *times_us);
+  return reduce;
+}
+
 static const blis__composed_constants HOPPER = {
     .bandwidth = 3.35e6,
     .peak = 989.5e6,
@@ -198,7 +204,7 @@ static void test_worked_bf16_steps(void) {
   check_step(&llama, &(expected_step){batch(16, 11200, 2032), 53109, 362, 934, 2442, 23, 57514});
 
   blis__composed_setup qwen = setup_of(&QWEN_32B_TP2, 1, 5120, 151936, 2);
-  qwen.constants.allreduce = (blis__allreduce){.times_us = TP2, .count = 20};
+  qwen.constants.allreduce = measured(TP2);
   check_step(&qwen, &(expected_step){batch(32, 49152, 0), 13088, 270, 3223, 0, 51, 17277});
   qwen.host = (blis__host){.is_async = false, .fixed_us = 1540, .request_us = 20.76};
   check_step(&qwen, &(expected_step){batch(32, 49152, 0), 13088, 270, 3223, 0, 51, 19481});
@@ -210,7 +216,7 @@ static void test_worked_quantised_steps(void) {
   llama.constants.scales = (blis__scales){1.023, 1.045};
   llama.constants.layer_us = 14.25;
   llama.constants.kv_efficiency = 0.4165;
-  llama.constants.allreduce = (blis__allreduce){.times_us = TP4, .count = 20};
+  llama.constants.allreduce = measured(TP4);
   check_step(&llama, &(expected_step){batch(32, 147200, 0), 9489, 129, 3833, 0, 30, 14127});
   check_step(&llama, &(expected_step){batch(0, 0, 8192), 386718, 129, 0, 31218, 1, 418711});
 
@@ -218,7 +224,7 @@ static void test_worked_quantised_steps(void) {
   minimax.constants.bandwidth = 4.8e6;
   minimax.constants.scales = (blis__scales){0.8786, 1.644};
   minimax.constants.layer_us = 14.25;
-  minimax.constants.allreduce = (blis__allreduce){.times_us = TP4, .count = 20};
+  minimax.constants.allreduce = measured(TP4);
   check_step(&minimax, &(expected_step){batch(64, 96000, 0), 17269, 79, 2354, 0, 94, 20441});
   check_step(&minimax, &(expected_step){batch(0, 0, 8192), 224123, 77, 0, 18312, 1, 243159});
 
@@ -275,7 +281,7 @@ static void test_sums_items_and_runs_agree(void) {
 /* More decodes, context or new tokens never make a step shorter, beyond the last knot either. */
 static void test_steps_are_monotone(void) {
   blis__composed_setup setup = setup_of(&MINIMAX_TP4, 1, 3072, 200064, 4);
-  setup.constants.allreduce = (blis__allreduce){.times_us = TP4, .count = 20};
+  setup.constants.allreduce = measured(TP4);
   blis_latency_model model = model_of(&setup);
   for (int i = 0; i < CASES(20000); i++) {
     blis_batch_sums sums = batch(draw(1, 2000), draw(0, 1000000), draw(0, 40000));

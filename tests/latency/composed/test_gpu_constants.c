@@ -46,16 +46,14 @@ static void test_shipped_constants(void) {
 
   blis__composed_constants c;
   blis__composed_class dense = {
-      .gpus = 4, .attention = BLIS_KIND_FP8, .mlp = BLIS_KIND_FP8, .has_fp8_kv = true};
+      .attention = BLIS_KIND_FP8, .mlp = BLIS_KIND_FP8, .has_fp8_kv = true};
   CHECK(blis__composed_constants_of(find(&all, "H200"), &dense, 989.5, 4.8, &c));
   CHECK(c.bandwidth == 4.8e6 && c.peak == 989.5e6);
   CHECK(c.scales.decode == 1.023 && c.scales.prefill == 1.045);
   CHECK(c.layer_us == 14.25 && c.kv_efficiency == 0.4165 && c.engine_scale == 1);
   CHECK(c.product_speedup[BLIS_KIND_FP8] == 2 && c.product_speedup[BLIS_KIND_INT4] == 1);
-  CHECK(c.allreduce.count == 20 && c.allreduce.times_us[0] == 4.58);
 
-  blis__composed_class experts = {.gpus = 1,
-                                  .mlp = BLIS_KIND_FP8_BLOCK,
+  blis__composed_class experts = {.mlp = BLIS_KIND_FP8_BLOCK,
                                   .has_experts = true,
                                   .attention = BLIS_KIND_FP8_BLOCK,
                                   .engine_scale = 1.25};
@@ -65,16 +63,39 @@ static void test_shipped_constants(void) {
   CHECK(c.scales.prefill == 1.734);
 
   /* NVFP4 was not measured on Hopper: the kernels of 16 bits, and no fit. */
-  blis__composed_class absent = {.gpus = 2, .attention = BLIS_KIND_NVFP4, .mlp = BLIS_KIND_NVFP4};
+  blis__composed_class absent = {.attention = BLIS_KIND_NVFP4, .mlp = BLIS_KIND_NVFP4};
   CHECK(!blis__composed_constants_of(find(&all, "H100"), &absent, 989.5, 3.35, &c));
   CHECK(c.products[BLIS_KIND_NVFP4].t0_us == 4.59 && c.scales.prefill == 1.05);
 
-  /* A PCIe board has a line instead of measured points; an A100's times are scaled. */
-  blis__composed_class bf16 = {.gpus = 2};
-  CHECK(blis__composed_constants_of(find(&all, "L40S"), &bf16, 362, 0.864, &c));
-  CHECK(c.allreduce.times_us == NULL && c.allreduce.t0_us == 4.3 && c.allreduce.rate == 37e3);
-  CHECK(blis__composed_constants_of(find(&all, "A100-SXM"), &bf16, 312, 2.039, &c));
-  CHECK(c.allreduce.factor == 1.5);
+  blis_arena_deinit(&all.arena);
+}
+
+/* Kernel tables have constants of their own, which replace some of the others. */
+static void test_constants_with_tables(void) {
+  size_t size;
+  char *text = fixture_read("data/latency/composed.yaml", &size);
+  loaded all;
+  blis_error error = {0};
+  CHECK_OK(load(text, size, &all, &error), &error);
+  free(text);
+  const blis__gpu_constants *b200 = find(&all, "B200");
+  CHECK(b200->kernels_of_count == 0 && b200->with_tables != NULL);
+  const blis__gpu_constants *other = b200->with_tables;
+  CHECK(other->kernels_of_count == 1 && strcmp(other->kernels_of[0].name, "B200") == 0);
+  CHECK(other->kernels_of[0].bandwidth == 8e6 && other->kernels_of[0].peak == 2250e6);
+  CHECK(other->dense_scales[BLIS_KIND_FP8].decode == 0.947);
+  CHECK(other->dense_scales[BLIS_KIND_NVFP4].prefill ==
+        b200->dense_scales[BLIS_KIND_NVFP4].prefill);
+  CHECK(other->step_us == 598 && b200->step_us == 645 && other->attention_us == 7);
+  CHECK(strcmp(b200->allreduce_of, "B200") == 0);
+
+  /* No tables of these GPUs. */
+  const char *const without[] = {"A100-SXM", "A100-PCIe-80", "L40S", "MI300X", "other"};
+  for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
+    CHECK(find(&all, without[i])->with_tables == NULL);
+  }
+  CHECK(find(&all, "A100-PCIe-80")->allreduce_of == NULL);
+  CHECK(find(&all, "A100-SXM")->allreduce_factor == 1.5);
   blis_arena_deinit(&all.arena);
 }
 
@@ -111,9 +132,14 @@ static void test_faults_name_the_key(void) {
   check_fault("    step_us: 645", "    stepus: 645", "unknown key 'stepus'");
   check_fault("    step_us: 645\n", "", "needs the key 'step_us'");
   check_fault("    step_us: 645", "    step_us: many", "step_us");
-  check_fault("2: [4.27", "3: [4.27", "must be 2, 4, or 8");
-  check_fault("    also: [H20, H100 NVL, GH200]", "    also: H20", "is not a list");
-  check_fault("    also: [H20, H100 NVL, GH200]", "    also: [1, 2, 3, 4, 5, 6, 7, 8, 9]",
+  check_fault("H100: [3.35, 989.5]", "H100: [3.35]", "two numbers");
+  check_fault("H100: [3.35, 989.5]", "H100: [3.35, 0]", "two rates above 0");
+  check_fault("{H100: [3.35, 989.5],", "{a: [1, 1], b: [1, 1], c: [1, 1], d: [1, 1],",
+              "at most four names");
+  check_fault("      step_us: 598", "      stepus: 598", "unknown key 'stepus'");
+  check_fault("      fp8: [1.042, 1.103]", "      fp8: [1.042]", "two numbers");
+  check_fault("    also: [H20, GH200]", "    also: H20", "is not a list");
+  check_fault("    also: [H20, GH200]", "    also: [1, 2, 3, 4, 5, 6, 7, 8, 9]",
               "at most eight names");
   check_fault("    gpu: H100\n", "", "needs the key 'gpu'");
 }
@@ -145,6 +171,7 @@ static void test_catalogue_of_constants(void) {
 int main(void) {
   heap = blis_alloc_heap();
   RUN(test_shipped_constants);
+  RUN(test_constants_with_tables);
   RUN(test_faults_name_the_key);
   RUN(test_catalogue_of_constants);
   return check_done();

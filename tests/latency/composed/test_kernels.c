@@ -68,12 +68,14 @@ static void test_every_token_chooses_every_expert(void) {
 }
 
 static void test_worked_allreduces(void) {
-  static const double TP2[] = {4.27, 4.25, 4.23, 4.22, 4.35, 4.36, 4.41, 4.41, 4.52, 4.75,
-                               5.16, 6.29, 8.3,  12.4, 20.2, 45.5, 82.3, 158,  247,  465};
-  static const double TP4[] = {4.58, 4.51, 4.52, 4.53, 4.65, 4.77, 4.86, 4.85, 5.23, 5.83,
-                               7.12, 11.2, 12.6, 18.5, 30.4, 53.2, 98.8, 174,  325,  616};
-  const blis__allreduce two = {.times_us = TP2, .count = 20};
-  const blis__allreduce four = {.times_us = TP4, .count = 20};
+  const blis__allreduce two = {.times_us = {4.27, 4.25, 4.23, 4.22, 4.35, 4.36, 4.41,
+                                            4.41, 4.52, 4.75, 5.16, 6.29, 8.3,  12.4,
+                                            20.2, 45.5, 82.3, 158,  247,  465},
+                               .count = 20};
+  const blis__allreduce four = {.times_us = {4.58, 4.51, 4.52, 4.53, 4.65, 4.77, 4.86,
+                                             4.85, 5.23, 5.83, 7.12, 11.2, 12.6, 18.5,
+                                             30.4, 53.2, 98.8, 174,  325,  616},
+                                .count = 20};
   const blis__allreduce closed = {.t0_us = 4.3, .rate = 290e3};
   check_near(blis__allreduce_us(&two, 131072), 4.75, 1e-9);
   check_near(blis__allreduce_us(&four, 1572864), 15.77, 0.001);

@@ -1,0 +1,78 @@
+/*
+ * kernel_tables.h - measured times of kernels: CSV texts with one row per GPU, format, and shape,
+ * and one column per size of the step.
+ *
+ *   gemm.csv       gpu,dtype,n,k,m1,m4,...                               by tokens
+ *   moe.csv        gpu,dtype,experts,chosen,hidden,width,local,n1,...    by tokens; width and local
+ *                  (experts) are those of one GPU
+ *   allreduce.csv  gpu,gpus,b256,b512,...                                by bytes, 256 and
+ * doublings
+ *
+ * Times are microseconds. dtype is bf16 for the model's own type, otherwise the name of a format in
+ * precision.h. Lines that start with # are comments. A cell of a time may be empty: not measured.
+ *
+ * The texts are borrowed. Nothing is read until a lookup needs it: a lookup walks the lines, and
+ * reads the times of at most three rows.
+ */
+#ifndef BLIS_LATENCY_COMPOSED_KERNEL_TABLES_H
+#define BLIS_LATENCY_COMPOSED_KERNEL_TABLES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/slice.h"
+
+typedef enum blis__table_kind {
+  BLIS__TABLE_PRODUCTS,
+  BLIS__TABLE_EXPERTS,
+  BLIS__TABLE_ALLREDUCES,
+  BLIS__TABLE_COUNT
+} blis__table_kind;
+
+/* "gemm.csv", "moe.csv", or "allreduce.csv". Static. */
+const char *blis__table_file(blis__table_kind kind);
+
+typedef struct blis__kernel_tables {
+  blis_slice texts[BLIS__TABLE_COUNT]; /* borrowed; empty = no table */
+} blis__kernel_tables;
+
+enum { BLIS__TABLE_KEYS_MAX = 5, BLIS__TABLE_POINTS_MAX = 32, BLIS__TABLE_NEAREST = 3 };
+
+/* A row of a table. */
+typedef struct blis__kernel_row {
+  double key[BLIS__TABLE_KEYS_MAX]; /* n, k; or experts, chosen, hidden, width, local; or gpus */
+  double size[BLIS__TABLE_POINTS_MAX];
+  double time_us[BLIS__TABLE_POINTS_MAX];
+  size_t points; /* measured, in ascending order of size */
+  double distance;
+} blis__kernel_row;
+
+/* The row of a shape, or the nearest rows. */
+typedef struct blis__kernel_match {
+  blis__kernel_row
+      rows[BLIS__TABLE_NEAREST]; /* in ascending order of distance, ties as in the file */
+  size_t count;                  /* 1 with distance 0 = the shape was measured */
+} blis__kernel_match;
+
+/*
+ * Finds the row of a GPU, a format, and a key, or the three nearest rows of that GPU and format.
+ * The distance of shapes is in kernel_tables.c. All-reduces have no format (dtype is ignored), and
+ * only the row of that number of GPUs counts. match->count is 0 without a row.
+ */
+void blis__kernel_tables_find(const blis__kernel_tables *tables, blis__table_kind kind,
+                              const char *gpu, const char *dtype, const double *key,
+                              blis__kernel_match *match);
+
+/* True if the table has a row of the GPU and the format. */
+bool blis__kernel_tables_have(const blis__kernel_tables *tables, blis__table_kind kind,
+                              const char *gpu, const char *dtype);
+
+/*
+ * Checks a text as a whole; lookups skip lines that fail this check. `name` is for messages.
+ * BLIS_ERR_PARSE names the file, the line, the column, the value, and what it must be.
+ */
+BLIS_MUSTUSE blis_status blis__kernel_table_check(blis__table_kind kind, const char *name,
+                                                  blis_slice text, blis_error *error);
+
+#endif
