@@ -27,6 +27,13 @@ return {
         .. "instances) that returns the index of a candidate.",
     },
     {
+      name = "routers", type = "any",
+      doc = "Router replicas: several copies of the routing policy behind a load balancer, each "
+        .. "with its own state: { replicas = 4, balancer = \"random\", share = { \"prefix\" }, "
+        .. "sync = { mode = \"events\", delay_us = 10000 } }, or a number of replicas. Default: "
+        .. "one router.",
+    },
+    {
       name = "cascade", type = "any",
       doc = "Models that are asked one after the other until an answer is good enough: "
         .. "{ chain = { \"small\", \"large\" }, confidence_threshold = -1 }, or what blis.cascade "

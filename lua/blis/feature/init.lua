@@ -91,6 +91,8 @@ local list = {
     without = { refuses_adapters = true } },
   { name = "faults", experiment = { "faults" }, part = "faults" },
   { name = "spot", cluster = { "spot" }, part = "spot", line = "spot" },
+  { name = "routers", experiment = { "routers" }, part = "routers", line = "routers",
+    flags_at = 52 },
   { name = "scaling", experiment = { "autoscaler", "scaling" }, part = "scaling", flags_at = 90 },
   { name = "cascade", experiment = { "cascade" }, part = "cascade" },
   { name = "energy", flags_at = 40 },

@@ -131,6 +131,8 @@ end
 ---@field instances integer how many there are
 ---@field block_size integer tokens of a KV block
 ---@field kv_blocks integer of one instance
+---@field replica integer the router replica that the policy is made for, from 1
+---@field replicas integer number of router replicas
 
 ---@type blis.Section
 local fresh_section = {
@@ -168,10 +170,10 @@ function definition.fresh(kind, given, path, read)
   local new = definition.check_function(values, "new", path)
   return {
     kind = kind, name = name, new = new,
-    make = function(seed, instances, block_size, kv_blocks)
+    make = function(seed, instances, block_size, kv_blocks, replica, replicas)
       local context = {
         seed = seed, rng = core.rng(seed, "policy " .. name), instances = instances,
-        block_size = block_size, kv_blocks = kv_blocks,
+        block_size = block_size, kv_blocks = kv_blocks, replica = replica, replicas = replicas,
       }
       return read(made_by(new, name, context, path), path .. ".new()")
     end,

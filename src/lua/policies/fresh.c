@@ -22,7 +22,9 @@ void check_fresh(lua_State *L, int index, const blis_policy_context *context) {
   lua_pushinteger(L, context->instance_count);
   lua_pushinteger(L, context->kv_block_size_tokens);
   lua_pushinteger(L, context->kv_blocks);
-  lua_call(L, 4, 1);
+  lua_pushinteger(L, (lua_Integer)context->replica + 1);
+  lua_pushinteger(L, context->replicas > 0 ? context->replicas : 1);
+  lua_call(L, 6, 1);
   lua_replace(L, index);
 }
 

@@ -149,11 +149,17 @@ static blis_status router_route(const blis_question *q, blis_decision *decision)
   return decision->rejected != NULL ? BLIS_OK : tell_of_choice(&call, q);
 }
 
+static blis_status router_learn(const blis_question *q, size_t chosen) {
+  router_call call = {.router = q->state, .decision = {.chosen = chosen}};
+  return call.router->observe == 0 ? BLIS_OK : tell_of_choice(&call, q);
+}
+
 static void router_free(const blis_alloc *alloc, void *state) {
   blis_alloc_free(alloc, state, sizeof(scripted_router));
 }
 
-static const blis_router_ops router_ops = {.route = router_route, .free = router_free};
+static const blis_router_ops router_ops = {
+    .route = router_route, .learn = router_learn, .free = router_free};
 
 void check_scripted_router(lua_State *L, int index, bind_view *view, blis_router *router) {
   const scripted_router made = {.decider = check_decider(L, index, view, "routing policy", "route"),

@@ -9,6 +9,7 @@
 #include "lua/policies/cascade.h"
 #include "lua/policies/filter.h"
 #include "lua/policies/fresh.h"
+#include "lua/policies/replicas.h"
 #include "lua/policies/router.h"
 #include "lua/policies/scorer.h"
 #include "policy/pipeline/weighted.h"
@@ -130,7 +131,9 @@ void check_router(lua_State *L, int index, bind_view *view, const blis_policy_co
                   blis_router *router) {
   int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
-  if (is_scripted_policy(L, index, "route")) {
+  if (has_replicas(L, index)) {
+    check_replicas(L, index, view, context, router);
+  } else if (is_scripted_policy(L, index, "route")) {
     check_fresh_once(L, index, view);
     check_scripted_router(L, index, view, router);
   } else if (lua_getfield(L, index, "scorers") != LUA_TNIL) {

@@ -43,6 +43,7 @@ typedef struct bind_view {
   bool is_observed;            /* they have heard of the last decision */
   bool missing_is_zero;        /* a score that one does not give counts as 0 */
   bool has_hints;              /* the priority policy has given hints about a request */
+  const void *replicas;        /* the state of the router, if it has replicas; else NULL */
 
   /* The decision being taken; NULL outside decisions. */
   const blis_routing_request *request;

@@ -7,6 +7,7 @@
 #include "cluster/handoff/handoff.h"
 #include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
+#include "lua/policies/replicas.h"
 #include "lua/policies/scorer.h"
 #include "lua/results/attempts.h"
 #include "lua/results/decisions.h"
@@ -359,6 +360,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   set_setup(L, index, sim);
   set_clamped_scores(L, &sim->view);
   set_custom_metrics(L, index);
+  set_replica_reports(L, &sim->view);
   if (sim->series.interval_us > 0) {
     push_series(L, &sim->series);
     lua_setfield(L, -2, "series");

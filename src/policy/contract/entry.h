@@ -45,6 +45,9 @@ typedef struct blis_policy_context {
   int64_t kv_blocks;   /* of one instance */
   int64_t seed;        /* of the experiment */
   int64_t script_seed; /* what policies in Lua know as the seed */
+  /* Of a router with replicas: which one, from 0, and how many there are; 0 and 0 without. */
+  uint32_t replica;
+  uint32_t replicas;
   /* Of a router, the name of the stream that its random ties are drawn from;
      NULL = "router". */
   const char *ties;

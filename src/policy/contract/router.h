@@ -85,6 +85,11 @@ typedef struct blis_router_ops {
                       const blis_request_times *times);
   void (*ended)(void *state, blis_ticket *ticket, uint32_t instance,
                 const blis_request_times *times);
+  /*
+   * Another replica of the policy has sent the request to a candidate: remembers what route() would
+   * remember of that, without counting the request. NULL: it cannot. See policy/replicas.
+   */
+  blis_status (*learn)(const blis_question *q, size_t chosen);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_router_ops;
 

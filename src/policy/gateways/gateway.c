@@ -49,6 +49,17 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   return BLIS_OK;
 }
 
+/* Of a rule without a memory there is nothing to learn. */
+static blis_status learn(const blis_question *q, size_t chosen) {
+  blis__gateway *self = q->state;
+  if (self->rule->has_memory) {
+    BLIS_TRY_MEM(
+        blis__prefix_memory_observe(&self->memory, q->request, q->view->instances[chosen]),
+        q->error);
+  }
+  return BLIS_OK;
+}
+
 static void free_state(const blis_alloc *alloc, void *state) {
   blis__gateway *self = state;
   if (self->own != NULL && self->rule->deinit_own != NULL) {
@@ -79,7 +90,7 @@ static void ended(void *state, blis_ticket *ticket, uint32_t instance,
 }
 
 const blis_router_ops blis__gateway_ops = {
-    .route = route, .first_token = first_token, .ended = ended, .free = free_state};
+    .route = route, .first_token = first_token, .ended = ended, .learn = learn, .free = free_state};
 
 static void read_values(blis__gateway *self, const blis_policy_setup *setup) {
   const blis_policy_entry *entry = setup->entry;

@@ -270,7 +270,11 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_alloc_free(alloc, self, sizeof *self);
 }
 
-static const blis_router_ops ops = {.route = route, .free = free_state};
+static blis_status learn(const blis_question *q, size_t chosen) {
+  return observe_all(q->state, q->request, q->view, chosen, q->error);
+}
+
+static const blis_router_ops ops = {.route = route, .learn = learn, .free = free_state};
 
 static blis_status check_items(const blis_weighted_item *items, size_t count, blis_error *error) {
   for (size_t i = 0; i < count; i++) {

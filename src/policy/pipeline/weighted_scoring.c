@@ -52,6 +52,13 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
                                 chosen);
 }
 
+static blis_status learn(const blis_question *q, size_t chosen) {
+  weighted_scoring *self = q->state;
+  const blis_scorer *affinity = &self->scorers[AFFINITY];
+  return affinity->ops->observe(&(blis_question){affinity->state, q->request, q->view, q->error},
+                                chosen);
+}
+
 static void free_state(const blis_alloc *alloc, void *state) {
   weighted_scoring *self = state;
   for (size_t k = 0; k < SCORER_COUNT; k++) {
@@ -61,7 +68,7 @@ static void free_state(const blis_alloc *alloc, void *state) {
   blis_array_deinit(alloc, &self->scores);
 }
 
-static const blis_router_ops ops = {.route = route, .free = free_state};
+static const blis_router_ops ops = {.route = route, .learn = learn, .free = free_state};
 
 #define WEIGHT(given_name, value, of, place)                                                       \
   BLIS__NUMBER(given_name, 0, 1e9, value, "", "weight of " of,                                     \

@@ -64,13 +64,21 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   return BLIS_OK;
 }
 
+static blis_status learn(const blis_question *q, size_t chosen) {
+  prefix_policy *self = q->state;
+  blis_block_id key;
+  BLIS_TRY_MEM(key_of(self, q->request, &key), q->error);
+  BLIS_TRY_MEM(bind_prompt(self, key, q->view->instances[chosen], q->view->now_us), q->error);
+  return BLIS_OK;
+}
+
 static void free_state(const blis_alloc *alloc, void *state) {
   (void)alloc;
   prefix_policy *self = state;
   blis__bindings_deinit(&self->prompts);
 }
 
-static const blis_router_ops ops = {.route = route, .free = free_state};
+static const blis_router_ops ops = {.route = route, .learn = learn, .free = free_state};
 
 static const blis_param_spec params_of[] = {
     BLIS__BLOCK_SIZE_PARAM(16, "block size; only full blocks count (profile go-blis: "

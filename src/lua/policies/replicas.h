@@ -1,0 +1,29 @@
+/*
+ * replicas.h - replicas of a routing policy, from a checked definition.
+ */
+#ifndef BLIS_LUA_POLICIES_REPLICAS_H
+#define BLIS_LUA_POLICIES_REPLICAS_H
+
+#include <lua.h>
+
+#include "lua/policies/view.h"
+#include "policy/contract/router.h"
+
+/*
+ * Makes *router from the definition at index: { policy = a definition of check_router, replicas =
+ * the options, as lua/blis/feature/routers returns them }. Policies in Lua are made anew for each
+ * replica. The caller owns *router, which borrows view. May raise, and then nothing is left behind.
+ */
+void check_replicas(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                    blis_router *router);
+
+/* Whether the definition at index has replicas. */
+bool has_replicas(lua_State *L, int index);
+
+/*
+ * Sets fields of the table on top: routers, { requests =, ... } of each replica, and
+ * requests_without_router. Nothing without replicas.
+ */
+void set_replica_reports(lua_State *L, const bind_view *view);
+
+#endif

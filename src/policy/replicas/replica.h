@@ -1,0 +1,82 @@
+/*
+ * replica.h - one replica: its policy, its counts, and what it has heard from the others.
+ */
+#ifndef BLIS_POLICY_REPLICAS_REPLICA_H
+#define BLIS_POLICY_REPLICAS_REPLICA_H
+
+#include "base/pool.h"
+#include "policy/replicas/mail.h"
+#include "policy/replicas/replicas.h"
+
+/* A request that a replica has routed, for as long as any replica counts it. */
+typedef struct blis__flight {
+  blis_ticket ticket; /* of the policy */
+  uint32_t replica;   /* BLIS__NO_REPLICA: none took it */
+  uint32_t incarnation;
+  uint32_t instance;
+  uint32_t references; /* itself until it ends, messages, replicas that count it */
+  bool has_ended;
+  unsigned char known[]; /* by replica, a blis__knowledge */
+} blis__flight;
+
+#define BLIS__NO_REPLICA UINT32_MAX
+
+/* Of a replica about a request of another. */
+typedef enum blis__knowledge {
+  BLIS__UNKNOWN,
+  BLIS__COUNTED,
+  BLIS__OVER /* it has ended, or is no longer believed */
+} blis__knowledge;
+
+void blis__flight_release(blis_pool *flights, uint32_t flight);
+
+typedef struct blis__expiry {
+  int64_t at_us;
+  uint32_t flight;
+} blis__expiry;
+
+typedef struct blis__replica {
+  blis_router policy;
+  uint32_t number;
+  uint32_t incarnation; /* crashes so far */
+  bool has_news;        /* its own counts have changed since it last published them */
+  uint64_t next_tick;
+  uint64_t sequence; /* of the messages that it has sent */
+  double *own;       /* requests in flight, by instance */
+  double *seen;      /* as its policy sees them */
+  double *published; /* by sender, then instance: the last counts that arrived; NULL: by events */
+  BLIS_ARRAY(blis__expiry) expiries; /* in order of time */
+  size_t expired;                    /* of these */
+  blis__mailbox mail;
+  int64_t connections;
+  blis_replica_report report;
+} blis__replica;
+
+/* What replicas have in common. */
+typedef struct blis__replica_world {
+  blis_alloc alloc;
+  blis_replica_options options;
+  blis_pool flights;
+} blis__replica_world;
+
+/* Takes *policy. BLIS_ERR_NOMEM or BLIS_OK; a zeroed or failed one can be deinited. */
+BLIS_MUSTUSE blis_status blis__replica_init(blis__replica *replica,
+                                            const blis__replica_world *world, uint32_t number,
+                                            blis_router *policy);
+void blis__replica_deinit(blis__replica *replica, blis__replica_world *world);
+
+/* It has routed a request to an instance, or that request has ended. */
+void blis__replica_count(blis__replica *replica, const blis__replica_world *world,
+                         uint32_t instance, double change);
+
+/* Receives what has arrived by q->view->now_us. */
+BLIS_MUSTUSE blis_status blis__replica_receive(blis__replica *replica, blis__replica_world *world,
+                                               const blis_question *q);
+
+/* Loses the messages that have arrived by then. */
+void blis__replica_lose_mail(blis__replica *replica, blis__replica_world *world, int64_t until_us);
+
+/* Forgets everything; its policy and *policy are exchanged unless policy is NULL. */
+void blis__replica_crash(blis__replica *replica, blis__replica_world *world, blis_router *policy);
+
+#endif
