@@ -1,13 +1,13 @@
 --- How many router replicas, and how must they share state? Two tables.
 ---
---- Table 1: replicas that share nothing lose prefix hits, since each must learn each prefix itself. A
---- state that arrives a second late recovers nearly all of the loss: what matters is the delay
---- against the time between two requests of a prefix (here 3.3 s). A balancer that hashes the prefix
---- needs no sharing at all.
+--- Table 1: replicas that share nothing lose prefix hits, since each must learn each prefix itself.
+--- State that arrives a second late recovers nearly all of the loss: its delay is short against the
+--- time between two requests of a prefix (here 3.3 s). A balancer that hashes the prefix needs no
+--- sharing at all.
 ---
---- Table 2: counts of requests in flight are different. Replicas that share late counts all see the
---- same least-loaded instance and send their requests there (herding); each with only its own counts
---- is better. Two random choices repair the herd.
+--- Table 2: replicas that share late counts of requests in flight all see the same least-loaded
+--- instance and send their requests there (herding). Own counts alone are better. Two random
+--- choices repair the herd.
 ---
 --- Step times and limits are written out, so that the tables stay comparable between versions.
 
@@ -103,5 +103,5 @@ print_table("Requests in flight: 110 requests/s, 16 instances, fewest in flight"
 })
 
 print()
-print("Share what engines and clients cannot tell a replica, and share it fast; route by counts that")
-print("are a replica's own, or compare few instances at a time.")
+print("Share prefix state, even a second late. Do not share late counts with a policy that picks the")
+print("minimum over all instances: use each replica's own counts, or compare two random instances.")

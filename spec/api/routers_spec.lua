@@ -1,4 +1,4 @@
---- Router replicas: what they know of each other's decisions, and what that costs.
+--- Router replicas: sharing of decisions and counts, its delay, and faults.
 local blis = require "blis"
 
 local function prefixes(more)
@@ -104,14 +104,15 @@ describe("router replicas", function()
     end
     local own = ttft_ms { replicas = 8, balancer = "random" }
     local late = { mode = "periodic", every_us = 200000 }
-    local fresh = ttft_ms { replicas = 8, balancer = "random", share = { "in-flight" }, sync = late }
+    local fresh = ttft_ms { replicas = 8, balancer = "random", share = { "in-flight" },
+      sync = late }
     local stale = ttft_ms { replicas = 8, balancer = "random", preset = "llm-d" }
     assert.is_true(own < fresh and fresh < stale)
     assert.is_true(ttft_ms({ replicas = 8, balancer = "random", preset = "llm-d" },
       "power-of-two") < fresh)
   end)
 
-  it("give each policy in Lua a state and a number of its own", function()
+  it("make a policy in Lua once per replica", function()
     local made = {}
     local policy = { name = "own state", new = function(context)
       local mine = { decisions = 0, seed = context.seed }
@@ -132,7 +133,7 @@ describe("router replicas", function()
     assert.not_equal(made[1].seed, made[2].seed)
   end)
 
-  it("crash: another one takes over after the lease, without what was known", function()
+  it("crash: the next replica takes over after the lease, with an empty state", function()
     local routers = { replicas = 2, mode = "active-passive", lease_us = blis.seconds(2),
       faults = { { kind = "crash", replica = 1, at = blis.seconds(10) } } }
     local r = run(routers)
@@ -145,7 +146,7 @@ describe("router replicas", function()
     assert.equal(r.rejected, r.requests_without_router)
   end)
 
-  it("give equal hashes in both engines, and when a run is repeated", function()
+  it("have equal hashes in both engines", function()
     for _, routers in ipairs {
       { replicas = 3, preset = "aibrix" }, { replicas = 4, preset = "llm-d", balancer = "hash" },
       { replicas = 3, balancer = "least-connections", share = { "prefix", "in-flight" },
@@ -172,9 +173,10 @@ describe("router replicas", function()
     assert.same({ [1] = true, [2] = true }, seen)
   end)
 
-  it("say what is wrong with their options", function()
+  it("report wrong options", function()
     says("routers.replicas: 0 is not allowed, expected an integer from 1 to 64", { replicas = 0 })
-    says("routers.share: has no effect with sync.mode = 'none'", { replicas = 2, share = { "prefix" } })
+    says("routers.share: has no effect with sync.mode = 'none'",
+      { replicas = 2, share = { "prefix" } })
     says("routers.sync: has no effect without share", { replicas = 2, sync = "events" })
     says("routers.share[1]: 'sessions' is not allowed", { replicas = 2, sync = "events",
       share = { "sessions" } })
@@ -183,7 +185,8 @@ describe("router replicas", function()
     says("routers.faults[1].replica: 3 is not allowed, expected a replica from 1 to 2",
       { replicas = 2, faults = { { kind = "crash", replica = 3, at = 0 } } })
     says("routers.faults: replica 1 crashes at 5 us, while it is down", { replicas = 2,
-      faults = { { kind = "crash", replica = 1, at = 0 }, { kind = "crash", replica = 1, at = 5 } } })
+      faults = { { kind = "crash", replica = 1, at = 0 },
+        { kind = "crash", replica = 1, at = 5 } } })
     says("routers.sync.phases_us: 1 values are not allowed, expected 2", { replicas = 2,
       share = { "prefix" }, sync = { mode = "pull-push", phases_us = { 0 } } })
     says("cannot observe the decisions of other replicas", { replicas = 2, share = { "prefix" },

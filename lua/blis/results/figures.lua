@@ -489,7 +489,7 @@ figures.classes = {
     { name = "requests", type = "integer", unit = "requests", doc = "that it routed" },
     { name = "in_flight", type = "integer", unit = "requests", doc = "of these, not ended" },
     { name = "messages_sent", type = "integer", unit = "messages",
-      doc = "to other replicas or to a store; with periodic and pull-push one per instance and tick" },
+      doc = "to other replicas or to a store; counts: one message per instance and interval" },
     { name = "messages_received", type = "integer", unit = "messages", doc = "and used" },
     { name = "messages_lost", type = "integer", unit = "messages", better = "less",
       doc = "sent to it and lost: by loss, a partition, or while it was down" },

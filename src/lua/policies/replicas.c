@@ -4,7 +4,6 @@
 
 #include "base/time.h"
 #include "lua/bind/bind.h"
-#include "lua/policies/routing.h"
 #include "policy/replicas/replicas.h"
 
 static const char *const balancers[] = {"round-robin", "random", "least-connections", "hash", NULL};
@@ -127,14 +126,14 @@ static blis_policy_context context_of(const blis_policy_context *context, const 
 }
 
 static void check_policies(lua_State *L, int policy, bind_view *view,
-                           const blis_policy_context *context, uint32_t replicas, size_t count,
-                           pending_policies *pending) {
+                           const blis_policy_context *context, bind_router_maker *make,
+                           uint32_t replicas, size_t count, pending_policies *pending) {
   const blis_policy_context usual = view->context;
   for (size_t i = 0; i < count; i++) {
     const blis_policy_context own = context_of(context, view, (uint32_t)i, replicas);
     view->context = own;
     lua_pushvalue(L, policy);
-    check_router(L, lua_gettop(L), view, &own, &pending->items[i]);
+    make(L, lua_gettop(L), view, &own, &pending->items[i]);
     pending->count++;
     lua_pop(L, 1);
     forget_made(L, view);
@@ -143,7 +142,7 @@ static void check_policies(lua_State *L, int policy, bind_view *view,
 }
 
 void check_replicas(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
-                    blis_router *router) {
+                    bind_router_maker *make, blis_router *router) {
   int top = lua_gettop(L);
   lua_getfield(L, index, "policy");
   lua_getfield(L, index, "replicas");
@@ -151,7 +150,7 @@ void check_replicas(lua_State *L, int index, bind_view *view, const blis_policy_
   size_t count = blis_replicas_policy_count(&options);
   pending_policies *pending =
       push_guarded(L, 1, sizeof *pending + count * sizeof *pending->items, pending_gc);
-  check_policies(L, top + 1, view, context, options.count, count, pending);
+  check_policies(L, top + 1, view, context, make, options.count, count, pending);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   pending->count = 0; /* the router takes them, come what may */

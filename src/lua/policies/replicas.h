@@ -9,13 +9,17 @@
 #include "lua/policies/view.h"
 #include "policy/contract/router.h"
 
+/* Makes a router from the definition at index: check_router of routing.h. */
+typedef void bind_router_maker(lua_State *L, int index, bind_view *view,
+                               const blis_policy_context *context, blis_router *router);
+
 /*
- * Makes *router from the definition at index: { policy = a definition of check_router, replicas =
- * the options, as lua/blis/feature/routers returns them }. Policies in Lua are made anew for each
+ * Makes *router from the definition at index: { policy = a definition for make, replicas = the
+ * options, as lua/blis/feature/routers returns them }. Policies in Lua are made anew for each
  * replica. The caller owns *router, which borrows view. May raise, and then nothing is left behind.
  */
 void check_replicas(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
-                    blis_router *router);
+                    bind_router_maker *make, blis_router *router);
 
 /* Whether the definition at index has replicas. */
 bool has_replicas(lua_State *L, int index);

@@ -132,7 +132,7 @@ void check_router(lua_State *L, int index, bind_view *view, const blis_policy_co
   int top = lua_gettop(L);
   luaL_checktype(L, index, LUA_TTABLE);
   if (has_replicas(L, index)) {
-    check_replicas(L, index, view, context, router);
+    check_replicas(L, index, view, context, check_router, router);
   } else if (is_scripted_policy(L, index, "route")) {
     check_fresh_once(L, index, view);
     check_scripted_router(L, index, view, router);

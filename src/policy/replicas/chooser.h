@@ -28,9 +28,9 @@ BLIS_MUSTUSE blis_status blis__chooser_init(blis__chooser *chooser, const blis_a
 void blis__chooser_deinit(blis__chooser *chooser, const blis_alloc *alloc);
 
 /*
- * The replica of a request among those that are up (a bit each, not 0); connections has the requests
- * in flight of each. Replicas that are down keep their keys: these go to the next point of the ring
- * that is up.
+ * The replica of a request among those that are up (a bit each, not 0); connections has the
+ * requests in flight of each. Replicas that are down keep their keys: these go to the next point of
+ * the ring that is up.
  */
 uint32_t blis__chooser_pick(blis__chooser *chooser, const blis_routing_request *request,
                             uint64_t up, const int64_t *connections);

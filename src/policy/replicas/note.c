@@ -82,8 +82,8 @@ blis__note *blis__note_new(const blis_alloc *alloc, const blis__chain_spy *spy, 
   if (note == NULL) {
     return NULL;
   }
-  *note = (blis__note){
-      .references = 1, .instance = instance, .request = *spy->request, .size = size};
+  *note =
+      (blis__note){.references = 1, .instance = instance, .request = *spy->request, .size = size};
   blis_routing_request *request = &note->request;
   if (request->segment_count > 0) {
     memcpy(note->segments, request->segments, request->segment_count * sizeof *note->segments);

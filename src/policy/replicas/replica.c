@@ -45,8 +45,7 @@ static void drop(blis__replica_world *world, blis__mail *mail) {
   blis__mail_free(&world->alloc, mail);
 }
 
-void blis__replica_lose_mail(blis__replica *replica, blis__replica_world *world,
-                             int64_t until_us) {
+void blis__replica_lose_mail(blis__replica *replica, blis__replica_world *world, int64_t until_us) {
   for (blis__mail *mail; (mail = blis__mailbox_take(&replica->mail, until_us)) != NULL;) {
     replica->report.messages_lost++;
     drop(world, mail);
@@ -136,9 +135,9 @@ static blis_status learn(blis__replica *replica, const blis__note *note, const b
   size_t candidate = blis_routing_view_find(q->view, blis__note_instance(note));
   return candidate == q->view->count
              ? BLIS_OK
-             : policy->ops->learn(&(blis_question){policy->state, blis__note_request(note), q->view,
-                                                   q->error},
-                                  candidate);
+             : policy->ops->learn(
+                   &(blis_question){policy->state, blis__note_request(note), q->view, q->error},
+                   candidate);
 }
 
 static blis_status read_mail(blis__replica *replica, blis__replica_world *world,

@@ -31,7 +31,7 @@ typedef struct overlay {
 
 typedef struct replicas {
   blis__replica_world world;
-  blis__replica *all; /* options.count */
+  blis__replica *all;  /* options.count */
   blis_router *spares; /* for the replicas that crash, in order; after that, what they had */
   size_t spare_count;
   size_t spares_used;
@@ -138,8 +138,7 @@ static blis_status send_flight(replicas *self, blis__replica *sender, uint32_t n
     }
     bool lost;
     count_message(self, sender, 1);
-    blis__mail *mail =
-        send(self, sender, r, now_us, now_us + options_of(self)->delay_us, 0, &lost);
+    blis__mail *mail = send(self, sender, r, now_us, now_us + options_of(self)->delay_us, 0, &lost);
     if (mail != NULL) {
       mail->kind = kind;
       mail->flight = number;
@@ -422,8 +421,7 @@ static void route_without(replicas *self, const blis_question *q, blis_decision 
   self->fail_open_count++;
   switch (options_of(self)->fail_open) {
   case BLIS_FAIL_OPEN_RANDOM:
-    decision->chosen =
-        (size_t)blis_random_intn(&self->fail_open_random, (int32_t)q->view->count);
+    decision->chosen = (size_t)blis_random_intn(&self->fail_open_random, (int32_t)q->view->count);
     break;
   case BLIS_FAIL_OPEN_ROUND_ROBIN:
     decision->chosen = (size_t)(self->fail_open_turn++ % q->view->count);
@@ -609,8 +607,7 @@ static blis_status take_policies(replicas *self, blis_router *policies) {
 static blis_status init(replicas *self, const blis_replica_options *options,
                         blis_router *policies) {
   const blis_alloc *alloc = &self->world.alloc;
-  self->up = options->count == BLIS_REPLICAS_MAX ? UINT64_MAX
-                                                 : (UINT64_C(1) << options->count) - 1;
+  self->up = options->count == BLIS_REPLICAS_MAX ? UINT64_MAX : (UINT64_C(1) << options->count) - 1;
   self->leader = 0;
   /* A whole number of tickets, so that items are aligned. */
   size_t knowledge = (options->count + sizeof(blis_ticket) - 1) / sizeof(blis_ticket);

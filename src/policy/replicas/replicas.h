@@ -2,8 +2,8 @@
  * replicas.h - several replicas of a routing policy behind a load balancer.
  *
  * A blis_router whose decisions are those of one of its replicas. Each replica is a routing policy
- * of its own: its memory of prompts, its sessions, its random streams, and its counts of requests in
- * flight are separate. Engines report the same to all replicas.
+ * of its own: its memory of prompts, its sessions, its random streams, and its counts of requests
+ * in flight are separate. Engines report the same to all replicas.
  *
  * What a replica knows of the others' decisions arrives by synchronization (sync.h): never, with a
  * delay per event, at periodic publications, or through a shared store. No event of the clock is
@@ -77,10 +77,10 @@ typedef struct blis_replica_options {
   int64_t lease_us;
   blis_fail_open fail_open;
   blis_sync_mode mode;
-  bool shares_decisions; /* each observes the decisions of the others: prefixes and sessions */
-  bool shares_in_flight; /* each adds the others' counts of requests in flight to its own */
-  int64_t every_us;      /* between ticks; > 0 where the mode has ticks */
-  double jitter;         /* of a tick, as a share of every_us, 0 to 0.45 */
+  bool shares_decisions;    /* each observes the decisions of the others: prefixes and sessions */
+  bool shares_in_flight;    /* each adds the others' counts of requests in flight to its own */
+  int64_t every_us;         /* between ticks; > 0 where the mode has ticks */
+  double jitter;            /* of a tick, as a share of every_us, 0 to 0.45 */
   const int64_t *phases_us; /* of the first tick, by replica; NULL = 0; copied */
   int64_t delay_us;         /* of a message */
   double loss;              /* share of the messages that are lost, 0 to 1 */

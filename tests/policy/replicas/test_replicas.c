@@ -1,4 +1,5 @@
-/* Replicas of a routing policy: what each knows when, by worked examples and on random schedules. */
+/* Replicas of a routing policy: what each knows when, by worked examples and on random schedules.
+ */
 #include "policy/replicas/replicas.h"
 
 #include "base/random.h"
@@ -80,8 +81,8 @@ static blis_status try_init(bench *b, const blis_replica_options *options,
   memset(b, 0, sizeof *b);
   fixture_init(&b->f, INSTANCES);
   for (size_t i = 0; i < blis_replicas_policy_count(options); i++) {
-    policies[i] = (blis_router){
-        .ops = ops, .state = &b->probes[i], .alloc = alloc, .name = "probe"};
+    policies[i] =
+        (blis_router){.ops = ops, .state = &b->probes[i], .alloc = alloc, .name = "probe"};
   }
   return blis_replicas_new(&alloc, options, policies, &b->router, error);
 }
@@ -216,15 +217,12 @@ static void pulls_come_before_pushes(void) {
   const int64_t phases_us[] = {0, 4 * SECOND};
   options.every_us = 10 * SECOND;
   blis__timetable_init(&table, &options);
-  CHECK_EQ_I64(blis__timetable_arrival(&table, BLIS_SYNC_PULL_PUSH, 0, 1, 3 * SECOND),
-               20 * SECOND);
+  CHECK_EQ_I64(blis__timetable_arrival(&table, BLIS_SYNC_PULL_PUSH, 0, 1, 3 * SECOND), 20 * SECOND);
   options.phases_us = phases_us;
   blis__timetable_init(&table, &options);
-  CHECK_EQ_I64(blis__timetable_arrival(&table, BLIS_SYNC_PULL_PUSH, 0, 1, 3 * SECOND),
-               14 * SECOND);
+  CHECK_EQ_I64(blis__timetable_arrival(&table, BLIS_SYNC_PULL_PUSH, 0, 1, 3 * SECOND), 14 * SECOND);
   CHECK_EQ_I64(blis__timetable_arrival(&table, BLIS_SYNC_PERIODIC, 0, 1, 3 * SECOND), 10 * SECOND);
-  CHECK_EQ_I64(blis__timetable_arrival(&table, BLIS_SYNC_PERIODIC, 0, 1, 10 * SECOND),
-               20 * SECOND);
+  CHECK_EQ_I64(blis__timetable_arrival(&table, BLIS_SYNC_PERIODIC, 0, 1, 10 * SECOND), 20 * SECOND);
 }
 
 static void ticks_with_jitter_stay_in_order(void) {

@@ -60,8 +60,8 @@ function routers.notes(config)
       .. "not modelled."
   end
   if config.disaggregation then
-    notes[#notes + 1] = "Only the policy `routing` has replicas: those of prefill and encode are "
-      .. "one for all router replicas."
+    notes[#notes + 1] = "Only the policy `routing` has replicas: all replicas share the policies "
+      .. "of the prefill and encode stages."
   end
   return notes
 end

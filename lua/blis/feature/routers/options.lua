@@ -8,8 +8,9 @@ local sync_group = "Synchronization of router replicas"
 local function read_list(text)
   local list = {}
   for word in text:gmatch "[^,%s]+" do list[#list + 1] = word end
-  return #list > 0 and list or errors.invalid("--router-share: '%s' is not allowed, expected prefix, "
-    .. "in-flight, or both with a comma", text)
+  if #list > 0 then return list end
+  errors.invalid("--router-share: '%s' is not allowed, expected prefix, in-flight, or both with a "
+    .. "comma", text)
 end
 
 local options = {}
@@ -24,10 +25,11 @@ options.sync = {
       name = "mode", type = "choice",
       choices = { "none", "events", "periodic", "pull-push", "shared" }, default = "none",
       flag = "--router-sync", group = sync_group,
-      doc = "events: a message per event to every other replica (Dynamo); periodic: each replica "
-        .. "publishes every every_us (llm-d, SGLang Model Gateway); pull-push: each pulls from a "
-        .. "shared store and then pushes to it, every every_us (AIBrix); shared: all replicas use "
-        .. "one state without delay, the ideal; none: each has only its own state.",
+      doc = "events: each event is a message to every other replica (Dynamo). periodic: each "
+        .. "replica publishes at intervals of every_us (llm-d, SGLang Model Gateway). pull-push: "
+        .. "at these intervals, each replica pulls from a shared store and then pushes to it "
+        .. "(AIBrix). shared: all replicas use one state without delay, the ideal. none: each "
+        .. "replica has only its own state.",
     },
     {
       name = "every_us", type = "time_us", min = 1000, max = 3600000000, default = 200000,
@@ -45,7 +47,7 @@ options.sync = {
     {
       name = "delay_us", type = "time_us", min = 0, max = 3600000000, default = 0, unit = "us",
       flag = "--router-sync-delay", group = sync_group,
-      doc = "Time of a message, or of a push, on its way.",
+      doc = "Transfer time of a message or of a push.",
     },
     {
       name = "loss", type = "number", min = 0, max = 1, default = 0, flag = "--router-sync-loss",
@@ -93,8 +95,8 @@ options.fault = {
 options.all = {
   name = "routers",
   summary = "Router replicas: several copies of the routing policy behind a load balancer, each "
-    .. "with its own state (prefix memory, sessions, requests in flight, random stream). The "
-    .. "engines and what they report stay one. Sources: llm-d-router, Dynamo, AIBrix, SGLang Model "
+    .. "with its own state (prefix memory, sessions, requests in flight, random stream). All "
+    .. "replicas share the engines and their signals. Sources: llm-d-router, Dynamo, AIBrix, SGLang Model "
     .. "Gateway; Gateway API Inference Extension, issues 1406 and 2102.",
   options = {
     {
@@ -126,7 +128,7 @@ options.all = {
     {
       name = "hash_on", type = "choice", choices = { "prefix", "session", "tenant", "client" },
       default = "prefix", flag = "--router-hash-on", group = group,
-      doc = "With balancer hash: what is hashed. prefix: the first 256 prompt tokens.",
+      doc = "With balancer hash: the hashed field. prefix: the first 256 prompt tokens.",
     },
     {
       name = "vnodes", type = "integer", min = 1, max = 10000, default = 160,
@@ -155,7 +157,8 @@ options.all = {
     {
       name = "faults", type = "any",
       doc = "Faults of replicas: a list of { kind = \"crash\", replica = 2, at = blis.seconds(50), "
-        .. "recover_after = blis.seconds(5) } and { kind = \"partition\", replicas = { 1, 2 }, ... }.",
+        .. "recover_after = blis.seconds(5) } and { kind = \"partition\", replicas = { 1, 2 }, "
+        .. "... }.",
     },
   },
 }

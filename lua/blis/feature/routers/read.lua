@@ -19,7 +19,9 @@ local function with_defaults(given, defaults)
 end
 
 local function plain(given, path, expected)
-  if type(given) ~= "table" or getmetatable(given) then schema.raise_value(path, given, expected) end
+  if type(given) ~= "table" or getmetatable(given) then
+    schema.raise_value(path, given, expected)
+  end
   return given
 end
 
@@ -44,8 +46,8 @@ end
 local function check_sharing(values, sync, path)
   local shares = values.share and #values.share > 0
   if shares and sync.mode == "none" then
-    errors.invalid("%s.share: has no effect with sync.mode = 'none'; expected 'events', 'periodic', "
-      .. "'pull-push', or 'shared'", path)
+    errors.invalid("%s.share: has no effect with sync.mode = 'none'; expected 'events', "
+      .. "'periodic', 'pull-push', or 'shared'", path)
   end
   if not shares and sync.mode ~= "none" and sync.mode ~= "shared" then
     errors.invalid("%s.sync: has no effect without share; expected share = { 'prefix' }, "
