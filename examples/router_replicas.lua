@@ -103,5 +103,5 @@ print_table("Requests in flight: 110 requests/s, 16 instances, fewest in flight"
 })
 
 print()
-print("Share prefix state, even a second late. Do not share late counts with a policy that picks the")
-print("minimum over all instances: use each replica's own counts, or compare two random instances.")
+print("Share prefix state, even a second late. Do not share late counts with a policy that picks")
+print("the minimum over all instances: use own counts, or compare two random instances.")

@@ -96,8 +96,8 @@ options.all = {
   name = "routers",
   summary = "Router replicas: several copies of the routing policy behind a load balancer, each "
     .. "with its own state (prefix memory, sessions, requests in flight, random stream). All "
-    .. "replicas share the engines and their signals. Sources: llm-d-router, Dynamo, AIBrix, SGLang Model "
-    .. "Gateway; Gateway API Inference Extension, issues 1406 and 2102.",
+    .. "replicas share the engines and their signals. Sources: llm-d-router, Dynamo, AIBrix, "
+    .. "SGLang Model Gateway; Gateway API Inference Extension, issues 1406 and 2102.",
   options = {
     {
       name = "preset", type = "choice",
