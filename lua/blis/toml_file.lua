@@ -25,7 +25,7 @@ local function read_quoted(reader, line, place)
   local parts, from = {}, place + 1
   while true do
     local at = line:find('["\\]', from)
-    if not at then fail(reader, "a text has no end: \" is missing") end
+    if not at then fail(reader, "a string has no end: \" is missing") end
     parts[#parts + 1] = line:sub(from, at - 1)
     if line:sub(at, at) == '"' then return table.concat(parts), at + 1 end
     local letter = line:sub(at + 1, at + 1)
@@ -108,7 +108,7 @@ function read_value(reader, line, place)
     return read_quoted(reader, line, place)
   elseif mark == "'" then
     local stop = line:find("'", place + 1, true)
-    if not stop then fail(reader, "a text has no end: ' is missing") end
+    if not stop then fail(reader, "a string has no end: ' is missing") end
     return line:sub(place + 1, stop - 1), stop + 1
   elseif mark == "[" then
     return read_list(reader, line, place)

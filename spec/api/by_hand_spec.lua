@@ -166,9 +166,9 @@ describe("an instance by itself", function()
     for _, case in ipairs {
       { { priority = 0 / 0 }, "priority is nan, expected a finite number" },
       { { priority = "high" }, "priority is the text 'high', expected a finite number" },
-      { { slo_class = 5 }, "slo_class is 5, expected a text" },
-      { { tenant = {} }, "tenant is a table, expected a text" },
-      { { id = 3 }, "id is 3, expected a text" },
+      { { slo_class = 5 }, "slo_class is 5, expected a string" },
+      { { tenant = {} }, "tenant is a table, expected a string" },
+      { { id = 3 }, "id is 3, expected a string" },
       { { number = -1 }, "number is -1, expected an integer from 0 to" },
       { { number = 1.5 }, "number is 1.5, expected an integer" },
       { { arrival_us = 0 / 0 }, "arrival_us is nan, expected an integer" },

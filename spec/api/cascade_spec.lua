@@ -207,9 +207,9 @@ describe("a cascade", function()
       { {}, "cascade: a table is not allowed" },
       { "cognitora.cascad", "unknown cascade 'cognitora.cascad'; did you mean" },
       { { chain = {} }, "cascade cognitora.cascade: chain: it is empty" },
-      { { chain = "x" }, "chain: 'x' is not allowed, expected a list of texts" },
-      { { chain = { s, 3 } }, "chain: a table is not allowed, expected a list of texts" },
-      { { chains = { x = s } }, "expected a table of lists of texts by name" },
+      { { chain = "x" }, "chain: 'x' is not allowed, expected a list of strings" },
+      { { chain = { s, 3 } }, "chain: a table is not allowed, expected a list of strings" },
+      { { chains = { x = s } }, "expected a table of lists of strings by name" },
       { { chain = { s, s } }, "the model '" .. s .. "' is given twice" },
       { { chain = { s, "qwen3-15b" } }, "no instance serves the model 'qwen3-15b'" },
       { { chain = { s, s:match "[^/]*$" } }, "is given twice" },
@@ -286,7 +286,7 @@ cascade:
   it("says where it is wrong", function()
     local outcome = run_with "cascade:\n  chains: 3\n"
     assert.equal(1, outcome.status)
-    says(outcome.err, "chains: 3 is not allowed, expected a table of lists of texts by name")
+    says(outcome.err, "chains: 3 is not allowed, expected a table of lists of strings by name")
   end)
 
   it("says what is wrong with groups, by line and by the keys of the file", function()

@@ -490,7 +490,7 @@ describe("a declared fault", function()
         "more than a simulation can count" },
       { { { at = at, instance = 1.5, kind = "crash" } }, "faults[1].instance: 1.5" },
       { { { at = at, instance = 1, kind = "crash" }, nil, { at = at, instance = 1,
-        kind = "crash" } }, "faults[2] is nil, and there is a value at [3] behind it" },
+        kind = "crash" } }, "faults[2] is nil, but [3] has a value" },
       { { { at = at, instance = 1, kind = "crash" }, kind = "crash" },
         "faults: got a value at [kind]" },
       { { { at = at, instance = 1, kind = "crash", "hang" } }, "got a value at [1]" },

@@ -152,7 +152,7 @@ priority: {type: external, params: {command: "while read -r line; do echo '{\"sc
     says(message_of "read -r line; yes | tr -d '\\n'", "its answer is longer than a line of 1 MiB")
     says(message_of "read -r line; echo '{}'; kill -9 $$", "it was killed by signal 9")
     says(message_of(always "{}"), "routing policy 'external', request_0, at ")
-    says(message_of(always "{}"), "its answer.target is missing, expected a text")
+    says(message_of(always "{}"), "its answer.target is missing, expected a string")
     says(message_of(always '{"target":"instance_9"}'),
       "target is 'instance_9', which is no candidate of this decision")
     says(message_of(always '{"tarket":1}'), "unknown option 'tarket'; did you mean 'target'?")
@@ -168,6 +168,6 @@ priority: {type: external, params: {command: "while read -r line; do echo '{\"sc
       admission = { "external", command = always '{"action":"reject","delay_us":5}' } }),
       "its answer has delay_us, which goes with action 'delay' and not 'reject'")
     says(small.message_of(blis.run, small.experiment { routing = "external" }),
-      "command is missing, expected a text")
+      "command is missing, expected a string")
   end)
 end)

@@ -75,7 +75,7 @@ describe("an admission policy", function()
       { function() return "maybe" end, "it returned the text 'maybe'" },
       { function() return blis.delay(0) end, "a whole number of microseconds above 0" },
       { function() return blis.delay() end, "a whole number of microseconds above 0" },
-      { function() return blis.reject {} end, "the reason is a table, expected a text" },
+      { function() return blis.reject {} end, "the reason is a table, expected a string" },
       { function(_, cluster) return cluster.mean_queue_dept end, "such as queue_depth" },
       { function(request) return request.prompt_tokns end, "did you mean 'prompt_tokens'?" },
     }

@@ -478,7 +478,7 @@ describe("functions of a script", function()
       "unknown field 'prompt_token'; did you mean 'prompt_tokens'?" },
     { function() return { arrival_us = -1 } end, "arrival_us is -1" },
     { function() return { 5 } end, "a request has named fields" },
-    { function() return { tenant = 5 } end, "tenant is 5; expected a text" },
+    { function() return { tenant = 5 } end, "tenant is 5; expected a string" },
     { function()
       return { arrival_us = 0, prompt_tokens = 5, output_tokens = 1, prefix_group = "g",
         prefix_tokens = 6 }

@@ -97,7 +97,7 @@ local wrong = {
   number = { { "five", number_words }, { 0 / 0, number_words }, { 1 / 0, number_words } },
   boolean = { { 7, { "expected", "is not a boolean" } },
     { "five", { "expected", "is not a boolean" } } },
-  string = { { {}, { "expected", "is not a text" } } },
+  string = { { {}, { "expected", "is not a string" } } },
   path = { { 7, { "expected" } } },
   choice = { { "nosuch", word_words } },
   distribution = { { { "nosuch" }, { "known are" } }, { -1, number_words },

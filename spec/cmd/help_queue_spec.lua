@@ -39,7 +39,7 @@ end)
 describe("policies", function()
   it("lists them, and tells of one", function()
     local text = commands.output_of("policies", "global-strict")
-    assert.equal("fairness of the queue global-strict: whoever is first in order of all tenants "
+    assert.equal("fairness of the queue global-strict: arrival order across all tenants "
       .. "of the band\n  from llm-d-router, global-strict-fairness-policy; BLIS (Go)\n", text)
   end)
 end)

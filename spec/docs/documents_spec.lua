@@ -16,7 +16,7 @@ describe("the scorer framework", function()
     for _, name in ipairs { "--routing-cache-weight", "--routing-load-weight" } do
       local code, message = commands.error_of("run", "--routing-policy", "weighted", name, "0.6")
       assert.equal("usage", code)
-      says(message, name .. " is not available: weights are given by --routing-scorers")
+      says(message, name .. " is not available: set weights with --routing-scorers")
     end
   end)
 

@@ -243,7 +243,7 @@ return {
   { rule = "nan in columns", says = "not a number",
     lua = "return require('blis').scorer { name = 'x', columns = true, "
       .. "score = function(r, c) return c.in_flight * (0 / 0) end }" },
-  { rule = "a text", says = "expected a number",
+  { rule = "a string", says = "expected a number",
     lua = "return require('blis').scorer { name = 'x', score = function() return 'much' end }" },
   { rule = "huge", lua = "return require('blis').scorer { name = 'x', "
     .. "score = function() return 1e308 end }" },

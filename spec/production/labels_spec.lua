@@ -189,7 +189,7 @@ describe("labels in files of llm-d", function()
         "no endpoint can have what it asks of the label 'a'" },
       { "label-selector-filter, parameters: {matchLabels: [a]}", "expected { label: value }" },
       { "label-selector-filter, parameters: {matchLabels: {a: 5}}",
-        "the value of 'a' is 5, expected a text" },
+        "the value of 'a' is 5, expected a string" },
       { "label-selector-filter, parameters: {matchLabel: {a: b}}",
         "it has no parameter 'matchLabel'; did you mean 'matchLabels'?" },
       { "label-selector-filter, parameters: {label: a}", "validValues beside it" },

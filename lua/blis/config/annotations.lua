@@ -183,7 +183,7 @@ end
 --- The option tables, as { class, section } in the order of the file.
 annotations.sections = sections
 
---- What an option takes, as editors know it.
+--- The type of an option in annotations for editors.
 annotations.type_of = type_of
 
 --- The text of options.lua.

@@ -22,7 +22,7 @@ local function text(name, doc)
   return { name = name, type = "string", doc = doc }
 end
 
---- What is known of an option of a cluster, under another name and without default.
+--- The description of a cluster option under another name and without a default.
 local function of_cluster(option_name, name)
   for _, option in ipairs(cluster_section.options) do
     if option.name == option_name then
@@ -78,19 +78,19 @@ local node_pool = {
   name = "node_pool",
   summary = "Machines with equal GPUs.",
   options = {
-    { name = "name", type = "string", required = true, doc = "Of the pool." },
+    { name = "name", type = "string", required = true, doc = "Name of the pool." },
     { name = "gpu_type", type = "string", required = true, doc = "Type of its GPUs." },
     { name = "gpus_per_node", type = "integer", min = 1, max = 4096, required = true,
       doc = "GPUs of a machine." },
-    number("gpu_memory_gib", { above = 0 }, "Memory of a GPU; that of the catalogue holds."),
+    number("gpu_memory_gib", { above = 0 }, "Memory of a GPU. Overrides the catalog."),
     { name = "initial_nodes", type = "integer", min = 0, max = 100000, default = 0,
-      doc = "Machines at first." },
+      doc = "Initial number of machines." },
     { name = "min_nodes", type = "integer", min = 0, max = 100000, default = 0,
       doc = "Has no effect." },
     { name = "max_nodes", type = "integer", min = 0, max = 100000, default = 0,
       doc = "To how many it may grow; go-blis: it does not." },
-    delay("provisioning_delay", "Delay until a machine is there."),
-    number("cost_per_hour", { min = 0 }, "Of an instance on it."),
+    delay("provisioning_delay", "Delay until a machine is available."),
+    number("cost_per_hour", { min = 0 }, "Price of an instance in this pool."),
   },
 }
 
@@ -106,8 +106,9 @@ local bundle = {
       { name = "scorers", type = "any", doc = "Of weighted: a list of { name, weight }." },
     }),
     { name = "cascade", type = "table",
-      doc = "Models that are asked one after the other: chain, confidence_threshold and the other "
-        .. "parameters listed by 'blis policies cognitora.cascade'; policy is its name." },
+      doc = "Models that are called in this order: chain, confidence_threshold, and the other "
+        .. "parameters listed by 'blis policies cognitora.cascade'. policy is the name of the "
+        .. "cascade policy." },
     { name = "groups", type = "table",
       doc = "Groups of differing instances, instead of --num-instances: a list of group options." },
     block("priority", "How urgent requests are; go-blis: by their SLO classes.", {
@@ -133,7 +134,8 @@ local bundle = {
       doc = "How the rate of generated traffic changes with time: a name, or a block of options "
         .. "with its kind ('blis help shape')." },
     { name = "phases", type = "table",
-      doc = "Parts of the traffic, a list of { name, from_us }: results have figures of each." },
+      doc = "Phases of the traffic, a list of { name, from_us }. Results include metrics per "
+        .. "phase." },
     block("instance_lifecycle", "How instances start.", {
       delay("loading_delay", "Delay between the start of an instance and its first request."),
       { name = "warm_start_initial_instances", type = "boolean",

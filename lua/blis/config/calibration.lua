@@ -18,18 +18,18 @@ end
 local files = {
   path("header", "--trace-header", "Header of the observed trace (YAML)."),
   path("data", "--trace-data", "Rows of the observed trace (CSV)."),
-  path("results", "--sim-results", "What blis replay --results-path wrote (JSON)."),
+  path("results", "--sim-results", "Results of blis replay --results-path (JSON)."),
   {
     name = "report", type = "path", is_output = true, flag = "--report",
     doc = "The report to write (JSON).",
   },
   path("itl", "--itl-data", "Times of chunks (CSV: request_id,chunk_index,timestamp_us), for "
     .. "inter-token latencies."),
-  path("metrics", "--sim-metrics", "What blis replay --metrics-path wrote (JSON), for hit rates."),
-  path("metrics_blind", "--sim-metrics-blind", "The same of a run without adapters, for "
-    .. "--adapter-reference."),
-  path("adapters", "--adapter-reference", "Figures of another simulator (JSON) to compare "
-    .. "--sim-metrics with, in place of a trace."),
+  path("metrics", "--sim-metrics", "Metrics of blis replay --metrics-path (JSON), for hit rates."),
+  path("metrics_blind", "--sim-metrics-blind", "Metrics of blis replay --metrics-path for a run "
+    .. "without adapters, for --adapter-reference."),
+  path("adapters", "--adapter-reference", "Metrics of another simulator (JSON) to compare with "
+    .. "--sim-metrics, instead of a trace."),
 }
 
 local by_name = {}
@@ -42,7 +42,7 @@ end
 ---@type blis.Section
 local header = {
   name = "header",
-  summary = "What is read of the header of a trace.",
+  summary = "Fields of the trace header that blis reads.",
   options = {
     any "trace_version", any "time_unit", any "created_at", any "mode",
     { name = "warm_up_requests", type = "integer", min = 0, doc = "Requests to leave out." },
@@ -59,9 +59,9 @@ local header = {
     { name = "goodput_slo_targets", type = "table", doc = "Targets by SLO class." },
     any "kv_offload",
     {
-      name = "observed_kv_metrics", type = "section", doc = "Of the server's cache.",
+      name = "observed_kv_metrics", type = "section", doc = "Metrics of the server's KV cache.",
       section = {
-        name = "observed_kv_metrics", summary = "Of the server's cache.",
+        name = "observed_kv_metrics", summary = "Metrics of the server's KV cache.",
         options = {
           { name = "source", type = "string", doc = "Where they are from." },
           { name = "hit_rate", type = "number", min = 0, max = 1, doc = "Hits per query." },
@@ -83,7 +83,7 @@ return {
   header = header,
   files = { name = "files", summary = "Files.", options = files },
   comparison = {
-    name = "comparison", summary = "What is compared, and how close is close enough.",
+    name = "comparison", summary = "Metrics to compare, and tolerances.",
     options = {
       whole("warm_up", "--warmup-requests", "requests",
         "Leave out requests with lower numbers, -1 = as the header says."),
@@ -92,7 +92,7 @@ return {
       limit("mbps", "--network-bandwidth-mbps", 0, "Mbit/s",
         "Bandwidth of the network for 4 bytes a token, 0 = no delay."),
       limit("hit_rate_tolerance_pp", "--hit-rate-tolerance-pp", 5, "percentage points",
-        "How far hit rates may be apart."),
+        "Maximum difference of hit rates."),
       limit("ttft_threshold", "--ttft-mape-threshold", 0.15, "",
         "Largest mean error of TTFT, as a fraction."),
       limit("adapter_threshold", "--adapter-mape-threshold", 0.2, "",
@@ -100,7 +100,7 @@ return {
     },
   },
   output = {
-    name = "output", summary = "What is said.",
+    name = "output", summary = "Printed output.",
     options = {
       { name = "coefficients", type = "path", is_output = true, flag = "--coefficients",
         endings = endings.yaml,

@@ -1,5 +1,4 @@
---- The options of a cluster: the instances, what they run on, and how fresh the router's signals
---- are.
+--- Options of a cluster: instances, models, hardware, and the age of the router's signals.
 ---@type blis.Section
 return {
   name = "cluster",
@@ -13,24 +12,24 @@ return {
       flag_doc = "Model id of the catalogue, with or without its owner; or the path of a "
         .. "config.json or its folder. models/NAME.yaml and models/NAME/config.json in this folder "
         .. "take precedence over the catalogue.",
-      doc = "Model id of the catalogue, with or without its owner; or the path of a config.json or "
-        .. "its folder; in Lua also a table { id =, layers =, ... }. models/NAME.yaml and "
-        .. "models/NAME/config.json beside the script take precedence over the catalogue.",
+      doc = "Model id of the catalog, with or without its owner, or the path of a config.json or "
+        .. "its folder. In Lua also a table { id =, layers =, ... }. models/NAME.yaml and "
+        .. "models/NAME/config.json in the folder of the script take precedence over the catalog.",
     },
     {
       name = "model_config", type = "path", flag = "--model-config-folder",
       group = "Model and hardware",
-      doc = "The model's own config.json, or its folder; default: the catalogue's figures.",
+      doc = "The model's own config.json, or its folder. Defaults to the values of the catalog.",
     },
     {
       name = "hardware",
       described = false, type = "described", flag = "--hardware", metavar = "NAME",
       group = "Model and hardware",
-      flag_doc = "GPU of every instance; default: the model's usual GPU. hardware/NAME.yaml in "
-        .. "this folder takes precedence over the catalogue.",
-      doc = "GPU of every instance; default: the model's usual GPU; in Lua also a table { name =, "
-        .. "peak_tflops =, ... }. hardware/NAME.yaml beside the script takes precedence over the "
-        .. "catalogue.",
+      flag_doc = "GPU type of all instances. Defaults to the model's GPU in the catalog. "
+        .. "hardware/NAME.yaml in this folder takes precedence over the catalog.",
+      doc = "GPU type of all instances. Defaults to the model's GPU in the catalog. In Lua also a "
+        .. "table { name =, peak_tflops =, ... }. hardware/NAME.yaml in the folder of the script "
+        .. "takes precedence over the catalog.",
     },
     {
       name = "catalogue", described = false, type = "paths",
@@ -41,7 +40,7 @@ return {
       name = "tp",
       described = false, type = "integer", min = 1, max = 65536, unit = "GPUs", flag = "--tp",
       group = "Model and hardware",
-      doc = "Tensor parallel degree; default: the model's usual degree.",
+      doc = "Tensor parallel degree. Defaults to the model's degree in the catalog.",
     },
     {
       name = "dp", type = "integer", min = 1, max = 65536, default = 1, unit = "replicas",
@@ -85,44 +84,44 @@ return {
     {
       name = "instances", described = false, type = "integer", min = 1, max = 1000000, default = 1,
       flag = "--num-instances", group = "Serving engine",
-      doc = "Number of serving engines behind the router.",
+      doc = "Number of instances (serving engines).",
     },
     {
       name = "groups", described = false, type = "table",
-      doc = "Groups of differing instances, instead of a number of equal ones: a list such as "
-        .. "{ { instances = 4 }, { instances = 2, hardware = \"L40S\" } }; what a group does not "
-        .. "set is taken from the cluster. When models differ, and under profile go-blis, requests "
+      doc = "Groups of different instances, instead of a number of equal ones: a list such as { { "
+        .. "instances = 4 }, { instances = 2, hardware = \"L40S\" } }. Options that a group does "
+        .. "not set come from the cluster. When models differ, and under profile go-blis, requests "
         .. "go only to instances of their model.",
     },
     {
       name = "prefill_instances", described = false, type = "integer", min = 0, max = 1000000,
       flag = "--prefill-instances", flag_aliases = { "--prefill-replicas" },
       aliases = { "prefill_replicas" }, group = "Prefill and decode",
-      doc = "Of the instances, the first so many only prefill; without instances, they are so many "
-        .. "in addition.",
+      doc = "Number of prefill-only instances, included in instances if that is set.",
     },
     {
       name = "decode_instances", described = false, type = "integer", min = 0, max = 1000000,
       flag = "--decode-instances", flag_aliases = { "--decode-replicas" },
       aliases = { "decode_replicas" }, group = "Prefill and decode",
-      doc = "The next so many only decode.",
+      doc = "Number of decode-only instances.",
     },
     {
       name = "prefill_decode_instances",
       described = false, type = "integer", min = 0, max = 1000000,
       flag = "--prefill-decode-instances", group = "Prefill and decode",
-      doc = "The next so many do both; with the options of the decode pool.",
+      doc = "Number of instances that prefill and decode. They use the options of the decode pool.",
     },
     {
       name = "encode_instances", described = false, type = "integer", min = 0, max = 1000000,
       flag = "--encode-instances", group = "Prefill and decode",
-      doc = "The next so many encode images, sound and video; with the options of the cluster.",
+      doc = "Number of instances that encode images, sound, and video. They use the options of the "
+        .. "cluster.",
     },
     {
       name = "architecture", described = false, type = "choice", choices = { "monolithic", "pd" },
       flag = "--architecture", group = "Prefill and decode",
-      doc = "pd: with prefill_instances and decode_instances (1 each, if no number of instances is "
-        .. "given); monolithic: without them.",
+      doc = "pd: prefill and decode pools, with 1 instance each unless their numbers are set. "
+        .. "monolithic: no pools.",
     },
     {
       name = "prefill_tp", described = false, type = "integer", min = 1, max = 65536, unit = "GPUs",
@@ -197,17 +196,17 @@ return {
       choices = { "calibrated", "composed", "trained-physics", "roofline", "blackbox",
         "piecewise" },
       default = "calibrated", profiles = { ["go-blis"] = "trained-physics" },
-      flag_doc = "Model of the step time. calibrated multiplies the rates of the GPU by measured "
-        .. "efficiencies. composed adds up the kernels of every layer, with their launch times. "
-        .. "trained-physics, a fit to decoding, underestimates prefill time by a factor of 3 to 7. "
-        .. "blackbox requires alpha_coeffs and beta_coeffs, or measured coefficients of the model, "
-        .. "GPU, and TP degree.",
+      flag_doc = "Model of the step time. calibrated: rates of the GPU times measured "
+        .. "efficiencies. composed: sum of the kernels of all layers, with their launch times. "
+        .. "trained-physics: fitted to decode; underestimates prefill time by a factor of 3 to 7. "
+        .. "blackbox: requires alpha_coeffs and beta_coeffs, or measured coefficients of the "
+        .. "model, GPU, and TP degree.",
       doc = "Model of the step time: a name, in Lua also a result of blis.latency_model or a "
-        .. "function(batch). calibrated multiplies the rates of the GPU by measured efficiencies. "
-        .. "composed adds up the kernels of every layer, with their launch times. "
-        .. "trained-physics, a fit to decoding, underestimates prefill time by a factor of 3 to 7. "
-        .. "blackbox requires alpha_coeffs and beta_coeffs, or measured coefficients of the model, "
-        .. "GPU, and TP degree.",
+        .. "function(batch). calibrated: rates of the GPU times measured efficiencies. composed: "
+        .. "sum of the kernels of all layers, with their launch times. trained-physics: fitted to "
+        .. "decode; underestimates prefill time by a factor of 3 to 7. blackbox: requires "
+        .. "alpha_coeffs and beta_coeffs, or measured coefficients of the model, GPU, and TP "
+        .. "degree.",
     },
     {
       name = "kernel_tables", type = "switch_or_folder", default = false, flag = "--kernel-tables",
@@ -232,22 +231,23 @@ return {
     {
       name = "strict_coverage", type = "boolean", default = false, flag = "--strict-coverage",
       group = "Model and hardware",
-      doc = "Refuse what the step-time coefficients were not fitted to: another model size, more "
-        .. "GPUs, a GPU that was not measured; a run with steps of more tokens, requests or "
-        .. "context then fails at its end. Otherwise results report the share of such steps.",
+      doc = "Reject models, GPUs, and GPU counts that the step-time coefficients do not cover. A "
+        .. "run whose steps exceed the calibrated range of tokens, requests, or context fails at "
+        .. "its end. Without this option, results report the fraction of such steps.",
     },
     {
       name = "engine_version", type = "string", flag = "--engine-version",
       group = "Model and hardware",
-      doc = "Version of the serving engine that blackbox coefficients were measured with; default: "
-        .. "the latest.",
+      doc = "Version of the serving engine of the measured blackbox coefficients. Defaults to the "
+        .. "latest.",
     },
     {
       name = "kv_blocks",
       described = false, type = "integer", min = 1, max = 1000000000, unit = "blocks",
       flag = "--total-kv-blocks", group = "KV cache", flag_aliases = { "--kv-gpu-blocks" },
       aliases = { "total_kv_blocks" },
-      doc = "KV cache of an instance; default: what fits beside the model on its GPUs.",
+      doc = "KV cache size of an instance. Defaults to the memory that remains on its GPUs after "
+        .. "loading the model.",
     },
     {
       name = "block_size",
@@ -259,13 +259,13 @@ return {
       name = "kv_layout", type = "any",
       doc = "KV groups of the model, if its layers keep different tokens: a list such as { { kind "
         .. "= \"full\" }, { kind = \"window\", tokens = 128 } }. kv_blocks counts the blocks that "
-        .. "all groups share. Requires profile design. Default: the groups that vLLM makes of the "
-        .. "layers of the model; states are not kept in the prefix cache.",
+        .. "all groups share. Requires profile design. Defaults to the groups that vLLM forms from the "
+        .. "model's layers. The prefix cache does not keep states.",
     },
     {
       name = "hybrid_kv_cache", type = "boolean", default = true,
-      doc = "Return the blocks behind windows and chunks to the cache. false: they keep all "
-        .. "tokens, as with vLLM's --disable-hybrid-kv-cache-manager.",
+      doc = "Return blocks that have left windows and chunks to the cache. false: these layers "
+        .. "keep all tokens, as with vLLM's --disable-hybrid-kv-cache-manager.",
     },
     {
       name = "gpu_memory_utilization", type = "number", above = 0, max = 1, default = 0.9,
@@ -282,18 +282,17 @@ return {
     {
       name = "gpu_price_per_hour", type = "number", min = 0, max = 1e9, unit = "USD/h",
       flag = "--gpu-price-per-hour", group = "Cost and energy",
-      doc = "Price of one GPU, for the cost of a run; default: the catalogue's price.",
+      doc = "Price of one GPU, for the cost of a run. Defaults to the price in the catalog.",
     },
     {
       name = "billing_granularity_us", type = "time_us", min = 0, max = 1000000000000, default = 0,
       unit = "us", flag = "--billing-granularity", group = "Cost and energy",
-      doc = "The time for which an instance is paid is rounded up to a multiple of this, each time "
-        .. "that it is there; 0 = it is not.",
+      doc = "Round billed time up to a multiple of this, per billing period. 0: do not round.",
     },
     {
       name = "billing_minimum_us", type = "time_us", min = 0, max = 1000000000000, default = 0,
       unit = "us", flag = "--billing-minimum", group = "Cost and energy",
-      doc = "Least time for which an instance is paid, each time that it is there.",
+      doc = "Minimum billed time of an instance, per billing period.",
     },
     {
       name = "spot", type = "spot", flag = "--spot", metavar = "FILE.csv",
@@ -325,54 +324,53 @@ return {
     },
     {
       name = "gpu_step_watts", type = "any",
-      doc = "What one GPU draws in a step, in Lua: a function(step) that returns W from the "
-        .. "step's prefill_tokens, decode_tokens, kv_tokens (before these, of all its requests) "
-        .. "and duration_us, and from nothing else; in place of gpu_prefill_watts and "
+      doc = "Power of one GPU in a step, as a function(step) in Lua. It returns W, computed only "
+        .. "from the step's prefill_tokens, decode_tokens, kv_tokens (context of all its requests "
+        .. "before these tokens), and duration_us. Replaces gpu_prefill_watts and "
         .. "gpu_decode_watts.",
     },
     {
       name = "mixed_step_power", type = "choice", choices = { "max", "linear" }, default = "max",
       flag = "--mixed-step-power", group = "Cost and energy",
-      doc = "Draw of steps that prefill and decode: the larger of the two figures, or between them "
-        .. "by the times that both would take alone.",
+      doc = "Power of steps that prefill and decode. max: the larger of the two values. linear: "
+        .. "their mean, weighted by the time that each part takes in a separate step.",
     },
     {
       name = "gpu_power_cap_watts", type = "number", above = 0, max = 1e6, unit = "W",
       flag = "--gpu-power-cap-watts", group = "Cost and energy",
-      doc = "Most that one GPU may draw. Where steps draw more without it, power_cap_exponent or "
-        .. "power_cap_slowdown has to say how much slower they get.",
+      doc = "Power limit of one GPU. If steps would draw more, power_cap_exponent or "
+        .. "power_cap_slowdown must define the slowdown.",
     },
     {
       name = "power_cap_exponent", type = "number", min = 0, max = 10,
       flag = "--power-cap-exponent", group = "Cost and energy",
-      doc = "Steps that would draw more than the cap take (draw / cap)^exponent times as long; 0.4 "
-        .. "to 0.6 is a guess that nobody has measured.",
+      doc = "Slowdown of steps that would draw more than the cap: (draw / cap)^exponent. Values of "
+        .. "0.4 to 0.6 are an unmeasured guess.",
     },
     {
       name = "power_cap_slowdown", type = "table",
-      doc = "What caps do, measured: a list of { watts, prefill_factor, decode_factor }, by "
-        .. "rising watts. With a cap of so much, steps with and without prompt tokens take so "
-        .. "many times as long, 1 or more; between rows on a straight line.",
+      doc = "Measured effect of power caps: a list of { watts, prefill_factor, decode_factor }, by "
+        .. "rising watts. At a cap of watts, steps with prompt tokens take prefill_factor times as "
+        .. "long, and other steps decode_factor times (1 or more). Linear between rows.",
     },
     {
       name = "pue", type = "number", min = 1, max = 100, unit = "facility / GPUs",
       flag = "--pue", group = "Cost and energy",
-      doc = "Power usage effectiveness: energy that the building takes for each kWh of the GPUs; "
-        .. "default: 1.",
+      doc = "Power usage effectiveness: energy of the facility per kWh of the GPUs. Default: 1.",
     },
     {
       name = "carbon_g_per_kwh", type = "carbon", min = 0, max = 1e6, unit = "g/kWh",
       metavar = "NUM|FILE.csv",
       flag = "--carbon-g-per-kwh", group = "Cost and energy",
-      doc = "Carbon dioxide emitted for each kWh of the building, for the carbon of a run: a "
-        .. "number; or a CSV file with the columns time_s and g_per_kwh, or a list of "
-        .. "{ time_us, g_per_kwh }, from which times on it is how much.",
+      doc = "Carbon intensity of the facility's power, for the carbon of a run: a number, a CSV "
+        .. "file with the columns time_s and g_per_kwh, or a list of { time_us, g_per_kwh }. A row "
+        .. "applies until the time of the next row.",
     },
     {
       name = "max_model_len", type = "integer", min = 0, max = 1000000000, unit = "tokens",
       flag = "--max-model-len", group = "Serving engine",
-      doc = "Longest sequence, 0 = unlimited; default: what the model allows. Never more than the "
-        .. "KV cache holds.",
+      doc = "Maximum sequence length, 0 = unlimited. Defaults to the model's limit. The size of "
+        .. "the KV cache is an upper limit.",
     },
     {
       name = "max_num_seqs", type = "integer", min = 1, max = 1000000, default = 256,
@@ -390,7 +388,7 @@ return {
       name = "long_prefill_token_threshold", type = "integer", min = 0, max = 1000000000,
       default = 0, unit = "tokens", flag = "--long-prefill-token-threshold",
       group = "Serving engine",
-      doc = "Maximum tokens of one prefill per step, 0 = limited by the budget alone.",
+      doc = "Maximum prompt tokens of one request per step, 0 = limited only by the token budget.",
     },
     {
       name = "scheduler",
@@ -408,17 +406,16 @@ return {
     {
       name = "async_scheduling", type = "boolean", default = true,
       profiles = { ["go-blis"] = false }, flag = "--async-scheduling", group = "Serving engine",
-      doc = "Form the next batch while a step runs, as vLLM does from 0.14 on. With composed, a "
-        .. "request that arrives during a step joins the step after the next at the earliest, and "
-        .. "host time is hidden. With calibrated, first tokens are delayed by measured times. "
-        .. "false: each step waits for the host. With backend_version, the default is that of the "
-        .. "version.",
+      doc = "Build the next batch while a step runs, as vLLM does since 0.14. With composed, a "
+        .. "request that arrives during a step cannot join the next step, and host time is hidden. "
+        .. "With calibrated, first tokens are delayed by measured times. false: each step waits "
+        .. "for the host. backend_version sets the default.",
     },
     {
       name = "backend_version", type = "string", flag = "--backend-version", metavar = "VERSION",
       group = "Serving engine",
-      doc = "Version of vLLM, such as 0.17.0. Sets the defaults of async_scheduling (true from "
-        .. "0.14 on) and, with composed, of engine_scale. Default: the latest version.",
+      doc = "Version of vLLM, such as 0.17.0. Sets the defaults of async_scheduling (true since "
+        .. "0.14) and, with composed, of engine_scale. Defaults to the latest version.",
     },
     {
       name = "engine_scale", type = "number", above = 0, max = 100, flag = "--engine-scale",
@@ -472,32 +469,33 @@ return {
     {
       name = "kv_reservation", type = "choice", choices = { "as-needed", "whole" },
       flag = "--kv-reservation", group = "KV cache",
-      doc = "What KV blocks a request takes when it is admitted: those of the step, as in vLLM "
-        .. "(default), or all of its prompt and output; it is rejected when there are too few "
-        .. "(reason kv-full).",
+      doc = "KV blocks that an admitted request reserves. as-needed (default): the blocks of the "
+        .. "step, as in vLLM. whole: the blocks of its prompt and output; a request that cannot "
+        .. "reserve them is rejected (reason kv-full).",
     },
     {
       name = "kv_eviction", type = "choice", choices = { "lru", "two-pass" },
       flag = "--kv-eviction", group = "KV cache",
-      doc = "Which blocks that nobody holds are reused first: those unused for longest, as in vLLM "
-        .. "(default), or all that no other request can share, and only then the shared prefixes.",
+      doc = "Order in which unused cached blocks are evicted. lru (default): least recently used "
+        .. "first, as in vLLM. two-pass: blocks that no other request can share first, then shared "
+        .. "prefixes.",
     },
     {
       name = "max_queue_depth", type = "integer", min = 0, max = 1000000000, unit = "requests",
       flag = "--max-queue-depth", group = "Serving engine",
-      doc = "A request that finds so many in the wait queue of its instance is rejected (reason "
-        .. "queue-full); 0 = none is (default).",
+      doc = "Maximum wait-queue length per instance. Further requests are rejected (reason "
+        .. "queue-full). 0: no limit (default).",
     },
     {
       name = "max_reserved_tokens", type = "integer", min = 0, max = 1000000000000,
       unit = "tokens", flag = "--max-reserved-tokens", group = "Serving engine",
-      doc = "Most prompt and output tokens of all requests of a batch together; one that is longer "
-        .. "runs alone. 0 = no limit (default).",
+      doc = "Maximum prompt and output tokens of all requests in a batch. A longer request runs in "
+        .. "a separate batch. 0: no limit (default).",
     },
     {
       name = "kv_cpu_blocks", type = "integer", min = 0, max = 1000000000, default = 0,
       unit = "blocks", flag = "--kv-cpu-blocks", group = "KV cache",
-      doc = "Blocks of CPU memory behind the KV cache of an instance, 0 = none.",
+      doc = "Blocks of CPU memory that extend the KV cache of an instance, 0 = no CPU tier.",
     },
     {
       name = "kv_offload_threshold", type = "number", min = 0, max = 1, default = 0,
@@ -518,19 +516,19 @@ return {
     },
     {
       name = "speculation", type = "any",
-      doc = "Speculative decoding: { method = \"draft\", tokens = 3, acceptance = { 0.8, 0.7, "
-        .. "0.6 }, draft_base_us = 900 }. With it every step is computed, slowly. Default: a "
-        .. "step gives a request one token.",
+      doc = "Speculative decoding: { method = \"draft\", tokens = 3, acceptance = { 0.8, 0.7, 0.6 "
+        .. "}, draft_base_us = 900 }. Every step is then computed individually, so the run takes "
+        .. "longer. By default, a step produces one token per request.",
     },
     {
       name = "ranks", type = "any",
-      doc = "Data-parallel ranks: a number of them, or { count = 4, barrier = true, ... }; each "
-        .. "instance is a group of so many targets. Default: an instance is one target.",
+      doc = "Data-parallel ranks: a number, or { count = 4, barrier = true, ... }. Each instance "
+        .. "is then a group of that many routing targets. By default, an instance is one target.",
     },
     {
       name = "lora", type = "any",
-      doc = "LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. Default: what "
-        .. "adapters requests name means nothing.",
+      doc = "LoRA adapters of the engines: { adapters = 128, slots = 8, ... }. By default, adapter "
+        .. "names in requests have no effect.",
     },
     {
       name = "snapshot_refresh_us", type = "time_us", min = 0, default = 0, unit = "us",
@@ -556,15 +554,15 @@ return {
     },
     {
       name = "slo_priorities", type = "numbers_by_name", of = "integer", min = -100, max = 100,
-      doc = "Priorities of SLO classes (higher is more important; below 0 may be shed), such as "
-        .. "{ batch = 1 }; default: critical and realtime 4, standard 3, batch -1, sheddable -2, "
-        .. "background -3, and 3 for any other (and for realtime under profile go-blis).",
+      doc = "Priorities of SLO classes, such as { batch = 1 }. Higher is more important; classes "
+        .. "below 0 may be shed. Default: critical and realtime 4, standard 3, batch -1, sheddable "
+        .. "-2, background -3, any other 3 (also realtime under profile go-blis).",
     },
     {
       name = "tenant_budgets", type = "numbers_by_name", min = 0, max = 1,
-      doc = "Maximum share per tenant of what all instances can run at once, such as "
-        .. "{ guest = 0.25 }; sheddable requests above it are rejected before the admission "
-        .. "policy is asked.",
+      doc = "Maximum fraction per tenant of the requests that all instances can run at once, such "
+        .. "as { guest = 0.25 }. Sheddable requests above it are rejected before the admission "
+        .. "policy is called.",
     },
     {
       name = "max_requests_in_memory", type = "integer", min = 0, default = 0, unit = "requests",

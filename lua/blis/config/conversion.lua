@@ -17,8 +17,8 @@ local preset = {
     {
       name = "requests", type = "integer", min = 0, default = 100, unit = "requests",
       flag = "--num-requests",
-      doc = "How many requests there will be; of a preset with a shape at most, without end by "
-        .. "default.",
+      doc = "Number of requests. A preset with a shape sends at most this many; by default it has "
+        .. "no end.",
     },
   },
 }
@@ -34,7 +34,7 @@ local servegen = {
     },
     {
       name = "window_s", type = "integer", min = 1, max = 1000000000, default = 600, unit = "s",
-      flag = "--window-duration-seconds", doc = "Length of each of the windows that are kept.",
+      flag = "--window-duration-seconds", doc = "Length of each selected window.",
     },
     {
       name = "drain_s", type = "integer", min = 1, max = 1000000000, default = 180, unit = "s",
@@ -66,7 +66,7 @@ local compose = {
   options = {
     {
       name = "from", type = "path", is_list = true, flag = "--from",
-      doc = "A specification; clients and cohorts of all of them keep their rates.",
+      doc = "Workload specification. Its clients and cohorts keep their rates.",
     },
   },
 }

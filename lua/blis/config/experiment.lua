@@ -1,4 +1,4 @@
---- The options of an experiment: what blis.run, blis.simulation and blis.compare take.
+--- Options of an experiment: the arguments of blis.run, blis.simulation, and blis.compare.
 ---@type blis.Section
 return {
   name = "experiment",
@@ -7,8 +7,8 @@ return {
     { name = "cluster", described = false, type = "table", doc = "Options of the cluster." },
     {
       name = "workload", described = false, type = "any",
-      doc = "Options of generated traffic, or what blis.workload, blis.trace.read or "
-        .. "blis.trace.stream returned.",
+      doc = "Options of generated traffic, or a result of blis.workload, blis.trace.read, or "
+        .. "blis.trace.stream.",
     },
     {
       name = "admission", described = false, type = "any", flag = "--admission-policy",
@@ -35,19 +35,17 @@ return {
     },
     {
       name = "cascade", type = "any",
-      doc = "Models that are asked one after the other until an answer is good enough: "
-        .. "{ chain = { \"small\", \"large\" }, confidence_threshold = -1 }, or what blis.cascade "
-        .. "returned.",
+      doc = "Models that are called in order until an answer is good enough: { chain = { "
+        .. "\"small\", \"large\" }, confidence_threshold = -1 }, or a result of blis.cascade.",
     },
     {
       name = "autoscaler", type = "any", flag = "--autoscaler", metavar = "NAME",
       group = "Admission and routing",
-      flag_doc = "Autoscaler; 'blis policies' lists them. (default: the number of instances stays)",
-      doc = "How many instances there are: an autoscaler by name, { name, parameter = value, "
-        .. "... }, what blis.autoscaler returned, or a function(context) that returns a number, "
-        .. "{ target =, reason =, wish = } or nil for no change. Where prefill and decode are "
-        .. "apart, it is for either pool, or { prefill =, decode = } gives each its own. Default: "
-        .. "the number stays.",
+      flag_doc = "Autoscaler (see 'blis policies'). Default: fixed number of instances.",
+      doc = "Number of instances: an autoscaler by name, { name, parameter = value, ... }, a "
+        .. "result of blis.autoscaler, or a function(context) that returns a number, { target =, "
+        .. "reason =, wish = }, or nil for no change. With pools, it scales each pool; { prefill "
+        .. "=, decode = } sets an autoscaler per pool. Default: fixed number of instances.",
     },
     {
       name = "scaling", type = "table",
@@ -55,19 +53,19 @@ return {
     },
     {
       name = "queue", type = "any",
-      doc = "The queue of the gateway, between admission and routing: { saturation =, dispatch =, "
-        .. "ttl_us =, ... }, or true for the defaults. Default: there is none.",
+      doc = "Gateway queue (flow control), between admission and routing: { saturation =, dispatch "
+        .. "=, ttl_us =, ... }, or true for the defaults. Default: no gateway queue.",
     },
     {
       name = "disaggregation", type = "any",
-      doc = "Prefill and decode apart, for a cluster with pools: { decider =, order =, "
-        .. "bandwidth_gb_s =, ... }, or the decider alone; without it the defaults hold.",
+      doc = "Prefill/decode disaggregation, for a cluster with pools: { decider =, order =, "
+        .. "bandwidth_gb_s =, ... }, or only the decider. Default: the defaults of these options.",
     },
     {
       name = "kv_tiers", type = "any",
-      doc = "KV below the caches of the instances, in memory of hosts, on disks or in pools: a "
-        .. "list of { name =, gb =, scope =, read_gb_s =, ... }, the name of a preset, or both, "
-        .. "{ preset = \"vllm-0.22\", { name = \"cpu\", gb = 64 } }. Default: none.",
+      doc = "KV cache tiers (offloading) in CPU memory, on disks, or in pools: a list of { name =, "
+        .. "gb =, scope =, read_gb_s =, ... }, the name of a preset, or both: { preset = "
+        .. "\"vllm-0.22\", { name = \"cpu\", gb = 64 } }. Default: no tiers.",
     },
     {
       name = "faults", type = "any",
@@ -76,8 +74,8 @@ return {
     },
     {
       name = "scheduler", described = false, type = "any",
-      doc = "Order of an instance's wait queue: a name, or a function(a, b) that returns whether a "
-        .. "goes before b.",
+      doc = "Order of an instance's wait queue: a name, or a function(a, b) that returns true if a "
+        .. "runs before b.",
     },
     {
       name = "preemption", described = false, type = "any",
@@ -88,14 +86,14 @@ return {
       name = "priority",
       described = false, type = "any", flag = "--priority-policy", metavar = "NAME",
       group = "Admission and routing",
-      flag_doc = "Priority policy; 'blis policies' lists them. Default: the priority of the "
-        .. "request's SLO class.",
-      doc = "How urgent an arriving request is, for schedulers and preemption that use priorities: "
-        .. "a policy by name, { name, parameter = value, ... }, or a function(request) that "
-        .. "returns a number, higher is more urgent, and perhaps a table of hints, which "
-        .. "admission, routing and schedulers read as request.hints. Default: the value of its SLO "
-        .. "class (see slo_priorities). Under profile go-blis, functions return and see "
-        .. "numbers where lower is more urgent, from 0 for the most important class.",
+      flag_doc = "Priority policy (see 'blis policies'). Defaults to the priority of the request's "
+        .. "SLO class.",
+      doc = "Priority of an arriving request, for schedulers and preemption: a policy by name, { "
+        .. "name, parameter = value, ... }, or a function(request). The function returns a number "
+        .. "(higher is more urgent) and, optionally, a table of hints, which admission, routing, "
+        .. "and schedulers read as request.hints. Defaults to the value of its SLO class (see "
+        .. "slo_priorities). Under profile go-blis, lower is more urgent; 0 is the most important "
+        .. "class.",
     },
     {
       name = "think_time", type = "any",
@@ -117,8 +115,8 @@ return {
     },
     {
       name = "on_escalation", described = false, type = "any",
-      doc = "A function(request, instance, attempt), called when an answer was not good enough and "
-        .. "another model will be asked.",
+      doc = "A function(request, instance, attempt), called before a request is sent to another "
+        .. "model because its answer was not good enough.",
     },
     {
       name = "on_completion", described = false, type = "any",
@@ -156,10 +154,9 @@ return {
     },
     {
       name = "keep_records", type = "boolean", default = true,
-      doc = "Keep a record of every request (96 bytes). false is for very long runs: memory does "
-        .. "not grow with their length, percentiles of TTFT, E2E and scheduling delay are up to "
-        .. "1/256 too low (all else is exact), and there is nothing by request, class, tenant or "
-        .. "model.",
+      doc = "Keep a record of every request (96 bytes). false bounds the memory of very long runs. "
+        .. "Percentiles of TTFT, E2E, and scheduling delay are then up to 1/256 too low; other "
+        .. "metrics are exact. Results by request, class, tenant, or model are not available.",
     },
     {
       name = "slo_targets", described = false, type = "any",
@@ -169,63 +166,61 @@ return {
     {
       name = "phases", described = false, type = "any", flag = "--phases", group = "Run",
       metavar = "NAME=TIME,...",
-      flag_doc = "Parts of the traffic, each from a time until the next one begins, for figures of "
-        .. "each: night=0,morning=6h,evening=18h.",
-      doc = "Parts of the traffic with names, each until the next one begins: { { name = "
-        .. "\"night\" }, { name = \"morning\", from_us = blis.seconds(600) } }. Results then have "
-        .. "figures of each, and how many requests kept slo_targets.",
+      flag_doc = "Phases of the traffic, each with its start time, for metrics per phase: "
+        .. "night=0,morning=6h,evening=18h.",
+      doc = "Named phases of the traffic. Each lasts until the next one starts: { { name = "
+        .. "\"night\" }, { name = \"morning\", from_us = blis.seconds(600) } }. Results then "
+        .. "include metrics per phase and the number of requests that met slo_targets.",
     },
     {
       name = "warm_up_us", type = "warm_up_us", min = 1, unit = "us", flag = "--warm-up",
       group = "Run",
       metavar = "TIME",
-      flag_doc = "Also report figures without the requests that arrived before this time; 'auto': "
-        .. "before TTFT settled (MSER-5).",
-      doc = "Results have steady: figures without the requests that arrived before this time. "
-        .. "'auto': before TTFT settled (MSER-5); steady.from_us is that time.",
+      flag_doc = "Also report metrics without the requests that arrived before this time. auto: "
+        .. "the time at which TTFT converges (MSER-5).",
+      doc = "Results include steady: metrics without the requests that arrived before this time. "
+        .. "auto: the time at which TTFT converges (MSER-5). steady.from_us is that time.",
     },
     {
       name = "warm_up_requests", type = "integer", min = 0, flag = "--warm-up-requests",
       group = "Run", metavar = "NUMBER",
-      flag_doc = "Also report figures without the first completed requests, so many of them.",
-      doc = "Results have steady: figures of the requests that were completed behind the first so "
-        .. "many, as RouteSim has them; steady.from_us is the first arrival of these. Instead of "
+      flag_doc = "Also report metrics without this number of first completed requests.",
+      doc = "Results include steady: metrics without this number of first completed requests, as "
+        .. "in RouteSim. steady.from_us is the first arrival of the remaining requests. Instead of "
         .. "warm_up_us.",
     },
     {
       name = "series_interval_us", described = false, type = "time_us", min = 1, unit = "us",
       flag = "--series-interval", group = "Run",
-      flag_doc = "Record figures over time, one row per interval, for --series-path and --format "
+      flag_doc = "Record metrics over time, one row per interval, for --series-path and --format "
         .. "json.",
-      doc = "Results have series: figures of the cluster and its instances in intervals of this "
+      doc = "Results include series: metrics of the cluster and its instances per interval of this "
         .. "length.",
     },
     {
       name = "keep_steps", described = false, type = "boolean", default = false,
-      doc = "Results have step_log: what each step of each instance computed, for timelines. Every "
-        .. "step is computed then, so that the run takes longer; its result is the same. Of runs "
-        .. "with more than 262,144 steps, neighbours are put together.",
+      doc = "Results include step_log: the batch of each step of each instance, for timelines. "
+        .. "Every step is computed individually, so the run takes longer; its result is the same. "
+        .. "Runs with more than 262,144 steps merge neighboring steps.",
     },
     {
       name = "keep_steps_from_us", described = false, type = "time_us", min = 0, unit = "us",
-      doc = "With keep_steps: steps that end before this time are left out.",
+      doc = "With keep_steps: omit steps that end before this time.",
     },
     {
       name = "keep_steps_to_us", described = false, type = "time_us", min = 0, unit = "us",
-      doc = "With keep_steps: steps that begin after this time are left out.",
+      doc = "With keep_steps: omit steps that begin after this time.",
     },
     {
       name = "keep_timeline", described = false, type = "boolean", default = false,
-      doc = "Results have timeline_log: what timelines show beside requests and steps, which is "
-        .. "every instance that a request was at, when it was preempted, the states of instances, "
-        .. "loads of LoRA adapters, reads and writes of KV tiers, and, of session graphs, which "
-        .. "request waited for which. Of each, the first 262,144.",
+      doc = "Results include timeline_log, the additional data of timelines: visited instances, "
+        .. "preemptions, states of instances, loads of LoRA adapters, reads and writes of KV "
+        .. "tiers, and dependencies in session graphs. At most 262,144 entries of each kind.",
     },
     {
       name = "profile", type = "choice", choices = { "design", "go-blis" }, default = "design",
       flag = "--profile", group = "Run",
-      doc = "Which defaults and formulas apply: the design's, or those of the simulator BLIS in "
-        .. "Go.",
+      doc = "Defaults and formulas. design: a serving engine. go-blis: the simulator BLIS in Go.",
     },
     {
       name = "trace_level",
@@ -237,13 +232,13 @@ return {
     {
       name = "counterfactual_k", described = false, type = "integer", min = 0, max = 1000000,
       profiles = { ["go-blis"] = 0 }, flag = "--counterfactual-k", group = "Run",
-      doc = "Candidates kept per traced decision, best first; default: all of them, in the order "
-        .. "of the instances.",
+      doc = "Candidates kept per traced decision, best first. Defaults to all candidates, in the "
+        .. "order of the instances.",
     },
     {
       name = "progress", described = false, type = "any",
-      doc = "A function(ended, arrived, now_us, steps) that is called now and then during a long "
-        .. "run, to show progress.",
+      doc = "A function(ended, arrived, now_us, steps), called periodically during a long run to "
+        .. "show progress.",
     },
     {
       name = "progress_interval_ms",
@@ -252,9 +247,8 @@ return {
     },
     {
       name = "watch", described = false, type = "boolean", default = false,
-      doc = "Show the cluster on standard error while a long run goes on: a picture that is drawn "
-        .. "again and again on a terminal, elsewhere a line every ten seconds. The result is the "
-        .. "same.",
+      doc = "Show the state of the cluster on standard error during a run: a live display on a "
+        .. "terminal, otherwise one line every ten seconds. The result does not change.",
     },
     {
       name = "watch_interval_ms",
@@ -267,30 +261,31 @@ return {
     },
     {
       name = "locality", type = "choice", choices = { "open", "strict" }, default = "open",
-      doc = "strict: policies see what is known at their place alone. What is cached where is "
-        .. "hidden (cached_tokens, prefix_hit, estimated_ttft_us), and admission sees no "
-        .. "instances, but what the router counts: sum_in_flight, and the rates of requests. "
-        .. "Reading more is an error, unless oracle = true.",
+      doc = "strict: policies see only the information that is available at their place. Cached "
+        .. "prefixes of instances are hidden (cached_tokens, prefix_hit, estimated_ttft_us). "
+        .. "Admission sees no instances, only the counters of the router: sum_in_flight and "
+        .. "request rates. Reading anything else is an error, unless oracle = true.",
     },
     {
       name = "live_signals", type = "boolean", default = true,
-      doc = "Let functions of policies read instance.live_prefix_hit, which is current whatever "
-        .. "the delay of cache signals, use scorer oracle-prefix, and get live instances and all "
-        .. "events in on_event; no router knows these.",
+      doc = "Let Lua policies read instance.live_prefix_hit, which has no signal delay, use scorer "
+        .. "oracle-prefix, and receive live instances and all events in on_event. Real routers do "
+        .. "not have this information.",
     },
     {
       name = "hide_output_limits", type = "boolean", default = true,
       profiles = { ["go-blis"] = false },
-      doc = "A gateway knows max_tokens where the client gave it, and no more. Workloads without "
-        .. "such a limit have the length of the output in its place; policies see 0 then, in "
-        .. "routing as in engines, unless oracle = true. A limit that happens to be the length is "
-        .. "hidden, too. Under profile go-blis all see it.",
+      doc = "Hide output limits that no client has set. A gateway sees max_tokens only if the "
+        .. "client sets it. Workloads without such a limit use the true output length; policies "
+        .. "and engines then read 0, unless oracle = true. A limit that equals the output length "
+        .. "is hidden as well. Under profile go-blis, all policies see it.",
     },
     {
       name = "alias", type = "integer", default = 0,
-      doc = "Other than 0: policies in Lua see other ids of requests, sessions, prefixes and "
-        .. "instances, another seed and a clock that starts elsewhere, all by this number, so that "
-        .. "they cannot tell runs apart by them. Results have what is.",
+      doc = "Any number other than 0 anonymizes runs for Lua policies. They see other IDs of "
+        .. "requests, sessions, prefixes, and instances, another seed, and a shifted clock, all "
+        .. "derived from this number. Policies therefore cannot recognize a run. Results keep the "
+        .. "original values.",
     },
   },
 }

@@ -6,8 +6,8 @@ return {
   options = {
     {
       name = "observed", type = "path", required = true, flag = "--fit", metavar = "OBSERVED",
-      doc = "What was measured: a table (CSV) of requests or of means by rate, TraceV2, or a "
-        .. "report of vllm bench serve, GuideLLM or inference-perf.",
+      doc = "Measurements: a table (CSV) of requests or of means by rate, TraceV2, or a report of "
+        .. "vllm bench serve, GuideLLM, or inference-perf.",
     },
     {
       name = "cluster", type = "table", required = true,
@@ -16,8 +16,9 @@ return {
     },
     {
       name = "until_gap", type = "number", min = 0, max = 1, flag = "--until", metavar = "GAP",
-      doc = "Repeat comparing and fitting, with more coefficients each time, until the mean E2E "
-        .. "error on held-out requests is at most this share, or nothing is left to try.",
+      doc = "Fit repeatedly, with more coefficients each time. Stop when the mean E2E error on "
+        .. "held-out requests is at most this fraction, or when no more coefficients are "
+        .. "available.",
     },
     {
       name = "trials", type = "integer", min = 20, max = 100000, default = 400,

@@ -36,7 +36,7 @@ local say_nothing = {
 }
 
 ---@type blis.Section
-local quiet = { name = "output", summary = "What is said.", options = { say_nothing } }
+local quiet = { name = "output", summary = "Printed output.", options = { say_nothing } }
 
 ---@type blis.Section
 local answer = {
@@ -71,8 +71,8 @@ local function lengths(kind, what)
   end
   return tokens("_mean", "", 512, "Length of all " .. what .. "; with a deviation, or without this "
       .. "flag, their mean."),
-    tokens("_stdev", "-stdev", 256, "Standard deviation of the length; 0 when the length is given "
-      .. "alone, except under profile go-blis."),
+    tokens("_stdev", "-stdev", 256, "Standard deviation of the length. 0 if only the length is "
+      .. "set, except under profile go-blis."),
     tokens("_min", "-min", 2, "Minimum length."),
     tokens("_max", "-max", 7000, "Maximum length.")
 end
@@ -88,9 +88,9 @@ local synthesis = {
     {
       name = "preset", type = "choice", choices = workloads, default = "distribution",
       flag = "--workload",
-      doc = "Lengths of prompts and outputs: as the flags below say, or typical of an application; "
-        .. "or a scenario of several clients; or the tasks of agents: coding-agent, rag and "
-        .. "deep-research are session graphs.",
+      doc = "Workload preset. distribution: prompt and output lengths of the flags below. "
+        .. "Application presets use typical lengths, scenarios have several clients. coding-agent, "
+        .. "rag, and deep-research are agent tasks (session graphs).",
     },
     {
       name = "spec", type = "path", flag = "--workload-spec",
@@ -111,8 +111,8 @@ local synthesis = {
     {
       name = "timeout_s", type = "integer", default = 300, max = 1000000000, flag = "--timeout",
       metavar = "SECONDS",
-      doc = "Deadline after arrival; negative = none. Overrides the file of --workload-spec only "
-        .. "if given.",
+      doc = "Time limit per request, from arrival. Negative: no limit. Overrides the "
+        .. "--workload-spec file only if set.",
     },
   },
 }
@@ -169,7 +169,7 @@ local results = {
   options = {
     {
       name = "format", type = "choice", choices = formats, flag = "--format",
-      doc = "Output format; default: a summary (go-blis: text and JSON as BLIS in Go).",
+      doc = "Output format. Default: a summary (go-blis: text and JSON of BLIS in Go).",
     },
     {
       name = "metrics_path", type = "path", is_output = true, flag = "--metrics-path",
@@ -192,7 +192,7 @@ local results = {
     {
       name = "series_path", type = "path", is_output = true, flag = "--series-path",
       endings = endings.rows,
-      doc = "Figures over time: CSV in FILE.csv, JSON lines in FILE.jsonl; requires "
+      doc = "Metrics over time: CSV in FILE.csv, JSON lines in FILE.jsonl. Requires "
         .. "--series-interval.",
     },
     {
@@ -203,8 +203,8 @@ local results = {
     },
     {
       name = "watch", type = "boolean", default = false, flag = "--watch",
-      doc = "Show instances, queues and rates while the run goes on: a picture on a terminal, a "
-        .. "line every ten seconds where standard error is none. Ctrl-C ends the run.",
+      doc = "Show instances, queues, and rates during the run: a live display on a terminal, "
+        .. "otherwise one line every ten seconds. Ctrl-C stops the run.",
     },
     {
       name = "save", type = "path", is_output = true, flag = "--save",
@@ -215,15 +215,15 @@ local results = {
     {
       name = "report", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
       endings = endings.page,
-      doc = "A page to look at: figures with intervals, distributions, the run over time, its "
-        .. "slowest requests. One file that needs no network.",
+      doc = "Write an HTML report: metrics with intervals, distributions, the run over time, and "
+        .. "its slowest requests. One file, without network access.",
     },
     {
       name = "timeline", type = "path", is_output = true, flag = "--timeline",
       metavar = "FILE.json.gz", endings = endings.timeline,
-      doc = "Requests on their ways and what they waited for, preemptions, levels, hand-offs, what "
-        .. "adapters and KV tiers load, faults, states of instances and scaling over time, for "
-        .. "ui.perfetto.dev and chrome://tracing; packed when the name ends in .gz.",
+      doc = "Write a timeline for ui.perfetto.dev and chrome://tracing: request states and waits, "
+        .. "preemptions, hand-offs, loads of adapters and KV tiers, faults, instance states, and "
+        .. "scaling. Compressed if the name ends in .gz.",
     },
     {
       name = "timeline_from_us", type = "time_us", min = 0, flag = "--timeline-from",
@@ -231,7 +231,7 @@ local results = {
     },
     {
       name = "timeline_to_us", type = "time_us", min = 0, flag = "--timeline-to",
-      doc = "In --timeline, only requests that had come by then.",
+      doc = "Limit --timeline to requests that arrive before this time.",
     },
     {
       name = "timeline_every", type = "integer", min = 1, flag = "--timeline-every", metavar = "N",
@@ -239,8 +239,8 @@ local results = {
     },
     {
       name = "timeline_steps", type = "boolean", default = false, flag = "--timeline-steps",
-      doc = "In --timeline, also the steps of each instance with their batches. Every step is "
-        .. "computed then, which takes longer.",
+      doc = "Add the steps of each instance, with their batches, to --timeline. Every step is "
+        .. "computed individually, so the run takes longer.",
     },
     {
       name = "decisions_path", type = "path", is_output = true, flag = "--decisions-path",
@@ -254,10 +254,9 @@ local results = {
     },
     {
       name = "no_records", type = "boolean", default = false, flag = "--no-records",
-      doc = "Do not keep a record of every request: for very long runs, whose memory then does not "
-        .. "grow with their length (traces from 64 MB on are not kept either). Only the summary is "
-        .. "available, and its percentiles of TTFT, E2E and scheduling delay are up to 1/256 too "
-        .. "low.",
+      doc = "Do not keep per-request records, to bound memory in very long runs. Traces of 64 MB "
+        .. "or more are not kept either. Only the summary is available. Its percentiles of TTFT, "
+        .. "E2E, and scheduling delay are up to 1/256 too low.",
     },
     say_nothing,
   },
@@ -280,8 +279,8 @@ local sessions = {
     {
       name = "session_mode", type = "choice", choices = { "fixed", "closed-loop" },
       default = "fixed", flag = "--session-mode",
-      doc = "fixed: every round at its recorded time; closed-loop: after the answer to the "
-        .. "previous one.",
+      doc = "fixed: every turn at its recorded time. closed-loop: after the response to the "
+        .. "previous turn.",
     },
     {
       name = "think_time_ms", type = "integer", min = 0, max = 1000000000, default = 0,
@@ -298,7 +297,7 @@ local sessions = {
   },
 }
 
---- Flags without what they ask for: { flag, type, values that ask for nothing, ... }.
+--- Unsupported flags with their types, and values that have no effect: { flag, type, values, ... }.
 local function refuse(feature, list, command)
   local refused = { command = command }
   for i, one in ipairs(list) do
@@ -313,10 +312,10 @@ local refused_groups = {
   refuse("the catalogue takes its place; --catalogue FILE adds to it", {
     { "--defaults-filepath", "string", "defaults.yaml" }, { "--hardware-config", "string" },
   }),
-  refuse("--kv-tiers and --kv-tier say where KV is offloaded to", {
+  refuse("--kv-tiers and --kv-tier configure KV offloading", {
     { "--kv-offload-config", "string" },
   }),
-  refuse("weights are given by --routing-scorers prefix-affinity:3,queue-depth:2", {
+  refuse("set weights with --routing-scorers prefix-affinity:3,queue-depth:2", {
     { "--routing-cache-weight", "number" }, { "--routing-load-weight", "number" },
   }),
 }

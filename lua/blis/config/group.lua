@@ -1,5 +1,5 @@
---- The options of a group of instances: those of the cluster that describe an instance, and what
---- policies know about it.
+--- Options of a group of instances: the cluster options that describe an instance, and attributes
+--- that policies can read.
 local cluster = require "blis.config.cluster"
 
 -- These apply to the cluster as a whole.
@@ -33,12 +33,12 @@ local options = {
   },
   {
     name = "cost_per_hour", type = "number", min = 0, max = 1e9, unit = "USD",
-    doc = "Cost of an instance, for policies; default: the price of its GPUs.",
+    doc = "Price of an instance, as seen by policies. Defaults to the total price of its GPUs.",
   },
   {
     name = "role", type = "choice", choices = { "prefill", "decode", "both", "encode", "none" },
-    doc = "What the instances do where prefill and decode are apart; if one group has a role, "
-      .. "those without one get no requests.",
+    doc = "Role of the instances in a disaggregated cluster. If any group has a role, groups "
+      .. "without a role receive no requests.",
   },
 }
 local own = #options
@@ -49,7 +49,8 @@ end
 ---@type blis.Section
 local section = {
   name = "group",
-  summary = "Some of the instances of a cluster. Options not given are taken from the cluster.",
+  summary = "A subset of the instances of a cluster. Options that are not set come from the "
+    .. "cluster.",
   options = options,
 }
 

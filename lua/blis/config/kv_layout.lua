@@ -9,9 +9,9 @@ return {
     {
       name = "kind", type = "choice", required = true,
       choices = { "full", "window", "chunk", "state" },
-      doc = "Tokens that the layers keep. full: all tokens; window: the last `tokens` tokens; "
-        .. "chunk: the tokens of the current chunk of `tokens` tokens; state: one state of a "
-        .. "fixed size.",
+      doc = "Tokens that the layers keep. full: all tokens. window: the last `tokens` tokens. "
+        .. "chunk: the tokens of the current chunk of `tokens` tokens. state: one state of a fixed "
+        .. "size.",
     },
     {
       name = "tokens", type = "integer", min = 1, max = 1 << 40, unit = "tokens",
@@ -28,9 +28,9 @@ return {
     },
     {
       name = "states", type = "choice", choices = { "none", "steps", "blocks" },
-      doc = "States that the prefix cache keeps, for kind state. none: a sequence has one state "
-        .. "and no prefix is a hit; steps: the states at block borders where a step ends, at most "
-        .. "two per sequence; blocks: the states at all block borders. Default: none.",
+      doc = "States that the prefix cache keeps, for kind state. none (default): one state per "
+        .. "sequence; prefixes never hit. steps: the states at block borders where a step ends, at "
+        .. "most two per sequence. blocks: the states at all block borders.",
     },
   },
 }

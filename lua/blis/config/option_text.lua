@@ -3,7 +3,7 @@ local format = require "blis.format"
 
 local options = {}
 
--- Of policies with more options, only those are told that were given.
+-- Policies with more options show only the options that are set.
 local most_usual = 6
 
 local no_units = { [""] = true, ["0 to 1"] = true, ["facility / GPUs"] = true }
@@ -11,10 +11,10 @@ local no_units = { [""] = true, ["0 to 1"] = true, ["facility / GPUs"] = true }
 local own_words = { cpu = "CPU", dp = "DP", e2e = "E2E", gpu = "GPU", itl = "ITL", kv = "KV",
   moe = "MoE", nic = "NIC", pue = "PUE", rps = "rate", slo = "SLO", tpot = "TPOT", ttft = "TTFT" }
 
--- From here on a limit is none.
+-- Values from this one mean no limit.
 local no_limit = 1e15
 
---- What a reader calls an option: "routing latency" of routing_latency_us.
+--- Readable name of an option: "routing latency" for routing_latency_us.
 ---@param name string
 ---@return string
 function options.words(name)
@@ -37,7 +37,7 @@ function options.time(us)
   return number_text(us / 1e6) .. " s"
 end
 
--- Of longer lists the number of items is told.
+-- Longer lists are shown as their number of items.
 local longest_list = 8
 
 local value_text
@@ -78,7 +78,7 @@ local function option_text(option, value, key)
   return ("%s %s"):format(options.words(name), value_text(value, option.unit))
 end
 
---- The parameters of a built-in policy: those that were given, and of short lists the usual ones.
+--- Parameters of a built-in policy: the parameters that are set and, for short lists, the defaults.
 local function parameters_of(policy, entry, left_out)
   local list = {}
   for _, option in ipairs(entry.options) do
@@ -116,7 +116,7 @@ local function is_usual(option, value, profile)
   return value == nil or value == usual or value == 0 and usual == nil
 end
 
---- What is not as usual of the options of a section.
+--- Options of a section that differ from their defaults.
 ---@param section blis.Section
 ---@param values table
 ---@param profile string

@@ -1,10 +1,10 @@
 --- The options of a cluster that describe the instances of a pool: prefill_tp, decode_tp, ...
 local pool = {}
 
---- What may be said of each pool, as it is called in a group.
+--- Options of each pool, by their names in a group.
 pool.options = { "tp", "hardware", "max_model_len", "latency_model", "nic_gb_s" }
 
---- Those that are given, by their names in a cluster, in a fixed order.
+--- The options that are set, by their names in a cluster, in a fixed order.
 ---@param cluster table
 ---@return string[]
 function pool.given(cluster)

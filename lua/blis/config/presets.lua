@@ -68,7 +68,7 @@ presets.agents = { "coding-agent", "rag", "deep-research" }
 presets.is_agent = {}
 for _, name in ipairs(presets.agents) do presets.is_agent[name] = true end
 
---- All names, in the order of help texts.
+--- All preset names, in the order of help entries.
 presets.names = { "chatbot", "summarization", "contentgen", "multidoc", "bursty",
   "unfair-tenants", "prefix-heavy", "mixed-slo", "diurnal", "ramp", "surges", "servegen-days" }
 

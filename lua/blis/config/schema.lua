@@ -1,9 +1,9 @@
 --- Reads option tables by their descriptions.
 ---
 --- A section is data: { name =, summary =, options = { option, ... } }. An option is { name =, type
---- =, default =, doc = } with what its type needs (min, max, above, choices), unit, the flag that
---- spells it on the command line, other names, and its defaults under other profiles. Validation,
---- error texts, flags, YAML and the reference page all come from these descriptions.
+--- =, default =, doc = } plus the fields of its type (min, max, above, choices), unit, its
+--- command-line flag, aliases, and its defaults under other profiles. These descriptions are the
+--- source of validation, error messages, flags, YAML keys, and the reference page.
 local errors = require "blis.errors"
 local notices = require "blis.notices"
 local types = require "blis.config.types"
@@ -20,26 +20,26 @@ local schema = {}
 ---@field flag? string spelling on the command line
 ---@field group? string title over the flag in the help of commands that simulate
 ---@field flag_doc? string doc for command lines, if not the same
----@field expected? string of a text, or of type any: what is allowed, in words
+---@field expected? string for a string, or type any: the accepted values, in words
 ---@field path? string what messages of other modules call it, if not section and name
 ---@field described? boolean false: pages describe the option elsewhere, or it does not decide a run
 ---@field from_text? fun(text: string, flag: string): any value of the flag; may raise
----@field as_flag? table fields that replace those of the option on the command line
+---@field as_flag? table fields that override the option's fields on the command line
 ---@field metavar? string what stands for the value in the help of command lines
 ---@field is_list? boolean the flag may be repeated
----@field may_be_empty? boolean a flag without text is not given; if not said, so for texts, and
+---@field may_be_empty? boolean an empty flag counts as not set; default: true for strings, and
 --- for paths of any name
 ---@field is_output? boolean a path that is written to
----@field endings? string[] what its name may end in: a list of blis.endings
----@field files? fun(path: string): string[]?, string? what is written for a path that is only a
+---@field endings? string[] accepted file name endings: a list of blis.endings
+---@field files? fun(path: string): string[]?, string? replacement for a path that is only a
 --- name, or why that cannot be
 ---@field flag_aliases? string[] older spellings of the flag
 ---@field suffixes? table<string, number> units that a number may have on a command line, in its own
 ---@field aliases? string[] other accepted names
----@field deprecated? table<string, string> of these and of flag_aliases, those that go: the version
+---@field deprecated? table<string, string> deprecated names and flag_aliases, with the version
 --- that is without
 ---@field choices? string[]
----@field scripted? string type of the function that a script may give instead
+---@field scripted? string type of the function that a script may use instead
 ---@field min? number
 ---@field max? number
 ---@field above? number exclusive lower limit
@@ -52,7 +52,7 @@ local schema = {}
 ---@field summary string
 ---@field options blis.Option[]
 
---- In front of a message: where it is about; nothing for a whole table of options.
+--- Prefix of a message with the location; empty for a whole table of options.
 local function in_front(path)
   return path == "" and "" or path .. ": "
 end
@@ -64,7 +64,7 @@ local function index_of(options)
   local index = indexes[options]
   if index and index.count == #options then return index.by_name end
   index = { by_name = {}, count = #options }
-  for i = #options, 1, -1 do -- the first one of a name counts
+  for i = #options, 1, -1 do -- the first entry of a name counts
     local option = options[i]
     for _, alias in ipairs(option.aliases or {}) do index.by_name[alias] = option end
     index.by_name[option.name] = option
@@ -78,7 +78,7 @@ local function find_option(section, key)
   return index_of(section.options)[key]
 end
 
---- What is allowed of an option, in words.
+--- Describes the accepted values of an option.
 ---@param section blis.Section
 ---@param name string
 ---@return string
@@ -104,7 +104,7 @@ end
 --- Sections that users confuse, and what to call them.
 local neighbours = {}
 
---- Tells those who look for an option in one of these sections that it is in another one.
+--- Explains that an option of these sections belongs to another section.
 ---@param places table<blis.Section, string> sections by what to call them: "'cluster'"
 function schema.set_neighbours(places)
   neighbours = places
@@ -131,7 +131,7 @@ local function raise_unknown(section, path, key)
   errors.invalid("%sunknown option '%s'%s", in_front(path), key, hint)
 end
 
---- The first unknown key in a fixed order, so that the same script gives the same error.
+--- The first unknown key in a fixed order, so that the same script raises the same error.
 function schema.check_keys(section, given, path)
   local by_name, unknown = index_of(section.options), nil
   for key in pairs(given) do
@@ -145,11 +145,11 @@ function schema.check_keys(section, given, path)
   raise_unknown(section, path, unknown[1])
 end
 
---- Tells once of a name that still works and will not.
+--- Warns once about a deprecated name.
 ---@param option blis.Option
----@param name string as it was given
+---@param name string the value of the user
 ---@param instead string
----@param path string where it was given; "" = everywhere
+---@param path string its location; "" = everywhere
 function schema.tell_deprecated(option, name, instead, path)
   local version = option.deprecated and option.deprecated[name]
   if version then
@@ -172,7 +172,7 @@ local function given_value(option, given, path)
   return value, name
 end
 
---- Raises: what was given where, and what is allowed.
+--- Raises: the value, its location, and the accepted values.
 ---@param path string "cluster.instances"
 ---@param value any
 ---@param expected string
@@ -180,7 +180,7 @@ function schema.raise_value(path, value, expected)
   errors.invalid("%s%s is not allowed, expected %s", in_front(path), errors.show(value), expected)
 end
 
---- Raises unless the value is a list without holes, and with nothing beside its items.
+--- Raises unless the value is a list without gaps or named fields.
 ---@param given any
 ---@param path string
 ---@param expected string
@@ -195,7 +195,7 @@ function schema.check_list(given, path, expected)
   end
   for i = 1, last do
     if given[i] == nil then
-      errors.invalid("%s[%d] is nil, and there is a value at [%d] behind it", path, i, last)
+      errors.invalid("%s[%d] is nil, but [%d] has a value", path, i, last)
     end
   end
 end
@@ -218,7 +218,7 @@ function schema.check_value(option, value, path)
   return checked
 end
 
---- The value an option has when it is not given.
+--- The value of an option that is not set.
 ---@param option blis.Option
 ---@param profile string
 function schema.default(option, profile)
@@ -264,7 +264,7 @@ function schema.read(section, given, path, profile)
   return values
 end
 
--- A table of options within another one.
+-- A table of options inside another table.
 types.section = {
   expected = function() return "a table of options" end,
   check = function(value, option, path)

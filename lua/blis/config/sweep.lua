@@ -1,4 +1,4 @@
---- The options of sweeps, of how they are run, and of what is built on them.
+--- Options of sweeps, of their execution, and of tools that use sweeps.
 local types = require "blis.config.types"
 
 types.jobs = {
@@ -15,7 +15,7 @@ local sweep = {}
 ---@type blis.Section
 sweep.space = {
   name = "sweep",
-  summary = "A sweep: which parameter values are tried, how often, and what is reported.",
+  summary = "A sweep: parameter values, replications, and reported metrics.",
   options = {
     {
       name = "name", type = "string", default = "sweep",
@@ -28,9 +28,9 @@ sweep.space = {
     },
     {
       name = "cost", type = "callback", arguments = "(p)",
-      doc = "function(p) that returns how long a trial of a point takes relative to others, in any "
-        .. "unit: long ones are started first. Default: what the store knows about the point's "
-        .. "other trials. The resulting table is the same.",
+      doc = "function(p) that returns the expected duration of a trial at a point, in any unit. "
+        .. "Long trials start first. Default: estimated from stored trials of the point. The "
+        .. "resulting table is the same.",
     },
     {
       name = "parameters", type = "table",
@@ -64,11 +64,11 @@ sweep.space = {
         .. "precision = 0.05 }: until the interval of a metric is that narrow relative to its "
         .. "mean.",
     },
-    { name = "seed", type = "integer", default = 42, doc = "Seed of the first replication; the "
-      .. "others count up from it." },
+    { name = "seed", type = "integer", default = 42, doc = "Seed of the first replication. Later "
+      .. "replications count up from it." },
     {
       name = "report", type = "strings",
-      doc = "Figures to show, such as \"ttft_ms.p99\"; default: the most important ones.",
+      doc = "Metrics to show, such as \"ttft_ms.p99\". Default: the most important metrics.",
     },
     {
       name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,
@@ -80,8 +80,8 @@ sweep.space = {
     },
     {
       name = "identity", type = "string",
-      doc = "Replaces the script and the modules that it loads in the keys of trials. Results then "
-        .. "stay valid when these files change; keeping that true is up to you.",
+      doc = "Version label that replaces the script and its modules in trial keys. Stored trials then "
+        .. "stay valid when these files change; you must ensure that they are.",
     },
     {
       name = "inputs", type = "paths",
@@ -107,7 +107,7 @@ sweep.precision = {
   options = {
     {
       name = "metric", type = "string", required = true,
-      doc = "The figure to estimate, such as \"ttft_ms.p99\".",
+      doc = "Metric to estimate, such as \"ttft_ms.p99\".",
     },
     {
       name = "precision", type = "number", above = 0, max = 1, default = 0.05,
@@ -119,7 +119,7 @@ sweep.precision = {
     },
     {
       name = "max", type = "integer", min = 2, max = 100000, default = 50, unit = "replications",
-      doc = "Runs after which a point is left as it is.",
+      doc = "Maximum number of runs per point.",
     },
   },
 }
@@ -135,18 +135,18 @@ sweep.run = {
     },
     {
       name = "store", type = "path", flag = "--store", metavar = "DIR",
-      doc = "Folder where results are kept; a later run only does what is missing.",
+      doc = "Folder that stores the results. A later run adds only missing trials.",
     },
     {
       name = "shard", type = "string", flag = "--shard", metavar = "I/N",
-      doc = "Run only part I of N (0/N to N-1/N); default: as the variables of Slurm, Kubernetes, "
-        .. "HyperQueue or PMI say.",
+      doc = "Run only part I of N (0/N to N-1/N). Default: read from the variables of Slurm, "
+        .. "Kubernetes, HyperQueue, or PMI.",
     },
     {
       name = "other_versions", type = "choice", choices = { "refuse", "keep", "ignore" },
       default = "refuse", flag = "--other-versions",
-      doc = "What to do with results in the folder that were computed by another version of blis: "
-        .. "refuse the folder, use them as they are, or ignore them and run their trials again.",
+      doc = "How to treat stored results of another version of blis. Reject the folder, use the "
+        .. "results, or ignore them and run their trials again.",
     },
     {
       name = "time_limit_us", type = "time_us", min = 1000, unit = "us", flag = "--time-limit",
@@ -155,7 +155,7 @@ sweep.run = {
     {
       name = "memory_limit_mb", type = "integer", min = 1, max = 1000000000, unit = "MB",
       flag = "--memory-limit",
-      doc = "Memory that a worker may use on top of what the script had loaded.",
+      doc = "Memory limit of a worker, in addition to the memory of the loaded script.",
     },
     {
       name = "quiet", type = "boolean", default = false, flag = "--quiet",
@@ -173,27 +173,28 @@ end
 ---@type blis.Section
 sweep.compare = {
   name = "compare",
-  summary = "How often policies are run, and what is reported.",
+  summary = "Number of runs per policy, and reported metrics.",
   options = {
     {
       name = "replications", type = "comparisons",
-      doc = "Runs of each policy, with common seeds; 'auto': 5 to 40 runs, until the first figure "
-        .. "is known to 2 %; or a table with a stopping rule.",
+      doc = "Runs of each policy, with common seeds. auto: 5 to 40 runs, until the interval of the "
+        .. "first metric is within 2%. Or a table with a stopping rule.",
     },
     {
       name = "variants", type = "table",
-      doc = "In place of a list of routing policies: a list of changes of the experiment, { { "
-        .. "scheduler = \"fcfs\" }, { scheduler = \"sjf\", name = \"shortest first\" } }; all "
-        .. "options but the workload can change, those of the cluster one by one.",
+      doc = "Variants, instead of a list of routing policies: a list of changes to the experiment, "
+        .. "{ { scheduler = \"fcfs\" }, { scheduler = \"sjf\", name = \"shortest first\" } }. "
+        .. "Variants can change all options except the workload, and single options of the "
+        .. "cluster.",
     },
     {
       name = "baseline", type = "integer", min = 1, default = 1,
-      doc = "Index of the policy that the others are compared with.",
+      doc = "Index of the baseline policy.",
     },
     {
       name = "report", type = "strings",
-      doc = "Figures to compare; the first one decides how many runs are enough; default: "
-        .. "ttft_ms.p99, e2e_ms.mean, tokens_per_sec and cache_hit_rate_overall.",
+      doc = "Metrics to compare. The first metric determines the number of runs. Default: "
+        .. "ttft_ms.p99, e2e_ms.mean, tokens_per_sec, and cache_hit_rate_overall.",
     },
     {
       name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,
@@ -221,8 +222,8 @@ sweep.stopping = {
     {
       name = "rule", type = "choice", choices = { "precision", "obrien-fleming", "pocock" },
       default = "precision",
-      doc = "precision: until the interval is narrow enough; the others: a group-sequential test "
-        .. "at 5 % with up to 5 looks.",
+      doc = "precision: stop when the interval is narrow enough. Others: a group-sequential test "
+        .. "at 5% with up to 5 analyses.",
     },
     {
       name = "precision", type = "number", above = 0, max = 1, default = 0.02,
@@ -234,7 +235,7 @@ sweep.stopping = {
     },
     {
       name = "max", type = "integer", min = 2, max = 100000, default = 40, unit = "runs",
-      doc = "Runs after which the comparison ends as it stands.",
+      doc = "Maximum number of runs of the comparison.",
     },
   },
 }
@@ -262,8 +263,8 @@ sweep.capacity = {
     },
     {
       name = "find", type = "choice", choices = { "most", "least" }, flag = "--find",
-      doc = "Which end of the values that meet the targets; default: the least for instances, the "
-        .. "most for anything else.",
+      doc = "Report the smallest (least) or the largest (most) value that meets the targets. "
+        .. "Default: least for instances, otherwise most.",
     },
     {
       name = "integer", type = "boolean",
@@ -271,15 +272,15 @@ sweep.capacity = {
     },
     {
       name = "targets", type = "table",
-      doc = "Figures and the limits they must not exceed (or fall below, where more is better): { "
-        .. "[\"ttft_ms.p99\"] = 500 }. Percentiles count unserved requests as the slowest. Of "
-        .. "figures other than times, counts and rates, the warm-up is part.",
+      doc = "Metrics with limits, upper limits or, where more is better, lower limits: { "
+        .. "[\"ttft_ms.p99\"] = 500 }. Percentiles count unserved requests as the slowest. Metrics "
+        .. "other than times, counts, and rates include the warm-up.",
     },
     {
       name = "metric", type = "string",
-      doc = "The figure of a single target; default: ttft_ms.p99.",
+      doc = "Metric of a single target. Default: ttft_ms.p99.",
     },
-    { name = "limit", type = "number", doc = "The limit of that figure." },
+    { name = "limit", type = "number", doc = "Limit of that metric." },
     {
       name = "max_missed", type = "number", min = 0, max = 1, default = 0.01, flag = "--max-missed",
       doc = "Share of requests that may be rejected, time out, be unservable or unfinished.",
@@ -309,7 +310,7 @@ sweep.capacity = {
     },
     {
       name = "steady", type = "boolean", default = true,
-      doc = "Judge the steady state; false: whole runs, such as those of a trace.",
+      doc = "Evaluate the steady state. false: evaluate whole runs, such as traces.",
     },
     {
       name = "replications", type = "integer", min = 1, max = 1000, default = 5,
@@ -344,13 +345,13 @@ sweep.recommend = {
   options = {
     {
       name = "experiment", type = "experiment", required = true,
-      doc = "The experiment, whose cluster says nothing of instances and tensor parallelism, or a "
-        .. "function(p) that returns one for p.rate, p.requests and p.seed.",
+      doc = "The experiment, without instances and tensor parallelism in its cluster, or a "
+        .. "function(p) that returns an experiment for p.rate, p.requests, and p.seed.",
     },
     {
       name = "rate", type = "number", above = 0, unit = "requests/s",
-      doc = "Rate that is to be served: the answer has the number of copies of each layout that "
-        .. "take it.",
+      doc = "Total rate to serve. The result includes the number of copies of each layout that "
+        .. "serve this rate.",
     },
     {
       name = "gpus", type = "integer", min = 1, max = 65536, default = 8, unit = "GPUs",
@@ -358,9 +359,9 @@ sweep.recommend = {
     },
     {
       name = "targets", type = "table", required = true,
-      doc = "Figures and the limits they must not exceed, as of blis.capacity: { "
-        .. "[\"ttft_ms.p90\"] = 2000, [\"itl_ms.p90\"] = 50 }. Of a request, itl_ms is the mean "
-        .. "time between its tokens (TPOT).",
+      doc = "Metrics with limits, as for blis.capacity: { [\"ttft_ms.p90\"] = 2000, "
+        .. "[\"itl_ms.p90\"] = 50 }. itl_ms of a request is the mean time between its tokens "
+        .. "(TPOT).",
     },
     {
       name = "tp_degrees", type = "numbers", flag = "--tp-degrees",
@@ -374,18 +375,18 @@ sweep.recommend = {
     },
     {
       name = "hardware", type = "names", flag = "--try-hardware", metavar = "NAMES",
-      doc = "Types of GPUs that are tried, of equal instances and of both pools; default: that of "
+      doc = "GPU types to try, for equal instances and for both pools. Default: the GPU type of "
         .. "the cluster.",
     },
     {
       name = "decode_hardware", type = "names", flag = "--try-decode-hardware", metavar = "NAMES",
-      doc = "The same for the decode pool alone.",
+      doc = "GPU types to try for the decode pool. Default: hardware.",
     },
     {
       name = "finalists", type = "integer", min = 1, max = 1000, default = 8, unit = "layouts",
       flag = "--finalists",
-      doc = "How many layouts are confirmed with all seeds at most, beside the best of each kind; "
-        .. "four times as many are screened with three seeds.",
+      doc = "Maximum number of layouts to confirm with all seeds, in addition to the best of each "
+        .. "kind. Four times as many are screened with three seeds.",
     },
     {
       name = "exhaustive", type = "boolean", default = false, flag = "--exhaustive",
@@ -429,14 +430,14 @@ sweep.recommend = {
     },
     {
       name = "store", type = "path", flag = "--store", metavar = "DIR",
-      doc = "A folder that keeps what runs have shown, made if need be: what it knows of the same "
-        .. "question, or of another one with the same runs, is not run again.",
+      doc = "Folder that stores the results of runs; it is created if necessary. Stored runs of "
+        .. "this or another question are reused.",
     },
     {
       name = "identity", type = "string",
-      doc = "What stands for the experiment in the store; default: its options if all are numbers, "
-        .. "texts and tables, else the text of the script. Change it when something else changes "
-        .. "what the experiment does, such as a file that it reads.",
+      doc = "Key of the experiment in the store. Default: its options if they are all numbers, "
+        .. "strings, and tables; otherwise the text of the script. Change the key when anything "
+        .. "else changes the experiment, such as an input file.",
     },
     run_option "jobs", run_option "quiet",
   },
@@ -458,8 +459,8 @@ sweep.cma_es = {
       doc = "Points per generation; default: 4 + 3 ln n for n coordinates. More of them cope "
         .. "better with noise and local minima.",
     },
-    { name = "low", type = "reals", doc = "Lower bounds of the coordinates; default: none." },
-    { name = "high", type = "reals", doc = "Upper bounds of the coordinates; default: none." },
+    { name = "low", type = "reals", doc = "Lower bounds of the coordinates. Default: unbounded." },
+    { name = "high", type = "reals", doc = "Upper bounds of the coordinates. Default: unbounded." },
     { name = "seed", type = "integer", default = 42, doc = "Seed of the random points." },
   },
 }

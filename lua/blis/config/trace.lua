@@ -24,7 +24,7 @@ local read = {
     },
     {
       name = "header", type = "path", flag = "--trace-header",
-      doc = "tracev2: the header file, if it is not beside the data.",
+      doc = "tracev2: the header file, if it is in another folder than the data.",
     },
     {
       name = "keep_epoch", type = "boolean", default = false, flag = "--keep-epoch",
@@ -96,8 +96,8 @@ local write = {
   options = {
     {
       name = "format", type = "choice", choices = core.trace_write_formats(), flag = "--to",
-      doc = "Format of the new file; default: by the end of its name: .jsonl = routesim; .csv, "
-        .. ".yaml and names without a dot = tracev2.",
+      doc = "Format of the new file. Default: by file name. .jsonl: routesim. .csv, .yaml, and "
+        .. "names without a dot: tracev2.",
     },
     {
       name = "renumber", type = "boolean", default = false, flag = "--renumber",

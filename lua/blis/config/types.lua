@@ -1,8 +1,8 @@
---- The kinds of values that options have: what is allowed, and how it is said.
+--- The types of option values: accepted values, and how messages describe them.
 ---
---- A kind has check(value, option, path), which returns the value to use or nil, and
---- expected(option), the text for error messages and the reference page. It may have hint(value),
---- what a wrong value should have been.
+--- A type has check(value, option, path), which returns the value to use or nil, and
+--- expected(option), the description for error messages and the reference page. Optional:
+--- hint(value), a suggestion for a wrong value.
 local errors = require "blis.errors"
 local units = require "blis.units"
 
@@ -50,11 +50,12 @@ local function time_hint(value)
   return us and ("; '%s' is %d"):format(value, us) or ""
 end
 
--- A point in time or a duration in microseconds; blis.seconds(30) gives one.
+-- A time or duration in microseconds, for example blis.seconds(30).
 types.time_us = {
   hint = time_hint,
   expected = function(option)
-    return "a whole number of microseconds" .. range_text(option) .. " (blis.seconds(n) gives one)"
+    return "a whole number of microseconds" .. range_text(option) .. " (for example "
+      .. "blis.seconds(n))"
   end,
   check = types.integer.check,
 }
@@ -142,7 +143,7 @@ types.boolean = {
 }
 
 types.string = {
-  expected = function(option) return option.expected or "a text" end,
+  expected = function(option) return option.expected or "a string" end,
   check = function(value) return type(value) == "string" and value ~= "" and value or nil end,
 }
 
@@ -151,7 +152,7 @@ types.path = {
   check = types.string.check,
 }
 
--- The path of a trace, or a table that may hold it.
+-- The path of a trace, or a table with a path.
 types.spot = {
   expected = function() return "the path of a CSV file, or a table of options" end,
   check = function(value)
@@ -185,7 +186,7 @@ types.paths = {
 
 -- Something of the catalogue: its name, or a table that describes it.
 types.described = {
-  expected = function() return "a name, or a table of what is to be known" end,
+  expected = function() return "a name, or a table that describes it" end,
   check = function(value)
     return (type(value) == "table" or types.string.check(value)) and value or nil
   end,
@@ -205,7 +206,7 @@ types.table = {
   check = function(value) return type(value) == "table" and value or nil end,
 }
 
--- Read by the module that owns it, which knows more forms than one.
+-- Checked by the module that owns the option, because it accepts several forms.
 types.any = {
   expected = function(option) return option.expected or option.doc end,
   check = function(value) return value end,
@@ -270,7 +271,7 @@ types.named_numbers = {
   end,
 }
 
---- A copy of a list of texts, or nil.
+--- Returns a copy of a list of strings, or nil.
 local function texts_of(value)
   if type(value) ~= "table" then return nil end
   local copy = {}
@@ -282,15 +283,15 @@ local function texts_of(value)
   return copy
 end
 
--- Texts in an order.
+-- An ordered list of strings.
 types.texts = {
-  expected = function() return "a list of texts" end,
+  expected = function() return "a list of strings" end,
   check = texts_of,
 }
 
--- Texts in an order for each of some names.
+-- Ordered lists of strings by name.
 types.texts_by_name = {
-  expected = function() return "a table of lists of texts by name" end,
+  expected = function() return "a table of lists of strings by name" end,
   check = function(value)
     if type(value) ~= "table" then return nil end
     local copy = {}
@@ -302,10 +303,10 @@ types.texts_by_name = {
   end,
 }
 
--- Models in an order, or by the names that a corpus has for them; in a text with commas between.
+-- Models in order, or by recorded name. In a string, separated by commas.
 types.served_models = {
   expected = function()
-    return "models in an order, or by recorded name: a list, a table of texts by name, "
+    return "models in order, or by recorded name: a list, a table of strings by name, "
       .. "\"MODEL,...\" or \"NAME=MODEL,...\""
   end,
   check = function(value)
@@ -333,7 +334,7 @@ types.callback = {
 }
 
 types.strings = {
-  expected = function() return "a list of texts" end,
+  expected = function() return "a list of strings" end,
   check = function(value)
     if type(value) ~= "table" or #value == 0 then return nil end
     for key, text in pairs(value) do

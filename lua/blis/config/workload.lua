@@ -1,5 +1,5 @@
---- The options of generated traffic: the short form, that of a file, and what a specification has.
---- Specifications, of files and of tables, are read by the core, which describes their keys, too.
+--- Options of generated traffic: the short form, a file, and the keys of a specification. The core
+--- reads specifications and describes their keys.
 local core = require "blis.core"
 local presets = require "blis.config.presets"
 
@@ -41,10 +41,10 @@ local short = {
     },
     {
       name = "preset", type = "choice", choices = presets.names,
-      doc = "Lengths typical of an application (chatbot, summarization, contentgen, multidoc), a "
-        .. "scenario of several clients with its own lengths and arrivals, or traffic with a shape "
-        .. "(diurnal, ramp and surges with the lengths of chatbot, servegen-days with its own). "
-        .. "coding-agent, rag and deep-research are session graphs, with their options.",
+      doc = "Workload preset. chatbot, summarization, contentgen, multidoc: lengths of an "
+        .. "application. Scenarios: several clients with separate lengths and arrivals. diurnal, "
+        .. "ramp, surges: a shape with chatbot lengths. servegen-days: a shape with recorded "
+        .. "lengths. coding-agent, rag, deep-research: session graphs, with their options.",
     },
     {
       name = "prompt", type = "lengths",
@@ -72,9 +72,9 @@ local short = {
     },
     {
       name = "sessions", type = "sessions",
-      doc = "Conversations: { max_rounds = 5, think_time_us = 1000000 }. rate then counts first "
-        .. "rounds, and requests all rounds: conversations stop after the last of them. One that "
-        .. "waits for an answer ends where there is none, and fewer arrive.",
+      doc = "Multi-turn conversations: { max_rounds = 5, think_time_us = 1000000 }. rate then "
+        .. "counts first turns, and requests counts all turns; no turn is sent after the last of "
+        .. "them. A conversation ends early if a response fails, so fewer requests arrive.",
     },
     {
       name = "tenant", type = "string", aliases = { "tenant_id" }, flag = "--tenant",
@@ -90,17 +90,18 @@ local short = {
     },
     {
       name = "seed", type = "integer",
-      doc = "Seed of arrivals and lengths; default: the experiment's (42 outside of one).",
+      doc = "Seed of arrivals and lengths. Default: the experiment's seed (42 outside of an "
+        .. "experiment).",
     },
     {
       name = "horizon_us", type = "time_us", min = 1, unit = "us",
-      doc = "No request arrives from this time on; default: the experiment's horizon.",
+      doc = "End of arrivals. Default: the experiment's horizon.",
     },
     {
       name = "tokens", type = "choice", choices = { "drawn", "lazy" }, default = "drawn",
       flag = "--tokens",
-      doc = "drawn: token ids are drawn, as in the reference; lazy: they are not, and arrivals and "
-        .. "lengths have their own random streams: different requests, generated faster.",
+      doc = "How token IDs are generated. drawn: random IDs, as in BLIS (Go). lazy: no IDs, which "
+        .. "is faster. Arrivals and lengths then use separate random streams, so requests differ.",
     },
   },
 }
@@ -156,8 +157,8 @@ local sessions = {
 ---@type blis.Section
 local file = {
   name = "workload",
-  summary = "Traffic as a YAML file describes it (workload specification, version 2). Options "
-    .. "given here take precedence over the file.",
+  summary = "Traffic of a YAML file (workload specification, version 2). Options that are set here "
+    .. "override the file.",
   options = {
     { name = "file", type = "path", required = true, doc = "Path of the file." },
     {
@@ -171,7 +172,7 @@ local file = {
     },
     {
       name = "horizon_us", type = "time_us", min = 1, unit = "us", aliases = { "horizon" },
-      doc = "No request arrives from this time on; the run ends then, unless the experiment has a "
+      doc = "End of arrivals. The run also ends at this time, unless the experiment sets a "
         .. "horizon.",
     },
     {
@@ -180,13 +181,13 @@ local file = {
     },
     {
       name = "lazy_generation", type = "boolean", default = false,
-      doc = "Of profile go-blis: later rounds of sessions begin with the whole prefix of their "
-        .. "group, not with as much of it as their client asks for. Elsewhere they always do.",
+      doc = "Only profile go-blis: later turns of sessions use the whole prefix of their group "
+        .. "instead of the client's prefix length. Other profiles always do.",
     },
     {
       name = "tokens", type = "choice", choices = { "drawn", "lazy" },
-      doc = "drawn: token ids are drawn, as in the reference; lazy: they are not, and arrivals and "
-        .. "lengths have their own random streams: different requests, generated faster.",
+      doc = "How token IDs are generated. drawn: random IDs, as in BLIS (Go). lazy: no IDs, which "
+        .. "is faster. Arrivals and lengths then use separate random streams, so requests differ.",
     },
   },
 }
@@ -198,8 +199,8 @@ local replay = {
   options = {
     {
       name = "trace", type = "any", required = true,
-      expected = "a path, or what blis.trace.read or blis.trace.stream returned",
-      doc = "What blis.trace.read or blis.trace.stream returned, or the path of a trace.",
+      expected = "a path, or a result of blis.trace.read or blis.trace.stream",
+      doc = "A result of blis.trace.read or blis.trace.stream, or the path of a trace.",
     },
     {
       name = "shape", type = "shape",
@@ -207,23 +208,23 @@ local replay = {
     },
     {
       name = "stream", type = "choice", choices = { "auto", "always", "never" }, default = "auto",
-      doc = "For a path, whether the trace stays in its file, to be read as the simulation "
-        .. "proceeds, or is read into memory; the results are the same. auto: in its file beyond "
-        .. "64 MB (8 MB packed), where that is possible.",
+      doc = "Whether to stream the file of a trace during the simulation or to read it into "
+        .. "memory. The results are the same. auto: stream files above 64 MB (8 MB compressed) if "
+        .. "possible.",
     },
     {
       name = "session_mode", type = "choice", choices = { "fixed", "closed-loop" },
       default = "fixed",
-      doc = "fixed: every round of a session at its recorded time; closed-loop: after the answer "
-        .. "to the previous one.",
+      doc = "fixed: every turn at its recorded time. closed-loop: after the response to the "
+        .. "previous turn.",
     },
     {
       name = "think_time", type = "distribution", unit = "us",
-      doc = "closed-loop: delay between an answer and the next round; default: as recorded.",
+      doc = "closed-loop: delay between a response and the next turn. Default: recorded delays.",
     },
     {
       name = "seed", type = "integer",
-      doc = "Seed of think times; default: the experiment's.",
+      doc = "Seed of think times. Default: the experiment's seed.",
     },
   },
 }
@@ -249,11 +250,12 @@ local generator = {
     },
     {
       name = "horizon_us", type = "time_us", min = 1, unit = "us",
-      doc = "No request arrives from this time on; default: the experiment's horizon.",
+      doc = "End of arrivals. Default: the experiment's horizon.",
     },
     {
       name = "seed", type = "integer",
-      doc = "Seed of the random stream; default: the experiment's (42 outside of one).",
+      doc = "Seed of the random stream. Default: the experiment's seed (42 outside of an "
+        .. "experiment).",
     },
   },
 }
@@ -272,65 +274,65 @@ local graph_file = {
     {
       name = "format", type = "choice", choices = graph_formats,
       flag = "--graph-format", group = graph_group,
-      doc = "Of a file, its format; default: recognised by its beginning.",
+      doc = "File format. Default: detected from the first lines.",
     },
     {
       name = "limit", type = "integer", min = 0, default = 0, unit = "graphs",
       flag = "--graph-limit", group = graph_group,
-      doc = "Of a file, at most this many graphs from its start, 0 = all.",
+      doc = "Maximum number of graphs to read from the file. 0: no limit.",
     },
     {
       name = "reading", type = "choice", default = "design",
       flag = "--graph-reading", group = graph_group,
       choices = { "design", "aiperf", "inference-perf", "guidellm", "go-blis", "llm-d-router",
         "aisimulate" },
-      doc = "Of a weka corpus: which tool's reading of subagents, content and delays; "
-        .. "docs/agents.md has them.",
+      doc = "For a weka corpus: the tool whose interpretation of subagents, content, and delays to "
+        .. "use. See docs/agents.md.",
     },
     {
       name = "delays", type = "choice", default = "usual",
       flag = "--graph-delays", group = graph_group,
       choices = { "usual", "completion", "starts", "think-time", "none" },
-      doc = "Of a weka corpus, what is waited before a request: from the recorded end of what it "
-        .. "waits for to its start; from the start of the request before; its think_time; or "
-        .. "nothing. usual: that of the reading.",
+      doc = "For a weka corpus: delay before a request. completion: from the recorded end of its "
+        .. "dependencies to its start. starts: from the start of the previous request. think-time: "
+        .. "its think_time. none: no delay. usual: the default of the reading.",
     },
     {
       name = "nested", type = "choice", default = "auto",
       flag = "--graph-nested", group = graph_group,
       choices = { "auto", "relative", "absolute" },
-      doc = "Of a weka corpus, what times of subagents' requests count from: their marker or the "
-        .. "conversation. auto: the marker if any of the corpus is before its own.",
+      doc = "For a weka corpus: origin of times in subagents' requests. relative: their marker. "
+        .. "absolute: the conversation. auto: relative if any time of the corpus is before its "
+        .. "marker.",
     },
     {
       name = "delay_cap_us", type = "time_us", min = 0, default = 0, unit = "us",
       flag = "--graph-delay-cap", group = graph_group,
-      doc = "Of a file: no delay is longer; 0 = as they are.",
+      doc = "Upper limit of the file's delays. 0: no limit.",
     },
     {
       name = "idle_gap_cap_us", type = "time_us", min = 0, default = 0, unit = "us",
       flag = "--graph-idle-gap-cap", group = graph_group,
-      doc = "Of a weka corpus: gaps between starts in a conversation are at most this; 0 = as "
-        .. "they are.",
+      doc = "For a weka corpus: upper limit of gaps between starts in a conversation. 0: no limit.",
     },
     {
       name = "hash_block_tokens", type = "integer", min = 0, max = 1048576, default = 0,
       flag = "--graph-hash-block-tokens", group = graph_group,
       unit = "tokens",
-      doc = "Of a file, tokens that each hash id stands for; 0 = as it says, or as is usual.",
+      doc = "Tokens per hash ID of the file. 0: the value in the file, or the default of its "
+        .. "format.",
     },
     {
       name = "models", type = "served_models", flag = "--graph-models", group = graph_group,
       metavar = "MODEL,...|NAME=MODEL,...",
-      doc = "Of a corpus that tells models (weka, spans), what serves them here: models in the "
-        .. "order in which recorded names appear, again from the first one where there are more; "
-        .. "or one for each name. Default: recorded names are not used, any instance serves any "
-        .. "request.",
+      doc = "Maps recorded model names (weka, spans) to models of the cluster, in order of "
+        .. "appearance (repeated if there are more names) or as NAME=MODEL. Default: ignore "
+        .. "recorded names; any instance serves any request.",
     },
     {
       name = "bytes_per_token", type = "number", above = 0, max = 1000, default = 4,
       flag = "--graph-bytes-per-token", group = graph_group,
-      doc = "Of a file with texts and no counts of tokens (sharegpt).",
+      doc = "Bytes per token, for files that contain text but no token counts (sharegpt).",
     },
   },
 }
@@ -344,14 +346,13 @@ local graphs = {
       name = "graphs", type = "any",
       flag = "--graphs", group = graph_group, metavar = "FILE",
       flag_doc = "File of session graphs, or folder of weka conversations: tasks of agents, whose "
-        .. "requests wait for the answers to others. --rate, --arrival and --concurrency count "
-        .. "graphs then.",
-      doc = "A list of graphs, the path of a file or of a folder of weka conversations, what "
-        .. "blis.session_graphs returned, or a function(rng, number) that returns the next one, or "
-        .. "nil at the end. A graph is a list "
-        .. "of requests, each behind those it waits for: { { id = 'plan', "
-        .. "prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = 800000, "
-        .. "prompt_tokens = 900, output_tokens = 60 } }; see docs/agents.md.",
+        .. "requests depend on earlier responses. With it, --rate, --arrival, and --concurrency "
+        .. "count graphs.",
+      doc = "Session graphs: a list, the path of a file or of a folder of weka conversations, a "
+        .. "result of blis.session_graphs, or a function(rng, number) that returns the next graph, "
+        .. "or nil at the end. A graph is a list of requests in order of their dependencies: { { "
+        .. "id = 'plan', prompt_tokens = 3000, output_tokens = 200 }, { after = 'plan', tool_us = "
+        .. "800000, prompt_tokens = 900, output_tokens = 60 } }. See docs/agents.md.",
     },
     {
       name = "preset", type = "choice", choices = presets.agents,
@@ -359,8 +360,8 @@ local graphs = {
     },
     {
       name = "rate", type = "number", above = 0, max = 1e9, unit = "graphs/s",
-      doc = "Graphs that start per second; default: each at its start_us, or at 0. Graphs of a "
-        .. "script have no start_us then; the starts of a file are not used.",
+      doc = "Graphs that start per second. Default: each at its start_us, or at 0. With a rate, "
+        .. "graphs of a script must not set start_us, and recorded starts are ignored.",
     },
     {
       name = "arrival", type = "arrival", default = "poisson",
@@ -369,78 +370,77 @@ local graphs = {
     },
     {
       name = "concurrency", type = "integer", min = 1, max = 10000000, unit = "graphs",
-      doc = "In place of rate: so many graphs at a time; the next one starts when all requests of "
-        .. "one that are not in the background have ended.",
+      doc = "Number of concurrent graphs, instead of rate. The next graph starts when all "
+        .. "foreground requests of a graph have ended.",
     },
     {
       name = "count", type = "integer", min = 1, unit = "graphs",
       flag = "--num-graphs", group = graph_group,
-      flag_doc = "Number of graphs; default: each of a file once, 100 of a preset without "
-        .. "--horizon, and without end with --graph-duration. A file with fewer is played again, "
-        .. "with content and sessions of its own.",
-      doc = "Number of graphs; default: each of a list once, or as many as the function returns. A "
-        .. "list with fewer is played again, with content and sessions of its own. With "
-        .. "duration_us: without end.",
+      flag_doc = "Number of graphs. Default: each graph of a file once, 100 of a preset without "
+        .. "--horizon, unlimited with --graph-duration. A file with fewer graphs repeats, with new "
+        .. "content and sessions.",
+      doc = "Number of graphs. Default: each graph of a list once, or as many as the function "
+        .. "returns; unlimited with duration_us. A list with fewer graphs repeats, with new "
+        .. "content and sessions.",
     },
     {
       name = "play", type = "choice", choices = { "agentx" },
       flag = "--graph-play", group = graph_group,
-      flag_doc = "Graphs are played as a benchmark plays a corpus: agentx sets --graph-primers, "
-        .. "--graph-warm-up-requests 10, --graph-duration 3600s, --graph-response-grace 30s, "
-        .. "--graph-tree-idle-cap 300s and --graph-idle-cap 10s, which may be given, too. "
-        .. "--concurrency is the number of lanes.",
-      doc = "Graphs are played as a benchmark plays a corpus: agentx sets primers, "
-        .. "warm_up_requests = 10, duration_us = 3600 s, response_grace_us = 30 s, "
-        .. "tree_idle_cap_us = 300 s and idle_cap_us = 10 s, which may be given, too. "
-        .. "concurrency is the number of lanes.",
+      flag_doc = "Benchmark preset. agentx: --graph-primers, --graph-warm-up-requests 10, "
+        .. "--graph-duration 3600s, --graph-response-grace 30s, --graph-tree-idle-cap 300s, and "
+        .. "--graph-idle-cap 10s. Each of these can also be set. --concurrency is the number of "
+        .. "concurrent graphs.",
+      doc = "Benchmark preset. agentx: primers, warm_up_requests = 10, duration_us = 3600 s, "
+        .. "response_grace_us = 30 s, tree_idle_cap_us = 300 s, and idle_cap_us = 10 s. Each of "
+        .. "these can also be set. concurrency is the number of concurrent graphs.",
     },
     {
       name = "duration_us", type = "time_us", min = 1, unit = "us",
       flag = "--graph-duration", group = graph_group,
-      flag_doc = "With --concurrency: measure for so long, playing the graphs again and again "
-        .. "until --num-graphs. 'steady' of the results has the requests that arrived in it and "
-        .. "were completed.",
-      doc = "With concurrency: measure for so long, playing the graphs again and again until "
-        .. "count. result.steady has the requests that arrived in it and were completed.",
+      flag_doc = "Length of the measurement window. Requires --concurrency. Graphs repeat until "
+        .. "--num-graphs is reached. 'steady' in results covers the requests that arrived in the "
+        .. "window and were completed.",
+      doc = "Length of the measurement window. Requires concurrency. Graphs repeat until count is "
+        .. "reached. result.steady covers the requests that arrived in the window and were "
+        .. "completed.",
     },
     {
       name = "response_grace_us", type = "time_us", min = 0, unit = "us",
       flag = "--graph-response-grace", group = graph_group,
-      flag_doc = "With --graph-duration: requests that have not ended so long after it are given "
-        .. "up; default: they may take their time.",
-      doc = "With duration_us: requests that have not ended so long after it are given up; "
-        .. "default: they may take their time.",
+      flag_doc = "Cancel requests still unfinished this long after --graph-duration. Default: no "
+        .. "limit.",
+      doc = "Cancel requests still unfinished this long after duration_us. Default: no limit.",
     },
     {
       name = "warm_up_requests", type = "integer", min = 0, max = 1000000, unit = "requests",
       flag = "--graph-warm-up-requests", group = graph_group,
-      doc = "With concurrency: so many requests of each graph that is played at first, with one "
-        .. "token of output and without delays, before the measurement begins: when the last one "
-        .. "of these has ended.",
+      doc = "Number of warm-up requests per initial graph, each with one output token and no "
+        .. "delays. The measurement begins when all of them have ended. Requires concurrency.",
     },
     {
       name = "primers", type = "boolean",
       flag = "--graph-primers", group = graph_group,
-      doc = "With concurrency: the first graphs begin at a request that is drawn. The one in front "
-        .. "of it is sent in the warm-up; those before that count as played.",
+      doc = "Start the first graphs at a random request. The warm-up sends the request before it; "
+        .. "earlier requests count as done. Requires concurrency.",
     },
     {
       name = "tree_idle_cap_us", type = "time_us", min = 0, unit = "us",
       flag = "--graph-tree-idle-cap", group = graph_group,
-      doc = "With concurrency: while no request of a graph is on its way, the next one comes after "
-        .. "so long at the latest, and those behind it as much earlier; 0 = delays as they are.",
+      doc = "Upper limit of idle time in a graph, while none of its requests is in flight. Later "
+        .. "requests of the graph shift earlier by the same amount. 0: no limit. Requires "
+        .. "concurrency.",
     },
     {
       name = "idle_cap_us", type = "time_us", min = 0, unit = "us",
       flag = "--graph-idle-cap", group = graph_group,
-      doc = "With concurrency: the same of all graphs, while no request at all is on its way.",
+      doc = "Upper limit of idle time of all graphs, while no request is in flight. Requires "
+        .. "concurrency.",
     },
     {
       name = "on_failure", type = "choice", choices = { "break", "continue" }, default = "break",
       flag = "--graph-on-failure", group = graph_group,
-      doc = "What becomes of requests that wait for one that was rejected, timed out or failed: "
-        .. "break: they are never sent, and the task is broken; continue: they are sent as if it "
-        .. "had been answered.",
+      doc = "How a failed request affects its dependents. break: skip them and mark the task as "
+        .. "broken. continue: send them as if the request had succeeded.",
     },
     {
       name = "timeout_us", type = "time_us", min = 0, default = 300000000, unit = "us",
@@ -454,16 +454,16 @@ local graphs = {
     {
       name = "hints", type = "boolean", default = false,
       flag = "--graph-hints", group = graph_group,
-      doc = "Whether policies see what programs know of their future: request.program has "
+      doc = "Let policies see the announced future of a program: request.program includes "
         .. "requests_left and reused_after_us.",
     },
     {
       name = "seed", type = "integer",
-      doc = "Seed of starts and of the function's rng; default: the experiment's.",
+      doc = "Seed of starts and of the function's rng. Default: the experiment's seed.",
     },
     {
       name = "horizon_us", type = "time_us", min = 1, unit = "us",
-      doc = "No request arrives after it; default: the experiment's horizon.",
+      doc = "End of arrivals. Default: the experiment's horizon.",
     },
   },
 }

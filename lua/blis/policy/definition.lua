@@ -98,7 +98,7 @@ end
 function definition.check_name(name, path)
   if type(name) ~= "string" or name == "" or #name > name_limit or name:find "%c" then
     schema.raise_value(path .. ".name", name,
-      ("a text of 1 to %d bytes without control characters"):format(name_limit))
+      ("a string of 1 to %d bytes without control characters"):format(name_limit))
   end
   return name
 end
@@ -139,7 +139,7 @@ local fresh_section = {
   name = "policy",
   summary = "A policy in Lua that starts afresh in every run.",
   options = {
-    { name = "name", type = "any", doc = "a text" },
+    { name = "name", type = "any", doc = "a string" },
     { name = "new", type = "any", doc = "a function(context) that returns the other fields" },
   },
 }

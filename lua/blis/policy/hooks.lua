@@ -13,7 +13,7 @@ local hooks = {}
 ---@return blis.PolicyKind
 local function kind_of(kind, noun, builtins, main, signature, more)
   local options = {
-    { name = "name", type = "any", doc = "a text" },
+    { name = "name", type = "any", doc = "a string" },
     { name = main, type = "any", doc = "a " .. signature },
   }
   for _, option in ipairs(more or {}) do options[#options + 1] = option end
@@ -93,7 +93,7 @@ local cascade_section = {
   name = "cascade",
   summary = "What scripts may say of a cascade beside its parameters.",
   options = {
-    { name = "name", type = "any", doc = "a text" },
+    { name = "name", type = "any", doc = "a string" },
     { name = "quality", type = "any",
       doc = "a function(request, model, rng, output_tokens) that returns a mean log-probability" },
     { name = "escalate", type = "any",

@@ -22,7 +22,7 @@ local scorer_section = {
   name = "scorer",
   summary = "A scorer in Lua.",
   options = listening.with {
-    { name = "name", type = "any", doc = "a text" },
+    { name = "name", type = "any", doc = "a string" },
     { name = "score", type = "any", doc = "a function(request, instance) that returns a number" },
     { name = "columns", type = "boolean", default = false, doc = "score works on columns" },
     { name = "score_all", type = "any", doc = "a function(request, instances, scores)" },
@@ -177,7 +177,7 @@ local filter_kind = {
     name = "filter",
     summary = "A filter in Lua.",
     options = listening.with {
-      { name = "name", type = "any", doc = "a text" },
+      { name = "name", type = "any", doc = "a string" },
       { name = "keep", type = "any", doc = "a function(request, instance)" },
       { name = "columns", type = "boolean", default = false, doc = "keep works on columns" },
     },
@@ -192,7 +192,7 @@ local picker_kind = {
     name = "picker",
     summary = "A picker in Lua.",
     options = listening.with {
-      { name = "name", type = "any", doc = "a text" },
+      { name = "name", type = "any", doc = "a string" },
       { name = "pick", type = "any", doc = "a function(request, instances, scores)" },
     },
   },
@@ -328,7 +328,7 @@ local router_section = {
   name = "router",
   summary = "A routing policy in Lua.",
   options = listening.with {
-    { name = "name", type = "any", doc = "a text" },
+    { name = "name", type = "any", doc = "a string" },
     { name = "route", type = "any",
       doc = "a function(request, instances) that returns an index, or blis.reject(reason)" },
     { name = "observe", type = "any", doc = "a function(request, chosen)" },

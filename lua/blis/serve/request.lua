@@ -191,7 +191,7 @@ local function read_constraints(given)
   for name, bound in pairs(given or { served_share = ">=0.99" }) do
     local metric = find_metric(name, "constraints")
     if not metrics.bound(bound) then
-      errors.invalid("constraints.%s is %s, expected a text such as '>=0.99'", name,
+      errors.invalid("constraints.%s is %s, expected a string such as '>=0.99'", name,
         errors.show(bound))
     end
     list[#list + 1] = { metric = metric, bound = bound }

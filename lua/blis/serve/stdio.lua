@@ -142,7 +142,7 @@ local function is_id(value) return type(value) == "string" or math.type(value) ~
 local function handle(self, message, text)
   local id = message.id
   if not is_id(id) then
-    return fail(self, json.null, "invalid_request", "id is missing, expected a text or a number")
+    return fail(self, json.null, "invalid_request", "id is missing, expected a string or a number")
   end
   if self.open[key_of(id)] or self.batches[key_of(id)] then
     return fail(self, id, "duplicate_id", "a request with this id is open")

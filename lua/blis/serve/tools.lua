@@ -143,7 +143,7 @@ local function docs(_, arguments, finish)
   local plain = require("blis.reference.text").plain
   local name = arguments.name
   if name ~= nil and type(name) ~= "string" then
-    errors.invalid("name is %s, expected a text", errors.show(name))
+    errors.invalid("name is %s, expected a string", errors.show(name))
   end
   if name == nil then
     local seen, names = {}, {}

@@ -42,7 +42,7 @@ local parameter_section = {
 local function check_label(label, path)
   local kind = type(label)
   if kind ~= "number" and kind ~= "string" and kind ~= "boolean" then
-    errors.invalid("%s: %s is not allowed as a label, expected a text, a number or a boolean",
+    errors.invalid("%s: %s is not allowed as a label, expected a string, a number or a boolean",
       path, errors.show(label))
   end
   canonical.text(label, path)

@@ -278,7 +278,7 @@ blis_status blis_yaml_bool(const blis_yaml_node *node, bool *value, blis_error *
 
 blis_status blis_yaml_text(const blis_yaml_node *node, blis_slice *value, blis_error *error) {
   if (node->type != BLIS_YAML_SCALAR || blis_yaml_is_null(node)) {
-    return blis_yaml_fail(node, "is not a text", error);
+    return blis_yaml_fail(node, "is not a string", error);
   }
   *value = node->text;
   return BLIS_OK;

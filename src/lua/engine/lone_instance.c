@@ -209,7 +209,7 @@ static void check_described(lua_State *L, size_t field) {
     break;
   case TEXT:
     if (lua_type(L, -1) != LUA_TSTRING) {
-      luaL_error(L, "%s is %s, expected a text", name, push_what(L, -1));
+      luaL_error(L, "%s is %s, expected a string", name, push_what(L, -1));
     }
     break;
   case NUMBER:

@@ -25,7 +25,7 @@ void *check_copy(lua_State *L, const void *made, size_t size) {
 
 void check_reason_text(lua_State *L, int index, char *reason, size_t size) {
   if (lua_type(L, index) != LUA_TSTRING) {
-    luaL_error(L, "the reason is a %s, expected a text", luaL_typename(L, index));
+    luaL_error(L, "the reason is a %s, expected a string", luaL_typename(L, index));
   }
   size_t length;
   const char *text = lua_tolstring(L, index, &length);

@@ -109,13 +109,13 @@ static bool is_metric_name(const char *name, size_t length) {
 /* A figure that nobody has given yet; the table of all is at index all. */
 static void check_metric(lua_State *L, int all) {
   if (lua_type(L, -2) != LUA_TSTRING) {
-    luaL_error(L, "custom_metrics: a metric is named by %s, expected a text", push_what(L, -2));
+    luaL_error(L, "custom_metrics: a metric is named by %s, expected a string", push_what(L, -2));
   }
   size_t length;
   const char *name = lua_tolstring(L, -2, &length);
   if (!is_metric_name(name, length)) {
     luaL_error(L,
-               "custom_metrics: a metric is named by %s, expected a text "
+               "custom_metrics: a metric is named by %s, expected a string "
                "of 1 to %d bytes without control characters",
                push_what(L, -2), METRIC_NAME_MAX);
   }

@@ -170,7 +170,7 @@ static int64_t check_value(const reading *r, field f) {
     return value;
   case TEXT:
     if (lua_type(L, -1) != LUA_TSTRING) {
-      raise_value(r, f, "a text");
+      raise_value(r, f, "a string");
     }
     return check_text(r);
   case FLAG:
@@ -415,7 +415,7 @@ static void check_id(const reading *r, int index) {
     return;
   }
   if (lua_type(L, -1) != LUA_TSTRING) {
-    raise_value(r, ID, "a text");
+    raise_value(r, ID, "a string");
   }
   lua_pushvalue(L, -1);
   if (lua_rawget(L, r->ids) != LUA_TNIL) {

@@ -45,7 +45,7 @@ typedef enum field_kind {
   WHOLE,
   TEXT,
   FLAG,
-  MODELS,  /* a list of texts, as one */
+  MODELS,  /* a list of strings, as one */
   NUMBERS, /* a number, or one by name, as a text */
   OTHER
 } field_kind;
@@ -150,7 +150,7 @@ static void keep_text(row *r, int index, enum field field) {
 
 static void check_text(row *r, enum field field) {
   if (lua_type(r->L, -1) != LUA_TSTRING) {
-    raise_value(r, -1, field, "a text");
+    raise_value(r, -1, field, "a string");
   }
   keep_text(r, -1, field);
 }

@@ -19,7 +19,7 @@ static int source_close(lua_State *L) {
   return 0;
 }
 
-/* Adds a list of texts to the notes. */
+/* Adds a list of strings to the notes. */
 static void add_notes(lua_State *L, int list, blis_workload *workload) {
   for (lua_Integer i = 1; lua_rawgeti(L, list, i) != LUA_TNIL; i++) {
     check_status(L, blis_workload_note(workload, "%s", luaL_checkstring(L, -1)), NULL);

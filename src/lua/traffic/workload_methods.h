@@ -10,7 +10,7 @@ void bind_open_workloads(lua_State *L);
 
 /*
  * workload(spec, notes): a list of everything that a specification generates,
- * with notes, a list of texts.
+ * with notes, a list of strings.
  */
 int bind_workload_new(lua_State *L);
 

@@ -81,9 +81,9 @@ static const char *expected(const blis_param_spec *spec, const blis_param *param
   case BLIS_PARAM_TABLE:
     return "a table of numbers";
   case BLIS_PARAM_TEXTS:
-    return "a list of texts";
+    return "a list of strings";
   case BLIS_PARAM_TEXT_LISTS:
-    return "a table of lists of texts";
+    return "a table of lists of strings";
   case BLIS_PARAM_CHOICE:
     return param->key != NULL ? "a value" : "one of ";
   default:

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Frees a list of texts that may end early. */
+/* Frees a list of strings that may end early. */
 static void free_texts(const blis_alloc *alloc, const char *const *texts, size_t count) {
   for (size_t i = 0; texts != NULL && i < count && texts[i] != NULL; i++) {
     blis_alloc_free(alloc, (char *)texts[i], strlen(texts[i]) + 1);

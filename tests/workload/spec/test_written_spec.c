@@ -155,7 +155,7 @@ static const char inference_perf_template[] = "num_requests: 5\n"
 
 static const wrong_value wrong_values[] = {
     {"top", "version: 3\n", "spec.yaml:6: key 'version': '3' is not a workload version"},
-    {"top", "version: {}\n", "is not a text"},
+    {"top", "version: {}\n", "is not a string"},
     {"top", "seed: x\n", "key 'seed': 'x' is not a whole number"},
     {"top", "aggregate_rate: 1\nhorizon: 9\ncategory: speech\n",
      "spec.yaml:8: unknown category 'speech'; known are language"},
@@ -171,7 +171,7 @@ static const wrong_value wrong_values[] = {
      "spec.yaml:7: horizon is -2; expected an integer of at least 0"},
     {"top", "aggregate_rate: 1\nhorizon: 9\ntokens: 7\n",
      "spec.yaml:8: key 'tokens': '7' is neither drawn nor lazy"},
-    {"top", "tokens: [1]\n", "a list is not a text"},
+    {"top", "tokens: [1]\n", "a list is not a string"},
     {"top", "requests: 5\n", "'requests' is not a key of a workload"},
     {"top", "clints: 5\n",
      "spec.yaml:6: 'clints' is not a key of a workload; did you mean "
@@ -222,15 +222,15 @@ static const wrong_value wrong_values[] = {
     {"bare", "    arrivall: 4\n", "'arrivall' is not a key of a client"},
 
     {"rate", "    id: {}\n", "key 'id'"},
-    {"rate", "    tenant_id: []\n", "key 'tenant_id': a list is not a text"},
-    {"rate", "    model: []\n", "key 'model': a list is not a text"},
-    {"rate", "    adapter: []\n", "key 'adapter': a list is not a text"},
+    {"rate", "    tenant_id: []\n", "key 'tenant_id': a list is not a string"},
+    {"rate", "    model: []\n", "key 'model': a list is not a string"},
+    {"rate", "    adapter: []\n", "key 'adapter': a list is not a string"},
     {"rate", "    slo_class: fast\n",
      "spec.yaml:9: client 1 ('a'): unknown slo_class 'fast'; known are "
      "critical, realtime, standard, sheddable, batch, background"},
     {"rate", "    slo_class: standrad\n", "did you mean 'standard'"},
     {"rate", "    concurrency: 2\n", "concurrency and rate_fraction exclude each other"},
-    {"rate", "    prefix_group: []\n", "is not a text"},
+    {"rate", "    prefix_group: []\n", "is not a string"},
     {"rate", "    prefix_length: -1\n",
      "spec.yaml:9: client 1 ('a'): prefix_length is -1; expected an integer "
      "from 0"},
@@ -378,8 +378,8 @@ static const wrong_value wrong_values[] = {
 
     {"nothing", "servegen_data: {}\n", "path is missing"},
     {"nothing", "servegen_data: {path: /nowhere}\n", "/nowhere"},
-    {"nothing", "servegen_data: {path: []}\n", "is not a text"},
-    {"nothing", "servegen_data: {time_window: []}\n", "is not a text"},
+    {"nothing", "servegen_data: {path: []}\n", "is not a string"},
+    {"nothing", "servegen_data: {time_window: []}\n", "is not a string"},
     {"nothing", "servegen_data: {span_start: x}\n", "is not a whole number"},
     {"nothing", "servegen_data: {span_end: x}\n", "is not a whole number"},
     {"nothing", "servegen_data: {path: x, window_duration_secs: -1}\n",

@@ -3,29 +3,28 @@
 ---@type blis.Section
 return {
   name = "fault",
-  summary = "Something that happens to an instance during a run, at a time or now and then.",
+  summary = "A fault of an instance during a run, at a set time or at random intervals.",
   options = {
     {
       name = "kind", type = "choice", required = true,
       choices = { "crash", "hang", "slow", "flap", "partition", "stale", "lost-cache", "reclaim",
         "rolling-restart" },
-      doc = "crash: running work and cache are gone; hang: no step ends, "
-        .. "and the router sees its last signals, until it is killed at recover_after; slow: steps "
-        .. "take factor times as long; flap: times crashes, every so often; partition: it works, "
-        .. "and the router sees its last signals; stale: the router sees its signals anew only "
-        .. "every so often; lost-cache: its prefix cache is emptied; reclaim: it is told to "
-        .. "finish, and switched off after notice; rolling-restart: a reclaim of every instance at "
-        .. "first, one after the other.",
+      doc = "Fault type. crash: lose running requests and cache. hang: no step ends, signals "
+        .. "freeze; killed at recover_after. slow: steps take factor times as long. flap: crash "
+        .. "repeatedly, times times, once per every. partition: the instance works, its signals "
+        .. "freeze. stale: signals refresh only every every. lost-cache: empty the prefix cache. "
+        .. "reclaim: drain, then stop after notice. rolling-restart: reclaim each initial instance "
+        .. "in sequence.",
     },
     { name = "at", type = "time_us", min = 0, unit = "us", doc = "When it happens." },
     {
       name = "mtbf", type = "time_us", min = 1, unit = "us",
-      doc = "Instead of at: the mean time between two of them at one instance, whichever it is, "
-        .. "or the one that instance says.",
+      doc = "Mean time between faults of an instance, instead of at. Applies to the instance of "
+        .. "this fault, or to each instance.",
     },
     {
       name = "seed", type = "integer",
-      doc = "With mtbf: of the times; default: that of the experiment.",
+      doc = "Seed of the random fault times, with mtbf. Default: the experiment's seed.",
     },
     {
       name = "instance", type = "any",
@@ -33,13 +32,13 @@ return {
     },
     {
       name = "recover_after", type = "time_us", min = 0, unit = "us",
-      doc = "How long until the instance is as before, with an empty cache after a crash; of a "
-        .. "reclaim from its end on. Default: never.",
+      doc = "Time until full recovery. After a crash, the instance restarts with an empty cache; "
+        .. "after a reclaim, this time starts when the instance stops. Default: never.",
     },
     {
       name = "restart_time", type = "time_us", min = 0, default = 0, unit = "us",
-      doc = "The last part of recover_after, in which the instance is recovering; of a hang, the "
-        .. "time after that.",
+      doc = "Duration of the recovering phase, at the end of recover_after. For a hang, the phase "
+        .. "follows recover_after.",
     },
     {
       name = "factor", type = "number", min = 0.001, max = 1000000, default = 2,
@@ -52,15 +51,15 @@ return {
     },
     {
       name = "notice", type = "time_us", min = 0, default = 30000000, unit = "us",
-      doc = "Of reclaim and rolling-restart.",
+      doc = "For reclaim and rolling-restart.",
     },
     {
       name = "requests", type = "choice", choices = { "failed", "rerouted", "retried" },
-      doc = "What becomes of the requests that it ends: failed, reason instance-failed; rerouted: "
-        .. "they are routed again at once; retried: they are sent again after retry_after, and "
-        .. "admission is asked again. They start from nothing, and their times count from their "
-        .. "own arrival. It goes before disaggregation.on_failure. Default: failed, and hand-offs "
-        .. "as that says.",
+      doc = "How to handle the requests that the fault ends. failed: fail with reason "
+        .. "instance-failed. rerouted: route again at once. retried: send again after retry_after, "
+        .. "including admission. Requests restart from zero, and latencies count from the original "
+        .. "arrival. Overrides disaggregation.on_failure. Default: failed; hand-offs follow "
+        .. "on_failure.",
     },
     {
       name = "retry_after", type = "time_us", min = 0, default = 1000000, unit = "us",

@@ -1,6 +1,6 @@
 --- KV below the caches of the instances: the options of all tiers, and of one.
 
--- 0 stands for links that take no time, as for those of hand-offs.
+-- 0 means an infinitely fast link, as for hand-offs.
 local link = { type = "number", min = 0, max = 1e9, unit = "GB/s" }
 
 local group = "KV tiers"
@@ -21,99 +21,100 @@ local tier = {
       doc = "Capacity of a store, in KV blocks of the instances; 0 = as if there were no such "
         .. "tier." },
     { name = "gb", type = "number", min = 0, max = 1e9, unit = "GB",
-      doc = "The same in 10^9 bytes; one of the two." },
+      doc = "Size in 10^9 bytes, instead of blocks." },
     { name = "scope", type = "choice", choices = { "instance", "node", "cluster" },
       default = "instance",
-      doc = "Who has a store: every instance, every node of so many, or all together one." },
+      doc = "Whether each instance, each node, or the cluster has a store." },
     { name = "instances_per_node", type = "integer", min = 1, max = 1000000,
-      doc = "With scope node, which needs it: instances 1 to so many are the first node." },
+      doc = "Number of instances per node. Required with scope node." },
     { name = "stage", type = "string",
-      doc = "An earlier tier that it is read through, and that what it gets has been saved in." },
+      doc = "Earlier tier that stages reads, and whose saved blocks are written to this tier." },
     bandwidth("read_gb_s", "Bandwidth of reads from a store, shared fairly; 0 = takes no time.",
       true),
-    bandwidth("write_gb_s", "Of writes; default: as of reads."),
+    bandwidth("write_gb_s", "Write bandwidth. Default: the read bandwidth."),
     { name = "per_gpu", type = "boolean", default = false,
-      doc = "These are those of one GPU, each of which has a link of its own: an instance has tp "
-        .. "times as much." },
+      doc = "Bandwidths are per GPU, each with a separate link. An instance then has tp times the "
+        .. "bandwidth." },
     { name = "half_duplex", type = "boolean", default = false,
       doc = "Reads and writes share read_gb_s, as on many disks." },
     { name = "latency_us", type = "number", min = 0, max = 1e12, default = 0, unit = "us",
-      doc = "Of each read and each write of a request, beside its bytes." },
+      doc = "Fixed time of each read and each write of a request, in addition to its bytes." },
     { name = "policy", type = "any", default = "lru",
-      doc = "Who leaves a full store: lru, fifo, lfu, arc; reuse-hint: as lru, but a block whose "
-        .. "program said when it is used again (workload.hints) as if it were used then; or a "
-        .. "function(block) that returns a score whenever a block is saved or used, the lowest of "
-        .. "which leaves; block has depth (its place in its prompt, from 0), blocks (of so many, "
-        .. "0 = not known), uses, now_us, "
-        .. "tier, and reused_after_us, what its program said, or nil." },
+      doc = "Eviction policy: lru, fifo, lfu, arc, or reuse-hint, which is lru with reuse times "
+        .. "announced by programs (workload.hints). In Lua also a function(block), called whenever "
+        .. "a block is saved or used. The block with the lowest returned score is evicted. block: "
+        .. "depth (index in its prompt, from 0), blocks (length of the prompt in blocks, 0 = "
+        .. "unknown), uses, now_us, tier, and reused_after_us (announced, or nil)." },
     { name = "evict_above", type = "number", above = 0, max = 1, unit = "0 to 1",
-      doc = "Once a store is fuller than this, or has no room for what comes, evict_share of its "
-        .. "blocks leave, and as much more as it is too full. Default: one leaves a full store for "
-        .. "each that comes. Mooncake Store: eviction_high_watermark_ratio." },
+      doc = "High watermark. A store above this fraction, or without free blocks, evicts "
+        .. "evict_share of its blocks plus the excess. Default: a full store evicts one block per "
+        .. "new block. Mooncake Store: eviction_high_watermark_ratio." },
     { name = "evict_share", type = "number", above = 0, max = 1, default = 0.05, unit = "0 to 1",
-      doc = "With evict_above: of the blocks that are there. Mooncake Store: eviction_ratio." },
+      doc = "Fraction of the stored blocks to evict, with evict_above. Mooncake Store: "
+        .. "eviction_ratio." },
     { name = "keep_us", type = "time_us", min = 0, default = 300000000, unit = "us",
       doc = "With policy reuse-hint: longer times that programs say are not honoured." },
     { name = "store", type = "choice", choices = { "write-through", "on-evict", "none" },
       default = "write-through",
-      doc = "What comes into it: what was computed of a prompt, or saved in its stage; what is "
-        .. "evicted from its stage, or, without one, from the KV caches (every step is computed "
-        .. "then, which is slow); or what is read through it alone." },
+      doc = "When blocks are written. write-through: when a prompt is computed, or saved in the "
+        .. "staging tier. on-evict: when the staging tier or, without one, the KV cache evicts "
+        .. "them (every step is then computed individually, which is slow). none: only when they "
+        .. "are read through this tier." },
     { name = "threshold", type = "integer", min = 0, max = 1000000000, default = 0,
       unit = "sights",
-      doc = "A block is saved when it was computed so often; 0 and 1 are the first time." },
+      doc = "Minimum number of computations of a block before it is saved. 0 and 1: save at "
+        .. "once." },
     { name = "max_tracked", type = "integer", min = 1, max = 2147483647, default = 64000,
-      unit = "blocks", doc = "With threshold: of so many blocks at most is it known how often." },
+      unit = "blocks", doc = "With threshold: maximum number of blocks with a computation count." },
     { name = "promote", type = "boolean", default = true,
-      doc = "What is read through it stays in it." },
+      doc = "Keep a copy of blocks that are read through this tier." },
     { name = "shared", type = "boolean", default = false,
-      doc = "With scope instance: other instances read it, too, over the network." },
+      doc = "With scope instance: other instances can read it over the network." },
     { name = "survives", type = "boolean", default = false,
-      doc = "With scope instance: what is in it outlives a failure of the instance." },
+      doc = "With scope instance: keep the content when the instance fails." },
     { name = "weight", type = "number", min = 0, max = 1, default = 0.75, unit = "0 to 1",
-      doc = "What a block in it counts for in the signal tiered_prefix_hit, where one in the KV "
-        .. "cache counts for cache_weight. Dynamo: host memory 0.75, disk 0.25; llm-d: CPU 0.8." },
+      doc = "Weight of a block of this tier in the signal tiered_prefix_hit. A block in the KV "
+        .. "cache has weight cache_weight. Dynamo: host memory 0.75, disk 0.25; llm-d: CPU 0.8." },
     { name = "peer_weight", type = "number", min = 0, max = 1, default = 0, unit = "0 to 1",
-      doc = "With shared: what a block counts for that the store of another instance has; 0 = the "
-        .. "router does not know of these." },
+      doc = "With shared: weight of a block in the store of another instance. 0: the router "
+        .. "ignores these blocks." },
   },
 }
 
 ---@type blis.Section
 local all = {
   name = "kv_tiers",
-  summary = "KV below the caches of the instances: a list of tiers, in the order in which they are "
-    .. "asked, or the name of a preset, and what holds for all of them. docs/kv-tiers.md says what "
-    .. "is modelled and what is not.",
+  summary = "KV cache tiers (offloading): a list of tiers in lookup order, or the name of a "
+    .. "preset, and options for all tiers. See docs/kv-tiers.md for details and limits.",
   options = {
     { name = "preset", type = "choice", flag = "--kv-tiers", group = group,
       choices = { "vllm-0.22", "llm-d", "lmcache", "mooncake-store", "dynamo-kvbm" },
-      doc = "The tiers of a system, as docs/kv-tiers.md lists them; tiers and options given beside "
-        .. "it win." },
+      doc = "Tiers of a real system, listed in docs/kv-tiers.md. Additional tiers and options "
+        .. "override the preset." },
     { name = "load", type = "any", default = "all", flag = "--kv-tiers-load", group = group,
       as_flag = { type = "choice", choices = { "all", "if-faster" } },
-      flag_doc = "What of a prompt that is in the tiers is brought back: all of it; if-faster, all "
-        .. "when that is estimated to take less time than computing it in a step alone.",
-      doc = "What of a prompt that is in the tiers is brought back: all of it; if-faster, all when "
-        .. "that is estimated to take less time than computing it in a step alone; or a "
-        .. "function(request, offer) that returns a number of tokens, true or false. offer has "
-        .. "cached_tokens, offered_tokens behind these, tiers (offered tokens by name), load_us, "
-        .. "compute_us, instance (its index) and now_us." },
+      flag_doc = "Prompt blocks to load from the tiers. all: all found blocks. if-faster: all, if "
+        .. "the estimated load time is below the time to compute them in a separate step.",
+      doc = "Prompt blocks to load from the tiers. all: all found blocks. if-faster: all, if the "
+        .. "estimated load time is below the time to compute them in a separate step. Or a "
+        .. "function(request, offer) that returns a number of tokens, true, or false. offer: "
+        .. "cached_tokens, offered_tokens, tiers (offered tokens by name), load_us, compute_us, "
+        .. "instance (its index), and now_us." },
     { name = "chunk_tokens", type = "integer", min = 0, max = 1000000000, default = 0,
       unit = "tokens", flag = "--kv-tiers-chunk-tokens", group = group,
-      doc = "Only whole chunks of so many tokens are found, a multiple of the block size; 0 = of a "
-        .. "block. LMCache: 256." },
+      doc = "Lookup granularity in tokens, a multiple of the block size. 0: one block. LMCache: "
+        .. "256." },
     { name = "batch_blocks", type = "integer", min = 1, max = 1000000000, default = 10,
       unit = "blocks", flag = "--kv-tiers-batch-blocks", group = group,
-      doc = "Reads through a stage go in batches of so many, one behind the other." },
+      doc = "Number of blocks per batch when reading through a staging tier." },
     { name = "network_gb_s", type = "number", min = 0, max = 1e9, default = 0, unit = "GB/s",
       flag = "--kv-tiers-network-gb-s", group = group,
-      doc = "In and out of every instance, for tiers of scope cluster and shared ones; 0 = no "
-        .. "limit but that of the stores." },
+      doc = "Bandwidth in and out of every instance, for shared tiers and tiers of scope cluster. "
+        .. "0: limited only by the stores." },
     { name = "save_output", type = "boolean", default = false, flag = "--kv-tiers-save-output",
       group = group,
-      doc = "What is decoded is saved, too, when its request is over; else prompts alone, an "
-        .. "answer when it has become part of one." },
+      doc = "Save generated tokens when a request finishes. false: save only prompts. Generated "
+        .. "tokens are then saved when a later prompt contains them." },
     { name = "cache_weight", type = "number", min = 0, max = 1, default = 1, unit = "0 to 1",
       flag = "--kv-tiers-cache-weight", group = group,
       doc = "As weight of the tiers, of blocks in the KV cache itself." },

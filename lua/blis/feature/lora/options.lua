@@ -25,11 +25,11 @@ return {
       name = "adapters", type = "any", required = true, flag = "--lora-adapters", group = group,
       metavar = "NUMBER", from_text = read_count,
       expected = "a list of ids or of { id =, rank =, weight = }, or a number from 1 to 100000",
-      flag_doc = "So many adapters, adapter_1, adapter_2, ..., that requests without one get by "
-        .. "--lora-zipf; --lora-config names them.",
-      doc = "The adapters that requests may name: a list of ids, or of { id =, rank =, weight = }, "
-        .. "or a number, for adapter_1, adapter_2, ... Requests that name none get one by the "
-        .. "weights; without weights they keep none. Those of a number have the weights of zipf.",
+      flag_doc = "Number of adapters, named adapter_1, adapter_2, ... Requests without an adapter "
+        .. "get one by --lora-zipf. For other names, use --lora-config.",
+      doc = "Adapters: a list of IDs, a list of { id =, rank =, weight = }, or a number, for "
+        .. "adapter_1, adapter_2, ... Requests without an adapter get one by the weights; without "
+        .. "weights they use the base model. A number uses the weights of zipf.",
     },
     {
       name = "slots", type = "integer", min = 0, max = 1000000, default = 8, unit = "adapters",
@@ -40,12 +40,12 @@ return {
     {
       name = "host_slots", type = "integer", min = 0, max = 1000000, default = 0,
       unit = "adapters", flag = "--lora-host-slots", group = group,
-      doc = "Adapters in the memory of an instance's host (vLLM: max_cpu_loras), at least slots; "
-        .. "others are fetched first. 0 = all of them.",
+      doc = "Adapters in the CPU memory of an instance's node (vLLM: max_cpu_loras), at least "
+        .. "slots. Other adapters are fetched first. 0: all adapters.",
     },
     {
       name = "rank", type = "integer", min = 1, max = 65536, default = 8, flag = "--lora-rank",
-      group = group, doc = "Of adapters that do not say theirs.",
+      group = group, doc = "Size of adapters that do not set one.",
     },
     {
       name = "zipf", type = "number", min = 0, max = 100, default = 1, flag = "--lora-zipf",
@@ -78,20 +78,20 @@ return {
     {
       name = "order", type = "choice", choices = { "skip", "head-of-line" }, default = "skip",
       profiles = go_blis "head-of-line", flag = "--lora-order", group = group,
-      doc = "skip: those behind a request that waits for its adapter may pass it, as in vLLM; "
-        .. "head-of-line: they wait, too (BLIS, Go).",
+      doc = "skip: later requests can overtake a request that waits for its adapter, as in vLLM. "
+        .. "head-of-line: later requests wait (BLIS, Go).",
     },
     {
       name = "max_skip_us", type = "time_us", min = 0, default = 0, unit = "us",
       flag = "--lora-max-skip", group = group,
-      doc = "With skip: who has waited for so long is not passed any more, so that adapters in "
-        .. "use run dry and give their slots up; 0 = passed at any time.",
+      doc = "With skip: a request that has waited this long can no longer be overtaken. Adapters "
+        .. "in use then drain and free their slots. 0: no limit.",
     },
     {
       name = "mode", type = "choice", choices = { "overlap", "block" }, default = "overlap",
       flag = "--lora-mode", group = group,
-      doc = "overlap: steps go on while an adapter is loaded, one at a time; block: the step that "
-        .. "a request joins waits for its load, and with it the batch (vLLM).",
+      doc = "overlap: steps continue while an adapter loads, one at a time. block: the step that a "
+        .. "request joins waits for the load, and the batch with it (vLLM).",
     },
     {
       name = "step_overhead_tiers", type = "any",
@@ -101,8 +101,8 @@ return {
     },
     {
       name = "reserve_memory", type = "boolean", default = true,
-      doc = "slots adapters of the largest rank take their place from the KV cache, where "
-        .. "kv_blocks is not given.",
+      doc = "Subtract memory for slots adapters of the largest rank from the KV cache, unless "
+        .. "kv_blocks is set.",
     },
   },
 }

@@ -4,7 +4,8 @@ local errors = require "blis.errors"
 local group = "Data-parallel ranks"
 
 local function read_imbalance(text, flag)
-  return tonumber(text) or errors.invalid("%s: '%s' is not allowed, expected a number from 1 on",
+  return tonumber(text) or errors.invalid("%s: '%s' is not allowed, expected a number of at least "
+    .. "1",
     flag, text)
 end
 
@@ -30,48 +31,49 @@ return {
     {
       name = "dummy_us", type = "time_us", min = 0, max = 3600000000, unit = "us",
       flag = "--dp-dummy-us", group = group,
-      doc = "What the pass of a rank without work takes, at the barrier; default: a step that "
-        .. "decodes one token without context.",
+      doc = "Time of a pass of an idle rank, at the barrier. Default: a step that decodes one "
+        .. "token without context.",
     },
     {
       name = "sync_every", type = "integer", min = 1, max = 1000000, default = 32, unit = "passes",
       flag = "--dp-sync-every", group = group,
-      doc = "After every so many passes, the ranks at a barrier find out whether all of them are "
-        .. "without work; until then they run passes without any.",
+      doc = "Number of passes between checks for idleness at the barrier. Ranks run idle passes "
+        .. "until a check finds all of them idle.",
     },
     {
       name = "prefill_interval", type = "integer", min = 1, max = 1000000, default = 1,
       unit = "passes", flag = "--prefill-schedule-interval", group = group,
-      doc = "Prompts are computed in every so many passes alone, so that those of all ranks "
-        .. "coincide; above 1 every step is computed, slowly.",
+      doc = "Prompts are computed only every this many passes, so that the prefills of all ranks "
+        .. "coincide. Above 1, every step is computed individually, which is slow.",
     },
     {
       name = "balance", type = "choice", choices = { "router", "internal" }, default = "router",
       flag = "--dp-balance", group = group,
-      doc = "Who chooses the rank of a request. router: routing policies, which see the ranks as "
-        .. "targets. internal: the group, by least 4 * waiting + running as last published and "
-        .. "what was sent since; routing policies see the first instance of each group, with the "
-        .. "load of all.",
+      doc = "Choice of the rank of a request. router: routing policies, which see each rank as a "
+        .. "target. internal: the group, by least 4 * waiting + running, as last published plus "
+        .. "requests sent since. Routing policies then see the first instance of each group, with "
+        .. "the load of the group.",
     },
     {
       name = "clients", type = "integer", min = 1, max = 1024, unit = "processes",
       flag = "--dp-clients", group = group,
-      doc = "Of internal balance: processes of the front end, which take requests in turn, each "
-        .. "of which knows only of its own what was sent since the last publication. Default: 1.",
+      doc = "With internal balance: number of front-end processes, which take requests in "
+        .. "rotation. Each counts only the requests that it has sent since the last publication. "
+        .. "Default: 1.",
     },
     {
       name = "publish_us", type = "time_us", min = 0, max = 3600000000, unit = "us",
       flag = "--dp-publish-us", group = group,
-      doc = "Of internal balance: how often the load of the ranks is published, first after half "
-        .. "of it; 0 = for every request. Default: 100000.",
+      doc = "With internal balance: interval at which the load of the ranks is published, first "
+        .. "after half of it. 0: after every request. Default: 100000.",
     },
     {
       name = "expert_imbalance", type = "any", flag = "--expert-imbalance", group = group,
       metavar = "X", from_text = read_imbalance,
       flag_doc = "Tokens at the busiest of the ranks' expert layers, over the mean: 1 or more.",
-      doc = "Tokens at the busiest of the ranks' expert layers, over the mean: a number from 1 on, "
-        .. "or a list with the tokens of each rank, such as { 120, 80, 100, 100 } for 1.2 with 4 "
-        .. "of them. Needs expert_share. Default: 1.",
+      doc = "Expert load imbalance: tokens at the busiest rank's expert layers, divided by the "
+        .. "mean. A number of at least 1, or a list with the tokens of each rank, such as { 120, "
+        .. "80, 100, 100 } for 1.2 with 4 ranks. Requires expert_share. Default: 1.",
     },
     {
       name = "expert_share", type = "number", min = 0, max = 1, flag = "--expert-share",

@@ -23,80 +23,80 @@ return {
     },
     {
       name = "max_starts", type = "integer", min = 1, max = 1000000, unit = "instances",
-      doc = "Instances that can be started during a run, the first ones included: each has an id "
-        .. "of its own and takes 3 KB; one more ends the run with an error. Default: the most of "
-        .. "256, 16 times max_replicas, and one for every 30 s of traffic and two for every "
-        .. "fault, up to 32768.",
+      doc = "Maximum number of instance starts during a run, including initial instances. Each "
+        .. "start has a unique ID and takes 3 KB. A run that exceeds it fails. Default: the "
+        .. "largest of 256, 16 * max_replicas, and one per 30 s of traffic plus two per fault, up "
+        .. "to 32768.",
     },
-    delay("request_delay_us", "From being asked for until there is a machine. Every one of these "
-      .. "times is a number, or drawn: { mean_us =, stddev_us = }, normal or with distribution = "
-      .. "\"lognormal\", \"uniform\" or \"exponential\"."),
-    delay("provisioning_delay_us", "Until the machine is up.", "--provisioning-delay"),
+    delay("request_delay_us", "Delay from the request for an instance until a node is assigned. "
+      .. "Delays are numbers or random: { mean_us =, stddev_us = }, normal or with distribution = "
+      .. "\"lognormal\", \"uniform\", or \"exponential\"."),
+    delay("provisioning_delay_us", "Time to boot the node.", "--provisioning-delay"),
     delay("loading_delay_us", "Until weights are loaded and graphs captured.", "--loading-delay"),
-    delay("warmup_duration_us", "Until it takes requests, after that.", "--warmup-duration"),
+    delay("warmup_duration_us", "Time from the end of loading until the instance "
+      .. "serves.", "--warmup-duration"),
     {
       name = "warmup_factor", type = "number", min = 0.001, max = 1000000,
       flag = "--warmup-factor", group = "Autoscaling",
-      doc = "It takes requests from the end of loading on, and its steps take so many times as "
-        .. "long for warmup_duration_us. Default: it waits.",
+      doc = "Serve requests during warm-up. Steps then take this many times as long for "
+        .. "warmup_duration_us. Default: wait for the end of warm-up.",
     },
     {
       name = "start_failure", type = "number", min = 0, max = 1, default = 0,
-      doc = "How likely a start is to fail when the instance would take requests, also of one "
-        .. "that is there at first and loads (warm_start = false). It begins anew, with its "
-        .. "provisioning, and takes as long again.",
+      doc = "Probability that a start fails at its end. The instance then repeats provisioning. "
+        .. "Applies to initial instances only if warm_start is false.",
     },
     {
       name = "start_retries", type = "integer", min = 0, max = 1000, default = 3,
-      doc = "Starts that fail in a row after the first: one more, and the instance has failed for "
-        .. "good; another one is started in its place.",
+      doc = "Maximum consecutive failed starts after the first. After more, the instance has "
+        .. "failed permanently and is replaced.",
     },
     delay("actuation_delay_us", "From a decision of the autoscaler to its effect."),
     {
       name = "interval_us", type = "time_us", min = 1, unit = "us",
-      doc = "How often the autoscaler is asked; default: its own interval.",
+      doc = "Interval between evaluations of the autoscaler. Default: its preferred interval.",
     },
     {
       name = "prefill", type = "table",
-      doc = "Where prefill and decode are apart: options of the prefill pool over these, such as "
-        .. "{ max_replicas = 4 }.",
+      doc = "Overrides for the prefill pool of a disaggregated cluster, such as { max_replicas = 4 "
+        .. "}.",
     },
-    { name = "decode", type = "table", doc = "The same of the decode pool." },
+    { name = "decode", type = "table", doc = "Overrides for the decode pool." },
     {
       name = "warm_start", type = "boolean", default = true,
-      doc = "Whether the instances at first take requests at once; else they have a machine, and "
-        .. "load and warm up as others do.",
+      doc = "Initial instances serve immediately. false: they have a node, but load and warm up "
+        .. "like other instances.",
     },
     {
       name = "node_pools", type = "table",
-      doc = "Machines on which instances are placed, a list of pools such as { { name = \"a\", "
-        .. "gpu = \"H100\", gpus_per_node = 8, nodes = 2, max_nodes = 4 } }: an instance that "
-        .. "finds no room starts when there is some. Default: there is always room.",
+      doc = "Nodes for instances, a list of pools such as { { name = \"a\", gpu = \"H100\", "
+        .. "gpus_per_node = 8, nodes = 2, max_nodes = 4 } }. An instance that does not fit starts "
+        .. "when a node is free. Default: unlimited nodes.",
     },
     {
       name = "drain", type = "choice", choices = { "wait", "redirect", "immediate" },
       default = "wait", flag = "--drain-policy", group = "Autoscaling",
-      doc = "What becomes of the requests of an instance that is to go. wait: it finishes them; "
-        .. "redirect: those that are not running yet are routed again; immediate: they fail, "
-        .. "reason instance-stopped.",
+      doc = "How to handle the requests of an instance that is scaled down. wait: finish them. "
+        .. "redirect: route requests that are not running again. immediate: fail them, reason "
+        .. "instance-stopped.",
     },
     {
       name = "grace_us", type = "time_us", min = 0, unit = "us",
-      doc = "How long an instance may take to finish; default: as long as it takes.",
+      doc = "Maximum time to drain an instance. Default: unlimited.",
     },
     {
       name = "victim", type = "choice", choices = { "newest", "oldest", "least-loaded" },
-      default = "newest", doc = "Who goes first, after those that are still starting.",
+      default = "newest", doc = "Instances to scale down first, after instances that are starting.",
     },
     {
       name = "replica_price_per_hour", type = "number", min = 0, unit = "USD/h",
       flag = "--replica-price-per-hour", group = "Autoscaling",
-      doc = "Price of an instance, with all its ranks, for the cost of a run; default: that of its "
-        .. "GPUs.",
+      doc = "Instance price, all ranks included, for the cost of a run. Default: the total price "
+        .. "of its GPUs.",
     },
     {
       name = "instance_capacity", type = "number", above = 0, max = 1e9, unit = "requests/s",
-      doc = "What one instance takes within its targets; for over_provisioned_seconds and "
+      doc = "Rate that one instance serves within its targets, for over_provisioned_seconds and "
         .. "under_provisioned_seconds of results.",
     },
     {
@@ -107,36 +107,35 @@ return {
     {
       name = "trigger_queue_depth", type = "integer", min = 1, unit = "requests",
       flag = "--autoscaler-trigger-queue-depth", group = "Autoscaling",
-      doc = "The autoscaler is also asked between its intervals, as soon as a request finds so "
-        .. "many waiting for its instance, or is one of so many that wait at the gateway. Default: "
-        .. "at its intervals only.",
+      doc = "Also evaluate the autoscaler when this many requests wait for an instance or at the "
+        .. "gateway. Default: only at its intervals.",
     },
     {
       name = "trigger_slo_attainment", type = "number", min = 0, max = 1, default = 0,
       flag = "--autoscaler-trigger-slo-attainment", group = "Autoscaling",
-      doc = "The same, as soon as a smaller share of the requests that ended in the last minute, "
-        .. "of ten or more, has kept its targets (ttft_target_us, ...); 0 = never.",
+      doc = "Also evaluate the autoscaler when the fraction of requests that met ttft_target_us "
+        .. "and the other targets falls below this. Counts requests that ended in the last minute, "
+        .. "if at least ten. 0: never.",
     },
     {
       name = "trigger_gap_us", type = "time_us", min = 0, default = 1000000, unit = "us",
-      doc = "Least time since the autoscaler was last asked before a trigger asks it again.",
+      doc = "Minimum time since the last evaluation before a trigger can cause another one.",
     },
     {
       name = "ttft_target_us", type = "time_us", min = 0, unit = "us",
       flag = "--autoscaler-ttft-target", group = "Autoscaling",
-      doc = "Time to first token that requests are to keep, for slo_attainment; 0 = any. "
-        .. "Default of this and the next two: what slo_targets says, if it names one class.",
+      doc = "TTFT target for slo_attainment; 0 = no target. Default of this and the next two "
+        .. "options: slo_targets, if it has one class.",
     },
     {
       name = "tpot_target_us", type = "time_us", min = 0, unit = "us",
       flag = "--autoscaler-tpot-target", group = "Autoscaling",
-      doc = "Mean time per output token that requests are to keep, for slo_attainment; 0 = any.",
+      doc = "Target for the mean time per output token, for slo_attainment; 0 = no target.",
     },
     {
       name = "e2e_target_us", type = "time_us", min = 0, unit = "us",
       flag = "--autoscaler-e2e-target", group = "Autoscaling",
-      doc = "Time from arrival to last token that requests are to keep, for slo_attainment; 0 = "
-        .. "any.",
+      doc = "Target for the end-to-end latency, for slo_attainment; 0 = no target.",
     },
   },
 }

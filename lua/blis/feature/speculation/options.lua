@@ -19,16 +19,16 @@ end
 ---@type blis.Section
 return {
   name = "speculation",
-  summary = "Speculative decoding: each decoding request drafts some tokens, which a step verifies "
-    .. "together with one more; the first that does not hold ends what the step gives it. Sources: "
-    .. "vLLM (num_speculative_tokens), Dynamo (nextn).",
+  summary = "Speculative decoding. Each decoding request drafts tokens, which a step verifies "
+    .. "together with one more token. The first rejected draft token ends the output of the step. "
+    .. "Sources: vLLM (num_speculative_tokens), Dynamo (nextn).",
   options = {
     {
       name = "method", type = "choice", choices = { "draft", "mtp", "ngram" }, required = true,
       flag = "--speculative-method", group = group,
-      doc = "Who drafts. draft: a model of its own, and mtp: heads of the model, each by a pass "
-        .. "per token that costs draft_base_us + draft_per_sequence_us * (requests that draft); "
-        .. "ngram: a look-up in the text, once for all tokens, free unless these are given.",
+      doc = "Draft method. draft: a separate model. mtp: heads of the model. Both run one pass per "
+        .. "token, which costs draft_base_us + draft_per_sequence_us * (drafting requests). ngram: "
+        .. "one lookup in the context for all tokens, free unless these costs are set.",
     },
     {
       name = "tokens", type = "integer", min = 1, max = 16, default = 3, unit = "tokens",
@@ -39,19 +39,19 @@ return {
       group = group, metavar = "P,...", from_text = read_acceptance,
       expected = "a number from 0 to 1, a list of such, a function(request, position), or a table "
         .. "of such numbers and lists by name",
-      flag_doc = "Probability that a draft holds, given that those before it do: one for all, or "
-        .. "one for each.",
-      doc = "Probability that a draft holds, given that those before it in the step do: a number, "
-        .. "or a list with one for each of tokens. Rates over all drafts are products of these. Or "
-        .. "a function(request, position), asked for every position when a request comes to an "
-        .. "instance; or such numbers and lists by name: { slo_class = { batch = 0.8 }, default = "
-        .. "0.6 }, likewise tenant, client or model.",
+      flag_doc = "Acceptance rate of a draft token, provided that all earlier ones are accepted: "
+        .. "one value for all positions, or one per position.",
+      doc = "Acceptance rate of a draft token, provided that all earlier ones of the step are "
+        .. "accepted: a number, or a list with one value per position. Rates over all drafts are "
+        .. "products of these. In Lua also a function(request, position), called for every "
+        .. "position when a request reaches an instance, or numbers and lists by name: { slo_class "
+        .. "= { batch = 0.8 }, default = 0.6 }; also tenant, client, or model.",
     },
     {
       name = "draft_base_us", type = "number", min = 0, max = 1e9, unit = "us",
       flag = "--draft-base-us", group = group,
-      doc = "What a pass of the drafter takes. Methods draft and mtp need it or the next one: "
-        .. "drafts that cost nothing show a speed-up that nobody gets.",
+      doc = "Time of a drafter pass. Methods draft and mtp require it or draft_per_sequence_us, "
+        .. "because free drafts overstate the speedup.",
     },
     {
       name = "draft_per_sequence_us", type = "number", min = 0, max = 1e9, unit = "us",
@@ -60,7 +60,7 @@ return {
     {
       name = "max_batch", type = "integer", min = 0, max = 1000000, default = 0, unit = "requests",
       flag = "--speculative-max-batch", group = group,
-      doc = "With more running requests nobody drafts; 0 = always.",
+      doc = "Disable drafting above this number of running requests. 0: always draft.",
     },
   },
 }

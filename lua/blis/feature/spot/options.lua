@@ -3,19 +3,19 @@
 ---@type blis.Section
 local step = {
   name = "step",
-  summary = "Spot capacity from a time on.",
+  summary = "Spot capacity and price from a point in time.",
   options = {
     { name = "at", type = "time_us", min = 0, max = 1000000000000000, required = true, unit = "us",
-      doc = "From when on." },
+      doc = "Start time of the row." },
     {
       name = "available", type = "integer", min = 0, max = 1000000, unit = "instances",
-      doc = "How many instances of the group may run; those with the highest numbers go first. "
-        .. "With data-parallel ranks, an instance is a group of these. Default: as before, all of "
-        .. "them at first.",
+      doc = "Number of instances of the group that can run. The highest indexes are reclaimed "
+        .. "first. With data-parallel ranks, an instance is a group of ranks. Default: unchanged; "
+        .. "initially all instances.",
     },
     {
       name = "gpu_price_per_hour", type = "number", min = 0, max = 1e9, unit = "USD/h",
-      doc = "Price of one GPU; default: as before, at first the price of the cluster.",
+      doc = "Price of one GPU. Default: unchanged; initially the price of the cluster.",
     },
   },
 }
@@ -27,8 +27,8 @@ local section = {
   options = {
     {
       name = "trace", type = "path",
-      doc = "CSV with the columns time_s, available and gpu_price_per_hour, one of the last two at "
-        .. "least; or:",
+      doc = "CSV with the column time_s and at least one of available and gpu_price_per_hour. "
+        .. "Alternatively:",
     },
     {
       name = "steps", type = "table",
@@ -37,18 +37,19 @@ local section = {
     },
     {
       name = "notice", type = "time_us", min = 0, default = 120000000, unit = "us",
-      doc = "How long before it is taken away an instance hears of it, gets no more requests and "
-        .. "may finish what it has.",
+      doc = "Notice before an instance is reclaimed. In this time, the instance finishes its "
+        .. "requests and receives no new ones.",
     },
     {
       name = "restart_time", type = "time_us", min = 0, max = 1000000000000000,
       default = 60000000, unit = "us",
-      doc = "From when there is room again until the instance serves; it is paid meanwhile.",
+      doc = "Time from available capacity until the instance serves. It is billed in this time.",
     },
     {
       name = "requests", type = "choice", choices = { "failed", "rerouted", "retried" },
       default = "rerouted",
-      doc = "What becomes of requests that are not finished by then; as of a fault.",
+      doc = "How to handle requests that are unfinished after the notice. Same values as requests "
+        .. "of a fault.",
     },
     {
       name = "retry_after", type = "time_us", min = 0, default = 1000000, unit = "us",

@@ -123,7 +123,7 @@ function selector.matchLabels(made, value)
   if type(value) ~= "table" or #value > 0 then return "matchLabels: expected { label: value }" end
   for _, label in ipairs(sorted.names(value)) do
     if not is_texts { value[label] } then
-      return ("matchLabels: the value of %s is %s, expected a text"):format(errors.show(label),
+      return ("matchLabels: the value of %s is %s, expected a string"):format(errors.show(label),
         errors.show(value[label]))
     end
     local problem = match(made, label, { value[label] })
@@ -143,7 +143,7 @@ end
 
 function selector.label(made, value, given)
   if type(value) ~= "string" or not is_texts(given.validValues) then
-    return "label: expected a text, and validValues beside it"
+    return "label: expected a string, and validValues beside it"
   end
   return match(made, value, given.validValues)
 end

@@ -35,7 +35,7 @@ function values.quantity(given)
 end
 
 local readers, expected = {}, {
-  number = "a number", integer = "an integer", boolean = "true or false", string = "a text",
+  number = "a number", integer = "an integer", boolean = "true or false", string = "a string",
   duration = 'a duration such as "1s" or "200ms"', object = "an object", list = "a list",
 }
 
