@@ -161,7 +161,7 @@ Part:
 
   --help                          Print this text.
 
-Known and refused:
+Unsupported flags (rejected):
   there is no moon:
     --moon
   there is no sun:

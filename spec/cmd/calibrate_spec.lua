@@ -54,7 +54,7 @@ describe("blis calibrate", function()
       assert.equal(4, #report.known_limitations)
       report.known_limitations = nil
       equal_trees(core.json_read(files.read(folder .. "expected.json")), report, "report")
-      assert.matches("5 requests: 5 compared, 0 left out for warm-up, 0 unmatched", said, 1, true)
+      assert.matches("5 requests: 5 compared, 0 omitted as warm-up, 0 unmatched", said, 1, true)
       assert.matches("warning: hit rates, 40.0 % real and 32.0 % simulated", said, 1, true)
       assert.matches("critical   5      38.8 %     59.0 %", said, 1, true)
     end)

@@ -118,7 +118,7 @@ describe("the manual page #host", function()
       end
     end
     assert.is_true(count > 0 and count < #forms())
-    assert.equal(count, select(2, text:gsub("\n%.I Known and refused\n", "")))
+    assert.equal(count, select(2, text:gsub("\n%.I Unsupported flags %(rejected%)\n", "")))
   end)
 
   it("is what groff understands", function()

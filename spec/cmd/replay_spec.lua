@@ -112,7 +112,7 @@ describe("blis replay", function()
       "lognormal:mu=-1,sigma=1,min=5us,max=2s", "--seed", "7"))
     local outcome = commands.call("replay", folder .. "mooncake.jsonl", "--session-mode",
       "closed-loop", "--max-model-len", "0")
-    assert.same({ "blis: the trace has no sessions; all requests arrive as recorded" },
+    assert.same({ "blis: the trace contains no sessions; all requests arrive at their recorded times" },
       { outcome.said[#outcome.said] })
   end)
 
@@ -141,7 +141,7 @@ describe("blis replay", function()
     for _, case in ipairs {
       { {}, "usage", "replay: TRACE is missing" .. hint },
       { { "a", "--trace-data", "b" }, "usage",
-        "replay: the trace is given twice, as 'a' and by --trace-data" .. hint },
+        "replay: two traces, 'a' and --trace-data; expected one" .. hint },
       { { "/nosuch.csv" }, "io", "/nosuch.csv" },
       { { folder .. "mooncake.jsonl", "--trace-format", "azur" }, "usage",
         "replay: --trace-format: 'azur' is not allowed, expected one of " },

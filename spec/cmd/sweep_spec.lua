@@ -46,7 +46,7 @@ describe("blis sweep", function()
         commands.output_of("sweep", "table", folder, "--format", "plot", "--figure", "y"))
       local code, message = commands.error_of("sweep", "table", folder, "--figure", "yy")
       assert.equal("usage", code)
-      assert.matches("small: unknown figure 'yy'", message)
+      assert.matches("small: unknown metric 'yy'", message)
     end)
   end)
 
@@ -121,7 +121,7 @@ describe("blis sweep", function()
         commands.output_of("sweep", "status", folder), 1, true)
       local got = core.json_read(commands.output_of("sweep", "status", folder, "--format", "json"))
       assert.same({ ["0.0.9+old"] = "keep" }, got.other_versions)
-      assert.matches("left out", commands.output_of("sweep", "status", folder, "--other-versions",
+      assert.matches("omitted", commands.output_of("sweep", "status", folder, "--other-versions",
         "ignore"), 1, true)
     end)
   end)

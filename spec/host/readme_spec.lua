@@ -198,7 +198,7 @@ describe("first commands #host", function()
       .. "warning: short[^\n]*\n", out)
     fails("blis compare --variant '--rate 3'", 2, "all variants get the same traffic")
     fails("blis compare --seed 5 --variant '--seed 2' --variant '--seed 5'", 2,
-      "all variants have the same seed, that of --seed")
+      "all variants use the seed of --seed")
     fails("blis compare", 2, "--policies is missing, or two or more --variant")
     out = succeeds("blis capacity --target ttft_ms.p90=200 --from 8 --tolerance 0.2 "
       .. "--replications 4 --prompt-tokens 256 --output-tokens 8 --quiet")

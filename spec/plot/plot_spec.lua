@@ -378,7 +378,7 @@ describe("pictures of sweeps", function()
     small.says(found:plot { show = "front" }, "tokens_per_sec against ttft_ms.mean")
     small.says(found:plot { show = "front" }, "  a  not beaten\n  b  others")
     small.says(small.message_of(found.plot, found, { show = "front", x = "z" }),
-      "unknown figure 'z'")
+      "unknown metric 'z'")
     small.says(small.message_of(found.plot, found, { show = "fronts" }),
       "expected 'curve' or 'front'")
   end)

@@ -303,7 +303,7 @@ describe("blis export #host", function()
     for _, case in ipairs {
       { { "llm-d" }, "expected SYSTEM POLICY, got 1 words" },
       { { "nginx", "random" }, "'nginx' is not allowed, expected one of llm-d, dynamo, smg" },
-      { { "smg", "random", "--format", "go" }, "--format go goes with llm-d" },
+      { { "smg", "random", "--format", "go" }, "--format go requires system llm-d" },
     } do
       local outcome = program.run("export", table.unpack(case[1]))
       assert.equal(2, outcome.status)

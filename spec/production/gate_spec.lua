@@ -258,7 +258,7 @@ describe("blis gate #host", function()
     for _, case in ipairs {
       { { "random" }, 2, "expected two policies, got 1" },
       { { "random", "randm" }, 2, "random" },
-      { { "random", "random", "--update-reviewed" }, 2, "--update-reviewed goes with --reviewed" },
+      { { "random", "random", "--update-reviewed" }, 2, "--update-reviewed requires --reviewed" },
     } do
       local outcome = program.run("gate", table.unpack(case[1]))
       assert.equal(case[2], outcome.status, outcome.err)

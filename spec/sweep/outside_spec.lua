@@ -126,14 +126,14 @@ describe("blis sweep ask and tell #host", function()
         { "is no trial of this sweep", "tell", folder, "../../x", "y=1" },
         { "is no trial of this sweep", "tell", folder, id .. ("9"):rep(30), "y=1" },
         { "cannot read /tmp: Is a directory", "tell", folder, id, "--values", "/tmp" },
-        { "--store goes with a script", "ask", folder, "--store", "/no/such" },
-        { "--sweep goes with a script", "ask", folder, "--sweep", "s" },
+        { "--store requires a script", "ask", folder, "--store", "/no/such" },
+        { "--sweep requires a script", "ask", folder, "--sweep", "s" },
         { "expected one of NAME=VALUE, --values, --failed and --release, got none", "tell", folder,
           id },
         { "got several", "tell", folder, id, "y=1", "--release" },
         { "'y' is not allowed, expected NAME=VALUE", "tell", folder, id, "y" },
         { "y: 'nan' is not allowed, expected a finite number", "tell", folder, id, "y=nan" },
-        { "y is given twice", "tell", folder, id, "y=1", "y=2" },
+        { "y appears twice", "tell", folder, id, "y=1", "y=2" },
         { "the trial returned no number 'y'", "tell", folder, id, "z=1" },
         { "No such file", "tell", folder, id, "--values", "/no/such" },
         { "not a sweep (no file sweep.json)", "tell", "/no/such", id, "y=1" },
@@ -217,8 +217,8 @@ describe("blis sweep try #host", function()
         { "unknown parameter 'seed'", "a=1", "b=0", "kind=x", "seed=3" },
         { "where = returns false", "a=2.25", "b=0", "kind=x" },
         { "a: 'much' is not allowed, expected one of 1, 2, 3", "a=much", "b=0", "kind=x" },
-        { "'a' is not allowed, expected NAME=VALUE", "a" }, { "a is given twice", "a=1", "a=2" },
-        { "unknown figure 'z'", "a=1", "b=0", "kind=x", "--figure", "z" },
+        { "'a' is not allowed, expected NAME=VALUE", "a" }, { "a appears twice", "a=1", "a=2" },
+        { "unknown metric 'z'", "a=1", "b=0", "kind=x", "--figure", "z" },
       } do
         local run = program.run("sweep", "try", path, table.unpack(case, 2))
         assert.equal(2, run.status, case[1] .. run.out)

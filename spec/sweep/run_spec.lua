@@ -555,7 +555,7 @@ describe("the table of a sweep", function()
     assert.near(9.043, result:point({ x = 3 }).metrics.square.mean, 1e-9)
     assert.is_nil(result:point { x = 9 })
     small.says(small.message_of(result.best, result, "sqare"),
-      "squares: unknown figure 'sqare'; did you mean 'square'?")
+      "squares: unknown metric 'sqare'; did you mean 'square'?")
   end)
 
   it("compares points by common seeds", function()

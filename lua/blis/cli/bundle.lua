@@ -1,4 +1,4 @@
---- Policy bundles: the YAML files of --policy-config. Flags that were given go before them.
+--- Policy bundles: the YAML files of --policy-config. Flags on the command line override them.
 local companions = require "blis.feature.queue.companions"
 local engine = require "blis.engine"
 local errors = require "blis.errors"
@@ -16,7 +16,7 @@ local yaml_file = require "blis.yaml_file"
 
 local bundle = {}
 
---- A copy without empty texts, which mean that nothing was given.
+--- A copy without empty strings, which count as not set.
 local function without_empty(given)
   local copy = {}
   for key, value in pairs(given) do
@@ -41,7 +41,7 @@ local function scorers_of(given)
     local values = schema.read({
       name = "scorer", summary = "A scorer and its weight.",
       options = {
-        { name = "name", type = "string", required = true, doc = "Of the scorer." },
+        { name = "name", type = "string", required = true, doc = "Name of the scorer." },
         { name = "weight", type = "number", above = 0, required = true, doc = "Its weight." },
       },
     }, one, path)
@@ -80,10 +80,10 @@ end
 -- Blocks that the macro-level plan writes { type =, params = }.
 local planned = { "admission", "routing", "priority", "autoscale" }
 
---- Notes that a path of messages stands for another one in the file; longer paths come later.
+--- Records that messages replace one path by another path of the file; longer paths come later.
 local function spell(file, path, spelling) table.insert(file.spelled, 1, { path, spelling }) end
 
---- A copy in which the plan's spelling is that of BLIS in Go.
+--- A copy with the spelling of BLIS in Go.
 local function without_types(given, file)
   local copy = {}
   for key, value in pairs(given) do copy[key] = value end
@@ -100,7 +100,8 @@ local function without_types(given, file)
   return copy
 end
 
---- Policies say "admission.policy NAME.key" of a parameter, which stands below params.
+--- Messages about policies name a parameter "admission.policy NAME.key"; in the file it is below
+--- params.
 local function spell_parameters(given, file)
   for _, name in ipairs(planned) do
     local block = given[name]
@@ -150,18 +151,18 @@ local scheduler_section = {
       doc = "An engine without KV blocks for a running request has to preempt." },
     { name = "preemption_policy", type = "choice", default = "fcfs",
       choices = { "lowest-priority", "priority", "fcfs" },
-      doc = "lowest-priority, which is priority here: the least urgent; fcfs: the last of the "
-        .. "batch." },
+      doc = "fcfs: the newest request in the batch. lowest-priority: the least urgent request "
+        .. "(here: priority)." },
   },
 }
 
---- A scheduler { type =, params = } as the two options that it is here.
+--- A scheduler { type =, params = }, converted to the two options scheduler and its parameters.
 local function without_scheduler_params(given, file)
   local scheduler = given.scheduler
   if type(scheduler) ~= "table" or scheduler.type == nil then return given end
   for key in pairs(scheduler) do
     if key ~= "type" and key ~= "params" then
-      errors.invalid("bundle.scheduler: unknown option '%s'; known are type, params",
+      errors.invalid("bundle.scheduler: unknown option '%s', expected type or params",
         tostring(key))
     end
   end
@@ -214,10 +215,10 @@ local function node_pools_of(given)
   return #pools > 0 and pools or nil
 end
 
---- A number that was given; 0 means that none was.
+--- Returns a number, or nil for 0, which means not set.
 local function if_not_zero(value) return value ~= 0 and value or nil end
 
---- The pipeline of BLIS in Go as blis.run takes an autoscaler, and how often it is asked.
+--- The pipeline of BLIS in Go as an autoscaler of blis.run, with its evaluation interval.
 local function pipeline_of(given)
   given = given or {}
   local analyzer = given.analyzer or {}
@@ -295,7 +296,7 @@ end
 local function check_queue_is_said(file)
   local is_there = (file.where[file.root] or {}).queue
   if is_there and file.root.queue == nil then
-    errors.invalid("bundle.queue: nothing is given, expected true, false or a table of options")
+    errors.invalid("bundle.queue: no value, expected true, false, or a table of options")
   end
 end
 
@@ -376,7 +377,7 @@ local function by_name_of(list)
   return numbers
 end
 
---- The autoscaler of BLIS in Go is on when it is asked at intervals, which the flag says first.
+--- The autoscaler of BLIS in Go is enabled by its interval; the flag takes precedence.
 local function add_pipeline(values, given)
   local pipeline, interval_us = pipeline_of(values.autoscaler)
   interval_us = given.policies.autoscaler_interval_us or interval_us
@@ -401,13 +402,12 @@ end
 local function add_shape(block, given)
   if not block then return end
   if not given.workload then
-    errors.invalid("bundle.shape is for generated traffic, and a trace says itself when its "
-      .. "requests come")
+    errors.invalid("bundle.shape requires generated traffic; a trace has recorded arrival times")
   end
   given.workload.shape = given.workload.shape or block
 end
 
---- Reads a bundle into the values of the flags that were not given.
+--- Reads a bundle into the values of flags that are not set.
 ---@param path string
 ---@param given table<string, table> values of flags by section, see blis.cli.Parsed
 ---@param talk fun(format: string, ...)
@@ -445,7 +445,7 @@ function bundle.add(path, given, talk)
   add_pipeline(values, given)
   add_queue(values.queue, given)
   if values.groups and cluster.instances then
-    errors.invalid("--num-instances and groups of %s both say how many instances there are", path)
+    errors.invalid("--num-instances cannot be combined with groups of %s", path)
   end
   cluster.groups = values.groups
   cluster.scheduler = cluster.scheduler or values.scheduler

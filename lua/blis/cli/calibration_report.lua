@@ -4,7 +4,7 @@ local format = require "blis.format"
 
 local report = {}
 
--- What to keep in mind when reading the figures.
+-- Notes on how to read the metrics.
 local limitations = {
   "Simulated time moves in whole engine steps, so single latencies are only as fine as those.",
   "Prefixes of a trace are rebuilt with random tokens: shared by group, not by content.",
@@ -138,7 +138,7 @@ local function add_lines(lines, text)
   for line in text:gmatch("[^\n]+") do lines[#lines + 1] = line end
 end
 
---- What a person reads of it, line by line.
+--- The summary for people, line by line.
 ---@param result blis.TraceComparison
 ---@param hit_rate? { real: number, simulated: number, source: string }
 ---@param given table
@@ -146,7 +146,7 @@ end
 function report.summary(result, hit_rate, given)
   local info = result.info
   local lines = {
-    ("%s requests: %s compared, %s left out for warm-up, %s unmatched, %s with other token counts")
+    ("%s requests: %s compared, %s omitted as warm-up, %s unmatched, %s with other token counts")
       :format(format.count(info.requests), format.count(info.matched),
         format.count(info.excluded), format.count(info.unmatched),
         format.count(info.mismatches)),

@@ -1,4 +1,4 @@
---- The catalogue of a command: what comes with the program and the files of --catalogue.
+--- The catalog of a command: the built-in one and the files of --catalogue.
 local library = require "blis.catalogue"
 
 local catalogue = {}

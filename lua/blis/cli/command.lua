@@ -20,7 +20,7 @@ function command.say(line)
   stderr:write(line, "\n")
 end
 
---- Tells a person something, unless --quiet was given.
+--- Prints a message unless --quiet is set.
 ---@param parsed blis.cli.Parsed
 ---@param format string
 function command.talk(parsed, format, ...)
@@ -44,7 +44,7 @@ local function flag_names(definition)
   return names
 end
 
---- What is left of a message without what it quotes, and how to put that back.
+--- Removes quoted values from a message, and returns a function that restores them.
 local function take_quotes(message)
   local quotes = {}
   local bare = message:gsub("'[^']*'", function(quote)
@@ -61,16 +61,15 @@ local function take_quotes(message)
   return bare, put_back
 end
 
---- The message of an error about an option, in the words of the command line; what it quotes are
---- the user's own.
+--- Translates an option error into flags. Quoted values stay as the user wrote them.
 local function translate(definition, whole)
   local names = flag_names(definition)
   local message, put_back = take_quotes(whole)
-  --- Figures have such names as well: ttft_ms.p99.
+  --- Metrics use such names as well: ttft_ms.p99.
   local function without_figures(name, rest)
     return not rest:find "^%.%w" and names[name] and names[name] .. rest or nil
   end
-  --- "routing policy x" is about the policy, wherever that was said.
+  --- "routing policy x" refers to the policy, not to an option.
   local function first(name, rest)
     return rest ~= " policy" and names[name] and names[name] .. rest or nil
   end
@@ -81,13 +80,13 @@ local function translate(definition, whole)
     :gsub("%f[%w_](%l+_[%w_]+)(%.?%w*)", without_figures))
 end
 
---- A module that has the name of the command says it itself.
+--- A module with the name of the command prefixes its messages itself.
 local function without_name(definition, message)
   local start = definition.name .. ": "
   return message:sub(1, #start) == start and message:sub(#start + 1) or message
 end
 
---- Calls fn(...); what is wrong with a value is a mistake in the command line.
+--- Calls fn(...) and reports invalid values as errors in the command line.
 ---@param definition blis.cli.Command
 function command.checked(definition, fn, ...)
   local results = table.pack(pcall(fn, ...))
@@ -119,7 +118,7 @@ function command.define(definition, body)
   return { summary = definition.summary, run = run, definition = definition }
 end
 
---- A command of commands: its first argument is the name of one of them.
+--- A command with subcommands: its first argument is a subcommand.
 ---@param definition { name: string, summary: string, usage: string, description?: string }
 ---@param names string[] in the order in which help shows them
 ---@param commands table<string, table> by name: what command.define returned

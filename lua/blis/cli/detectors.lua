@@ -29,7 +29,7 @@ detectors.section = {
     },
     {
       name = "final_window_us", type = "time_us", min = 1, flag = "--saturation-final-window",
-      doc = "The level of a run is the most frequent one in this much time at its end; default: "
+      doc = "The level of a run is its most frequent level in this much time at the end. Default: "
         .. "window_size_sec of the file, or 30s.",
     },
   },
@@ -77,7 +77,7 @@ local function read_file(path, selected, talk)
     local values = schema.read(file_section, file.root, "detectors")
     for key, name in pairs { threshold = "threshold", backlog_drift = "backlog-drift" } do
       if values[key] and not selected[name] then
-        errors.invalid("detectors.%s: detector %s is not one of --detectors", key, name)
+        errors.invalid("detectors.%s: detector %s is not in --detectors", key, name)
       end
     end
     for _, name in ipairs(idle) do
@@ -89,7 +89,7 @@ local function read_file(path, selected, talk)
   end)
 end
 
---- What result:saturation takes; nil when no detectors are asked for.
+--- Returns the argument of result:saturation, or nil without detectors.
 ---@param definition blis.cli.Command
 ---@param given table values of the section
 ---@param talk fun(format: string, ...)

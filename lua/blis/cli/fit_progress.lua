@@ -1,4 +1,4 @@
---- A line on the terminal that tells how far a fit has come.
+--- A line on the terminal that shows the progress of a fit.
 local core = require "blis.core"
 
 local fit_progress = {}
@@ -17,7 +17,7 @@ function fit_progress.text(round, trials, most)
     ("-"):rep(width - full), round, trials, most)
 end
 
---- A line shown on a terminal unless --quiet is given; erased when the value is closed.
+--- A line shown on a terminal unless --quiet is set; erased when the value is closed.
 ---@param parsed blis.cli.Parsed
 ---@return { tell?: fun(round: integer, trials: integer, most: integer) }
 function fit_progress.line(parsed)

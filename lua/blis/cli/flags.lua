@@ -1,9 +1,9 @@
 --- Command lines: flags described by the schema, read into tables of options.
 ---
---- A command is { name =, summary =, usage =, groups =, refused =, positional = }. A group is
---- { title =, section =, options = { option, ... } }; values of its flags end up in
---- parsed.values[section][option.name]. A refused flag, { flag =, type =, harmless =, feature = },
---- is known, but what it asks for does not exist here: only its harmless values are accepted.
+--- A command is { name =, summary =, usage =, groups =, refused =, positional = }. A group is {
+--- title =, section =, options = { option, ... } }; values of its flags are stored in
+--- parsed.values[section][option.name]. An unsupported flag, { flag =, type =, harmless =, feature
+--- = }, accepts only its harmless values.
 local core = require "blis.core"
 local endings = require "blis.endings"
 local errors = require "blis.errors"
@@ -17,7 +17,7 @@ local flags = {}
 ---@field title string
 ---@field section string
 ---@field options blis.Option[]
----@field has_defaults? boolean fill in what is not given; for sections that are read nowhere else
+---@field has_defaults? boolean apply defaults; for sections that are not validated elsewhere
 
 ---@class blis.cli.Refused
 ---@field flag string
@@ -36,7 +36,7 @@ local flags = {}
 ---@field usage string
 ---@field groups blis.cli.Group[]
 ---@field refused? blis.cli.Refused[]
----@field not_here? table<string, string> flags of other commands, and why they are none of this one
+---@field not_here? table<string, string> flags of other commands, with the reason for rejection
 ---@field positional? blis.cli.Positional arguments that are no flags
 
 ---@class blis.cli.Parsed
@@ -48,7 +48,7 @@ local flags = {}
 
 local help_option = { name = "help", flag = "--help", type = "boolean", doc = "Print this text." }
 
---- Raises what is wrong with a command line.
+--- Raises an error about a command line.
 ---@param command { name: string }
 ---@param format string
 function flags.fail(command, format, ...)
@@ -126,7 +126,7 @@ function readers.shape(text)
   return given
 end
 
---- A number whose unit is the option's, or that has one of its own: 1ms, 10GB/s.
+--- A number in the option's unit, or with a unit: 1ms, 10GB/s.
 local function read_with_suffix(option, text)
   local number, suffix = text:match "^(.-)%s*([%a/]+)$"
   local factor = suffix and option.suffixes[suffix]
@@ -134,7 +134,7 @@ local function read_with_suffix(option, text)
   if value then return value * factor end
 end
 
--- Whose error texts speak of units.
+-- Types whose error messages mention units.
 local types_with_units = { time_us = "time", delay_us = "delay", warm_up_us = "warm_up" }
 
 local function read_value(option, text, flag)
@@ -189,7 +189,7 @@ local function check_refused(command, refused, flag, text)
   flags.fail(command, "%s is not available: %s", flag, refused.feature)
 end
 
---- Names of files say what is in them.
+--- The names of files determine their format.
 local function check_ending(command, option, flag, path)
   local problem = option.endings and endings.problem(path, option.endings)
   if problem then
@@ -232,7 +232,7 @@ local function fail_unknown(command, flag, words)
     errors.suggestion(flag, words, #words > 12 and "" or nil))
 end
 
---- One flag at args[i]; returns the index behind it and its value.
+--- Parses the flag at args[i]; returns the next index and its value.
 local function read_flag(command, parsed, args, i, by_flag, words)
   local flag, text = args[i]:match("^(%-%-[^=]+)=(.*)$")
   flag = flag or (args[i] == "-h" and "--help" or args[i])

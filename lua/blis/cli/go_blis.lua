@@ -1,5 +1,5 @@
---- What BLIS in Go prints after a run: a JSON object per instance and for the cluster, then
---- sections of text.
+--- Output of BLIS in Go after a run: a JSON object per instance and for the cluster, then sections
+--- of text.
 local anomalies = require("blis.results.anomalies").go_blis
 local core = require "blis.core"
 local decisions = require "blis.results.decisions"
@@ -31,7 +31,7 @@ local function distribution(values)
   return d
 end
 
---- The records of a run in lists by the text that key_of gives, and these texts in order.
+--- Groups the records of a run by key_of; returns the lists and the keys in order.
 local function group(records, key_of)
   local groups, names = {}, {}
   for _, record in ipairs(records) do
@@ -57,7 +57,7 @@ local function values_of(records, value_of)
   return values
 end
 
---- Does one of the groups of a result have a name?
+--- Returns whether any group of a result is named.
 local function has_names(groups)
   for _, one in ipairs(groups) do
     if one.name ~= "" then return true end
@@ -81,7 +81,7 @@ local function priority_inversions(run)
   return anomalies.priority_inversions(run.all(), run.scheduler)
 end
 
--- Of requests for which there was no room in the gateway's queue: they are not counted as shed.
+-- Requests rejected because the gateway queue was full: not counted as shed.
 local gateway_reasons = {
   ["rejected-saturated"] = true, ["rejected-no-endpoints"] = true,
 }
@@ -90,8 +90,8 @@ local routing_reasons = {
   ["no-candidate"] = true, ["no-instance"] = true, ["turn-cap"] = true,
 }
 
---- Lines about refused requests: by admission, by class (an empty one as standard; there, those
---- whom the queue has shed, lost or evicted are, too), by routing.
+--- Lines about refused requests: by admission, by class (an empty class counts as standard;
+--- includes requests that the queue shed, lost, or evicted), and by routing.
 local function rejection_lines(run)
   local queue = rawget(run.result, "queue")
   local evicted = queue and queue.evicted or 0
@@ -116,7 +116,7 @@ local function rejection_lines(run)
   return lines
 end
 
--- What is said of the gateway's queue, where it is not 0.
+-- Counters of the gateway queue that are printed if they are not 0.
 local queue_lines = {
   { "Gateway Queue Depth (horizon)", "waiting" }, { "Gateway Queue Shed", "shed" },
   { "Gateway Queue Rejected", "rejected" }, { "Gateway Expired (TTL)", "expired" },
@@ -187,7 +187,7 @@ end
 
 local function has_time(record) return record.ttft_us or record.e2e_us end
 
---- Of classes of which a request has got a first token.
+--- Classes with at least one first token.
 function sections.slo_classes(run)
   local least = rawget(run.result, "goodput") and 1 or 2
   if #run.result.by_slo_class < least then return nil end
@@ -397,9 +397,9 @@ local order = { "fitness", "anomalies", "kv_cache", "slo_classes", "models", "te
 ---@field scheduler? string
 ---@field flags? table<string, table> values of flags, by section
 ---@field decisions? blis.Decisions to be summed up
----@field leaves_out_series? boolean of its figures as JSON
+---@field leaves_out_series? boolean of its metrics as JSON
 
---- Lists of records, which are made when a section asks for them.
+--- Lists of records, built when a section needs them.
 local function lists_of(result)
   local all, registered
   local lists = {}
@@ -422,7 +422,7 @@ local function lists_of(result)
   return lists
 end
 
---- The sections of text, in order: lists of lines, the first of which is the title.
+--- The sections of text, in order: lists of lines, each starting with its title.
 ---@param run blis.cli.Run
 ---@return string[][]
 function go_blis.sections(run)

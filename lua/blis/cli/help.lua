@@ -6,7 +6,7 @@ local types = require "blis.config.types"
 
 local help = {}
 
--- Below this, flags and what they are do not stand beside each other.
+-- Below this width, flags and descriptions use separate lines.
 local least_for_columns = 76
 
 local metavars = {
@@ -52,7 +52,7 @@ local function flags_by_name(command)
   return by_name
 end
 
---- A text that says flags for names of options; columns of files keep their names.
+--- Replaces option names by flags; columns of files keep their names.
 local function with_flags(text, by_name)
   local columns_from, columns_to = text:find "columns [%w_, ]+"
   return (text:gsub("()([%l]+_[%l_]+)(%.?%w?)", function(place, name, behind)
@@ -93,7 +93,7 @@ local function add_entry(lines, left, text, width)
   for _, line in ipairs(described) do lines[#lines + 1] = indent .. line end
 end
 
---- What a command takes, group by group: { { title =, entries = { { flag text, doc }, ... } } }.
+--- The arguments of a command by group: { { title =, entries = { { flag text, doc }, ... } } }.
 ---@param command blis.cli.Command
 ---@return { title: string, entries: { [1]: string, [2]: string }[] }[]
 function help.groups(command)
@@ -107,8 +107,8 @@ function help.groups(command)
   return groups
 end
 
---- The flags that a command knows and refuses, by what is not there for them, in order: { {
---- feature =, flags = "--a --b" }, ... }.
+--- The unsupported flags of a command by missing feature, in order: { { feature =, flags = "--a
+--- --b" }, ... }.
 ---@param command blis.cli.Command
 ---@return { feature: string, flags: string }[]
 function help.refused(command)
@@ -130,7 +130,7 @@ local function add_refused(lines, command, width)
   local refused = help.refused(command)
   if #refused == 0 then return end
   lines[#lines + 1] = ""
-  lines[#lines + 1] = "Known and refused:"
+  lines[#lines + 1] = "Unsupported flags (rejected):"
   for _, one in ipairs(refused) do
     lines[#lines + 1] = ("  %s:"):format(one.feature)
     for _, line in ipairs(format.wrap(one.flags, width - 4)) do
@@ -141,7 +141,7 @@ end
 
 --- The whole text.
 ---@param command blis.cli.Command
----@param width? integer of the terminal's lines if it is not given
+---@param width? integer default: the width of the terminal
 ---@return string
 function help.text(command, width)
   width = width or terminal.width()

@@ -4,7 +4,7 @@ local help = require "blis.cli.help"
 
 local manual = {}
 
---- A text that roff prints as it is.
+--- Escapes a string for roff.
 local function plain(text)
   return (text:gsub("\\", "\\e"):gsub("%-", "\\-"):gsub("'", "\\(aq"):gsub("%f[^\n\0]%.", "\\&."))
 end
@@ -32,22 +32,23 @@ local function add_form(lines, form)
   end
   if definition.notes then add(lines, ".PP", plain(definition.notes)) end
   local refused = help.refused(definition)
-  if #refused > 0 then add(lines, ".PP", ".I Known and refused") end
+  if #refused > 0 then add(lines, ".PP", ".I Unsupported flags (rejected)") end
   for _, one in ipairs(refused) do
     add(lines, ".TP", plain(one.feature), plain(one.flags))
   end
 end
 
-local description = "blis simulates clusters that serve large language models: requests arrive, a "
-  .. "router picks an instance, the instance batches, prefills, decodes, caches prefixes and runs "
-  .. "out of KV blocks. Policies are C or Lua; the same seed gives the same bytes everywhere."
+local description = "blis simulates clusters that serve large language models: admission, routing, "
+  .. "batching, prefill, decode, prefix caching, preemption, and scaling. Policies are written in "
+  .. "C or Lua. The same seed gives byte-identical results on every machine."
 
 local ending = {
   ".SH FILES",
   ".TP",
   "\\fBmodels/\\fINAME\\fB.yaml\\fR, \\fBmodels/\\fINAME\\fB/config.json\\fR, "
     .. "\\fBhardware/\\fINAME\\fB.yaml\\fR",
-  "Models and GPUs beside the script, for commands in this folder; they go before the catalogue.",
+  "Models and GPUs in the folder of the script or, for commands, in the current folder. They "
+    .. "override the catalog.",
   ".SH ENVIRONMENT",
   ".TP",
   "\\fBLUA_INIT_5_4\\fR, \\fBLUA_INIT\\fR, \\fBLUA_PATH_5_4\\fR, \\fBLUA_PATH\\fR, "

@@ -1,4 +1,4 @@
---- The figures of a run under the names that BLIS in Go gives them, for JSON and CSV.
+--- The metrics of a run under the names of BLIS in Go, for JSON and CSV.
 local core = require "blis.core"
 local saturation = require "blis.results.saturation"
 
@@ -21,7 +21,7 @@ local function per_second(n, scope)
   return scope.completed > 0 and seconds > 0 and n / seconds or 0.0
 end
 
---- The id of an instance as BLIS in Go has it, where later ones have a number of their own.
+--- The ID of an instance in BLIS (Go), which numbers later instances separately.
 ---@param result blis.Result
 ---@param id string?
 ---@return string?
@@ -42,7 +42,7 @@ function metrics.instance(result, index)
     { __index = instance })
 end
 
---- The figures of a whole cluster or of one instance, in order: { { key, value }, ... }.
+--- The metrics of a whole cluster or of one instance, in order: { { key, value }, ... }.
 ---@param scope table a result, or what metrics.instance returns
 ---@param options? { has_hit_rate?: boolean }
 ---@return { [1]: string, [2]: any }[]
@@ -104,8 +104,8 @@ local function mean_itl_ms(records)
   return sums
 end
 
---- The 99th percentiles of the TTFTs of completed requests by SLO class, which BLIS (Go) tells of
---- classes with targets; elsewhere it counts everybody who got a first token.
+--- TTFT p99 of completed requests by SLO class. BLIS (Go) prints it for classes with targets;
+--- elsewhere it includes all requests with a first token.
 local function ttft_p99_ms(records)
   local values = {}
   for i = 1, #records do
@@ -126,7 +126,7 @@ local function ttft_p99_ms(records)
   return values
 end
 
---- times: e2e_p99_ms, itl_mean_ms and ttft_p99_ms, as far as there are any.
+--- Latencies: e2e_p99_ms, itl_mean_ms, and ttft_p99_ms, if they exist.
 local function write_class(writer, class, times)
   local function time(name)
     if (times[name] or 0) > 0 then writer:field(name, times[name]) end
@@ -147,8 +147,8 @@ local function write_class(writer, class, times)
   writer:done()
 end
 
---- Writes the verdicts of detectors and how often targets were kept, where they were asked for, as
---- fields of the object that is open.
+--- Writes the verdicts of detectors and SLO attainment, if configured, as fields of the open
+--- object.
 ---@param writer userdata
 ---@param run blis.cli.Run
 function metrics.write_judgement(writer, run)
@@ -196,8 +196,8 @@ function metrics.is_registered(record)
   return record.instance ~= nil and record.state ~= "unservable"
 end
 
---- Whether a request says how long it was in the gateway's queue; BLIS (Go) leaves out who was not,
---- and who came at time 0.
+--- Whether a request reports its time in the gateway queue. BLIS (Go) omits requests that did not
+--- queue or that arrived at time 0.
 local function tells_gateway_wait(record, result)
   local wait_us = record.gateway_wait_us
   local is_go_blis = rawget(result.setup, "profile") == "go-blis"
@@ -226,7 +226,7 @@ local function write_request(writer, record, result)
   writer:field("round_index", record.round_index or 0):done()
 end
 
---- The file of --metrics-path: the figures of the cluster, and a row per request.
+--- The file of --metrics-path: the metrics of the cluster, and a row per request.
 ---@param path string
 ---@param run blis.cli.Run
 function metrics.write_file(path, run)

@@ -13,7 +13,8 @@ local function files_of(definition, option, path)
   return files
 end
 
---- The paths that were given, in the order of the flags: { { flag =, path =, is_output = }, ... }.
+--- The paths on the command line, in the order of the flags: { { flag =, path =, is_output = }, ...
+--- }.
 local function paths_of(definition, parsed)
   local list = {}
   for _, group in ipairs(definition.groups) do
@@ -32,13 +33,13 @@ local function paths_of(definition, parsed)
   return list
 end
 
---- What a path leads to, as far as it tells.
+--- Identifies the file of a path, if possible.
 local function place_of(one)
   if one.path == "-" then return one.is_output and "standard output" or "standard input" end
   return (one.path:gsub("/+", "/"):gsub("^%./", ""):gsub("/%./", "/"))
 end
 
---- Fails for outputs that meet each other or an input, and for those that cannot be written.
+--- Fails if outputs equal each other or an input, or if an output cannot be written.
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
 function outputs.check(definition, parsed)
@@ -56,7 +57,7 @@ function outputs.check(definition, parsed)
   end
 end
 
---- Does one of the files go to standard output? Then nothing else does.
+--- Returns whether a file is written to standard output. If so, nothing else is.
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
 ---@return boolean

@@ -1,5 +1,5 @@
---- Parameters of policies as command lines write them: "name=value", "name.key=value" for one of a
---- table.
+--- Parameters of policies in command-line syntax: "name=value", or "name.key=value" for a table
+--- entry.
 local flags = require "blis.cli.flags"
 
 local parameters = {}

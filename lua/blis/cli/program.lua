@@ -10,7 +10,7 @@ local program = {}
 ---@field summary string
 ---@field forms blis.cli.Form[]
 
---- The forms of a command's module: its sub-commands, or the one that it is.
+--- The forms of a command's module: its subcommands, or the command itself.
 local function forms_of(name, module)
   local forms = {}
   for i, one in ipairs(module.subcommands or {}) do
@@ -22,7 +22,7 @@ local function forms_of(name, module)
   return forms
 end
 
---- The commands by name, and the options that go before them.
+--- The commands by name, and the options before a command.
 ---@return { options: string[][], commands: blis.cli.Entry[] }
 function program.describe()
   local about = require "blis.program"

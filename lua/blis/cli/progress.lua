@@ -1,4 +1,4 @@
---- A line on the terminal that tells how far a long run has come.
+--- A line on the terminal that shows the progress of a long run.
 local core = require "blis.core"
 local format = require "blis.format"
 
@@ -19,7 +19,7 @@ function progress.text(ended, arrived, now_us, total)
     format.count(arrived - ended), format.number(now_us / 1e6, 1))
 end
 
---- A line shown on a terminal unless --quiet is given; erased when the value is closed.
+--- A line shown on a terminal unless --quiet is set; erased when the value is closed.
 ---@param parsed blis.cli.Parsed
 ---@param total? integer
 ---@return { tell?: fun(ended: integer, arrived: integer, now_us: integer) }

@@ -1,5 +1,4 @@
---- What commands that search have in common: the flags of an experiment beside those of the search,
---- and what they print.
+--- Shared parts of the search commands: flags of the experiment and of the search, and output.
 local command = require "blis.cli.command"
 local core = require "blis.core"
 local figures = require "blis.results.figures"
@@ -12,12 +11,12 @@ local search = {}
 
 ---@type blis.Option
 local target_option = {
-  name = "targets", type = "string", is_list = true, flag = "--target", metavar = "FIGURE=LIMIT",
-  doc = "A figure with what it must not exceed (or fall below, where more is better), such as "
-    .. "ttft_ms.p99=500. Percentiles count requests that are not served as the slowest.",
+  name = "targets", type = "string", is_list = true, flag = "--target", metavar = "METRIC=LIMIT",
+  doc = "A metric with its limit (an upper limit or, where more is better, a lower one), such as "
+    .. "ttft_ms.p99=500. Percentiles count unserved requests as the slowest.",
 }
 
---- The targets by figure; there is one at least.
+--- The targets by metric; at least one.
 ---@param definition blis.cli.Command
 ---@param texts string[]?
 ---@return table<string, number>
@@ -26,10 +25,10 @@ local function read_targets(definition, texts)
   for _, text in ipairs(texts or {}) do
     local name, limit = text:match "^([^=]+)=(.+)$"
     if not tonumber(limit) then
-      flags.fail(definition, "--target: '%s' is not allowed, expected FIGURE=LIMIT such as "
+      flags.fail(definition, "--target: '%s' is not allowed, expected METRIC=LIMIT such as "
         .. "ttft_ms.p99=500", text)
     elseif not figures.find(name) then
-      flags.fail(definition, "--target: unknown figure '%s'%s", name,
+      flags.fail(definition, "--target: unknown metric '%s'%s", name,
         figures.suggestion(name, figures.paths "Result", ""))
     end
     local problem = figures.why_no_number(name)
@@ -40,9 +39,9 @@ local function read_targets(definition, texts)
   return list
 end
 
---- The groups of flags: those of an experiment but for some, of the search, of the output.
+--- The groups of flags: experiment (except some), search, and output.
 ---@param section blis.Section of the search
----@param names string[] its options that have flags, beside the targets
+---@param names string[] its options with flags, in addition to the targets
 ---@param not_here? table<string, string> flags that are none here, and why
 ---@return table[]
 function search.groups(section, names, not_here)
@@ -63,7 +62,7 @@ function search.groups(section, names, not_here)
   return groups
 end
 
---- The options of the search as its module takes them, but for what it is tried on.
+--- The options of the search module, except the experiment.
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
 ---@return table
@@ -75,11 +74,11 @@ function search.spec(definition, parsed)
   return spec
 end
 
--- What a search ends with when nothing that was tried is known to keep the targets.
+-- Exit status of a search that finds no value that meets the targets.
 local nothing_found = 3
 
---- The command: find returns what is printed, or written by write as an object of JSON. Its exit
---- status tells whether anything keeps the targets.
+--- The command: find returns the result to print, or to write with write as a JSON object. The exit
+--- status reports whether any value meets the targets.
 ---@param definition blis.cli.Command
 ---@param find fun(parsed: blis.cli.Parsed): table
 ---@param write fun(writer: table, found: table)

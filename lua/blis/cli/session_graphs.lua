@@ -7,10 +7,10 @@ local session_graphs = {}
 
 local title = "Session graphs"
 
--- Of a preset without an end; as there are so many requests of other traffic.
+-- Number of graphs of an endless preset: equal to the number of requests of other traffic.
 local usual_count = 100
 
---- The flags of session graphs; a path is all of graphs that a command line can give.
+--- The flags of session graphs; on the command line, graphs is always a path.
 ---@return blis.cli.Group
 function session_graphs.group()
   local options = flags.of_group(sections.graphs, title)
@@ -18,7 +18,7 @@ function session_graphs.group()
   return { title = title, section = "graphs", path = "workload", options = options }
 end
 
---- Graphs are asked for.
+--- Returns whether flags select session graphs.
 ---@param parsed blis.cli.Parsed
 ---@return boolean
 function session_graphs.are_given(parsed)
@@ -34,18 +34,18 @@ function session_graphs.are_meant(definition, parsed)
   if session_graphs.are_given(parsed) then return true end
   for _, option in ipairs(session_graphs.group().options) do
     if parsed.values.graphs[option.name] ~= nil then
-      flags.fail(definition, "%s needs --graphs, or one of --workload %s", option.flag,
+      flags.fail(definition, "%s requires --graphs, or a graph preset: --workload %s", option.flag,
         table.concat(presets.agents, ", "))
     end
   end
   return false
 end
 
--- What says something of single requests, or in another way.
+-- Flags that describe single requests, or contradict graphs.
 local other_traffic = { "--workload-spec", "--num-requests", "--shape", "--think-time-ms",
   "--tenant", "--slo-class", "--prefix-tokens", "--prefix-groups", "--prefix-zipf" }
 
--- What is about a file of graphs.
+-- Flags that require a file of graphs.
 local of_files = { sections.graphs.options[1] }
 table.move(sections.graph_file.options, 1, #sections.graph_file.options, 2, of_files)
 
@@ -59,7 +59,7 @@ local function check_other_traffic(definition, parsed, preset)
   for _, flag in ipairs(other_traffic) do
     if parsed.given[flag] then
       flags.fail(definition, "%s cannot be combined with %s%s", flag, asked,
-        flag == "--num-requests" and "; --num-graphs says how many" or "")
+        flag == "--num-requests" and "; use --num-graphs" or "")
     end
   end
 end

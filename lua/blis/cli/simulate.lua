@@ -52,8 +52,7 @@ local function cluster_groups()
   return groups
 end
 
---- Returns the groups of flags that describe an experiment; `traffic` has the groups of its
---- requests.
+--- Returns the groups of flags of an experiment; `traffic` contains the groups of its requests.
 ---@param traffic blis.cli.Group[]
 ---@return blis.cli.Group[]
 function simulate.experiment_groups(traffic)
@@ -138,7 +137,7 @@ local function admission_of(definition, parsed)
   return admission
 end
 
---- Returns phases as blis.run takes them, from a text such as "night=0,morning=6h" or from the
+--- Returns phases in the form of blis.run, from a string such as "night=0,morning=6h" or from the
 --- table of a bundle.
 local function phases_of(definition, given)
   if type(given) ~= "string" then return given end
@@ -180,7 +179,7 @@ function simulate.prepare(parsed)
   add_bundle(parsed)
 end
 
---- Returns the experiment that flags describe, with the given traffic.
+--- Returns the experiment of the flags, with `traffic`.
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
 ---@param workload any

@@ -1,5 +1,5 @@
---- blis sweep ask, tell and try: a sweep for those who drive it from outside. Others run its trials
---- (ask and tell), or choose its points (try).
+--- blis sweep ask, tell, and try: sweeps for external programs, which run its trials (ask and tell)
+--- or choose its points (try).
 local asking = require "blis.sweep.asking"
 local canonical = require "blis.sweep.canonical"
 local command = require "blis.cli.command"
@@ -17,7 +17,7 @@ local commands = {}
 
 local which = {
   name = "name", type = "string", flag = "--sweep", metavar = "NAME",
-  doc = "Which of a script's sweeps; default: the first one.",
+  doc = "Name of the sweep in the script. Default: its first sweep.",
 }
 
 local function store_option(doc)
@@ -30,10 +30,10 @@ local ask_definition = {
   name = "sweep ask",
   summary = "take trials to run elsewhere, as JSON",
   usage = "blis sweep ask (DIR | FILE --store DIR) [FLAGS]",
-  description = "Prints trials that have no result yet, a line of JSON for each: id, parameters, "
-    .. "seed and until when they are kept from others. What became of one is told by 'blis sweep "
-    .. "tell'. Prints nothing when all trials have a result or somebody is at them. Any number of "
-    .. "processes may ask at once.",
+  description = "Prints trials without a result, one line of JSON each: id, parameters, seed, and "
+    .. "the end of the reservation. Record the result of a trial with 'blis sweep tell'. Prints "
+    .. "nothing if all trials have a result or are reserved. Any number of processes can call it "
+    .. "concurrently.",
   positional = { name = "DIR or FILE", doc = "The sweep's folder; or its script, which is not run, "
     .. "and --store." },
   groups = {
@@ -43,19 +43,19 @@ local ask_definition = {
           doc = "Trials to take at most." },
         { name = "lease_us", type = "time_us", min = 1000000, default = 3600000000, unit = "us",
           flag = "--lease", metavar = "TIME",
-          doc = "Time after which a trial of which nothing was told is given to others." },
-        store_option "The folder for results, when a script is given; default: the script's.",
+          doc = "Time after which an unfinished trial is offered again." },
+        store_option "Folder for results, for a script. Default: the folder set in the script.",
         which,
       },
     },
   },
 }
 
---- A folder says by itself what would be asked of a script.
+--- A folder contains the plan; only a script needs --sweep and --store.
 local function check_folder_alone(values)
   for _, name in ipairs { "store", "name" } do
     if values[name] then
-      flags.fail(ask_definition, "%s goes with a script, not with a sweep's folder",
+      flags.fail(ask_definition, "%s requires a script, not a sweep folder",
         name == "store" and "--store" or "--sweep")
     end
   end
@@ -103,18 +103,18 @@ end
 
 local tell_definition = {
   name = "sweep tell",
-  summary = "tell what became of a trial that was run elsewhere",
+  summary = "record the result of a trial run elsewhere",
   usage = "blis sweep tell DIR ID (NAME=VALUE... | --values FILE | --failed REASON | --release)",
-  description = "Keeps the figures of a trial that 'blis sweep ask' gave out, as if it had been "
-    .. "run here. The first result of a trial counts.",
+  description = "Records the metrics of a trial from 'blis sweep ask' as if it had run here. Only "
+    .. "the first result of a trial counts.",
   positional = { name = "DIR ID [NAME=VALUE...]", count = math.huge,
-    doc = "The sweep's folder, the id of the trial, and its figures: ttft_ms.p99=412.5." },
+    doc = "The sweep's folder, the ID of the trial, and its metrics: ttft_ms.p99=412.5." },
   groups = {
     {
       title = "Telling", section = "tell", has_defaults = true, options = {
         { name = "values", type = "path", flag = "--values", metavar = "FILE",
-          doc = "The figures as JSON: a number, or an object whose inner names are joined by dots; "
-            .. "what 'blis run --format json' prints will do. '-' is standard input." },
+          doc = "Metrics as JSON: a number, or an object whose nested names are joined by dots, "
+            .. "such as the output of 'blis run --format json'. '-' is standard input." },
         { name = "reason", type = "string", flag = "--failed", metavar = "REASON",
           doc = "It failed, for this reason." },
         { name = "release", type = "boolean", default = false, flag = "--release",
@@ -142,7 +142,7 @@ local function pair_of(definition, text)
   return name, value
 end
 
---- The figures among the arguments, or nil.
+--- The metrics among the arguments, or nil.
 local function figures_of(parsed)
   local figures
   for i = 3, #parsed.positionals do
@@ -152,13 +152,13 @@ local function figures_of(parsed)
       flags.fail(tell_definition, "%s: '%s' is not allowed, expected a finite number", name, text)
     end
     figures = figures or {}
-    if figures[name] then flags.fail(tell_definition, "%s is given twice", name) end
+    if figures[name] then flags.fail(tell_definition, "%s appears twice", name) end
     figures[name] = value
   end
   return figures
 end
 
---- What was told; one way and no more.
+--- The result to record; exactly one form is allowed.
 local function told_of(parsed)
   local values, told = parsed.values.tell, {}
   local figures = figures_of(parsed)
@@ -198,21 +198,21 @@ end
 
 local try_definition = {
   name = "sweep try",
-  summary = "run a script's trial at a point of one's own, and print its figures as JSON",
+  summary = "run one trial at a point you choose, and print its metrics as JSON",
   usage = "blis sweep try FILE NAME=VALUE... [FLAGS]",
-  description = "For optimisers that choose the points: the sweep of the script says which "
-    .. "parameters there are, within which bounds, what a trial does and how many seeds it has. "
-    .. "Values lie in the range of their parameter; of a list of numbers, any number will do. With "
-    .. "a store, what is known is not run again. The exit status is 1 when a trial failed.",
+  description = "For optimizers that choose the points. The sweep of the script defines "
+    .. "parameters, bounds, trials, and the number of seeds. Values must be in the range of their "
+    .. "parameter; for a list of numbers, any number in its range is allowed. With a store, "
+    .. "finished trials are reused. The exit status is 1 if a trial failed.",
   positional = { name = "FILE NAME=VALUE...", count = math.huge,
     doc = "The script, and a value for each of its parameters." },
   groups = {
     {
       title = "Trying", section = "try", has_defaults = true, options = {
         { name = "report", type = "string", is_list = true, flag = "--figure", metavar = "FIGURE",
-          doc = "A figure to print, such as ttft_ms.p99; default: those that the sweep reports." },
-        store_option("A folder for results, which any number of processes may share; default: the "
-          .. "script's, if it has one."),
+          doc = "A metric to print, such as ttft_ms.p99. Default: the metrics of the sweep." },
+        store_option("Folder for results, which any number of processes can share. Default: the "
+          .. "script's folder, if set."),
         { name = "jobs", type = "jobs", default = 1, flag = "--jobs", metavar = "N",
           doc = "Seeds that run side by side, as worker processes." },
         which,
@@ -221,7 +221,7 @@ local try_definition = {
   },
 }
 
---- A value of the command line: a number, true, false, or a text.
+--- A command-line value: a number, true, false, or a string.
 local function value_of(text)
   if text == "true" or text == "false" then return text == "true" end
   return tonumber(text) or text
@@ -231,7 +231,7 @@ local function point_of(parsed)
   local given = {}
   for i = 2, #parsed.positionals do
     local name, text = pair_of(try_definition, parsed.positionals[i])
-    if given[name] ~= nil then flags.fail(try_definition, "%s is given twice", name) end
+    if given[name] ~= nil then flags.fail(try_definition, "%s appears twice", name) end
     given[name] = value_of(text)
   end
   return given
@@ -251,7 +251,7 @@ local function write_trial(writer, one, figures)
   writer:done()
 end
 
---- The figures as JSON: means over the seeds, their intervals, and each trial.
+--- The metrics as JSON: means over the seeds, their intervals, and each trial.
 local function text_of(tried, figures)
   local result = table_of.new(tried.plan, tried.known)
   for _, name in ipairs(figures or {}) do result:check_metric(name) end

@@ -1,4 +1,4 @@
---- What is good enough for SLO classes, from flags such as --slo-ttft "critical=200ms,batch=5s".
+--- Targets of SLO classes, from flags such as --slo-ttft "critical=200ms,batch=5s".
 local flags = require "blis.cli.flags"
 
 local targets = {}
@@ -33,7 +33,7 @@ end
 ---@type blis.Section
 targets.section = {
   name = "targets",
-  summary = "What is good enough for an SLO class.",
+  summary = "Targets of an SLO class.",
   options = {
     {
       name = "ttft_ms", type = "string", flag = "--slo-ttft", metavar = "CLASS=DURATION,...",

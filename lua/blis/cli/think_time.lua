@@ -17,7 +17,7 @@ local function number(text)
   return value or nil
 end
 
--- What each key is, by type: how its text is read, and whether it must be there.
+-- Keys by type: how to parse the value, and whether the key is required.
 local types = {
   constant = { value = { time_us, true } },
   lognormal = {
@@ -25,14 +25,14 @@ local types = {
   },
 }
 
---- Reads "key=value,key=value"; returns nil and what is wrong.
+--- Reads "key=value,key=value"; returns nil and an error message if it is invalid.
 local function read_keys(text, keys)
   local values = {}
   for pair in (text .. ","):gmatch("([^,]*),") do
     local key, value = pair:match("^([%l]+)=(.*)$")
     local known = key and keys[key]
-    if not known then return nil, ("'%s' is no known key with a value"):format(pair) end
-    if values[key] then return nil, key .. " is given twice" end
+    if not known then return nil, ("'%s' is not key=value with a supported key"):format(pair) end
+    if values[key] then return nil, key .. " appears twice" end
     values[key] = known[1](value)
     if not values[key] then return nil, ("'%s' is no value of %s"):format(value, key) end
   end
@@ -42,7 +42,7 @@ local function read_keys(text, keys)
   return values
 end
 
---- The distribution, in microseconds; or nil and what is wrong.
+--- The distribution in microseconds, or nil and an error message.
 ---@param text string
 ---@return table?
 ---@return string?

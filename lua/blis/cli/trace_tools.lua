@@ -42,7 +42,7 @@ local telling = {
   options = {
     {
       name = "quiet", type = "boolean", default = false, flag = "--quiet",
-      doc = "Say nothing but errors.",
+      doc = "Print only errors.",
     },
   },
 }
@@ -62,7 +62,7 @@ local function write(parsed, list)
   end
 end
 
---- A command that makes a trace of another one.
+--- A command that derives a trace from another trace.
 ---@param name string
 ---@param about { summary: string, description?: string, usage?: string, group?: blis.cli.Group,
 ---  positional?: blis.cli.Positional, notes?: string, in_memory?: boolean }
@@ -95,7 +95,7 @@ local function group(title, section, options)
   return { title = title, section = section, has_defaults = true, options = options }
 end
 
-local time_note = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h."
+local time_note = "TIME is a number of microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h."
 
 -- info
 
@@ -143,12 +143,12 @@ trace_tools.info = command.define(info, function(parsed)
   command.print(text .. "\n")
 end)
 
--- Those that make traces.
+-- Subcommands that write traces.
 
 define("convert", {
   summary = "write a trace in another format",
-  description = "What a format cannot express goes into extra columns or keys after its own, which "
-    .. "other readers ignore; reading the new trace gives the same requests.",
+  description = "Data that a format cannot express is written to extra columns or keys, which "
+    .. "other readers ignore. Reading the new trace gives the same requests.",
 }, function(parsed) return read(parsed, parsed.positional) end)
 
 define("cut", {
@@ -241,9 +241,9 @@ define("merge", {
   in_memory = true,
   summary = "merge several traces into one",
   usage = "FILE FILE ...",
-  description = "All requests in order of arrival, renumbered. Sessions, prefix groups and prompts "
-    .. "of different traces are kept apart unless --same-content is given; names used by two "
-    .. "traces get \"#2\", \"#3\" appended.",
+  description = "All requests in order of arrival, renumbered. Sessions, prefix groups, and "
+    .. "prompts of different traces stay separate unless --same-content is set. Names used by two "
+    .. "traces get the suffix \"#2\", \"#3\".",
   positional = { name = "FILE", doc = file_argument.doc, count = math.huge },
   group = group("Merging", "merge", flags.all(sections.merge)),
 }, function(parsed)
@@ -252,7 +252,7 @@ define("merge", {
   return trace.merge(lists, parsed.values.merge)
 end)
 
--- What an expression of filter may name.
+-- Names that filter expressions can use.
 local fields = { "adapter", "arrival_us", "client", "deadline_us", "id", "max_output_tokens",
   "model", "output_tokens", "prefix_group", "prefix_tokens", "prompt_tokens", "round_index",
   "session", "shared_tokens", "slo_class", "tenant" }
@@ -311,8 +311,8 @@ define("filter", {
         .. "1000 and tenant == \"a\"'.",
     },
   }),
-  notes = "A request has " .. table.concat(fields, ", ") .. ". Missing texts are \"\"; deadline_us "
-    .. "is nil without a deadline.",
+  notes = "A request has " .. table.concat(fields, ", ") .. ". Missing strings are \"\"; "
+    .. "deadline_us is nil without a deadline.",
 }, function(parsed, definition)
   local text = parsed.values.filter.test
   if not text then flags.fail(definition, "--where is missing") end

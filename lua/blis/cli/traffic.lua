@@ -11,8 +11,8 @@ local function gaussian(mean, stdev, min, max)
   return { "gaussian", mean = mean, std_dev = stdev, min = min, max = max }
 end
 
---- The length flags of one kind, which have to go together. A length that is given alone is exact;
---- in BLIS in Go it is a mean, whatever else is given.
+--- Length flags of one kind, which depend on each other. A length without a deviation is exact; in
+--- BLIS (Go) it is always a mean.
 local function lengths_of_flags(definition, parsed, kind)
   local values, given = parsed.values.synthesis, parsed.given
   local mean, stdev = values[kind .. "_mean"], values[kind .. "_stdev"]
@@ -50,10 +50,10 @@ end
 
 local prefix_flags = { "--prefix-tokens", "--prefix-groups", "--prefix-zipf" }
 
---- Says which flags have no effect beside another.
+--- Warns about flags that another flag disables.
 local function say_without_effect(parsed, names, beside, talk)
   for _, flag in ipairs(names) do
-    if parsed.given[flag] then talk("%s has no effect beside %s", flag, beside) end
+    if parsed.given[flag] then talk("%s has no effect in combination with %s", flag, beside) end
   end
 end
 
@@ -103,7 +103,7 @@ local function with_users(definition, parsed, talk)
       flags.fail(definition, "%s cannot be combined with --concurrency", flag)
     end
   end
-  if given.shape then -- of a policy bundle, too
+  if given.shape then -- including flags of a policy bundle
     flags.fail(definition, "a shape (--shape) cannot be combined with --concurrency: users send "
       .. "their next request when they have an answer")
   end
@@ -129,7 +129,7 @@ end
 local synthesis_only = { "--workload", "--think-time-ms", "--rate", "--arrival", "--tenant",
   "--slo-class", "--prefix-tokens", "--prefix-groups", "--prefix-zipf" }
 
---- Fails when a flag is to be varied that a --workload-spec leaves without effect.
+--- Fails if a variant changes a flag that --workload-spec disables.
 ---@param definition blis.cli.Command
 ---@param parsed blis.cli.Parsed
 ---@param flag string
@@ -138,15 +138,15 @@ function traffic.check_varied(definition, parsed, flag)
   for _, names in ipairs { synthesis_only, length_flags } do
     for _, name in ipairs(names) do
       if name == flag then
-        flags.fail(definition, "--workload-spec: %s cannot be varied, the file says it; describe "
-          .. "the traffic by flags, or give blis.%s a function that makes it", flag,
+        flags.fail(definition, "--workload-spec: %s cannot vary because the file sets it. Describe "
+          .. "the traffic by flags, or pass a function to blis.%s", flag,
           definition.name)
       end
     end
   end
 end
 
---- Traffic of a file; flags that were given go before what it says.
+--- Traffic of a file. Flags on the command line override it.
 local function from_file(definition, parsed, talk)
   local values, given = parsed.values.synthesis, parsed.given
   say_without_effect(parsed, synthesis_only, "--workload-spec", talk)
@@ -164,7 +164,7 @@ local function from_file(definition, parsed, talk)
   }
 end
 
---- So many requests are to come, or graphs, as a search wants it.
+--- The number of requests, or graphs, for a search.
 ---@param parsed blis.cli.Parsed
 ---@param count integer
 function traffic.set_length(parsed, count)

@@ -1,8 +1,8 @@
---- The words of a text that holds arguments, as a shell parts them.
+--- Splits a string into arguments, as a shell does.
 local words = {}
 
---- A piece at that place of the text: what it is, and where the next one begins; nil when it is a
---- quote that is not closed.
+--- The token at a position of the string: its kind, and the position of the next token; nil for an
+--- unclosed quote.
 local function piece_at(text, at)
   local mark = text:match("^[\"']", at)
   local close = mark and text:find(mark, at + 1, true)
@@ -11,7 +11,7 @@ local function piece_at(text, at)
   return text:match("^([^\"'%s]+)()", at)
 end
 
---- What stands in single or double quotes is of one word, as it is; a backslash means nothing.
+--- Quoted parts belong to one word, unchanged; a backslash has no effect.
 ---@param text string
 ---@return string[]? list nil when a quote is not closed
 function words.split(text)

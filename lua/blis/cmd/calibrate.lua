@@ -30,13 +30,14 @@ local definition = {
   usage = "blis calibrate --fit OBSERVED --model NAME --hardware NAME [--coefficients FILE] "
     .. "[FLAGS]\n       blis calibrate --trace-header FILE --trace-data FILE --sim-results FILE "
     .. "--report FILE [FLAGS]",
-  description = "With --fit, replays measured requests of one engine (a CSV table, TraceV2, or a "
-    .. "report of vllm bench serve, GuideLLM or inference-perf) and fits the step times of the "
-    .. "calibrated latency model to half of them; prints the errors before and after, on these and "
-    .. "on the half held out. Rows of means by rate work as well.\n\nOtherwise pairs the requests "
-    .. "of an observed trace (TraceV2) with the results of its replay (blis replay --results-path) "
-    .. "and writes a report (JSON): errors of TTFT, E2E and inter-token latency as a whole and per "
-    .. "request. A summary goes to standard error. Requests without status ok have no part in it.",
+  description = "With --fit, replays measured requests of one engine and fits the step times of "
+    .. "the calibrated latency model to half of them. Input: a CSV table, TraceV2, or a report of "
+    .. "vllm bench serve, GuideLLM, or inference-perf; rows can also be means by rate. Prints the "
+    .. "errors before and after the fit, on the fitted half and on the held-out half.\n\nWithout "
+    .. "--fit, pairs the requests of an observed trace (TraceV2) with the results of its replay "
+    .. "(blis replay --results-path) and writes a report (JSON) with total and per-request errors "
+    .. "of TTFT, E2E, and inter-token latency. Prints a summary to standard error. Ignores "
+    .. "requests whose status is not ok.",
   groups = {
     { title = "Fit", section = "fit", options = flags.pick(fit_section,
       { "observed", "until_gap", "trials" }) },
@@ -66,7 +67,7 @@ local function check_is_given(given, options, reason)
   end
 end
 
---- A file of JSON; root_type is that of what it holds.
+--- A JSON file; root_type is the type of its root.
 local function read_json(path)
   local root = core.json_read(descriptions.read(path), path)
   if type(root) ~= "table" then errors.raise("parse", path .. ": expected an object or a list") end
@@ -104,7 +105,7 @@ local function read_rows(path)
   for _, row in ipairs(rows) do
     local first = lines[row.request_id]
     if first then
-      errors.raise("parse", ("%s:%d: request_id %d is given twice, first in line %d"):format(path,
+      errors.raise("parse", ("%s:%d: duplicate request_id %d, first used in line %d"):format(path,
         row.line, row.request_id, first))
     end
     lines[row.request_id] = row.line
@@ -138,7 +139,7 @@ local function read_header(path)
   end)
 end
 
---- Targets of flags, and where they say nothing those of the header.
+--- Targets of flags, with the targets of the header as defaults.
 local function targets_of(parsed, header)
   local given = targets.of_flags(definition, parsed.values.targets)
   return slo.merge(given and slo.read(given, "targets") or {}, header.targets or {})
@@ -181,7 +182,7 @@ local function compare(parsed)
   return report.summary(result, hit_rate, given)
 end
 
---- Compares with a reference that knows adapters.
+--- Compares with a reference that supports adapters.
 local function compare_adapters(parsed)
   local files, given = parsed.values.files, parsed.values.comparison
   check_is_given(files, { sections.by_name.metrics, sections.by_name.report },
@@ -215,7 +216,7 @@ local function compare_adapters(parsed)
   })
 end
 
--- Which options have a meaning with --fit alone, and which without it alone.
+-- Options that require --fit, and options that exclude it.
 local only_fit = { fit = true, cluster = true, ["--coefficients"] = true, ["--plot"] = true }
 local only_comparison = { files = true, comparison = true, targets = true }
 
@@ -230,7 +231,7 @@ local function check_are_read(parsed, unread, problem)
   end
 end
 
---- Fits step times; status 3 when --until asks for more than could be reached.
+--- Fits step times; exit status 3 if the target of --until is not reached.
 local function fit(parsed)
   local given, output = parsed.values.fit, parsed.values.output
   check_are_read(parsed, only_comparison, "has no meaning with --fit")

@@ -1,4 +1,4 @@
---- blis capacity: the most load, or the fewest instances, with which targets are kept.
+--- blis capacity: the highest load, or the fewest instances, that meets the targets.
 local capacity = require "blis.capacity"
 local command = require "blis.cli.command"
 local errors = require "blis.errors"
@@ -17,13 +17,13 @@ local groups = search.groups(sweep_sections.capacity, { "parameter", "find", "fr
 local definition = {
   name = "capacity",
   summary = "find the highest load, or the fewest instances, that meets latency targets",
-  usage = "blis capacity --target FIGURE=LIMIT [FLAGS]",
+  usage = "blis capacity --target METRIC=LIMIT [FLAGS]",
   description = "Runs the cluster that the flags describe under generated traffic with different "
     .. "rates (or other numbers), for as long as it takes to reach steady state, and prints the "
     .. "answer with its interval and the values tried.",
   groups = groups,
-  notes = "Exit status: 3 when no value is known to keep the targets. TIME is a number of "
-    .. "microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "Exit status: 3 if no value is known to meet the targets. TIME is a number of "
+    .. "microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 --- The option that --vary names, and its section.
@@ -48,11 +48,11 @@ local function experiment_of(parsed)
     parsed.values.experiment.horizon_us)
 end
 
---- A trial that reads the flags with one of them changed.
+--- Parses the flags with one flag changed, for a trial.
 local function new_trial(parsed, option, section)
   local values, given = parsed.values, parsed.given
   return function(p)
-    values.output.quiet = true -- what there is to be said of flags has been said
+    values.output.quiet = true -- warnings about flags were already printed
     values[section][option.name], given[option.flag] = p[option.name], true
     values.experiment.seed, given["--seed"] = p.seed, true
     traffic.set_length(parsed, p.requests)

@@ -1,7 +1,7 @@
---- blis check: what is wrong with the options of a script, without simulating anything.
+--- blis check: reports errors in the options of a script, without simulating.
 ---
---- The script runs, but every experiment in it is only read and built, and what would be its result
---- is a value that takes part in anything and says nothing. Nothing is printed or written.
+--- The script runs, but its experiments are only read and built. A placeholder without output
+--- replaces each result. Nothing is printed or written.
 local chunks = require "blis.chunk"
 local command = require "blis.cli.command"
 local core = require "blis.core"
@@ -12,12 +12,12 @@ local definition = {
   summary = "check the options of a script without running its experiments",
   usage = "blis check FILE [ARGUMENTS]",
   description = "Reads FILE, checks every experiment in it as far as possible without results, and "
-    .. "reports what is wrong and where. Exit status: 0 when nothing is wrong, 1 otherwise.",
+    .. "reports errors with their location. Exit status: 0 without errors, 1 otherwise.",
   positional = { name = "FILE", doc = "A script." },
   groups = {},
 }
 
--- A value that stands for results: whatever is done with it gives it again.
+-- A placeholder for results: every operation on it returns it.
 local unknown = setmetatable({}, {})
 
 local function itself() return unknown end
@@ -67,7 +67,7 @@ local function replace_runs(blis)
   return function() return count end
 end
 
---- Results that are to be printed are 0.
+--- Placeholders are printed as 0.
 local function format_unknown()
   local format = string.format
   function string.format(text, ...)
@@ -98,7 +98,7 @@ end
 
 local function message_of(problem)
   if rawequal(problem, unknown) then
-    return "no experiment is reached: the script leaves before, or goes round for ever"
+    return "the script reaches no experiment: it ends early or loops without end"
   end
   if type(problem) == "table" and rawget(problem, "message") then return problem.message end
   return tostring(problem)
@@ -138,7 +138,7 @@ return command.define(definition, function(parsed)
   end
   local rest = ""
   if not ok and not rawequal(problem, unknown) then
-    rest = "; it cannot go on without results: " .. message_of(problem)
+    rest = "; the check cannot continue without results: " .. message_of(problem)
   end
   command.print(("%s: %d experiments checked, nothing wrong%s\n"):format(path, count(), rest))
 end)

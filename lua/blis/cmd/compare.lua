@@ -19,7 +19,7 @@ local compared = flags.pick(sweep_sections.compare, { "jobs" })
 table.move({
   {
     name = "policies", type = "string", flag = "--policies", metavar = "NAME,NAME,...",
-    doc = "Routing policies; 'blis policies' lists them. The others are compared with the first.",
+    doc = "Routing policies (see 'blis policies'). The first is the baseline.",
   },
   {
     name = "variants", type = "string", is_list = true, flag = "--variant", metavar = "FLAGS",
@@ -32,7 +32,7 @@ table.move({
   },
   {
     name = "report", type = "string", is_list = true, flag = "--figure", metavar = "FIGURE",
-    doc = "A figure to compare, such as ttft_ms.p99; default: the most important ones.",
+    doc = "Metric to compare, such as ttft_ms.p99. Default: the most important metrics.",
   },
 }, 1, 4, #compared + 1, compared)
 
@@ -44,7 +44,7 @@ local outputs = table.move(flag_sections.quiet.options, 1, #flag_sections.quiet.
   {
     name = "report", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
     endings = endings.page,
-    doc = "A page to look at, besides: one file that needs no network.",
+    doc = "Also write an HTML report: one file, without network access.",
   },
 })
 groups[#groups + 1] = {
@@ -55,11 +55,10 @@ local definition = {
   name = "compare",
   summary = "compare policies, or any flags, under the same traffic",
   usage = "blis compare (--policies NAME,NAME,... | --variant FLAGS ...) [FLAGS]",
-  description = "Runs the cluster that the flags describe with each of the policies, or of the "
-    .. "variants, with the same requests, and prints their figures and how certain the differences "
-    .. "are.",
+  description = "Runs the cluster with each policy or variant on the same requests, and prints "
+    .. "their metrics with confidence intervals of the differences.",
   groups = groups,
-  notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "TIME is a number of microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 local function names_of(parsed)
@@ -74,7 +73,7 @@ local function fail_open(text)
   flags.fail(definition, "--variant: %s is not allowed, a quote is not closed", errors.show(text))
 end
 
---- The arguments with those of a variant behind them.
+--- The arguments, followed by the arguments of a variant.
 local function parse_variant(parsed, text)
   local args = table.move(parsed.args, 1, #parsed.args, 1, {})
   for _, word in ipairs(words.split(text) or fail_open(text)) do
@@ -93,7 +92,7 @@ local function is_traffic(parsed, one)
   return false
 end
 
---- Traffic without an end of its own goes on for as long as any variant.
+--- Endless traffic lasts as long as any variant.
 local function longest_horizon(experiments)
   local longest_us = 0
   for _, one in ipairs(experiments) do
@@ -103,15 +102,15 @@ local function longest_horizon(experiments)
   return longest_us
 end
 
---- The experiment of what all variants have alike, and the rest of each as its changes. What one
---- variant does not say is not what another one does.
+--- The experiment that all variants share, and the changes of each. A variant that does not set an
+--- option uses the shared value.
 local function of_variants(parsed, workload)
   local experiments = {}
   for i, text in ipairs(parsed.values.compared.variants) do
     local one = parse_variant(parsed, text)
     if one.values.experiment.seed ~= parsed.values.experiment.seed then
-      flags.fail(definition, "--variant '%s': all variants have the same seed, that of --seed; "
-        .. "--replications varies it", text)
+      flags.fail(definition, "--variant '%s': all variants use the seed of --seed; use "
+        .. "--replications to vary it", text)
     elseif is_traffic(parsed, one) then
       flags.fail(definition, "--variant '%s': all variants get the same traffic", text)
     end
@@ -142,7 +141,7 @@ local function spec_of(parsed)
   if (values.compared.variants == nil) == (#names_of(parsed) == 0) then
     flags.fail(definition, "--policies is missing, or two or more --variant")
   elseif values.compared.policies and parsed.given["--routing-policy"] then
-    flags.fail(definition, "--routing-policy and --policies say the same; give one of them")
+    flags.fail(definition, "--routing-policy and --policies cannot be combined")
   end
   simulate.prepare(parsed)
   local function talk(format, ...) command.talk(parsed, format, ...) end
@@ -166,7 +165,7 @@ return command.define(definition, function(parsed)
     if not spec.replications then spec.progress = line.tell end -- of each run
     return comparison.compare(spec)
   end)
-  found.changes = nil -- variants are called by their flags, which are what they change
+  found.changes = nil -- variants are named by their flags
   if path then
     origin.set_command { definition.name, table.unpack(parsed.args) }
     found:report(path)

@@ -9,8 +9,8 @@ local definition = {
   summary = "combine several workload specifications into one",
   usage = "blis compose --from FILE --from FILE ...",
   description = "Prints a workload specification (YAML, version 2) with the clients and cohorts of "
-    .. "all of them. Each keeps its rate; seed, number of requests and horizon are kept if they "
-    .. "are the same everywhere.",
+    .. "all files. Each keeps its rate. The seed, number of requests, and horizon are kept if all "
+    .. "files agree.",
   groups = {
     { title = "Input", section = "input", has_defaults = true, options = sections.compose.options },
   },

@@ -12,10 +12,10 @@ local definition = {
   name = "conformance",
   summary = "check policies against recorded decisions, and write these for other projects",
   usage = "blis conformance [NAME] [FLAGS]",
-  description = "Runs every routing policy, filter, scorer and picker on the same small workload, "
-    .. "and tells where its rules come from, with the version, and whether it decides as recorded. "
-    .. "With --output, writes for each of them a JSON file of inputs, scores and choices that "
-    .. "other implementations can run. Exit status: 1 when one decides otherwise.",
+  description = "Runs every routing policy, filter, scorer, and picker on the same small workload. "
+    .. "Prints the source and version of its rules, and whether its decisions match the recorded "
+    .. "ones. With --output, writes a JSON file with inputs, scores, and choices per policy, which "
+    .. "other implementations can run. Exit status: 1 if any decision differs.",
   positional = { name = "NAME", doc = "Only the policy of this name or alias." },
   groups = {
     {

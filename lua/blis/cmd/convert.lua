@@ -6,7 +6,7 @@ local presets = require "blis.config.presets"
 local sections = require "blis.config.conversion"
 local shape = require "blis.traffic.shape"
 
---- A command whose flags are those of a section.
+--- A command with the flags of a section.
 local function define(name, what, section, convert)
   local definition = {
     name = "convert " .. name,
@@ -27,7 +27,7 @@ local function define(name, what, section, convert)
   end)
 end
 
---- Traffic with a shape, in windows of its own rates.
+--- Traffic with a shape, in windows with separate rates.
 local function of_shaped(values, given)
   local lengths = presets.lengths[values.name]
   local found = shape.read(presets.shapes[values.name], "shape")
@@ -57,8 +57,8 @@ local function of_inference_perf(values)
   local spec = core.workload_spec(values.spec, "spec", { seed = 0, is_only_read = true })
   local notes = spec:notes()
   if spec:is_spread() then
-    notes[#notes + 1] = "each user's number of requests is lost: arrivals are poisson, without an "
-      .. "end; give --num-requests or --horizon to blis run"
+    notes[#notes + 1] = "the number of requests per user is lost: arrivals are poisson, without an "
+      .. "end; set --num-requests or --horizon of blis run"
   end
   return spec, notes
 end

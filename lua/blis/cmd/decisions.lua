@@ -11,10 +11,10 @@ local definition = {
   name = "decisions",
   summary = "replay recorded decisions of a gateway against a policy",
   usage = "blis decisions FILE POLICY [FLAGS]",
-  description = "Asks POLICY, which has to add up scores, for each decision in FILE what it would "
-    .. "have chosen with the same inputs, and tells how often it agrees and why it does not. FILE "
-    .. "is of a run (blis run --trace-level decisions --decisions-path FILE), or has JSON lines or "
-    .. "OpenTelemetry spans of a gateway that logs the scores of its plugins.",
+  description = "Evaluates POLICY, which must add up scores, on the recorded inputs of each "
+    .. "decision in FILE. Prints how often the choices agree, and the reasons for differences. "
+    .. "FILE is from a run (blis run --trace-level decisions --decisions-path FILE), or contains "
+    .. "JSON lines or OpenTelemetry spans of a gateway that logs the scores of its plugins.",
   positional = { name = "FILE POLICY", count = 2, doc = "The record, and a policy as for "
     .. "blis gate." },
   groups = {
@@ -23,11 +23,10 @@ local definition = {
       options = {
         { name = "fields", type = "string", is_list = true, flag = "--field",
           metavar = "PART=NAME",
-          doc = "For the record of a gateway: the name of the field, or attribute, that has a "
-            .. "part: chosen (an endpoint), scores (by endpoint and plugin, or by plugin and "
-            .. "endpoint, as an object or its text), request (an id), and what scorers in Lua "
-            .. "read of a request: prompt_tokens, max_output_tokens, priority, tenant, session, "
-            .. "slo_class, model." },
+          doc = "For the log of a gateway: name of the field or attribute that contains a part. "
+            .. "Parts: chosen (an endpoint), scores (by endpoint and plugin, or by plugin and "
+            .. "endpoint, as an object or JSON text), and request (an ID). For Lua scorers also "
+            .. "prompt_tokens, max_output_tokens, priority, tenant, session, slo_class, model." },
       },
     },
     {

@@ -9,10 +9,10 @@ local json = require "blis.json"
 
 local definition = {
   name = "diff",
-  summary = "compare two saved results, figure by figure and request by request",
+  summary = "compare two saved results, by metric and by request",
   usage = "blis diff A B [FLAGS]",
-  description = "Reads two results that were saved with result:save(path) and shows which figures "
-    .. "and which requests differ. Exit status: 0 when nothing differs, 1 otherwise.",
+  description = "Reads two results saved with result:save(path), and prints the metrics and "
+    .. "requests that differ. Exit status: 0 if nothing differs, 1 otherwise.",
   positional = { name = "A B", count = 2, doc = "Result files." },
   groups = {
     {
@@ -58,7 +58,7 @@ local function json_of(found)
   return writer:done():take() .. "\n"
 end
 
---- The figures, a line for each.
+--- The metrics, one line each.
 local function csv_of(found)
   local lines = { "name,a,b,change,relative" }
   for _, one in ipairs(found.metrics) do

@@ -5,29 +5,29 @@ local export = require "blis.production.export.export"
 local outputs = require "blis.cli.outputs"
 local subject = require "blis.production.subject"
 
--- What JSON has figures of is measured against this.
+-- The baseline policy of metrics in JSON.
 local usual_baseline = "least-loaded"
 
 local definition = {
   name = "export",
   summary = "turn a policy into the configuration of a router",
   usage = "blis export SYSTEM POLICY [FLAGS]",
-  description = "Writes POLICY as an EndpointPickerConfig of llm-d, or as flags of Dynamo or SMG, "
-    .. "and checks that what was written, read again, takes the same decisions. POLICY is a script "
-    .. "that returns a policy or an experiment, a configuration, or a name. What has no "
-    .. "counterpart is an error that lists it. SYSTEM is one of llm-d, dynamo, smg.",
+  description = "Writes POLICY as an EndpointPickerConfig of llm-d, or as flags of Dynamo or SMG. "
+    .. "Reads the output again and checks that it makes the same decisions. POLICY is a script "
+    .. "that returns a policy or an experiment, a configuration, or a name. Parts without a "
+    .. "counterpart are listed in an error. SYSTEM is llm-d, dynamo, or smg.",
   positional = { name = "SYSTEM POLICY", count = 2, doc = "Where to, and what." },
   groups = {
     {
-      title = "What is measured", section = "runs", has_defaults = true,
+      title = "Measurement", section = "runs", has_defaults = true,
       options = {
         { name = "baseline", type = "string", flag = "--baseline", metavar = "POLICY",
           doc = "Measure the policy against this one in the scenarios of blis gate, and write the "
-            .. "changes beside it. With --format json: default least-loaded." },
+            .. "changes to the output as well. With --format json, the default is least-loaded." },
         { name = "seeds", type = "integer", min = 2, max = 1000, default = 4, flag = "--seeds",
           doc = "Runs in each scenario for that." },
         { name = "allow_missing", type = "boolean", default = false, flag = "--allow-missing",
-          doc = "Leave out what has no counterpart; a comment lists it." },
+          doc = "Omit parts without a counterpart; a comment lists them." },
       },
     },
     {
@@ -37,9 +37,9 @@ local definition = {
           doc = "Where it goes; default: standard output." },
         { name = "format", type = "choice", choices = { "config", "json", "go", "selector" },
           default = "config", flag = "--format",
-          doc = "json: { policy_id, sim_fitness, sim_metrics, config_for_deployment }; go: for "
-            .. "llm-d, the skeleton of a plugin for each scorer that is written in Lua; selector: "
-            .. "for Dynamo, the script itself, for the plugin that runs it." },
+          doc = "json: { policy_id, sim_fitness, sim_metrics, config_for_deployment }. go: for "
+            .. "llm-d, a plugin skeleton per Lua scorer. selector: for Dynamo, the script itself, "
+            .. "for the plugin that runs it." },
         { name = "quiet", type = "boolean", default = false, flag = "--quiet", doc = "No report." },
       },
     },
@@ -77,9 +77,9 @@ return command.define(definition, function(parsed)
     command.fail(definition, "'%s' is not allowed, expected one of %s", system,
       table.concat(export.systems, ", "))
   elseif output.format == "go" and system ~= "llm-d" then
-    command.fail(definition, "--format go goes with llm-d")
+    command.fail(definition, "--format go requires system llm-d")
   elseif output.format == "selector" and system ~= "dynamo" then
-    command.fail(definition, "--format selector goes with dynamo")
+    command.fail(definition, "--format selector requires system dynamo")
   end
   command.checked(definition, outputs.check, definition, parsed)
   local text, made = command.checked(definition, run, parsed)

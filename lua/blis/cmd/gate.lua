@@ -19,19 +19,19 @@ local definition = {
   name = "gate",
   summary = "compare two scheduling policies on stock scenarios, for CI",
   usage = "blis gate BASE NEW [FLAGS]",
-  description = "Runs both policies on scenarios that schedulers are known to trip over, with the "
-    .. "same traffic, and tells which figures changed, which decisions and why, and which rules "
-    .. "the new one breaks. BASE and NEW are configurations of routers (blis import), scripts that "
-    .. "return a policy or an experiment, or names of policies. Exit status: 3 when the new one is "
-    .. "worse, 0 otherwise.",
-  positional = { name = "BASE NEW", count = 2, doc = "The policy as it is, and as it would be." },
+  description = "Runs both policies on scenarios that are difficult for schedulers, with the same "
+    .. "traffic. Prints the changed metrics, the changed decisions with reasons, and the rules "
+    .. "that the new policy violates. BASE and NEW are router configurations (blis import), "
+    .. "scripts that return a policy or an experiment, or names of policies. Exit status: 3 if the "
+    .. "new policy is worse, 0 otherwise.",
+  positional = { name = "BASE NEW", count = 2, doc = "The current policy, and the new one." },
   groups = {
     {
       title = "Runs", section = "runs", has_defaults = true,
       options = {
         { name = "suite", type = "path", flag = "--suite",
           doc = "A Lua file that returns { name =, scenarios = { { id =, cluster =, workload = }, "
-            .. "... } }; default: the stock scenarios." },
+            .. "... } }. Default: built-in scenarios." },
         { name = "seeds", type = "integer", min = 2, max = 1000, default = 12, unit = "seeds",
           flag = "--seeds", doc = "Runs of each policy in each scenario, with the same seeds." },
         { name = "tolerance", type = "number", min = 0, max = 1, default = 0.02,
@@ -49,12 +49,12 @@ local definition = {
         output("junit", endings.xml, "Write test results as XML to this file."),
         output("json", endings.json, "Write everything as JSON to this file."),
         { name = "reviewed", type = "path", flag = "--reviewed",
-          doc = "A file of hashes of the new policy's runs, which is kept beside it: another "
-            .. "result than the reviewed one is a regression, too." },
+          doc = "File with the approved result hashes of the new policy. A different result counts "
+            .. "as a regression." },
         { name = "update_reviewed", type = "boolean", default = false, flag = "--update-reviewed",
-          doc = "Write that file anew." },
+          doc = "Update that file." },
         { name = "quiet", type = "boolean", default = false, flag = "--quiet",
-          doc = "Print the first line alone." },
+          doc = "Print only the first line." },
       },
     },
   },
@@ -86,7 +86,7 @@ return command.define(definition, function(parsed)
   if #parsed.positionals ~= 2 then
     command.fail(definition, "expected two policies, got %d", #parsed.positionals)
   elseif values.update_reviewed and not values.reviewed then
-    command.fail(definition, "--update-reviewed goes with --reviewed")
+    command.fail(definition, "--update-reviewed requires --reviewed")
   end
   command.checked(definition, outputs.check, definition, parsed)
   local result = command.checked(definition, run, parsed)

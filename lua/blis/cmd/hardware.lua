@@ -9,9 +9,8 @@ local definition = {
   name = "hardware",
   summary = "list GPUs: compute, memory, price",
   usage = "blis hardware [NAME] [FLAGS]",
-  description = "The GPUs of the catalogue, and those that hardware/NAME.yaml in this folder "
-    .. "describe. Rates are those of one GPU without sparsity; prices "
-    .. "are US dollars per GPU and hour.",
+  description = "Lists the GPUs of the catalog and of hardware/NAME.yaml in this folder. Rates are "
+    .. "per GPU, without sparsity. Prices are in US dollars per GPU and hour.",
   positional = { name = "NAME", doc = "Only the GPU of this name or alias, in any case." },
   groups = {
     { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options },

@@ -8,12 +8,12 @@ local topic_list = require "blis.reference.topic_list"
 
 local definition = {
   name = "help",
-  summary = "explain an option, function, figure, type or policy of the Lua interface",
+  summary = "explain an option, function, metric, type, or policy of the Lua interface",
   usage = "blis help [TOPIC] [FLAGS]",
-  description = "Without a topic, the list of topics; 'blis help all' prints every one. Topics are "
-    .. "also the names of figures, signals and options, flags (blis help --watch) and commands, in "
-    .. "any spelling, parts of names, and words that descriptions have. The text is that of the "
-    .. "annotations for editors.",
+  description = "Without a topic, lists all topics. 'blis help all' prints all of them. A topic "
+    .. "can be the name of a metric, signal, option, flag (blis help --watch), or command in any "
+    .. "spelling, a part of a name, or a word of a description. The texts are the annotations for "
+    .. "editors.",
   positional = {
     name = "TOPIC",
     count = math.huge,
@@ -33,7 +33,7 @@ local definition = {
   },
 }
 
---- A flag that is asked about: it is none of this command.
+--- A flag as a topic: it does not apply to this command.
 local function asked_flag(args)
   local own = { ["--help"] = true, ["--format"] = true }
   local flag = args[1] and args[1]:match "^%-%-?%a[%w_-]+$"
@@ -54,7 +54,7 @@ end)
 
 local run = help.run
 
---- "blis help --watch" asks about a flag, as "blis help watch" does.
+--- "blis help --watch" shows the topic of the flag, like "blis help watch".
 function help.run(args)
   local flag = asked_flag(args)
   if not flag then return run(args) end

@@ -9,10 +9,10 @@ local definition = {
   name = "import",
   summary = "turn the configuration of a router into an experiment",
   usage = "blis import FILE [FLAGS]",
-  description = "Reads an EndpointPickerConfig of llm-d, or a command line of Dynamo, SMG or the "
-    .. "vLLM router, and writes the experiment that has the same policies, in Lua. Tells on "
-    .. "standard error what was taken over, what was ignored and what is not simulated.",
-  positional = { name = "FILE", doc = "A configuration, or a text with a command line." },
+  description = "Reads an EndpointPickerConfig of llm-d, or a command line of Dynamo, SMG, or the "
+    .. "vLLM router, and writes an experiment with the same policies, in Lua. Reports imported, "
+    .. "ignored, and unsupported settings on standard error.",
+  positional = { name = "FILE", doc = "A configuration, or a file with a command line." },
   groups = {
     {
       title = "Input", section = "input", has_defaults = true,

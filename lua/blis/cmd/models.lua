@@ -1,4 +1,4 @@
---- blis models: the catalogue of models, and what one of them means on a GPU.
+--- blis models: lists the catalog of models, and shows the properties of a model on a GPU.
 local core = require "blis.core"
 local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
@@ -17,11 +17,11 @@ local definition = {
   name = "models",
   summary = "list models, or show one: dimensions, KV capacity, step times",
   usage = "blis models [NAME] [FLAGS]",
-  description = "Without a name: the models of the catalogue, and those that models/NAME.yaml and "
-    .. "models/NAME/config.json in this folder describe. With one: its dimensions, the blocks of "
-    .. "KV cache that fit beside it on a GPU, and the time of some engine steps. With --dp-ranks, "
-    .. "these of one of so many ranks: at a barrier, a mixture-of-experts model has its experts "
-    .. "spread over all of them.",
+  description = "Without a name, lists the models of the catalog and of models/NAME.yaml and "
+    .. "models/NAME/config.json in this folder. With a name, prints the model's dimensions, its KV "
+    .. "cache size on a GPU, and the time of some engine steps. With --dp-ranks, prints these "
+    .. "values for one of several ranks; at a barrier, the experts of a mixture-of-experts model "
+    .. "are spread over all ranks.",
   positional = {
     name = "NAME",
     doc = "Model id of the catalogue, with or without its owner, in any case; or the path of a "
@@ -65,8 +65,8 @@ local function capacities(cluster)
   return list
 end
 
---- The engine of the flags; for a model without a usual GPU that of the first in the catalogue.
---- Without a degree, the smallest that fits, or the largest of those that were tried.
+--- The engine of the flags. A model without a default GPU uses the first GPU of the catalog.
+--- Without a degree, uses the smallest degree that fits, or the largest that was tried.
 ---@return table cluster
 ---@return table? facts of the engine; nil if the model does not fit
 ---@return string? problem why it does not fit
@@ -100,7 +100,7 @@ end
 
 local function giga(value) return ("%.3f G"):format(value / 1e9) end
 
---- Layers, parameters, weights, and cache of a model whose layers are known.
+--- Layers, parameters, weights, and cache of a model with a layer list.
 local function print_summary(totals)
   local lines = { totals.layers_text }
   local function add(text, ...) lines[#lines + 1] = "  " .. text:format(...) end
@@ -134,7 +134,7 @@ end
 local function print_coverage(coverage)
   command.print(("  %s %s\n"):format(coverage.extrapolated and "extrapolated:" or "fitted on",
     coverage.fitted_on))
-  if coverage.limits ~= "" then command.print(("  they hold for %s\n"):format(coverage.limits)) end
+  if coverage.limits ~= "" then command.print(("  valid for %s\n"):format(coverage.limits)) end
 end
 
 --- ", a rank of 4" where it is one.
@@ -198,7 +198,7 @@ local function write_engine(writer, facts, cluster, has_parts)
   writer:done()
 end
 
---- What a user should know: what was left out or assumed, and why the model does not fit.
+--- Notes for users: omissions, assumptions, and why the model does not fit.
 local function notes_of(facts, totals, problem)
   local notes, is_known = {}, {}
   local function add(text)
@@ -269,7 +269,7 @@ local function print_text(shown)
   for _, note in ipairs(shown.notes) do command.print("\nnote: " .. note .. "\n") end
 end
 
---- With --steps: the steps are those of the composed model.
+--- With --steps: the steps of the composed model.
 local function need_composed(parsed)
   local given = parsed.values.cluster
   if not parsed.values.steps.parts then return end

@@ -22,11 +22,11 @@ local definition = {
         {
           name = "show", type = "string", is_list = true, flag = "--show", metavar = "NAME",
           may_be_empty = false, expected = "what to draw, such as ttft, time or front",
-          doc = "What: of a result ttft, itl, e2e, latencies (all three; the default), rates, "
-            .. "queue, batch, kv, tiers, lora, transfers, gateway, replicas, price or time (these "
-            .. "ten); of several results ttft, itl, e2e, latencies, time or figures such as "
-            .. "ttft_ms.p99; of a sweep curve (a figure over a parameter; the default) or front "
-            .. "(two figures, and what nothing else beats).",
+          doc = "Plot type. For one result: ttft, itl, e2e, latencies (these three; default), "
+            .. "rates, queue, batch, kv, tiers, lora, transfers, gateway, replicas, price, or time "
+            .. "(the last ten). For several results: ttft, itl, e2e, latencies, time, or metrics "
+            .. "such as ttft_ms.p99. For a sweep: curve (a metric over a parameter; default) or "
+            .. "front (Pareto front of two metrics).",
         },
         {
           name = "path", type = "path", is_output = true, flag = "--output", metavar = "FILE.svg",
@@ -36,11 +36,11 @@ local definition = {
         },
         {
           name = "x", type = "string", flag = "--x", metavar = "NAME", may_be_empty = false,
-          doc = "Of a sweep: the parameter, or of a front the figure, on the x axis.",
+          doc = "For a sweep: the parameter on the x axis, or the metric for a front.",
         },
         {
           name = "y", type = "string", flag = "--y", metavar = "FIGURE", may_be_empty = false,
-          doc = "Of a sweep: the figure on the y axis.",
+          doc = "For a sweep: the metric on the y axis.",
         },
         {
           name = "log", type = "choice", choices = { "x", "y", "xy" }, flag = "--log",

@@ -12,15 +12,14 @@ local definition = {
   name = "policies",
   summary = "list routing policies, filters, scorers, pickers and policies of other kinds",
   usage = "blis policies [NAME] [FLAGS]",
-  description = "The built-in policies, with their parameters and defaults, and where they come "
-    .. "from. They are used by --routing-policy, --routing-scorers, --admission-policy, "
-    .. "--priority-policy, --autoscaler, --pd-decider and --saturation-detector, by policy bundles "
-    .. "(--policy-config), and by blis.router, blis.scorer and the options of blis.run. Known, but "
-    .. "not here: aibrix.pd and vllm-stack.disaggregated_prefill (each pool has a routing policy "
-    .. "of its own instead: --routing-policy, --prefill-routing-scorers). Nor are those that "
-    .. "decide about what is not simulated: mooncake.conductor (copies between caches), "
-    .. "aibrix.least-busy-time and least-latency (engine metrics), "
-    .. "llm-d.latency-scorer (predictors).",
+  description = "Lists the built-in policies, with parameters, defaults, and sources. Use them in "
+    .. "--routing-policy, --routing-scorers, --admission-policy, --priority-policy, --autoscaler, "
+    .. "--pd-decider, and --saturation-detector, in policy bundles (--policy-config), and in "
+    .. "blis.router, blis.scorer, and the options of blis.run. Not included: aibrix.pd and "
+    .. "vllm-stack.disaggregated_prefill, because each pool has its routing policy here "
+    .. "(--routing-policy, --prefill-routing-scorers). Also not included, because their inputs are "
+    .. "not simulated: mooncake.conductor (copies between caches), aibrix.least-busy-time and "
+    .. "least-latency (engine metrics), llm-d.latency-scorer (predictors).",
   positional = {
     name = "NAME",
     doc = "Only the policies of this name or alias, in detail, with their parameters.",
@@ -59,7 +58,7 @@ local columns = {
   { key = "kind", title = "kind" },
   { key = "name", title = "name", is_text = true },
   { key = "parameters", title = "parameters", is_hidden = true, write = write_parameters },
-  { key = "summary", title = "what it does", is_text = true },
+  { key = "summary", title = "description", is_text = true },
   { key = "aliases", title = "aliases", is_hidden = true },
   { key = "source", title = "source", is_hidden = true },
 }
@@ -72,7 +71,7 @@ local function is_named(entry, name)
   return false
 end
 
---- The entries of that name, or all of them.
+--- The entries with this name, or all entries.
 local function entries_of(name)
   local rows, words = {}, {}
   for _, kind in ipairs(reference.policy_kinds) do

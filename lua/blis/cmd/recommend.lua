@@ -17,7 +17,7 @@ local not_here = {
 }
 for _, flag in ipairs { "--num-instances", "--tp", "--prefill-instances", "--decode-instances",
   "--prefill-decode-instances", "--architecture", "--prefill-tp", "--decode-tp" } do
-  not_here[flag] = "layouts say it themselves"
+  not_here[flag] = "layouts set it"
 end
 for _, flag in ipairs { "--encode-instances", "--encode-decider", "--encode-base-us",
   "--encode-us-per-token" } do
@@ -43,31 +43,31 @@ local groups = search.groups(sweep_sections.recommend, { "gpus", "tp_degrees", "
 local definition = {
   name = "recommend",
   summary = "find the best layouts of a budget of GPUs, with and without pools",
-  usage = "blis recommend --gpus N --target FIGURE=LIMIT [FLAGS]",
-  description = "Tries all ways to put the model on the GPUs: equal instances, and pools for "
-    .. "prefill and decode of any split, at several tensor parallel degrees. Bounds each by short "
-    .. "runs, screens those that may lead with three seeds, confirms the best with all of them, "
-    .. "and prints the load they take while the targets are kept, for each GPU and dollar, and "
-    .. "why others are infeasible. With --rate, it also prints how many copies of each layout "
-    .. "take that rate.",
+  usage = "blis recommend --gpus N --target METRIC=LIMIT [FLAGS]",
+  description = "Tries all layouts of the model on the GPUs: equal instances, and every split into "
+    .. "prefill and decode pools, at several tensor parallel degrees. Bounds each layout by short "
+    .. "runs, screens candidates with three seeds, and confirms the best with all seeds. Prints "
+    .. "the highest load that meets the targets, per GPU and per dollar, and why other layouts are "
+    .. "infeasible. With --rate, also prints the number of copies of each layout that serve this "
+    .. "rate.",
   groups = groups,
   not_here = not_here,
-  notes = "Exit status: 3 when no layout is known to keep the targets. TIME is a number of "
-    .. "microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "Exit status: 3 if no layout is known to meet the targets. TIME is a number of "
+    .. "microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 --- The experiment that the flags describe at a rate.
 local function new_experiment(parsed)
   local values, given = parsed.values, parsed.given
   return function(p)
-    values.output.quiet = true -- what there is to be said of flags has been said
+    values.output.quiet = true -- warnings about flags were already printed
     values.workload.rate, given["--rate"] = p.rate, true
     traffic.set_length(parsed, p.requests)
     local function talk() end
     values.cluster.architecture = "pd" -- flags of hand-offs count: there will be pools
     local spec = simulate.experiment(definition, parsed,
       traffic.of_flags(definition, parsed, talk), values.experiment.horizon_us)
-    spec.cluster.architecture, values.cluster.architecture = nil, nil -- layouts say it
+    spec.cluster.architecture, values.cluster.architecture = nil, nil -- layouts set it
     return spec
   end
 end

@@ -8,7 +8,7 @@ local think_time = require "blis.cli.think_time"
 local trace = require "blis.traffic.trace"
 local trace_sections = require "blis.config.trace"
 
---- The flag of the trace itself, and those of how it is read.
+--- The flags of the trace and of how it is read.
 local function trace_options()
   local options = flags.all(flag_sections.trace)
   for _, section in ipairs { trace_sections.read, trace_sections.open } do
@@ -25,19 +25,19 @@ local definition = {
   description = "Lets a simulated cluster serve recorded requests at their recorded times (or the "
     .. "rounds of sessions after the answers to the previous ones), and prints the results. The "
     .. "format of the trace is recognised; files may be compressed (gzip, zstd).",
-  positional = { name = "TRACE", doc = "The trace, if not given by --trace-data." },
+  positional = { name = "TRACE", doc = "The trace, instead of --trace-data." },
   groups = simulate.groups {
     { title = "Trace", section = "trace", has_defaults = true, options = trace_options() },
     { title = "Sessions", section = "sessions", has_defaults = true,
       options = flag_sections.sessions.options },
   },
   refused = flag_sections.refused "replay",
-  notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "TIME is a number of microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 local never_us = math.maxinteger
 
---- When the last request arrives that is known before the replay.
+--- Last arrival that is fixed before the replay.
 local function last_known_us(list, is_closed_loop)
   if not is_closed_loop then return list:last_arrival_us() end
   local last_us = 0
@@ -49,7 +49,7 @@ local function last_known_us(list, is_closed_loop)
   return last_us
 end
 
---- BLIS (Go) ends a replay at twice the time of the last arrival that is known beforehand.
+--- BLIS (Go) ends a replay at twice the last arrival time that is fixed before the replay.
 local function go_blis_horizon_us(list, is_closed_loop)
   local last_us = last_known_us(list, is_closed_loop)
   if last_us <= 0 then return 600000000 end
@@ -59,7 +59,7 @@ end
 local function path_of(parsed)
   local data = parsed.values.trace.data
   if data and parsed.positional then
-    flags.fail(definition, "the trace is given twice, as '%s' and by --trace-data",
+    flags.fail(definition, "two traces, '%s' and --trace-data; expected one",
       parsed.positional)
   end
   if not data and not parsed.positional then flags.fail(definition, "TRACE is missing") end
@@ -117,7 +117,8 @@ local function workload_of(parsed, list)
   local values = parsed.values.sessions
   if values.session_mode == "fixed" then return list, false end
   if not has_sessions(list) then
-    command.talk(parsed, "the trace has no sessions; all requests arrive as recorded")
+    command.talk(parsed, "the trace contains no sessions; all requests arrive at their recorded "
+      .. "times")
     return list, false
   end
   return { trace = list, session_mode = "closed-loop", think_time = think_time_of(values) }, true

@@ -56,7 +56,7 @@ local function run_one(read, requests, algorithm)
   }
 end
 
---- Prints a row for each run, and writes their figures if somebody wants them.
+--- Prints a row for each run, and optionally writes the metrics.
 local function tell(title, list, output)
   command.print(report.table(title, list))
   if output then write(output, report.json(list, true)) end
@@ -65,7 +65,7 @@ end
 define("run", {
   summary = "run one algorithm",
   description = "Runs an algorithm on the trace of the configuration, or of --trace, and prints "
-    .. "the summary; --output gets the figures as JSON.",
+    .. "the summary. --output writes the metrics as JSON.",
   groups = { group(config_flag, trace_flag, algorithm_flag, output_flag) },
 }, function(given, _, definition)
   local read = config.read(needs(given, "config", definition))
@@ -76,11 +76,11 @@ end)
 
 define("compare", {
   summary = "run several algorithms on the same requests",
-  description = "Runs algorithms on the same requests and prints a row for each; --output gets "
-    .. "the figures as a list in JSON.",
+  description = "Runs algorithms on the same requests and prints a row for each. --output writes "
+    .. "the metrics as a JSON list.",
   groups = { group(config_flag, trace_flag,
     { name = "algorithms", type = "string", flag = "--algorithms", flag_aliases = { "-A" },
-      metavar = "NAME,...", doc = "Which ones, default: all." }, output_flag) },
+      metavar = "NAME,...", doc = "Algorithms to run. Default: every algorithm." }, output_flag) },
 }, function(given, _, definition)
   local read = config.read(needs(given, "config", definition))
   local requests, list = config.requests(read, given.trace), {}
@@ -97,8 +97,8 @@ end)
 
 define("gen-trace", {
   summary = "generate requests",
-  description = "Writes requests at even distances in RouteSim's compact format: lengths are "
-    .. "uniform within a deviation of their means, and prompts begin with one of some prefixes.",
+  description = "Writes requests at equal intervals in RouteSim's compact format. Lengths are "
+    .. "uniform within a deviation of their means, and prompts start with one of several prefixes.",
   groups = { group(output_flag,
     { name = "seed", type = "integer", default = 42, flag = "--seed", doc = "Of lengths." },
     table.unpack(traffic.section.options, 2)) },
@@ -109,18 +109,19 @@ end)
 
 define("convert", {
   summary = "write a trace in RouteSim's compact format",
-  description = "Reads a trace of any format that blis knows, Mooncake's and OpenTelemetry's "
-    .. "included, and writes it in RouteSim's compact format.",
+  description = "Reads a trace of any supported format, including Mooncake and OpenTelemetry, and "
+    .. "writes it in RouteSim's compact format.",
   groups = { group(path_flag("input", "--input", "-i", "The trace."), output_flag,
     { name = "block_size", type = "integer", min = 1, max = 1048576, flag = "--block-size",
-      unit = "tokens", doc = "Of the hash ids of a Mooncake trace; default: its own, 512." }) },
+      unit = "tokens", doc = "Block size of the hash IDs of a Mooncake trace. Default: 512." }) },
 }, function(given, _, definition)
   local path, output = needs(given, "input", definition), needs(given, "output", definition)
   local options = given.block_size and { hash_block_tokens = given.block_size } or nil
   traces.read(path, options):write(output, { format = "routesim" })
 end)
 
---- Prompts of 500 to 699 tokens, of which 256 are one of ten prefixes, and outputs of 150 to 199.
+--- Prompts of 500 to 699 tokens, including a 256-token prefix out of ten prefixes, and outputs of
+--- 150 to 199.
 local function sweep_traffic(rate, duration)
   return { rate = rate, duration_sec = duration, prompt_tokens_mean = 600, prompt_tokens_std = 100,
     gen_tokens_mean = 175, gen_tokens_std = 25, num_prefixes = 10, prefix_len_mean = 256 }
@@ -128,8 +129,8 @@ end
 
 define("sweep", {
   summary = "run an algorithm at several rates",
-  description = "Generates requests at each rate (prompts of 500 to 699 tokens, of which 256 are "
-    .. "one of ten prefixes, outputs of 150 to 199) and prints a row for each.",
+  description = "Generates requests at each rate and prints a row for each. Prompts have 500 to "
+    .. "699 tokens, including a 256-token prefix out of ten prefixes; outputs have 150 to 199.",
   groups = { group(config_flag, algorithm_flag,
     { name = "rates", type = "numbers", flag = "--rates", unit = "requests/s",
       doc = "The rates, a list such as 50,100,200." },
@@ -152,8 +153,8 @@ end)
 
 define("list-algorithms", {
   summary = "list the algorithms",
-  description = "Lists the routing algorithms of RouteSim; 'blis policies routesim.NAME' tells the "
-    .. "rest.",
+  description = "Lists the routing algorithms of RouteSim. 'blis policies routesim.NAME' describes "
+    .. "one.",
   groups = {},
 }, function()
   for _, entry in ipairs(core.policies().routers) do

@@ -8,12 +8,12 @@ local definition = {
   name = "run",
   summary = "simulate a cluster under generated traffic",
   usage = "blis run [FLAGS]",
-  description = "Generates requests, lets a simulated cluster serve them, and prints the results. "
-    .. "With --profile go-blis, the same flags and seed give the numbers of the simulator BLIS in "
-    .. "Go, in its format.",
+  description = "Generates requests, simulates a cluster that serves them, and prints the results. "
+    .. "With --profile go-blis, the same flags and seed reproduce the numbers of the simulator "
+    .. "BLIS in Go, in its format.",
   groups = simulate.groups(traffic.groups()),
   refused = flag_sections.refused "run",
-  notes = "TIME is a number of microseconds, or one with a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "TIME is a number of microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 return command.define(definition, function(parsed)

@@ -81,13 +81,13 @@ local output = {
 
 local status_definition = {
   name = "sweep status",
-  summary = "count what is done, failed and missing",
+  summary = "count finished, failed, and missing trials",
   usage = "blis sweep status DIR [FLAGS]",
   positional = folder,
   groups = { output, versions },
 }
 
---- Counts of trials, by what became of them.
+--- Counts of trials, by status.
 local function count(self, opened)
   local counts = { trials = 0, done = 0, failed = 0, missing = 0, by_reason = {}, wall_us = 0 }
   counts.asked, counts.overdue = asking.count(opened.folder, self, opened.known)
@@ -122,7 +122,7 @@ end
 --- Trials that are run elsewhere.
 local function asked_text(counts)
   local text = ""
-  if counts.asked > 0 then text = (", %d asked for"):format(counts.asked) end
+  if counts.asked > 0 then text = (", %d reserved"):format(counts.asked) end
   if counts.overdue > 0 then text = text .. (", %d overdue"):format(counts.overdue) end
   return text
 end
@@ -143,7 +143,7 @@ local function status_text(self, opened, counts)
   end
   for _, version in ipairs(sorted_versions(self)) do
     lines[#lines + 1] = ("results of blis %s are %s"):format(version,
-      self.versions[version] == "keep" and "counted too" or "left out")
+      self.versions[version] == "keep" and "counted too" or "omitted")
   end
   if counts.done > 0 then
     lines[2] = lines[2] .. (", %s s each"):format(format.number(
@@ -192,7 +192,7 @@ local table_definition = {
         },
         {
           name = "report", type = "string", is_list = true, flag = "--figure", metavar = "FIGURE",
-          doc = "A figure to show, such as ttft_ms.p99, instead of the script's.",
+          doc = "A metric to show, such as ttft_ms.p99, instead of the script's metrics.",
         },
         {
           name = "x", type = "string", flag = "--x", metavar = "PARAMETER",
@@ -201,7 +201,7 @@ local table_definition = {
         {
           name = "page", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
           endings = endings.page,
-          doc = "A page to look at, instead: curves over parameters, and what nothing else beats.",
+          doc = "Write an HTML report instead: curves over parameters, and the Pareto front.",
         },
       },
     },
@@ -276,9 +276,9 @@ local merge_definition = {
   name = "sweep merge",
   summary = "copy the results of other folders into one",
   usage = "blis sweep merge DIR FROM...",
-  description = "Copies the results of trials of DIR that other folders have into a new journal in "
-    .. "DIR; they must hold the same sweep. When DIR does not exist, it gets the sweep of the "
-    .. "first of them.",
+  description = "Copies results of trials of DIR from other folders into a new journal in DIR. The "
+    .. "folders must contain the same sweep. If DIR does not exist, it is created with the sweep "
+    .. "of the first folder.",
   positional = { name = "DIR FROM...", doc = "Target folder, and source "
     .. "folders.", count = math.huge },
   groups = { versions },
@@ -305,8 +305,8 @@ local function copy_missing(self, from, into, writer)
   return copied
 end
 
---- The plan of the folder to merge into, or that of the first one to merge from; raises unless all
---- are of the same sweep.
+--- The plan of the target folder, or of the first source folder; raises unless all folders contain
+--- the same sweep.
 local function common_plan(paths)
   local first = store.has_plan(paths[1]) and 1 or 2
   local self = command.checked(merge_definition, store.plan, paths[first])
@@ -340,8 +340,8 @@ local retry_definition = {
   name = "sweep retry",
   summary = "mark failed trials to be run again",
   usage = "blis sweep retry DIR [FLAGS]",
-  description = "Marks failed trials so that the next run of the script runs them again. Otherwise "
-    .. "they stay failed, since what is deterministic fails again.",
+  description = "Marks failed trials so that the next run of the script repeats them. Otherwise "
+    .. "they stay failed, because deterministic trials fail again.",
   positional = folder,
   groups = {
     {
@@ -389,8 +389,8 @@ local submit_definition = {
   name = "sweep submit",
   summary = "write the job that runs a sweep on many machines",
   usage = "blis sweep submit FILE (--slurm | --k8s | --parallel | --condor) [FLAGS]",
-  description = "Prints the job for an engine, or, with --now, hands it in. All parts share a "
-    .. "store; a part that is repeated does what is missing.",
+  description = "Prints the job for a scheduler or, with --now, submits it. All parts share a "
+    .. "store; a repeated part runs only missing trials.",
   positional = { name = "FILE", doc = "The script with the sweep." },
   groups = {
     { title = "Engine", section = "engine", has_defaults = true, options = engine_flags },
@@ -451,14 +451,14 @@ local watch_definition = {
   name = "sweep watch",
   summary = "show how far all parts are, and what failed where",
   usage = "blis sweep watch DIR [FLAGS]",
-  description = "Prints a line now and then until no trial is missing, with failures as they come "
-    .. "and the journal (host and process) that told of them.",
+  description = "Prints a line periodically until no trial is missing, and each new failure with "
+    .. "its journal (host and process).",
   positional = folder,
   groups = {
     {
       title = "Watching", section = "watch", has_defaults = true, options = {
         { name = "interval_us", type = "time_us", min = 100000, default = 5000000, unit = "us",
-          flag = "--interval", metavar = "TIME", doc = "Time between two looks." },
+          flag = "--interval", metavar = "TIME", doc = "Time between checks." },
         { name = "once", type = "boolean", default = false, flag = "--once",
           doc = "Look once." },
       },
@@ -467,7 +467,7 @@ local watch_definition = {
   },
 }
 
---- Prints the failures that were not told before.
+--- Prints the failures that were not printed before.
 local function tell_failures(self, opened, told)
   for _, trial in ipairs(self.trials) do
     local one = opened.known[trial.key]

@@ -202,7 +202,7 @@ local function check_metric(self, name)
   for _, known in ipairs(self.metrics) do
     if known == name then return end
   end
-  errors.invalid("%s: unknown figure '%s'%s", self.name, tostring(name),
+  errors.invalid("%s: unknown metric '%s'%s", self.name, tostring(name),
     figures.suggestion(tostring(name), self.metrics))
 end
 
