@@ -155,7 +155,7 @@ describe("prefill and decode apart", function()
       told)
   end)
 
-  it("refuses what has no effect beside other options", function()
+  it("refuses what has no effect with other options", function()
     for name, other in pairs {
       layer_groups = 'overlap = "layers"', retries = 'on_failure = "retry"',
       retry_pause_us = 'on_failure = "retry"', overlap_min_tokens = 'overlap = "chunks"' } do
@@ -321,7 +321,7 @@ describe("prefill and decode apart", function()
     says("cluster.prefill_tp: has no effect without pools; give prefill_instances", function()
       blis.run { cluster = { instances = 2, prefill_tp = 2 }, workload = { requests = 1 } }
     end)
-    says("cluster.decode_nic_gb_s: has no effect beside groups", function()
+    says("cluster.decode_nic_gb_s: has no effect with groups", function()
       blis.run { cluster = { decode_nic_gb_s = 2, groups = { { role = "both" } } },
         workload = { requests = 1 } }
     end)

@@ -91,15 +91,15 @@ describe("flags of session graphs #host", function()
       assert.equal(1, r.completed)
     end
     says("no instance serves 'gpt', expected qwen/qwen3-14b", "run " .. line .. "gpt")
-    says("--graph-models: ',' is not allowed, expected models in an order", "run " .. line .. ",")
+    says("--graph-models: ',' is not allowed, expected models in order", "run " .. line .. ",")
     os.remove(path)
   end)
 
   it("say what does not go together", function()
-    says("--num-graphs needs --graphs, or one of --workload", "run --num-graphs 4")
+    says("--num-graphs requires --graphs, or a graph preset", "run --num-graphs 4")
     says("--workload rag needs --rate or --concurrency", "run --workload rag --num-graphs 3")
     says("--rate cannot be combined with --concurrency", "run " .. rag .. "--concurrency 3")
-    says("--num-requests cannot be combined with --workload rag; --num-graphs says how many",
+    says("--num-requests cannot be combined with --workload rag; use --num-graphs",
       "run " .. rag .. "--num-requests 4")
     says("--graph-format cannot be combined with --workload rag",
       "run " .. rag .. "--graph-format weka")

@@ -139,7 +139,7 @@ meta-llama/llama-3.1-8b-instruct
   it("says where step times were fitted", function()
     local text = commands.output_of("models", "qwen3-14b", "--latency-model", "calibrated")
     assert.matches("\n  fitted on vLLM 0.14 to 0.15, 5 models", text, 1, true)
-    assert.matches("\n  they hold for models of 7B to 71B parameters, TP up to 4, up to 8192 "
+    assert.matches("\n  valid for models of 7B to 71B parameters, TP up to 4, up to 8192 "
       .. "tokens a step", text, 1, true)
     text = commands.output_of("models", "qwen3-14b", "--latency-model", "calibrated",
       "--hardware", "MI300X", "--tp", "1")

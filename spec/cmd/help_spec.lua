@@ -279,7 +279,7 @@ describe("every command", function()
     assert.matches("^blis run\n", commands.output_of("help", "blis run"))
     local text = commands.output_of("help", "run")
     assert.is_true(text:find("blis.run(", 1, true) < text:find("\nblis run\n", 1, true))
-    assert.matches("^blis sweep\n.-\n  status +count what is done",
+    assert.matches("^blis sweep\n.-\n  status +count finished",
       commands.output_of("help", "blis sweep"))
     assert.matches("## Commands\n\n### blis models\n", commands.output_of("help", "blis models",
       "--format", "markdown"), 1, true)

@@ -194,7 +194,7 @@ clients:
         "json", "--num-requests", "5"))
       assert.equal(5, got.completed)
       local outcome = commands.call("run", "--workload-spec", path, "--rate", "5")
-      assert.same({ "blis: --rate has no effect beside --workload-spec" }, outcome.said)
+      assert.same({ "blis: --rate has no effect with --workload-spec" }, outcome.said)
       assert.matches("note: slo_class interactive is now named standard", outcome.out, 1, true)
       outcome = commands.call("run", "--workload-spec", path, "--rate", "5", "--quiet")
       assert.same({}, outcome.said)
@@ -203,11 +203,11 @@ clients:
 
   it("tells which flags of traffic have no effect", function()
     for _, case in ipairs {
-      { "--workload chatbot --prompt-tokens 5", "--prompt-tokens has no effect beside --workload "
+      { "--workload chatbot --prompt-tokens 5", "--prompt-tokens has no effect with --workload "
         .. "chatbot" },
       { "--workload chatbot --prompt-tokens 5 --concurrency 2", "--prompt-tokens has no effect "
         .. "beside --workload chatbot" },
-      { "--workload bursty --output-tokens-min 5", "--output-tokens-min has no effect beside "
+      { "--workload bursty --output-tokens-min 5", "--output-tokens-min has no effect with "
         .. "--workload bursty" },
       { "--workload distribution --prompt-tokens 5" },
       { "--workload chatbot --prefix-tokens 5 --format csv" },

@@ -53,7 +53,7 @@ local prefix_flags = { "--prefix-tokens", "--prefix-groups", "--prefix-zipf" }
 --- Warns about flags that another flag disables.
 local function say_without_effect(parsed, names, beside, talk)
   for _, flag in ipairs(names) do
-    if parsed.given[flag] then talk("%s has no effect in combination with %s", flag, beside) end
+    if parsed.given[flag] then talk("%s has no effect with %s", flag, beside) end
   end
 end
 
