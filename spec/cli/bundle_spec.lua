@@ -83,7 +83,7 @@ describe("policy bundles", function()
   it("with groups do not go with a number of instances", function()
     local _, problem = pcall(values_of, "groups: [{instances: 2}]\n",
       { cluster = { instances = 3 } })
-    assert.matches("%-%-num%-instances and groups of %S+ both say how many instances there are",
+    assert.matches("%-%-num%-instances cannot be combined with groups of %S+",
       problem.message)
   end)
 
@@ -172,7 +172,7 @@ routing-scorers:
     assert.is_nil(plain.cluster.preemption_policy)
     refuses("scheduler: {type: sjf, params: {preemption_enabled: false}}", "has to preempt")
     refuses("scheduler: {type: sjf, params: {preemption_enable: true}}", "preemption_enabled")
-    refuses("scheduler: {type: sjf, parms: {}}", "known are type, params")
+    refuses("scheduler: {type: sjf, parms: {}}", "expected type or params")
     refuses("scheduler: {type: fcfs, params: {preemption_policy: fcfs}}\n"
       .. "preemption: {preemption_policy: fcfs}\n", "two spellings")
   end)

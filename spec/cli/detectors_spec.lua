@@ -67,7 +67,7 @@ describe("detectors of flags", function()
       { "threshold: {threshold_ms: 0}", ":1: threshold.threshold_ms: 0 is not allowed" },
       { "treshold: {}", ":1: unknown option 'treshold'; did you mean 'threshold'?" },
       { "backlog_drift: {window_size_sec: 5}",
-        ":1: backlog_drift: detector backlog-drift is not one of --detectors" },
+        ":1: backlog_drift: detector backlog-drift is not in --detectors" },
     } do
       files.with(case[1], function(path)
         assert.matches(case[2], message_of("--detectors", "threshold", "--saturation-config", path),
