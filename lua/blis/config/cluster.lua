@@ -215,7 +215,7 @@ return {
         .. "measured on H100, H200, and B200. DIR is a folder of such times (gemm.csv, moe.csv, "
         .. "allreduce.csv), which take precedence; share/profile measures them.",
       doc = "With composed: true corrects products and experts by kernel times that were measured "
-        .. "on H100, H200, and B200. A text is a folder of such times (gemm.csv, moe.csv, "
+        .. "on H100, H200, and B200. A string is a folder of such times (gemm.csv, moe.csv, "
         .. "allreduce.csv), which take precedence; share/profile measures them.",
     },
     {
