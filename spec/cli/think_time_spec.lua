@@ -12,7 +12,8 @@ describe("a think time of the command line", function()
   it("that is wrong is named", function()
     for text, message in pairs {
       [""] = "expected constant", ["uniform:value=5"] = "expected constant",
-      ["constant:"] = "not key=value with a supported key", ["constant:valu=5"] = "'valu=5' is not key=value with a supported key",
+      ["constant:"] = "not key=value with a supported key",
+      ["constant:valu=5"] = "'valu=5' is not key=value with a supported key",
       ["constant:value=x"] = "'x' is no value of value",
       ["constant:value=-5"] = "'-5' is no value of value",
       ["constant:value=5h"] = "'5h' is no value of value",

@@ -46,7 +46,7 @@ end
 -- Placeholders in the commands; @ is the folder.
 local stands_for = {
   FILE = "@/script.lua", A = "@/a.blis", B = "@/b.blis", TOPIC = "least-loaded", GPU = "H100",
-  ["path/to/config.json"] = "@/config.json",
+  ["path/to/config.json"] = "@/config.json", ["run.html"] = "@/run.html",
 }
 local names = { models = "qwen/qwen3-14b" }
 
