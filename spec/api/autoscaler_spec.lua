@@ -229,7 +229,7 @@ describe("an autoscaler", function()
       return { target = 1, reasons = "one" }
     end })
     assert.is_false(ok)
-    assert.matches("unknown member, the text 'reasons'", tostring(message), 1, true)
+    assert.matches("unknown member, the string 'reasons'", tostring(message), 1, true)
   end)
 
   it("plans with what an instance usually does, not with what it does in a fault", function()

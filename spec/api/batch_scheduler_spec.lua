@@ -153,7 +153,7 @@ describe("a scheduler of batches", function()
     says(of(function() return { schedule = 3 } end), "schedule is 3, expected a list of requests")
     says(of(function() return { schedule = { 7 } } end), "schedule[1] is 7")
     says(of(function(c) return { schedule = { first = c.waiting[1] } } end),
-      "schedule has the key the text 'first', expected a list of requests: { first, second }")
+      "schedule has the key the string 'first', expected a list of requests: { first, second }")
     says(of(function(c) return { schedule = { [3] = c.waiting[1] } } end), "schedule has the key 3")
     says(of(function(c) return { preempt = { [c.waiting[1]] = true } } end),
       "preempt has the key a table")

@@ -44,7 +44,7 @@ describe("an instance by itself", function()
     local instance = blis.instance(engine)
     local a = { id = "a", prompt_tokens = 10 }
     instance:add(a)
-    says(message_of(instance.add, instance, a), "id is the text 'a', and so is that of another")
+    says(message_of(instance.add, instance, a), "id is the string 'a', and so is that of another")
     instance:add { number = 7, prompt_tokens = 10 }
     says(message_of(instance.add, instance, { id = "b", number = 7, prompt_tokens = 10 }),
       "number is 7, and so is that of another request that is here")
@@ -165,7 +165,7 @@ describe("an instance by itself", function()
     says(message_of(instance.add, instance, 5), "table expected")
     for _, case in ipairs {
       { { priority = 0 / 0 }, "priority is nan, expected a finite number" },
-      { { priority = "high" }, "priority is the text 'high', expected a finite number" },
+      { { priority = "high" }, "priority is the string 'high', expected a finite number" },
       { { slo_class = 5 }, "slo_class is 5, expected a string" },
       { { tenant = {} }, "tenant is a table, expected a string" },
       { { id = 3 }, "id is 3, expected a string" },

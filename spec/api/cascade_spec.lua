@@ -235,7 +235,7 @@ describe("a cascade", function()
     says(run { quality = function() return 0 / 0 end }, "expected a mean log-probability")
     says(run { quality = function() return -1, 1.5 end }, "it returned 1.5 as the length")
     says(run { quality = function() return 0 / 0 end }, "it returned nan, expected")
-    says(run { quality = function() return "x" end }, "it returned the text 'x', expected")
+    says(run { quality = function() return "x" end }, "it returned the string 'x', expected")
     says(run { escalate = function() return s end },
       "it returned '" .. s .. "', expected true, false or a later model of the chain: '" .. l)
     says(run { name = "mine", escalate = function() end }, "escalate of cascade 'mine', request_")

@@ -157,7 +157,7 @@ describe("the energy of a run", function()
       gpu_step_watts = function(step) return 100 + step.prefill_tokens end }
     near(150 * 0.348 + 102 * 0.027, capped.energy.kwh * 3.6e6)
     says(small.message_of(mixed, { gpu_step_watts = function() return "much" end }),
-      "gpu_step_watts: it returned the text 'much', expected W of a GPU from 0 to 1000000")
+      "gpu_step_watts: it returned the string 'much', expected W of a GPU from 0 to 1000000")
     says(small.message_of(mixed, { gpu_step_watts = function(step) return step.watts.none end }),
       "gpu_step_watts: ")
     says(small.message_of(mixed, { gpu_step_watts = 5 }), "cluster.gpu_step_watts: 5 is not "

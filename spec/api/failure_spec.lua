@@ -222,7 +222,7 @@ describe("an error in a hook", function()
     assert.is_truthy(nan:find("^scorer 'odd', request_0, at %d+ us: "), nan)
     says(nan, "instance_1 is not a number (nan)")
     says(message(function() end), "instance_0 is nil, expected a number")
-    says(message(function() return "1" end), "is the text '1', expected a number")
+    says(message(function() return "1" end), "is the string '1', expected a number")
     local missing = small.message_of(small.run_scorer, blis.scorer { name = "odd",
       score_all = function(_, _, scores) scores[1] = 1 end })
     says(missing, "set no score for instance_1 (scores[2])")

@@ -285,7 +285,7 @@ describe("session graphs", function()
     assert.same({ 8, 1 }, { result.requests:groups "program".t.arrived,
       result.requests:groups "program".solo.arrived })
     assert.equal(5, #result.requests:groups "session")
-    for what, key in pairs { ["the text 'foo'"] = "foo", ["5"] = 5 } do
+    for what, key in pairs { ["the string 'foo'"] = "foo", ["5"] = 5 } do
       says(select(2, pcall(result.requests.groups, result.requests, key)), "requests:groups: "
         .. what .. " is not allowed, expected one of slo_class, tenant, model, adapter, session, "
         .. "program")
@@ -437,8 +437,8 @@ describe("session graphs", function()
     local function named(id) return { id = id, prompt_tokens = 1, output_tokens = 1 } end
     local joined = { prompt_tokens = 1, output_tokens = 1, after = { "b", "a", "a" } }
     says(of { { named "a", named "b", joined } },
-      "after is the text 'a'; expected every request at most once")
-    says(of(with { after = "x" }), "after is the text 'x'")
+      "after is the string 'a'; expected every request at most once")
+    says(of(with { after = "x" }), "after is the string 'x'")
     says(of(with { extends = true }), "extends is true; expected a request above this one, or")
     says(of(with { after = 1, prefix_group = "g" }), "prefix_group is for requests that begin")
     says(of(with { prompt_tokens = 0 }), "prompt_tokens is 0; at least 1 is needed")
@@ -446,7 +446,8 @@ describe("session graphs", function()
       "prompt_tokens is 1.5; expected an integer from 0 to 1000000000")
     says(of { { node, [3] = node } }, "workload.graphs[1]: request 3 comes after a gap")
     says(of(with { after = { 1, [3] = 1 } }), "after is a list, and 3 is no place of it")
-    says(of(with { after = { id = "a" } }), "after is a list, and the text 'id' is no place of it")
+    says(of(with { after = { id = "a" } }),
+      "after is a list, and the string 'id' is no place of it")
     says(of { { prefix_tokens = 9, node } }, "prefix_tokens needs prefix_group")
     says(of { { prefix_group = "g", node } }, "prefix_group needs prefix_tokens")
     says(of(with { after = 1, prompt_tokens = 1000000000 }), "at most 1000000000 are allowed")

@@ -193,7 +193,7 @@ describe("a priority", function()
   it("has hints that are a table", function()
     says(small.message_of(blis.run, small.experiment {
       priority = function() return 1, "urgent" end,
-    }), "its second result is the text 'urgent', expected a table of hints")
+    }), "its second result is the string 'urgent', expected a table of hints")
   end)
 end)
 

@@ -423,7 +423,7 @@ describe("KV tiers", function()
     assert.is_true(half.kv_tiers.loaded_blocks < all.kv_tiers.loaded_blocks)
     assert.equal(0, none.kv_tiers.requests)
     assert.equal(all.hash, run { cpu(), load = function() return true end }.hash)
-    says("it returned the text 'x', expected a number of tokens from 0, true or false",
+    says("it returned the string 'x', expected a number of tokens from 0, true or false",
       function() run { cpu(), load = function() return "x" end } end)
   end)
 

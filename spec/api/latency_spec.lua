@@ -259,7 +259,7 @@ describe("a failing latency model in Lua", function()
   local bad = {
     { 0 / 0, "step_time returned NaN, expected microseconds from 0 to 2^53" },
     { -1, "step_time returned -1, " }, { 1 / 0, "step_time returned inf, " },
-    { 2 ^ 60, "step_time returned 1.15292150460" }, { "5", "step_time returned the text '5'" },
+    { 2 ^ 60, "step_time returned 1.15292150460" }, { "5", "step_time returned the string '5'" },
     { {}, "step_time returned a table" }, { nil, "step_time returned nil" },
   }
 

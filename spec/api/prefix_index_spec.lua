@@ -71,7 +71,7 @@ describe("a prefix index by itself", function()
       { "prefix_index.block_size: 1.5", function() blis.prefix_index { block_size = 1.5 } end },
       { "an instance or its index, 1 to 1000000, got 0", function() index:match(5, 0) end },
       { "got nil", function() index:record(5) end },
-      { "got the text 'instance_1'", function() index:record(5, "instance_1") end },
+      { "got the string 'instance_1'", function() index:record(5, "instance_1") end },
       { "got a table", function() index:forget {} end },
       { "got 1.5", function() index:size(1.5) end },
       { "{ { name, tokens }, ..., tokens } expected", function() index:record("x", 1) end },

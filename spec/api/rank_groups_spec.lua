@@ -334,7 +334,7 @@ describe("groups of ranks that are taken away", function()
     local columns = {}
     for i, series in ipairs(chart.series) do columns[series.label] = chart.data[i + 1] end
     local last = #chart.data[1]
-    assert.same({ 2, 1, 1 }, { columns.wanted[last], columns["to be had"][last],
+    assert.same({ 2, 1, 1 }, { columns.wanted[last], columns["available"][last],
       columns.serving[last] })
   end)
 end)

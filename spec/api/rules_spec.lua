@@ -72,7 +72,7 @@ describe("an admission policy", function()
   it("must answer rightly", function()
     local cases = {
       { function() end, "expected blis.admit()" },
-      { function() return "maybe" end, "it returned the text 'maybe'" },
+      { function() return "maybe" end, "it returned the string 'maybe'" },
       { function() return blis.delay(0) end, "a whole number of microseconds above 0" },
       { function() return blis.delay() end, "a whole number of microseconds above 0" },
       { function() return blis.reject {} end, "the reason is a table, expected a string" },

@@ -243,7 +243,8 @@ describe("a scorer in Lua", function()
       { { name = "x", score = f, score_all = f }, "one of score and score_all" },
       { { name = "x", score_all = f, columns = true }, "columns = true goes with score" },
       { { score = f }, "scorer.name" },
-      { { name = ("x"):rep(64), score = f }, "a string of 1 to 63 bytes without control characters" },
+      { { name = ("x"):rep(64), score = f },
+        "a string of 1 to 63 bytes without control characters" },
       { { name = "", score = f }, "scorer.name: '' is not allowed, expected a string of 1 to 63" },
       { { name = "a\tb", score = f }, "'a\\x09b' is not allowed, expected a string of 1 to 63" },
       { { name = "x", score = 5 }, "scorer.score: 5" },
@@ -282,7 +283,7 @@ describe("a routing policy in Lua", function()
   end)
 
   it("must return an index that exists", function()
-    local cases = { { 0, "0" }, { 4, "4" }, { 1.5, "1.5" }, { "1", "the text '1'" },
+    local cases = { { 0, "0" }, { 4, "4" }, { 1.5, "1.5" }, { "1", "the string '1'" },
       { nil, "nil" } }
     for _, case in ipairs(cases) do
       local message = small.message_of(run_router, function() return case[1] end)

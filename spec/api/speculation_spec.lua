@@ -387,7 +387,7 @@ describe("speculative decoding", function()
       function(_, position) return position == 2 and 1.5 or 1 end)
     fails("it returned nil", function() end)
     fails("it returned nan", function() return 0 / 0 end)
-    fails("it returned the text '0.5'", function() return "0.5" end)
+    fails("it returned the string '0.5'", function() return "0.5" end)
     fails("no field 'slo_clas'; did you mean 'slo_class'", function(request)
       return request.slo_clas
     end)

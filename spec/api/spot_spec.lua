@@ -231,10 +231,10 @@ describe("spot capacity", function()
   it("takes in its document what is told there", function()
     local file <close> = assert(io.open "docs/energy.md")
     local text = file:read "a"
-    local example, prints = text:match "## Spot capacity.-```lua\n(.-)```.-It prints (.-):"
+    local example, prints = text:match "## Spot capacity.-```lua\n(.-)```.-It prints (.-)%. "
     local shown
     local env = setmetatable({ print = function(...)
-      shown = ("%d, %.3f and %.3f"):format(...)
+      shown = ("%d, %.3f, and %.3f"):format(...)
     end }, { __index = _G })
     assert(load(example, "=docs/energy.md", "t", env))()
     assert.equal(prints, shown)

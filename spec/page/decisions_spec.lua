@@ -73,7 +73,7 @@ describe("decisions of interest", function()
         return blis.reject(n % 5 == 0 and "<rare>" or "often")
       end } })
     local text = section_of(result)
-    says(text, "|Requests that were not served|end|why|requests|the first|",
+    says(text, "|Unserved requests|end|why|requests|the first|",
       "|rejected|often|40|request_10 at ", "|rejected|&lt;rare&gt;|10|request_14 at ",
       'No decisions were kept. Those of routing are here with |trace_level = "decisions"|')
     assert.is_true(text:find("often", 1, true) < text:find("rare", 1, true))
@@ -156,12 +156,12 @@ describe("decisions of interest", function()
       return blis.run(experiment)
     end
     local result = late_of {}
-    says(section_of(result), "|Requests that were not served|end|why|requests|the first|",
+    says(section_of(result), "|Unserved requests|end|why|requests|the first|",
       "|rejected|closed|500|request_20500 at ")
     local ends = result.requests:turned_away()
     assert.same({ { state = "rejected", reason = "closed", requests = 500, first = 20501 } }, ends)
     says(section_of(late_of { keep_records = false }),
-      "|Requests that were not served|end|why|requests|the first|", "|rejected|-|500|-|")
+      "|Unserved requests|end|why|requests|the first|", "|rejected|-|500|-|")
   end)
 
   it("are those of an autoscaler where it has its own section", function()

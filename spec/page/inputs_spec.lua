@@ -3,7 +3,7 @@ local blis = require "blis"
 local files = require "spec.support.files"
 local small = require "spec.support.small"
 
---- The section "What was run" of the page of a run, without tags.
+--- The section "Configuration" of the page of a run, without tags.
 local function setup_of(changes)
   local text
   files.with(nil, function(path)

@@ -133,11 +133,11 @@ describe("the page of a run", function()
   end)
 
   it("says that a command prints the same JSON, where one does", function()
-    local told = "for programs: JSON as <code>--format json</code> prints it, but for the series"
+    local told = "as JSON, as printed by <code>--format json</code>, except the series"
     assert_has(text, told)
     local compared = page_of(blis.compare(small.experiment { routing = { "round-robin" } }))
     assert.is_nil(compared:find(told, 1, true))
-    assert_has(compared, "The figures of this page, for programs.")
+    assert_has(compared, "Metrics of this page as JSON.")
   end)
 
   it("draws distributions that end at all requests", function()
@@ -284,7 +284,7 @@ describe("the page of a run", function()
 
   it("is there without records, without distributions", function()
     local page = page_of(blis.run(small.experiment { keep_records = false }))
-    assert_has(page, "kept no records")
+    assert_has(page, "No request records were kept")
     assert.is_nil(page:find("requests within it", 1, true))
   end)
 
@@ -328,7 +328,7 @@ describe("what a run was asked to simulate beside instances", function()
       prompt_tokens = 400, output_tokens = 8 }, cluster = { prefill_instances = 1,
       decode_instances = 1, lora = { adapters = 3, slots = 1 } } }
     local text = page_of(result)
-    local apart = section_of(text, "Prefill and decode apart")
+    local apart = section_of(text, "Prefill/decode disaggregation")
     assert_has(apart, ("|hand-offs|%d| completed|"):format(result.handoffs.completed))
     assert_has(apart, ("|busiest link busy|%s| of the time|"):format(
       format.percent(result.handoffs.busiest_link)))
@@ -423,9 +423,9 @@ describe("what a run was asked to simulate beside instances", function()
       cluster = { prefill_instances = 1, decode_instances = 2 },
       workload = { rate = 50, requests = 200, prompt_tokens = 800, output_tokens = 40 } }
     local text = page_of(result)
-    assert_has(section_of(text, "What was run"), ", for prefill|")
+    assert_has(section_of(text, "Configuration"), ", for prefill|")
     assert.truthy(text:match "<h1>[^<]*%(prefill%), 2 ×[^<]*%(decode%)</h1>")
-    local section = section_of(text, "Prefill and decode apart")
+    local section = section_of(text, "Prefill/decode disaggregation")
     assert_has(section, ("|busiest link|%s|"):format(format.percent(
       result.handoffs.busiest_link)))
     assert_has(section, "|instance_0 out|")
@@ -436,7 +436,7 @@ describe("what a run was asked to simulate beside instances", function()
       labels[chart.title] = chart.series[1].label
     end
     assert.equal("instance_0 (prefill)", labels["Batch size"])
-    assert.equal("KV under way", labels["Hand-offs"])
+    assert.equal("active KV transfers", labels["Hand-offs"])
     assert.truthy(labels["Queue of the gateway"]:find "^priority ")
   end)
 
@@ -490,7 +490,7 @@ describe("what a run was asked to simulate beside instances", function()
       [21] = { 3, 1, 1, 1 }, [31] = { 3, 3, 3, 1 }, [34] = { 3, 3, 3, 3 },
     }
     for second, counts in pairs(expected) do
-      for i, label in ipairs { "wanted", "to be had", "there", "serving" } do
+      for i, label in ipairs { "wanted", "available", "there", "serving" } do
         assert.equal(counts[i], at(times, rows[label], second), label .. " at " .. second)
         assert.is_nil(points[label])
       end
@@ -606,11 +606,11 @@ describe("what a run was asked to simulate beside instances", function()
   it("is side by side in comparisons", function()
     local compared = blis.compare(small.experiment { routing = { "round-robin", "least-loaded" },
       slo_targets = { default = { ttft_ms = 20 } } })
-    local section = section_of(page_of(compared), "What else was simulated")
+    local section = section_of(page_of(compared), "Features in use")
     assert_has(section, ("|attainment|%s|%s|"):format(format.percent(
       compared[1].goodput.attainment), format.percent(compared[2].goodput.attainment)))
     assert.is_nil(page_of(blis.compare(small.experiment { routing = { "round-robin",
-      "least-loaded" } })):find("What else", 1, true))
+      "least-loaded" } })):find("Features in use", 1, true))
   end)
 end)
 

@@ -1,4 +1,4 @@
---- "What was run" of pages: what an experiment asked for, and what tells several runs apart.
+--- "Configuration" of pages: what an experiment asked for, and what tells several runs apart.
 local blis = require "blis"
 local files = require "spec.support.files"
 local program = require "spec.support.program"
@@ -261,7 +261,7 @@ describe("what was compared", function()
     files.with(nil, function(path)
       blis.compare(small.experiment { routing = { "round-robin", "round-robin" } }):report(path)
       local text = files.read(path)
-      assert.truthy(text:find("<p>Nothing that reports show.</p>", 1, true))
+      assert.truthy(text:find("<p>Only settings that reports do not show.</p>", 1, true))
       assert.truthy(text:find("As resolved", 1, true))
     end, ".html")
   end)
@@ -388,8 +388,8 @@ describe("what variants of a command change #host", function()
 
   it("is told by their flags alone where the resolved rows are the same", function()
     local _, _, text = compared(1, "--trace-level none", "--trace-level decisions")
-    assert.truthy(text:find("<p>Nothing that reports show beside the flags: --trace-level none; "
-      .. "--trace-level decisions.</p>", 1, true))
+    assert.truthy(text:find("<p>The flags differ only in settings that reports do not show: "
+      .. "--trace-level none; --trace-level decisions.</p>", 1, true))
   end)
 
   it("leaves each its cluster and horizon, and traffic for the longest to all", function()

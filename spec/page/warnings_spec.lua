@@ -9,7 +9,7 @@ local function warnings_of(shown)
     local section = files.read(path):match '<section [^>]*id="notes">.-</section>'
     list = {}
     for item in section:gmatch "<li>(.-)</li>" do list[#list + 1] = item end
-    if #list == 0 then assert.truthy(section:find("Nothing to warn of.", 1, true)) end
+    if #list == 0 then assert.truthy(section:find("None.", 1, true)) end
   end, ".html")
   return list
 end

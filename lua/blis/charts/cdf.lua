@@ -21,7 +21,7 @@ local function limits_between(from_us, to_us)
   return limits
 end
 
---- Such times from the least to the greatest of all results; nil when there are none.
+--- Minimum and maximum of these times over all results; nil if there are none.
 local function limits_of(results, figure)
   local low, high = math.huge, 0
   for _, r in ipairs(results) do
@@ -32,11 +32,11 @@ local function limits_of(results, figure)
   return limits_between(math.max(low * 1000, 1), math.max(high * 1000, 2))
 end
 
--- A curve may begin with so many points at which there is nothing yet.
+-- Maximum number of leading points of a curve at which the fraction is still 0.
 local most_empty = 8
 
---- The same from where the first request is: means of requests are above the least single time,
---- which is 0 where a step gives several tokens.
+--- The curve from its first request. Means of requests are above the minimum single time, which is
+--- 0 if a step produces several tokens.
 local function trimmed(limits, results, kind)
   local first = #limits
   for _, r in ipairs(results) do
@@ -51,7 +51,7 @@ local function trimmed(limits, results, kind)
   return limits_between(math.max(limits[first - 1], 1), limits[#limits])
 end
 
--- Times whose ends are closer than this ratio get so much room on both sides.
+-- If the ends are closer than this ratio, margins are added on both sides.
 local least_ratio, margin = 1.05, 1.1
 
 --- Where all times are about the same: with an axis around them, and whole microseconds at them, so
@@ -98,7 +98,7 @@ for i, kind in ipairs(kinds) do cdf.names[i] = kind.name end
 --- A chart for each of TTFT, ITL and E2E, with a curve per result; nothing without records.
 ---@param results blis.Result[]
 ---@param labels string[]
----@param name? "ttft"|"itl"|"e2e" that one alone
+---@param name? "ttft"|"itl"|"e2e" only this result
 ---@return blis.plot.Chart[]
 function cdf.charts(results, labels, name)
   for _, r in ipairs(results) do

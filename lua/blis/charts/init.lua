@@ -17,14 +17,14 @@ local charts = {}
 --- capacity whose price changes), "time" (all of these ten there are). Of results of several
 --- policies: the first four, "time" (waiting and running requests), and any figure, such as
 --- "ttft_ms.p99", with intervals side by side where it is one of requests
----@field columns? integer charts of a file beside each other
+---@field columns? integer charts of a file side by side
 
 ---@class blis.ComparisonPlotOptions: blis.PlotOptions
 ---@field show? string|string[] "differences" from the baseline with intervals, "means" with
---- intervals (the default), both of all figures of the report; or figures such as "ttft_ms.p99"
----@field columns? integer charts of a file beside each other
+--- intervals (the default), both for all metrics of the report; or metrics such as "ttft_ms.p99"
+---@field columns? integer charts of a file side by side
 
---- The names asked for, as a list.
+--- The requested names, as a list.
 local function names_of(show, usual)
   if show == nil then show = usual end
   if type(show) == "string" then return { show } end
@@ -47,7 +47,7 @@ local function fail_unknown(name, known)
     figures.suggestion(tostring(name), known, "expected one of " .. table.concat(known, ", ")))
 end
 
--- What an experiment needs for a chart.
+-- The requirement of a chart, as an option of the experiment.
 local missing = {
   kv = "series_interval_us", tiers = "series_interval_us and kv_tiers",
   lora = "series_interval_us and cluster.lora",
@@ -73,7 +73,7 @@ local function options_of(options)
   return options
 end
 
---- The charts of all names; of(name) gives those of one.
+--- The charts of all names; of(name) returns the charts of one name.
 local function drawn(options, usual, of)
   local list = {}
   for _, name in ipairs(names_of(options.show, usual)) do
@@ -84,7 +84,7 @@ local function drawn(options, usual, of)
   return plot.draw(list, options)
 end
 
--- By what a result may be asked for; the last two are several charts.
+-- Valid names for one result; the last two produce several charts.
 local of_one = table.move(over_time.names, 1, #over_time.names, #cdf.names + 1,
   table.move(cdf.names, 1, #cdf.names, 1, {}))
 table.move({ "latencies", "time" }, 1, 2, #of_one + 1, of_one)
@@ -121,7 +121,7 @@ function charts.plot_results(results, labels, options)
       table.move(figures.paths "Result", 1, #figures.paths "Result", #known + 1, known)
       errors.invalid("plot: show: %s is not allowed%s", errors.show(name),
         figures.suggestion(tostring(name), known,
-          "expected ttft, itl, e2e, latencies, time or a figure such as ttft_ms.p99"))
+          "expected ttft, itl, e2e, latencies, time, or a metric such as ttft_ms.p99"))
     end
     return { ranges.of_results(results, labels, name) }
   end)

@@ -6,17 +6,17 @@ local over_time = {}
 
 local intervals = 240
 
--- From so many instances on, lines can no longer be told apart.
+-- From this number of instances, lines can no longer be distinguished.
 local fewest_for_heat = 16
 
--- More rows of a heat map than this are put together, neighbours with neighbours.
+-- Maximum number of rows of a heat map; more rows are merged with their neighbors.
 local most_rows = 128
 
--- Rates are over so many requests on average, where that leaves enough points: widths are powers of
--- two, and divide the intervals.
+-- Target number of requests per point of a rate, if enough points remain. Widths are powers of two,
+-- and divide the intervals.
 local fewest_requests, most_width = 25, 8
 
---- Of the intervals, or of so many of them together.
+--- The values of one interval, or of several merged intervals.
 local function midpoints(duration_us, width)
   width = width or 1
   local times, count = {}, intervals // width
@@ -30,7 +30,7 @@ local function name_of(r, i)
   return r.instances[i] and r.instances[i].id or ("instance_%d"):format(i - 1)
 end
 
---- The same with what it does, where instances do different things.
+--- The name of an instance with its role, if roles differ.
 local function label_of(r, i)
   local groups, instance = rawget(r.setup, "groups"), r.instances[i]
   local role = groups and instance and groups[instance.group] and groups[instance.group].role
@@ -76,14 +76,14 @@ local function total(lists)
   return sums
 end
 
---- How many intervals to count requests in together: fewer in each would show chance alone.
+--- Number of intervals to merge for counts; fewer requests per point would show only noise.
 local function width_for(count)
   local width = 1
   while width < most_width and count * width < fewest_requests * intervals do width = width * 2 end
   return width
 end
 
---- Counts as rates, each over so many intervals.
+--- Counts as rates, each over this many intervals.
 local function rates(counts, duration_us, width)
   local seconds, list = duration_us / 1e6 / intervals * width, {}
   for first = 1, intervals, width do
@@ -143,7 +143,7 @@ local function seconds(times_us)
   return list
 end
 
---- From the series, where there is one: how full the KV caches were.
+--- KV cache utilization from the series, if recorded.
 local function kv_chart(r)
   local series = rawget(r, "series")
   if not series or series.rows == 0 then return nil end
@@ -171,19 +171,21 @@ local function tier_chart(r)
     columns)
 end
 
---- Adapters in slots, on their way, and with requests that wait.
+--- Adapters in slots, loading, and with waiting requests.
 local function lora_chart(r)
   local lora = r.series.lora
   return series_chart(r, "LoRA adapters", { label = "adapters of all instances", from_zero = true },
     { { "loaded", lora.loaded }, { "loading", lora.loading },
       { "with waiting requests", lora.waiting }, { "free slots", lora.free_slots } },
-    "Summed over the instances that are up: an adapter that two of them have counts twice.")
+    "Totals over running instances: an adapter on two instances counts twice.")
 end
 
---- Hand-offs: what moves, and what waits for room.
+--- Hand-offs: active transfers, and hand-offs that wait for free blocks.
 local function transfer_chart(r)
   return series_chart(r, "Hand-offs", { label = "hand-offs", from_zero = true }, {
-    { "KV under way", r.series.transfers }, { "waiting for room", r.series.waiting_for_room } })
+    { "active KV "
+      .. "transfers", r.series.transfers }, { "waiting for free "
+      .. "blocks", r.series.waiting_for_room } })
 end
 
 --- Requests in the bands of the gateway's queue.
@@ -195,7 +197,7 @@ local function gateway_chart(r)
   return series_chart(r, "Queue of the gateway", waiting_axis, columns)
 end
 
--- Charts of what some runs have in their series: which column has to be there.
+-- Charts that need a column of the series, by that column.
 local of_series = {
   { name = "tiers", column = "kv_tiers", chart = tier_chart },
   { name = "lora", column = "lora", chart = lora_chart },
@@ -203,17 +205,16 @@ local of_series = {
   { name = "gateway", column = "bands", chart = gateway_chart },
 }
 
---- Names of the charts of one run: rates of requests, what waited, what ran; with a series how full
---- the KV caches were, what tiers of KV brought back, LoRA adapters, hand-offs, the queue of the
---- gateway; how many instances there were (with an autoscaler, faults or spot capacity), and what
---- these cost.
+--- Names of the charts of one run: request rates, waiting and running requests. With a series also
+--- KV cache utilization, loads from KV tiers, LoRA adapters, hand-offs, and the gateway queue. With
+--- an autoscaler, faults, or spot capacity also the number of instances and their price.
 over_time.names = { "rates", "queue", "batch", "kv", "tiers", "lora", "transfers", "gateway",
   "replicas", "price" }
 
 --- Charts of one run: without records, without series, and where instances are always there, there
 --- are fewer.
 ---@param r blis.Result
----@param name? string that one alone
+---@param name? string only this result
 ---@return blis.plot.Chart[]
 function over_time.of_result(r, name)
   local wants = {}

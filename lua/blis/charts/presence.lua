@@ -1,5 +1,5 @@
---- Charts of instances that come and go, by an autoscaler, a market or faults: how many there were
---- over time, and what they cost where that changes.
+--- Charts of the number of instances over time, under autoscaling, spot capacity, or faults, and of
+--- changing prices.
 local scaling = require "blis.feature.scaling.figures"
 
 local presence = {}
@@ -33,7 +33,7 @@ local function times_of(end_us, ...)
   return times
 end
 
---- At each time what visit makes of the last item of a list by then; nil before the first.
+--- Returns for each time the value of visit for the latest item; nil before the first item.
 local function at(list, times, visit)
   local values, position = {}, 0
   for k, time_us in ipairs(times) do
@@ -83,14 +83,14 @@ local function new_chart(times)
     steps = true, series = {}, data = { seconds(times) } }
 end
 
---- That of two pools only one is scaled; the levels are those of scaled ones.
+--- If only one of two pools is scaled, the chart shows this pool.
 local function pool_caption(pools)
   local name = pools and next(pools)
   return name and next(pools, name) == nil
-    and ("Those of the %s pool, the only one that is scaled."):format(name) or nil
+    and ("Shows the %s pool; other pools are not scaled."):format(name) or nil
 end
 
---- What an autoscaler did.
+--- The actions of an autoscaler.
 local function scaled(r, faults)
   local given = r.scaling
   local times = times_of(math.max(given.end_us, 1), given.levels, faults)
@@ -141,14 +141,14 @@ local function struck(r, levels, faults)
   local serving = at(levels, times, function(level) return level.serving end)
   for k = 1, #times do all[k] = wanted end
   add_line(chart, "wanted", all)
-  if spot then add_line(chart, "to be had", offered(r, spot.offers, times)) end
+  if spot then add_line(chart, "available", offered(r, spot.offers, times)) end
   add_line(chart, "there", at(levels, times, function(level)
     return level.serving + level.leaving + level.starting
   end))
   add_line(chart, "serving", serving)
   add_faults(chart, faults, times, serving)
-  chart.caption = "Those that are there and do not serve finish what they have before they go, or "
-    .. "are starting. Points are faults, where they begin."
+  chart.caption = "Instances that are up but not serving are draining or starting. Points mark the "
+    .. "starts of faults."
   return chart
 end
 

@@ -1,5 +1,5 @@
---- Figures of several policies beside each other, with intervals: what each came to, and how it
---- differs from the first one.
+--- Metrics of several policies side by side with intervals: values, and differences from the
+--- baseline.
 local figures = require "blis.results.figures"
 local plot = require "blis.sweep.plot"
 local statistics = require "blis.statistics"
@@ -7,7 +7,7 @@ local windows = require "blis.results.windows"
 
 local ranges = {}
 
---- The unit of a figure, as its name says it; nil for one without.
+--- The unit of a metric, from its name; nil without a unit.
 local function unit_of(metric)
   local figure = figures.find(metric)
   return figure and figure.unit or nil
@@ -23,7 +23,7 @@ local function chart_of(metric, caption, label, rows, list)
     x = { label = label, unit = unit_of(metric) }, y = { label = "policies" } }
 end
 
---- Means of a figure over seeds, with their intervals, or, of few runs, with the range of these.
+--- Means of a metric over seeds, with their intervals or, with few runs, their ranges.
 ---@param labels string[]
 ---@param found blis.SweepTable a point per label
 ---@param metric string
@@ -45,8 +45,8 @@ end
 -- Resampling takes too long for more requests than this.
 local most_for_intervals = 100000
 
---- A figure of single runs; intervals are those of other traffic like theirs, where they kept
---- records and the figure is made of requests.
+--- A metric of single runs. Intervals cover similar traffic, if records were kept and the metric is
+--- based on requests.
 ---@param results blis.Result[]
 ---@param labels string[]
 ---@param metric string
@@ -63,19 +63,19 @@ function ranges.of_results(results, labels, metric)
     has_intervals = has_intervals or list[i].low ~= nil
   end
   local caption = has_intervals and "with 95 % intervals for other traffic like this"
-    or "one run of each; intervals of this figure take replications"
+    or "one run each; intervals of this metric require replications"
   return chart_of(metric, caption, metric, labels, list)
 end
 
---- The ends of what a change may be: of its interval, or of its pairs when these are too few for
---- one, and whether it is the latter.
+--- The ends of a change: of its interval, or of its pairs if there are too few for an interval; and
+--- whether it is a range of pairs.
 local function ends_of(pair)
   if statistics.is_few(pair) then return pair.least, pair.most, true end
   return pair.low, pair.high, false
 end
 
---- Changes of a figure against the first policy, or the baseline, with their intervals or, of few
---- pairs, with the range of these; nil without either.
+--- Changes of a metric from the baseline (default: the first policy), with intervals or, with few
+--- pairs, ranges; nil without either.
 ---@param self blis.ReplicatedComparison
 ---@param metric string
 ---@return blis.plot.Chart?

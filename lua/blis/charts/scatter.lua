@@ -38,7 +38,7 @@ function scatter.chart(given)
     y = { label = "predicted", unit = "ms", log = true, range = range } }
 end
 
---- A picture of several figures side by side.
+--- A drawing with several charts side by side.
 ---@param panels blis.charts.Scatter[]
 ---@return string
 function scatter.svg(panels)

@@ -1,5 +1,4 @@
---- Charts of sweeps: figures over a parameter, and two figures against each other with the points
---- that nothing else beats.
+--- Charts of sweeps: metrics over a parameter, and the Pareto front of two metrics.
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local plot = require "blis.sweep.plot"
@@ -29,7 +28,7 @@ local function are_whole(xs)
   return true
 end
 
---- A figure over a parameter, with intervals; a line for each combination of the others.
+--- A metric over a parameter, with intervals; one line per combination of the other parameters.
 ---@param self blis.SweepTable
 ---@param options blis.sweep.PlotOptions
 ---@return blis.plot.Chart
@@ -52,7 +51,7 @@ function sweep.curve(self, options)
   return chart
 end
 
---- 1 when more is better, -1 when less is, nil when nobody can say.
+--- 1 if more is better, -1 if less is better, nil if undefined.
 local function direction_of(metric)
   local figure = figures.find(metric)
   return figure and (figure.better == "more" and 1 or figure.better == "less" and -1) or nil
@@ -63,7 +62,7 @@ local function mean_of(point, metric)
   return estimate and estimate.mean
 end
 
---- True when another point is at least as good in both figures and better in one.
+--- True if another point is at least as good in both metrics and better in one.
 local function is_beaten(points, one, a, b, sign_a, sign_b)
   local x, y = sign_a * mean_of(one, a), sign_b * mean_of(one, b)
   for _, other in ipairs(points) do
@@ -73,7 +72,7 @@ local function is_beaten(points, one, a, b, sign_a, sign_b)
   return false
 end
 
---- The points with both figures, and those of them that none beats.
+--- The points with both metrics, and the Pareto-optimal points.
 ---@param self blis.SweepTable
 ---@param a string
 ---@param b string
@@ -97,7 +96,7 @@ function sweep.front_of(self, a, b)
   return all, front
 end
 
---- The first two figures of which somebody can say what is better.
+--- The first two metrics with a defined direction.
 ---@param self blis.SweepTable
 ---@return string? a
 ---@return string? b
@@ -109,9 +108,9 @@ function sweep.judged_pair(self)
   return found[1], found[2]
 end
 
---- One figure against another one.
+--- One metric over another.
 ---@param all blis.sweep.PointResult[] in the order of a
----@param front blis.sweep.PointResult[] those that none beats
+---@param front blis.sweep.PointResult[] the Pareto-optimal points
 ---@param a string
 ---@param b string
 ---@return blis.plot.Chart
@@ -127,7 +126,7 @@ function sweep.front(all, front, a, b)
     marks = true, data = data, series = { { label = "not beaten" }, { label = "others" } } }
 end
 
---- The chart of a front for who asks for it; raises where there is nothing to say.
+--- The chart of a requested front; raises if it cannot be drawn.
 ---@param self blis.SweepTable
 ---@param options blis.sweep.PlotOptions
 ---@return blis.plot.Chart
@@ -139,13 +138,12 @@ function sweep.asked_front(self, options)
     b = b or (second ~= a and second or first)
   end
   if not a or not b or a == b then
-    errors.invalid("plot: a front needs two figures of which it is known what is better: x and y")
+    errors.invalid("plot: a front requires two metrics with a defined direction: x and y")
   end
   for _, metric in ipairs { a, b } do
     self:check_metric(metric)
     if not direction_of(metric) then
-      errors.invalid("plot: nobody can say whether more or less of '%s' is better, so it has no "
-        .. "front", metric)
+      errors.invalid("plot: cannot draw a Pareto front: '%s' has no defined direction", metric)
     end
   end
   local all, front = sweep.front_of(self, a, b)

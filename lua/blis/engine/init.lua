@@ -388,7 +388,7 @@ local function check_no_pools(given, path, profile)
   local name = pool_config.given(given)[1]
   if not name or profile == "go-blis" then return end
   errors.invalid("%s.%s: has no effect %s", path, name, given.groups ~= nil
-    and "beside groups, which say it themselves; leave it out"
+    and "with groups; set it in each group"
     or "without pools; give prefill_instances and decode_instances as well")
 end
 

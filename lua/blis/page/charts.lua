@@ -19,10 +19,10 @@ function charts.new()
   return setmetatable({ list = {} }, Charts)
 end
 
--- More lines than this are not told one by one.
+-- Charts with more lines are described by their number of lines.
 local most_told = 8
 
---- "arrived 12 to 80": a line's least and greatest value; nil where it has none.
+--- "arrived 12 to 80": a line's minimum and maximum; nil for an empty line.
 local function ends_text(axis, label, values)
   local low, high = math.huge, -math.huge
   for _, value in ipairs(values) do
@@ -33,7 +33,7 @@ local function ends_text(axis, label, values)
   return ("%s %.4g to %.4g%s"):format(label, low * factor, high * factor, unit)
 end
 
---- What a chart shows, for who does not see it.
+--- Text alternative of a chart.
 local function text_of(chart)
   local axes = ("%s: %s over %s"):format(chart.title, chart_of.axis_title(chart.y),
     chart_of.axis_title(chart.x))
@@ -48,7 +48,7 @@ local function text_of(chart)
   return #words > 0 and ("%s. %s"):format(axes, table.concat(words, ", ")) or axes
 end
 
---- What stands below a chart; names of lines may be long.
+--- The caption below a chart; names of lines may be long.
 local function caption_of(chart)
   local same = chart_of.coinciding(chart)
   if not chart.caption and not same then return {} end
@@ -69,7 +69,7 @@ function Charts:add(chart)
     caption_of(chart))
 end
 
---- Charts beside each other; nothing of none.
+--- Charts side by side; nothing for an empty list.
 ---@param list blis.plot.Chart[]
 ---@return any
 function Charts:row(list)
@@ -104,8 +104,8 @@ local function write_numbers(writer, list)
   writer:done()
 end
 
---- The lines of a chart: behind them their ends, which are thin and of the same colours, and the
---- areas between these.
+--- The lines of a chart, followed by the ends of their intervals (thin, same colors) and the areas
+--- between.
 local function lines_of(chart)
   local list, data, bands = {}, { chart.data[1] }, {}
   local function add(series, values)
@@ -187,7 +187,7 @@ local function write_chart(writer, chart)
   writer:done():done()
 end
 
---- All of them as JSON, whose texts are shown as they are.
+--- The charts as JSON, with strings as displayed.
 ---@return string
 function Charts:json()
   local writer = core.json_writer():array()

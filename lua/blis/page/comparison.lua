@@ -51,7 +51,7 @@ local function hashes_of(results, labels)
   return "result hashes: " .. table.concat(words, ", ")
 end
 
---- The figures of all runs: [{ "label": ..., "result": { ... } }, ...].
+--- The metrics of all runs: [{ "label": ..., "result": { ... } }, ...].
 local function json_of(results, labels)
   local writer = core.json_writer(2):array()
   for i, r in ipairs(results) do

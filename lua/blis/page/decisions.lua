@@ -1,5 +1,5 @@
---- Decisions of a run that are worth a look: requests that were turned away and why, and routing
---- decisions that were close, clear, or against what their policy or the caches would say.
+--- Notable decisions of a run: unserved requests with reasons, and routing decisions that were
+--- close, clear, or different from the best score or the best cache hit.
 local format = require "blis.format"
 local html = require "blis.page.html"
 local parts = require "blis.page.parts"
@@ -9,7 +9,7 @@ local decisions = {}
 
 local count, number, percent = format.count, format.number, format.percent
 
--- Of each kind are told so many. A pass in Lua over more would take long.
+-- Number of decisions to list per kind. A Lua pass over more would take too long.
 local most_told, most_examined = 5, 20000
 
 local golden_ratio = 0.6180339887498949
@@ -19,7 +19,7 @@ local least_difference = 1e-9
 
 ---@class blis.page.Choice a routing decision
 ---@field decision blis.Decision
----@field regret number best score minus that of the chosen instance
+---@field regret number best score minus the score of the chosen instance
 ---@field gap number best score minus the next one, 0 = a tie
 ---@field uncached number by how much another instance scores more for its cache
 ---@field cached? string that instance
@@ -34,7 +34,7 @@ local function cache_scorers(scores)
   return list
 end
 
---- What scorers that look at caches give a candidate, all of them together; nil without any.
+--- The sum of the scores of cache scorers for a candidate; nil without such scorers.
 local function cache_score(candidate, scorers)
   if not candidate.scores or #scorers == 0 then return nil end
   local sum = 0
@@ -42,7 +42,7 @@ local function cache_score(candidate, scorers)
   return sum
 end
 
---- By how much the highest score is above another one.
+--- Difference between the highest score and another score.
 local function above(most, score)
   local difference = most - score
   return difference > least_difference * math.max(math.abs(most), math.abs(score)) and difference
@@ -66,8 +66,9 @@ local function choice_of(one, scorers)
     uncached = chosen_cached and above(most_cached, chosen_cached) or 0, cached = cached }
 end
 
---- The routing decisions with several candidates, of many one in n; and n, and how many there are.
---- Which of each n is taken changes: every n-th may be of one kind, such as the prefills.
+--- A sample of the routing decisions with several candidates (one in n); also returns n and the
+--- total. The position within each n varies, because decisions of one kind, such as prefills, can
+--- be periodic.
 local function choices_of(trace)
   local list, scorers, places = {}, {}, trace:choices()
   local step = math.max((#places + most_examined - 1) // most_examined, 1)
@@ -93,7 +94,7 @@ local function candidates_text(one)
   return table.concat(words, ", ") .. (#list > 4 and ", ..." or "")
 end
 
---- A table of the choices with the most of something; nothing where none has any.
+--- A table of the choices with the largest counts; nothing if all counts are 0.
 local function most_of(choices, field, caption, header)
   local list, rows = {}, {}
   for _, choice in ipairs(choices) do
@@ -119,18 +120,18 @@ local function ties_of(choices)
   return ties
 end
 
---- What a trace tells.
+--- The decision statistics of a trace.
 local function routed(trace)
   local sums, choices, step, all = trace:summary(), choices_of(trace)
   local against_scores = most_of(choices, "regret", "Not the instance with the best score",
-    { "score given up", "candidates, best first" })
+    { "score loss", "candidates, best first" })
   local against_caches, uncached = most_of(choices, "uncached",
     "Not the instance that had most of the prompt in its cache, by the policy's own scorers",
-    { "cache score given up", "most cached at" })
+    { "cache score loss", "most cached at" })
   local clear = most_of(choices, "gap", "Largest gaps between the best score and the next",
     { "gap", "candidates, best first" })
   local cards = {
-    { "decisions on admission", count(sums.total) }, { "rejected", count(sums.rejected) },
+    { "admission decisions", count(sums.total) }, { "rejected", count(sums.rejected) },
     { "routed", count(sums.routed) }, { "mean regret by score", number(sums.mean_regret, 4) },
     { "highest regret", number(sums.max_regret, 4) },
   }
@@ -141,13 +142,13 @@ local function routed(trace)
   return {
     parts.cards(cards),
     step > 1 and html.p({ class = "soft" }, ("Only one in %d of the %s routing decisions between "
-      .. "several instances was examined. Shares, and counts in captions, are of this sample.")
+      .. "several instances was examined. Fractions, and counts in captions, refer to this sample.")
       :format(step, count(all))) or {},
     against_scores, against_caches, clear,
   }
 end
 
---- Without records nobody knows why.
+--- Reasons require request records.
 local function counted(r)
   local list = {}
   for _, state in ipairs { "rejected", "timed_out", "unservable", "failed" } do
@@ -169,7 +170,7 @@ local function refusals(r)
     rows[i] = { (one.state:gsub("_", " ")), one.reason or "-", count(one.requests), first
       and ("%s at %s s"):format(first.id, number(first.arrival_us / 1e6, 3)) or "-" }
   end
-  local caption = "Requests that were not served"
+  local caption = "Unserved requests"
     .. (#list > #rows and (", the first %d of %d reasons"):format(#rows, #list) or "")
   return parts.table(caption, { "end", "why", "requests", "the first" }, rows, { [2] = true })
 end
@@ -179,10 +180,10 @@ end
 function decisions.section(r)
   local trace = rawget(r, "decisions")
   return parts.section("decisions", "Decisions of interest", refusals(r),
-    trace and routed(trace) or html.p({ class = "soft" }, "No decisions were kept. Those of "
-      .. "routing are here with ", html.code 'trace_level = "decisions"', " or ",
+    trace and routed(trace) or html.p({ class = "soft" }, "No decisions were recorded. To record "
+      .. "routing decisions, set ", html.code 'trace_level = "decisions"', " or ",
       html.code "--trace-level decisions", "."),
-    rawget(r, "scaling") and html.p("What the autoscaler decided is under ",
+    rawget(r, "scaling") and html.p("For the decisions of the autoscaler, see ",
       html.a({ href = "#scaling" }, "Scaling"), ".") or {})
 end
 

@@ -1,6 +1,6 @@
---- A page that is one file: its styles, its scripts and its data are in it, and it asks nobody for
---- anything. A content security policy allows just the scripts and styles that come with blis, by
---- their hashes, so that no text in it can become a script.
+--- A page in a single file: it contains its styles, scripts, and data, and loads nothing. A content
+--- security policy allows only the scripts and styles of blis, by hash, so that no text can become
+--- a script.
 local core = require "blis.core"
 local endings = require "blis.endings"
 local html = require "blis.page.html"
@@ -42,8 +42,7 @@ end
 
 local function json_escape(control) return ("\\u%04x"):format(utf8.codepoint(control)) end
 
---- Data for scripts. It is JSON in which no text can end the element, nor turn around what is shown
---- of it.
+--- Data for scripts: JSON that cannot end the element or reverse the displayed text.
 local function island(id, json)
   json = markup.without_bidi_controls(json, json_escape):gsub("<", "\\u003c")
   return html.script({ type = "application/json", id = id }, html.raw(json))

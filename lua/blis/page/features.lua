@@ -28,19 +28,19 @@ local function all_parts()
   return parts_of_all
 end
 
--- Of a list of tiers or adapters.
+-- A list of tiers or adapters.
 local most_items = 20
 
 -- One class of targets is all that there is of them.
 local told_from = { classes = 2 }
 
--- Longer tables of figures are only shown to who asks.
+-- Longer tables of metrics are collapsed.
 local most_rows = 10
 
--- Things with many figures are columns instead of rows, as long as there are few of them.
+-- Tables with many metrics and few entries use columns for the entries.
 local most_as_columns, fewest_figures = 6, 8
 
---- A figure as people read it, with its unit, but for counts: their names say what they count.
+--- A metric with its unit; counts have no unit, because their names state what they count.
 local function text_of(figure, value)
   if value == nil or value ~= value then return "-" end
   if type(value) ~= "number" then return tostring(value) end
@@ -56,7 +56,7 @@ local function is_number(figure)
     and figure.type:find "^number%??$"
 end
 
---- The numbers of a class that one of these has.
+--- The values of a class that at least one entry has.
 local function numbers_of(class, values)
   local list = {}
   for _, figure in ipairs(figures.of(class)) do
@@ -67,7 +67,7 @@ local function numbers_of(class, values)
   return list
 end
 
---- A row per figure, a column per thing that has them, and what the figures mean.
+--- A row per metric, a column per entry, and the definitions of the metrics.
 local function table_by_figure(caption, class, values, labels)
   local rows, header = {}, { "", table.unpack(labels) }
   header[#header + 1] = "meaning"
@@ -81,7 +81,7 @@ local function table_by_figure(caption, class, values, labels)
   return parts.table(caption, header, rows, { [#header] = true })
 end
 
---- A row per thing, a column per figure.
+--- A row per entry, a column per metric.
 local function table_by_thing(caption, class, values, labels)
   local list, header, rows = numbers_of(class, values), { "" }, {}
   for i, figure in ipairs(list) do header[i + 1] = parts.words(figure.name) end
@@ -97,17 +97,17 @@ local function table_by_thing(caption, class, values, labels)
   return parts.table(caption, header, rows)
 end
 
---- All figures of a part of one run or several.
+--- All metrics of a section, for one run or several.
 local function all_figures(class, values, labels)
-  local element = table_by_figure("All figures of it", class, values, labels)
+  local element = table_by_figure("All metrics", class, values, labels)
   if #numbers_of(class, values) <= most_rows then return element end
-  return html.details(html.summary "All figures of it", element)
+  return html.details(html.summary "All metrics", element)
 end
 
--- Tiers and bands have an order of their own.
+-- Tiers and bands have a defined order.
 local in_natural_order = { LoraAdapter = true, Link = true }
 
---- Of a list of tiers, adapters, links, ...
+--- A list of tiers, adapters, links, ...
 local function table_of_list(title, class, list)
   local labels = {}
   if in_natural_order[class] then list = sorted.naturally(list, "name") end
@@ -122,7 +122,7 @@ end
 
 local statistics = { "mean", "p50", "p90", "p99", "max" }
 
---- The times of a part; nothing where it has none.
+--- The time charts of a section; nothing if it has none.
 local function table_of_times(class, value)
   local rows = {}
   for _, figure in ipairs(figures.of(class)) do
@@ -140,8 +140,8 @@ local function table_of_times(class, value)
   return parts.table("Times in ms", header, rows, { [#header] = true })
 end
 
---- A figure as the summary tells it, in large print with the words around it: { "busiest link
---- busy", "12.3 %", "of the time" } of "hand-offs: busiest link busy {%} of the time".
+--- A metric of the summary in large print with its words: { "busiest link busy", "12.3 %", "of the
+--- time" } for "hand-offs: busiest link busy {%} of the time".
 local function card_of(figure, value)
   local subject, before, hole, after = figure.shown:match "^(.-): (.-) ?(%b{}) ?(.*)$"
   local counted = hole:match "^{(%a+)}$"
@@ -151,7 +151,7 @@ local function card_of(figure, value)
   return { before ~= "" and before or subject, text, after ~= "" and after or nil }
 end
 
---- What the summary tells of a part.
+--- The summary metrics of a section.
 local function cards_of(class, value)
   local list = {}
   for _, figure in ipairs(figures.of(class)) do
@@ -198,7 +198,7 @@ function features.sections(r)
   return list
 end
 
---- The parts that one of several runs has, side by side; nil where none has any.
+--- The sections that any of several runs has, side by side; nil if no run has one.
 ---@param results blis.Result[]
 ---@param labels string[]
 ---@return blis.page.Element?
@@ -215,7 +215,7 @@ function features.compared(results, labels)
         values, labels) }
     end
   end
-  return #tables > 0 and parts.section("features", "What else was simulated", tables) or nil
+  return #tables > 0 and parts.section("features", "Features in use", tables) or nil
 end
 
 return features

@@ -9,15 +9,15 @@ local element_meta = {}
 
 html.escape = markup.escape
 
--- Elements without an end; those of SVG all have one.
+-- Void elements. All elements of SVG have end tags.
 local is_void = { meta = true, br = true, wbr = true }
 
 ---@class blis.page.Element
 ---@field tag string
 ---@field attributes table<string, string|number|true>
----@field children any[] elements, texts, numbers, and lists of them
+---@field children any[] elements, strings, numbers, and lists of them
 
---- An element: new("p", { class = "soft" }, "text", other). Attributes may be left out.
+--- Creates an element: new("p", { class = "soft" }, "text", other). Attributes are optional.
 ---@param tag string
 ---@param ... any attributes first, if any; then children
 ---@return blis.page.Element
@@ -71,8 +71,8 @@ local function end_of_words(text, from)
   return last
 end
 
---- Escaped text with words from right to left in elements of their own, so that they turn nothing
---- around that stands beside them.
+--- Escaped text with right-to-left words in separate elements, so that they do not reorder adjacent
+--- text.
 local function isolated(text)
   if not text:find "[\xd6-\xdf\xe0\xef]" then return text end
   local pieces, from = {}, 1
@@ -88,7 +88,7 @@ local function isolated(text)
   return table.concat(pieces)
 end
 
--- Of these the text is all that there can be.
+-- Elements whose content is plain text.
 local has_text_alone = { title = true }
 
 local function add(out, node, tag)

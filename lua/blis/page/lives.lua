@@ -1,4 +1,4 @@
---- The lives of single requests and tasks, told in words and as a bar.
+--- Timelines of single requests and tasks, in words and as a bar.
 local format = require "blis.format"
 local html = require "blis.page.html"
 local parts = require "blis.page.parts"
@@ -9,7 +9,7 @@ local lives = {}
 
 local number, ms = format.number, parts.ms
 
--- How many are told.
+-- Number of requests shown.
 lives.usual_count = 10
 
 ---@class blis.page.Phase
@@ -18,8 +18,8 @@ lives.usual_count = 10
 ---@field us integer
 ---@field class string of its colour
 
---- Appends what follows on the prefill of a request that decodes elsewhere; times are from its
---- arrival on.
+--- Appends the phases after the prefill of a disaggregated request; times are relative to its
+--- arrival.
 local function add_handoff(phases, request, admitted, first)
   local prefilled = math.max(request.prefill_end_us - request.arrival_us, admitted)
   local moved = math.max(request.transfer_end_us - request.arrival_us, prefilled)
@@ -44,7 +44,7 @@ local function phases_of(request)
     or request.scheduling_delay_us or 0
   local admitted = math.max(delay, gateway)
   local first = math.max(request.ttft_us or 0, admitted)
-  -- Of one that was handed over, records do not say in which stage it waited.
+  -- Records of handed-off requests do not contain the stage in which the request waited.
   local adapter = is_moved and 0
     or math.min(request.adapter_wait_us or 0, admitted - gateway)
   local phases = {
@@ -78,7 +78,7 @@ local function bar(phases, longest_us)
     ["aria-hidden"] = "true" }, rects)
 end
 
---- What the colours of bars mean.
+--- The legend of bar colors.
 local function legend(phases)
   local items = {}
   for i, phase in ipairs(phases) do
@@ -89,7 +89,7 @@ local function legend(phases)
   return html.ul({ class = "legend" }, items)
 end
 
---- "; 4,096 tokens of its prompt brought from cpu, 512 from disk": what KV tiers gave a request.
+--- "; 4,096 tokens of its prompt loaded from cpu, 512 from disk": tokens that KV tiers provided.
 local function tiers_text(request, tiers)
   local words = {}
   for i, tokens in ipairs(request.tier_tokens or {}) do
@@ -120,7 +120,7 @@ local function story(request, phases, tiers)
   return text .. tiers_text(request, tiers)
 end
 
---- The phases of a legend: all that one of these lives has, in the order in which they pass.
+--- The phases of a legend: all phases of the shown requests, in chronological order.
 local function longest(lives_of)
   local most = lives_of[1]
   for _, phases in ipairs(lives_of) do
@@ -129,7 +129,7 @@ local function longest(lives_of)
   return most
 end
 
---- What records do not know of requests that were sent again.
+--- Limits of the records of retried requests.
 local function note_of(r)
   local count = (rawget(r, "rerouted") or 0) + (rawget(r, "retried") or 0)
   if count == 0 then return nil end
@@ -164,7 +164,7 @@ end
 local parts_of_path = { "queue", "prefill", "decode", "tool", "delay" }
 local classes_of_path = { queue = "f1", prefill = "f2", decode = "f3", tool = "f4", delay = "f0" }
 
---- What a critical path was spent on; of(part) gives its microseconds.
+--- The parts of a critical path; of(part) returns its microseconds.
 local function path_of(of)
   local list = {}
   for i, name in ipairs(parts_of_path) do
@@ -180,8 +180,7 @@ local function path_row(name, requests, us, path, longest_us)
   return row
 end
 
---- The critical paths of tasks, of all of them and of the slowest; nothing where none was
---- completed.
+--- The critical paths of all tasks and of the slowest tasks; nothing if no task was completed.
 ---@param r blis.Result
 ---@return any
 function lives.tasks(r)
@@ -208,8 +207,7 @@ function lives.tasks(r)
   local header = { "task", "requests on it", "whole" }
   for _, name in ipairs(parts_of_path) do header[#header + 1] = name end
   header[#header + 1] = "its time"
-  local caption = "Seconds of the longest way through a task, by what they were spent on; the "
-    .. "slowest of the completed tasks."
+  local caption = "Critical path of each task, by activity (s); slowest completed tasks."
   return { html.h3 "Critical paths", parts.table(caption, header, rows), legend(mean) }
 end
 

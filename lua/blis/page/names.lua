@@ -1,4 +1,4 @@
---- What readers of a page call the figures of runs, which programs know by their paths.
+--- Display names of metrics, which programs address by path.
 local figures = require "blis.results.figures"
 local parts = require "blis.page.parts"
 
@@ -7,11 +7,11 @@ local names = {}
 local own_words = { cache_hit_rate_overall = "prompt blocks in cache",
   tokens_per_sec = "throughput", ttft_ms = "TTFT", e2e_ms = "E2E" }
 
--- What a name of somebody's own follows on.
+-- Prefix of custom metrics.
 local named = { by_slo_class = "SLO class", by_tenant = "tenant", by_model = "model",
   by_adapter = "adapter" }
 
---- "TTFT p99" of ttft_ms.p99; a figure of a script is called what it calls it.
+--- "TTFT p99" for ttft_ms.p99; a custom metric keeps its name.
 ---@param path string
 ---@return string
 function names.title(path)
@@ -50,7 +50,7 @@ function names.heads(paths)
   return heads
 end
 
---- Names an axis of a chart after a figure.
+--- Sets the axis title of a chart to a metric.
 ---@param axis blis.plot.Axis
 ---@param path string
 function names.put_on(axis, path)

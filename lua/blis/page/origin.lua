@@ -1,4 +1,4 @@
---- Where the figures of a page come from: the program, and how to get them again.
+--- The origin of a page's metrics: the program, and how to reproduce them.
 local core = require "blis.core"
 local format = require "blis.format"
 local html = require "blis.page.html"
@@ -8,7 +8,7 @@ local origin = {}
 -- The command that makes pages, without the name of the program; nil in a script.
 local arguments
 
---- Tells which command makes the pages: { "run", "--model", ... }.
+--- Sets the command that creates the pages: { "run", "--model", ... }.
 ---@param given string[]
 function origin.set_command(given)
   arguments = given
@@ -35,8 +35,7 @@ end
 -- Larger files take long to read.
 local most_bytes = 64 << 20
 
---- " (XXH128 06b05ab6733a618578af5f94892f3950)" of the content of a file; nothing where it is not
---- known.
+--- " (XXH128 06b05ab6733a618578af5f94892f3950)" for the content of a file; empty if unknown.
 ---@param path string
 ---@return string
 function origin.file_hash(path)
@@ -47,14 +46,14 @@ function origin.file_hash(path)
   return (" (XXH128 %s)"):format(core.hash128(file:read "a" or ""))
 end
 
---- The script, unless the page is that of a command.
+--- The script, unless a command creates the page.
 local function script()
   local path = not arguments and type(arg) == "table" and arg[0]
   local hash = type(path) == "string" and origin.file_hash(path) or ""
   return hash ~= "" and (" of the script%s and the files that it reads"):format(hash) or ""
 end
 
---- How to repeat a run that had this hash; of one that was saved it is not known.
+--- How to reproduce a run with this hash; unknown for a saved result.
 ---@param hash? string
 ---@param was_saved? boolean
 ---@return any
@@ -101,7 +100,7 @@ function origin.line(hash)
   return hash and ("%s, result hash %s"):format(line, hash) or line
 end
 
---- "4 × qwen/qwen3-14b on H100", with what a pool is there for, of the first groups of a cluster.
+--- "4 × qwen/qwen3-14b on H100", with the role of pools, for the first groups of a cluster.
 ---@param setup table
 ---@return string
 function origin.cluster(setup)

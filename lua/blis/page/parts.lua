@@ -35,7 +35,7 @@ function parts.navigation(sections)
   return html.nav({ ["aria-label"] = "Sections" }, links)
 end
 
---- Figures in large print: { { "TTFT p99", "12.3 ms" }, ... }; a third text is smaller.
+--- Metrics in large print: { { "TTFT p99", "12.3 ms" }, ... }; a third string is smaller.
 ---@param list string[][]
 ---@return blis.page.Element
 function parts.cards(list)
@@ -47,7 +47,7 @@ function parts.cards(list)
   return html.dl({ class = "cards" }, cards)
 end
 
--- Shorter names fit everywhere; those of columns stand side by side.
+-- Maximum length of names that always fit; column titles are side by side.
 local longest_name, longest_head = 24, 10
 
 --- A long name with places where lines may be broken, as between the scorers of a policy.
@@ -59,7 +59,7 @@ function parts.breakable(text, longest)
   local pieces, from = {}, 1
   for at in text:gmatch "()[,(/_=.]%f[^,(/_=.%s]" do
     local last = at
-    if text:find("^%(", at) then -- stays with what it opens
+    if text:find("^%(", at) then -- stays on the page of its table
       last = at - 1
     elseif text:find("^%.", at) and not text:find("^%.%a", at) then -- numbers stay whole
       last = 0
@@ -73,7 +73,7 @@ function parts.breakable(text, longest)
   return pieces
 end
 
---- Long texts get more room, and may be broken anywhere.
+--- Long strings get more space and can wrap anywhere.
 local function class_of(text, is_words)
   if is_words then return "words" end
   return type(text) == "string" and #text > longest_name and "long" or nil
@@ -85,8 +85,8 @@ local function head(name, is_words)
     parts.breakable(name, longest_head))
 end
 
---- A table; the first cell of a row is its name. Cells are texts or elements; is_words tells which
---- columns are prose.
+--- A table; the first cell of a row is its name. Cells are strings or elements; is_words marks
+--- columns with prose.
 ---@param caption string
 ---@param header string[]
 ---@param rows any[][]
@@ -110,15 +110,15 @@ function parts.table(caption, header, rows, is_words)
     html.table(html.caption(caption), html.thead(html.tr(heads)), html.tbody(body)))
 end
 
--- Names of figures that say less than they could.
+-- Clearer display names of metrics.
 local own_words = { availability = "as many as wanted", paid_share = "there and paid",
   serving_share = "taking requests", gb_s = "bandwidth", usd = "cost",
   on_demand_usd = "cost on demand", classes = "class",
   requests_per_sec = "good requests", itl_ms = "ITL", itl_per_chunk_ms = "ITL per chunk",
-  capacity_blocks = "room for blocks in all stores",
+  capacity_blocks = "total capacity of all stores (blocks)",
   used_blocks = "blocks in all stores at the end", peak_blocks = "most blocks in one store" }
 
---- What a reader calls a figure: "task" of task_ms.
+--- Display name of a metric: "task" for task_ms.
 ---@param name string
 ---@return string
 function parts.words(name)
@@ -138,14 +138,14 @@ local function is_formula(text)
   return true
 end
 
---- What other texts call a figure; what could be read as part of the sentence is in quotes.
+--- Name of a metric within sentences; ambiguous names are quoted.
 local function quoted(name)
   local words = parts.words(name)
   return own_words[name] and words:find " " and ('"%s"'):format(words) or words
 end
 
---- What a figure means as a sentence of a page: it begins with a capital letter, ends, and has no
---- formula, nil or name that is there for programs.
+--- The definition of a metric as a sentence: starts with a capital letter, ends with a period, and
+--- contains no formula, nil, or internal name.
 ---@param doc string
 ---@return string
 function parts.sentence(doc)
@@ -189,15 +189,15 @@ function parts.estimate(estimate, decimals)
     ("%s to %s"):format(text(estimate.low), text(estimate.high))) }
 end
 
---- What a page ends with: all its figures for programs.
+--- The end of a page: all metrics as data for programs.
 ---@param id string of the element with the JSON
 ---@param is_printed? boolean a command prints the same
 ---@return blis.page.Element
 function parts.figures(id, is_printed)
-  local as_printed = { ": JSON as ", html.code "--format json",
-    " prints it, but for the series, which are in the charts" }
-  return parts.section("figures", "All figures",
-    html.p({ class = "soft" }, "The figures of this page, for programs",
+  local as_printed = { ", as printed by ", html.code "--format json",
+    ", except the series, which are in the charts" }
+  return parts.section("figures", "Data",
+    html.p({ class = "soft" }, "Metrics of this page as JSON",
       is_printed and as_printed or {}, "."),
     html.details({ ["data-json"] = id }, html.summary("Show the JSON"),
       html.pre()))

@@ -22,7 +22,8 @@ local page = {}
 
 local number, count, percent, ms = format.number, format.count, format.percent, parts.ms
 
--- Intervals take a pass over all requests in Lua for each figure; more requests have none.
+-- Maximum number of requests for intervals, because each metric needs a pass over all requests in
+-- Lua.
 local most_for_intervals = 200000
 local level = 0.95
 
@@ -45,8 +46,8 @@ end
 local statistics_shown = { "mean", "p50", "p75", "p90", "p95", "p99", "p99.9", "max" }
 local with_intervals = { mean = true, p50 = true, p99 = true }
 
---- A figure of all requests with its interval, where there are enough of them for one; and whether
---- it has one.
+--- A metric over all requests with its interval, if there are enough requests; and whether it has
+--- one.
 local function drawn_text(drawn, r, path, value)
   local draws = drawn:figures(r, path)
   local estimate = draws and drawn:estimate(value, draws, level)
@@ -91,7 +92,7 @@ local function latency_section(chart_list, r)
 end
 
 local function group_table(one)
-  local caption = parts.first_of(one.count, #one.rows, "All of them") .. "; times in ms"
+  local caption = parts.first_of(one.count, #one.rows, "All requests") .. "; times in ms"
   return { html.h3(("By %s"):format(one.title)), parts.table(caption, one.header, one.rows) }
 end
 
@@ -113,10 +114,10 @@ end
 
 local most_rows = 40
 
---- What tells instances apart: the name of a column, and of the field of their groups.
+--- The attribute by which instances differ: a column title, and the field of their groups.
 local kinds = { { "role", "role" }, { "model", "model" }, { "hardware", "hardware" } }
 
---- Those of the kinds in which groups differ.
+--- The attributes in which groups differ.
 local function kinds_of(r)
   local list, all = {}, rawget(r.setup, "groups") or {}
   for _, kind in ipairs(kinds) do
@@ -153,17 +154,17 @@ end
 local function series_note(r)
   if rawget(r, "series") or rawget(r, "scaling") then return {} end
   return html.p({ class = "soft" }, "With a series (", html.code "series_interval_us", " or ",
-    html.code "--series-interval", ") the use of the KV caches is here, too.")
+    html.code "--series-interval", "), this section also shows KV cache use.")
 end
 
 --- Writes the page of a run.
 ---@param path string
 ---@param r blis.Result
----@param run? blis.cli.Run what else was asked for
+---@param run? blis.cli.Run other requested sections
 function page.write(path, r, run)
   local chart_list = charts.new()
   local title = ("%s on %s%s"):format(report.policy(r), origin.cluster(r.setup),
-    rawget(r, "scaling") and " at first, then autoscaled" or "")
+    rawget(r, "scaling") and " initially, then autoscaled" or "")
   local sections = {
     setup.section(r), latency_section(chart_list, r),
     parts.section("time", "Over time", chart_list:row(over_time.of_result(r)), series_note(r)),

@@ -1,4 +1,5 @@
---- "What was run" of pages: of one run, and of several what tells them apart and what is the same.
+--- Section "Configuration" of pages: for one run, or for several runs with their differences and
+--- common settings.
 local html = require "blis.page.html"
 local options = require "blis.config.option_text"
 local origin = require "blis.page.origin"
@@ -9,22 +10,22 @@ local setup = require "blis.results.setup"
 
 local page = {}
 
---- A table of names and texts.
+--- A table of names and strings.
 local function rows_table(caption, rows)
   local cells = {}
   for i, row in ipairs(rows) do cells[i] = { row.name, row.text } end
   return parts.table(caption, { "", "" }, cells, { [2] = true })
 end
 
---- What was run, and how to do it again.
+--- The configuration, and how to reproduce the run.
 ---@param r blis.Result
 ---@return blis.page.Element
 function page.section(r)
-  return parts.section("setup", "What was run", rows_table("As resolved", setup.rows(r)),
+  return parts.section("setup", "Configuration", rows_table("As resolved", setup.rows(r)),
     origin.inputs(r.setup), origin.element(r.hash, result_file.was_read(r)))
 end
 
---- The names of all rows in their order, and the texts of each run by them.
+--- The names of all rows in order, and the values of each run by name.
 local function collected(runs)
   local names, texts, is_known = {}, {}, {}
   for i, rows in ipairs(runs) do
@@ -37,7 +38,7 @@ local function collected(runs)
   return names, texts
 end
 
---- The rows that all runs have alike, and those in which they differ, a text of each run.
+--- The rows that are equal in all runs, and the rows that differ, with one value per run.
 local function split(runs)
   local names, texts = collected(runs)
   local same, different = {}, {}
@@ -56,8 +57,8 @@ local function split(runs)
   return same, different
 end
 
---- Whether a row tells a change, such as { cluster = { instances = 2 } }, as well: a single option,
---- under its words, with its value in front.
+--- Whether a row already shows a change, such as { cluster = { instances = 2 } }: a single option,
+--- with the same name and value.
 local function tells(name, text, change)
   if change == "nothing" then return true end
   local inner = change:match "^{ cluster = ({.*}) }$" or change
@@ -75,7 +76,7 @@ local function is_told(changes, different)
   return false
 end
 
--- Of more runs each is a row: so many columns of words fit on no paper.
+-- Maximum number of runs with a column each; more runs use rows, so that tables fit on paper.
 local most_columns = 4
 
 --- The same cells with a row for each run.
@@ -96,8 +97,8 @@ local function differences_table(kind, labels, rows)
   return parts.table("By " .. kind, header, rows, is_words)
 end
 
---- What tells runs apart; changes are what variants change, as the script has it. Variants of a
---- command have none: their names say it.
+--- The differences between runs; changes are the variants in the script. Variants of a command are
+--- named by their flags.
 local function differences(different, labels, kind, changes)
   if changes and not is_told(changes, different) then
     table.insert(different, 1, { "changed", table.unpack(changes) })
@@ -105,21 +106,22 @@ local function differences(different, labels, kind, changes)
   if #different > 0 then
     return differences_table(kind, labels, different)
   elseif kind == "variant" then
-    return html.p("Nothing that reports show beside the flags: ", table.concat(labels, "; "), ".")
+    return html.p("The flags differ only in settings that reports do not "
+      .. "show: ", table.concat(labels, "; "), ".")
   end
-  return html.p "Nothing that reports show."
+  return html.p "Only settings that reports do not show."
 end
 
---- Of several runs by the rows of each.
+--- The values of several runs, by row.
 local function section_of(runs, labels, kind, changes, inputs)
   local same, different = split(runs)
-  return parts.section("setup", "What was run", html.h3 "What differs",
+  return parts.section("setup", "Configuration", html.h3 "What differs",
     differences(different, labels, kind, changes),
     html.h3 "The same for all", rows_table("As resolved", same),
     origin.inputs(inputs), origin.element())
 end
 
---- Of several runs of the same traffic.
+--- For several runs with the same traffic.
 ---@param results blis.Comparison
 ---@param labels string[]
 ---@return blis.page.Element
@@ -130,7 +132,7 @@ function page.compared(results, labels)
     rawget(results, "changes"), results[1].setup)
 end
 
---- Of policies over seeds, whose runs are not kept.
+--- For policies over several seeds, whose runs are not kept.
 ---@param self blis.ReplicatedComparison
 ---@return blis.page.Element
 function page.replicated(self)

@@ -1,4 +1,4 @@
---- The page of a sweep: its table, figures over parameters, and what is better than all else.
+--- The page of a sweep: its table, metrics over parameters, and the Pareto front.
 local charts = require "blis.page.charts"
 local core = require "blis.core"
 local document = require "blis.page.document"
@@ -14,10 +14,10 @@ local write = require "blis.sweep.write"
 
 local page = {}
 
--- Of more values of a parameter their number is told, and of numbers from where to where they are.
+-- Maximum number of values to list. More values are shown as a count, numbers also as a range.
 local most_values = 12
 
---- "20, 40, 60", or "50 values from 0.1 to 8": what a parameter was.
+--- "20, 40, 60", or "50 values from 0.1 to 8": the values of a parameter.
 local function values_text(points, name)
   local list, is_known, are_numbers = {}, {}, true
   local low, high = math.huge, -math.huge
@@ -34,7 +34,7 @@ local function values_text(points, name)
     plan.label_text(high)) or text
 end
 
---- What was swept, by what, and where its results are.
+--- The sweep's parameters, program version, and result folder.
 local function setup_section(self)
   local rows = {}
   local function add(name, text) rows[#rows + 1] = { name, text } end
@@ -48,12 +48,12 @@ local function setup_section(self)
   add("script and its inputs", "XXH128 " .. self.script)
   add("computed by", "blis " .. self.program)
   if self.store then add("results in", self.store) end
-  return parts.section("setup", "What was run", parts.table("As resolved", { "", "" }, rows,
+  return parts.section("setup", "Configuration", parts.table("As resolved", { "", "" }, rows,
     { [2] = true }), self.is_read and origin.of_folder(self.store) or origin.element())
 end
 
---- A figure of a point, with its interval below it or, of few runs, the range of these; and whether
---- it is the latter.
+--- A metric of a point, with its interval or, with few runs, their range below; also returns
+--- whether it is a range.
 local function estimate_of(point, metric, decimals)
   local estimate = point.metrics[metric]
   if not estimate or not estimate.mean then return "-" end
@@ -86,7 +86,7 @@ function page.table(self)
     { "point", "runs", table.unpack(names.heads(self.shown)) }, rows)
 end
 
---- All points as JSON: parameters, runs, and every figure with its interval.
+--- All points as JSON: parameters, runs, and every metric with its interval.
 ---@param self blis.SweepTable
 ---@return string
 function page.json(self)
@@ -108,7 +108,7 @@ function page.json(self)
   return writer:done():take()
 end
 
---- Each figure over the last parameter that is a number; nothing without such a parameter.
+--- Each metric over the last numeric parameter; nothing without such a parameter.
 local function curves(chart_list, self)
   local row = {}
   for i, metric in ipairs(self.shown) do
@@ -116,7 +116,7 @@ local function curves(chart_list, self)
     if not ok then return {} end
     chart.title = names.title(metric)
     names.put_on(chart.y, metric)
-    for _, one in ipairs(chart.series) do -- the only one, of the figure
+    for _, one in ipairs(chart.series) do -- the only metric
       one.label = one.label == metric and chart.title or one.label
     end
     row[i] = chart
@@ -137,8 +137,8 @@ local function front_section(chart_list, self)
   chart.title = ("%s against %s"):format(names.title(b), names.title(a))
   names.put_on(chart.x, a)
   names.put_on(chart.y, b)
-  return parts.section("front", "What nothing else beats", chart_list:add(chart),
-    parts.table("Points that no other is at least as good as in both figures (means alone)",
+  return parts.section("front", "Pareto front", chart_list:add(chart),
+    parts.table("Pareto-optimal points (by mean)",
       { "point", names.head(a), names.head(b) }, rows))
 end
 

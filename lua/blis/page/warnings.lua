@@ -1,4 +1,4 @@
---- What to know before one believes the figures of a page.
+--- Warnings about the metrics of a page.
 local html = require "blis.page.html"
 local parts = require "blis.page.parts"
 local report = require "blis.results.report"
@@ -17,15 +17,15 @@ local function of_result(r)
   add(signs.ordering(r))
   add(report.coverage(r))
   if not r.keeps_records then
-    list[#list + 1] = "The run kept no records: percentiles but those of ITL may be 0.4 % low, "
-      .. "and there are no distributions and no requests to tell of."
+    list[#list + 1] = "No request records were kept. Percentiles other than ITL can be 0.4 % low. "
+      .. "Distributions and requests are not available."
   end
   return list
 end
 
 local function section(list)
   return parts.section("notes", "Coverage and warnings",
-    #list > 0 and parts.notes(list) or html.p "Nothing to warn of.")
+    #list > 0 and parts.notes(list) or html.p "None.")
 end
 
 ---@param r blis.Result
@@ -34,7 +34,7 @@ function warnings.section(r)
   return section(of_result(r))
 end
 
---- Those of several runs: each sentence once, with the runs that it is about.
+--- Warnings of several runs: each sentence once, with its runs.
 ---@param results blis.Result[]
 ---@param labels string[]
 ---@return blis.page.Element

@@ -1,4 +1,4 @@
---- The description of a configuration: the rows that pages show under "What was run", besides the
+--- The description of a configuration: the rows that pages show under "Configuration", besides the
 --- instances and the policies of every run. Features add rows of their own; every other option that
 --- decides the run gets a row if it differs from its default.
 local catalogue = require "blis.policy.catalogue"

@@ -49,7 +49,7 @@ config.sections = {
     whole("decode_throughput_saturation_batch", 64, 1, "The batch from which on more do not help."),
     number("decode_tokens_per_sec_saturated", 3200, "Output tokens of such a batch."),
   }),
-  disaggregated = section("disaggregated", "Prefill and decode apart.", {
+  disaggregated = section("disaggregated", "Prefill/decode disaggregation.", {
     { name = "enabled", type = "boolean", default = false, doc = "Whether they are." },
     whole("prefill_backends", 0, 0, "The first so many prefill."),
     whole("decode_backends", 0, 0, "The others decode."),

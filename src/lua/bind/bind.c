@@ -164,7 +164,7 @@ void push_request_id(lua_State *L, const bind_request_name *name) {
 static const char *push_shown_text(lua_State *L, int index) {
   blis_slice text = {0};
   text.data = lua_tolstring(L, index, &text.length);
-  return lua_pushfstring(L, "the text %s", blis_show(text).text);
+  return lua_pushfstring(L, "the string %s", blis_show(text).text);
 }
 
 const char *push_what(lua_State *L, int index) {

@@ -9,7 +9,7 @@ local read = deferred "blis.feature.disaggregation.read"
 local disaggregation = {
   policy_flags = { "scorers", "blis.feature.disaggregation.policy_flags" },
   summary = { slot = "work" },
-  page = { title = "Prefill and decode apart" },
+  page = { title = "Prefill/decode disaggregation" },
 }
 
 function disaggregation.flag_groups(at)
