@@ -284,7 +284,7 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
         "BUNDLE:2: queue.usage_limit: unknown option 'name'" },
       { "queue:\n  saturation: [concurrency]\n", "BUNDLE:2: queue.saturation: expected named "
         .. "options like policy" },
-      { "scheduler: fcfs\nqueue:\n", "BUNDLE:2: queue: nothing is given, expected true, false or "
+      { "scheduler: fcfs\nqueue:\n", "BUNDLE:2: queue: no value, expected true, false, or "
         .. "a table of options" },
       { "# flat\nrouting-policy: weighted\n\nrouting-scorers:\n  - name: queue-depth\n"
           .. "    weight: 1\n  - name: nosuch\n    weight: 2\n",

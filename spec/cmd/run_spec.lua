@@ -206,13 +206,13 @@ clients:
       { "--workload chatbot --prompt-tokens 5", "--prompt-tokens has no effect with --workload "
         .. "chatbot" },
       { "--workload chatbot --prompt-tokens 5 --concurrency 2", "--prompt-tokens has no effect "
-        .. "beside --workload chatbot" },
+        .. "with --workload chatbot" },
       { "--workload bursty --output-tokens-min 5", "--output-tokens-min has no effect with "
         .. "--workload bursty" },
       { "--workload distribution --prompt-tokens 5" },
       { "--workload chatbot --prefix-tokens 5 --format csv" },
       { "--workload chatbot --prefix-tokens 5 --profile go-blis", "--prefix-tokens has no effect "
-        .. "beside --workload chatbot in profile go-blis" },
+        .. "with --workload chatbot in profile go-blis" },
       { "--think-time-ms 5", "--think-time-ms has no effect without --concurrency" },
       { "--arrival gamma:20 --format csv",
         "arrival: gamma with cv 20 is too bursty to sample; using poisson" },

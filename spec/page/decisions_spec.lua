@@ -75,7 +75,7 @@ describe("decisions of interest", function()
     local text = section_of(result)
     says(text, "|Unserved requests|end|why|requests|the first|",
       "|rejected|often|40|request_10 at ", "|rejected|&lt;rare&gt;|10|request_14 at ",
-      'No decisions were kept. Those of routing are here with |trace_level = "decisions"|')
+      'No decisions were recorded. To record routing decisions, set |trace_level = "decisions"|')
     assert.is_true(text:find("often", 1, true) < text:find("rare", 1, true))
   end)
 
@@ -101,7 +101,7 @@ describe("decisions of interest", function()
       routing = { "weighted", scorers = { { only("own-load", "instance_2"), 1 } } },
       workload = { rate = 2000, requests = 10500, prompt_tokens = 20, output_tokens = 2 } })
     says(text, "|Only one in 2 of the 21,000 routing decisions between several instances was "
-      .. "examined. Shares, and counts in captions, are of this sample.|")
+      .. "examined. Fractions, and counts in captions, refer to this sample.|")
     assert.near(50, tonumber(text:match "|ties for the best score|([%d.]+) %%|"), 1)
     local clear = text:match "best score and the next %(([%d,]+) decisions, the first 5%)"
     assert.near(5250, tonumber((clear:gsub(",", ""))), 100)
@@ -167,7 +167,7 @@ describe("decisions of interest", function()
   it("are those of an autoscaler where it has its own section", function()
     local text = section_of(blis.run(small.experiment { scaling = { max_replicas = 4 },
       autoscaler = { "hpa", metrics = { queue_depth = 1 } } }))
-    says(text, "What the autoscaler decided is under |Scaling|.")
+    says(text, "For the decisions of the autoscaler, see |Scaling|.")
     text = section_of(blis.run(small.experiment()))
     assert.is_nil(text:find("autoscaler", 1, true))
     assert.is_nil(text:find("not served", 1, true))

@@ -367,7 +367,7 @@ describe("what a run was asked to simulate beside instances", function()
     assert.truthy(scaling:find "|%d+%.%d|prefill|1|3|")
     assert.is_nil(presence.instances(blis.run(experiment)).caption)
     experiment.autoscaler.prefill = nil
-    assert.equal("Those of the decode pool, the only one that is scaled.",
+    assert.equal("Shows the decode pool; other pools are not scaled.",
       presence.instances(blis.run(experiment)).caption)
     local together = blis.run(small.experiment { autoscaler = { "hpa",
       metrics = { queue_depth = 1 } }, scaling = { max_replicas = 4 } })
@@ -401,8 +401,8 @@ describe("what a run was asked to simulate beside instances", function()
     local adapters = section_of(text, "LoRA adapters")
     assert_has(adapters, ("|hit rate|%s|"):format(format.percent(result.lora.hit_rate)))
     assert_has(adapters, ("|adapter_1|%d|"):format(result.lora.adapters[1].loads))
-    assert_has(section_of(text, "Over time"), "|LoRA adapters|Summed over the instances that are "
-      .. "up: an adapter that two of them have counts twice.|")
+    assert_has(section_of(text, "Over time"), "|LoRA adapters|Totals over running "
+      .. "instances: an adapter on two instances counts twice.|")
     assert_has(section_of(text, "Speculative decoding"), ("|acceptance rate|%s|"):format(
       format.percent(result.speculation.acceptance_rate)))
     assert_has(section_of(text, "Spot capacity"), ("|saved share|%s|"):format(
@@ -592,7 +592,7 @@ describe("what a run was asked to simulate beside instances", function()
   it("is in the title where an autoscaler changes how many instances there are", function()
     local experiment = small.experiment { autoscaler = { "hpa", metrics = { queue_depth = 1 } },
       scaling = { max_replicas = 4 } }
-    assert.truthy(page_of(blis.run(experiment)):match "<h1>[^<]*at first, then autoscaled</h1>")
+    assert.truthy(page_of(blis.run(experiment)):match "<h1>[^<]*initially, then autoscaled</h1>")
     assert.is_nil(page_of(blis.run(small.experiment())):find("autoscaled</h1>", 1, true))
   end)
 
