@@ -78,7 +78,7 @@ local scraped = run("queue by utilization, scrapes", { scrape_us = 50000, queue 
 -- Saturation that stays at 1: jobs fill the detector's threshold, and the gate is closed for
 -- everybody, although the engines could take more. Keeping a share free of jobs opens it for the
 -- highest class; the middle one, which has a lower ceiling, too, waits longer. Evicting two jobs at
--- most every 500 ms is too slow to matter for the slowest.
+-- most every 500 ms helps less.
 local stuck = { "concurrency", max_concurrency = 4 }
 local closed = run("stuck: threshold too low", { queue = { saturation = stuck, ttl_us = 0 } })
 local evicting = run("  and jobs are evicted", {
@@ -100,8 +100,8 @@ claim("Old samples let the burst through", critical(scraped) > critical(queued))
 claim("A threshold too low makes everybody wait", critical(closed) > critical(queued))
 claim("Holding back mends that for the highest class", critical(held) < critical(closed))
 claim("The class below it pays", standard(held) > standard(closed))
-claim("Evicting changes little for the highest class",
-  math.abs(critical(evicting) / critical(closed) - 1) < 0.05)
+claim("Evicting helps the highest class less than holding back",
+  critical(evicting) > critical(held))
 
 -- Strict order starves: the lowest class gets nothing while higher ones keep the instances full.
 -- Within a class, tenants may take turns, or the one goes first that has had least.

@@ -2,6 +2,7 @@
 local asked = require "blis.results.asked"
 local billing = require "blis.engine.billing"
 local core = require "blis.core"
+local defaults = require "blis.config.defaults"
 local deferred = require "blis.deferred"
 local engine = require "blis.engine"
 local errors = require "blis.errors"
@@ -133,6 +134,20 @@ local function add_watch(values, config)
   end
 end
 
+--- Returns the options of the cluster, with the version of the defaults that the experiment names.
+local function cluster_of(values)
+  local version, given = values.defaults, values.cluster
+  defaults.check(version, "defaults", values.profile)
+  if version == nil then return given end
+  local cluster = { defaults = version }
+  for key, value in pairs(given or {}) do cluster[key] = value end
+  if cluster.defaults ~= version then
+    errors.invalid("defaults is %s, and cluster.defaults is %s; expected one version",
+      errors.show(version), errors.show(cluster.defaults))
+  end
+  return cluster
+end
+
 --- Returns the flat configuration that the core takes.
 ---@param spec table
 ---@return table
@@ -142,7 +157,7 @@ function experiment.read(spec)
       "a table of options such as { cluster = { instances = 4 } }")
   end
   local values = schema.read(experiment_section, spec, "", spec.profile or "design")
-  local cluster = engine.read(values.cluster, "cluster", values.profile)
+  local cluster = engine.read(cluster_of(values), "cluster", values.profile)
   check_records_are_kept(values)
   if values.warm_up_us and values.warm_up_requests then
     errors.invalid("warm_up_us and warm_up_requests are two ways to say the same; expected one")
@@ -242,6 +257,7 @@ local function simulation_of(spec, config, finished)
     local made = result.new(summary, config)
     describe(made.setup, spec, config)
     local function add(line) made.setup.notes = made.setup.notes .. line .. "\n" end
+    for _, note in ipairs(engine.notes(config.cluster)) do add(note) end
     for _, note in ipairs(features.notes(config)) do add(note) end
     local pins = pins_note(unused_pins, pinned)
     if pins then

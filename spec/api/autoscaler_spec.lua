@@ -1,5 +1,6 @@
 --- What autoscalers see and are asked, and what they may say.
 local blis = require "blis"
+local old_defaults = require "spec.support.old_defaults"
 local scaled = require "spec.support.scaled"
 
 local experiment, run, plan, seconds = scaled.experiment, scaled.run, scaled.plan, blis.seconds
@@ -73,7 +74,8 @@ describe("an autoscaler", function()
     local function looks(scaling, more)
       local seen = {}
       scaling.loading_delay_us = seconds(3)
-      local spec = { scaling = scaling, autoscaler = function(context)
+      local spec = { defaults = old_defaults.version, scaling = scaling,
+        autoscaler = function(context)
         seen[#seen + 1] = context
         return math.min(context.replicas + 1, 4)
       end }

@@ -1,5 +1,6 @@
 -- Schedulers that make whole batches.
 local blis = require "blis"
+local old_defaults = require "spec.support.old_defaults"
 local small = require "spec.support.small"
 
 local says, message_of = small.says, small.message_of
@@ -118,13 +119,14 @@ describe("a scheduler of batches", function()
 
   it("hears of arrivals", function()
     local arrivals, last_us = {}, 0
-    local r = run { name = "hears", make_batch = as_usual, on_arrival = function(request, now_us)
+    local changes = { cluster = old_defaults.pinned() }
+    local r = run({ name = "hears", make_batch = as_usual, on_arrival = function(request, now_us)
       arrivals[#arrivals + 1] = request.id
       assert.is_true(request.arrival_us <= now_us and last_us <= now_us)
       last_us = now_us
-    end }
+    end }, changes)
     assert.equal(150, #arrivals)
-    assert.equal(run("fcfs").hash, r.hash)
+    assert.equal(run("fcfs", changes).hash, r.hash)
   end)
 
   it("works with little room, with pools and as a clone", function()

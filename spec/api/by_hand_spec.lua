@@ -1,5 +1,6 @@
 -- Parts that are asked and stepped by a script itself.
 local blis = require "blis"
+local old_defaults = require "spec.support.old_defaults"
 local small = require "spec.support.small"
 
 local says, message_of = small.says, small.message_of
@@ -19,7 +20,7 @@ end
 
 describe("an instance by itself", function()
   it("serves requests that it is given", function()
-    local instance = blis.instance(engine)
+    local instance = blis.instance(old_defaults.pinned(engine))
     assert.is_nil(instance.next_us)
     assert.is_nil(instance:step())
     assert.equal("request_1", instance:add { prompt_tokens = 100, output_tokens = 3 })

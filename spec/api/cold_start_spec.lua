@@ -1,4 +1,4 @@
-local blis = require "blis"
+local blis = require "spec.support.old_defaults"
 
 local minutes, seconds = blis.minutes, blis.seconds
 

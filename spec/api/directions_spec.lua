@@ -1,6 +1,6 @@
 --- What is known to go up or down with KV tiers, drafts, adapters and ranks, whatever the numbers
 --- are: small runs that show it.
-local blis = require "blis"
+local blis = require "spec.support.old_defaults"
 
 describe("directions of KV tiers", function()
   --- Prompts of 3000 tokens of 12 texts, on caches of 1000 blocks.

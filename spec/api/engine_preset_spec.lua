@@ -1,4 +1,4 @@
-local blis = require "blis"
+local blis = require "spec.support.old_defaults"
 local small = require "spec.support.small"
 
 local says, message_of = small.says, small.message_of

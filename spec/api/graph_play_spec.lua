@@ -1,5 +1,5 @@
 -- Session graphs as benchmarks play a corpus (AgentX), and when they start.
-local blis = require "blis"
+local blis = require "spec.support.old_defaults"
 local small = require "spec.support.small"
 
 local says = small.says

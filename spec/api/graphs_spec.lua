@@ -376,7 +376,8 @@ describe("session graphs", function()
         seen[#seen + 1] = request.program.path_service_us
         return 1
       end } }
-    local first, second = result.requests[1].e2e_us, result.requests[2].e2e_us
+    local function service_of(record) return record.e2e_us - record.scheduling_delay_us end
+    local first, second = service_of(result.requests[1]), service_of(result.requests[2])
     assert.same({ 0, first, first + second }, seen)
   end)
 

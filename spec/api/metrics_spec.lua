@@ -458,7 +458,8 @@ describe("the summary of a result", function()
       workload = { rate = 3, requests = 100, prompt_tokens = 16, output_tokens = 8,
         prefixes = { groups = 5, tokens = 1024 } },
       routing = { "weighted", scorers = { { "prefix-affinity", 1 } } } })
-      .. tostring(blis.run { cluster = { prefill_instances = 1, decode_instances = 1 },
+      .. tostring(blis.run { cluster = { prefill_instances = 1, decode_instances = 1,
+        latency_model = "calibrated" },
         workload = { rate = 200, requests = 300, prompt_tokens = 64, output_tokens = 300 } })
       .. tostring(blis.run { cluster = { instances = 1, gpu_price_per_hour = 3,
         spot = { notice = 1000, steps = { { at = 0, available = 1 } } } } })

@@ -1,4 +1,5 @@
 local blis = require "blis"
+local old_defaults = require "spec.support.old_defaults"
 local small = require "spec.support.small"
 
 local says, message_of = small.says, small.message_of
@@ -269,7 +270,7 @@ describe("what a routing policy in Lua returns", function()
       return #instances, tonumber(request.id:match "%d+")
     end
     local changes = {
-      cluster = { instances = 1, max_num_seqs = 1, scheduler = "priority-fcfs" },
+      cluster = old_defaults.pinned { instances = 1, max_num_seqs = 1, scheduler = "priority-fcfs" },
       workload = { rate = 4000, requests = 20, prompt_tokens = 200, output_tokens = 5 },
     }
     local result = run({ route = late_first }, changes)

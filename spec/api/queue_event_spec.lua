@@ -1,6 +1,6 @@
 -- The queue with dispatch "event" lets go as many as the detector allows, and no more: whatever is
 -- counted, however long the way to an instance is.
-local blis = require "blis"
+local blis = require "spec.support.old_defaults"
 
 local function draw_requests(rng, output_max)
   local list, now_us, rate = {}, 0.0, rng:integer(20, 400)

@@ -294,7 +294,7 @@ describe("a queue of the gateway", function()
     end
     assert.equal(400, i)
     local csv = exported(".csv", result)
-    assert.matches("^[^\n]*,gateway_wait_us,status_code,priority\n", csv)
+    assert.matches("^[^\n]*,gateway_wait_us,status_code,frontend_us,priority\n", csv)
     assert.matches("rejected%-ttl%-expired,%a*,,429,", csv)
     assert.not_matches("gateway_wait_us", exported(".csv", run(nil)))
   end)

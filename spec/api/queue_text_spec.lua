@@ -1,6 +1,7 @@
 -- What is told of the gateway's queue: the summary, status codes, notes, and names that it does
 -- not know.
 local blis = require "blis"
+local old_defaults = require "spec.support.old_defaults"
 
 local function client(slo_class, tenant, output)
   return {
@@ -88,7 +89,7 @@ describe("what is told of the gateway's queue", function()
       ["latency-slo"] = { "latency-slo", prefill_tokens_per_s = 1 },
     } do
       local n = 0
-      local result = run(nil, { admission = admission, workload = function()
+      local result = run(nil, { defaults = old_defaults.version, admission = admission, workload = function()
         n = n + 1
         return n <= 200 and { arrival_us = n * 1000, prompt_tokens = 3000, output_tokens = 20,
           slo_class = "batch", slo_target_us = 1000 } or nil

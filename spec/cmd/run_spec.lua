@@ -34,7 +34,7 @@ describe("blis run", function()
 
   it("prints capacity and step times as they are worked out by hand", function()
     local text = commands.output_of("run", "--model", "meta-llama/llama-3.1-8b-instruct",
-      "--hardware", "H100", "--num-requests", "2")
+      "--hardware", "H100", "--num-requests", "2", "--defaults", "1.0-rc1")
     assert.matches("26,312 blocks of 16 tokens (420,992 tokens): 72.0 GiB usable - 14.96 weights "
       .. "- 5.50 activations - 0.15 other", text, 1, true)
     assert.matches("20,876 us (1 prefill of 1,000 tokens), 7,431 us (8 decodes at 333 to 4,096 "

@@ -292,6 +292,11 @@ for _, name in ipairs { "run", "capacity", "compare", "recommend" } do
       .. (name == "recommend" and "" or " --rate 1")
   end
 end
+-- Only calibrated states what its coefficients were fitted to.
+for _, name in ipairs { "run", "replay", "capacity", "compare", "recommend" } do
+  instead[name .. " --strict-coverage"] = lines[name]
+    .. " --latency-model calibrated --strict-coverage"
+end
 -- Graphs as benchmarks play them: so many at a time.
 for flag, value in pairs { ["--graph-play"] = "agentx --graph-duration 5s",
   ["--graph-duration"] = "5s", ["--graph-response-grace"] = "1s --graph-duration 5s",

@@ -96,13 +96,14 @@ describe("scaling by the program #host", function()
 
   it("takes what a policy bundle says, in the words of the plan, and its faults", function()
     files.with(bundle, function(path)
-      local r = run("--policy-config " .. path)
+      local r = run("--defaults 1.0-rc1 --policy-config " .. path)
       assert.equal("threshold", r.scaling.policy)
       assert.is_true(r.scaling.scale_ups > 0 and r.scaling.most_paid <= 4)
       assert.equal(2.0 * r.scaling.started, r.scaling.state_seconds.loading)
       assert.equal("crash", r.faults[1].kind)
       assert.equal(600, r.completed)
-      local slower = run("--loading-delay 3s --policy-config " .. path) -- flags go first
+      local slower = run("--defaults 1.0-rc1 --loading-delay 3s --policy-config "
+        .. path) -- flags go first
       assert.equal(3.0 * slower.scaling.started, slower.scaling.state_seconds.loading)
     end)
   end)

@@ -73,7 +73,8 @@ describe("fields of a request record", function()
   end)
 
   it("are in files in the order of the table, if the result has their condition", function()
-    local r = blis.run { workload = { requests = 3 }, cluster = { lora = { adapters = 2 } } }
+    local r = blis.run { workload = { requests = 3 }, cluster = { lora = { adapters = 2 },
+      frontend = "none" } }
     local path = os.tmpname()
     r:save(path)
     r:export_requests(path .. ".csv")

@@ -1,6 +1,7 @@
 -- The verdict about a run: each check has a run that triggers it and a similar run that does not.
 local blis = require "blis"
 local core = require "blis.core"
+local old_defaults = require "spec.support.old_defaults"
 local program = require "spec.support.program"
 local small = require "spec.support.small"
 local verdict = require "blis.results.verdict"
@@ -123,8 +124,8 @@ describe("overload", function()
   end)
 
   it("is a batch that grows, where slots are many", function()
-    local cluster = { instances = 1, max_num_seqs = 100000, max_num_batched_tokens = 100000,
-      kv_blocks = 10000000 }
+    local cluster = old_defaults.pinned { instances = 1, max_num_seqs = 100000,
+      max_num_batched_tokens = 100000, kv_blocks = 10000000 }
     local workload = traffic { rate = 120, requests = 8000, prompt = around(50, 9) }
     says(has(run { cluster = cluster, workload = workload }, "overload", "invalid"),
       "requests in the system grew by ")
@@ -376,7 +377,8 @@ describe("requests", function()
 
   it("beyond the data of the latency model are extrapolated", function()
     local many = { rate = 40, requests = 1200, prompt = around(30, 5), output = around(400, 100) }
-    says(has(run { cluster = { instances = 1, max_num_seqs = 512 }, workload = many },
+    says(has(run { cluster = { instances = 1, max_num_seqs = 512,
+      latency_model = "calibrated" }, workload = many },
       "extrapolation", "warning"), "Their error is unknown")
     has_not(run(), "extrapolation")
   end)

@@ -1,6 +1,6 @@
 -- Timelines of runs with keep_timeline: every instance that a request was at, preemptions, states
 -- of instances; and, at random, that what is drawn agrees with itself and with steps.
-local blis = require "blis"
+local blis = require "spec.support.old_defaults"
 local check = require "spec.support.timeline"
 local truth = require "spec.support.timeline_truth"
 local mixes = require "spec.support.mixes"

@@ -246,6 +246,7 @@ static blis_status check_layered(const blis_latency_config *config, blis_error *
 static blis_status check_composed(const blis_latency_config *config, blis_error *error) {
   BLIS_TRY(need("composed", "the rates of a GPU", config->hardware, error));
   if (config->layered != NULL) {
+    BLIS_TRY(blis__check_rates(config->hardware, error));
     BLIS_TRY(check_layered(config, error));
   } else {
     BLIS_TRY(check_physical(config, "composed", error));

@@ -237,6 +237,7 @@ static const luaL_Reg core_functions[] = {
     {"kv_cache", bind_kv_cache_new},
     {"kv_capacity", bind_kv_capacity},
     {"coefficients", bind_coefficients},
+    {"own_coefficients", bind_own_coefficients},
     {"limit_memory", bind_limit_memory},
     {"lone_instance", bind_lone_instance_new},
     {"latency_definition", bind_latency_definition},

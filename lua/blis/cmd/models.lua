@@ -31,7 +31,7 @@ local definition = {
     {
       title = "For one model", section = "cluster",
       options = flags.pick(cluster_section, { "hardware", "tp", "dp", "expert_parallel",
-        "latency_model", "async_scheduling", "max_num_batched_tokens", "block_size",
+        "defaults", "latency_model", "async_scheduling", "max_num_batched_tokens", "block_size",
         "gpu_memory_utilization", "max_num_seqs", "quantization", "kv_cache_dtype", "dtype" }),
     },
     { title = "Steps", section = "steps", options = step_parts.section.options },

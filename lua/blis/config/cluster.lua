@@ -1,4 +1,9 @@
 --- Options of a cluster: instances, models, hardware, and the age of the router's signals.
+local defaults = require "blis.config.defaults"
+
+-- The defaults that differ between versions.
+local usual = defaults.newest.cluster
+
 ---@type blis.Section
 return {
   name = "cluster",
@@ -80,6 +85,12 @@ return {
       choices = { "naive", "allgather_reducescatter", "pplx", "deepep_high_throughput",
         "deepep_low_latency", "mori", "flashinfer_all2allv" },
       doc = "How tokens reach experts on other GPUs; default: allgather_reducescatter.",
+    },
+    {
+      name = "defaults", described = false, type = "choice", choices = defaults.names,
+      flag = "--defaults", metavar = "VERSION", group = "Model and hardware",
+      doc = ("Version of the defaults of profile design. An earlier version restores the defaults "
+        .. "that it had. See blis help defaults. Default: %s."):format(defaults.newest.name),
     },
     {
       name = "instances", described = false, type = "integer", min = 1, max = 1000000, default = 1,
@@ -195,18 +206,20 @@ return {
       group = "Model and hardware",
       choices = { "calibrated", "composed", "trained-physics", "roofline", "blackbox",
         "piecewise" },
-      default = "calibrated", profiles = { ["go-blis"] = "trained-physics" },
-      flag_doc = "Model of the step time. calibrated: rates of the GPU times measured "
-        .. "efficiencies. composed: sum of the kernels of all layers, with their launch times. "
+      default = usual.latency_model, profiles = { ["go-blis"] = "trained-physics" },
+      flag_doc = "Model of the step time. composed: sum of the kernels of all layers, with their "
+        .. "launch times. calibrated: rates of the GPU times measured efficiencies; the default "
+        .. "if coefficients are set, or if a catalogue file has calibrated coefficients of the "
+        .. "engine. trained-physics: fitted to decode; underestimates prefill time by a factor of "
+        .. "3 to 7. blackbox: requires alpha_coeffs and beta_coeffs, or measured coefficients of "
+        .. "the model, GPU, and TP degree.",
+      doc = "Model of the step time: a name, in Lua also a result of blis.latency_model or a "
+        .. "function(batch). composed: sum of the kernels of all layers, with their launch times. "
+        .. "calibrated: rates of the GPU times measured efficiencies; the default if coefficients "
+        .. "are set, or if a catalogue file has calibrated coefficients of the engine. "
         .. "trained-physics: fitted to decode; underestimates prefill time by a factor of 3 to 7. "
         .. "blackbox: requires alpha_coeffs and beta_coeffs, or measured coefficients of the "
         .. "model, GPU, and TP degree.",
-      doc = "Model of the step time: a name, in Lua also a result of blis.latency_model or a "
-        .. "function(batch). calibrated: rates of the GPU times measured efficiencies. composed: "
-        .. "sum of the kernels of all layers, with their launch times. trained-physics: fitted to "
-        .. "decode; underestimates prefill time by a factor of 3 to 7. blackbox: requires "
-        .. "alpha_coeffs and beta_coeffs, or measured coefficients of the model, GPU, and TP "
-        .. "degree.",
     },
     {
       name = "kernel_tables", type = "switch_or_folder", default = false, flag = "--kernel-tables",

@@ -1,4 +1,6 @@
 --- Options of an experiment: the arguments of blis.run, blis.simulation, and blis.compare.
+local defaults = require "blis.config.defaults"
+
 ---@type blis.Section
 return {
   name = "experiment",
@@ -221,6 +223,11 @@ return {
       name = "profile", type = "choice", choices = { "design", "go-blis" }, default = "design",
       flag = "--profile", group = "Run",
       doc = "Defaults and formulas. design: a serving engine. go-blis: the simulator BLIS in Go.",
+    },
+    {
+      name = "defaults", described = false, type = "choice", choices = defaults.names,
+      doc = "Version of the defaults of profile design, as in cluster. Default: the version of the "
+        .. "cluster.",
     },
     {
       name = "trace_level",

@@ -4,6 +4,7 @@ local core = require "blis.core"
 local carbon = require "blis.engine.carbon"
 local catalogue = require "blis.catalogue"
 local cluster_section = require "blis.config.cluster"
+local defaults = require "blis.config.defaults"
 local descriptions = require "blis.catalogue.descriptions"
 local errors = require "blis.errors"
 local features = require "blis.feature"
@@ -19,6 +20,7 @@ local presets = require "blis.engine.presets"
 local profiles = require "blis.engine.profiles"
 local schema = require "blis.config.schema"
 local types = require "blis.config.types"
+local usual_latency = require "blis.engine.usual_latency"
 local versions = require "blis.engine.versions"
 
 local engine = {}
@@ -151,30 +153,10 @@ local function read_hardware(values, sources)
   end
 end
 
---- The options of a cluster of equal instances.
-local function read_equal(given, path, profile)
-  local definition = type(given) == "table" and core.latency_definition(given.latency_model)
-  if definition and definition.given then given = merged(given, definition, path) end
-  local values = schema.read(cluster_section, presets.fill(versions.fill(given)), path,
-    profile)
-  if type(values.latency_model) == "table" then
-    values.latency_definition = values.latency_model
-    values.latency_model = "scripted"
-  end
-  profiles.apply(profile, values)
-  presets.apply(values, path, profile)
-  kernel_tables.apply(values, path)
-  front_end.apply(values, path)
-  versions.apply(values)
+--- Reads the descriptions of the model and the GPU, and the catalogue that has both.
+local function read_descriptions(values, given)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
-  features.read_cluster(values, path, profile)
-  if values.kv_layout ~= nil then
-    values.kv_layout = kv_layout.read(values.kv_layout, path .. ".kv_layout", values)
-  end
-  power.apply(values, path)
-  values.carbon_steps = carbon.steps(values.carbon_g_per_kwh, path .. ".carbon_g_per_kwh")
-  values.request_carbon = carbon.of_requests(values)
-  read_model(values, given or {}, sources)
+  read_model(values, given, sources)
   read_hardware(values, sources)
   values.catalogue = catalogue.with(sources)
   local usual = not values.hardware
@@ -182,7 +164,59 @@ local function read_equal(given, path, profile)
   if usual and add_hardware_file(usual, sources) then
     values.catalogue = catalogue.with(sources)
   end
+end
+
+--- Returns options as given, with the defaults behind them: those of the backend version, then of
+--- the preset, then of the version of the defaults.
+local function with_defaults(given, path, profile)
+  if type(given) ~= "table" then return given end
+  defaults.check(given.defaults, path .. ".defaults", profile)
+  local filled = presets.fill(versions.fill(given))
+  if given.defaults == nil then return filled end
+  return defaults.fill("cluster", filled, defaults.of(given.defaults))
+end
+
+--- The options of a cluster of equal instances.
+local function read_equal(given, path, profile)
+  local definition = type(given) == "table" and core.latency_definition(given.latency_model)
+  if definition and definition.given then given = merged(given, definition, path) end
+  local values = schema.read(cluster_section, with_defaults(given, path, profile), path, profile)
+  local names_latency = profile == "go-blis" or type(given) == "table" and given.latency_model ~= nil
+  if type(values.latency_model) == "table" then
+    values.latency_definition = values.latency_model
+    values.latency_model = "scripted"
+  end
+  if profile ~= "go-blis" then values.defaults = values.defaults or defaults.newest.name end
+  read_descriptions(values, given or {})
+  usual_latency.apply(values, names_latency)
+  profiles.apply(profile, values)
+  presets.apply(values, path, profile)
+  kernel_tables.apply(values, path)
+  front_end.apply(values, path)
+  versions.apply(values)
+  features.read_cluster(values, path, profile)
+  if values.kv_layout ~= nil then
+    values.kv_layout = kv_layout.read(values.kv_layout, path .. ".kv_layout", values)
+  end
+  power.apply(values, path)
+  values.carbon_steps = carbon.steps(values.carbon_g_per_kwh, path .. ".carbon_g_per_kwh")
+  values.request_carbon = carbon.of_requests(values)
   return values
+end
+
+--- Returns what a result must state about defaults that do not hold.
+---@param cluster table what engine.read returned
+---@return string[]
+function engine.notes(cluster)
+  local notes, seen = {}, {}
+  for _, group in ipairs(cluster.groups or { cluster }) do
+    local note = group.latency_note
+    if note and not seen[note] then
+      seen[note] = true
+      notes[#notes + 1] = note
+    end
+  end
+  return notes
 end
 
 --- The options of a cluster, with those of a group in place of its own.

@@ -5,6 +5,9 @@ local stages = require "blis.production.stages"
 
 local conformance_workload = {}
 
+-- The version of the defaults that the recorded decisions were made with.
+local defaults = "1.0-rc1"
+
 --- The experiment with the policies of another one in it.
 ---@param points table<string, any> routing, admission, queue, disaggregation
 ---@param has_pools? boolean prefill and decode apart
@@ -12,7 +15,8 @@ local conformance_workload = {}
 function conformance_workload.experiment(points, has_pools)
   local spec = {}
   for key, value in pairs(points) do spec[key] = value end
-  spec.cluster = { instances = 4, kv_blocks = 2000, snapshot_refresh_us = 50000 }
+  spec.cluster = { defaults = defaults, instances = 4, kv_blocks = 2000,
+    snapshot_refresh_us = 50000 }
   if has_pools then spec.cluster.prefill_instances, spec.cluster.decode_instances = 2, 2 end
   spec.disaggregation = stages.fitting(spec.disaggregation, spec.cluster)
   spec.workload = {

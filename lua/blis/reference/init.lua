@@ -4,6 +4,7 @@
 local annotations = require "blis.config.annotations"
 local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
+local defaults = require "blis.config.defaults"
 local result_annotations = require "blis.results.annotations"
 
 local reference = {}
@@ -156,6 +157,18 @@ local function add_signals(topics)
   topics[#topics + 1] = new_topic("options", "signals", "signals of instances", lines)
 end
 
+--- The versions of the defaults, and what each of them sets.
+local function add_defaults(topics)
+  local lines = { "Defaults and their versions. Every result states the version of its defaults. "
+    .. "`defaults = \"1.0-rc1\"` of an experiment or a cluster, or --defaults 1.0-rc1, restores the "
+    .. "defaults of that version. Options that are set take precedence. Profile go-blis has its own "
+    .. "defaults.", "" }
+  for _, version in ipairs(defaults.all()) do
+    lines[#lines + 1] = ("@item %s %s"):format(version.name, defaults.text(version))
+  end
+  topics[#topics + 1] = new_topic("options", "defaults", "defaults and their versions", lines)
+end
+
 -- Kinds of built-in policies: their keys in the catalogue, and what they are called.
 reference.policy_kinds = {
   { key = "routers", name = "routing policy" },
@@ -206,6 +219,7 @@ function reference.topics()
   local topics = {}
   add_options(topics)
   add_signals(topics)
+  add_defaults(topics)
   local function is_exported(topic)
     local name, inner = topic.name:match "^blis%.([%w_]+)%.?([%w_]*)$"
     local value = name and rawget(blis, name)

@@ -8,8 +8,8 @@ local show = require "blis.show"
 local diff = {}
 
 -- What is compared of a request.
-local request_fields = { "state", "instance", "ttft_us", "e2e_us", "scheduling_delay_us", "end_us",
-  "itl_sum_us", "reason" }
+local request_fields = { "state", "instance", "ttft_us", "e2e_us", "frontend_us",
+  "scheduling_delay_us", "end_us", "itl_sum_us", "reason" }
 diff.request_fields = request_fields
 
 ---@class blis.MetricDiff

@@ -37,6 +37,7 @@ local function write_setup(writer, result)
   writer:object("setup")
   parts.write_fields(writer, setup_fields, setup)
   writer:field("seed", setup.seed)
+  parts.write_fields(writer, { "defaults" }, setup)
   local groups = rawget(setup, "groups")
   if groups then
     writer:array("groups")

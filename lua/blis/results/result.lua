@@ -394,6 +394,14 @@ local function name_of(scripted, named)
   return name ~= "" and name or "function"
 end
 
+--- Returns whether requests of some instance pass an API server.
+local function has_front_end(cluster)
+  for _, group in ipairs(cluster.groups or { cluster }) do
+    if group.front_end then return true end
+  end
+  return false
+end
+
 --- Who decided beside the routing policy.
 local function set_policies(setup, config)
   local cluster = config.cluster
@@ -402,6 +410,8 @@ local function set_policies(setup, config)
       config.routing.scorers_label
   end
   setup.profile = config.go_blis and "go-blis" or nil
+  setup.defaults = cluster.defaults
+  setup.has_front_end = has_front_end(cluster) or nil
   setup.admission = name_of(config.admission, "always-admit")
   setup.scheduler = name_of(config.scheduler, cluster.scheduler)
   setup.preemption = name_of(config.preemption, cluster.preemption_policy)

@@ -63,7 +63,9 @@ function setup.lines(r)
     lines[#lines + 1] = cache_line(group)
     lines[#lines + 1] = step_line(group)
   end
-  lines[#lines + 1] = ("routing %s; seed %d"):format(r.routing, s.seed)
+  local version = rawget(s, "defaults")
+  lines[#lines + 1] = ("routing %s; seed %d%s"):format(r.routing, s.seed,
+    version and "; defaults " .. version or "")
   lines[#lines + 1] = policies_line(s)
   for note in s.notes:gmatch("[^\n]+") do lines[#lines + 1] = "note: " .. note end
   return lines
@@ -96,6 +98,7 @@ function setup.rows(r)
   end
   for _, row in ipairs(rawget(s, "asked") or {}) do add(row.name, asked[row.name]) end
   add("seed", ("%d"):format(s.seed))
+  add("defaults", rawget(s, "defaults"))
   return rows
 end
 

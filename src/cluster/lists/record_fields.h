@@ -90,7 +90,7 @@
         "wait in the gateway queue, part of ttft_us; nil if it was never dispatched")              \
   OTHER(status_code, "integer?", EXPORTED, "queue",                                                \
         "HTTP status of a rejection by the gateway of llm-d: 429 or 503")                          \
-  EXTRA(frontend_us, MAYBE, EVERYWHERE, "requests.1.frontend_us",                                  \
+  EXTRA(frontend_us, MAYBE, EVERYWHERE, "setup.has_front_end",                                     \
         "time in the API server (cluster.frontend) before the wait queue, part of ttft_us")        \
   LABEL(adapter, NAME, EVERYWHERE, "lora", "its LoRA adapter")                                     \
   EXTRA(adapter_wait_us, MAYBE, EVERYWHERE, "lora",                                                \

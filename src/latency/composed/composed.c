@@ -117,6 +117,13 @@ static blis_first_token composed_first_token(const void *state) {
   return m->first_token;
 }
 
+/* The client has an answer after its step has ended. A request that the client sends in reply
+   therefore arrives after that step in a run, and in the replay of the run. */
+static int64_t composed_fixed_overhead(const void *state) {
+  (void)state;
+  return 1;
+}
+
 static void composed_free(const blis_alloc *alloc, void *state) {
   blis_alloc_free(alloc, state, sizeof(composed));
 }
@@ -128,6 +135,7 @@ static const blis_latency_ops OPS = {
     .may_look_ahead = true,
     .decode_times = composed_decode_times,
     .first_token = composed_first_token,
+    .fixed_overhead = composed_fixed_overhead,
     .free = composed_free,
 };
 

@@ -10,6 +10,8 @@
  * *, / alone, so that bytes are equal on every machine), and never takes less time with more
  * tokens, requests or context. Construction evaluates the kernels at about 100 knots.
  *
+ * A request ends one microsecond after its last step, when its client has the answer.
+ *
  * Layers with a window of W tokens read min(context, W). The sums hold only the total context of
  * all decodes, so the model takes min(total context, decodes * W), which is exact once every
  * context is longer than the window.

@@ -12,6 +12,18 @@ static void require_divisible(blis__problems *problems, const char *name, int64_
   }
 }
 
+blis_status blis__check_rates(const blis_hardware_spec *hardware, blis_error *error) {
+  BLIS_TRY(blis_hardware_spec_validate(hardware, error));
+  blis__problems problems = {0};
+  if (hardware->peak_tflops <= 0.0) {
+    blis__problems_add(&problems, "peak_tflops is missing");
+  }
+  if (hardware->bandwidth_tb_s <= 0.0) {
+    blis__problems_add(&problems, "bandwidth_tb_s is missing");
+  }
+  return blis__problems_status(&problems, "hardware", hardware->name, error);
+}
+
 blis_status blis__check_sizes(const blis_model_spec *model, const blis_hardware_spec *hardware,
                               const blis_parallelism *parallelism, bool splits_kv_heads,
                               const char *purpose, blis_error *error) {
@@ -33,11 +45,5 @@ blis_status blis__check_sizes(const blis_model_spec *model, const blis_hardware_
         parallelism->dp);
   }
   BLIS_TRY(blis__problems_status(&problems, "model", model->name, error));
-  if (hardware->peak_tflops <= 0.0) {
-    blis__problems_add(&problems, "peak_tflops is missing");
-  }
-  if (hardware->bandwidth_tb_s <= 0.0) {
-    blis__problems_add(&problems, "bandwidth_tb_s is missing");
-  }
-  return blis__problems_status(&problems, "hardware", hardware->name, error);
+  return blis__check_rates(hardware, error);
 }

@@ -12,6 +12,9 @@
 #include "latency/model/model_spec.h"
 #include "latency/hardware/parallelism.h"
 
+/* BLIS_ERR_INVALID lists the rates that the GPU lacks: peak_tflops, bandwidth_tb_s. */
+BLIS_MUSTUSE blis_status blis__check_rates(const blis_hardware_spec *hardware, blis_error *error);
+
 /*
  * BLIS_ERR_INVALID lists all that is wrong with the model, or with the GPUs.
  * splits_kv_heads: tp has to divide the KV heads as well; purpose, " for ..."

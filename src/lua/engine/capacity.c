@@ -1,6 +1,7 @@
 #include "lua/engine/capacity.h"
 
 #include "lua/bind/bind.h"
+#include "lua/bind/embedded.h"
 #include "lua/engine/layered_kv.h"
 
 /* Full attention everywhere, in the model's type: equal layers describe it. */
@@ -104,5 +105,28 @@ int bind_coefficients(lua_State *L) {
   lua_createtable(L, 0, 2);
   set_numbers(L, "alpha", coefficients.alpha, coefficients.alpha_count);
   set_numbers(L, "beta", coefficients.beta, coefficients.beta_count);
+  return 1;
+}
+
+int bind_own_coefficients(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  const char *kind = luaL_checkstring(L, 2);
+  lua_settop(L, 2);
+  bind_engine_model m;
+  check_engine_model(L, 1, true, &m);
+  const blis_coefficients_key key = {
+      .kind = kind,
+      .model = m.model != NULL ? m.model->id : m.id,
+      .hardware = m.hardware != NULL ? m.hardware->name : NULL,
+      .tp = m.parallelism.tp,
+      .version = opt_field_string(L, 1, "engine_version"),
+  };
+  const blis_catalogue_coefficients *found = NULL;
+  blis_error error;
+  if (blis_catalogue_find_coefficients(m.catalogue, &key, &found, &error) != BLIS_OK ||
+      blis_embedded_find(found->source) != NULL) {
+    return 0;
+  }
+  lua_pushstring(L, found->source);
   return 1;
 }

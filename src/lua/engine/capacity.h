@@ -26,4 +26,10 @@ int bind_kv_capacity(lua_State *L);
 /* coefficients(cluster): { alpha = numbers, beta = numbers } of its model. */
 int bind_coefficients(lua_State *L);
 
+/*
+ * own_coefficients(cluster, kind): the name of the user's file that has the coefficients of a kind
+ * of latency model for the engine of these options. Nothing without such a file. May raise.
+ */
+int bind_own_coefficients(lua_State *L);
+
 #endif

@@ -113,7 +113,8 @@ static void check_ranks(lua_State *L, int index, const bind_engine_model *m, bin
  * come from all of them: where the latency model knows what that takes.
  */
 static bool tells_sharing(const bind_engine_model *m) {
-  bool knows = strcmp(m->kind, "calibrated") == 0 || strcmp(m->kind, "trained-physics") == 0;
+  bool knows = strcmp(m->kind, "calibrated") == 0 || strcmp(m->kind, "composed") == 0 ||
+               strcmp(m->kind, "trained-physics") == 0;
   return knows && m->sharing_ranks > 1;
 }
 

@@ -5,7 +5,8 @@ local routing = require "blis.eval.suites.routing"
 local function agents(id, split, changes)
   return routing.change({
     id = id, split = split,
-    cluster = { instances = 6, snapshot_refresh_us = 50000, cache_signal_delay_us = 200000 },
+    cluster = { defaults = routing.defaults, instances = 6, snapshot_refresh_us = 50000,
+      cache_signal_delay_us = 200000 },
     workload = {
       rate = 6, requests = 500, tokens = "lazy", arrival = "poisson", timeout_us = 120000000,
       prompt = { "gaussian", mean = 900, std_dev = 600, min = 32, max = 6000 },

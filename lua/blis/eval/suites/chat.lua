@@ -5,7 +5,8 @@ local routing = require "blis.eval.suites.routing"
 local function chat(id, split, changes)
   return routing.change({
     id = id, split = split,
-    cluster = { instances = 8, snapshot_refresh_us = 50000, cache_signal_delay_us = 200000 },
+    cluster = { defaults = routing.defaults, instances = 8, snapshot_refresh_us = 50000,
+      cache_signal_delay_us = 200000 },
     workload = {
       rate = 55, requests = 600, tokens = "lazy",
       prompt = { "gaussian", mean = 400, std_dev = 250, min = 16, max = 3000 },

@@ -16,7 +16,7 @@ local function gateway(id, split, changes)
   return {
     id = id, split = split, weight = changes.weight,
     cluster = {
-      snapshot_refresh_us = 50000, cache_signal_delay_us = 200000,
+      defaults = routing.defaults, snapshot_refresh_us = 50000, cache_signal_delay_us = 200000,
       groups = changes.groups
         or { { instances = 4 }, { instances = 3, hardware = "L40S", tp = 2 } },
     },

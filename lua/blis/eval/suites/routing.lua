@@ -2,6 +2,10 @@
 --- candidates that are weights of the baseline's scorers, and how many seeds the stages have.
 local routing = {}
 
+--- The version of the defaults that the suites and their bounds were made for: scores stay
+--- comparable.
+routing.defaults = "1.0-rc1"
+
 local common = {
   baseline = [[
 return { "weighted", scorers = "prefix-affinity:3,queue-depth:2,kv-utilization:2" }

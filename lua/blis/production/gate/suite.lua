@@ -18,10 +18,13 @@ local suite = {}
 ---@field slo? table targets by class
 ---@field options? table more options of the experiment
 
+-- The version of the defaults that the scenarios were made for: results stay comparable.
+local defaults = "1.0-rc1"
+
 local function scenario(id, what, changes)
   local made = {
     id = id, what = what,
-    cluster = { instances = 4, snapshot_refresh_us = 50000 },
+    cluster = { defaults = defaults, instances = 4, snapshot_refresh_us = 50000 },
     workload = { rate = 24, requests = 400, prompt_tokens = 600, output_tokens = 150,
       arrival = "poisson", prefixes = { groups = 24, tokens = 2048, zipf = 0.8 } },
     slo = { default = { ttft_ms = 400, itl_ms = 30 } },
