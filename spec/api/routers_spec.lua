@@ -166,6 +166,15 @@ describe("router replicas", function()
       workload = { rate = 5, requests = 10, prompt_tokens = 32, output_tokens = 2 } })
     local text = tostring(r)
     assert.truthy(text:find("routers +2 replicas, 5 requests each"), text)
+    local path = os.tmpname() .. ".html"
+    r:report(path)
+    local file <close> = assert(io.open(path))
+    local page = file:read "a"
+    os.remove(path)
+    os.remove((path:gsub("%.html$", "")))
+    assert.truthy(page:find("Router replicas</h2>.-<td>5</td>"))
+    local told = "2 replicas, balancer round-robin, in-flight shared by periodic, every 0.2 s"
+    assert.truthy(page:find(told, 1, true))
     local seen = {}
     for _, decision in ipairs(r.decisions) do
       if decision.kind == "routing" then seen[decision.facts.router_replica] = true end

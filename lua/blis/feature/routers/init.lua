@@ -10,10 +10,7 @@ local read = deferred "blis.feature.routers.read"
 local count, number, plural = format.count, format.number, format.plural
 
 ---@type blis.Feature
-local routers = {
-  page = { title = "Router replicas", at = 6.6 },
-  asked_at = 21,
-}
+local routers = { asked_at = 21 }
 
 function routers.flag_groups(at)
   local groups = {}
@@ -123,5 +120,23 @@ routers.summary = {
     return lines
   end,
 }
+
+local columns = { "replica", "requests", "in flight at the end", "messages sent", "received",
+  "lost", "MB sent", "mean delivery (ms)", "ghosts" }
+
+--- The section of pages: a row per replica.
+local function replica_section(r, parts)
+  local rows = {}
+  for i, one in ipairs(r.routers) do
+    rows[i] = { tostring(i), count(one.requests), count(one.in_flight), count(one.messages_sent),
+      count(one.messages_received), count(one.messages_lost), number(one.bytes_sent / 1e6, 1),
+      one.delivery_ms and number(one.delivery_ms, 1) or "-", count(one.ghosts) }
+  end
+  return parts.section("routers", "Router replicas", parts.table(
+    "Ghosts: requests of other replicas that a replica still counts after their end.", columns,
+    rows))
+end
+
+routers.page = { title = "Router replicas", at = 6.6, section = replica_section }
 
 return routers
