@@ -133,6 +133,31 @@ describe("router replicas", function()
     assert.not_equal(made[1].seed, made[2].seed)
   end)
 
+  it("have metrics of their own, also after a crash", function()
+    local policy = { name = "counts", new = function(context)
+      local decisions = 0
+      return {
+        route = function() decisions = decisions + 1 return 1 end,
+        custom_metrics = function() return { n = decisions, number = context.replica } end,
+      }
+    end }
+    local r = run({ replicas = 2, faults = {
+      { kind = "crash", replica = 2, at = 2000000, recover_after = 1000000 },
+      { kind = "crash", replica = 1, at = 3500000, recover_after = 1000000 },
+      { kind = "crash", replica = 2, at = 4000000, recover_after = 500000 },
+    } }, { routing = policy,
+      workload = { rate = 10, requests = 80, prompt_tokens = 32, output_tokens = 2 } })
+    local sum = r.requests_without_router
+    for name, value in pairs(r.custom_metrics) do
+      if name:find "^n_router" then sum = sum + value end
+      if name:find "^number_router_2" then assert.equal(2, value) end
+    end
+    assert.equal(80, sum)
+    assert.is_number(r.custom_metrics.n_router_1_restart_1)
+    assert.is_number(r.custom_metrics.n_router_2_restart_2)
+    assert.is_nil(r.custom_metrics.n_router_1_restart_2)
+  end)
+
   it("crash: the next replica takes over after the lease, with an empty state", function()
     local routers = { replicas = 2, mode = "active-passive", lease_us = blis.seconds(2),
       faults = { { kind = "crash", replica = 1, at = blis.seconds(10) } } }

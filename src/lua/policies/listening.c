@@ -1,6 +1,7 @@
 #include "lua/policies/listening.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lua/bind/bind.h"
@@ -63,6 +64,18 @@ static bool is_known(lua_State *L, const bind_view *view, const bind_ear *made) 
   return is_same;
 }
 
+/* "_router_2" of the second router replica, "_router_2_restart_1" after its first crash. */
+static void set_suffix(bind_ear *ear, const blis_policy_context *context) {
+  if (context->replicas == 0) {
+    return;
+  }
+  int length = snprintf(ear->suffix, sizeof ear->suffix, "_router_%u", context->replica + 1);
+  if (context->incarnation > 0) {
+    (void)snprintf(ear->suffix + length, sizeof ear->suffix - (size_t)length, "_restart_%u",
+                   context->incarnation);
+  }
+}
+
 void check_listening(lua_State *L, int index, bind_view *view, const bind_decider *policy) {
   bind_ear made = {.decider = *policy};
   made.decider.function = push_hook_field(L, index, "on_event", view->hooks);
@@ -71,6 +84,7 @@ void check_listening(lua_State *L, int index, bind_view *view, const bind_decide
   if ((made.kinds == 0 && made.custom_metrics == 0) || is_known(L, view, &made)) {
     return;
   }
+  set_suffix(&made, &view->context);
   bind_ear *ear = push_buffer(L, 1, sizeof *ear);
   push_hook_function(L, view->hooks);
   *ear = made;
@@ -106,8 +120,11 @@ static bool is_metric_name(const char *name, size_t length) {
   return length > 0 && length <= METRIC_NAME_MAX;
 }
 
-/* A figure that nobody has given yet; the table of all is at index all. */
-static void check_metric(lua_State *L, int all) {
+/*
+ * The metric on top, its name below, set in the table at index all under its name and the suffix.
+ * Pops the value. Another policy must not have given it.
+ */
+static void set_metric(lua_State *L, int all, const char *suffix) {
   if (lua_type(L, -2) != LUA_TSTRING) {
     luaL_error(L, "custom_metrics: a metric is named by %s, expected a string", push_what(L, -2));
   }
@@ -123,10 +140,13 @@ static void check_metric(lua_State *L, int all) {
   if (lua_type(L, -1) != LUA_TNUMBER || !isfinite(value)) {
     luaL_error(L, "custom_metrics: '%s' is %s, expected a finite number", name, push_what(L, -1));
   }
-  if (lua_getfield(L, all, name) != LUA_TNIL) {
-    luaL_error(L, "custom_metrics: two policies have a metric '%s'", name);
+  const char *full = lua_pushfstring(L, "%s%s", name, suffix);
+  if (lua_getfield(L, all, full) != LUA_TNIL) {
+    luaL_error(L, "custom_metrics: two policies have a metric '%s'", full);
   }
   lua_pop(L, 1);
+  lua_insert(L, -2); // [name, full, value]
+  lua_rawset(L, all);
 }
 
 static int ask_metrics(lua_State *L) {
@@ -150,10 +170,7 @@ static int ask_metrics(lua_State *L) {
   int all = lua_gettop(L);
   lua_pushnil(L);
   while (lua_next(L, given) != 0) {
-    check_metric(L, all);
-    lua_pushvalue(L, -2);
-    lua_insert(L, -2);
-    lua_rawset(L, all);
+    set_metric(L, all, call->ear->suffix);
   }
   return 0;
 }

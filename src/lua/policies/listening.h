@@ -16,6 +16,7 @@ typedef struct bind_ear {
   bind_decider decider; /* its function is on_event; 0 = none */
   uint32_t kinds;       /* of events, see run_events.h */
   int custom_metrics;   /* its place in the anchor; 0 = none */
+  char suffix[48];      /* of the names of its metrics: which router replica it is; "" = none */
   struct bind_ear *next;
 } bind_ear;
 

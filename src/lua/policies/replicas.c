@@ -110,15 +110,37 @@ static void forget_made(lua_State *L, bind_view *view) {
   lua_pop(L, 1);
 }
 
-/* The context of a policy: replica 0 is the one that there is without replicas. */
+/* Which replica policy number place is for, and how often that one has crashed before. */
+static void find_owner(const blis_replica_options *options, uint32_t place,
+                       blis_policy_context *own) {
+  own->replica = place;
+  if (place < options->count) {
+    return;
+  }
+  uint32_t crashes = place - options->count + 1; /* the last of these is followed by the policy */
+  uint64_t crashed = 0;
+  for (size_t i = 0; crashes > 0; i++) {
+    crashes -= options->faults[i].is_crash;
+    crashed = options->faults[i].replicas;
+  }
+  for (size_t i = 0, k = options->count; k <= place; i++) {
+    k += options->faults[i].is_crash;
+    own->incarnation += options->faults[i].is_crash && options->faults[i].replicas == crashed;
+  }
+  for (own->replica = 0; crashed >> own->replica != 1;) {
+    own->replica++;
+  }
+}
+
+/* The context of a policy: the first is the one that there is without replicas. */
 static blis_policy_context context_of(const blis_policy_context *context, const bind_view *view,
-                                      uint32_t replica, uint32_t count) {
+                                      const blis_replica_options *options, uint32_t place) {
   blis_policy_context own = *context;
-  own.replica = replica % count;
-  own.replicas = count;
-  if (replica > 0) {
+  own.replicas = options->count;
+  find_owner(options, place, &own);
+  if (place > 0) {
     char name[32];
-    (void)snprintf(name, sizeof name, "router/%u", (unsigned)replica);
+    (void)snprintf(name, sizeof name, "router/%u", (unsigned)place);
     own.seed = blis_random_stream_seed(context->seed, name);
     own.script_seed = bind_alias_seed(&view->hooks->alias, own.seed);
   }
@@ -127,10 +149,11 @@ static blis_policy_context context_of(const blis_policy_context *context, const 
 
 static void check_policies(lua_State *L, int policy, bind_view *view,
                            const blis_policy_context *context, bind_router_maker *make,
-                           uint32_t replicas, size_t count, pending_policies *pending) {
+                           const blis_replica_options *options, pending_policies *pending) {
+  size_t count = blis_replicas_policy_count(options);
   const blis_policy_context usual = view->context;
   for (size_t i = 0; i < count; i++) {
-    const blis_policy_context own = context_of(context, view, (uint32_t)i, replicas);
+    const blis_policy_context own = context_of(context, view, options, (uint32_t)i);
     view->context = own;
     lua_pushvalue(L, policy);
     make(L, lua_gettop(L), view, &own, &pending->items[i]);
@@ -150,7 +173,7 @@ void check_replicas(lua_State *L, int index, bind_view *view, const blis_policy_
   size_t count = blis_replicas_policy_count(&options);
   pending_policies *pending =
       push_guarded(L, 1, sizeof *pending + count * sizeof *pending->items, pending_gc);
-  check_policies(L, top + 1, view, context, make, options.count, count, pending);
+  check_policies(L, top + 1, view, context, make, &options, pending);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   pending->count = 0; /* the router takes them, come what may */

@@ -48,6 +48,7 @@ typedef struct blis_policy_context {
   /* Of a router with replicas: which one, from 0, and how many there are; 0 and 0 without. */
   uint32_t replica;
   uint32_t replicas;
+  uint32_t incarnation; /* crashes of that replica before */
   /* Of a router, the name of the stream that its random ties are drawn from;
      NULL = "router". */
   const char *ties;
