@@ -124,10 +124,11 @@ routers.summary = {
 local columns = { "replica", "requests", "in flight at the end", "messages sent", "received",
   "lost", "MB sent", "mean delivery (ms)", "ghosts" }
 
---- The section of pages: a row per replica.
+--- The section of pages: a row per replica; nil without replicas.
 local function replica_section(r, parts)
-  local rows = {}
-  for i, one in ipairs(r.routers) do
+  local rows, list = {}, rawget(r, "routers")
+  if not list then return nil end
+  for i, one in ipairs(list) do
     rows[i] = { tostring(i), count(one.requests), count(one.in_flight), count(one.messages_sent),
       count(one.messages_received), count(one.messages_lost), number(one.bytes_sent / 1e6, 1),
       one.delivery_ms and number(one.delivery_ms, 1) or "-", count(one.ghosts) }
