@@ -167,8 +167,8 @@ describe("a window of a run", function()
     assert.equal(3, short.steady.completed)
     says(short.setup.notes, "nothing is left out, for too few requests got a first token")
     says(small.message_of(blis.run, cold { warm_up_us = "soon" }), "warm_up_us: 'soon' is not "
-      .. "allowed, expected a whole number of microseconds of at least 1 (for example "
-      .. "blis.seconds(n)), or 'auto'")
+      .. "allowed, expected a duration of at least 1us such as \"30s\", or a whole number of "
+      .. "microseconds (blis.seconds(n) gives one), or 'auto'")
     says(small.message_of(blis.run, cold { keep_records = false }),
       "warm_up_us needs records, and keep_records is false")
   end)

@@ -74,13 +74,17 @@ describe("flags", function()
     assert.equal("name", parsed.positional)
   end)
 
+  it("take whole numbers with a fraction of zeros", function()
+    assert.same({ count = 3 }, values_of("--count", "3.0"))
+  end)
+
   it("say the last word when given twice, or make a list", function()
     assert.same({ count = 2 }, values_of("--count", "1", "--count", "2"))
     assert.same({ paths = { "a", "b" } }, values_of("--path", "a", "--path", "b"))
   end)
 
-  it("read times with and without a unit", function()
-    for text, us in pairs { ["70"] = 70, ["70us"] = 70, ["1.5ms"] = 1500, ["2s"] = 2000000,
+  it("read times with a unit", function()
+    for text, us in pairs { ["0"] = 0, ["70us"] = 70, ["1.5ms"] = 1500, ["2s"] = 2000000,
       ["3m"] = 180000000, ["1h"] = 3600000000 } do
       assert.equal(us, values_of("--wait", text).wait_us)
     end
@@ -109,8 +113,8 @@ describe("flags", function()
       { { "--count" }, "try: a value is missing after '--count'" },
       { { "--count", "x" }, "try: --count: 'x' is not allowed, expected an integer from 1 to 9" },
       { { "--count", "10" }, "try: --count: 10 is not allowed, expected an integer from 1 to 9" },
-      { { "--count", "1.0" },
-        "try: --count: '1.0' is not allowed, expected an integer from 1 to 9" },
+      { { "--count", "1.5" },
+        "try: --count: '1.5' is not allowed, expected an integer from 1 to 9" },
       { { "--share", "inf" },
         "try: --share: 'inf' is not allowed, expected a number of at least 0" },
       { { "--share", "nan" },
@@ -122,8 +126,10 @@ describe("flags", function()
       { { "--coeffs=" }, "try: --coeffs: '' is not allowed, expected a list of numbers of at "
         .. "least 0" },
       { { "--moon=" }, "try: --moon is not available: there is no moon" },
-      { { "--wait", "3 days" }, "try: --wait: '3 days' is not allowed, expected a time of at "
-        .. "least 0 in microseconds, or with a unit such as 50ms or 30s" },
+      { { "--wait", "3 days" }, "try: --wait: '3 days' is not allowed, expected a duration, "
+        .. "such as 500us, 50ms, 30s, 5m, or 1h" },
+      { { "--wait", "70" }, "try: --wait: '70' has no unit; write --wait 70s (units: us, ms, s, m, "
+        .. "h, d)" },
       { { "--coeffs", "1,,2" }, "try: --coeffs: '1,,2' is not allowed, expected a list of numbers "
         .. "of at least 0" },
       { { "--on=maybe" }, "try: --on: 'maybe' is not allowed, expected true or false" },

@@ -16,13 +16,19 @@ describe("targets of flags", function()
   end)
 
   it("are refused when they are none", function()
-    for _, text in ipairs { "x", "a=", "=5ms", "a=5", "a=-5ms", "a=5ms,", "a=0s", "a=1e5ms",
+    for _, text in ipairs { "x", "a=", "=5ms", "a=-5ms", "a=5ms,", "a=0s", "a=1e5ms",
       "a=5 ms", "a=5lightyears", "a=." } do
       local ok, problem = pcall(targets.of_flags, definition, { itl_ms = text })
       assert.is_false(ok, text)
       assert.matches("^try: %-%-slo%-itl: '.*' is not allowed, expected CLASS=DURATION such as",
         problem.message)
     end
+  end)
+
+  it("need a unit", function()
+    local ok, problem = pcall(targets.of_flags, definition, { itl_ms = "a=5" })
+    assert.is_false(ok)
+    assert.matches("try: --slo-itl: 'a=5' has no unit; write 5ms or 5s", problem.message, 1, true)
   end)
 
   it("give results goodput", function()

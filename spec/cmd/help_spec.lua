@@ -1,6 +1,7 @@
 -- The help of every command, and errors of the command line. The whole text is compared for `run`
 -- (run_spec.lua). The other commands have the same generator, so their help is compared with their
 -- definitions, and the names of their flags with spec/cmd/golden/flags.txt.
+local units = require "blis.units"
 local commands = require "spec.support.commands"
 local golden = require "spec.support.golden"
 local program = require "spec.support.program"
@@ -93,7 +94,9 @@ describe("every command", function()
           end
           local has_default = math.type(option.default) == "integer"
           if has_default then
-            local shown = ("default %d"):format(option.default)
+            local scale = units.scale(option.type:match "_us$" and "us" or option.unit)
+            local shown = "default " .. (scale and units.text(option.default * scale)
+              or ("%d"):format(option.default))
             assert.is_truthy(text:find(shown, from, true), name .. " " .. option.flag .. part)
           end
         end

@@ -150,8 +150,8 @@ describe("blis replay", function()
       { { folder .. "tracev2/mt.csv", "--think-time-ms", "5" }, "usage",
         "replay: --think-time-ms needs --session-mode closed-loop" },
       { { folder .. "tracev2/mt.csv", "--session-mode", "closed-loop", "--think-time-dist",
-        "constant:value=5,value=6" }, "usage",
-        "replay: --think-time-dist: 'constant:value=5,value=6' is not allowed: value appears" },
+        "constant:value=5ms,value=6ms" }, "usage",
+        "replay: --think-time-dist: 'constant:value=5ms,value=6ms' is not allowed: value appears" },
     } do
       local code, message = commands.error_of("replay", table.unpack(case[1]))
       assert.equal(case[2], code)

@@ -318,9 +318,9 @@ clients:
         "--pd-transfer-bandwidth", bandwidth })
       return hash_of(table.unpack(more))
     end
-    assert.equal(apart("1", "10"), apart("1ms", "10GB/s"))
-    assert.equal(apart("1", "10"), apart("1000us", "10000MB/s"))
-    assert.not_equal(apart("1", "10"), apart("100ms", "10GB/s"))
+    assert.equal(apart("1ms", "10"), apart("1ms", "10GB/s"))
+    assert.equal(apart("1ms", "10"), apart("1000us", "10000MB/s"))
+    assert.not_equal(apart("1ms", "10"), apart("100ms", "10GB/s"))
     local code, message = commands.error_of("run", "--pd-transfer-latency", "1min")
     assert.equal("usage", code)
     assert.is_truthy(message:find("'1min' is not allowed", 1, true))
@@ -430,8 +430,8 @@ describe("wrong flags of blis run", function()
       { { "--trace-output", "a.csv.gz", "--save", "./a.yaml" },
         "run: --trace-output and --save are both './a.yaml'" .. hint },
       { { "--concurrency", "1000001" }, "run: --concurrency: 1000001 is not allowed" },
-      { { "--warm-up", "soon" }, "run: --warm-up: 'soon' is not allowed, expected a time of at "
-        .. "least 1 in microseconds, or with a unit such as 50ms or 30s, or 'auto'" .. hint },
+      { { "--warm-up", "soon" }, "run: --warm-up: 'soon' is not allowed, expected a duration of "
+        .. "at least 1us, such as 500us, 50ms, 30s, 5m, or 1h, or 'auto'" .. hint },
       { { "--fitness-weights", "speed:1" }, "run: --fitness-weights: unknown key 'speed'" },
       { { "--flow-control", "--saturation-detector", "fullness" },
         "run: --saturation-detector: unknown saturation detector 'fullness'; known are never" },

@@ -41,7 +41,7 @@ describe("blis trace", function()
     assert.equal(0, list[1].arrival_us)
     assert.equal(whole[6].prompt_tokens, list[1].prompt_tokens)
     local start_us, end_us = whole[3].arrival_us, whole[9].arrival_us
-    list = made_by("cut", file, "--start", tostring(start_us), "--end", end_us .. "us")
+    list = made_by("cut", file, "--start", start_us .. "us", "--end", end_us .. "us")
     assert.equal(start_us, list[1].arrival_us)
     assert.is_true(list[#list].arrival_us < end_us)
   end)
@@ -181,10 +181,10 @@ describe("blis trace", function()
         "trace scale: --rate: the requests of " .. file .. " all arrive at the same time"
           .. hint "scale" },
       { { "warp", file }, "trace warp: --points is missing" .. hint "warp" },
-      { { "warp", file, "--points", "0:1,5" },
+      { { "warp", file, "--points", "0:1s,5" },
         "trace warp: --points: '5' is not allowed, expected FROM:TO with two times"
           .. hint "warp" },
-      { { "warp", file, "--points", "5:5,0:0" }, "trace warp: point 2 of a time warp is 0 us to "
+      { { "warp", file, "--points", "5us:5us,0:0" }, "trace warp: point 2 of a time warp is 0 us to "
         .. "0 us, after 5 us to 5 us; the first must rise, the second must not fall" },
       { { "cap", file }, "trace cap: --turns is missing" .. hint "cap" },
       { { "filter", file }, "trace filter: --where is missing" .. hint "filter" },

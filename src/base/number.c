@@ -98,17 +98,36 @@ static blis_number_fault scan_decimal(blis_slice text, decimal *number) {
   return is_number ? BLIS_NUMBER_OK : BLIS_NUMBER_MALFORMED;
 }
 
-/* What stops a text from being an int64: the slow way, for the message. */
-static blis_number_fault integer_fault(blis_slice text) {
+/* The whole number that a decimal is, such as 100 of "100.0" and of "1e2". */
+static blis_number_fault whole_of(decimal number, uint64_t limit, int64_t *value) {
+  bool has_fraction = number.exponent < 0;
+  for (; number.exponent < 0 && number.mantissa % 10 == 0 && number.mantissa > 0;
+       number.exponent++) {
+    number.mantissa /= 10;
+  }
+  bool is_zero = number.is_exact && number.mantissa == 0;
+  if ((number.exponent < 0 && !is_zero) || (has_fraction && !number.is_exact)) {
+    return BLIS_NUMBER_NOT_WHOLE;
+  }
+  for (; number.exponent > 0 && !is_zero; number.exponent--) {
+    if (number.mantissa > limit / 10) {
+      return BLIS_NUMBER_TOO_LARGE;
+    }
+    number.mantissa *= 10;
+  }
+  if (!number.is_exact || number.mantissa > limit) {
+    return BLIS_NUMBER_TOO_LARGE;
+  }
+  *value = number.is_negative && !is_zero ? -(int64_t)(number.mantissa - 1) - 1
+                                          : (int64_t)number.mantissa;
+  return BLIS_NUMBER_OK;
+}
+
+/* The slow way: a number with a point or an exponent, or the fault of the text. */
+static blis_number_fault parse_whole(blis_slice text, uint64_t limit, int64_t *value) {
   decimal number;
   blis_number_fault fault = scan_decimal(text, &number);
-  if (fault != BLIS_NUMBER_OK) {
-    return fault;
-  }
-  bool has_only_digits = memchr(text.data, '.', text.length) == NULL &&
-                         memchr(text.data, 'e', text.length) == NULL &&
-                         memchr(text.data, 'E', text.length) == NULL;
-  return has_only_digits ? BLIS_NUMBER_TOO_LARGE : BLIS_NUMBER_NOT_WHOLE;
+  return fault == BLIS_NUMBER_OK ? whole_of(number, limit, value) : fault;
 }
 
 /* So many digits always fit. */
@@ -125,12 +144,12 @@ blis_number_fault blis_parse_int64(blis_slice text, int64_t *value) {
     uint64_t digit = (uint64_t)(text.data[i] - '0');
     bool may_be_large = i - first >= SAFE_DIGITS;
     if (may_be_large && size > (limit - digit) / 10) {
-      return integer_fault(text);
+      return parse_whole(text, limit, value);
     }
     size = size * 10 + digit;
   }
   if (i == first || i < text.length) {
-    return integer_fault(text);
+    return parse_whole(text, limit, value);
   }
   /* Negated in two steps, since 2^63 itself is no int64. */
   *value = is_negative && size > 0 ? -(int64_t)(size - 1) - 1 : (int64_t)size;

@@ -24,7 +24,10 @@ typedef enum blis_number_fault {
 /* "is not a number" and the like, to be put behind the value; static. */
 const char *blis_number_fault_text(blis_number_fault fault);
 
-/* An optional sign and digits. Any fault leaves *value alone. */
+/*
+ * A whole number: an optional sign and digits, or a number with a fraction or an exponent whose
+ * value is whole, such as 100.0 (pandas) and 1e3. Any fault leaves *value unchanged.
+ */
 blis_number_fault blis_parse_int64(blis_slice text, int64_t *value);
 
 /*

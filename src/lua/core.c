@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/nearest.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/embedded.h"
@@ -89,6 +90,31 @@ static int core_suggestion(lua_State *L) {
                                                  : blis_nearest_suggest_or(&nearest, otherwise);
   lua_pushstring(L, suggestion.text);
   return 1;
+}
+
+/*
+ * parse_duration(text): microseconds of "30s"; or nil, "no unit" and the number that the text is,
+ * or nil and "unit" or "malformed".
+ */
+static int core_parse_duration(lua_State *L) {
+  static const char *const faults[] = {[BLIS_DURATION_NO_UNIT] = "no unit",
+                                       [BLIS_DURATION_UNIT] = "unit",
+                                       [BLIS_DURATION_MALFORMED] = "malformed"};
+  size_t length;
+  const char *text = luaL_checklstring(L, 1, &length);
+  double us = 0;
+  blis_duration_fault fault = blis_parse_duration((blis_slice){text, length}, &us);
+  if (fault == BLIS_DURATION_OK) {
+    lua_pushnumber(L, us);
+    return 1;
+  }
+  lua_pushnil(L);
+  lua_pushstring(L, faults[fault]);
+  if (fault != BLIS_DURATION_NO_UNIT) {
+    return 2;
+  }
+  lua_pushnumber(L, us);
+  return 3;
 }
 
 /* error_object(code, message): what error() is to be called with. */
@@ -250,6 +276,7 @@ static const luaL_Reg core_functions[] = {
     {"model_id", bind_catalogue_model_id},
     {"models", bind_catalogue_models},
     {"mser5", bind_mser5},
+    {"parse_duration", core_parse_duration},
     {"suggestion", core_suggestion},
     {"output", bind_output_new},
     {"output_probe", bind_output_probe},

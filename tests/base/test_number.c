@@ -33,7 +33,19 @@ static void integers_are_read(void) {
       {"12a", BLIS_NUMBER_MALFORMED, 0},
       {"99999999999999999999999x", BLIS_NUMBER_MALFORMED, 0},
       {"1.5", BLIS_NUMBER_NOT_WHOLE, 0},
-      {"1e3", BLIS_NUMBER_NOT_WHOLE, 0},
+      {"1e3", BLIS_NUMBER_OK, 1000},
+      {"100.0", BLIS_NUMBER_OK, 100},
+      {"-3.000", BLIS_NUMBER_OK, -3},
+      {"1250e-1", BLIS_NUMBER_OK, 125},
+      {"0.0e99999", BLIS_NUMBER_OK, 0},
+      {"9223372036854775807.0", BLIS_NUMBER_OK, INT64_MAX},
+      {"-9223372036854775808.0", BLIS_NUMBER_OK, INT64_MIN},
+      {"9223372036854775808.0", BLIS_NUMBER_TOO_LARGE, 0},
+      {"1e19", BLIS_NUMBER_TOO_LARGE, 0},
+      {"1e99999", BLIS_NUMBER_TOO_LARGE, 0},
+      {"100.01", BLIS_NUMBER_NOT_WHOLE, 0},
+      {"1.00000000000000000000000001", BLIS_NUMBER_NOT_WHOLE, 0},
+      {"1e-3", BLIS_NUMBER_NOT_WHOLE, 0},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     int64_t value = 99;

@@ -5,6 +5,7 @@
 --- with the missed ones as the slowest, and more than a few of them break every target.
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
+local units = require "blis.units"
 
 local targets = {}
 
@@ -31,16 +32,41 @@ local function new_target(name, limit)
   }
 end
 
+--- The unit of time of a figure: "ms" of ttft_ms.p99, "us" of duration_us; nil for others.
+local function time_unit(name)
+  local figure = figures.find(name)
+  if figure and units.scale(figure.unit) then return figure.unit end
+  return units.of_name(name:match "^[^.]*")
+end
+
+--- A limit in the unit of its figure: 500, and "500ms" or "0.5s" for a figure that is a time. Returns
+--- nil and what is expected for other values.
+---@param name string of the figure
+---@param limit number|string
+---@return number?
+---@return string?
+function targets.limit(name, limit)
+  if type(limit) == "number" and limit == limit then return limit end
+  local unit = time_unit(name)
+  local us, fault, number
+  if type(limit) == "string" then us, fault, number = units.parse(limit) end
+  if us and unit then return us / units.scale(unit) end
+  if fault == "no unit" then return number end
+  return nil, unit and ("a number of %s, or a duration such as 500ms"):format(unit) or "a number"
+end
+
 --- Reads { ["ttft_ms.p99"] = 500, ... }.
 ---@param given table
 ---@return blis.capacity.Target[] in the order of the names
 function targets.read(given)
   local list = {}
   for name, limit in pairs(given) do
-    if type(name) ~= "string" or type(limit) ~= "number" or limit ~= limit then
+    local value = type(name) == "string" and targets.limit(name, limit)
+    if not value then
       errors.invalid("capacity.targets: expected figures with limits such as { [\"ttft_ms.p99\"] = "
-        .. "500 }, got %s = %s", tostring(name), errors.show(limit))
+        .. "\"500ms\" }, got %s = %s", tostring(name), errors.show(limit))
     end
+    name, limit = figures.usual_name(name), value
     local problem = figures.why_no_number(name)
     if problem then errors.invalid("capacity.targets: %s", problem) end
     list[#list + 1] = new_target(name, limit)

@@ -97,7 +97,8 @@ function command.checked(definition, fn, ...)
   if object.code == "invalid" then
     object.code = "usage"
     local message = without_name(definition, object.message)
-    object.message = ("%s: %s"):format(definition.name, translate(definition, message))
+    local text = translate(definition, message):gsub("%-%-[%w-]+", definition.typed or {})
+    object.message = ("%s: %s"):format(definition.name, text)
   end
   error(object, 0)
 end

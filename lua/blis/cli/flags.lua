@@ -45,15 +45,17 @@ local flags = {}
 ---@field positional? string the first one
 ---@field positionals string[]
 ---@field wants_help boolean
+---@field bare string[] errors about durations without unit, for all profiles but go-blis
 
 local help_option = { name = "help", flag = "--help", type = "boolean", doc = "Print this text." }
 
---- Raises an error about a command line.
----@param command { name: string }
+--- Raises what is wrong with a command line. Flags in the message are spelled as they were typed.
+---@param command { name: string, typed?: table<string, string> }
 ---@param format string
 function flags.fail(command, format, ...)
+  local text = format:format(...):gsub("%-%-[%w-]+", command.typed or {})
   local object = core.error_object("usage", ("%s: %s; 'blis %s --help' lists the flags"):format(
-    command.name, format:format(...), command.name))
+    command.name, text, command.name))
   object.traceback = false
   error(object, 0)
 end
@@ -81,12 +83,9 @@ end
 
 -- What text means as a value of a type; nil when it means nothing.
 local readers = {
-  integer = function(text) return text:match("^[+-]?%d+$") and math.tointeger(tonumber(text)) end,
+  integer = function(text) return text:match("^[+-]?%d+%.?0*$") and math.tointeger(tonumber(text)) end,
   number = read_number,
-  time_us = units.read,
-  delay_us = units.read,
   numbers = read_numbers,
-  warm_up_us = function(text) return text == "auto" and text or units.read(text) end,
   boolean = function(text)
     local words = { ["true"] = true, ["false"] = false, ["1"] = true, ["0"] = false }
     return words[text:lower()]
@@ -100,6 +99,25 @@ function readers.switch_or_folder(text)
   return switch
 end
 
+--- A part of the value of a flag that is a duration, in whole microseconds; nil if it is none. A
+--- number without unit is noted in bare: only profile go-blis takes it, as microseconds.
+---@param text string
+---@param bare table[] parsed.bare, or the second argument of a reader
+---@param flag string
+---@param key? string in front of the duration, with "="
+---@return integer? us
+function flags.duration(text, bare, flag, key)
+  local us, fault, number = units.parse(text)
+  if us then return units.whole(us) end
+  if fault ~= "no unit" then return nil end
+  if number ~= 0 then
+    local before = key and key .. "=" or ""
+    bare[#bare + 1] = ("%s: '%s%s' has no unit; write %s%s (units: us, ms, s, m, h, d)"):format(
+      flag, before, text, key and before or flag .. " ", units.correction(number))
+  end
+  return math.tointeger(number)
+end
+
 --- gamma:3 as { "gamma", cv = 3 }.
 function readers.arrival(text)
   local process, cv = text:match("^([^:]+):([^:]+)$")
@@ -108,7 +126,7 @@ function readers.arrival(text)
 end
 
 --- diurnal:period=2h,speed=10 as { "diurnal", period_us = 7200000000, speed = 10 }.
-function readers.shape(text)
+function readers.shape(text, bare)
   local kind, rest = text:match("^([^:]+):(.+)$")
   local section = shape.section_of(kind or text)
   if not kind or not section then return text end
@@ -118,7 +136,7 @@ function readers.shape(text)
     local key, value = item:match("^([%w_]+)=(.+)$")
     if not key then return nil end
     if known[key .. "_us"] then
-      given[key .. "_us"] = units.read(value) or value
+      given[key .. "_us"] = flags.duration(value, bare, "--shape", key) or value
     else
       given[key] = read_number(value) or value
     end
@@ -126,7 +144,7 @@ function readers.shape(text)
   return given
 end
 
---- A number in the option's unit, or with a unit: 1ms, 10GB/s.
+--- A number whose unit is the option's, or that has its own unit: 10GB/s.
 local function read_with_suffix(option, text)
   local number, suffix = text:match "^(.-)%s*([%a/]+)$"
   local factor = suffix and option.suffixes[suffix]
@@ -134,17 +152,44 @@ local function read_with_suffix(option, text)
   if value then return value * factor end
 end
 
--- Types whose error messages mention units.
-local types_with_units = { time_us = "time", delay_us = "delay", warm_up_us = "warm_up" }
+-- Types of durations, and the types whose texts are about command lines.
+local types_of_durations = { time_us = "time", delay_us = "delay", warm_up_us = "warm_up" }
 
-local function read_value(option, text, flag)
+--- The unit of an option that is a duration; nil for other options.
+local function duration_unit(option)
+  if types_of_durations[option.type] then return "us" end
+  local is_number = option.type == "number" or option.type == "integer"
+  return is_number and units.scale(option.unit) and option.unit or nil
+end
+
+--- Whether numbers without unit are allowed: the flag states the unit, or has always had one.
+local function may_be_bare(option, flag)
+  return option.bare_unit ~= nil or units.of_name(flag) == duration_unit(option)
+end
+
+--- A duration in the unit of its option; nil for a text that is none.
+local function read_duration(option, text, flag, bare)
+  if text == "auto" and option.type == "warm_up_us" then return text end
+  local us, fault = units.parse(text)
+  if us and types_of_durations[option.type] then return units.whole(us) end
+  if us then return us / units.scale(option.unit) end
+  if fault ~= "no unit" then return nil end
+  if not may_be_bare(option, flag) then flags.duration(text, bare, flag) end
+  return readers[option.type == "number" and "number" or "integer"](text)
+end
+
+local function read_value(option, text, flag, bare)
   if option.from_text then return option.from_text(text, flag) end
   local reader = readers[option.type]
   local value = text
-  if reader then value = reader(text) end
+  if duration_unit(option) then
+    value = read_duration(option, text, flag, bare)
+  elseif reader then
+    value = reader(text, bare)
+  end
   if option.suffixes and type(value) ~= "number" then value = read_with_suffix(option, text) end
   if value == nil then value = text end
-  local own_type = types_with_units[option.type]
+  local own_type = types_of_durations[option.type]
   if own_type then option = setmetatable({ type = own_type }, { __index = option }) end
   return schema.check_value(option, value, flag)
 end
@@ -197,17 +242,29 @@ local function check_ending(command, option, flag, path)
   end
 end
 
+local function mentions_go_blis(args)
+  for _, word in ipairs(args) do
+    if word:find "go%-blis$" then return true end
+  end
+  return false
+end
+
 local function store(command, parsed, entry, flag, text)
   if entry.refused then return check_refused(command, entry.refused, flag, text) end
   local option = entry.option
+  if flag ~= option.flag and flag:find "^%-%-" then command.typed[option.flag] = flag end
   schema.tell_deprecated(option, flag, option.flag, "")
   if is_nothing(option, text) then
     parsed.given[option.flag] = true
     return
   end
-  local ok, value = pcall(read_value, option, text, flag)
+  local count = #parsed.bare
+  local ok, value = pcall(read_value, option, text, flag, parsed.bare)
   if not ok then
     if type(value) ~= "table" or not value.message then error(value, 0) end
+    if #parsed.bare > count and not mentions_go_blis(parsed.args) then
+      flags.fail(command, "%s", parsed.bare[#parsed.bare])
+    end
     flags.fail(command, "%s", flags.without_place(value.message))
   end
   if option == help_option then
@@ -261,13 +318,23 @@ local function fill_defaults(command, parsed)
   end
 end
 
+--- Fails at the first duration without unit, except in profile go-blis.
+---@param command blis.cli.Command
+---@param parsed blis.cli.Parsed
+function flags.check_units(command, parsed)
+  local profile = (parsed.values.experiment or {}).profile
+  if parsed.bare[1] and profile ~= "go-blis" then flags.fail(command, "%s", parsed.bare[1]) end
+end
+
 --- Reads the arguments of a command.
 ---@param command blis.cli.Command
 ---@param args string[]
 ---@return blis.cli.Parsed
 function flags.parse(command, args)
   local by_flag, words = index_of(command)
-  local parsed = { values = {}, given = {}, positionals = {}, wants_help = false, args = args }
+  local parsed = { values = {}, given = {}, positionals = {}, wants_help = false, args = args,
+    bare = {} }
+  command.typed = {}
   for _, group in ipairs(command.groups) do parsed.values[group.section] = {} end
   local i, only_positional = 1, false
   while i <= #args do
@@ -285,6 +352,7 @@ function flags.parse(command, args)
       flags.fail(command, "unexpected argument %s", errors.show(argument))
     end
   end
+  flags.check_units(command, parsed)
   fill_defaults(command, parsed)
   return parsed
 end

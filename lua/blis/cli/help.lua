@@ -3,6 +3,7 @@ local flags = require "blis.cli.flags"
 local format = require "blis.format"
 local terminal = require "blis.terminal"
 local types = require "blis.config.types"
+local units = require "blis.units"
 
 local help = {}
 
@@ -15,8 +16,14 @@ local metavars = {
   path = "PATH", choice = "WORD", arrival = "PROCESS", any = "VALUE",
 }
 
+--- Whether a flag takes a number with a unit of time.
+local function is_duration(option)
+  local is_number = option.type == "number" or option.type == "integer"
+  return option.type:match "_us$" ~= nil or is_number and units.scale(option.unit) ~= nil
+end
+
 local function metavar(option)
-  return option.metavar or metavars[option.type] or "VALUE"
+  return option.metavar or is_duration(option) and "TIME" or metavars[option.type] or "VALUE"
 end
 
 local function flag_text(option)
@@ -32,13 +39,17 @@ end
 
 --- "default 16 tokens; go-blis: 50000"
 local function default_text(option)
-  local parts = {}
+  local parts, text_of = {}, value_text
+  local scale = units.scale(option.type:match "_us$" and "us" or option.unit)
+  if scale and option.type ~= "numbers" then
+    text_of = function(value) return units.text(value * scale) end
+  end
   if option.default ~= nil and option.type ~= "boolean" then
-    parts[1] = "default " .. value_text(option.default)
+    parts[1] = "default " .. text_of(option.default)
   end
   local go = option.profiles and option.profiles["go-blis"]
   if go ~= nil and go ~= option.default then
-    parts[#parts + 1] = "go-blis: " .. value_text(go)
+    parts[#parts + 1] = "go-blis: " .. text_of(go)
   end
   return table.concat(parts, "; ")
 end
@@ -70,7 +81,7 @@ local function describe(option, by_name)
     text = text .. " " .. types.choice.expected(option):gsub("^o", "O") .. "."
   end
   local notes = {}
-  if option.unit and option.unit ~= "" and not option.type:match("_us$") then
+  if option.unit and option.unit ~= "" and not is_duration(option) then
     notes[1] = option.unit
   end
   local default = default_text(option)

@@ -5,6 +5,7 @@ local figures = require "blis.results.figures"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
 local simulate = require "blis.cli.simulate"
+local targets = require "blis.capacity.targets"
 local traffic = require "blis.cli.traffic"
 
 local search = {}
@@ -13,7 +14,7 @@ local search = {}
 local target_option = {
   name = "targets", type = "string", is_list = true, flag = "--target", metavar = "METRIC=LIMIT",
   doc = "A metric with its limit (an upper limit or, where more is better, a lower one), such as "
-    .. "ttft_ms.p99=500. Percentiles count unserved requests as the slowest.",
+    .. "ttft_ms.p99=500ms. Percentiles count unserved requests as the slowest.",
 }
 
 --- The targets by metric; at least one.
@@ -24,16 +25,20 @@ local function read_targets(definition, texts)
   local list = {}
   for _, text in ipairs(texts or {}) do
     local name, limit = text:match "^([^=]+)=(.+)$"
-    if not tonumber(limit) then
+    if not name then
       flags.fail(definition, "--target: '%s' is not allowed, expected METRIC=LIMIT such as "
-        .. "ttft_ms.p99=500", text)
+        .. "ttft_ms.p99=500ms", text)
     elseif not figures.find(name) then
       flags.fail(definition, "--target: unknown metric '%s'%s", name,
         figures.suggestion(name, figures.paths "Result", ""))
     end
     local problem = figures.why_no_number(name)
     if problem then flags.fail(definition, "--target: %s", problem) end
-    list[name] = tonumber(limit)
+    local value, expected = targets.limit(name, limit)
+    if not value then
+      flags.fail(definition, "--target: '%s' is not allowed, expected %s", text, expected)
+    end
+    list[name] = value
   end
   if not next(list) then flags.fail(definition, "--target is missing") end
   return list

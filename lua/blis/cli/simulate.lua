@@ -139,18 +139,19 @@ end
 
 --- Returns phases in the form of blis.run, from a string such as "night=0,morning=6h" or from the
 --- table of a bundle.
-local function phases_of(definition, given)
+local function phases_of(definition, given, profile)
   if type(given) ~= "string" then return given end
-  local list = {}
+  local list, bare = {}, {}
   for part in (given .. ","):gmatch("([^,]*),") do
     local name, text = part:match("^%s*([^=]-)%s*=%s*(%S+)%s*$")
-    local from_us = text and units.read(text)
+    local from_us = text and flags.duration(text, bare, "--phases", name)
     if not from_us or name == "" then
       flags.fail(definition, "--phases: '%s' is not allowed, expected NAME=TIME such as "
         .. "morning=6h", part)
     end
     list[#list + 1] = { name = name, from_us = from_us }
   end
+  if bare[1] and profile ~= "go-blis" then flags.fail(definition, "%s", bare[1]) end
   return list
 end
 
@@ -193,7 +194,7 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
   local spec = {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
-    phases = phases_of(definition, given.phases), seed = given.seed, horizon_us = horizon_us,
+    phases = phases_of(definition, given.phases, given.profile), seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = keeps_records,
     keep_records = keeps_records,

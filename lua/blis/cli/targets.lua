@@ -1,30 +1,24 @@
 --- Targets of SLO classes, from flags such as --slo-ttft "critical=200ms,batch=5s".
 local flags = require "blis.cli.flags"
+local units = require "blis.units"
 
 local targets = {}
 
-local units_ms = { ns = 1e-6, us = 1e-3, ["µs"] = 1e-3, ms = 1, s = 1e3, m = 6e4, h = 3.6e6 }
-
---- "100ms", "1m30s" in milliseconds; nil for anything else.
-local function read_duration(text)
-  local sum, rest = 0.0, text
-  while rest ~= "" do
-    local number, unit, behind = rest:match("^([%d.]+)([%aµ]+)(.*)$")
-    local factor, count = units_ms[unit], tonumber(number)
-    if not factor or not count then return nil end
-    sum, rest = sum + count * factor, behind
+--- Milliseconds of "100ms" or "1m30s"; nil and what is expected for other texts.
+local function read_limit(text)
+  local us, fault, number = units.parse(text or "")
+  if us and us > 0 and us < 1e15 then return us / 1e3 end
+  if fault == "no unit" and number > 0 then
+    return nil, (" has no unit; write %.14gms or %.14gs"):format(number, number)
   end
-  return sum > 0 and sum < 1e12 and sum or nil
+  return nil, " is not allowed, expected CLASS=DURATION such as critical=200ms"
 end
 
 local function add(definition, by_class, flag, name, text)
   for item in (text .. ","):gmatch("([^,]*),") do
     local class, duration = item:match("^%s*([^=%s]+)%s*=%s*(%S+)%s*$")
-    local limit = class and read_duration(duration)
-    if not limit then
-      flags.fail(definition, "%s: '%s' is not allowed, expected CLASS=DURATION such as "
-        .. "critical=200ms", flag, item)
-    end
+    local limit, problem = read_limit(duration)
+    if not limit then flags.fail(definition, "%s: '%s'%s", flag, item, problem) end
     by_class[class] = by_class[class] or {}
     by_class[class][name] = limit
   end
@@ -42,7 +36,8 @@ targets.section = {
     },
     {
       name = "itl_ms", type = "string", flag = "--slo-itl", metavar = "CLASS=DURATION,...",
-      doc = "Greatest mean inter-token latency of a request.",
+      flag_aliases = { "--slo-tpot" },
+      doc = "Greatest mean inter-token latency of a request (TPOT).",
     },
     {
       name = "e2e_ms", type = "string", flag = "--slo-e2e", metavar = "CLASS=DURATION,...",

@@ -95,7 +95,7 @@ local function group(title, section, options)
   return { title = title, section = section, has_defaults = true, options = options }
 end
 
-local time_note = "TIME is a number of microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h."
+local time_note = "TIME is a number with a unit: 500us, 50ms, 30s, 5m, 1h."
 
 -- info
 
@@ -194,7 +194,10 @@ local function read_points(definition, text)
   local points = {}
   for item in (text .. ","):gmatch "([^,]*)," do
     local from, to = item:match "^([^:]+):([^:]+)$"
-    local from_us, to_us = units.read(from or ""), units.read(to or "")
+    local bare = {}
+    local from_us = from and flags.duration(from, bare, "--points")
+    local to_us = to and flags.duration(to, bare, "--points")
+    if bare[1] then flags.fail(definition, "%s", bare[1]) end
     if not from_us or not to_us then
       flags.fail(definition, "--points: '%s' is not allowed, expected FROM:TO with two times", item)
     end

@@ -4,6 +4,7 @@ local flags = require "blis.cli.flags"
 local session_graphs = require "blis.cli.session_graphs"
 local presets = require "blis.config.presets"
 local sections = require "blis.config.workload"
+local units = require "blis.units"
 
 local traffic = {}
 
@@ -39,7 +40,7 @@ local function lengths_of_flags(definition, parsed, kind)
 end
 
 local function timeout_us(values)
-  return values.timeout_s < 0 and 0 or values.timeout_s * 1000000
+  return values.timeout_s < 0 and 0 or units.whole(values.timeout_s * 1000000)
 end
 
 --- The lengths of prompts or outputs, as a preset or the flags have them.

@@ -22,8 +22,8 @@ local definition = {
     .. "rates (or other numbers), for as long as it takes to reach steady state, and prints the "
     .. "answer with its interval and the values tried.",
   groups = groups,
-  notes = "Exit status: 3 if no value is known to meet the targets. TIME is a number of "
-    .. "microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "Exit status: 3 if no value is known to meet the targets. TIME is a number with "
+    .. "a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 --- The option that --vary names, and its section.

@@ -58,7 +58,7 @@ local definition = {
   description = "Runs the cluster with each policy or variant on the same requests, and prints "
     .. "their metrics with confidence intervals of the differences.",
   groups = groups,
-  notes = "TIME is a number of microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "TIME is a number with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 local function names_of(parsed)

@@ -52,8 +52,8 @@ local definition = {
     .. "rate.",
   groups = groups,
   not_here = not_here,
-  notes = "Exit status: 3 if no layout is known to meet the targets. TIME is a number of "
-    .. "microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "Exit status: 3 if no layout is known to meet the targets. TIME is a number with "
+    .. "a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 --- The experiment that the flags describe at a rate.

@@ -32,7 +32,7 @@ local definition = {
       options = flag_sections.sessions.options },
   },
   refused = flag_sections.refused "replay",
-  notes = "TIME is a number of microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "TIME is a number with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 local never_us = math.maxinteger
@@ -88,11 +88,12 @@ local function has_sessions(list)
 end
 
 --- Think times in place of the recorded ones; nil = those.
-local function think_time_of(values)
+local function think_time_of(values, profile)
   if not values.think_time_dist then
     return values.think_time_ms > 0 and values.think_time_ms * 1000 or nil
   end
-  local distribution, problem = think_time.parse(values.think_time_dist)
+  local distribution, problem = think_time.parse(values.think_time_dist,
+    profile == "go-blis")
   if not distribution then
     flags.fail(definition, "--think-time-dist: '%s' is not allowed: %s", values.think_time_dist,
       problem)
@@ -121,7 +122,8 @@ local function workload_of(parsed, list)
       .. "times")
     return list, false
   end
-  return { trace = list, session_mode = "closed-loop", think_time = think_time_of(values) }, true
+  return { trace = list, session_mode = "closed-loop",
+    think_time = think_time_of(values, parsed.values.experiment.profile) }, true
 end
 
 return command.define(definition, function(parsed)

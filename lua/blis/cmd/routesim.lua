@@ -135,7 +135,8 @@ define("sweep", {
     { name = "rates", type = "numbers", flag = "--rates", unit = "requests/s",
       doc = "The rates, a list such as 50,100,200." },
     { name = "duration", type = "number", above = 0, max = 1e7, default = 60, unit = "s",
-      flag = "--duration", doc = "How long requests come." }, output_flag) },
+      bare_unit = "s", flag = "--duration",
+      doc = "How long requests come. A number without unit is in seconds." }, output_flag) },
 }, function(given, _, definition)
   local read = config.read(needs(given, "config", definition))
   local loads, list = {}, {}

@@ -13,7 +13,7 @@ local definition = {
     .. "BLIS in Go, in its format.",
   groups = simulate.groups(traffic.groups()),
   refused = flag_sections.refused "run",
-  notes = "TIME is a number of microseconds, or has a unit: 500us, 50ms, 30s, 5m, 1h.",
+  notes = "TIME is a number with a unit: 500us, 50ms, 30s, 5m, 1h.",
 }
 
 return command.define(definition, function(parsed)

@@ -109,10 +109,10 @@ local synthesis = {
     prompt_mean, prompt_stdev, prompt_min, prompt_max,
     output_mean, output_stdev, output_min, output_max,
     {
-      name = "timeout_s", type = "integer", default = 300, max = 1000000000, flag = "--timeout",
-      metavar = "SECONDS",
-      doc = "Time limit per request, from arrival. Negative: no limit. Overrides the "
-        .. "--workload-spec file only if set.",
+      name = "timeout_s", type = "number", default = 300, max = 1000000000, unit = "s",
+      flag = "--timeout", bare_unit = "s",
+      doc = "Time limit per request, from arrival. Negative: no limit. A number without unit is "
+        .. "in seconds. Overrides the --workload-spec file only if set.",
     },
   },
 }

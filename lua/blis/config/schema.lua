@@ -34,6 +34,7 @@ local schema = {}
 ---@field files? fun(path: string): string[]?, string? replacement for a path that is only a
 --- name, or why that cannot be
 ---@field flag_aliases? string[] older spellings of the flag
+---@field bare_unit? string unit of a number without unit on a command line, which is then allowed
 ---@field suffixes? table<string, number> units that a number may have on a command line, in its own
 ---@field aliases? string[] other accepted names
 ---@field deprecated? table<string, string> deprecated names and flag_aliases, with the version

@@ -4,6 +4,7 @@
 --- expected(option), the description for error messages and the reference page. Optional:
 --- hint(value), a suggestion for a wrong value.
 local errors = require "blis.errors"
+local notices = require "blis.notices"
 local units = require "blis.units"
 
 local types = {}
@@ -28,44 +29,93 @@ local function in_range(value, option)
     and value <= (option.max or math.huge) and (not option.above or value > option.above)
 end
 
+local example = "such as 500us, 50ms, 30s, 5m, or 1h"
+
+-- The same as range_text, of durations in microseconds.
+local function time_range_text(option)
+  local low, high = option.min or option.above, option.max
+  local function text(us) return us and us ~= 0 and units.text(us) end
+  low, high = text(low), text(high)
+  if low and high then return (" from %s to %s"):format(low, high) end
+  if option.above and low then return (" above %s"):format(low) end
+  if low then return (" of at least %s"):format(low) end
+  if high then return (" of at most %s"):format(high) end
+  return ""
+end
+
+local function is_duration(option) return units.scale(option.unit) ~= nil end
+
+--- The value of an option whose unit is one of time: "30s" is 30000 in ms.
+local function in_unit(value, option)
+  if type(value) ~= "string" or not is_duration(option) then return value end
+  local us = units.parse(value)
+  return us and us / units.scale(option.unit)
+end
+
+local function unit_text(option)
+  return is_duration(option) and (" (%s), or a duration such as \"30s\""):format(option.unit) or ""
+end
+
 types.integer = {
-  expected = function(option) return "an integer" .. range_text(option) end,
+  expected = function(option)
+    return "an integer" .. range_text(option) .. unit_text(option)
+  end,
   check = function(value, option)
+    value = in_unit(value, option)
     local integer = type(value) == "number" and math.tointeger(value)
     return integer and in_range(integer, option) and integer or nil
   end,
 }
 
 types.number = {
-  expected = function(option) return "a number" .. range_text(option) end,
+  expected = function(option)
+    return "a number" .. range_text(option) .. unit_text(option)
+  end,
   check = function(value, option)
+    value = in_unit(value, option)
     local is_finite = type(value) == "number" and value - value == 0
     return is_finite and in_range(value, option) and value or nil
   end,
 }
 
---- Units are for command lines: '6s' is 6000000 elsewhere.
-local function time_hint(value)
-  local us = type(value) == "string" and units.read(value)
-  return us and ("; '%s' is %d"):format(value, us) or ""
+-- Shorter durations are hardly meant: of names without a unit, such a number was meant in seconds.
+local least_plausible_us = 1000
+
+--- Tells of a number that is given for a name without unit, as in { at = 30 }.
+local function tell_bare(value, path)
+  local name = path and path:match "[%a_]+$"
+  if value > 0 and value < least_plausible_us and name and not units.of_name(name) then
+    notices.tell(("%s: %d is %d us; write %s = \"%ds\" for seconds, or \"%dus\""):format(path,
+      value, value, name, value, value))
+  end
 end
 
--- A time or duration in microseconds, for example blis.seconds(30).
+local function time_of(value, option)
+  if type(value) == "string" then value = units.whole(units.parse(value)) end
+  local integer = type(value) == "number" and math.tointeger(value)
+  return integer and in_range(integer, option) and integer or nil
+end
+
+-- A point in time or a duration: "30s", or a whole number of microseconds; blis.seconds(30) gives
+-- one.
 types.time_us = {
-  hint = time_hint,
   expected = function(option)
-    return "a whole number of microseconds" .. range_text(option) .. " (for example "
-      .. "blis.seconds(n))"
+    return "a duration" .. time_range_text(option) .. " such as \"30s\", or a whole number of "
+      .. "microseconds (blis.seconds(n) gives one)"
   end,
-  check = types.integer.check,
+  check = function(value, option, path)
+    local us = time_of(value, option)
+    if us and type(value) == "number" then tell_bare(us, path) end
+    return us
+  end,
 }
 
--- The same on command lines, which have units.
+-- The same on command lines, where a unit is required.
 types.time = {
   expected = function(option)
-    return "a time" .. range_text(option) .. " in microseconds, or with a unit such as 50ms or 30s"
+    return ("a duration%s, %s"):format(time_range_text(option), example)
   end,
-  check = types.integer.check,
+  check = time_of,
 }
 
 local delay_shapes = { "normal", "lognormal", "uniform", "exponential" }
@@ -79,7 +129,9 @@ local function is_among(word, words)
 end
 
 local function check_delay_part(value, name, option, path)
-  local number = types.number.check(value[name], option)
+  local given = value[name]
+  if type(given) == "string" then given = units.parse(given) end
+  local number = types.number.check(given, option)
   if number then return number end
   errors.invalid("%s.%s: %s is not allowed, expected %s", path, name, errors.show(value[name]),
     types.number.expected(option))
@@ -104,7 +156,6 @@ end
 
 -- How long something takes: always as long, or drawn.
 types.delay_us = {
-  hint = time_hint,
   expected = function(option)
     return types.time_us.expected(option) .. ", or { mean_us =, stddev_us =, distribution = "
       .. "\"normal\", \"lognormal\" or \"uniform\" }, or { mean_us =, distribution = "
@@ -112,7 +163,7 @@ types.delay_us = {
   end,
   check = function(value, option, path)
     if type(value) == "table" then return check_drawn_delay(value, option, path) end
-    local mean_us = types.integer.check(value, option)
+    local mean_us = time_of(value, option)
     return mean_us and { mean_us = mean_us, stddev_us = 0, distribution = "normal" }
   end,
 }
@@ -127,7 +178,7 @@ types.delay = {
 types.warm_up_us = {
   expected = function(option) return types.time_us.expected(option) .. ", or 'auto'" end,
   check = function(value, option)
-    return value == "auto" and value or types.time_us.check(value, option)
+    return value == "auto" and value or time_of(value, option)
   end,
 }
 

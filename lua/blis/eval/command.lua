@@ -50,7 +50,8 @@ local limit_options = {
   { name = "memory_mb", type = "integer", min = 1, max = 1 << 20, unit = "MB", flag = "--mem",
     doc = "Memory of a run." },
   { name = "wall_s", type = "number", above = 0, max = 1e6, unit = "s", flag = "--wall",
-    doc = "Time of a run by the clock." },
+    bare_unit = "s",
+    doc = "Time of a run by the clock. A number without unit is in seconds." },
 }
 
 local run_options = {

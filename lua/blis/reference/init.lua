@@ -169,6 +169,23 @@ local function add_defaults(topics)
   topics[#topics + 1] = new_topic("options", "defaults", "defaults and their versions", lines)
 end
 
+--- The rule for durations.
+local function add_durations(topics)
+  local topic = new_topic("options", "durations", "durations", {
+    "A duration is a number with a unit: 250us, 5ms, 1.5s, 30m, 4h, 2d, or 1h30m.",
+    "",
+    "This holds for every flag, key of a Lua table, key of a YAML file, and target: --horizon 10s, "
+      .. "horizon_us = \"10s\", --target ttft_ms.p99=500ms, --slo-ttft default=500ms.",
+    "",
+    "A number without a unit is allowed where the name states the unit (horizon_us = 10000000, "
+      .. "--think-time-ms 500), for --timeout, --wall, and RouteSim's --duration (seconds), for 0, "
+      .. "and in profile go-blis. Keys of Lua tables whose names state no unit, such as the at of a "
+      .. "fault, also take whole numbers of microseconds: blis.seconds(30) returns one.",
+  })
+  topic.alias = "duration"
+  topics[#topics + 1] = topic
+end
+
 -- Kinds of built-in policies: their keys in the catalogue, and what they are called.
 reference.policy_kinds = {
   { key = "routers", name = "routing policy" },
@@ -220,6 +237,7 @@ function reference.topics()
   add_options(topics)
   add_signals(topics)
   add_defaults(topics)
+  add_durations(topics)
   local function is_exported(topic)
     local name, inner = topic.name:match "^blis%.([%w_]+)%.?([%w_]*)$"
     local value = name and rawget(blis, name)

@@ -554,6 +554,16 @@ function figures.value(values, figure)
   return can_be and values[figure.name] or rawget(values, figure.name)
 end
 
+-- Names of figures that mean the same as another name.
+local same_as = { tpot_ms = "itl_ms" }
+
+--- The usual name of a figure: "itl_ms.p99" for "tpot_ms.p99".
+---@param path string
+---@return string
+function figures.usual_name(path)
+  return (path:gsub("^[%l_]+", same_as))
+end
+
 --- A figure of a class by its path, "ttft_ms.p99" or "by_tenant.a.completed", and what it is in a
 --- table of such figures. Nothing for what is none.
 ---@param path string
@@ -562,6 +572,7 @@ end
 ---@return blis.Figure? figure
 ---@return any value
 function figures.find(path, values, class_name)
+  path = figures.usual_name(path)
   for _, figure in ipairs(figures.of(class_name or "Result")) do
     local name = figure.name
     if path == name then return figure, figures.value(values, figure) end

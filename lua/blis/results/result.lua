@@ -58,6 +58,8 @@ end
 function result_meta.__index(self, key)
   if type(key) ~= "string" then return nil end
   if methods[key] then return methods[key] end
+  local usual = figures.usual_name(key)
+  if usual ~= key then return self[usual] end
   local figure = figures.of_result[key] or {}
   if figure.from_records and not rawget(self, "requests") then
     errors.invalid("result.%s needs records, and this run kept none (keep_records = false)", key)

@@ -4,8 +4,9 @@ local schema = require "blis.config.schema"
 
 local slo = {}
 
-local function time(name, what)
-  return { name = name, type = "number", above = 0, max = 1e12, unit = "ms", doc = what }
+local function time(name, what, aliases)
+  return { name = name, type = "number", above = 0, max = 1e12, unit = "ms", doc = what,
+    aliases = aliases }
 end
 
 ---@type blis.Section
@@ -14,7 +15,7 @@ local section = {
   summary = "What is good enough for an SLO class.",
   options = {
     time("ttft_ms", "Longest time to first token."),
-    time("itl_ms", "Greatest mean inter-token latency of a request."),
+    time("itl_ms", "Greatest mean inter-token latency of a request (TPOT).", { "tpot_ms" }),
     time("e2e_ms", "Longest time from arrival to last token."),
   },
 }

@@ -1,11 +1,13 @@
 #include "workload/spec/keys.h"
 
 #include <float.h>
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/duration.h"
 #include "base/nearest.h"
 #include "workload/spec/workload_spec.h"
 
@@ -112,9 +114,41 @@ static blis_status read_loop(const blis_yaml_node *node, blis_loop *loop, blis_e
   return BLIS_OK;
 }
 
+/* The scale of a unit of time, in microseconds; 0 for other units. */
+static double scale_of(const char *unit) {
+  static const struct {
+    const char *name;
+    double us;
+  } scales[] = {{"us", 1}, {"ms", 1e3}, {"s", 1e6}};
+  for (size_t i = 0; unit != NULL && i < sizeof scales / sizeof *scales; i++) {
+    if (strcmp(unit, scales[i].name) == 0) {
+      return scales[i].us;
+    }
+  }
+  return 0;
+}
+
+/* A whole number; for a key whose unit is one of time, also a duration such as 30s. */
+static blis_status read_whole(const blis_yaml_node *node, const char *unit, int64_t *value,
+                              blis_error *error) {
+  double us;
+  double scale = scale_of(unit);
+  bool is_scalar = scale > 0 && blis_yaml_type_of(node) == BLIS_YAML_SCALAR;
+  blis_duration_fault fault =
+      is_scalar ? blis_parse_duration(blis_yaml_scalar(node), &us) : BLIS_DURATION_NO_UNIT;
+  if (fault == BLIS_DURATION_UNIT) {
+    return blis_yaml_fail(node, "has an unknown unit; expected us, ms, s, m, h, or d", error);
+  }
+  if (fault != BLIS_DURATION_OK || !(fabs(us / scale) < 9e18)) {
+    return blis_yaml_int64(node, INT64_MIN, INT64_MAX, value, error);
+  }
+  *value = llround(us / scale);
+  return BLIS_OK;
+}
+
 static blis_status read_timeout(const blis_yaml_node *node, int64_t *timeout_us, bool *is_none,
                                 blis_error *error) {
-  BLIS_TRY(blis_yaml_int64(node, INT64_MIN, INT64_MAX, timeout_us, error));
+  BLIS_TRY(read_whole(node, "us", timeout_us, error));
   *is_none = *timeout_us == 0;
   return BLIS_OK;
 }
@@ -189,7 +223,7 @@ static blis_status read_plain(blis__spec_reader *reader, const blis_yaml_node *n
                               const blis__key *key, void *member, bool *flag, blis_error *error) {
   switch (key->kind) {
   case BLIS__KEY_INTEGER:
-    return blis_yaml_int64(node, INT64_MIN, INT64_MAX, member, error);
+    return read_whole(node, key->value.unit, member, error);
   case BLIS__KEY_NUMBER: /* that is dropped is checked here alone */
     return blis_yaml_double(node, key->member == BLIS__NO_MEMBER ? 0 : -DBL_MAX, DBL_MAX, member,
                             error);

@@ -120,7 +120,7 @@ return {
     {
       name = "base_latency_ms", type = "number", min = 0, max = 1e9, default = 0.05, unit = "ms",
       flag = "--pd-transfer-base-latency", group = group,
-      flag_aliases = { "--pd-transfer-latency" }, suffixes = { us = 1e-3, ms = 1, s = 1e3 },
+      flag_aliases = { "--pd-transfer-latency" },
       doc = "Time of every transfer that needs no bandwidth.",
     },
     {

@@ -82,7 +82,7 @@ return {
     },
     {
       name = "service_half_life_s", type = "number", min = 0, max = 1e9, default = 60, unit = "s",
-      flag = "--service-half-life", group = group, suffixes = { s = 1, m = 60, h = 3600 },
+      flag = "--service-half-life", group = group,
       doc = "With least-service: half-life of attained service, which counts completed prompt "
         .. "tokens and twice the output tokens. 0: no decay.",
     },
