@@ -112,7 +112,8 @@ describe("a duration on a command line", function()
   it("is a number with a unit as a part of a value, too", function()
     for _, case in ipairs {
       { { "run", "--phases", "a=0,b=6" }, "--phases: 'b=6' has no unit; write b=6s" },
-      { { "run", "--shape", "diurnal:period=2" }, "--shape: 'period=2' has no unit; write period=2s" },
+      { { "run", "--shape", "diurnal:period=2" },
+        "--shape: 'period=2' has no unit; write period=2s" },
       { { "trace", "warp", "--points", "0:0,60:30", "x" }, "--points: '60' has no unit" },
       { { "run", "--slo-ttft", "default=500" },
         "--slo-ttft: 'default=500' has no unit; write 500ms or 500s" },

@@ -39,8 +39,8 @@ local function time_unit(name)
   return units.of_name(name:match "^[^.]*")
 end
 
---- A limit in the unit of its figure: 500, and "500ms" or "0.5s" for a figure that is a time. Returns
---- nil and what is expected for other values.
+--- A limit in the unit of its figure: 500, and "500ms" or "0.5s" for a figure that is a time.
+--- Returns nil and what is expected for other values.
 ---@param name string of the figure
 ---@param limit number|string
 ---@return number?

@@ -83,7 +83,9 @@ end
 
 -- What text means as a value of a type; nil when it means nothing.
 local readers = {
-  integer = function(text) return text:match("^[+-]?%d+%.?0*$") and math.tointeger(tonumber(text)) end,
+  integer = function(text)
+    return text:match "^[+-]?%d+%.?0*$" and math.tointeger(tonumber(text))
+  end,
   number = read_number,
   numbers = read_numbers,
   boolean = function(text)

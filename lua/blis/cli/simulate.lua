@@ -23,7 +23,6 @@ local progress = require "blis.cli.progress"
 local result_text = require "blis.cli.result_text"
 local saturation = require "blis.results.saturation"
 local targets = require "blis.cli.targets"
-local units = require "blis.units"
 
 local simulate = {}
 
@@ -194,7 +193,8 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
   local spec = {
     cluster = cluster, workload = workload, routing = routing_of(definition, parsed),
     admission = admission_of(definition, parsed), priority = priority_of(parsed),
-    phases = phases_of(definition, given.phases, given.profile), seed = given.seed, horizon_us = horizon_us,
+    phases = phases_of(definition, given.phases, given.profile),
+    seed = given.seed, horizon_us = horizon_us,
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = keeps_records,
     keep_records = keeps_records,

@@ -9,7 +9,6 @@ local format = require "blis.format"
 local outputs = require "blis.cli.outputs"
 local sections = require "blis.config.trace"
 local trace = require "blis.traffic.trace"
-local units = require "blis.units"
 local workload = require "blis.traffic.workload"
 
 local trace_tools = {}

@@ -179,8 +179,8 @@ local function add_durations(topics)
     "",
     "A number without a unit is allowed where the name states the unit (horizon_us = 10000000, "
       .. "--think-time-ms 500), for --timeout, --wall, and RouteSim's --duration (seconds), for 0, "
-      .. "and in profile go-blis. Keys of Lua tables whose names state no unit, such as the at of a "
-      .. "fault, also take whole numbers of microseconds: blis.seconds(30) returns one.",
+      .. "and in profile go-blis. Keys of Lua tables whose names state no unit, such as the at of "
+      .. "a fault, also take whole numbers of microseconds: blis.seconds(30) returns one.",
   })
   topic.alias = "duration"
   topics[#topics + 1] = topic
