@@ -1,6 +1,7 @@
 -- The program as users run it: every command with every flag, each in a process of its own. Flags
 -- come from the descriptions that the program itself reads; one without a usual value needs an
 -- example here, so none can be forgotten.
+local units = require "blis.units"
 local files = require "spec.support.files"
 local folders = require "spec.support.folders"
 local program = require "spec.support.program"
@@ -372,8 +373,13 @@ local function usual(option)
     if choice ~= option.default then return ("%s '%s'"):format(flag, choice) end
   end
   if option.is_output then return flag .. " @/written" .. (option.endings or { "" })[1] end
+  local scale = units.scale(option.type:match "_us$" and "us" or option.unit)
+  local value = option.default or option.min and math.max(option.min, 1)
+  if scale and value and option.type ~= "numbers" then
+    return ("%s %s"):format(flag, units.text(value * scale))
+  end
   if option.default ~= nil then return ("%s '%s'"):format(flag, option.default) end
-  if option.min then return ("%s %d"):format(flag, math.max(option.min, 1)) end
+  if option.min then return ("%s %d"):format(flag, value) end
 end
 
 --- Calls body with a folder of traces, results and files.

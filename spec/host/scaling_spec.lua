@@ -189,9 +189,9 @@ describe("scaling by the program #host", function()
       fails("run --policy-config " .. path, 1, path .. ":1: autoscale.type is missing")
       fails("run --autoscaler hpa --policy-config " .. path, 1, "autoscale.type is missing")
     end)
-    files.with("faults: [{kind: crash, at: 6s, instance: 1}]", function(path)
-      fails("run --policy-config " .. path, 1, path .. ":1: faults[1].at: '6s'",
-        "; '6s' is 6000000")
+    files.with("faults: [{kind: crash, at: 6 parsecs, instance: 1}]", function(path)
+      fails("run --policy-config " .. path, 1, path .. ":1: faults[1].at: '6 parsecs'",
+        "expected a duration such as \"30s\"")
     end)
     files.with("phases: [{name: a}, {name: b}]", function(path)
       fails("run --policy-config " .. path, 1, path .. ":1:", "phases[2]: 'b' begins at 0 us")
