@@ -184,8 +184,8 @@ describe("blis trace", function()
       { { "warp", file, "--points", "0:1s,5" },
         "trace warp: --points: '5' is not allowed, expected FROM:TO with two times"
           .. hint "warp" },
-      { { "warp", file, "--points", "5us:5us,0:0" }, "trace warp: point 2 of a time warp is 0 us to "
-        .. "0 us, after 5 us to 5 us; the first must rise, the second must not fall" },
+      { { "warp", file, "--points", "5us:5us,0:0" }, "trace warp: point 2 of a time warp is 0 us "
+        .. "to 0 us, after 5 us to 5 us; the first must rise, the second must not fall" },
       { { "cap", file }, "trace cap: --turns is missing" .. hint "cap" },
       { { "filter", file }, "trace filter: --where is missing" .. hint "filter" },
       { { "filter", file, "--where", "prompt_token > 1" }, "trace filter: --where: a request has "
