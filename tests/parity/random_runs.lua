@@ -42,9 +42,10 @@ function Case:flag(flag, value)
   self.args[#self.args + 1] = ("%s=%s"):format(flag, text_of(value))
 end
 
---- Sets an option in both spellings.
+--- Sets an option in both spellings. A duration has its unit on the command line.
 function Case:set(section, name, value)
-  self:flag(flag_of(section, name), value)
+  local unit = type(value) == "number" and name:match "_([um]s)$"
+  self:flag(flag_of(section, name), unit and text_of(value) .. unit or value)
   local spec = self.spec
   if section ~= "experiment" then
     spec[section] = spec[section] or {}
