@@ -116,6 +116,42 @@ describe("the gate", function()
     assert.equal("none", verdicts(steady, steady, 0).ttft_mean_ms)
   end)
 
+  it("explains an interval without 0 that is no regression", function()
+    local function pair(change)
+      return { change = change, low = change - 0.04, high = change + 0.04, mean_a = 1,
+        mean_b = 1 + change, kind = "ratio" }
+    end
+    local function text(change, verdict)
+      return report.text { comparisons = { { scenario = "s", figure = measure.figures[1],
+        pair = pair(change), adjusted_p = 0.08, verdict = verdict } }, scenarios = {},
+        invariants = {}, base = { name = "a" }, new = { name = "b" }, suite = "x", seeds = 6,
+        tolerance = 0.02 }
+    end
+    local shown = "Changes that count as chance: s TTFT mean (11.4 %, p = 0.08)"
+    assert.truthy(text(0.114, "none"):find(shown, 1, true), text(0.114, "none"))
+    assert.is_nil(text(0.114, "regression"):find("count as chance", 1, true))
+    assert.is_nil(text(0.03, "none"):find("count as chance", 1, true))
+  end)
+
+  it("reads suites in YAML and JSON", function()
+    folders.with(function(folder)
+      os.execute("mkdir " .. folder)
+      write(folder .. "/s.yaml", "name: mine\nscenarios:\n- id: one\n  cluster: {instances: 2}\n"
+        .. "  workload: {rate: 20, requests: 40}\n")
+      write(folder .. "/s.json", '{"scenarios": [{"id": "two", "cluster": {"instances": 2}, '
+        .. '"workload": {"rate": 20, "requests": 40}}]}')
+      local found = run("random", "round-robin", { seeds = 2, suite = folder .. "/s.yaml" })
+      assert.equal("mine", found.suite)
+      assert.equal("one", found.scenarios[1].id)
+      found = run("random", "round-robin", { seeds = 2, suite = folder .. "/s.json" })
+      assert.equal("two", found.scenarios[1].id)
+      write(folder .. "/s.yaml", "scenarios: 3\n")
+      local ok, problem = pcall(run, "random", "round-robin", { suite = folder .. "/s.yaml" })
+      assert.is_false(ok)
+      assert.truthy(tostring(problem.message):find("expected { name =, scenarios", 1, true))
+    end)
+  end)
+
   it("takes a suite of one's own, and says what is wrong with it", function()
     files.with("return { name = 'own', scenarios = { { id = 'one', cluster = { instances = 2 }, "
       .. "workload = { requests = 60, rate = 20, prompt_tokens = 100, output_tokens = 20 } } } }",

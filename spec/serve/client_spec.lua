@@ -82,6 +82,33 @@ assert r["objectives"]["ttft_p99_ms"] > 0 and seen[0]["done"] == 0.5
 print("done")]==], "spec/eval/small_suite.lua"))
   end)
 
+  it("names values that are no data, and a series that is not recorded", function()
+    local out = prints(base .. [==[
+for value in (float("nan"), float("inf"), object(), {1}):
+    try:
+        blis.run({**base, "workload": {"rate": value}})
+    except (ValueError, TypeError) as e:
+        print(type(e).__name__, e)
+try:
+    blis.run(base, series=True)
+except blis.BlisError as e:
+    print(e)
+class Scalar:  # as numpy has them
+    def tolist(self):
+        return 42
+print(blis.run({**base, "seed": Scalar()})["hash"] == blis.run(base)["hash"])
+print(len(blis.run({**base, "series_interval_us": 1000000}, series=True)["series"]) > 0)]==])
+    assert.equal([==[
+ValueError workload.rate: nan is not allowed, expected a finite number
+ValueError workload.rate: inf is not allowed, expected a finite number
+TypeError workload.rate: object is not allowed, expected a number, text, boolean, list, tuple, or mapping
+TypeError workload.rate: set is not allowed, expected a number, text, boolean, list, tuple, or mapping
+want: series needs experiment.series_interval_us, such as 1000000 for a row per second
+True
+True
+]==], out)
+  end)
+
   it("raises errors with the texts of the program", function()
     local out = prints(base .. [==[
 def problem(fn):

@@ -126,6 +126,14 @@ static void require_as_global(lua_State *L, const char *text) {
   lua_pop(L, 1);
 }
 
+/* Sets the global `blis` for the text of -e, unless -l has set it. */
+static void open_blis(lua_State *L) {
+  if (lua_getglobal(L, "blis") == LUA_TNIL) {
+    require_as_global(L, "blis");
+  }
+  lua_pop(L, 1);
+}
+
 static void run_statements(lua_State *L, const host *h) {
   int cursor = 1;
   host_statement statement;
@@ -133,6 +141,7 @@ static void run_statements(lua_State *L, const host *h) {
     if (statement.option == 'l') {
       require_as_global(L, statement.text);
     } else {
+      open_blis(L);
       run_text(L, statement.text, "=(command line)");
     }
   }

@@ -1,6 +1,7 @@
 --- Shared parts of the search commands: flags of the experiment and of the search, and output.
 local command = require "blis.cli.command"
 local core = require "blis.core"
+local csv = require "blis.csv"
 local figures = require "blis.results.figures"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
@@ -82,16 +83,31 @@ end
 -- Exit status of a search that finds no value that meets the targets.
 local nothing_found = 3
 
---- The command: find returns the result to print, or to write with write as a JSON object. The exit
---- status reports whether any value meets the targets.
+--- Rows as CSV.
+local function csv_text(columns, rows)
+  local lines = { table.concat(columns, ",") }
+  for i, row in ipairs(rows) do
+    local cells = {}
+    for k = 1, #columns do cells[k] = csv.field(row[k]) end
+    lines[i + 1] = table.concat(cells, ",")
+  end
+  return table.concat(lines, "\n") .. "\n"
+end
+
+--- The command: find returns the answer, which is printed as text, written by `write` as an object
+--- of JSON, or listed by `rows` as CSV. The exit status reports whether anything meets the targets.
 ---@param definition blis.cli.Command
 ---@param find fun(parsed: blis.cli.Parsed): table
 ---@param write fun(writer: table, found: table)
+---@param rows fun(found: table): string[], any[][] columns and rows
 ---@param is_found fun(found: table): boolean
-function search.define(definition, find, write, is_found)
+function search.define(definition, find, write, rows, is_found)
   return command.define(definition, function(parsed)
     local found = command.checked(definition, find, parsed)
-    if parsed.values.output.format ~= "json" then
+    local format = parsed.values.output.format
+    if format == "csv" then
+      command.print(csv_text(rows(found)))
+    elseif format ~= "json" then
       command.print(tostring(found) .. "\n")
     else
       local writer = core.json_writer(2):object()

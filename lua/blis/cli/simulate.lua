@@ -100,6 +100,11 @@ simulate.cli_of = cli_of
 local function routing_of(definition, parsed)
   local name = parsed.values.experiment.routing
   local given = parsed.values.policies
+  if parsed.given["--routing-scorers"] and not given.scorers
+    and parsed.values.experiment.profile ~= "go-blis" then -- there, an empty text is the default
+    flags.fail(definition, "--routing-scorers: the list is empty, expected NAME:WEIGHT,... such as "
+      .. "prefix-affinity:3,queue-depth:2")
+  end
   local of_bundle = (given.of_routing or {})[name]
   local scorers = features.flag_scorers(given.scorers, name, cli_of(definition, parsed))
   if not scorers and not given.parameters and not of_bundle then return name end
@@ -264,7 +269,13 @@ local function check_results(definition, parsed)
   if from_us and to_us and to_us < from_us then
     flags.fail(definition, "--timeline-to is before --timeline-from")
   end
-  if parsed.values.experiment.trace_level == "decisions" then return end
+  local is_traced = parsed.values.experiment.trace_level == "decisions"
+  local shows = output.decisions_path or output.summarize_trace or output.report or output.save
+  if is_traced and not shows then
+    command.talk(parsed, "--trace-level decisions records decisions that nothing shows; add "
+      .. "--summarize-trace, --decisions-path FILE, or --report FILE.html")
+  end
+  if is_traced then return end
   if output.decisions_path then
     flags.fail(definition, "--decisions-path needs --trace-level decisions")
   elseif output.summarize_trace then

@@ -86,6 +86,23 @@ local function write_point(writer, point, names)
   writer:done():done()
 end
 
+-- Columns of a point, beside its value and its metrics.
+local point_columns = { "verdict", "kept", "missed", "overloaded", "unsettled", "requests",
+  "missed_share" }
+
+--- A row for each value that was tried.
+local function rows(found)
+  local columns, list = { found.parameter, table.unpack(point_columns) }, {}
+  table.move(found.figures, 1, #found.figures, #columns + 1, columns)
+  for i, point in ipairs(found.curve) do
+    local row = { point.value }
+    for k, name in ipairs(point_columns) do row[k + 1] = point[name] end
+    for k, name in ipairs(found.figures) do row[#point_columns + 1 + k] = point.figures[name] end
+    list[i] = row
+  end
+  return columns, list
+end
+
 local function write(writer, found)
   verdict.write(writer, found.verdict)
   json.write_fields(writer, { "parameter", "finds", "value", "low", "high", "interval" }, found)
@@ -101,7 +118,7 @@ local function write(writer, found)
 end
 
 return search.define(definition, function(parsed) return capacity.search(spec_of(parsed)) end,
-  write, function(found)
+  write, rows, function(found)
     if found.finds == "most" then return found.low ~= nil end
     return found.high ~= nil
   end)

@@ -3,6 +3,7 @@ local command = require "blis.cli.command"
 local comparison = require "blis.compare.comparison"
 local deferred = require "blis.deferred"
 local endings = require "blis.endings"
+local export = deferred "blis.compare.export"
 local errors = require "blis.errors"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
@@ -40,11 +41,15 @@ local groups = simulate.experiment_groups(traffic.groups())
 groups[#groups + 1] = {
   title = "Comparison", section = "compared", has_defaults = true, options = compared,
 }
-local outputs = table.move(flag_sections.quiet.options, 1, #flag_sections.quiet.options, 2, {
+local outputs = table.move(flag_sections.quiet.options, 1, #flag_sections.quiet.options, 3, {
   {
     name = "report", type = "path", is_output = true, flag = "--report", metavar = "FILE.html",
     endings = endings.page,
     doc = "Also write an HTML report: one file, without network access.",
+  },
+  {
+    name = "format", type = "choice", choices = { "text", "json", "csv" }, default = "text",
+    flag = "--format", doc = "How the comparison is printed.",
   },
 })
 groups[#groups + 1] = {
@@ -170,5 +175,6 @@ return command.define(definition, function(parsed)
     origin.set_command { definition.name, table.unpack(parsed.args) }
     found:report(path)
   end
-  command.print(tostring(found) .. "\n")
+  local format = parsed.values.output.format
+  command.print(format == "text" and tostring(found) .. "\n" or export[format](found))
 end)

@@ -31,7 +31,7 @@ local definition = {
       options = {
         { name = "suite", type = "path", flag = "--suite",
           doc = "A Lua file that returns { name =, scenarios = { { id =, cluster =, workload = }, "
-            .. "... } }. Default: built-in scenarios." },
+            .. "... } }, or a YAML or JSON file with that content. Default: built-in scenarios." },
         { name = "seeds", type = "integer", min = 2, max = 1000, default = 12, unit = "seeds",
           flag = "--seeds", doc = "Runs of each policy in each scenario, with the same seeds." },
         { name = "tolerance", type = "number", min = 0, max = 1, default = 0.02,

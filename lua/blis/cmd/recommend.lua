@@ -106,6 +106,16 @@ local function write_list(writer, name, list, keys)
   writer:done()
 end
 
+--- A row for each layout.
+local function rows(found)
+  local list = {}
+  for i, layout in ipairs(found.layouts) do
+    list[i] = {}
+    for k, name in ipairs(layout_keys) do list[i][k] = layout[name] end
+  end
+  return layout_keys, list
+end
+
 local function write(writer, found)
   verdict.write(writer, found.verdict)
   writer:field("headline", found:headline()):field("gpus", found.gpus):field("seeds", found.seeds)
@@ -116,4 +126,4 @@ local function write(writer, found)
 end
 
 return search.define(definition, function(parsed) return recommend.search(spec_of(parsed)) end,
-  write, function(found) return #found.layouts > 0 end)
+  write, rows, function(found) return #found.layouts > 0 end)

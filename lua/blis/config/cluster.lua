@@ -512,18 +512,21 @@ return {
     },
     {
       name = "kv_offload_threshold", type = "number", min = 0, max = 1, default = 0,
-      unit = "0 to 1", flag = "--kv-offload-threshold", group = "KV cache",
+      unit = "0 to 1", needs = "kv_cpu_blocks",
+      flag = "--kv-offload-threshold", group = "KV cache",
       doc = "Blocks are copied to CPU memory while at least this share of the GPU's is in use. No "
         .. "effect under profile go-blis, as in BLIS (Go).",
     },
     {
       name = "kv_transfer_bandwidth", type = "number", above = 0, max = 1e12, default = 100,
-      unit = "tokens/us", flag = "--kv-transfer-bandwidth", group = "KV cache",
+      unit = "tokens/us", needs = "kv_cpu_blocks",
+      flag = "--kv-transfer-bandwidth", group = "KV cache",
       doc = "Speed of reloads from CPU memory.",
     },
     {
       name = "kv_transfer_base_latency_us", type = "time_us", min = 0, max = 3600000000,
-      default = 0, unit = "us", flag = "--kv-transfer-base-latency", group = "KV cache",
+      default = 0, unit = "us", needs = "kv_cpu_blocks",
+      flag = "--kv-transfer-base-latency", group = "KV cache",
       doc = "Fixed latency of a reload from CPU memory, once for all blocks of a request; profile "
         .. "go-blis: for each block.",
     },

@@ -238,7 +238,8 @@ return {
     },
     {
       name = "counterfactual_k", described = false, type = "integer", min = 0, max = 1000000,
-      profiles = { ["go-blis"] = 0 }, flag = "--counterfactual-k", group = "Run",
+      profiles = { ["go-blis"] = 0 }, needs = "trace_level", flag = "--counterfactual-k",
+      group = "Run",
       doc = "Candidates kept per traced decision, best first. Defaults to all candidates, in the "
         .. "order of the instances.",
     },

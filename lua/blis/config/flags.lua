@@ -42,7 +42,13 @@ local quiet = { name = "output", summary = "Printed output.", options = { say_no
 local answer = {
   name = "output",
   summary = "How an answer is shown.",
-  options = { description.options[1], say_nothing },
+  options = {
+    {
+      name = "format", type = "choice", choices = { "text", "json", "csv" }, default = "text",
+      flag = "--format", doc = "Output format. csv: a row for each value or layout.",
+    },
+    say_nothing,
+  },
 }
 
 ---@type blis.Section

@@ -45,6 +45,7 @@ local schema = {}
 ---@field max? number
 ---@field above? number exclusive lower limit
 ---@field required? boolean
+---@field needs? string option of the section without which this one has no effect
 ---@field section? blis.Section of type "section"
 ---@field of? string type of the numbers of type "numbers_by_name"
 
@@ -232,6 +233,23 @@ local function place_of(path, name)
   return path == "" and name or path .. "." .. name
 end
 
+--- Prints a note about each option that is set and has no effect, because the option that it needs
+--- is not set.
+local function tell_useless(section, given, values, path, profile)
+  for _, option in ipairs(section.options) do
+    local needed = option.needs
+    if needed and profile == "design" and given[option.name] ~= nil
+      and values[option.name] ~= schema.default(option, profile) then
+      local other = index_of(section.options)[needed]
+      if values[needed] == schema.default(other, profile) then
+        local flag = option.flag and (" (%s)"):format(option.flag) or ""
+        notices.tell(("%s%s has no effect without %s%s"):format(place_of(path, option.name), flag,
+          place_of(path, needed), other.flag and (" (%s)"):format(other.flag) or ""))
+      end
+    end
+  end
+end
+
 --- Checks a table of options and fills in the defaults.
 ---@param section blis.Section
 ---@param given? table
@@ -262,6 +280,7 @@ function schema.read(section, given, path, profile)
       values[option.name] = option.default
     end
   end
+  tell_useless(section, given, values, path, profile)
   return values
 end
 

@@ -60,9 +60,21 @@ local run_options = {
       .. "processor)" },
 }
 
+--- Flags that design documents print for these commands, with the arguments that replace them.
+local function replaced(name)
+  local list = {}
+  for i, flag in ipairs { "--config", "--candidate", "--policy-config", "--workload" } do
+    list[i] = { flag = flag, type = "string", harmless = {},
+      feature = ("give a suite and a policy as arguments, as in 'blis %s chat policy.lua'; "
+        .. "'blis run --policy-config FILE --workload-spec FILE' runs a configuration once"):format(name) }
+  end
+  return list
+end
+
 local function definition_of(name)
   return {
     name = name,
+    refused = name ~= "eval" and replaced(name) or nil,
     summary = name == "eval" and "the score of a policy in a suite of scenarios"
       or "blis eval under the name that a framework's users look for",
     usage = ("blis %s SUITE POLICY [STAGE] [FLAGS]"):format(name),

@@ -106,14 +106,26 @@ function policy.scorer(spec)
   return core.policy(policy.read_scorer(spec, "scorer"))
 end
 
+--- True while a sweep runs a trial: a weight of 0 then omits its scorer, so that a parameter can
+--- range over weights from 0.
+policy.omits_zero_weights = false
+
+local function is_weight(weight)
+  if type(weight) ~= "number" or weight ~= weight or weight == math.huge then return false end
+  return weight > 0 or weight == 0 and policy.omits_zero_weights
+end
+
 --- One entry of a list of scorers: "name", scorer, or { scorer, weight, parameter = value, ... }.
 local function read_weighted(given, path)
   if type(given) ~= "table" then
     return { scorer = policy.read_scorer(given, path), weight = 1 }
   end
   local weight = given[2] == nil and 1 or given[2]
-  local is_valid = type(weight) == "number" and weight > 0 and weight < math.huge
-  if not is_valid then schema.raise_value(path .. "[2]", weight, "a weight above 0") end
+  if not is_weight(weight) then
+    schema.raise_value(path .. "[2]", weight, weight == 0
+      and "a weight above 0; omit the scorer (a trial of a sweep may give 0)"
+      or "a weight above 0")
+  end
   local parameters = named_fields(given, {}, path, 2)
   if type(given[1]) == "string" then
     local scorer = builtin("scorer", catalogue.scorers, given[1], parameters, path)
@@ -164,7 +176,10 @@ function policy.read_scorers(given, path)
     local name = weighted.scorer.name
     if seen[name] then errors.invalid("%s[%d]: scorer '%s' is given twice", path, i, name) end
     seen[name] = true
-    list[i] = weighted
+    if weighted.weight > 0 then list[#list + 1] = weighted end
+  end
+  if #list == 0 then
+    errors.invalid("%s: all weights are 0; expected one above 0 or more", path)
   end
   return list
 end

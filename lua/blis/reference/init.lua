@@ -5,14 +5,19 @@ local annotations = require "blis.config.annotations"
 local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local defaults = require "blis.config.defaults"
+local policy_annotations = require "blis.policy.annotations"
 local result_annotations = require "blis.results.annotations"
 
 local reference = {}
 
--- Files with comments of public functions and types, in the order of the reference. meta/figures
--- is not a file of the program: its text is generated.
+-- Texts that are generated, as if they were files.
+local generated = { ["meta/figures"] = result_annotations.generate,
+  ["meta/policy_specs"] = policy_annotations.generate }
+
+-- Files with comments of public functions and types, in the order of the reference.
 local files = {
   "experiment", "compare/comparison", "compare/replicated", "policy/init", "policy/hooks",
+  "policy/definition", "meta/policy_specs",
   "feature/queue/read", "policy/listening",
   "init", "engine/latency", "catalogue/init", "units", "traffic/workload", "traffic/graphs",
   "traffic/trace",
@@ -20,10 +25,10 @@ local files = {
   "results/series",
   "results/slo",
   "results/fitness", "results/saturation", "results/decisions", "results/diff", "compare/regret",
-  "capacity/init", "capacity/report", "recommend/init", "recommend/report",
+  "capacity/init", "capacity/report", "capacity/basis", "recommend/init", "recommend/report",
   "sweep/cma_es", "sweep/init", "sweep/table",
   "statistics/init", "statistics/distribution", "statistics/transfer", "calibrate/init",
-  "calibrate/accuracy", "meta/policies", "meta/results", "meta/simulation", "meta/engine",
+  "calibrate/accuracy", "calibrate/parameters", "meta/policies", "meta/results", "meta/simulation", "meta/engine",
   "meta/traffic", "meta/bind",
 }
 
@@ -53,7 +58,7 @@ local renamed = {
 }
 
 -- Types that scripts never see.
-local internal = { blis = true, vec = true, WorkloadDefaults = true, CatalogueSources = true,
+local internal = { blis = true, PolicyKind = true, vec = true, WorkloadDefaults = true, CatalogueSources = true,
   ["sweep.Plan"] = true, ["sweep.Record"] = true }
 
 ---@class blis.Topic
@@ -105,6 +110,27 @@ local function class_topic(comment)
   end
 end
 
+--- The topic of an alias: the types that it stands for, or a list of its values.
+local function alias_topic(comment)
+  for i, line in ipairs(comment) do
+    local name, rest = line:match "^@alias blis%.([%w_.]+)%s*(.*)$"
+    if name and not internal[name] then
+      local lines = table.move(comment, 1, i - 1, 1, {})
+      if rest ~= "" then
+        lines[#lines + 1] = "It stands for " .. rest:gsub("|", " | ")
+      else
+        lines[#lines + 1] = "One of these values:"
+        lines[#lines + 1] = ""
+      end
+      for k = i + 1, #comment do
+        local value, doc = comment[k]:match '^| "?([^"]+)"?%s*(.*)$'
+        if value then lines[#lines + 1] = ("@item %s %s"):format(value, doc) end
+      end
+      return new_topic("type", name, "blis." .. name, lines)
+    end
+  end
+end
+
 local function read_file(topics, text, is_exported)
   local comment = {}
   for line in (text .. "\n"):gmatch "([^\n]*)\n" do
@@ -113,6 +139,7 @@ local function read_file(topics, text, is_exported)
       comment[#comment + 1] = words
     else
       local class, fn = class_topic(comment), function_topic(line, comment)
+      class = class or alias_topic(comment)
       if class then topics[#topics + 1] = class end
       if fn and is_exported(fn) then topics[#topics + 1] = fn end
       comment = {}
@@ -244,8 +271,8 @@ function reference.topics()
     return not name or value ~= nil and (inner == "" or value[inner] ~= nil)
   end
   for _, name in ipairs(files) do
-    local text = name == "meta/figures" and result_annotations.generate()
-      or source("blis/" .. name .. ".lua")
+    local generate = generated[name]
+    local text = generate and generate() or source("blis/" .. name .. ".lua")
     if text then read_file(topics, text, is_exported) end
   end
   add_policies(topics)

@@ -137,6 +137,14 @@ local function perform_compare(writer, spec, want)
   writer:field("text", tostring(found)):done()
 end
 
+--- Raises for a wanted part that the experiment does not record.
+local function check_want(want, experiment)
+  if want.series and experiment.series_interval_us == nil then
+    errors.invalid("want: series needs experiment.series_interval_us, such as 1000000 for a row "
+      .. "per second")
+  end
+end
+
 local methods = { run = perform_run, compare = perform_compare }
 
 --- What is wrong, as a failure of the protocol.
@@ -158,6 +166,7 @@ local function perform(method, params, limits)
   }, function()
     local spec = of_json(params.experiment, function(line) printed[#printed + 1] = line end)
     if spec.replications ~= nil then spec.jobs, spec.quiet = spec.jobs or 1, true end
+    check_want(params.want, spec)
     methods[method](writer, spec, params.want)
   end)
   if not ok then return "F" .. json.encode(failure_of(kind, problem, limits)) end

@@ -5,6 +5,7 @@ local order = require "blis.sweep.order"
 local plan = require "blis.sweep.plan"
 local progress = require "blis.sweep.progress"
 local repeats = require "blis.policy.repeats"
+local policy = require "blis.policy"
 local record = require "blis.sweep.record"
 local shard = require "blis.sweep.shard"
 local sources = require "blis.sweep.sources"
@@ -61,14 +62,17 @@ local function new_work(self, values, trial_function, pause, setup_of)
     local function argument()
       return space.argument(values[trial.point], self.names, trial.seed, trial.replication)
     end
+    policy.omits_zero_weights = true
     local ok, outcome = pcall(trial_function, argument())
     if not ok then
+      policy.omits_zero_weights = false
       error(is_lack_of_memory(outcome) and outcome or error_text(outcome), 0)
     end
     local wall_us = core.clock_us() - start
     if repeats.runs > runs and is_other_again(trial, trial_function, argument, outcome) then
       notices.tell(repeats.note)
     end
+    policy.omits_zero_weights = false
     report_late_modules(self)
     return record.of_outcome(self, trial, outcome,
       { wall_us = wall_us, notes = table.concat(notes, "\n"),

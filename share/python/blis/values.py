@@ -1,6 +1,7 @@
 """From Python's values to those of the simulator, and back to columns."""
 import csv
 import io
+import math
 from typing import Any, Dict, Iterable, List, Mapping, Optional
 
 Columns = Dict[str, List[Any]]
@@ -49,7 +50,15 @@ def to_json(value: Any, path: str = "") -> Any:
         return named
     if isinstance(value, (list, tuple)):
         return [to_json(item, "%s[%d]" % (path, i + 1)) for i, item in enumerate(value)]
-    return value
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("%s: %r is not allowed, expected a finite number"
+                         % (path or "experiment", value))
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "tolist"):  # an array or a number of numpy
+        return to_json(value.tolist(), path)
+    raise TypeError("%s: %s is not allowed, expected a number, text, boolean, list, tuple, or "
+                    "mapping" % (path or "experiment", type(value).__name__))
 
 
 def flat(figures: Mapping[str, Any], prefix: str = "") -> Dict[str, Any]:

@@ -253,16 +253,16 @@ static const blis_param_spec params_of[] = {
     BLIS__CHOICE("profile", "design|cognitora", "the design document or the code"),
 };
 
-static blis_status check_sum(const cognitora *self, blis_error *error) {
+/* Weights count as they are given: a larger one does not change the others. */
+static blis_status check_weights(const cognitora *self, blis_error *error) {
   double sum = 0;
   for (size_t k = 0; k < WEIGHT_COUNT; k++) {
     sum += self->weights[k];
   }
-  if (fabs(sum - 1) > 0.01) {
+  if (!(sum > 0)) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "routing policy cognitora.score: kv + load + power + "
-                     "capacity is %s, expected 1",
-                     blis_show_double(sum).text);
+                     "routing policy cognitora.score: kv, load, power, and capacity are all 0; "
+                     "expected one above 0 or more");
   }
   return BLIS_OK;
 }
@@ -301,7 +301,7 @@ static blis_status init(void *state, blis_policy_setup *setup, blis_error *error
     self->tie.rule = BLIS_TIE_LOWEST_ID;
   }
   self->has_stable_ties = self->tie.rule == BLIS_TIE_RULE_COUNT;
-  return check_sum(self, error);
+  return check_weights(self, error);
 }
 
 const blis_policy_entry blis__router_cognitora_score = {

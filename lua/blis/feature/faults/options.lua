@@ -28,7 +28,8 @@ return {
     },
     {
       name = "instance", type = "any",
-      doc = "An id such as \"instance_2\", or a place in sim.instances, from 1.",
+      doc = "An id such as \"instance_2\" (ids count from 0), or a place in sim.instances, from 1: "
+        .. "2 is \"instance_1\".",
     },
     {
       name = "recover_after", type = "time_us", min = 0, unit = "us",

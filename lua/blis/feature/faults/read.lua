@@ -1,5 +1,6 @@
 --- Faults that an experiment declares, for the core.
 local errors = require "blis.errors"
+local notices = require "blis.notices"
 local schema = require "blis.config.schema"
 local section = require "blis.feature.faults.options"
 local sorted = require "blis.sorted"
@@ -17,6 +18,10 @@ local function instance_of(given, path)
   if not number or number < 0 or number > 999999 then
     schema.raise_value(path .. ".instance", given,
       "an id such as 'instance_2', or a place in sim.instances from 1")
+  end
+  if place then
+    notices.tell(("%s.instance = %d is place %d in sim.instances, with the id instance_%d (ids "
+      .. "count from 0)"):format(path, place, place, number))
   end
   return number
 end

@@ -104,6 +104,24 @@ local function about(result)
     result.new.name, result.suite, result.seeds, 100 * result.tolerance)
 end
 
+--- Changes whose interval excludes 0 and that count as chance, with the reason; nil without any.
+local function chance_text(result)
+  local list = {}
+  for _, one in ipairs(result.comparisons) do
+    local pair = one.pair
+    if one.verdict == "none" and pair.low and pair.low * pair.high > 0
+      and math.abs(pair.change) > result.tolerance then
+      list[#list + 1] = ("%s %s (%s, p = %.2g)"):format(one.scenario, one.figure.title,
+        words.change(pair, pair.change), one.adjusted_p)
+    end
+  end
+  if #list == 0 then return nil end
+  return ("Changes that count as chance: %s. Each interval is of one comparison. Among %d "
+    .. "comparisons, some such intervals exclude 0 by chance, so the verdict uses Holm's p-value, "
+    .. "which must be below 0.05. Raise --seeds to decide."):format(table.concat(list, ", "),
+    #result.comparisons)
+end
+
 --- For a terminal.
 ---@param result blis.gate.Result
 ---@return string
@@ -111,6 +129,11 @@ function report.text(result)
   local lines = { headline(result), about(result), "" }
   lines[#lines + 1] = format.table(header, rows_of(told(result, true)), nil,
     { true, true, false, false, false, true, true })
+  local chance = chance_text(result)
+  if chance then
+    lines[#lines + 1] = ""
+    table.move(format.wrap(chance, 100), 1, 100, #lines + 1, lines)
+  end
   lines[#lines + 1] = "\nDecisions that change, with the same state before both policies:"
   for _, one in ipairs(result.scenarios) do
     lines[#lines + 1] = ("  %-15s %s"):format(one.id, changed_text(one.changes))

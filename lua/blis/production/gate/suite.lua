@@ -1,12 +1,15 @@
 --- The scenarios of the gate: what schedulers are known to trip over, small enough for every
 --- change.
 ---
---- A suite of one's own is a Lua file that returns { name =, scenarios = { { id =, cluster =,
---- workload =, slo =, options = }, ... } }; suites of blis eval have that form as well.
+--- A suite in a file is a Lua file that returns { name =, scenarios = { { id =, cluster =, workload
+--- =, slo =, options = }, ... } }, or a YAML or JSON file with that content. Suites of blis eval
+--- have this form as well.
+local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 local script = require "blis.production.script"
 local text_file = require "blis.production.text_file"
+local yaml_file = require "blis.yaml_file"
 
 local suite = {}
 
@@ -84,12 +87,21 @@ local function check(given, path)
   return given
 end
 
+--- The content of a suite's file, by the ending of its name.
+local function load(path)
+  local ending = path:lower():match "%.(%w+)$"
+  if ending == "yaml" or ending == "yml" then return yaml_file.read(path).root end
+  local text = text_file.read(path)
+  if ending == "json" then return core.json_read(text, path) end
+  return script.load(text, path)()
+end
+
 --- The stock suite, or that of a file.
 ---@param path string?
 ---@return { name: string, scenarios: blis.gate.Scenario[] }
 function suite.read(path)
   if not path then return { name = "stock", scenarios = stock() } end
-  local given = check(script.load(text_file.read(path), path)(), path)
+  local given = check(load(path), path)
   return { name = type(given.name) == "string" and given.name or path, scenarios = given.scenarios }
 end
 
