@@ -70,7 +70,7 @@ local function check_models(traffic, cluster)
 end
 
 local needs_records = { "instance_times", "keep_requests", "phases", "slo_targets", "warm_up_us",
-  "warm_up_requests" }
+  "warm_up_requests", "cool_down_us" }
 
 local function check_records_are_kept(values)
   for _, name in ipairs(values.keep_records and {} or needs_records) do
@@ -117,8 +117,8 @@ end
 
 -- Options that the core takes without a change.
 local taken_as_given = { "seed", "instance_times", "keep_records", "keep_requests", "warm_up_us",
-  "warm_up_requests", "counterfactual_k", "series_interval_us", "keep_steps", "keep_timeline",
-  "keep_steps_from_us", "keep_steps_to_us", "oracle", "live_signals", "alias",
+  "cool_down_us", "warm_up_requests", "counterfactual_k", "series_interval_us", "keep_steps",
+  "keep_timeline", "keep_steps_from_us", "keep_steps_to_us", "oracle", "live_signals", "alias",
   "progress_interval_ms" }
 
 --- Adds the functions that show a run while it computes.

@@ -203,7 +203,8 @@ function simulate.experiment(definition, parsed, workload, horizon_us)
     profile = given.profile, trace_level = given.trace_level,
     counterfactual_k = given.counterfactual_k, instance_times = keeps_records,
     keep_records = keeps_records,
-    warm_up_us = given.warm_up_us, warm_up_requests = given.warm_up_requests,
+    warm_up_us = given.warm_up_us, cool_down_us = given.cool_down_us,
+    warm_up_requests = given.warm_up_requests,
     series_interval_us = given.series_interval_us,
     slo_targets = targets.of_flags(definition, parsed.values.targets),
     keep_requests = parsed.values.output.trace_output ~= nil,
@@ -226,6 +227,7 @@ local made_of_records = {
   { "output", "timeline", "--timeline" },
   { "experiment", "phases", "--phases" },
   { "experiment", "warm_up_us", "--warm-up" },
+  { "experiment", "cool_down_us", "--cool-down" },
   { "experiment", "warm_up_requests", "--warm-up-requests" },
   { "detectors", "names", "--detectors" },
 }

@@ -68,7 +68,10 @@ end
 local function find_remembering(spec, list, results)
   local short, found = {}, {}
   for key, value in pairs(spec) do short[key] = value end
-  short.warm_up_us, short.warm_up_requests, short.series_interval_us = nil, nil, nil
+  for _, name in ipairs { "warm_up_us", "warm_up_requests", "cool_down_us",
+    "series_interval_us" } do
+    short[name] = nil
+  end
   if core.is_workload(spec.workload) then
     short.workload = spec.workload:slice(1, math.min(#spec.workload, repeated_requests))
   end
@@ -121,7 +124,7 @@ function comparison.compare(spec)
     for i, one in ipairs(list) do results.labels[i] = one.label end
     show.figures(results.labels)
   end
-  if spec.warm_up_us == "auto" then warm_up.align(results) end
+  if spec.warm_up_us == "auto" then warm_up.align(results, spec.cool_down_us) end
   local verdicts = {}
   for i, one in ipairs(results) do verdicts[i] = one.verdict end
   results.verdict = show.figures(verdict.join(verdicts, report.names(results)))

@@ -56,6 +56,28 @@ local usual_report = { "ttft_ms.p99", "e2e_ms.mean", "tokens_per_sec",
   "cache_hit_rate_overall" }
 local usual_steady_report = { "steady.ttft_ms.p99", "steady.e2e_ms.mean", "steady.tokens_per_sec" }
 
+-- With latency targets, what the policies are compared by as well.
+local target_report = { "goodput.attainment", "goodput.requests_per_sec" }
+
+--- The metrics of a comparison. With a warm-up, a metric that has a value for the steady state
+--- stands for that value, so that all columns are of the same requests.
+local function report_of(given, shared)
+  local has_warm_up = shared.warm_up_us or shared.warm_up_requests
+  local list = given or has_warm_up and usual_steady_report or usual_report
+  if not given and shared.slo_targets then
+    list = table.move(list, 1, #list, 1, {})
+    table.move(target_report, 1, #target_report, #list + 1, list)
+  end
+  local names, is_known = {}, {}
+  for _, name in ipairs(list) do
+    local steady = "steady." .. name
+    local resolved = has_warm_up and figures.find(steady) and steady or name
+    if not is_known[resolved] then names[#names + 1] = resolved end
+    is_known[resolved] = true
+  end
+  return names
+end
+
 --- Parts the options of comparing from those of the experiment.
 local function split(spec)
   local ours, shared = {}, {}
@@ -63,8 +85,7 @@ local function split(spec)
     if fixed_names[key] then ours[key] = value else shared[key] = value end
   end
   local values = schema.read(options.compare, ours, "compare")
-  values.report = values.report or (shared.warm_up_us or shared.warm_up_requests)
-    and usual_steady_report or usual_report
+  values.report = report_of(values.report, shared)
   return values, shared
 end
 
@@ -298,6 +319,9 @@ local function remembers(self, i)
   return self.table.points[i].remembers or self.table.points[self.baseline].remembers
 end
 
+-- A smaller change has no winner: it is real, and the model's error is larger.
+local practical_difference = 0.01
+
 --- "B beats A on ttft_ms.p99 by 12.0 % (95 % CI 9.2 % to 14.8 %, 8 pairs, p < 0.0001, effect 3.4)".
 local function sentence(self, i, metric)
   local pair = self.against[i][metric]
@@ -329,7 +353,8 @@ local function sentence(self, i, metric)
       metric, name, base, luck, words.change(pair, pair.low), words.change(pair, pair.high))
   end
   local verb = pair.change > 0 and "is higher than" or "is lower than"
-  if direction ~= 0 then
+  local is_small = pair.kind == "ratio" and math.abs(pair.change) < practical_difference
+  if direction ~= 0 and not is_small then
     verb = (pair.change > 0) == (direction > 0) and "beats" or "loses to"
   end
   local sign = pair.change > 0 and 1 or -1
@@ -338,7 +363,10 @@ local function sentence(self, i, metric)
   return ("%s: %s %s %s by %s (%g %% %s %s to %s%s)"):format(metric, name, verb,
     base, words.change(pair, sign * pair.change), self.level * 100,
     pair.windows and "interval" or "CI", words.change(pair, low), words.change(pair, high),
-    pair.windows and "" or (", %d pairs%s"):format(pair.n, evidence_text(self, pair)))
+    pair.windows and words.skew(pair) or (", %d pairs%s"):format(pair.n,
+      evidence_text(self, pair)))
+    .. (is_small and (", too little to matter (below %g %%)"):format(practical_difference * 100)
+      or "")
 end
 
 --- Writes a page to look at: differences and means with their intervals. One HTML file that needs
@@ -362,6 +390,18 @@ Comparison.timeline = function()
     .. "replications are not kept; blis.run one of them, and write its timeline")
 end
 
+--- Which requests the metrics are of; nil without a warm-up.
+local function population_text(self)
+  if not self.warm_up_us then return nil end
+  local whole = {}
+  for _, name in ipairs(self.table.shown) do
+    if not name:find "^steady%." then whole[#whole + 1] = name end
+  end
+  return ("steady: without the requests of the first %s s%s"):format(
+    format.number(self.warm_up_us / 1e6, 1),
+    #whole > 0 and "; of all requests: " .. table.concat(whole, ", ") or "")
+end
+
 --- What print(comparison) shows: the table, and what it says of every policy.
 function Comparison:__tostring()
   local lines = { tostring(self.table) }
@@ -376,10 +416,7 @@ function Comparison:__tostring()
       and "Intervals are of other traffic like this one, not of other seeds."
       or "It is too short for intervals from windows of it."
   end
-  if self.warm_up_us then
-    lines[#lines + 1] = ("steady: without the requests of the first %s s"):format(
-      format.number(self.warm_up_us / 1e6, 1))
-  end
+  lines[#lines + 1] = population_text(self)
   for i = 1, #self.policies do
     if i ~= self.baseline then
       lines[#lines + 1] = ""

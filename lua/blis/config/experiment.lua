@@ -181,7 +181,16 @@ return {
       flag_doc = "Also report metrics without the requests that arrived before this time. auto: "
         .. "the time at which TTFT converges (MSER-5).",
       doc = "Results include steady: metrics without the requests that arrived before this time. "
-        .. "auto: the time at which TTFT converges (MSER-5). steady.from_us is that time.",
+        .. "auto: the time at which TTFT converges (MSER-5). steady.from_us is that time. "
+        .. "Throughput counts completions until the last arrival.",
+    },
+    {
+      name = "cool_down_us", type = "time_us", min = 0, unit = "us", flag = "--cool-down",
+      group = "Run", metavar = "TIME", needs = "warm_up_us",
+      flag_doc = "Also omit the requests that arrived in this time before the last arrival. "
+        .. "Requires --warm-up.",
+      doc = "steady omits the requests that arrived in this time before the last arrival. They end "
+        .. "while the cluster drains, with smaller batches than in the steady state.",
     },
     {
       name = "warm_up_requests", type = "integer", min = 0, flag = "--warm-up-requests",

@@ -193,8 +193,10 @@ sweep.compare = {
     },
     {
       name = "report", type = "strings",
-      doc = "Metrics to compare. The first metric determines the number of runs. Default: "
-        .. "ttft_ms.p99, e2e_ms.mean, tokens_per_sec, and cache_hit_rate_overall.",
+      doc = "Metrics to compare. The first metric determines the number of runs. With a warm-up, a "
+        .. "metric stands for its value in steady. Default: ttft_ms.p99, e2e_ms.mean, "
+        .. "tokens_per_sec, cache_hit_rate_overall, and with slo_targets goodput.attainment and "
+        .. "goodput.requests_per_sec.",
     },
     {
       name = "level", type = "number", above = 0.5, max = 0.9999, default = 0.95,

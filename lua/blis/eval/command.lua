@@ -65,8 +65,7 @@ local function replaced(name)
   local list = {}
   for i, flag in ipairs { "--config", "--candidate", "--policy-config", "--workload" } do
     list[i] = { flag = flag, type = "string", harmless = {},
-      feature = ("give a suite and a policy as arguments, as in 'blis %s chat policy.lua'; "
-        .. "'blis run --policy-config FILE --workload-spec FILE' runs a configuration once"):format(name) }
+      feature = ("arguments replace it, as in 'blis %s chat policy.lua'"):format(name) }
   end
   return list
 end

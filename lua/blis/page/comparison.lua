@@ -38,11 +38,20 @@ local function table_of(results, labels)
       number(at(part.e2e_ms, "p99")), number(part.tokens_per_sec),
       percent(r.cache_hit_rate_overall), number(r.balance, 3),
       ("%s of %s"):format(count(r.completed), count(r.arrived)) }
+    local goodput = rawget(r, "goodput")
+    if goodput then
+      table.move({ percent(goodput.attainment), number(goodput.requests_per_sec, 2) }, 1, 2,
+        #rows[i] + 1, rows[i])
+    end
   end
   local caption = "Times in ms, the same requests for all; in cache: the share of the prompt "
     .. "blocks of all instances"
-  return parts.table(caption, { "", "TTFT mean", "TTFT p99", "ITL mean", "E2E mean", "E2E p99",
-    "tokens/s", "in cache", "balance", "completed" }, rows)
+  local header = { "", "TTFT mean", "TTFT p99", "ITL mean", "E2E mean", "E2E p99", "tokens/s",
+    "in cache", "balance", "completed" }
+  if results[1] and rawget(results[1], "goodput") then
+    table.move({ "in targets", "goodput/s" }, 1, 2, #header + 1, header)
+  end
+  return parts.table(caption, header, rows)
 end
 
 local function hashes_of(results, labels)

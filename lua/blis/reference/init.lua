@@ -28,8 +28,8 @@ local files = {
   "capacity/init", "capacity/report", "capacity/basis", "recommend/init", "recommend/report",
   "sweep/cma_es", "sweep/init", "sweep/table",
   "statistics/init", "statistics/distribution", "statistics/transfer", "calibrate/init",
-  "calibrate/accuracy", "calibrate/parameters", "meta/policies", "meta/results", "meta/simulation", "meta/engine",
-  "meta/traffic", "meta/bind",
+  "calibrate/accuracy", "calibrate/parameters", "meta/policies", "meta/results",
+  "meta/simulation", "meta/engine", "meta/traffic", "meta/bind",
 }
 
 -- What a name in those files is called by scripts.
@@ -58,8 +58,8 @@ local renamed = {
 }
 
 -- Types that scripts never see.
-local internal = { blis = true, PolicyKind = true, vec = true, WorkloadDefaults = true, CatalogueSources = true,
-  ["sweep.Plan"] = true, ["sweep.Record"] = true }
+local internal = { blis = true, PolicyKind = true, vec = true, WorkloadDefaults = true,
+  CatalogueSources = true, ["sweep.Plan"] = true, ["sweep.Record"] = true }
 
 ---@class blis.Topic
 ---@field name string "blis.run", "Candidate", "ClusterOptions"

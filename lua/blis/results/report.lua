@@ -290,6 +290,18 @@ local function comparison_row(r)
     balance_text(r), count(r.arrived), count(r.completed) }
 end
 
+--- Whether the rows of a comparison have columns for latency targets.
+local function has_targets(results)
+  return results[1] ~= nil and rawget(results[1], "goodput") ~= nil
+end
+
+--- The cells of a run for its latency targets.
+local function target_cells(r)
+  local goodput = rawget(r, "goodput")
+  return goodput and percent(goodput.attainment) or "-",
+    goodput and number(goodput.requests_per_sec, 2) or "-"
+end
+
 --- Why some requests could not be served:
 --- "too long for an instance, the shortest with a prompt of 40,000 tokens".
 local function unservable_reason(r)
@@ -355,9 +367,9 @@ local function difference_text(drawn, a, b, item, comparisons)
   if not base.value or not other.value then return item[3] .. " -" end
   local pair = drawn:paired(base, other, { level = level, comparisons = comparisons })
   if not pair.low then return ("%s %s"):format(item[3], words.change(pair, pair.change)) end
-  return ("%s %s (%s to %s)"):format(item[3],
+  return ("%s %s (%s to %s%s)"):format(item[3],
     pair.is_shown and words.change(pair, pair.change) or "no difference seen",
-    words.change(pair, pair.low), words.change(pair, pair.high))
+    words.change(pair, pair.low), words.change(pair, pair.high), words.skew(pair))
 end
 
 --- What tells the policies apart: their names, with their scorers where names meet, and with
@@ -425,10 +437,17 @@ function report.comparison(results)
   for i, r in ipairs(results) do
     rows[i] = comparison_row(r)
     if results.labels then rows[i][1] = results.labels[i] end
+    if has_targets(results) then
+      local attainment, goodput = target_cells(r)
+      table.move({ attainment, goodput }, 1, 2, #rows[i] + 1, rows[i])
+    end
     if shows_verdict then table.insert(rows[i], verdict.mark(r.verdict)) end
   end
   local header = { results.labels and "variant" or "routing", "TTFT mean", "p99", "ITL mean",
     "E2E mean", "p99 (ms)", "tokens/s", "cache hits", "balance", "arrived", "completed" }
+  if has_targets(results) then
+    table.move({ "in targets", "goodput/s" }, 1, 2, #header + 1, header)
+  end
   local lines, i = {}, 0
   if shows_verdict then
     header[#header + 1] = "verdict"

@@ -310,12 +310,11 @@ local function cost_of(summary, price_per_replica)
   }
 end
 
---- The figures without the warm-up.
-local function steady_of(summary, warm_up_us)
+--- The metrics of the steady state: without the warm-up, and without the cool-down.
+local function steady_of(summary, warm_up_us, cool_down_us)
   local from_us, is_settled = warm_up_us, nil
   if warm_up_us == "auto" then from_us, is_settled = summary.requests:warm_up() end
-  from_us = math.min(from_us, math.maxinteger - 1)
-  local steady = summary.requests:window(from_us, math.max(summary.duration_us, from_us) + 1)
+  local steady = warm_up.window(summary.requests, from_us, cool_down_us)
   steady.is_settled = is_settled
   if is_settled == false then
     summary.setup.notes = summary.setup.notes .. warm_up.unsettled_note(from_us) .. "\n"
@@ -356,7 +355,9 @@ local function add_asked_for(summary, config)
   if config.phases then
     summary.phases = phases.of(summary, config.phases, config.slo_targets)
   end
-  if config.warm_up_us then summary.steady = steady_of(summary, config.warm_up_us) end
+  if config.warm_up_us then
+    summary.steady = steady_of(summary, config.warm_up_us, config.cool_down_us)
+  end
   if config.warm_up_requests then
     summary.steady = after_requests(summary, config.warm_up_requests)
   end
@@ -442,7 +443,7 @@ function result.new(summary, config)
   summary.clamped = nil
   set_policies(summary.setup, config)
   if config.keep_requests then trace_headers[summary] = header_of(config) end
-  return of_summary(summary)
+  return warm_up.check_load(of_summary(summary))
 end
 
 return result

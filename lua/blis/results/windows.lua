@@ -178,6 +178,18 @@ function Windows:estimate(value, figures, level)
   return words.estimate(estimate)
 end
 
+-- The outer part of an interval, as a share of its length, in which an estimate is at its edge.
+local edge = 0.1
+
+--- The median of the draws of a pair, if the estimate is at an edge of its interval; nil otherwise.
+--- High percentiles of few requests have such skewed draws.
+local function median_if_skewed(pair, changes)
+  local length = pair.high - pair.low
+  local place = length > 0 and (pair.change - pair.low) / length or 0.5
+  if place >= edge and place <= 1 - edge then return nil end
+  return statistics.quantile(changes, 0.5)
+end
+
 --- Run b against run a of the same traffic: the change and its interval. Without windows,
 --- windows:paired, there is no interval.
 ---@param a { value: number, figures: number[]? }
@@ -198,6 +210,7 @@ function windows:paired(a, b, options)
     pair.low, pair.high = interval(changes, level, pair.change, scale)
   end
   if pair.low then
+    pair.median = median_if_skewed(pair, changes)
     local low, high = ends(changes, 1 - (1 - level) / (options.comparisons or 1))
     pair.is_shown = low > 0 or high < 0
   end

@@ -158,6 +158,7 @@ end
 ---@field ties integer
 ---@field least number? smallest change of a pair
 ---@field most number? largest one
+---@field median number? of the draws, if change is at an edge of an interval from windows
 ---@field withheld string? why there is no interval: the runs of one side are invalid
 ---@field level number
 ---@field windows integer? of one run that the interval comes from; nil for replications

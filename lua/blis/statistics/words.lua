@@ -73,4 +73,11 @@ function words.paired(figures)
   return setmetatable(figures, paired_meta)
 end
 
+--- ", median of the draws -72.0 %" of a pair whose estimate is at an edge of its interval; else "".
+---@param pair blis.PairedEstimate
+---@return string
+function words.skew(pair)
+  return pair.median and (", median of the draws %s"):format(words.change(pair, pair.median)) or ""
+end
+
 return words

@@ -2,6 +2,7 @@
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
 local errors = require "blis.errors"
+local figures = require "blis.results.figures"
 local sorted = require "blis.sorted"
 local verdict = require "blis.results.verdict"
 
@@ -75,9 +76,18 @@ local function write_values(writer, outcome)
   return known, words
 end
 
-local function check_report(report, known, words)
+local function is_result(outcome)
+  return type(outcome) == "table" and rawget(outcome, "requests_per_instance") ~= nil
+end
+
+--- Whether a result may have a metric that this one lacks: of an optional feature, or of a policy.
+local function may_be_missing(outcome, name)
+  return is_result(outcome) and figures.find(name) ~= nil
+end
+
+local function check_report(report, known, words, outcome)
   for _, name in ipairs(report or {}) do
-    if not known[name] then
+    if not known[name] and not may_be_missing(outcome, name) then
       error(("report: the trial returned no number '%s'%s"):format(name,
         errors.suggestion(name, words)), 0)
     end
@@ -127,10 +137,6 @@ local function write_setup(writer, rows)
   writer:done()
 end
 
-local function is_result(outcome)
-  return type(outcome) == "table" and rawget(outcome, "requests_per_instance") ~= nil
-end
-
 --- The line of a trial that returned something; raises when that is not what was to be returned.
 ---@param self blis.sweep.Plan
 ---@param trial blis.sweep.Trial
@@ -141,7 +147,7 @@ function record.of_outcome(self, trial, outcome, facts)
   check_outcome(outcome)
   local writer = begin(self, trial, "done")
   local known, words = write_values(writer, outcome)
-  check_report(self.report, known, words)
+  check_report(self.report, known, words, outcome)
   if self.metric then check_report({ self.metric }, known, words) end
   local hash = type(outcome) == "table" and rawget(outcome, "hash")
   if type(hash) == "string" then writer:field("hash", plain(hash)) end

@@ -60,7 +60,8 @@ local Table = {}
 Table.__index = Table
 Table.__name = "blis.sweep_table"
 
--- What is shown of results of blis.run unless the script says.
+-- What is shown of results of blis.run unless the script says; of the steady state, if runs have
+-- one.
 local usual_report = { "ttft_ms.mean", "ttft_ms.p99", "itl_ms.mean", "e2e_ms.mean", "e2e_ms.p99",
   "tokens_per_sec", "cache_hit_rate_overall" }
 
@@ -68,7 +69,12 @@ local function shown_of(self, names, seen)
   if self.report then return self.report end
   local list = {}
   for _, name in ipairs(usual_report) do
-    if seen[name] then list[#list + 1] = name end
+    local steady = "steady." .. name
+    if seen[steady] then
+      list[#list + 1] = steady
+    elseif seen[name] then
+      list[#list + 1] = name
+    end
   end
   return #list > 0 and list or names
 end

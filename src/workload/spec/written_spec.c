@@ -80,10 +80,15 @@ static blis_status locate(const reading *r, const blis_spec_fault *fault, blis_s
                    is_left_out ? " (it was left out)" : "");
 }
 
+static bool has_version(const reading *r) {
+  const char *version = r->written->top.version;
+  return version != NULL && *version != '\0';
+}
+
 /* The keys of a file are written with the names of all versions. */
 static blis_status check_version(const reading *r, bool *is_old, blis_error *error) {
   const char *version = r->written->top.version;
-  *is_old = version == NULL || *version == '\0' || strcmp(version, "1") == 0;
+  *is_old = !has_version(r) || strcmp(version, "1") == 0;
   if (*is_old || strcmp(version, "2") == 0) {
     return BLIS_OK;
   }
@@ -100,14 +105,18 @@ static size_t client_count(const blis_workload_spec *spec) {
   return spec->client_count + spec->cohort_count;
 }
 
-/* Classes had other names in version 1. */
+/*
+ * Classes had other names in version 1, which files without a version have. Version 2 knows the
+ * class realtime as well. A script without a version keeps it, so that its targets match.
+ */
 static blis_status upgrade_classes(reading *r) {
   static const char *const renamed[][2] = {{"realtime", "critical"}, {"interactive", "standard"}};
+  int first = r->settings->is_script && !has_version(r) ? 1 : 0;
   blis_workload_spec *spec = &r->written->top.spec;
   bool is_noted[2] = {false, false};
   for (size_t i = 0; i < client_count(spec); i++) {
     blis_client_spec *client = client_at(spec, i);
-    for (size_t j = 0; client->slo_class != NULL && j < 2; j++) {
+    for (int j = first; client->slo_class != NULL && j < 2; j++) {
       if (strcmp(client->slo_class, renamed[j][0]) != 0) {
         continue;
       }

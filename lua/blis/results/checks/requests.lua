@@ -90,6 +90,20 @@ local function check_lengths(self)
     count(course.requests), count(course.most_prompt_tokens), count(course.most_output_tokens))
 end
 
+--- Reports latency targets of classes that no request has: their attainment means nothing.
+local function check_targets(self)
+  local r = self.result
+  local goodput = rawget(r, "goodput")
+  for _, class in ipairs(goodput and goodput.classes or {}) do
+    if class.arrived == 0 and class.name ~= "default" then
+      local names = {}
+      for i, one in ipairs(r.by_slo_class) do names[i] = one.name == "" and "(none)" or one.name end
+      self:add("warning", "unmatched-target", "slo_targets has class %s, and no request has it. "
+        .. "The classes of the requests are %s.", class.name, table.concat(names, ", "))
+    end
+  end
+end
+
 -- Share of the steps from which on extrapolation matters.
 local much_beyond = 0.1
 
@@ -121,6 +135,7 @@ function checks.check(self)
   check_endings(self)
   check_populations(self)
   check_lengths(self)
+  check_targets(self)
   check_coverage(self)
   check_outliers(self)
 end
