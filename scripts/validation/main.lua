@@ -1,4 +1,5 @@
---- How true simulated times are: replays what was measured, and writes docs/validation.md.
+--- Compares simulated with measured times, and writes docs/validation.md and the residuals that the
+--- expected error of a result comes from.
 package.path = arg[0]:gsub("[^/]*$", "") .. "?.lua;" .. package.path
 
 local page = require "page"
@@ -22,11 +23,38 @@ local function write(path, text)
   assert(file:close())
 end
 
+local function folders() return table.move(arg, 2, #arg, 1, {}) end
+
+--- Fits all parameters again without groups of runs, and writes their residuals.
+local function write_residuals()
+  local fit, left_out = require "fit", require "left_out"
+  local measured, residuals = require "measured", require "residuals"
+  local function tell(text) io.stderr:write("validate: ", text, "\n") end
+  local runs = measured.runs(folders())
+  local all = fit.all(runs, tell)
+  local by = {}
+  for _, kind in ipairs { "part", "model", "gpu" } do
+    by[kind] = left_out.errors(runs, all, kind, tell)
+  end
+  local shipped = measured.errors(runs, { latency_model = "composed" })
+  write("data/validation/residuals.yaml", residuals.text(
+    residuals.rows(by.part, by.model, by.gpu), {
+      { name = "calibrated", errors = measured.errors(runs, { latency_model = "calibrated" }) },
+      { name = "composed", errors = shipped },
+      { name = "without_part", errors = by.part },
+      { name = "without_model", errors = by.model },
+    }, residuals.between(by.part, by.model)))
+  write("tests/data/truth/left_out.csv", residuals.csv(by))
+end
+
 local mode = arg[1]
 if mode == "--data" then
-  print(page.further(arg[2]))
+  print(page.further(folders()))
+elseif mode == "--residuals" then
+  write_residuals()
 elseif mode == nil or mode == "--check" then
   keep("validation.md", page.text(keep))
+  files[#files + 1] = { path = "README.md", text = require "readme".text(read "README.md") }
   local is_equal = true
   for _, one in ipairs(files) do
     if mode == nil then
@@ -38,6 +66,7 @@ elseif mode == nil or mode == "--check" then
   end
   os.exit(is_equal)
 else
-  io.stderr:write("validate: unknown option '", mode, "'; expected --check or --data DIR\n")
+  io.stderr:write("validate: unknown option '", mode,
+    "'; expected --check, --data DIR..., or --residuals DIR...\n")
   os.exit(2)
 end

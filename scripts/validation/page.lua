@@ -1,23 +1,72 @@
 --- The text of docs/validation.md.
-local published = require "published"
+local measured = require "measured"
+local models = require "models"
+local markdown = require "markdown"
+local regimes = require "regimes"
 local requests = require "requests"
-local stages = require "stages"
 local steps = require "steps"
 
 local page = {}
 
 local head = [[
-# How true the times are
+# Latency model validation
 
-This page is written by `scripts/validate` and checked by the tests: it says how far the latencies
-of this version of blis are from measurements of real engines. All errors are in percent. MAPE is
-the mean over requests of |simulated - measured| / measured; "mean" and "p99" are signed errors of
-that figure of the whole run, above 0 = simulated slower than it was. Sources and licences of the
-measurements are in [tests/data/truth](../tests/data/truth/NOTICE.md).
+`scripts/validate` writes this page, and the tests check it. The page compares simulated latencies
+with measurements of real engines. All errors are in percent. MAPE is the mean over requests of
+|simulated - measured| / measured. "mean" and "p99" are signed errors of that metric over the whole
+run; a positive value means that the simulation is slower than the engine. Sources and licenses of
+the measurements are in [tests/data/truth](../tests/data/truth/NOTICE.md).
 
-Four latency models stand side by side: `calibrated`, the default; `composed`, which adds up the
-kernels of every layer; `trained-physics`, the fit of BLIS in Go; and `roofline`, which uses data
-sheets alone. All run the same engine.
+An error **in sample** is an error on runs that the constants were fitted to. It describes the fit,
+and predicts nothing. An error with a group **left out** comes from a fit without the runs of that
+group, and is the error to expect for a setup that was not measured.
+
+The page compares four latency models. `composed` adds up the kernels of every layer.
+`calibrated` fits shares of the data sheet per GPU. `trained-physics` is the fit of BLIS in Go.
+`roofline` uses data sheets alone. All of them run the same engine.
+]]
+
+local groups_head = [[
+## Errors by group
+
+Closed-loop rows of InferenceX (vLLM 0.11 to 0.19), Qwen3-32B under vLLM 0.12 (synchronous
+scheduling; its source does not state how requests arrived, so TTFT is not judged), and 56 stages
+of the accuracy study of inference-sim (vLLM 0.14 and 0.15). These files are not part of this
+repository: `scripts/validate --residuals DIR...` reads them, and writes
+[data/validation/residuals.yaml](../data/validation/residuals.yaml), which this section shows.
+
+For the columns "left out", all 33 parameters of the fit (scales by GPU family and format, times per
+layer and step, KV rates, engine ages) are fitted again without a group of rows: a Gauss-Newton
+step from the fit to all rows. Kernel constants come from kernel times, and are not fitted again.
+"part left out" removes a TP degree and engine version, or a workload of the stages. "model left
+out" removes all rows of a model on a GPU. For most quantized formats, this leaves the format
+without any row on that GPU family. `calibrated` was fitted to the stages, so its column is in
+sample there.
+]]
+
+local expected_head = [[
+## Expected errors
+
+Results of `composed` report an expected error of TPOT and TTFT (`expected_error`), from errors of
+left-out rows. Half of these rows are within the first number, four fifths within the second. The
+column "measured" states what the fit contains: this model in this format on this GPU family,
+another model, or only other formats. Where TPOT has two pairs, the first pair is from the half of
+the rows with the smaller share of time in steps with prompt tokens, and the second pair is from the
+other half. A run is placed between them by its own share. Groups of instances in several regimes
+weigh by the time that they compute. "reported" marks errors of the same constants on further rows
+of InferenceX, which were reported with the constants.
+
+TTFT has no bound if requests wait for KV blocks, or if the load is more than the cluster can serve.
+]]
+
+local between_head = [[
+## Errors between two setups
+
+Errors that two setups have in common cancel when the setups are compared. The table shows errors of
+the quotient of two left-out rows with equal lengths and concurrency. `blis.compare` reports a
+difference between setups as inside the error of the model if the difference is smaller than the
+number for four fifths. Variants of one setup (model, GPU, TP degree, engine) have the same step
+times, so their differences are not judged in this way.
 ]]
 
 --- The page; pictures are handed to keep.
@@ -26,42 +75,57 @@ sheets alone. All run the same engine.
 function page.text(keep)
   local prefills, decodes = steps.splitwise()
   return table.concat({
-    head, "## Requests one by one", "",
+    head, groups_head, regimes.groups(), "", expected_head, regimes.expected(), "",
+    between_head, regimes.between(), "", "## Requests one by one (in sample)", "",
     "Llama-3.1-8B under vLLM 0.19, 300 ShareGPT requests on one GPU. On the RTX 4090 the KV cache",
-    "is too small for them, so that requests are preempted. The shipped coefficients of these two",
-    "GPUs were fitted to these very runs: read this as a check of the engine and of the form of",
-    "the model, not as a prediction.", "",
+    "is too small for the requests, so some are preempted. The shipped constants of these two GPUs",
+    "were fitted to these runs. The table checks the engine and the form of the models, and",
+    "predicts nothing.", "",
     requests.section(keep), "",
-    "The same with coefficients that know nothing of these two runs: data sheets, and shares of",
-    "them from other GPUs. The RTX 4090 is faster than its data sheet, and where KV blocks are",
-    "short, a small error of the rate becomes a large one of the queue.", "",
-    requests.left_out(), "", "## After a fit to one's own engine", "",
-    "`blis calibrate --fit` on the first half of the requests of each run; errors on the second",
-    "half, which took no part:", "", requests.fitted(), "", "## Prefill against the data sheet", "",
-    "One prompt on an H100, milliseconds. \"Floor\" are the FLOPs of the matrix products alone at",
-    "the peak of the data sheet: a whole prefill cannot be faster.", "", steps.floors(), "",
+    "The next table has coefficients without these two runs: data sheets, and shares of the data",
+    "sheets from other GPUs. The RTX 4090 is faster than its data sheet. Where KV blocks are",
+    "short, a small error of the rate becomes a large error of the queue.", "",
+    requests.left_out(), "", "## After a fit to your own engine", "",
+    "`blis calibrate --fit` uses the first half of the requests of each run. The errors are those",
+    "on the second half, which the fit does not contain:", "", requests.fitted(), "",
+    "## Prefill against the data sheet", "",
+    "One prompt on an H100, milliseconds. \"Floor\" is the time of the matrix products alone at",
+    "the peak of the data sheet. No prefill can be faster.", "", steps.floors(), "",
     "## An engine of 2023", "",
-    "Llama-2-70B, milliseconds. The engine that was measured had high overheads and no chunked",
-    "prefill; today's are faster, so a model of today should be below these figures and in the",
+    "Llama-2-70B, milliseconds. The measured engine had high overheads and no chunked prefill.",
+    "Current engines are faster, so a current model should be below these numbers, and in the",
     "same order. Prefill of one prompt:", "", prefills, "",
     "Decode step of a batch, 512 tokens of prompt each:", "", decodes, "",
   }, "\n")
 end
 
---- What measurements that are not shipped add.
----@param folder string
+--- Errors of all latency models on folders of further measurements.
+---@param folders string[]
 ---@return string
-function page.further(folder)
-  local function has(name)
-    local file = io.open(folder .. "/" .. name)
-    if file then file:close() end
-    return file ~= nil
+function page.further(folders)
+  local runs, rows = measured.runs(folders), {}
+  assert(#runs > 0, table.concat(folders, ", ")
+    .. ": expected inferencex_vllm.csv and qwen3_32b_h100_vllm012.csv, or vllm_stages.csv")
+  for _, model in ipairs(models) do
+    local groups, order = {}, {}
+    for _, one in ipairs(measured.errors(runs, { latency_model = model.latency_model })) do
+      for _, name in ipairs { one.run.source, one.run.group } do
+        if not groups[name] then
+          groups[name] = {}
+          order[#order + 1] = name
+        end
+        table.insert(groups[name], one)
+      end
+    end
+    for _, name in ipairs(order) do
+      local row = { name, model.name, tostring(#groups[name]) }
+      for _, metric in ipairs { "tpot", "ttft", "e2e" } do
+        row[#row + 1] = markdown.share(measured.mean(groups[name], metric))
+      end
+      rows[#rows + 1] = row
+    end
   end
-  local parts = {}
-  if has "vllm_stages.csv" then parts[#parts + 1] = stages.section(folder) end
-  if has "inferencex_vllm.csv" then parts[#parts + 1] = published.section(folder) end
-  assert(#parts > 0, folder .. ": expected vllm_stages.csv or inferencex_vllm.csv")
-  return table.concat(parts, "\n\n")
+  return markdown.table({ "rows", "model", "n", "TPOT", "TTFT", "E2E" }, rows, 2)
 end
 
 return page

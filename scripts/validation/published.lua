@@ -3,8 +3,11 @@
 ---
 --- All requests of the first round are sent at once, and each answer is followed by the next
 --- request. Lengths are uniform from 0.8 to 1 times the stated length, or fixed.
+---
+--- Options of the engines are those of the scripts that measured the rows (InferenceX,
+--- benchmarks/single_node, read on 2026-11-28): gpt-oss-120b on B200, and MiniMax-M2.5 on B200 from
+--- vLLM 0.19 on, keep the KV cache in FP8. The latter computes at most two prompts in a step.
 local blis = require "blis"
-local markdown = require "markdown"
 
 local published = {}
 
@@ -17,6 +20,7 @@ local folders = {
 }
 
 ---@class validation.Set
+---@field name string
 ---@field file string
 ---@field version? string engine version of rows that state none
 ---@field is_async boolean
@@ -25,12 +29,13 @@ local folders = {
 
 ---@type validation.Set[]
 local sets = {
-  { file = "inferencex_vllm.csv", version = "0.11.0", is_async = true, shortest = 0.8,
-    judges_ttft = true },
-  { file = "qwen3_32b_h100_vllm012.csv", is_async = false, shortest = 1, judges_ttft = false },
+  { name = "InferenceX", file = "inferencex_vllm.csv", version = "0.11.0", is_async = true,
+    shortest = 0.8, judges_ttft = true },
+  { name = "Qwen3-32B", file = "qwen3_32b_h100_vllm012.csv", is_async = false, shortest = 1,
+    judges_ttft = false },
 }
 
--- Blocks that queues of these runs show, by model, GPU, TP degree, and version.
+-- Blocks that the queues of these runs show, by model, GPU, TP degree, and version.
 local kv_blocks = {
   ["meta-llama/Llama-3.1-70B H200 1 "] = 22848,
   ["meta-llama/Llama-3.1-70B B200 1 "] = 37060,
@@ -41,8 +46,6 @@ local kv_blocks = {
 local function key_of(row)
   return ("%s %s %d %s"):format(row.model, row.gpu, row.tp, row.engine_version)
 end
-
-local rounds = 10
 
 local function length(tokens, shortest)
   tokens = math.tointeger(tokens)
@@ -73,168 +76,78 @@ local function read(path)
   return rows
 end
 
+--- True if the engine kept its KV cache in FP8 although the model's files do not state it.
+local function has_fp8_cache(row)
+  return row.gpu == "B200"
+    and (row.model == "openai/gpt-oss-120b" or row.engine_version == "0.19.0")
+end
+
+local function tokens_of_step(row)
+  local is_twice = row.model == "MiniMaxAI/MiniMax-M2.5" and row.engine_version == "0.19.0"
+  return is_twice and math.tointeger(2 * row.isl) or 8192
+end
+
 local function cluster_of(row, set, folder, variant)
-  local concurrency = math.tointeger(row.concurrency)
   return {
     model = ("%s/../models/configs/%s"):format(folder, folders[row.model]),
     hardware = row.gpu, tp = math.tointeger(row.tp), instances = 1,
     latency_model = variant.latency_model, catalogue = variant.catalogue,
     backend_version = row.engine_version ~= "" and tostring(row.engine_version) or set.version,
-    async_scheduling = set.is_async, max_num_seqs = concurrency, max_num_batched_tokens = 8192,
+    async_scheduling = set.is_async, max_num_seqs = math.tointeger(row.concurrency),
+    max_num_batched_tokens = tokens_of_step(row),
+    kernel_tables = variant.kernel_tables,
+    kv_cache_dtype = has_fp8_cache(row) and "fp8" or nil,
     kv_blocks = kv_blocks[key_of(row)],
     expert_parallel = type(row.moe_ep) == "number" and row.moe_ep > 1 or nil,
   }
 end
 
---- The mean TTFT and TPOT that blis predicts for a row, in milliseconds.
-local function predict(row, set, folder, variant)
+local function workload_of(row, set, variant)
   local concurrency = math.tointeger(row.concurrency)
-  local result = blis.run {
-    cluster = cluster_of(row, set, folder, variant), seed = 1, routing = "round-robin",
-    workload = { seed = 1, num_requests = rounds * concurrency, clients = { {
-      id = "c", concurrency = concurrency, timeout_us = 0,
-      input_distribution = length(row.isl, set.shortest),
-      output_distribution = length(row.osl, set.shortest),
-    } } },
-  }
-  local ttft, tpot, count = 0.0, 0.0, 0
+  return { seed = 1, num_requests = (variant.rounds or 10) * concurrency, clients = { {
+    id = "c", concurrency = concurrency, timeout_us = 0,
+    input_distribution = length(row.isl, set.shortest),
+    output_distribution = length(row.osl, set.shortest),
+  } } }
+end
+
+--- The means that blis predicts for a row, in milliseconds.
+local function means_of(result)
+  local ttft, tpot, e2e, count = 0.0, 0.0, 0.0, 0
   for _, one in ipairs(result.requests) do
     if one.state == "completed" then
-      ttft, count = ttft + one.ttft_us, count + 1
+      count, ttft, e2e = count + 1, ttft + one.ttft_us, e2e + one.e2e_us
       tpot = tpot + (one.e2e_us - one.ttft_us) / (one.output_tokens - 1)
     end
   end
-  return ttft / count / 1000, tpot / count / 1000
+  return { ttft = ttft / count / 1000, tpot = tpot / count / 1000, e2e = e2e / count / 1000 }
 end
 
----@class validation.Variant
----@field latency_model string
----@field catalogue? string[] files with other constants
+local function run_of(row, set, folder)
+  return {
+    source = set.name, group = ("%s on %s"):format(row.model, row.gpu), gpu = row.gpu,
+    model = row.model, part = ("TP %d, vLLM %s"):format(row.tp, row.engine_version),
+    rows = { { name = ("%d/%d, %d at once"):format(row.isl, row.osl, row.concurrency),
+      ttft = set.judges_ttft and row.ttft_mean_ms or nil, tpot = row.tpot_ms } },
+    simulate = function(variant)
+      local result = blis.run { cluster = cluster_of(row, set, folder, variant), seed = 1,
+        routing = "round-robin", workload = workload_of(row, set, variant) }
+      return { means_of(result) }, result
+    end,
+  }
+end
 
---- Rows with the errors of a latency model: a list of { row =, set =, ttft =, tpot = }, relative.
+--- Runs of one row each; see measured.lua.
 ---@param folder string
----@param variant validation.Variant
----@param is_wanted? fun(row: table): boolean
----@return table[]
-function published.errors(folder, variant, is_wanted)
-  local list = {}
+---@return validation.Run[]
+function published.runs(folder)
+  local runs = {}
   for _, set in ipairs(sets) do
     for _, row in ipairs(read(folder .. "/" .. set.file)) do
-      if not is_wanted or is_wanted(row) then
-        local ok, ttft, tpot = pcall(predict, row, set, folder, variant)
-        list[#list + 1] = {
-          row = row, set = set, problem = not ok and ttft or nil,
-          ttft = ok and set.judges_ttft and ttft / row.ttft_mean_ms - 1 or nil,
-          tpot = ok and tpot / row.tpot_ms - 1 or nil,
-        }
-      end
+      runs[#runs + 1] = run_of(row, set, folder)
     end
   end
-  return list
-end
-
---- The scales of a format that was not fitted take the place of those that were: an entry replaces
---- its text in data/latency/composed.yaml.
-local left_out = {
-  { model = "meta-llama/Llama-3.1-70B", gpu = "H200", from = "fp8: [1.023, 1.045]",
-    to = "fp8: [1, 1.05]" },
-  { model = "meta-llama/Llama-3.1-70B", gpu = "B200", from = "fp8: [0.822, 0.820]",
-    to = "fp8: [1, 1.05]" },
-  { model = "MiniMaxAI/MiniMax-M2.5", gpu = "H200", from = "fp8_block: [0.8786, 1.644]",
-    to = "fp8_block: [0.92, 1.6]" },
-  { model = "MiniMaxAI/MiniMax-M2.5", gpu = "B200", from = "fp8_block: [0.954, 1.734]",
-    to = "fp8_block: [0.92, 1.6]" },
-  { model = "openai/gpt-oss-120b", gpu = "H200", from = "mxfp4: [0.7067, 1.674]",
-    to = "mxfp4: [0.92, 1.6]" },
-  { model = "openai/gpt-oss-120b", gpu = "B200", from = "mxfp4: [0.856, 1.411]",
-    to = "mxfp4: [0.92, 1.6]" },
-}
-
-local function write_constants(one)
-  local text = assert(io.open "data/latency/composed.yaml"):read "a"
-  local first, last = text:find(one.from, 1, true)
-  assert(first, one.from .. " is not in data/latency/composed.yaml")
-  local path = os.tmpname() .. ".yaml"
-  local file = assert(io.open(path, "w"))
-  file:write(text:sub(1, first - 1), one.to, text:sub(last + 1))
-  file:close()
-  return path
-end
-
---- Errors of rows whose model and GPU the scales were not fitted to: each format was fitted to one
---- model on each GPU family, so that a left-out group leaves its format without a fit.
----@param folder string
----@return table[]
-function published.left_out(folder)
-  local list = {}
-  for _, one in ipairs(left_out) do
-    local path = write_constants(one)
-    local errors = published.errors(folder, { latency_model = "composed", catalogue = { path } },
-      function(row) return row.model == one.model and row.gpu == one.gpu end)
-    os.remove(path)
-    table.move(errors, 1, #errors, #list + 1, list)
-  end
-  return list
-end
-
-local function mean_of(errors, name)
-  local sum, count = 0.0, 0
-  for _, one in ipairs(errors) do
-    if one[name] then sum, count = sum + math.abs(one[name]), count + 1 end
-  end
-  return count > 0 and sum / count or nil
-end
-
---- The share of rows in order that is within an error.
-local function quantile(errors, name, share)
-  local list = {}
-  for _, one in ipairs(errors) do
-    if one[name] then list[#list + 1] = math.abs(one[name]) end
-  end
-  table.sort(list)
-  return list[math.max(1, math.ceil(share * #list))]
-end
-
---- Errors by group, in order of their first row, and of all rows.
-local function grouped(errors)
-  local groups, order = { all = {} }, {}
-  for _, one in ipairs(errors) do
-    local name = ("%s on %s"):format(one.row.model, one.row.gpu)
-    if not groups[name] then
-      groups[name] = {}
-      order[#order + 1] = name
-    end
-    table.insert(groups[name], one)
-    if one.set.judges_ttft then table.insert(groups.all, one) end
-  end
-  order[#order + 1] = "all"
-  return groups, order
-end
-
-local function row_of(name, kind, errors)
-  return { name == "all" and "all InferenceX" or name, kind, tostring(#errors),
-    markdown.share(mean_of(errors, "tpot")), markdown.share(quantile(errors, "tpot", 0.5)),
-    markdown.share(quantile(errors, "tpot", 0.8)), markdown.share(mean_of(errors, "ttft")),
-    markdown.share(quantile(errors, "ttft", 0.5)), markdown.share(quantile(errors, "ttft", 0.8)) }
-end
-
---- Errors of calibrated, of composed on the rows that its scales were fitted to, and of composed
---- with the scales of a format that was not fitted.
----@param folder string
----@return string
-function published.section(folder)
-  local rows = {}
-  for _, kind in ipairs {
-    { name = "calibrated", errors = published.errors(folder, { latency_model = "calibrated" }) },
-    { name = "composed, in sample",
-      errors = published.errors(folder, { latency_model = "composed" }) },
-    { name = "composed, group left out", errors = published.left_out(folder) },
-  } do
-    local groups, order = grouped(kind.errors)
-    for _, name in ipairs(order) do rows[#rows + 1] = row_of(name, kind.name, groups[name]) end
-  end
-  return markdown.table({ "rows", "model", "n", "TPOT mean", "half", "four fifths", "TTFT mean",
-    "half", "four fifths" }, rows, 2)
+  return runs
 end
 
 return published

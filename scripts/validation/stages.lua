@@ -6,8 +6,6 @@
 --- after the other without a pause.
 local blis = require "blis"
 local core = require "blis.core"
-local markdown = require "markdown"
-local models = require "models"
 
 local stages = {}
 
@@ -93,77 +91,50 @@ local function means_of(run, result, stage_of)
   return means
 end
 
-local function simulate(run, latency_model)
+local function cluster_of(run, variant)
   local first = run.stages[1]
+  return { model = known_models[first.model] or first.model,
+    hardware = gpus[first.hardware] or first.hardware, tp = math.tointeger(first.tp),
+    latency_model = variant.latency_model, catalogue = variant.catalogue, instances = 1,
+    kernel_tables = variant.kernel_tables,
+    max_num_seqs = 128, max_num_batched_tokens = math.tointeger(first.max_num_batched_tokens),
+    kv_blocks = kv_blocks[run.name] or (first.hardware == "H100" and 30000 or nil) }
+end
+
+local function simulate(run, variant)
   local list, stage_of = traffic_of(run, 42)
   local i = 0
   local result = blis.run {
-    cluster = { model = known_models[first.model] or first.model,
-      hardware = gpus[first.hardware] or first.hardware,
-      tp = math.tointeger(first.tp), latency_model = latency_model, instances = 1,
-      max_num_seqs = 128, max_num_batched_tokens = math.tointeger(first.max_num_batched_tokens),
-      kv_blocks = kv_blocks[run.name] or (first.hardware == "H100" and 30000 or nil) },
+    cluster = cluster_of(run, variant),
     workload = function()
       i = i + 1
       return list[i]
     end,
     routing = "round-robin",
   }
-  return means_of(run, result, stage_of)
+  return means_of(run, result, stage_of), result
 end
 
-local function new_errors() return { n = 0, e2e = 0.0, ttft = 0.0, tpot = 0.0 } end
-
-local function add(errors, stage, mean)
-  errors.n = errors.n + 1
-  for _, name in ipairs { "e2e", "ttft", "tpot" } do
-    local real = stage[name .. "_ms"]
-    errors[name] = errors[name] + (mean and math.abs(mean[name] / real - 1) or 1)
+local function run_of(run)
+  local first, rows = run.stages[1], {}
+  for i, stage in ipairs(run.stages) do
+    rows[i] = { name = ("%s, %s requests/s"):format(run.name, stage.rate_rps),
+      ttft = stage.ttft_ms, tpot = stage.tpot_ms, e2e = stage.e2e_ms }
   end
+  return {
+    source = "stages", group = ("%s on %s"):format(first.model, first.hardware),
+    model = first.model, gpu = first.hardware, part = run.name, rows = rows,
+    simulate = function(variant) return simulate(run, variant) end,
+  }
 end
 
-local function row_of(name, model, errors)
-  return { name, model, tostring(errors.n), markdown.share(errors.e2e / errors.n),
-    markdown.share(errors.ttft / errors.n), markdown.share(errors.tpot / errors.n) }
-end
-
---- Errors of the means by model, by GPU and over all stages.
+--- Runs with a row for each stage; see measured.lua.
 ---@param folder string with vllm_stages.csv
----@return string
-function stages.section(folder)
-  local runs, rows, details = read(folder .. "/vllm_stages.csv"), {}, {}
-  for _, model in ipairs(models) do
-    local groups, order = {}, {}
-    local function group(name)
-      if not groups[name] then
-        groups[name] = new_errors()
-        order[#order + 1] = name
-      end
-      return groups[name]
-    end
-    for _, run in ipairs(runs) do
-      local means = simulate(run, model.latency_model)
-      for number, stage in ipairs(run.stages) do
-        local mean = means[number]
-        for _, name in ipairs { "all", stage.hardware, stage.model } do
-          add(group(name), stage, mean)
-        end
-        if model.name == "calibrated" then
-          local cells = { run.name, tostring(stage.rate_rps) }
-          for _, name in ipairs { "e2e", "ttft", "tpot" } do
-            cells[#cells + 1] = ("%.1f"):format(stage[name .. "_ms"])
-            cells[#cells + 1] = markdown.signed(mean and mean[name] / stage[name .. "_ms"] - 1)
-          end
-          details[#details + 1] = cells
-        end
-      end
-    end
-    for _, name in ipairs(order) do rows[#rows + 1] = row_of(name, model.name, groups[name]) end
-  end
-  return markdown.table({ "stages", "model", "n", "E2E MAPE", "TTFT MAPE", "TPOT MAPE" }, rows, 2)
-    .. "\n\nThe calibrated model stage by stage (measured ms, error %):\n\n"
-    .. markdown.table({ "run", "rate", "E2E", "error", "TTFT", "error", "TPOT", "error" },
-      details, 1)
+---@return validation.Run[]
+function stages.runs(folder)
+  local runs = {}
+  for i, run in ipairs(read(folder .. "/vllm_stages.csv")) do runs[i] = run_of(run) end
+  return runs
 end
 
 return stages

@@ -318,11 +318,17 @@ blis_status blis_latency_regime(const blis_alloc *alloc, const blis_latency_conf
                                 blis_step_regime *regime, blis_error *error) {
   blis__step_work work = {0};
   BLIS_TRY(composed_work(alloc, config, &work, error));
+  double layers = 0;
+  for (size_t i = 0; i < work.run_count; i++) {
+    layers += work.runs[i].count;
+  }
   *regime = (blis_step_regime){
       .weights = blis__table_format_name(blis__work_mlp_kind(&work)),
       .has_experts = work.has_experts,
       .has_usual_attention = has_usual_attention(&work),
       .is_async = config->composed.is_async,
+      .layers = (int64_t)layers,
+      .hidden_size = (int64_t)work.hidden,
   };
   blis__work_free(alloc, &work);
   return BLIS_OK;

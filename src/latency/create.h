@@ -74,6 +74,8 @@ typedef struct blis_step_regime {
   bool has_experts;
   bool has_usual_attention; /* all layers have full or window attention */
   bool is_async;
+  int64_t layers;      /* of the model */
+  int64_t hidden_size; /* of the model */
 } blis_step_regime;
 
 /* The regime of a configuration for which blis_latency_create succeeds. The kind must be composed.

@@ -334,6 +334,7 @@ static const luaL_Reg core_functions[] = {
     {"is_graph_file", core_is_graph_file},
     {"workload_spec", bind_written_spec_new},
     {"writer_name", bind_writer_name},
+    {"yaml_parse", bind_yaml_parse},
     {"yaml_read", bind_yaml_read},
     {NULL, NULL},
 };

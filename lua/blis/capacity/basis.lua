@@ -14,6 +14,8 @@ local basis = {}
 ---@field binding_constraint string what limits the cluster there: "step time", "KV cache",
 --- "sequence slots"
 ---@field share_beyond number? share of the steps beyond the data that step times were fitted to
+---@field expected_error number? of TPOT, which four fifths of the setups of this regime are within
+---@field model_range blis.ModelRange? the answer over that error
 ---@field requests_per_sec number offered there
 ---@field goodput_per_sec number? requests/s that meet the latency targets of one request
 ---@field attainment number? share of the requests that do
@@ -70,6 +72,7 @@ function basis.of(r, value, targets)
     usd_per_hour = cost.usd_per_gpu_hour and cost.usd_per_gpu_hour * cost.gpus,
     binding_constraint = load_checks.binding_constraint(r),
     share_beyond = coverage and coverage.share_beyond, requests_per_sec = offered,
+    expected_error = r.expected_error and r.expected_error.tpot_band,
     attainment = attainment, goodput_per_sec = attainment and offered * attainment,
   }
   local findings = {}
@@ -104,7 +107,16 @@ function basis.text(one)
     parts[#parts + 1] = ("%s of the steps beyond what step times were fitted to"):format(
       format.percent(one.share_beyond))
   end
+  if one.model_range then parts[#parts + 1] = basis.range_text(one.model_range) end
   return table.concat(parts, "; ")
+end
+
+--- "12 to 16 over the expected error of step times (12%)"
+---@param range blis.ModelRange
+---@return string
+function basis.range_text(range)
+  return ("%.4g to %.4g over the expected error of step times (%s)"):format(range.low, range.high,
+    format.percent(range.error))
 end
 
 return basis

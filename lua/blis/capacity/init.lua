@@ -9,6 +9,7 @@ local basis = require "blis.capacity.basis"
 local bracket = require "blis.capacity.bracket"
 local errors = require "blis.errors"
 local evidence = require "blis.capacity.evidence"
+local model_range = require "blis.capacity.model_range"
 local options = require "blis.config.sweep"
 local probe = require "blis.capacity.probe"
 local processors = require "blis.processors"
@@ -374,6 +375,10 @@ local function add_basis(self, search, sides)
     local outcome = search.trial { [search.parameter] = value, seed = search.seed,
       requests = requests }
     self.basis, findings = basis.of(outcome, value, search.targets)
+    if self.basis then
+      self.basis.model_range = model_range.of(self, self.value or value, search.targets,
+        self.basis.expected_error)
+    end
   else
     problems[1] = { code = "not-met", status = "invalid",
       text = "no value that was tried is known to meet the targets." }

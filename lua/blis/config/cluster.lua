@@ -246,7 +246,8 @@ return {
       group = "Model and hardware",
       doc = "Reject models, GPUs, and GPU counts that the step-time coefficients do not cover. A "
         .. "run whose steps exceed the calibrated range of tokens, requests, or context fails at "
-        .. "its end. Without this option, results report the fraction of such steps.",
+        .. "its end. With composed: reject a weight format that was not measured on this GPU "
+        .. "family. Without this option, results report the fraction of such steps.",
     },
     {
       name = "engine_version", type = "string", flag = "--engine-version",

@@ -5,6 +5,7 @@ local carbon = require "blis.engine.carbon"
 local catalogue = require "blis.catalogue"
 local cluster_section = require "blis.config.cluster"
 local defaults = require "blis.config.defaults"
+local deferred = require "blis.deferred"
 local descriptions = require "blis.catalogue.descriptions"
 local errors = require "blis.errors"
 local features = require "blis.feature"
@@ -18,6 +19,7 @@ local notices = require "blis.notices"
 local power = require "blis.engine.power"
 local presets = require "blis.engine.presets"
 local profiles = require "blis.engine.profiles"
+local residuals = deferred "blis.engine.residuals"
 local schema = require "blis.config.schema"
 local types = require "blis.config.types"
 local usual_latency = require "blis.engine.usual_latency"
@@ -153,6 +155,14 @@ local function read_hardware(values, sources)
   end
 end
 
+--- Raises an error if the step times of a cluster have an unknown error. The core refuses latency
+--- models whose fitted range is exceeded or not known.
+local function require_measured(values)
+  local whole = { horizon_us = math.maxinteger }
+  for key, value in pairs(values) do whole[key] = value end
+  residuals.require_measured(rawget(core.engine_facts(whole), "regime"))
+end
+
 --- Reads the descriptions of the model and the GPU, and the catalogue that has both.
 local function read_descriptions(values, given)
   local sources = { beside = {}, files = values.catalogue, texts = {} }
@@ -201,6 +211,7 @@ local function read_equal(given, path, profile)
   power.apply(values, path)
   values.carbon_steps = carbon.steps(values.carbon_g_per_kwh, path .. ".carbon_g_per_kwh")
   values.request_carbon = carbon.of_requests(values)
+  if values.strict_coverage and not values.latency_definition then require_measured(values) end
   return values
 end
 

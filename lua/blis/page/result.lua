@@ -39,6 +39,14 @@ local function cards_of(r)
     { "prompt blocks in cache", percent(r.cache_hit_rate_overall) },
   }
   if goodput then list[#list + 1] = { "within targets", percent(goodput.attainment) } end
+  local expected = r.expected_error
+  if expected then
+    list[#list + 1] = { "expected error, TPOT", format.percent(expected.tpot),
+      ("80%% of setups within %.0f%%"):format(100 * expected.tpot_band) }
+    list[#list + 1] = { "expected error, TTFT", expected.ttft and format.percent(expected.ttft)
+      or "no bound", expected.ttft and ("80%% of setups within %.0f%%"):format(
+        100 * expected.ttft_band) or expected.ttft_reason }
+  end
   if cost.usd then list[#list + 1] = { "cost", number(cost.usd, 3), "USD" } end
   return parts.cards(list)
 end

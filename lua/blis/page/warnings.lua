@@ -1,4 +1,5 @@
 --- Warnings about the metrics of a page.
+local between = require "blis.results.between"
 local html = require "blis.page.html"
 local parts = require "blis.page.parts"
 local report = require "blis.results.report"
@@ -53,6 +54,7 @@ function warnings.compared(results, labels)
     list[i] = ("%s: %s"):format(#about[text] == #results and "all"
       or table.concat(about[text], ", "), text)
   end
+  for _, line in ipairs(between.lines(results, labels)) do list[#list + 1] = line end
   return section(list)
 end
 

@@ -1,6 +1,7 @@
 --- The best ways to put a model on a budget of GPUs: which layout takes most load while targets are
 --- kept, for each GPU and for each dollar. How the best are found is in blis.recommend.race.
 local basis = require "blis.capacity.basis"
+local model_range = require "blis.capacity.model_range"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local experiment = require "blis.experiment"
@@ -36,6 +37,8 @@ local recommend = {}
 ---@field verdict blis.RunVerdict? of that run
 ---@field copies integer? with rate: how many of the layout take that rate
 ---@field rate_gpus integer? GPUs of these
+---@field copies_low integer? the same over the expected error of step times
+---@field copies_high integer?
 ---@field rate_usd_per_hour number? price of these
 ---@field on_front boolean no layout is surely better for a GPU or a dollar without being worse for
 --- the other
@@ -279,12 +282,22 @@ local function add_basis(search, layout)
   local findings
   layout.basis, findings = basis.of(outcome, layout.low, target_list.read(search.targets))
   layout.verdict = basis.verdict(findings, {})
+  if layout.basis then
+    layout.basis.model_range = model_range.of_rate(layout.goodput or layout.low,
+      layout.basis.expected_error)
+  end
 end
 
 --- Adds how many copies of a layout take a rate, by the load that each surely takes.
 local function add_copies(layout, rate)
   if not layout.low then return end
   layout.copies = math.ceil(rate / layout.low)
+  local range = layout.basis and layout.basis.model_range
+  if range then
+    local factor = 1 + range.error
+    layout.copies_low = math.ceil(rate / (layout.low * factor))
+    layout.copies_high = math.ceil(rate * factor / layout.low)
+  end
   layout.rate_gpus = layout.copies * layout.gpus
   layout.rate_usd_per_hour = layout.usd_per_hour and layout.copies * layout.usd_per_hour
 end

@@ -40,10 +40,13 @@ end
 
 --- "8 x TP 2: 3 copies take 40 requests/s: 48 GPUs, 168.00 USD/h"
 local function copies_text(layout, rate)
-  return ("%s: %s %.6g requests/s: %s GPUs%s"):format(layout.name, layout.copies == 1
+  local range = layout.copies_low and layout.copies_low < layout.copies_high
+    and ("; %s to %s copies over the expected error of step times"):format(
+      format.count(layout.copies_low), format.count(layout.copies_high)) or ""
+  return ("%s: %s %.6g requests/s: %s GPUs%s%s"):format(layout.name, layout.copies == 1
     and "1 copy takes" or format.count(layout.copies) .. " copies take", rate,
     format.count(layout.rate_gpus), layout.rate_usd_per_hour
-    and (", %s USD/h"):format(format.number(layout.rate_usd_per_hour, 2)) or "")
+    and (", %s USD/h"):format(format.number(layout.rate_usd_per_hour, 2)) or "", range)
 end
 
 --- The basis of each confirmed layout, and what takes the rate that was asked for.

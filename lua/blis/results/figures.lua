@@ -300,16 +300,19 @@ figures.classes = {
     { name = "status", type = "string", doc = "\"ok\"; \"warning\": a metric may mislead; "
       .. "\"invalid\": metrics depend on the length of the run, or describe nothing" },
     { name = "reasons", class = "VerdictReason", is_list = true, doc = "the gravest first" } }),
-  class("ExpectedError", "Expected error of means, with latency model composed.", nil, {
-    { name = "tpot", type = "number", unit = "0 to 1", doc = "half of the measured setups of this "
-      .. "regime are within this relative error of TPOT" },
+  class("ExpectedError", "Expected error of means, with latency model composed. Relative.", nil, {
+    { name = "tpot", type = "number", unit = "0 to 1", doc = "half of the setups measured in this "
+      .. "regime, none of which the fit contains, are within this error of TPOT" },
     { name = "tpot_band", type = "number", unit = "0 to 1", doc = "four fifths are within this" },
     { name = "ttft", type = "number?", unit = "0 to 1", doc = "the same for TTFT; nil = no bound" },
     { name = "ttft_band", type = "number?", unit = "0 to 1", doc = "four fifths for TTFT" },
     { name = "ttft_reason", type = "string?", doc = "why TTFT has no bound" },
-    { name = "is_measured", type = "boolean", doc = "false: nothing was measured in this regime, "
-      .. "and the errors are those of left-out groups" },
-    { name = "regime", type = "string", doc = "GPU, format, experts, and scheduling" } }),
+    { name = "level", type = "string", doc = "what was measured: \"model\": this model in this "
+      .. "regime; \"format\": another model; \"family\": other formats on this GPU family; "
+      .. "\"nothing\": none of these" },
+    { name = "is_measured", type = "boolean", doc = "level is \"model\" or \"format\"" },
+    { name = "regime", type = "string", doc = "GPU, format, experts, and scheduling; of each group "
+      .. "of instances" } }),
   class("Counts", "Requests by how they ended.", nil, lists.counts),
   class("Part", "Some of the requests of a run.", "Counts", lists.group, lists.times, {
     { name = "gateway_wait_ms", class = "Percentiles", asked = "queue = ...", unit = "ms",

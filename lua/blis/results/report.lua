@@ -1,4 +1,5 @@
 --- Summaries and comparisons as text.
+local between = require "blis.results.between"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local features = require "blis.feature"
@@ -255,8 +256,9 @@ function report.summary(r)
   lines[#lines + 1] = ""
   for _, line in ipairs(load_lines(r)) do lines[#lines + 1] = "  " .. line end
   for _, line in ipairs(coverage_lines(r)) do lines[#lines + 1] = "  " .. line end
-  local expected = rawget(r.setup, "regime") and expected_error.line(r.expected_error)
-  if expected then lines[#lines + 1] = "  " .. expected end
+  for _, line in ipairs(expected_error.lines(r.expected_error, r)) do
+    lines[#lines + 1] = "  " .. line
+  end
   features.summarize(r, "below", shown, function(title, text)
     lines[#lines + 1] = ("  %-11s %s"):format(title, text)
   end)
@@ -467,6 +469,9 @@ function report.comparison(results)
   end
   add_warm_up_line(lines, results)
   add_differences(lines, results)
+  for _, line in ipairs(between.lines(results, report.names(results))) do
+    lines[#lines + 1] = "note: " .. line
+  end
   return table.concat(lines, "\n")
 end
 

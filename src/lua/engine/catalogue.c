@@ -36,12 +36,15 @@ static void check_added(lua_State *L, blis_catalogue *catalogue, const char *nam
 typedef enum embedded_use {
   USE_AT_ONCE, /* what usual runs need */
   USE_LATER,   /* read when a lookup finds nothing, so that other runs do not pay for it */
-  USE_BY_NAME, /* a module asks for it: constants of the composed step-time model */
+  USE_BY_NAME, /* a module asks for it: constants of the composed step-time model, and its errors */
   USE_NONE     /* no YAML */
 } embedded_use;
 
 /* Constants of the composed step-time model. */
 #define COMPOSED_FILE "latency/composed.yaml"
+
+/* Errors of that model, which engine/residuals.lua reads. */
+#define RESIDUALS_FILE "validation/residuals.yaml"
 
 static embedded_use use_of(const char *name) {
   static const char *const LATER[] = {"hardware/more_gpus.yaml", "models/layered.yaml"};
@@ -54,7 +57,8 @@ static embedded_use use_of(const char *name) {
       return USE_LATER;
     }
   }
-  return strcmp(name, COMPOSED_FILE) == 0 ? USE_BY_NAME : USE_AT_ONCE;
+  bool is_by_name = strcmp(name, COMPOSED_FILE) == 0 || strcmp(name, RESIDUALS_FILE) == 0;
+  return is_by_name ? USE_BY_NAME : USE_AT_ONCE;
 }
 
 /* Adds the embedded YAML files to the catalogue, which Lua owns. */

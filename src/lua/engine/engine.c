@@ -73,6 +73,9 @@ static void check_strict_coverage(lua_State *L, int index, const bind_engine_mod
   if (!engine->strict_coverage) {
     return;
   }
+  if (engine->regime.weights != NULL) {
+    return; /* engine/residuals.lua decides */
+  }
   if (blis_latency_coverage(&engine->latency) == NULL) {
     blis_fail(&error, BLIS_ERR_INVALID,
               "cluster.strict_coverage: the fitted range of the coefficients "

@@ -74,7 +74,7 @@ static void set_coverage(lua_State *L, const blis_coverage *coverage) {
 /* What the error of step times depends on, for results/expected_error.lua. */
 static void set_regime(lua_State *L, const bind_engine *engine) {
   const blis_step_regime *regime = &engine->regime;
-  lua_createtable(L, 0, 5);
+  lua_createtable(L, 0, 7);
   set_field_string(L, "gpu", engine->hardware);
   set_field_string(L, "weights", regime->weights);
   lua_pushboolean(L, regime->has_experts);
@@ -83,6 +83,8 @@ static void set_regime(lua_State *L, const bind_engine *engine) {
   lua_setfield(L, -2, "has_usual_attention");
   lua_pushboolean(L, regime->is_async);
   lua_setfield(L, -2, "is_async");
+  set_field_integer(L, "layers", regime->layers);
+  set_field_integer(L, "hidden_size", regime->hidden_size);
   lua_setfield(L, -2, "regime");
 }
 

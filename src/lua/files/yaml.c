@@ -117,15 +117,31 @@ static void push_node(lua_State *L, int where, const blis_yaml_node *node) {
   }
 }
 
+/* Pushes the values of a document and the table of their lines. */
+static int push_document(lua_State *L, const blis_yaml *tree) {
+  lua_newtable(L);
+  int where = lua_gettop(L);
+  push_node(L, where, blis_yaml_root(tree));
+  lua_pushvalue(L, where);
+  return 2;
+}
+
 int bind_yaml_read(lua_State *L) {
   const char *path = luaL_checkstring(L, 1);
   blis_yaml **tree = push_guarded(L, 1, sizeof *tree, tree_gc);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   check_status(L, blis_yaml_read_file(&alloc, path, MAX_SIZE, tree, &error), &error);
-  lua_newtable(L);
-  int where = lua_gettop(L);
-  push_node(L, where, blis_yaml_root(*tree));
-  lua_pushvalue(L, where);
-  return 2;
+  return push_document(L, *tree);
+}
+
+int bind_yaml_parse(lua_State *L) {
+  size_t size = 0;
+  const char *text = luaL_checklstring(L, 1, &size);
+  const char *name = luaL_checkstring(L, 2);
+  blis_yaml **tree = push_guarded(L, 1, sizeof *tree, tree_gc);
+  blis_alloc alloc = bind_alloc(L);
+  blis_error error = {0};
+  check_status(L, blis_yaml_parse(&alloc, name, (blis_slice){text, size}, tree, &error), &error);
+  return push_document(L, *tree);
 }

@@ -13,4 +13,7 @@
  */
 int bind_yaml_read(lua_State *L);
 
+/* yaml_parse(text, name): the same from a text; messages call it `name`. */
+int bind_yaml_parse(lua_State *L);
+
 #endif

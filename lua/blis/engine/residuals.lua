@@ -1,0 +1,139 @@
+--- Residuals of the composed step-time model by regime, from data/validation/residuals.yaml, and
+--- the regime that a group of instances is in.
+---
+--- What is known of a regime has four levels:
+---   model    the fit contains runs of this model in this format on this GPU family;
+---   format   it contains runs of another model in this format on this GPU family;
+---   family   it contains runs on this GPU family, in other formats;
+---   nothing  it contains no run on this GPU family, or the attention is of another kind.
+--- Each level has its own residuals, from runs that were left out of the fit in this way.
+local core = require "blis.core"
+local errors = require "blis.errors"
+
+local residuals = {}
+
+local path = "validation/residuals.yaml"
+
+---@class blis.ResidualRow
+---@field level string
+---@field family? string nil = any
+---@field weights? string nil = any
+---@field has_experts? boolean nil = both
+---@field is_async? boolean nil = both
+---@field rows integer
+---@field prefill_share? number[] mean share of the two lists of tpot; nil = one list
+---@field tpot number[] half of the rows are within the first, four fifths within the second; with
+--- prefill_share, four numbers: for the smaller share, then for the larger one
+---@field ttft? number[]
+
+local loaded
+
+--- The data, read once.
+---@return { families: table<string, string[]>, models: table[], regimes: blis.ResidualRow[],
+--- between: table<string, table<string, number[]>> }
+function residuals.data()
+  if not loaded then
+    loaded = core.yaml_parse(assert(core.embedded(path)), "data/" .. path).residuals
+  end
+  return loaded
+end
+
+local function family_of(gpu)
+  for name, gpus in pairs(residuals.data().families) do
+    for _, one in ipairs(gpus) do
+      if one == gpu then return name end
+    end
+  end
+  return nil
+end
+
+local function is_fitted(regime, family, needs_model)
+  for _, model in ipairs(residuals.data().models) do
+    if model.family == family and model.weights == regime.weights
+      and model.has_experts == regime.has_experts
+      and (not needs_model or model.layers == regime.layers
+        and model.hidden_size == regime.hidden_size) then
+      return true
+    end
+  end
+  return false
+end
+
+--- The level of a regime, and its GPU family.
+---@param regime table of setup.regime
+---@return string level
+---@return string? family
+function residuals.level(regime)
+  local family = family_of(regime.gpu)
+  if not family or not regime.has_usual_attention then return "nothing", family end
+  if is_fitted(regime, family, true) then return "model", family end
+  return is_fitted(regime, family, false) and "format" or "family", family
+end
+
+local function fits(row, level, family, regime)
+  return row.level == level and (row.family == nil or row.family == family)
+    and (row.weights == nil or row.weights == regime.weights)
+    and (row.has_experts == nil or row.has_experts == regime.has_experts)
+    and (row.is_async == nil or row.is_async == regime.is_async)
+end
+
+--- "H100, bf16, dense, asynchronous scheduling"
+---@param regime table
+---@return string
+function residuals.name(regime)
+  return ("%s, %s, %s, %s scheduling"):format(regime.gpu, regime.weights,
+    regime.has_experts and "experts" or "dense", regime.is_async and "asynchronous"
+      or "synchronous")
+end
+
+--- Raises an error for a regime of which nothing comparable was measured, with strict_coverage.
+---@param regime? table nil = the latency model has no residuals
+function residuals.require_measured(regime)
+  local level = regime and residuals.level(regime)
+  if level == "family" or level == "nothing" then
+    errors.invalid("cluster.strict_coverage: the error of step times is unknown: no run of this "
+      .. "regime was measured (%s); expected a regime of docs/validation.md",
+      residuals.name(regime))
+  end
+end
+
+local levels = { "model", "format", "family", "nothing" }
+
+--- The residuals of a regime: the first row that fits its level, otherwise one of the next level.
+---@param regime table
+---@return blis.ResidualRow
+---@return string level
+function residuals.of(regime)
+  local level = residuals.level(regime)
+  return residuals.of_level(regime, level), level
+end
+
+--- The same with a given level.
+---@param regime table
+---@param level string
+---@return blis.ResidualRow
+function residuals.of_level(regime, level)
+  local family, is_below = family_of(regime.gpu), false
+  for _, name in ipairs(levels) do
+    is_below = is_below or name == level
+    for _, row in ipairs(residuals.data().regimes) do
+      if is_below and fits(row, name, family, regime) then return row end
+    end
+  end
+  error("data/" .. path .. ": no row for any GPU")
+end
+
+--- Half and four fifths of the TPOT residuals at a share of time in steps with prompt tokens.
+---@param row blis.ResidualRow
+---@param prefill_share number
+---@return number half
+---@return number band
+function residuals.tpot(row, prefill_share)
+  local t, shares = row.tpot, row.prefill_share
+  if not shares then return t[1], t[2] end
+  local place = (prefill_share - shares[1]) / math.max(shares[2] - shares[1], 1e-9)
+  place = math.max(0, math.min(1, place))
+  return t[1] + (t[3] - t[1]) * place, t[2] + (t[4] - t[2]) * place
+end
+
+return residuals
