@@ -49,8 +49,9 @@ local expected_head = [[
 
 Results of `composed` report an expected error of TPOT and TTFT (`expected_error`), from errors of
 left-out rows. Half of these rows are within the first number, four fifths within the second. The
-column "measured" states what the fit contains: this model in this format on this GPU family,
-another model, or only other formats. Where TPOT has two pairs, the first pair is from the half of
+column "measured" states what was measured: this model on this GPU, this format with another model
+or on another GPU of the family, other formats on this GPU family, or none of these. Where TPOT has
+two pairs, the first pair is from the half of
 the rows with the smaller share of time in steps with prompt tokens, and the second pair is from the
 other half. A run is placed between them by its own share. Groups of instances in several regimes
 weigh by the time that they compute. "reported" marks errors of the same constants on further rows

@@ -39,7 +39,7 @@ function regimes.groups()
 end
 
 local level_texts = {
-  model = "this model", format = "another model", family = "other formats",
+  model = "this model", format = "this format", family = "other formats",
   nothing = "none of these",
 }
 

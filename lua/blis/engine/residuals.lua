@@ -2,8 +2,8 @@
 --- the regime that a group of instances is in.
 ---
 --- What is known of a regime has four levels:
----   model    the fit contains runs of this model in this format on this GPU family;
----   format   it contains runs of another model in this format on this GPU family;
+---   model    the fit contains runs of this model in this format on this GPU;
+---   format   this format was measured on this GPU family, on another GPU or with another model;
 ---   family   it contains runs on this GPU family, in other formats;
 ---   nothing  it contains no run on this GPU family, or the attention is of another kind.
 --- Each level has its own residuals, from runs that were left out of the fit in this way.
@@ -20,7 +20,8 @@ local path = "validation/residuals.yaml"
 ---@field weights? string nil = any
 ---@field has_experts? boolean nil = both
 ---@field is_async? boolean nil = both
----@field rows integer
+---@field any_attention? boolean measured with latent attention, too
+---@field rows integer 0 = reported by others
 ---@field prefill_share? number[] mean share of the two lists of tpot; nil = one list
 ---@field tpot number[] half of the rows are within the first, four fifths within the second; with
 --- prefill_share, four numbers: for the smaller share, then for the larger one
@@ -47,12 +48,29 @@ local function family_of(gpu)
   return nil
 end
 
-local function is_fitted(regime, family, needs_model)
+local function is_fitted(regime)
   for _, model in ipairs(residuals.data().models) do
-    if model.family == family and model.weights == regime.weights
-      and model.has_experts == regime.has_experts
-      and (not needs_model or model.layers == regime.layers
-        and model.hidden_size == regime.hidden_size) then
+    if model.gpu == regime.gpu and model.weights == regime.weights
+      and model.has_experts == regime.has_experts and model.layers == regime.layers
+      and model.hidden_size == regime.hidden_size then
+      return true
+    end
+  end
+  return false
+end
+
+local function fits(row, level, family, regime)
+  return row.level == level and (row.family == nil or row.family == family)
+    and (row.weights == nil or row.weights == regime.weights)
+    and (row.has_experts == nil or row.has_experts == regime.has_experts)
+    and (row.is_async == nil or row.is_async == regime.is_async)
+end
+
+--- True if the format was measured on the GPU family, with this kind of attention.
+local function has_format(regime, family)
+  for _, row in ipairs(residuals.data().regimes) do
+    if (fits(row, "format", family, regime) or fits(row, "model", family, regime))
+      and (regime.has_usual_attention or row.any_attention) then
       return true
     end
   end
@@ -65,16 +83,10 @@ end
 ---@return string? family
 function residuals.level(regime)
   local family = family_of(regime.gpu)
-  if not family or not regime.has_usual_attention then return "nothing", family end
-  if is_fitted(regime, family, true) then return "model", family end
-  return is_fitted(regime, family, false) and "format" or "family", family
-end
-
-local function fits(row, level, family, regime)
-  return row.level == level and (row.family == nil or row.family == family)
-    and (row.weights == nil or row.weights == regime.weights)
-    and (row.has_experts == nil or row.has_experts == regime.has_experts)
-    and (row.is_async == nil or row.is_async == regime.is_async)
+  if not family then return "nothing" end
+  if regime.has_usual_attention and is_fitted(regime) then return "model", family end
+  if has_format(regime, family) then return "format", family end
+  return regime.has_usual_attention and "family" or "nothing", family
 end
 
 --- "H100, bf16, dense, asynchronous scheduling"

@@ -65,7 +65,8 @@ local function combined(exposures)
     for i, value in ipairs(values) do sum[i] = sum[i] + weight * value end
     has_ttft = has_ttft and row.ttft ~= nil
     level_names[level] = true
-    texts[#texts + 1] = residuals.name(one.regime)
+    local name = residuals.name(one.regime)
+    if not texts[name] then texts[#texts + 1], texts[name] = name, true end
   end
   return sum, has_ttft, level_names, table.concat(texts, "; ")
 end
@@ -98,8 +99,8 @@ end
 local function percent(share) return ("%.0f%%"):format(share * 100) end
 
 local notes = {
-  model = "this model was measured in this regime",
-  format = "another model was measured in this regime",
+  model = "this model was measured on this GPU",
+  format = "this format was measured with another model, or on another GPU of the family",
   family = "this format was not measured on this GPU family",
   nothing = "nothing comparable was measured",
 }

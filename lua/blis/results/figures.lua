@@ -307,9 +307,9 @@ figures.classes = {
     { name = "ttft", type = "number?", unit = "0 to 1", doc = "the same for TTFT; nil = no bound" },
     { name = "ttft_band", type = "number?", unit = "0 to 1", doc = "four fifths for TTFT" },
     { name = "ttft_reason", type = "string?", doc = "why TTFT has no bound" },
-    { name = "level", type = "string", doc = "what was measured: \"model\": this model in this "
-      .. "regime; \"format\": another model; \"family\": other formats on this GPU family; "
-      .. "\"nothing\": none of these" },
+    { name = "level", type = "string", doc = "what was measured: \"model\": this model on this "
+      .. "GPU; \"format\": another model, or another GPU of the family; \"family\": other formats "
+      .. "on this GPU family; \"nothing\": none of these" },
     { name = "is_measured", type = "boolean", doc = "level is \"model\" or \"format\"" },
     { name = "regime", type = "string", doc = "GPU, format, experts, and scheduling; of each group "
       .. "of instances" } }),
