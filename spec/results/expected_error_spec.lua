@@ -58,6 +58,7 @@ describe("the expected error of a run", function()
     assert.equal("format", level { hardware = "H100", model = "qwen/qwen2.5-7b-instruct" })
     assert.equal("family", level { hardware = "B200" })
     assert.equal("nothing", level { hardware = "MI300X" })
+    assert.equal("nothing", level { hardware = "RTX PRO 6000" })
     assert.equal("nothing", level { hardware = "H100", model = "deepseek-ai/deepseek-v2-lite" })
   end)
 

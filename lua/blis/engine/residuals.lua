@@ -77,6 +77,13 @@ local function has_format(regime, family)
   return false
 end
 
+local function has_family(family)
+  for _, model in ipairs(residuals.data().models) do
+    if family_of(model.gpu) == family then return true end
+  end
+  return false
+end
+
 --- The level of a regime, and its GPU family.
 ---@param regime table of setup.regime
 ---@return string level
@@ -86,7 +93,8 @@ function residuals.level(regime)
   if not family then return "nothing" end
   if regime.has_usual_attention and is_fitted(regime) then return "model", family end
   if has_format(regime, family) then return "format", family end
-  return regime.has_usual_attention and "family" or "nothing", family
+  local is_near = regime.has_usual_attention and has_family(family)
+  return is_near and "family" or "nothing", family
 end
 
 --- "H100, bf16, dense, asynchronous scheduling"
