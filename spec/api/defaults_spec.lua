@@ -64,7 +64,7 @@ describe("a version of the defaults", function()
       decode_instances = 1 }, workload = { requests = 3 } }
     for _, group in ipairs(pools.setup.groups) do assert.equal("calibrated", group.latency_model) end
     assert.equal(blis.kv_capacity({ defaults = first, gpu_memory_utilization = 0.8 }).blocks,
-      blis.kv_capacity({ gpu_memory_utilization = 0.8 }).blocks)
+      blis.kv_capacity({ kv_reserve = "flat", gpu_memory_utilization = 0.8 }).blocks)
   end)
 
   it("gives way to every option that is set", function()

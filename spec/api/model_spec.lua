@@ -1,4 +1,6 @@
 local blis = require "blis"
+local commands = require "spec.support.commands"
+local core = require "blis.core"
 local files = require "spec.support.files"
 local program = require "spec.support.program"
 local small = require "spec.support.small"
@@ -16,7 +18,11 @@ local function error_of(cluster) return small.message_of(run, cluster) end
 
 describe("blis.kv_capacity", function()
   it("gives every term of the calculation", function()
-    local c = blis.kv_capacity { model = llama, hardware = "H100", tp = 1 }
+    local function flat(options)
+      options.kv_reserve = "flat"
+      return blis.kv_capacity(options)
+    end
+    local c = flat { model = llama, hardware = "H100", tp = 1 }
     assert.same({
       model = llama, hardware = "H100", tp = 1, dp = 1, block_size = 16, blocks = 26312,
       tokens = 420992, bytes_per_token = 131072.0, bytes_per_block = 2097152,
@@ -24,13 +30,34 @@ describe("blis.kv_capacity", function()
       memory_gib = 72.0, weights_gib = 14.957527160644531, activations_gib = 5.5,
       non_torch_gib = 0.15, reserved_gib = 0.0, overhead_gib = 20.60752716064453,
     }, c)
-    local two = blis.kv_capacity { model = llama, hardware = "H100", tp = 2 }
+    local two = flat { model = llama, hardware = "H100", tp = 2 }
     assert.equal(59823, two.blocks)
     assert.near(
       (144 - 14.957527160644531 - 2 * 5.5 - 1.2) / 2 * (1 << 30), two.allocatable_bytes, 1)
-    local qwen = blis.kv_capacity {}
+    local qwen = flat {}
     assert.equal(15909, qwen.blocks)
     assert.equal(41706176102, qwen.allocatable_bytes)
+  end)
+
+  it("reserves memory by the sizes of the model", function()
+    local c = blis.kv_capacity { model = llama, hardware = "H100", tp = 2 }
+    assert.equal(63957, c.blocks)
+    assert.near(2 * 0.9 * 79.19, c.memory_gib, 1e-9)
+    -- 2 bytes x 2,048 tokens x (4 x 4,096 + 3 x 14,336 / 2); 16 bytes x 128,256 words x 256.
+    local bytes = 2 * 2048 * (4 * 4096 + 3 * 14336 / 2) + 16 * 128256 * 256
+    assert.near(2 * bytes / (1 << 30), c.activations_gib, 1e-9)
+    assert.equal(1.4, c.non_torch_gib)
+    assert.equal(c.allocatable_bytes // c.bytes_per_block, c.blocks)
+  end)
+
+  it("has the blocks that vLLM reported", function()
+    local function blocks(model, hardware, tp, sequences)
+      return blis.kv_capacity { model = model, hardware = hardware, tp = tp,
+        max_num_seqs = sequences, max_num_batched_tokens = 2048 }.blocks
+    end
+    assert.near(1, blocks("codellama/CodeLlama-34b-Instruct-hf", "H100", 2, 128) / 26602, 0.01)
+    assert.near(1, blocks("meta-llama/llama-2-70b-hf", "H100", 4, 128) / 31356, 0.01)
+    assert.near(1, blocks(llama, "RTX 4090", 1, 256) / 2588, 0.01)
   end)
 
   it("can count all GPUs for each of them, as BLIS in Go does", function()
@@ -44,26 +71,27 @@ describe("blis.kv_capacity", function()
   it("says on how many GPUs a model would fit", function()
     local message = small.message_of(blis.kv_capacity,
       { model = "meta-llama/llama-3.1-70b-instruct", hardware = "H100", tp = 1 })
-    says(message, "does not fit: overhead 137.07 GiB")
+    says(message,
+      "does not fit: each GPU needs 132.81 GiB (weights 131.42 + other 1.39) and has 71.27")
     says(message, "at least 2 GPUs are needed")
     says(small.message_of(blis.kv_capacity, { model = llama, hardware = "custom", tp = 1 }),
       "memory_gib")
     says(small.message_of(blis.kv_capacity, { model = llama, gpu_memory_utilization = 1.5 }),
       "1.5 is not allowed, expected a number above 0 and up to 1")
     says(small.message_of(blis.kv_capacity, { model = "qwen/qwen2.5-7b-instruct",
-      hardware = "H100", tp = 3 }), "kv_heads (4) must be divisible by tp (3)")
+      hardware = "H100", tp = 3 }), "heads")
   end)
 end)
 
 describe("what a run is made of", function()
   it("is in its result: blocks as computed, with their terms, or as given", function()
     local r = run { model = llama, hardware = "H100", tp = 1 }
-    assert.equal(26312, r.setup.kv_blocks)
+    assert.equal(28235, r.setup.kv_blocks)
     assert.is_true(r.setup.kv_blocks_computed)
-    assert.equal(26312 * 2097152, r.setup.capacity.allocatable_bytes // 2097152 * 2097152)
+    assert.equal(28235 * 2097152, r.setup.capacity.allocatable_bytes // 2097152 * 2097152)
     assert.equal(8030261248, r.setup.capacity.params)
-    says(tostring(r), "KV cache of 26,312 blocks of 16 tokens (420,992 tokens): 72.0 GiB usable "
-      .. "- 14.96 weights - 5.50 activations - 0.15 other")
+    says(tostring(r), "KV cache of 28,235 blocks of 16 tokens (451,760 tokens): 71.3 GiB usable "
+      .. "- 14.96 weights - 0.72 activations - 0.45 other")
     local given = run { model = llama, hardware = "H100", tp = 1, kv_blocks = 1234 }
     assert.equal(1234, given.setup.kv_blocks)
     assert.is_false(given.setup.kv_blocks_computed)
@@ -177,8 +205,23 @@ describe("a model of one's own", function()
     assert.equal(16060522496, as_llama.setup.capacity.weight_bytes)
   end)
 
-  it("needs hardware, and everything that counts", function()
-    says(error_of { model = here .. "models/toy-fp8" },
+  it("runs on the smallest number of H100 that fits, if nothing else is stated", function()
+    local wide = config:gsub('"num_hidden_layers": *%d+', '"num_hidden_layers": 300')
+    for text, tp in pairs { [config] = 1, [wide] = 2 } do
+      files.with(text, function(path)
+        local r = run { model_config = path }
+        assert.same({ "H100", tp }, { r.setup.hardware, r.setup.tp })
+        local shown = core.json_read(commands.output_of("models", path, "--format", "json"))
+        assert.same({ "H100", tp }, { shown.engine.hardware, shown.engine.tp })
+        assert.equal(r.setup.kv_blocks, shown.kv_blocks)
+      end)
+    end
+  end)
+
+  it("needs hardware in profile go-blis, and everything that counts", function()
+    local go_blis = small.experiment { cluster = { model = here .. "models/toy-fp8" } }
+    go_blis.profile = "go-blis"
+    says(small.message_of(blis.run, go_blis),
       "cluster.hardware is missing, and the catalogue has no default GPU for toy-fp8")
     for _, key in ipairs { "num_hidden_layers", "hidden_size", "num_attention_heads" } do
       files.with((config:gsub('"' .. key .. '"', '"other"')), function(path)
@@ -291,7 +334,7 @@ hardware:
       local r = run { model = llama, hardware = "H100", tp = 1, catalogue = path }
       assert.equal(144.0, r.setup.capacity.memory_gib)
       assert.equal(1.0, r.setup.gpu_price_per_hour)
-      assert.equal(72.0, run({ model = llama, tp = 1 }).setup.capacity.memory_gib)
+      assert.near(0.9 * 79.19, run({ model = llama, tp = 1 }).setup.capacity.memory_gib, 1e-9)
       assert.equal("X1", run({ hardware = "X1", catalogue = { path } }).setup.hardware)
       says(error_of { hardware = "X1" }, "unknown hardware")
     end)

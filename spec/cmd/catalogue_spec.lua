@@ -75,9 +75,9 @@ meta-llama/llama-3.1-8b-instruct
   max_model_tokens                131,072
 ]], text:match "^(.-\n\n.-\n)\n")
     for _, line in ipairs {
-      "  26,312 blocks of 16 tokens (420,992 tokens): (72.0 GiB usable - 14.96 weights - 5.50 "
-        .. "activations - 0.15 other) / 2,097,152 bytes a block\n",
-      "  blocks at tp 1: 26,312, tp 2: 59,823, tp 4: 127,304, tp 8: 262,268\n",
+      "  28,235 blocks of 16 tokens (451,760 tokens): (71.3 GiB usable - 14.96 weights - 0.72 "
+        .. "activations - 0.45 other) / 2,097,152 bytes a block\n",
+      "  blocks at tp 1: 28,235, tp 2: 63,957, tp 4: 135,656, tp 8: 279,054\n",
       "step times on H100, tp 1, by composed\n",
       "    27,338 us  1 prefill of 1,000 tokens\n",
       "     7,421 us  8 decodes at 333 to 4,096 tokens\n",
@@ -106,12 +106,12 @@ meta-llama/llama-3.1-8b-instruct
       for i, example in ipairs(engine.step_times) do times[i] = example.step_us end
       return { engine.kv_blocks, table.unpack(times, 2) }
     end
-    assert.same({ 15909, 13327, 21140, 17883 }, steps("qwen/qwen3-14b", "--hardware", "H100"))
-    assert.same({ 11567, 26722, 36330, 32381 },
+    assert.same({ 17389, 13327, 21140, 17883 }, steps("qwen/qwen3-14b", "--hardware", "H100"))
+    assert.same({ 12204, 26722, 36330, 32381 },
       steps("llama-3.1-8b-instruct", "--hardware", "L40S"))
-    assert.same({ 21662, 20531, 24472, 22852 },
+    assert.same({ 27335, 20531, 24472, 22852 },
       steps("mixtral-8x7b-v0.1", "--hardware", "H100", "--tp", "2"))
-    assert.same({ 26312, 4633, 66086, 39262 },
+    assert.same({ 28235, 4633, 66086, 39262 },
       steps("llama-3.1-8b-instruct", "--latency-model", "roofline"))
   end)
 

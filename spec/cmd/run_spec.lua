@@ -409,7 +409,7 @@ describe("wrong flags of blis run", function()
       { { "--prefix-groups", "3" },
         "run: --prefix-groups and --prefix-zipf need --prefix-tokens" .. hint },
       { { "--hardware", "H10" }, "run: unknown hardware 'H10'" },
-      { { "--model", "01-ai/yi-34b" },
+      { { "--model", "01-ai/yi-34b", "--profile", "go-blis" },
         "run: --hardware is missing, and the catalogue has no default GPU for 01-ai/yi-34b" },
       { { "--arrival", "gama:2" }, "run: --arrival: " },
       { { "--routing-policy", "round-robbin" }, "run: --routing-policy: unknown routing policy "

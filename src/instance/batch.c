@@ -324,6 +324,15 @@ static blis_status admit_with_kv(blis__stepwise *engine, blis__sequence *sequenc
   return BLIS_OK;
 }
 
+static bool lacks_first_blocks(const blis__stepwise *engine, const blis_live_request *request) {
+  blis_kv_cache_stats cache;
+  if (engine->groups == NULL) {
+    return false;
+  }
+  blis_kv_cache_get_stats(engine->cache, &cache);
+  return blis__lacks_first_blocks(engine->config, request, cache.free_blocks);
+}
+
 /*
  * Admits a waiting request, if it fits, or has its KV brought. A prompt that is
  * found completely in the cache is admitted with no tokens and no blocks.
@@ -354,6 +363,10 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence, bool 
   }
   if (tokens == 0 && engine->groups != NULL && request->prefill_tokens > 0) {
     *is_admitted = false; /* the budget does not reach a border of the cache */
+    return BLIS_OK;
+  }
+  if (lacks_first_blocks(engine, request)) {
+    *is_admitted = false;
     return BLIS_OK;
   }
   /* An empty prompt stores its first output token now, and again later; with a

@@ -210,7 +210,8 @@ blis_status blis__fast_groups_admit(fast_engine *engine, fast_request *request, 
   int64_t chunk = blis_min_i64(blis__fast_wanted_chunk(engine, request), plan->budget_tokens);
   chunk = blis__aligned_chunk(engine->config, live, cached, chunk);
   live->progress_tokens = 0;
-  *is_admitted = live->prefill_tokens == 0;
+  *is_admitted = live->prefill_tokens == 0 &&
+                 !blis__lacks_first_blocks(engine->config, live, blis__fast_free_blocks(engine));
   if (chunk > 0) {
     const blis_block_span span = {.chain = &live->chain,
                                   .prompt_tokens = live->prefill_tokens,

@@ -30,6 +30,12 @@ int64_t blis__aligned_chunk(const blis_instance_config *config, const blis_live_
   return blis_max_i64(blis_min_i64(end - end % size, last_border) - done, 0);
 }
 
+bool blis__lacks_first_blocks(const blis_instance_config *config, const blis_live_request *request,
+                              int64_t free_blocks) {
+  return config->kv_layout != NULL && request->prefill_tokens == 0 && request->output_tokens > 0 &&
+         !config->rules.reserves_whole && free_blocks < blis_kv_layout_groups(config->kv_layout);
+}
+
 int64_t blis__delivery_us(const blis_instance_config *config, int64_t step_us) {
   blis_first_token first = blis_latency_first_token(config->latency);
   double late_us = first.depth * (double)step_us;

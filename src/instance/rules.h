@@ -24,6 +24,14 @@ uint32_t blis__findable_blocks(const blis_instance_config *config,
 int64_t blis__aligned_chunk(const blis_instance_config *config, const blis_live_request *request,
                             int64_t done, int64_t tokens);
 
+/*
+ * True for a request with an empty prompt for which a cache of KV groups lacks the blocks of its
+ * first output token. The request stores nothing when it is admitted, so without this rule it would
+ * be admitted and preempted in every step while requests that do not run hold the blocks.
+ */
+bool blis__lacks_first_blocks(const blis_instance_config *config, const blis_live_request *request,
+                              int64_t free_blocks);
+
 /* True for a request that starts with one token of its prompt, see defects.starts_by_token. */
 static inline bool blis__starts_by_a_token(const blis_instance_config *config, bool was_reserved) {
   return was_reserved && config->defects.starts_by_token;

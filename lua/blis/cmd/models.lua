@@ -11,6 +11,7 @@ local format = require "blis.format"
 local library = require "blis.catalogue"
 local listing = require "blis.listing"
 local step_parts = require "blis.cli.step_parts"
+local setup = require "blis.results.setup"
 local ranks_section = require "blis.feature.ranks.options"
 
 local definition = {
@@ -65,29 +66,16 @@ local function capacities(cluster)
   return list
 end
 
---- The engine of the flags. A model without a default GPU uses the first GPU of the catalog.
---- Without a degree, uses the smallest degree that fits, or the largest that was tried.
+--- The engine of the flags, with the GPU and the degree of a run.
 ---@return table cluster
 ---@return table? facts of the engine; nil if the model does not fit
 ---@return string? problem why it does not fit
-local function engine_of(model, given, name)
+local function engine_of(given, name)
   given.model = name
-  given.hardware = given.hardware or model.hardware or core.hardware()[1].name
   local cluster = engine.read(given, "cluster")
   cluster.horizon_us = math.maxinteger
-  if cluster.tp or model.tp then
-    cluster.tp = cluster.tp or model.tp
-    local ok, facts = pcall(core.engine_facts, cluster)
-    return cluster, ok and facts or nil, not ok and tostring(facts) or nil
-  end
-  local problem
-  for _, tp in ipairs { 1, 2, 4, 8 } do
-    cluster.tp = tp
-    local ok, facts = pcall(core.engine_facts, cluster)
-    if ok then return cluster, facts, nil end
-    problem = tostring(facts)
-  end
-  return cluster, nil, problem
+  local ok, facts = pcall(core.engine_facts, cluster)
+  return cluster, ok and facts or nil, not ok and tostring(facts) or nil
 end
 
 local function print_fields(model)
@@ -120,15 +108,10 @@ local function print_summary(totals)
   command.print(table.concat(lines, "\n") .. "\n\n")
 end
 
---- The terms of one GPU, so that a reader can redo the calculation.
 local function capacity_line(facts)
-  local c, gpus = facts.capacity, facts.tp
-  return ("  %s blocks of %s tokens (%s tokens): (%.1f GiB usable - %.2f weights "
-    .. "- %.2f activations - %.2f other) / %s bytes a block%s\n"):format(
-    format.count(facts.kv_blocks), format.count(facts.block_size),
-    format.count(facts.kv_tokens), c.memory_gib / gpus, c.weights_gib / gpus,
-    c.activations_gib / gpus, c.non_torch_gib / gpus, format.count(c.bytes_per_block),
-    gpus > 1 and (", on each of %d GPUs"):format(gpus) or "")
+  return ("  %s blocks of %s tokens (%s tokens): (%s\n"):format(format.count(facts.kv_blocks),
+    format.count(facts.block_size), format.count(facts.kv_tokens), setup.capacity_terms(
+    facts.capacity, (") / %s bytes a block"):format(format.count(facts.capacity.bytes_per_block))))
 end
 
 local function print_coverage(coverage)
@@ -293,7 +276,7 @@ local function look_at(parsed)
     given.ranks = features.option_of_flags("ranks", {
       values = parsed.values, fail = function(...) flags.fail(definition, ...) end,
     })
-    shown.cluster, shown.facts, problem = engine_of(shown.model, given, parsed.positional)
+    shown.cluster, shown.facts, problem = engine_of(given, parsed.positional)
     shown.totals = core.model_facts(shown.cluster)
     if not shown.totals and not shown.facts then error(problem, 0) end
   end

@@ -294,6 +294,15 @@ return {
         .. "all tp GPUs counts, as in BLIS (Go): about tp times more blocks than fit.",
     },
     {
+      name = "kv_reserve", type = "choice", choices = { "sized", "flat" },
+      default = usual.kv_reserve, profiles = { ["go-blis"] = "flat" },
+      flag = "--kv-reserve", group = "KV cache",
+      doc = "Memory that is reserved for activations and logits. sized: computed from the sizes of "
+        .. "the model, max_num_batched_tokens, and max_num_seqs. flat: 5.5 GiB per GPU, and 2.5 GiB "
+        .. "more for models with experts, as in 1.0-rc1. Models with windows, states, or "
+        .. "quantized layers always use sized.",
+    },
+    {
       name = "gpu_price_per_hour", type = "number", min = 0, max = 1e9, unit = "USD/h",
       flag = "--gpu-price-per-hour", group = "Cost and energy",
       doc = "Price of one GPU, for the cost of a run. Defaults to the price in the catalog.",

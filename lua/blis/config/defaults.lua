@@ -20,12 +20,13 @@ local versions = {
   {
     name = "1.0-rc1",
     changes = "The first version.",
-    cluster = { latency_model = "calibrated" },
+    cluster = { latency_model = "calibrated", kv_reserve = "flat" },
   },
   {
     name = "1.0",
-    changes = "Step times by the composed model, with host time and a front end.",
-    cluster = { latency_model = "composed" },
+    changes = "Step times by the composed model, with host time and a front end. Memory beside the "
+      .. "KV cache is computed from the sizes of the model.",
+    cluster = { latency_model = "composed", kv_reserve = "sized" },
   },
 }
 

@@ -10,6 +10,7 @@ local by_name = {
     batching = "boundary", kv_reservation = "whole", kv_eviction = "two-pass",
     max_queue_depth = 256, max_reserved_tokens = 16384,
     max_num_seqs = 1000000, max_num_batched_tokens = 1000000000,
+    kv_reserve = "flat", -- a sized reserve would need limits of the batch
   },
 }
 

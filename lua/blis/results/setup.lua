@@ -5,16 +5,32 @@ local setup = {}
 
 local count, plural = format.count, format.plural
 
---- "KV cache of 26,312 blocks of 16 tokens (420,992 tokens): 72.0 GiB usable - 14.96 weights - ..."
+--- Number of GPUs over which the terms are sums, while blocks are those of one GPU.
+local function gpus_of(capacity)
+  local left = (capacity.memory_gib - capacity.overhead_gib) * 1073741824
+  return math.max(1, math.floor(left / math.max(capacity.allocatable_bytes, 1) + 0.5))
+end
+
+--- Returns the terms of one GPU, so that a reader can redo the calculation of blocks.
+---@param capacity table
+---@param close string text after the terms, for example ") / 2,097,152 bytes a block"
+---@return string
+function setup.capacity_terms(capacity, close)
+  local c, gpus = capacity, gpus_of(capacity)
+  local line = ("%.1f GiB usable - %.2f weights - %.2f activations - %.2f other"):format(
+    c.memory_gib / gpus, c.weights_gib / gpus, c.activations_gib / gpus, c.non_torch_gib / gpus)
+  if c.reserved_gib > 0 then line = ("%s - %.2f adapters"):format(line, c.reserved_gib / gpus) end
+  return line .. close .. (gpus > 1 and (", on each of %d GPUs"):format(gpus) or "")
+end
+
+--- "KV cache of 28,235 blocks of 16 tokens (451,760 tokens): 71.3 GiB usable - 14.96 weights - ..."
 local function cache_line(s)
   local size = ("KV cache of %s of %s (%s)"):format(plural(s.kv_blocks, "block"),
     plural(s.block_size, "token"),
     plural(rawget(s, "kv_tokens") or s.kv_blocks * s.block_size, "token"))
   local c = rawget(s, "capacity")
   if not c then return size .. (s.kv_blocks_computed and ", as measured" or ", as given") end
-  local line = ("%s: %.1f GiB usable - %.2f weights - %.2f activations - %.2f other"):format(size,
-    c.memory_gib, c.weights_gib, c.activations_gib, c.non_torch_gib)
-  return c.reserved_gib > 0 and ("%s - %.2f adapters"):format(line, c.reserved_gib) or line
+  return ("%s: %s"):format(size, setup.capacity_terms(c, ""))
 end
 
 --- How long the first two of the example batches take.

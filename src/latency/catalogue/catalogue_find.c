@@ -89,11 +89,12 @@ blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const cha
   }
   char similar[LIST_SIZE] = "";
   list_similar_models(catalogue, name, similar);
-  char otherwise[LIST_SIZE + 80];
-  (void)snprintf(otherwise, sizeof otherwise,
-                 "nearest known: %s; any other: --model FOLDER with its config.json", similar);
-  return blis_fail(error, BLIS_ERR_INVALID, "unknown model '%.100s'%s", id,
-                   blis_nearest_suggest_or(&nearest, otherwise).text);
+  blis_suggestion suggestion = blis_nearest_suggest_or(&nearest, "");
+  return blis_fail(
+      error, BLIS_ERR_INVALID,
+      "unknown model '%.100s'%s; nearest known: %s; to add a model: --model FOLDER with "
+      "its config.json",
+      id, suggestion.text, similar);
 }
 
 static const blis_catalogue_model *layered_of(const blis_catalogue *catalogue, const char *id) {

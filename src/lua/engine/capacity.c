@@ -1,5 +1,7 @@
 #include "lua/engine/capacity.h"
 
+#include <string.h>
+
 #include "lua/bind/bind.h"
 #include "lua/bind/embedded.h"
 #include "lua/engine/layered_kv.h"
@@ -17,15 +19,24 @@ static bool is_plain(const blis_layered_model *model) {
   return is_plain;
 }
 
-/* Do equal layers not describe the model? */
-static bool needs_layers(lua_State *L, int index, const bind_engine_model *m) {
+/* Does the reserve follow the sizes of the model? */
+static bool is_sized(lua_State *L, int index) {
+  const char *reserve = opt_field_string(L, index, "kv_reserve");
+  return (reserve == NULL || strcmp(reserve, "sized") == 0) &&
+         opt_field_boolean(L, index, "kv_capacity_per_gpu", false);
+}
+
+/* Does the capacity follow from the layers? Equal layers also have a flat reserve. */
+static bool uses_layers(lua_State *L, int index, const bind_engine_model *m) {
   blis_kv_layout layout;
-  return (m->has_own_layers && !is_plain(m->layered)) || check_layered_layout(L, index, m, &layout);
+  return m->layered != NULL &&
+         (is_sized(L, index) || (m->has_own_layers && !is_plain(m->layered)) ||
+          check_layered_layout(L, index, m, &layout));
 }
 
 void check_capacity(lua_State *L, int index, const bind_engine_model *m,
                     blis_kv_capacity *capacity) {
-  if (needs_layers(L, index, m)) {
+  if (uses_layers(L, index, m)) {
     check_layered_capacity(L, index, m, capacity);
     return;
   }

@@ -5,6 +5,10 @@
 #include "latency/model/layered_spec.h"
 #include "lua/bind/bind.h"
 #include "lua/engine/catalogue.h"
+#include "lua/engine/layered_kv.h"
+
+/* Of models without one, in profile design. */
+static const char USUAL_GPU[] = "H100";
 
 static bool is_kind(const bind_engine_model *m, const char *kind) {
   return strcmp(m->kind, kind) == 0;
@@ -190,6 +194,9 @@ static void check_hardware(lua_State *L, int index, bind_engine_model *m) {
   if (name == NULL && m->model != NULL && m->model->hardware[0] != '\0') {
     name = m->model->hardware;
   }
+  if (name == NULL && m->layered != NULL) {
+    name = USUAL_GPU;
+  }
   if (name != NULL) {
     check_status(L, blis_catalogue_find_hardware(m->catalogue, name, &m->hardware, &error), &error);
   } else if (m->model != NULL || m->spec != NULL) {
@@ -201,14 +208,33 @@ static void check_hardware(lua_State *L, int index, bind_engine_model *m) {
   }
 }
 
+/* The smallest usual degree, from `least` on, at which the model fits; `least` if none fits, or if
+   the options state the KV blocks. */
+static int64_t fitting_tp(lua_State *L, int index, const bind_engine_model *m, int64_t least) {
+  static const int64_t DEGREES[] = {1, 2, 4, 8};
+  bool has_blocks = opt_field_integer(L, index, "kv_blocks", 0) > 0;
+  for (int i = 0; i < 4 && !has_blocks && m->layered != NULL && m->hardware != NULL; i++) {
+    if (DEGREES[i] >= least && layers_fit(L, index, m, DEGREES[i])) {
+      return DEGREES[i];
+    }
+  }
+  return least;
+}
+
 static void check_parallelism(lua_State *L, int index, bind_engine_model *m) {
   blis_error error = {0};
   int64_t usual_tp = m->model != NULL ? m->model->tp : 1;
+  if (usual_tp == 0 && m->layered != NULL) {
+    usual_tp = 1;
+  }
   m->parallelism =
-      (blis_parallelism){.tp = opt_field_integer(L, index, "tp", usual_tp),
+      (blis_parallelism){.tp = opt_field_integer(L, index, "tp", 0),
                          .dp = check_field_integer(L, index, "dp"),
                          .expert_parallel = opt_field_boolean(L, index, "expert_parallel", false),
                          .moe_comm_backend = opt_field_string(L, index, "moe_comm_backend")};
+  if (m->parallelism.tp == 0) {
+    m->parallelism.tp = fitting_tp(L, index, m, usual_tp);
+  }
   if (m->parallelism.tp == 0) {
     blis_fail(&error, BLIS_ERR_INVALID,
               "cluster.tp is missing, and the catalogue has no default degree for %s", m->id);
@@ -258,8 +284,8 @@ void check_engine_model(lua_State *L, int index, bool has_blocks, bind_engine_mo
   count_as_built(L, index, m);
   check_formats_are_used(L, index, m);
   check_hardware(L, index, m);
-  check_parallelism(L, index, m);
   check_sharing(L, index, m);
+  check_parallelism(L, index, m);
   check_overheads(L, index, m);
 }
 

@@ -110,12 +110,29 @@ static blis_layered_capacity_config capacity_config(lua_State *L, int index,
       .adapter_bytes = (double)opt_field_integer(L, index, "adapter_bytes", 0) / (double)tp};
 }
 
+bool layers_fit(lua_State *L, int index, const bind_engine_model *m, int64_t tp) {
+  bind_engine_model at = *m;
+  at.parallelism.tp = tp;
+  const blis_layered_capacity_config config = capacity_config(L, index, &at);
+  blis_layered_capacity c;
+  blis_error error;
+  return blis_layered_check_tp(m->layered, tp, &error) == BLIS_OK &&
+         blis_layered_capacity_compute(&config, &c, &error) == BLIS_OK && c.logged_tokens > 0;
+}
+
 void check_layered_capacity(lua_State *L, int index, const bind_engine_model *m,
                             blis_kv_capacity *capacity) {
   int64_t tp = m->parallelism.tp;
   const blis_layered_capacity_config config = capacity_config(L, index, m);
   blis_layered_capacity c;
   blis_error error = {0};
+  if (config.memory_gib <= 0.0) {
+    blis_fail(&error, BLIS_ERR_INVALID,
+              "hardware %s: memory_gib (MemoryGiB) is missing; state it or give the KV block count "
+              "(--total-kv-blocks)",
+              m->hardware->name);
+    bind_raise(L, &error);
+  }
   check_status(L, blis_layered_check_tp(m->layered, tp, &error), &error);
   check_status(L, blis_layered_capacity_compute(&config, &c, &error), &error);
   check_fits(L, m, &c);

@@ -19,8 +19,11 @@
 bool check_layered_layout(lua_State *L, int index, const bind_engine_model *m,
                           blis_kv_layout *layout);
 
+/* Do the weights and at least one KV block of each group fit tp GPUs? May raise. */
+bool layers_fit(lua_State *L, int index, const bind_engine_model *m, int64_t tp);
+
 /*
- * Fills *capacity for such a model; terms are sums over the tp GPUs, blocks and their bytes those
+ * Fills *capacity from the layers of the model; terms are sums over the tp GPUs, blocks and their bytes those
  * of one GPU. Raises if the model does not fit. May raise.
  */
 void check_layered_capacity(lua_State *L, int index, const bind_engine_model *m,
