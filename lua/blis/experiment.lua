@@ -19,6 +19,7 @@ local served = require "blis.catalogue.served"
 local slo = require "blis.results.slo"
 local told = require "blis.traffic.told"
 local watch = deferred "blis.watch"
+local span = require "blis.traffic.span"
 local workload = require "blis.traffic.workload"
 local experiment_section = require "blis.config.experiment"
 
@@ -111,6 +112,11 @@ local function read_traffic(values, cluster)
   if (values.warm_up_us or values.warm_up_requests) and workload.is_measured(traffic) then
     errors.invalid("the workload has a warm-up or a duration of its own; expected neither "
       .. "warm_up_us nor warm_up_requests of the experiment")
+  end
+  local list = type(traffic) == "table" and traffic.trace or traffic
+  local is_list = core.is_workload(list) or core.is_trace_stream(list)
+  if is_list and values.profile ~= "go-blis" then
+    span.check(list, values.horizon_us or horizon_us, "workload")
   end
   return traffic, horizon_us
 end

@@ -114,6 +114,8 @@ local wrong = {
   served_models = { { 7, { "expected" } }, { {}, { "expected" } }, { "a=b,c", { "expected" } } },
 }
 wrong.lengths, wrong.gaps = wrong.distribution, wrong.arrival
+wrong.columns = { { 5, { "expected columns by role" } },
+  { "start", { "expected columns by role" } }, { {}, { "expected columns by role" } } }
 
 -- What makes a workload another one, or what has specs of its own.
 local other = { ["file.file"] = true, ["generator.generator"] = true, ["replay.trace"] = true,

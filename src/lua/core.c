@@ -311,6 +311,7 @@ static const luaL_Reg core_functions[] = {
     {"trace_cap", bind_trace_cap},
     {"trace_cut", bind_trace_cut},
     {"trace_filter", bind_trace_filter},
+    {"trace_explain", bind_trace_explain},
     {"trace_formats", bind_trace_formats},
     {"trace_merge", bind_trace_merge},
     {"trace_open", bind_trace_open},

@@ -30,6 +30,18 @@ local read = {
       name = "keep_epoch", type = "boolean", default = false, flag = "--keep-epoch",
       doc = "tracev2, observed traces: requests arrive at the recorded send times.",
     },
+    {
+      name = "columns", type = "columns", flag = "--columns", metavar = "ROLE=COLUMN,...",
+      doc = "The meaning of columns of any CSV or JSONL file. Roles: timestamp, prompt, output, "
+        .. "max_output, session, turn, prefix, prefix_tokens, tenant, slo_class, model, client, "
+        .. "adapter. Default: by the names of the columns, with a note.",
+    },
+    {
+      name = "time_unit", type = "choice", choices = { "s", "ms", "us", "ns" },
+      flag = "--time-unit",
+      doc = "Unit of timestamps that are numbers. Default: that of the format, or detected from "
+        .. "their size and spacing, with a note.",
+    },
   },
 }
 

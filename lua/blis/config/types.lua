@@ -379,6 +379,27 @@ types.served_models = {
   end,
 }
 
+-- Columns by role: a text "timestamp=start,prompt=tokens_in", or a table { timestamp = "start" };
+-- the value is such a text.
+types.columns = {
+  expected = function()
+    return "columns by role, { timestamp = \"start\", prompt = \"tokens_in\" }, or a text "
+      .. "\"timestamp=start,prompt=tokens_in\""
+  end,
+  check = function(value)
+    if type(value) == "string" then return value:find "=" and value or nil end
+    if type(value) ~= "table" or next(value) == nil then return nil end
+    local list = {}
+    for role, column in pairs(value) do
+      local is_pair = type(role) == "string" and type(column) == "string" and column ~= ""
+      if not is_pair then return nil end
+      list[#list + 1] = role .. "=" .. column
+    end
+    table.sort(list)
+    return table.concat(list, ",")
+  end,
+}
+
 types.callback = {
   expected = function(option) return "a function" .. (option.arguments or "") end,
   check = function(value) return type(value) == "function" and value or nil end,

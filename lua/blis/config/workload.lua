@@ -213,6 +213,14 @@ local replay = {
         .. "possible.",
     },
     {
+      name = "columns", type = "columns",
+      doc = "Of a path: the meaning of columns, as in blis.trace.read.",
+    },
+    {
+      name = "time_unit", type = "choice", choices = { "s", "ms", "us", "ns" },
+      doc = "Of a path: the unit of timestamps, as in blis.trace.read.",
+    },
+    {
       name = "session_mode", type = "choice", choices = { "fixed", "closed-loop" },
       default = "fixed",
       doc = "fixed: every turn at its recorded time. closed-loop: after the response to the "

@@ -15,6 +15,20 @@ local function check_path(name, path)
   end
 end
 
+--- Calls a reader of the core; an error about an unknown format lists why the file is of none.
+local function read_with(reader, path, options)
+  local values = schema.read(sections.read, options, "trace")
+  local ok, result = pcall(errors.located, reader, path, values)
+  if ok then return told.remember(result, path) end
+  local is_unknown = type(result) == "table" and type(result.message) == "string"
+    and path ~= "-" and result.message:find("not recognized as a trace", 1, true)
+  local has_reasons, reasons = pcall(core.trace_explain, path, values)
+  if is_unknown and has_reasons then
+    result.message = ("%s\nother formats:\n%s"):format(result.message, (reasons:gsub("\n$", "")))
+  end
+  error(result, 0)
+end
+
 --- Reads a trace: `blis.trace.read("conversation.jsonl", { limit = 2000 })`. Formats are
 --- recognised; files may be packed (gzip, zstd). The result can be printed, looped over and run.
 ---@param path string
@@ -22,8 +36,7 @@ end
 ---@return blis.Workload
 function trace.read(path, options)
   check_path("read", path)
-  local values = schema.read(sections.read, options, "trace")
-  return told.remember(errors.located(core.trace_read, path, values), path)
+  return read_with(core.trace_read, path, options)
 end
 
 --- A trace that stays in its file, for files that are too large for a list: it can be looped over,
@@ -34,8 +47,7 @@ end
 ---@return blis.TraceStream
 function trace.stream(path, options)
   check_path("stream", path)
-  return told.remember(errors.located(core.trace_stream, path,
-    schema.read(sections.read, options, "trace")), path)
+  return read_with(core.trace_stream, path, options)
 end
 
 local openers = { auto = core.trace_open, always = core.trace_stream, never = core.trace_read }
@@ -49,8 +61,7 @@ local openers = { auto = core.trace_open, always = core.trace_stream, never = co
 function trace.open(path, options, mode)
   check_path("open", path)
   mode = schema.check_value(sections.open.options[1], mode or "auto", "stream")
-  return told.remember(errors.located(openers[mode], path,
-    schema.read(sections.read, options, "trace")), path)
+  return read_with(openers[mode], path, options)
 end
 
 --- The formats that can be read: { { name =, summary = }, ... }.

@@ -282,7 +282,8 @@ local function read_replay(given, path, defaults)
       .. "which needs all rounds of a session together", path)
   end
   if type(list) == "string" then
-    list = trace.open(list, nil, is_fixed and values.stream or "never")
+    list = trace.open(list, { columns = values.columns, time_unit = values.time_unit },
+      is_fixed and values.stream or "never")
   end
   if core.is_trace_stream(list) then
     if is_fixed then return list end

@@ -49,7 +49,7 @@ BLIS_MUSTUSE blis_status blis_input_read(blis_input *input, char *bytes, size_t 
  * ends, without taking them: the next read gives them again. They are valid
  * until then.
  */
-enum { BLIS_INPUT_PEEK_MAX = 4096 };
+enum { BLIS_INPUT_PEEK_MAX = 65536 };
 BLIS_MUSTUSE blis_status blis_input_peek(blis_input *input, blis_slice *bytes, blis_error *error);
 
 /*

@@ -1,6 +1,7 @@
 /* Traces from files. */
 #include "lua/traffic/trace.h"
 
+#include "base/buffer.h"
 #include "lua/bind/bind.h"
 #include "lua/traffic/trace_stream.h"
 #include "lua/traffic/workload.h"
@@ -12,6 +13,23 @@ int bind_trace_read(lua_State *L) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   check_status(L, blis_trace_read(&alloc, path, &options, self, &error), &error);
+  return 1;
+}
+
+int bind_trace_explain(lua_State *L) {
+  const char *path = luaL_checkstring(L, 1);
+  const blis_trace_options options = check_trace_options(L, 2);
+  blis_alloc alloc = bind_alloc(L);
+  blis_buffer text;
+  blis_buffer_init(&text, &alloc);
+  blis_error error = {0};
+  blis_status status = blis_trace_explain(&alloc, path, &options, &text, &error);
+  if (status == BLIS_OK) {
+    blis_slice bytes = blis_buffer_slice(&text);
+    lua_pushlstring(L, bytes.data, bytes.length);
+  }
+  blis_buffer_deinit(&text);
+  check_status(L, status, &error);
   return 1;
 }
 

@@ -34,6 +34,8 @@ blis_trace_options check_trace_options(lua_State *L, int index) {
       .hash_block_tokens = (uint32_t)opt_field_integer(L, index, "hash_block_tokens", 0),
       .header_path = opt_field_string(L, index, "header"),
       .keep_epoch = opt_field_boolean(L, index, "keep_epoch", false),
+      .columns = opt_field_string(L, index, "columns"),
+      .time_unit = opt_field_string(L, index, "time_unit"),
   };
 }
 

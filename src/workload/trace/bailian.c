@@ -109,7 +109,8 @@ static blis_status read_row(reading *r, const blis__trace_line *line, blis_reque
                             blis_error *error) {
   blis_json_value row = line->row;
   *request = (blis_request){.number = line->number};
-  BLIS_TRY(blis__trace_time(row, "timestamp", 1e6, &request->arrival_us, error));
+  BLIS_TRY(blis__trace_time(row, "timestamp", r->rows.clock.unit_us, &request->arrival_us, error));
+  blis__trace_note_start(&r->rows, request->arrival_us);
   BLIS_TRY(blis__trace_tokens(row, "input_length", &request->prompt_tokens, error));
   BLIS_TRY(blis__trace_tokens(row, "output_length", &request->output_tokens, error));
   request->max_output_tokens = request->output_tokens;
@@ -215,6 +216,7 @@ static void settle(const void *reader, blis_request *row, blis_segment *segments
     row->session = known->sessions.items[row->number];
   }
   row->round_index = blis__trace_round_of(&known->turns, row->round_index);
+  blis__trace_settle_us(reader, row, segments);
 }
 
 static bool numbers_rounds(const void *reader) {
@@ -233,6 +235,7 @@ static void close_reading(void *reader) {
 static blis_status open_reading(void *reader, blis_error *error) {
   reading *r = reader;
   blis_map_init(&r->row_of_chat, r->rows.job->alloc);
+  BLIS_TRY(blis__trace_json_clock(&r->rows, "timestamp", 1e6, 0, error));
   return blis__trace_open_text(reader, error);
 }
 
@@ -244,6 +247,8 @@ const blis__trace_format blis__trace_bailian = {
     .name = "bailian",
     .text = "JSONL with chat_id, parent_chat_id, timestamp, hash_ids",
     .recognise = recognise,
+    .start = '{',
+    .needs = {"\"chat_id\"", "\"input_length\""},
     .fields = fields,
     .reader_size = sizeof(reading),
     .open = open_reading,

@@ -47,6 +47,12 @@ typedef struct blis__trace_format {
    * NULL: when its first line has both marks. */
   bool (*recognise)(blis_slice head);
   const char *marks[2];
+  /*
+   * What a file of the format starts with ('{', '['; 0 = a header row), and texts in its start that
+   * explain why a file is not of it; NULL = the marks.
+   */
+  char start;
+  const char *needs[2];
   const void *rule; /* what the reader makes of it; may be NULL */
   /*
    * The columns, or the members of a row, that are read or passed over on
@@ -104,7 +110,9 @@ typedef struct blis__trace_format {
   XX(splitwise)                                                                                    \
   XX(otel)                                                                                         \
   XX(inference_perf)                                                                               \
-  XX(guidellm)
+  XX(guidellm)                                                                                     \
+  XX(csv)                                                                                          \
+  XX(jsonl)
 
 #define XX(name) extern const blis__trace_format blis__trace_##name;
 BLIS__TRACE_FORMAT_MAP(XX)

@@ -128,9 +128,7 @@ static blis_status read_time(reading *r, const blis__trace_line *line, int64_t *
   BLIS_TRY(r->is_measured
                ? blis__trace_time(line->row, "arrival_time", 1e6, arrival_us, error)
                : blis__trace_time(line->row, "arrival_time_ns", 1e-3, arrival_us, error));
-  if (r->is_measured) {
-    blis__trace_note_start(&r->rows, *arrival_us);
-  }
+  blis__trace_note_start(&r->rows, *arrival_us);
   return BLIS_OK;
 }
 
@@ -234,6 +232,8 @@ const blis__trace_format blis__trace_llmservingsim = {
     .name = "llmservingsim",
     .text = "JSONL with input_toks, output_toks, arrival_time_ns; or calls",
     .recognise = recognise,
+    .start = '{',
+    .needs = {"\"input_toks\""},
     .fields = row_fields,
     .reader_size = sizeof(reading),
     .open = open_reading,

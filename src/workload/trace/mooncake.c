@@ -61,7 +61,9 @@ static blis_status next(void *reader, blis_request *request, bool *has_row, blis
     return BLIS_OK;
   }
   *request = (blis_request){.number = line.number};
-  BLIS_TRY(blis__trace_time(line.row, "timestamp", 1000, &request->arrival_us, error));
+  BLIS_TRY(
+      blis__trace_time(line.row, "timestamp", r->rows.clock.unit_us, &request->arrival_us, error));
+  blis__trace_note_start(&r->rows, request->arrival_us);
   BLIS_TRY(blis__trace_tokens(line.row, "input_length", &request->prompt_tokens, error));
   BLIS_TRY(blis__trace_tokens(line.row, "output_length", &request->output_tokens, error));
   request->max_output_tokens = request->output_tokens;
@@ -77,9 +79,9 @@ static blis_status finish(void *reader, blis_error *error) {
 }
 
 static void settle(const void *reader, blis_request *row, blis_segment *segments) {
-  (void)segments;
   const reading *r = reader;
   const reading *known = r->rows.known;
+  blis__trace_settle_us(reader, row, segments);
   if (row->session != 0) {
     row->round_index = blis__trace_round_of(&known->turns, row->round_index);
   }
@@ -99,6 +101,7 @@ static blis_status open_reading(void *reader, blis_error *error) {
   reading *r = reader;
   uint32_t given = r->rows.job->options->hash_block_tokens;
   r->block_tokens = given != 0 ? given : HASH_BLOCK_TOKENS;
+  BLIS_TRY(blis__trace_json_clock(&r->rows, "timestamp", 1000, 0, error));
   return blis__trace_open_text(reader, error);
 }
 
@@ -109,6 +112,8 @@ const blis__trace_format blis__trace_mooncake = {
     .name = "mooncake",
     .text = "JSONL with timestamp, input_length, output_length, hash_ids",
     .recognise = recognise,
+    .start = '{',
+    .needs = {"\"timestamp\"", "\"input_length\""},
     .fields = fields,
     .reader_size = sizeof(reading),
     .open = open_reading,

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buffer.h"
 #include "base/nearest.h"
+#include "workload/trace/generic.h"
 #include "workload/trace/rows.h"
 
 static const blis__trace_format *const formats[] = {
@@ -12,7 +14,7 @@ static const blis__trace_format *const formats[] = {
 #undef XX
 };
 
-enum { FORMATS = sizeof formats / sizeof *formats, NAMES_SIZE = 256 };
+enum { FORMATS = sizeof formats / sizeof *formats };
 
 size_t blis_trace_format_count(void) {
   return FORMATS;
@@ -24,16 +26,6 @@ const char *blis_trace_format_name(size_t index) {
 
 const char *blis_trace_format_text(size_t index) {
   return formats[index]->text;
-}
-
-/* The names of all formats, "a, b, c". */
-static const char *list_names(char names[NAMES_SIZE]) {
-  names[0] = '\0';
-  for (size_t i = 0; i < FORMATS; i++) {
-    size_t used = strlen(names);
-    snprintf(names + used, NAMES_SIZE - used, "%s%s", i > 0 ? ", " : "", formats[i]->name);
-  }
-  return names;
 }
 
 static blis_status find_format(const char *name, const blis__trace_format **format,
@@ -50,67 +42,102 @@ static blis_status find_format(const char *name, const blis__trace_format **form
                    blis_nearest_suggest(&nearest).text);
 }
 
-static blis_slice skip_blank_start(blis_slice head) {
-  if (head.length >= 3 && memcmp(head.data, "\xEF\xBB\xBF", 3) == 0) {
-    head.data += 3; /* byte order mark */
-    head.length -= 3;
-  }
-  while (head.length > 0 && strchr(" \t\r\n", *head.data) != NULL) {
-    head.data++;
-    head.length--;
-  }
-  return head;
-}
-
 static bool is_of(const blis__trace_format *format, blis_slice head) {
   return format->recognise != NULL ? format->recognise(head)
                                    : blis__trace_first_line_has(head, format->marks[0]) &&
                                          blis__trace_first_line_has(head, format->marks[1]);
 }
 
-/* The format of which the first line has most fields, two at least, or NULL. */
-static const blis__trace_format *most_like(blis_slice head) {
-  const blis__trace_format *best = NULL;
-  size_t most = 1;
-  for (size_t i = 0; i < FORMATS; i++) {
-    size_t found = 0;
-    for (const char *const *f = formats[i]->fields; f != NULL && *f != NULL; f++) {
-      found += blis__trace_first_line_has(head, *f);
-    }
-    if (found > most) {
-      best = formats[i];
-      most = found;
-    }
-  }
-  return best;
+static bool has_conversations(blis_slice head) {
+  return head.length > 0 && head.data[0] == '[' && blis__trace_head_has(head, "\"conversations\"");
 }
 
-static blis_status fail_unknown(const blis_input *input, blis_slice head, blis_error *error) {
-  char names[NAMES_SIZE];
-  const char *what = head.length == 0 ? "the file is empty" : "not recognised as a trace";
-  const blis__trace_format *near = most_like(head);
-  if (near == NULL) {
-    return blis_fail(error, BLIS_ERR_PARSE, "%s: %s; known formats are %s", blis_input_name(input),
-                     what, list_names(names));
+/* why: of the formats that take any table. */
+static blis_status fail_unknown(const blis_input *input, blis_slice head, const blis_error *why,
+                                blis_error *error) {
+  const char *name = blis_input_name(input);
+  if (head.length == 0) {
+    return blis_fail(error, BLIS_ERR_PARSE, "%s: the file is empty", name);
   }
-  return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s: %s; its first line is most like %s: name that format "
-                   "to see what it lacks; known formats are %s",
-                   blis_input_name(input), what, near->name, list_names(names));
+  if (has_conversations(head)) {
+    return blis_fail(error, BLIS_ERR_PARSE,
+                     "%s: conversations (ShareGPT) have no arrival times, so they cannot be "
+                     "replayed; 'blis run --graphs FILE --concurrency N' plays them",
+                     name);
+  }
+  return blis_fail(error, BLIS_ERR_PARSE, "%s: not recognized as a trace; as a table: %s", name,
+                   why->message);
 }
 
-static blis_status recognise(blis_input *input, const blis__trace_format **format,
+static blis_status recognise(const blis__trace_job *job, const blis__trace_format **format,
                              blis_error *error) {
   blis_slice head;
-  BLIS_TRY(blis_input_peek(input, &head, error));
-  head = skip_blank_start(head);
-  for (size_t i = 0; i < FORMATS; i++) {
+  BLIS_TRY(blis__trace_head(job, &head, error));
+  for (size_t i = 0; job->options->columns == NULL && i < FORMATS; i++) {
     if (is_of(formats[i], head)) {
       *format = formats[i];
       return BLIS_OK;
     }
   }
-  return fail_unknown(input, head, error);
+  blis_error why = {0};
+  bool may_be_any = head.length > 0 && head.data[0] != '[';
+  blis_status status = BLIS_ERR_PARSE;
+  if (may_be_any) {
+    status = blis__trace_find_generic(job, head, format, &why);
+  } else {
+    blis_fail(&why, BLIS_ERR_PARSE, "a list in JSON is not one, put an object on each line");
+  }
+  if (status == BLIS_OK || status == BLIS_ERR_NOMEM || status == BLIS_ERR_INVALID) {
+    return status == BLIS_OK ? BLIS_OK : blis_fail(error, status, "%s", why.message);
+  }
+  return fail_unknown(job->input, head, &why, error);
+}
+
+/* Why a file is not of a format that is recognized by its start. */
+static blis_status explain_one(const blis__trace_format *format, blis_slice head,
+                               blis_buffer *text) {
+  char first = head.length > 0 ? head.data[0] : '\0';
+  bool is_text = first != '{' && first != '[';
+  blis_buffer_format(text, "  %s: ", format->name);
+  if (format->start != '\0' && first != format->start) {
+    blis_buffer_format(text, "the file does not start with '%c'\n", format->start);
+    return blis_buffer_status(text);
+  }
+  if (format->start == '\0' && !is_text) {
+    blis_buffer_format(text, "the file is JSON, expected a header row\n");
+    return blis_buffer_status(text);
+  }
+  const char *const *needs = format->needs[0] != NULL ? format->needs : format->marks;
+  for (size_t i = 0; i < 2 && needs[i] != NULL; i++) {
+    if (!blis__trace_head_has(head, needs[i])) {
+      blis_buffer_format(text, "%s is missing\n", needs[i]);
+      return blis_buffer_status(text);
+    }
+  }
+  blis_buffer_format(text, "%s are not in one line\n", format->text);
+  return blis_buffer_status(text);
+}
+
+static blis_status explain_input(blis__trace_job *job, blis_buffer *text, blis_error *error) {
+  blis_slice head;
+  BLIS_TRY(blis__trace_change_input(job, job->path, error));
+  BLIS_TRY(blis__trace_head(job, &head, error));
+  for (size_t i = 0; i < FORMATS; i++) {
+    bool is_generic = formats[i] == &blis__trace_csv || formats[i] == &blis__trace_jsonl;
+    if (!is_generic) {
+      BLIS_TRY_MEM(explain_one(formats[i], head, text), error);
+    }
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_trace_explain(const blis_alloc *alloc, const char *path,
+                               const blis_trace_options *options, blis_buffer *text,
+                               blis_error *error) {
+  blis__trace_job job = {.alloc = alloc, .path = path, .name = path, .options = options};
+  blis_status status = explain_input(&job, text, error);
+  blis__trace_drop_input(&job);
+  return status;
 }
 
 static blis_status check_options(const blis_trace_options *options, blis_error *error) {
@@ -122,6 +149,17 @@ static blis_status check_options(const blis_trace_options *options, blis_error *
     return blis_fail(error, BLIS_ERR_INVALID,
                      "the block size of hash ids is %u; it must be at most %d",
                      options->hash_block_tokens, BLIS_WORKLOAD_MAX_TOKENS);
+  }
+  bool is_known_unit = options->time_unit == NULL || blis__clock_unit(options->time_unit) > 0;
+  if (!is_known_unit) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "unknown unit of time '%s'; expected s, ms, us, or ns", options->time_unit);
+  }
+  bool is_generic = options->format == NULL || strcmp(options->format, "csv") == 0 ||
+                    strcmp(options->format, "jsonl") == 0;
+  if (options->columns != NULL && !is_generic) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "columns apply to the formats csv and jsonl, not to %s", options->format);
   }
   return BLIS_OK;
 }
@@ -149,7 +187,7 @@ static blis_status open_reader(blis__trace_file *file, const void *known, blis_e
   blis__trace_job *job = &file->job;
   BLIS_TRY(open_input(file, error));
   if (file->format == NULL) {
-    BLIS_TRY(recognise(job->input, &file->format, error));
+    BLIS_TRY(recognise(job, &file->format, error));
   }
   file->reader = blis_alloc_zeroed(job->alloc, 1, file->format->reader_size);
   BLIS_TRY_NEW(file->reader, error);
@@ -214,6 +252,7 @@ blis_status blis__trace_finish(const blis__trace_file *file, blis_error *error) 
   BLIS_TRY(blis__trace_note(rows, "failed requests skipped, since their output is unknown",
                             rows->failed, "", error));
   BLIS_TRY(note_unread(rows, error));
+  BLIS_TRY(blis__trace_note_clock(rows, error));
   return file->format->finish != NULL ? file->format->finish(file->reader, error) : BLIS_OK;
 }
 

@@ -23,6 +23,7 @@ typedef struct reading {
   blis__segment_list segments; /* of the row */
   bool has_turns;
   int64_t with_priority; /* rows */
+  bool is_ours;          /* a file that was written here: times count from 0 */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -104,12 +105,18 @@ static blis_status read_rest(reading *r, blis_json_value row, blis_request *requ
 }
 
 /* In milliseconds, or to the microsecond where a file written here says so. */
-static blis_status read_time(blis_json_value row, blis_request *request, blis_error *error) {
-  BLIS_TRY(blis__trace_time(row, "ts", 1000, &request->arrival_us, error));
+static blis_status read_time(reading *r, blis_json_value row, blis_request *request,
+                             blis_error *error) {
+  BLIS_TRY(blis__trace_time(row, "ts", r->rows.clock.unit_us, &request->arrival_us, error));
+  if (!r->is_ours) {
+    blis__trace_note_start(&r->rows, request->arrival_us);
+  }
   blis_json_value exact = blis_json_member(row, "arrival_us");
   if (!blis_json_has(exact)) {
     return BLIS_OK;
   }
+  r->is_ours = true;
+  r->rows.start = INT64_MAX; /* times stay as they are */
   int64_t arrival_us;
   BLIS_TRY(blis_json_int64(exact, 0, INT64_MAX, &arrival_us, error));
   if (arrival_us / 1000 != request->arrival_us / 1000) {
@@ -151,7 +158,7 @@ static blis_status read_row(reading *r, const blis__trace_line *line, blis_reque
                             blis_error *error) {
   blis_json_value row = line->row;
   *request = (blis_request){.number = line->number};
-  BLIS_TRY(read_time(row, request, error));
+  BLIS_TRY(read_time(r, row, request, error));
   BLIS_TRY(blis__trace_tokens(row, "prompt_tokens", &request->prompt_tokens, error));
   BLIS_TRY(blis__trace_tokens(row, "gen_tokens", &request->output_tokens, error));
   BLIS_TRY(read_lengths(row, request, error));
@@ -180,6 +187,15 @@ static blis_status finish(void *reader, blis_error *error) {
   reading *r = reader;
   return blis__trace_note(&r->rows, "rows with a priority, which is not simulated",
                           r->with_priority, "", error);
+}
+
+static blis_status open_reading(void *reader, blis_error *error) {
+  reading *r = reader;
+  blis_slice head;
+  BLIS_TRY(blis__trace_head(r->rows.job, &head, error));
+  bool is_ours = blis__trace_head_has(head, "\"arrival_us\"");
+  BLIS_TRY(blis__trace_json_clock(&r->rows, "ts", 1000, is_ours ? 1000 : 0, error));
+  return blis__trace_open_text(reader, error);
 }
 
 static bool numbers_rounds(const void *reader) {
@@ -226,11 +242,14 @@ const blis__trace_format blis__trace_routesim = {
     .name = "routesim",
     .text = "JSONL with ts, prompt_tokens, gen_tokens, prefix_hash, prefix_len",
     .recognise = recognise,
+    .start = '{',
+    .needs = {"\"ts\"", "\"prompt_tokens\""},
     .fields = fields,
     .reader_size = sizeof(reading),
-    .open = blis__trace_open_text,
+    .open = open_reading,
     .next = next,
     .finish = finish,
+    .settle = blis__trace_settle_us,
     .numbers_rounds = numbers_rounds,
     .close = close_reading,
 };

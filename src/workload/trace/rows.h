@@ -8,6 +8,7 @@
 #include "base/format/csv.h"
 #include "base/format/json.h"
 #include "base/format/text.h"
+#include "workload/trace/clock.h"
 #include "workload/trace/format.h"
 #include "workload/unread.h"
 
@@ -29,10 +30,12 @@ typedef struct blis__trace_rows {
   blis__unread unread;       /* fields that are not among them */
   blis_csv *csv;
   blis_text *text;
-  blis_json json; /* of the row, or of the whole file */
-  int64_t taken;  /* rows of the file, at most job->limit */
-  int64_t failed; /* of these: left out, with a note */
-  int64_t start;  /* the earliest arrival noted; INT64_MAX = none */
+  blis_json json;    /* of the row, or of the whole file */
+  int64_t taken;     /* rows of the file, at most job->limit */
+  int64_t failed;    /* of these: left out, with a note */
+  int64_t start;     /* the earliest arrival noted; INT64_MAX = none */
+  blis__clock clock; /* of timestamps that are numbers; unit_us 0 = the format fixes the unit */
+  char separator;    /* of a table; 0 = comma */
 } blis__trace_rows;
 
 /* Opening: the input of the job, which is gone from it. */
@@ -42,6 +45,24 @@ BLIS_MUSTUSE blis_status blis__trace_open_csv(blis__trace_rows *rows, bool has_e
 
 /* May stand as open of a format, and so takes the reader. */
 BLIS_MUSTUSE blis_status blis__trace_open_text(void *reader, blis_error *error);
+
+/* The start of the input, without byte order mark and blank lines; before it is opened. */
+BLIS_MUSTUSE blis_status blis__trace_head(const blis__trace_job *job, blis_slice *head,
+                                          blis_error *error);
+
+/*
+ * Find the unit of timestamps from the start of the input, before it is opened: of a member of JSON
+ * lines, or of a column. usual_us and stated_us are those of blis__clock_choose.
+ */
+BLIS_MUSTUSE blis_status blis__trace_json_clock(blis__trace_rows *rows, const char *key,
+                                                double usual_us, double stated_us,
+                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis__trace_csv_clock(blis__trace_rows *rows, const char *column,
+                                               double usual_us, double stated_us,
+                                               blis_error *error);
+
+/* Notes the assumption about the clock, unless it is the usual one of the format. */
+BLIS_MUSTUSE blis_status blis__trace_note_clock(const blis__trace_rows *rows, blis_error *error);
 
 /* The whole input as one JSON text. */
 BLIS_MUSTUSE blis_status blis__trace_open_json(blis__trace_rows *rows, blis_error *error);

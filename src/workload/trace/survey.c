@@ -42,7 +42,9 @@ static blis__survey *new_survey(const blis_alloc *alloc, const char *path,
   base->users = 1;
   base->options = *options;
   base->about = blis_workload_new(alloc);
-  base->texts_size = text_size(path) + text_size(options->format) + text_size(options->header_path);
+  base->texts_size = text_size(path) + text_size(options->format) +
+                     text_size(options->header_path) + text_size(options->columns) +
+                     text_size(options->time_unit);
   base->texts = blis_alloc_new(alloc, base->texts_size);
   if (base->about == NULL || base->texts == NULL) {
     blis__survey_unref(base);
@@ -52,6 +54,8 @@ static blis__survey *new_survey(const blis_alloc *alloc, const char *path,
   *own_path = copy_text(&at, path);
   base->options.format = copy_text(&at, options->format);
   base->options.header_path = copy_text(&at, options->header_path);
+  base->options.columns = copy_text(&at, options->columns);
+  base->options.time_unit = copy_text(&at, options->time_unit);
   return base;
 }
 

@@ -53,6 +53,9 @@ static size_t find_optional(const reading *r, const char *name) {
 static blis_status open_table(void *reader, blis_error *error) {
   reading *r = reader;
   const table_rule *rule = r->rows.rule;
+  if (!rule->has_timestamps) {
+    BLIS_TRY(blis__trace_csv_clock(&r->rows, rule->time, 1e6, 0, error));
+  }
   BLIS_TRY(blis__trace_open_csv(&r->rows, true, error));
   BLIS_TRY(blis_csv_need(r->rows.csv, rule->time, &r->time, error));
   BLIS_TRY(blis_csv_need(r->rows.csv, rule->prompt, &r->prompt, error));
@@ -67,9 +70,10 @@ static blis_status open_table(void *reader, blis_error *error) {
 static blis_status read_time(const reading *r, const table_rule *rule, int64_t *arrival,
                              blis_error *error) {
   if (!rule->has_timestamps) {
-    double time_s;
-    BLIS_TRY(blis_csv_double(r->rows.csv, r->time, 0, MAX_TIME_S, &time_s, error));
-    *arrival = llround(time_s * 1e6);
+    double time;
+    double unit_us = r->rows.clock.unit_us;
+    BLIS_TRY(blis_csv_double(r->rows.csv, r->time, 0, MAX_TIME_S * 1e6 / unit_us, &time, error));
+    *arrival = llround(time * unit_us);
     return BLIS_OK;
   }
   blis_slice text;
@@ -190,6 +194,7 @@ const blis__trace_format blis__trace_vidur = {
     .marks = {"num_prefill_tokens", "num_decode_tokens"},
     .rule = &vidur_rule,
     .fields = vidur_fields,
+    .settle = blis__trace_settle_us,
     TABLE_READER};
 
 static const table_rule splitwise_rule = {.time = "arrival_timestamp",
@@ -208,4 +213,5 @@ const blis__trace_format blis__trace_splitwise = {
     .marks = {"arrival_timestamp", "prompt_size"},
     .rule = &splitwise_rule,
     .fields = splitwise_fields,
+    .settle = blis__trace_settle_us,
     TABLE_READER};

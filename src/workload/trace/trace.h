@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "workload/workload.h"
 
@@ -33,6 +34,12 @@ typedef struct blis_trace_options {
    * microseconds since 1970, not on the clock of the other columns.
    */
   bool keep_epoch;
+  /*
+   * Formats csv and jsonl: what columns mean, "timestamp=start,prompt=tokens_in"; the roles are
+   * those of columns.h. NULL = by their names. Given, a file is of one of these formats.
+   */
+  const char *columns;
+  const char *time_unit; /* of timestamps that are numbers: s, ms, us, ns; NULL = detect it */
 } blis_trace_options;
 
 /*
@@ -53,6 +60,14 @@ BLIS_MUSTUSE blis_status blis_trace_open(const blis_alloc *alloc, const char *pa
                                          const blis_trace_options *options,
                                          blis_workload **workload,
                                          struct blis_trace_stream **stream, blis_error *error);
+
+/*
+ * Appends a line for each format to text: why a file is not of it. For a file that blis_trace_read
+ * does not recognize.
+ */
+BLIS_MUSTUSE blis_status blis_trace_explain(const blis_alloc *alloc, const char *path,
+                                            const blis_trace_options *options, blis_buffer *text,
+                                            blis_error *error);
 
 /* The names of the formats, index < count; static. */
 size_t blis_trace_format_count(void);

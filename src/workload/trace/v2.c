@@ -503,6 +503,7 @@ const blis__trace_format blis__trace_v2 = {
     .name = "tracev2",
     .text = "CSV with a separate YAML header, the format of BLIS",
     .recognise = recognise,
+    .needs = {"arrival_time_us"},
     .reader_size = sizeof(reading),
     .open = open_reading,
     .next = next,

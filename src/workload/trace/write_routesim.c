@@ -8,10 +8,13 @@ static void write_whole(blis_json_writer *json, const char *key, int64_t value) 
   blis_json_writer_int64(json, value);
 }
 
-/* RouteSim reads whole milliseconds alone; the rest of a time is beside it. */
-static void write_time(blis_json_writer *json, int64_t time_us) {
+/*
+ * RouteSim reads whole milliseconds only, so arrival_us has the rest of a time. The first row also
+ * has it when it arrives after 0: a reader then knows that times do not count from the first row.
+ */
+static void write_time(blis_json_writer *json, int64_t time_us, bool is_first) {
   write_whole(json, "ts", time_us / 1000);
-  if (time_us % 1000 != 0) {
+  if (time_us % 1000 != 0 || (is_first && time_us > 0)) {
     write_whole(json, "arrival_us", time_us);
   }
 }
@@ -85,7 +88,7 @@ static blis_status write_row(blis__trace_writing *w, size_t index, const blis_re
   if (id != (int64_t)index) {
     write_whole(&json, "id", id);
   }
-  write_time(&json, request->arrival_us);
+  write_time(&json, request->arrival_us, index == 0);
   write_whole(&json, "prompt_tokens", request->prompt_tokens);
   write_whole(&json, "gen_tokens", request->output_tokens);
   if (request->max_output_tokens != request->output_tokens) {

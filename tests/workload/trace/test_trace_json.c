@@ -134,9 +134,9 @@ static void bailian_blocks_of_512_are_known_by_their_number(void) {
 
 static void bailian_rows_may_be_out_of_order_and_without_turns(void) {
   static const expected_request rows[] = {
-      {2, 1000000, 5, 1, "1", 0, ""}, {1, 2000000, 5, 1, "1", 1, ""},
-      {3, 2500000, 5, 1, "s", 0, ""}, {0, 3000000, 5, 1, "1", 2, ""},
-      {4, 4000000, 5, 1, "s", 1, ""},
+      {2, 0, 5, 1, "1", 0, ""},       {1, 1000000, 5, 1, "1", 1, ""},
+      {3, 1500000, 5, 1, "s", 0, ""}, {0, 2000000, 5, 1, "1", 2, ""},
+      {4, 3000000, 5, 1, "s", 1, ""},
   };
   blis_workload *workload = read_trace(
       temp_file("order.jsonl", CHAT("3", "2", "3", "5", "") CHAT("2", "1", "2", "5", "")
@@ -331,9 +331,9 @@ static void llmservingsim_calls_are_rounds(void) {
                      "{\"arrival_time_ns\": 4200000, \"sub_requests\": [{\"input_toks\": 6, "
                      "\"output_toks\": 2}]}\n");
   static const expected_request rows[] = {
-      {0, 1000, 5, 2, "agent", 0, ""},  {3, 2000, 7, 3, "", 0, ""},
-      {1, 4000, 9, 1, "agent", 1, ""},  {4, 4200, 6, 2, "line_3", 0, ""},
-      {2, 4500, 20, 4, "agent", 2, ""},
+      {0, 0, 5, 2, "agent", 0, ""},     {3, 1000, 7, 3, "", 0, ""},
+      {1, 3000, 9, 1, "agent", 1, ""},  {4, 3200, 6, 2, "line_3", 0, ""},
+      {2, 3500, 20, 4, "agent", 2, ""},
   };
   blis_workload *workload = read_trace(path);
   check_requests(workload, rows, COUNT(rows));

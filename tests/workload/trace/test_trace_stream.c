@@ -596,7 +596,7 @@ static void rows_may_come_65536_places_too_late(void) {
 static void what_cannot_be_streamed_says_so(void) {
   check_no_stream("tests/data/traces/vllm.json",
                   "vllm.json: a single JSON text cannot be streamed");
-  check_no_stream(temp_file("x.txt", "hello\n"), "not recognised as a trace");
+  check_no_stream(temp_file("x.txt", "hello\n"), "not recognized as a trace");
   check_no_stream(temp_file("bad.csv", "arrived_at,num_prefill_tokens,num_decode_tokens\n"
                                        "0,1,1\n5,1,-1\n"),
                   "bad.csv:3: column 'num_decode_tokens': '-1' is not allowed");
