@@ -7,7 +7,7 @@ local function message_of(workload)
 end
 
 describe("a workload function without an end", function()
-  it("is named when its time advances", function()
+  it("is named when its time advances #lengthy", function()
     local time_us = 0
     local message = message_of(function()
       time_us = time_us + 1
@@ -18,7 +18,7 @@ describe("a workload function without an end", function()
       .. "nil at the end, or give requests = COUNT", message)
   end)
 
-  it("is named when its time stands still, also before a horizon", function()
+  it("is named when its time stands still, also before a horizon #lengthy", function()
     for _, horizon_us in ipairs { 0, 1000000 } do
       local workload = { horizon_us = horizon_us > 0 and horizon_us or nil, generator = function()
         return { arrival_us = 5, prompt_tokens = 10, output_tokens = 1 }

@@ -47,7 +47,7 @@ describe("a full gate", function()
     assert.equal(3, result.completed)
   end)
 
-  it("is waited at until a script opens it", function()
+  it("is waited at until a script opens it #lengthy", function()
     local is_open = false
     local queue = gate(function() return is_open and 0 or 1 end)
     local sim = blis.simulation { cluster = cluster, queue = queue, workload = three_requests() }
@@ -55,7 +55,7 @@ describe("a full gate", function()
     assert.equal(3, sim:run().completed)
   end)
 
-  it("is waited at until an autoscaler has looked, and looked again", function()
+  it("is waited at until an autoscaler has looked, and looked again #lengthy", function()
     local autoscaler = { name = "late", interval_us = 11000000, decide = function(state)
       return state.now_us >= 22000000 and 2 or state.replicas
     end }
@@ -75,7 +75,7 @@ describe("a full gate", function()
     end))
   end)
 
-  it("is an error while a function calls itself again without end", function()
+  it("is an error while a function calls itself again without end #lengthy", function()
     local sim = blis.simulation { cluster = cluster, queue = gate(function() return 1 end),
       workload = three_requests() }
     local function again() sim:at(sim.now_us + 100, again) end

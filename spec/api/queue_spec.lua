@@ -325,7 +325,7 @@ describe("a queue of the gateway", function()
     assert.equal(2, first_of_two "go-blis")
   end)
 
-  it("is not stuck while an expiry, a repair or a start is due", function()
+  it("is not stuck while an expiry, a repair or a start is due #lengthy", function()
     local function few(queue, more)
       local count = 0
       more = more or {}
