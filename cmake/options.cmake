@@ -7,6 +7,7 @@ option(BLIS_FUZZ "Targets of tests/fuzz as libFuzzer programs (clang)" OFF)
 option(BLIS_CHECKED "BLIS_ASSERT is on" OFF)
 option(BLIS_PARANOID "BLIS_ASSERT and BLIS_INVARIANT are on" OFF)
 option(BLIS_LTO "Link-time optimisation of the program and the module" OFF)
+option(BLIS_EVERY_TEST "Also tests that repeat what others cover" OFF)
 option(BLIS_SHARED_LUA "Link the shared liblua instead of the static one" OFF)
 option(BLIS_STATIC_LIBRARIES "The program has its libraries inside" OFF)
 
