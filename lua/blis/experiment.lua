@@ -1,6 +1,5 @@
 --- Reads an experiment, checks it, sets default values, and runs it.
 local asked = require "blis.results.asked"
-local billing = require "blis.engine.billing"
 local core = require "blis.core"
 local defaults = require "blis.config.defaults"
 local deferred = require "blis.deferred"
@@ -8,6 +7,7 @@ local engine = require "blis.engine"
 local errors = require "blis.errors"
 local features = require "blis.feature"
 local hooks = require "blis.policy.hooks"
+local made_in_advance = require "blis.policy.made_in_advance"
 local notices = require "blis.notices"
 local phases = deferred "blis.results.phases"
 local policy = require "blis.policy"
@@ -180,7 +180,6 @@ function experiment.read(spec)
     workload = traffic,
     routing = policy.read_router(values.routing, "routing"),
     admission = hooks.read_admission(values.admission, "admission"),
-    billing = billing.of(cluster),
     scheduler = hooks.read_scheduler(values.scheduler, cluster),
     preemption = hooks.read_preemption(values.preemption, cluster),
     go_blis = is_go_blis,
@@ -239,16 +238,6 @@ function experiment.wants_repeat(spec)
   return may_remember(config)
 end
 
---- Returns a note about routing decisions of sim:pin that no request used, nil without any.
-local function pins_note(unused, number)
-  if unused == 0 then return nil end
-  local name = number < 0 and ("the follow-up with number %d"):format(-number)
-    or ("request_%d"):format(number)
-  local others = unused > 1 and (" and %d more"):format(unused - 1) or ""
-  return ("sim:pin: %s%s had no routing decision after it was pinned; its pin has changed nothing")
-    :format(name, others)
-end
-
 --- Adds the description of an experiment to the setup of its result: its traffic, the policies of
 --- its script, and the rest of its configuration.
 local function describe(setup, spec, config)
@@ -259,16 +248,16 @@ local function describe(setup, spec, config)
 end
 
 local function simulation_of(spec, config, finished)
-  function config.finish(summary, unused_pins, pinned)
+  function config.finish(summary, ...)
     local made = result.new(summary, config)
     describe(made.setup, spec, config)
     local function add(line) made.setup.notes = made.setup.notes .. line .. "\n" end
     for _, note in ipairs(engine.notes(config.cluster)) do add(note) end
     for _, note in ipairs(features.notes(config)) do add(note) end
-    local pins = pins_note(unused_pins, pinned)
-    if pins then
-      add(pins)
-      notices.tell(pins)
+    local unused = made_in_advance.unused_note(...)
+    if unused then
+      add(unused)
+      notices.tell(unused)
     end
     if finished then finished(made) end
     return made

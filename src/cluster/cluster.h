@@ -26,12 +26,6 @@
 #include "policy/contract/router.h"
 #include "workload/request.h"
 
-/* How much of the cluster one tenant may fill with sheddable requests. */
-typedef struct blis_tenant_budget {
-  const char *tenant;
-  double share; /* of the requests that all instances can run at once, 0 to 1 */
-} blis_tenant_budget;
-
 /* Gets the steps of the instances, those of each in order of time. */
 typedef struct blis_step_sink {
   void *ud;
@@ -71,16 +65,10 @@ typedef struct blis_cluster_config {
    * instances that are started later (life_cycle.h), like one of these.
    */
   uint32_t initial_count;
+  const char *room_option; /* that gives room for more of these, for errors; may be NULL */
   /* Values of SLO classes other than the usual ones; copied. */
   const blis_slo_override *slo_overrides;
   size_t slo_override_count;
-  /*
-   * A sheddable request (value of its class below 0) of a tenant with more
-   * requests routed and not ended than its share is rejected before the
-   * admission policy is asked, reason tenant-budget-shed (BLIS, Go). Copied.
-   */
-  const blis_tenant_budget *tenant_budgets;
-  size_t tenant_budget_count;
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
   bool surveys_mark_caches;   /* go-blis: so do surveys by features, not those of
                                  decisions alone */
@@ -140,21 +128,6 @@ typedef struct blis_cluster_counts {
 } blis_cluster_counts;
 
 /*
- * What routing policies believed about the caches, and what was there: over
- * the decisions of policies that look at caches, the leading prompt tokens
- * that the policy took to be cached at the instance it chose, and those that
- * were cached there at that moment.
- */
-typedef struct blis_cache_belief {
-  int64_t decisions;
-  int64_t prompt_tokens;
-  int64_t believed_tokens;
-  int64_t true_tokens;
-  int64_t missing_tokens; /* believed and not there */
-  int64_t unknown_tokens; /* there and not believed */
-} blis_cache_belief;
-
-/*
  * Whether an instance serves: only the active ones are candidates. Those that
  * start (life_cycle.h) go through the states from REQUESTED to WARMING.
  */
@@ -165,7 +138,7 @@ typedef enum blis_service {
   BLIS_SERVICE_FAILED,
   BLIS_SERVICE_RECOVERING, /* from a failure */
   BLIS_SERVICE_ABSENT,     /* nobody has asked for it yet */
-  BLIS_SERVICE_REQUESTED,  /* waits for a machine */
+  BLIS_SERVICE_REQUESTED,  /* waits for a place */
   BLIS_SERVICE_PENDING,    /* there is none with room; not paid */
   BLIS_SERVICE_PROVISIONING,
   BLIS_SERVICE_LOADING,
@@ -237,20 +210,6 @@ BLIS_MUSTUSE blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_
                                               blis_status (*fn)(void *ud, blis_cluster *cluster,
                                                                 blis_error *error),
                                               void *ud, blis_error *error);
-
-/*
- * Decides beforehand where the next routing decision sends a request, with
- * pools that of a role (0 = whichever comes): the policy is shown that instance
- * alone. Replaces an earlier pin of the request and role.
- * The run stops with BLIS_ERR_INVALID if the instance is no candidate then;
- * nothing happens if the request is never routed again.
- */
-BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number, uint32_t role,
-                                          uint32_t instance, blis_error *error);
-
-/* How many pins wait for a decision, and the number of the request of the one
-   that was made first. */
-size_t blis_cluster_unused_pins(const blis_cluster *cluster, int64_t *number);
 
 /*
  * Failures. To be called from functions of call_at and between steps, not while
@@ -341,7 +300,6 @@ uint64_t blis_cluster_fingerprint(const blis_cluster *cluster);
 /* Are there requests that have not ended, or more to arrive? */
 bool blis_cluster_has_requests(const blis_cluster *cluster);
 
-void blis_cluster_get_cache_belief(const blis_cluster *cluster, blis_cache_belief *belief);
 /* Those that are or were there; numbers are never used again. */
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster);
 

@@ -255,7 +255,6 @@ blis_status blis__cluster_make(const blis__feature_table *table, const blis_allo
   c->config.facts = NULL;
   memset(c->config.options, 0, sizeof c->config.options);
   c->config.slo_overrides = NULL;
-  c->config.tenant_budgets = NULL;
   c->config.visits = NULL;
   if (status != BLIS_OK) {
     blis_cluster_free(c);

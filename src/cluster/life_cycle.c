@@ -27,7 +27,7 @@ typedef struct life {
   int64_t due_us; /* of its start or its recovery */
   int64_t recovering_us;
   int64_t grace_end_us;
-  bool waits; /* for room on a machine */
+  bool waits; /* for a place */
   int64_t failed_starts;
 } life;
 
@@ -161,8 +161,8 @@ static blis_status go_on(blis_cluster *cluster, life *l, int part, blis_error *e
                             : wait_for(cluster, l, part, l->start.part_us[part], error);
 }
 
-/* There is a machine now, or it waits for one. */
-static blis_status find_machine(blis_cluster *cluster, life *l, blis_error *error) {
+/* There is a place now, or it waits for one. */
+static blis_status find_place(blis_cluster *cluster, life *l, blis_error *error) {
   blis__placement placement;
   BLIS_TRY(blis__place_unit(cluster, l->index, &placement, error));
   l->waits = placement != BLIS__PLACED;
@@ -185,7 +185,7 @@ static blis_status on_part_done(void *ud, blis_cluster *cluster, blis_error *err
     return BLIS_OK;
   }
   return service == BLIS_SERVICE_REQUESTED
-             ? find_machine(cluster, l, error)
+             ? find_place(cluster, l, error)
              : go_on(cluster, l, (int)service - BLIS_SERVICE_REQUESTED + 1, error);
 }
 
@@ -193,7 +193,7 @@ blis_status blis__start_pending(blis_cluster *cluster, blis_error *error) {
   for (uint32_t i = 0; cluster->life_cycle != NULL && i < cluster->existing; i++) {
     life *l = &cluster->life_cycle->lives[i];
     if (l->waits && blis__is_starting(cluster->services[i])) {
-      BLIS_TRY(find_machine(cluster, l, error));
+      BLIS_TRY(find_place(cluster, l, error));
     }
   }
   return BLIS_OK;
@@ -223,11 +223,14 @@ blis_status blis__start_next(blis_cluster *cluster, uint32_t like, const blis__s
                              uint32_t *index, blis_error *error) {
   uint32_t room = cluster->config.instance_count;
   if (room - cluster->existing < blis__unit_size(cluster, like)) {
+    const char *option = cluster->config.room_option;
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%" PRIu32 " instances have been started by %" PRId64
-                     " us, and there is room for no more: scaling.max_starts gives more, "
-                     "at 3 KB each, if so many starts are meant",
-                     cluster->existing, cluster->now_us);
+                     " us, and there is room for no more%s%s%s",
+                     cluster->existing, cluster->now_us, option == NULL ? "" : ": ",
+                     option == NULL ? "" : option,
+                     option == NULL ? ""
+                                    : " gives more, at 3 KB each, if so many starts are meant");
   }
   BLIS_TRY_MEM(need_lives(cluster), error);
   *index = cluster->existing;
@@ -235,7 +238,7 @@ blis_status blis__start_next(blis_cluster *cluster, uint32_t like, const blis__s
   life *l = &cluster->life_cycle->lives[*index];
   l->start = *start;
   return start->part_us[0] > 0 ? wait_for(cluster, l, 0, start->part_us[0], error)
-                               : find_machine(cluster, l, error);
+                               : find_place(cluster, l, error);
 }
 
 static void draw_failures(blis__start *start, const blis_cold_start *cold_start,

@@ -20,7 +20,7 @@
 
 /* From being asked for to the first request; what takes no time is left out. */
 typedef struct blis_cold_start {
-  blis_delay request; /* until there is a machine */
+  blis_delay request; /* until there is a place */
   blis_delay provisioning;
   blis_delay loading; /* weights, compilation, graphs */
   blis_delay warming;
@@ -89,9 +89,9 @@ int64_t blis_cluster_instance_time_us(const blis_cluster *cluster, uint32_t inde
                                       blis_service service, int64_t until_us);
 
 /*
- * Whether an instance is paid for now: it was asked for, has a machine where
- * these are counted (node_pools.h), and has not gone, nor failed for good, nor
- * was its machine given back. The time for which it was, up to until_us.
+ * Whether an instance is paid for now: it was asked for, has a place where
+ * these are counted (placement.h), and has not gone, nor failed for good, nor
+ * was its place given back. The time for which it was, up to until_us.
  */
 bool blis_cluster_instance_is_paid(const blis_cluster *cluster, uint32_t index);
 int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster, uint32_t index,

@@ -85,7 +85,7 @@ blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index, b
 }
 
 /* Others may have taken its place since it went. */
-static blis_status need_machine(blis_cluster *cluster, uint32_t index, blis_error *error) {
+static blis_status need_place(blis_cluster *cluster, uint32_t index, blis_error *error) {
   blis__placement placement;
   BLIS_TRY(blis__place_unit(cluster, index, &placement, error));
   if (placement == BLIS__PLACED) {
@@ -121,7 +121,7 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
                      cluster->ids[index], service == BLIS_SERVICE_DRAINED ? "drained" : "draining",
                      cluster->number_keeper);
   }
-  BLIS_TRY(need_machine(cluster, index, error));
+  BLIS_TRY(need_place(cluster, index, error));
   if (service == BLIS_SERVICE_DRAINED) { /* one that failed is up already */
     BLIS_TRY(start_anew(cluster, index, error));
   }

@@ -1,5 +1,5 @@
 /*
- * placement.h - room for instances on machines. A feature may place them; without
+ * placement.h - places of instances. A feature may place them; without
  * one there is always room.
  */
 #ifndef BLIS_CLUSTER_PLACEMENT_H

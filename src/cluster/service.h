@@ -17,10 +17,10 @@
 struct blis__service_times {
   int64_t since_us; /* in its present state */
   int64_t spent_us[BLIS_SERVICE_COUNT];
-  /* What it was paid for of these and was not: its machine was elsewhere. */
+  /* What it was paid for of these and was not: its place was elsewhere. */
   int64_t unpaid_us;
   bool will_recover;  /* it is down, or to go, and is to come back */
-  bool is_given_back; /* it has failed, and its machine is somebody else's */
+  bool is_given_back; /* it has failed, and another instance has its place */
 };
 
 /* On its way to its first request. */

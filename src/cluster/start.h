@@ -31,13 +31,13 @@ BLIS_MUSTUSE blis_status blis__start_next(blis_cluster *cluster, uint32_t like,
 blis__start blis__draw_start(const blis_cold_start *cold_start, uint32_t index, int64_t seed);
 
 /*
- * Before the first event: an instance that is there at first has a machine and
+ * Before the first event: an instance that is there at first has a place and
  * loads, as if the start had come so far. One that takes no time serves.
  */
 BLIS_MUSTUSE blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
                                              const blis__start *start, blis_error *error);
 
-/* Those that wait for room on machines go on where there is some, by id. */
+/* Instances that wait for a place go on where there is one, by id. */
 BLIS_MUSTUSE blis_status blis__start_pending(blis_cluster *cluster, blis_error *error);
 
 #endif

@@ -5,6 +5,8 @@
  * what the rules of freshness say, and both engines, driven in whatever way,
  * agree.
  */
+#include "cluster/rules/tenant_budgets.h"
+#include "cluster/watch/cache_belief.h"
 #include "cluster/watch/decision_sink.h"
 #include "cluster_fixture.h"
 #include "engine_rules.h"
@@ -35,7 +37,8 @@ typedef struct scene {
   site site;
   int64_t seed;
   blis_instance_facts facts[INSTANCES_MAX];
-  blis_tenant_budget budgets[1];
+  blis_tenant_budget budget;
+  blis_tenant_budgets budgets;
   act acts[ACTS];
   const blis_policy_entry *admission;
   bool has_sessions;
@@ -120,9 +123,9 @@ static void draw_config(scene *s, blis_random *random) {
   c->load_counts_in_flight = draw(random, 2) == 0;
   c->oracle = draw(random, 2) == 0;
   c->facts = s->facts;
-  s->budgets[0] = (blis_tenant_budget){.tenant = "batch", .share = 0.1};
-  c->tenant_budgets = s->budgets;
-  c->tenant_budget_count = (size_t)draw(random, 2);
+  s->budget = (blis_tenant_budget){.tenant = "batch", .share = 0.1};
+  s->budgets = (blis_tenant_budgets){&s->budget, (size_t)draw(random, 2)};
+  c->options[BLIS_FEATURE_TENANTS] = &s->budgets;
 }
 
 /* A second turn for half of those that complete. */

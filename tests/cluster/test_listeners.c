@@ -1,4 +1,6 @@
 /* Who hears of which moment, in which order, and what follows for the clock. */
+#include "cluster/rules/pins.h"
+#include "cluster/rules/tenant_budgets.h"
 #include "cluster/state.h"
 #include "cluster/watch/decision_sink.h"
 #include "cluster_fixture.h"
@@ -211,6 +213,7 @@ static const blis_observer early_observer = {.arrived = see_request};
 static const blis_observer late_observer = {.first_token = see_token};
 static const blis_decision_sink no_decisions;
 static const blis_tenant_budget budget = {"batch", 0.5};
+static const blis_tenant_budgets budgets = {&budget, 1};
 
 static void with_nothing(site *s) {
   (void)s;
@@ -233,8 +236,7 @@ static void with_decisions(site *s) {
 }
 
 static void with_budgets(site *s) {
-  s->config.tenant_budgets = &budget;
-  s->config.tenant_budget_count = 1;
+  s->config.options[BLIS_FEATURE_TENANTS] = &budgets;
 }
 
 static void with_limit(site *s) {

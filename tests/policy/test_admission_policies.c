@@ -1,4 +1,5 @@
 /* The built-in admission policies: worked examples, parameters, counters. */
+#include "cluster/rules/tenant_budgets.h"
 #include "cluster_fixture.h"
 #include "policy/contract/go_blis.h"
 #include "routing_fixture.h"
@@ -404,8 +405,7 @@ static void tenant_budgets_shed(void) {
   for (uint32_t i = 0; i < 2; i++) {
     s.instances[i].max_num_seqs = 4;
   }
-  s.config.tenant_budgets = budgets;
-  s.config.tenant_budget_count = 1;
+  s.config.options[BLIS_FEATURE_TENANTS] = &(blis_tenant_budgets){budgets, 1};
   site_must_open(&s);
   site_run(&s);
   site_check_states_sum_up(&s, 9);
@@ -438,13 +438,12 @@ static void wrong_budgets_and_values(void) {
   blis_error error;
   site_init(&s, blis_alloc_heap(), 1);
   for (size_t i = 0; i < 3; i++) {
-    s.config.tenant_budgets = budgets[i];
-    s.config.tenant_budget_count = 2;
+    s.config.options[BLIS_FEATURE_TENANTS] = &(blis_tenant_budgets){budgets[i], 2};
     CHECK_STATUS(site_open(&s, &error), BLIS_ERR_INVALID);
     CHECK_CONTAINS(error.message, parts[i]);
     site_close(&s);
   }
-  s.config.tenant_budget_count = 0;
+  s.config.options[BLIS_FEATURE_TENANTS] = NULL;
   s.config.slo_overrides = &override;
   s.config.slo_override_count = 1;
   CHECK_STATUS(site_open(&s, &error), BLIS_ERR_INVALID);

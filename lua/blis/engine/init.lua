@@ -1,6 +1,7 @@
 --- From the options of a cluster to what the core takes: models and GPUs that are described in
 --- files or tables, catalogues, and latency models in Lua.
 local core = require "blis.core"
+local billing = require "blis.engine.billing"
 local carbon = require "blis.engine.carbon"
 local catalogue = require "blis.catalogue"
 local cluster_section = require "blis.config.cluster"
@@ -479,12 +480,7 @@ local function groups_of_pools(given, path, profile)
   return all
 end
 
---- The options of a cluster as the core takes them.
----@param given? table
----@param path string
----@param profile? string
----@return table
-function engine.read(given, path, profile)
+local function read_cluster(given, path, profile)
   given = type(given) == "table" and groups_of_pools(given, path, profile) or given
   if type(given) == "table" and given.groups ~= nil then
     return read_groups(given, path, profile)
@@ -493,6 +489,17 @@ function engine.read(given, path, profile)
   features.resize(values, path, group_config.instances_max)
   power.check_caps({ values }, path)
   set_models({ values }, profile)
+  return values
+end
+
+--- The options of a cluster as the core takes them.
+---@param given? table
+---@param path string
+---@param profile? string
+---@return table
+function engine.read(given, path, profile)
+  local values = read_cluster(given, path, profile)
+  values.billing = billing.of(values)
   return values
 end
 

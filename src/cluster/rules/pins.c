@@ -6,6 +6,8 @@
  * like any other, and every policy can be pinned, scripted ones included. Of
  * ranks that are balanced by their group it is shown the group.
  */
+#include "cluster/rules/pins.h"
+
 #include <inttypes.h>
 
 #include "base/array.h"

@@ -4,6 +4,8 @@
  * f90a1e3a): those at first, or with an autoscaler those in service. O(1) once
  * a tenant has been seen.
  */
+#include "cluster/rules/tenant_budgets.h"
+
 #include <string.h>
 
 #include "base/invariant.h"
@@ -101,7 +103,7 @@ static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *ne
   return BLIS_OK;
 }
 
-static blis_status read_budgets(blis__tenant_budgets *budgets, const blis_cluster_config *config,
+static blis_status read_budgets(blis__tenant_budgets *budgets, const blis_tenant_budgets *given,
                                 blis_error *error) {
   const blis_alloc *alloc = &budgets->alloc;
   budgets->tenants = blis_intern_new(alloc);
@@ -109,8 +111,8 @@ static blis_status read_budgets(blis__tenant_budgets *budgets, const blis_cluste
   BLIS_TRY_NEW(budgets->tenants, error);
   BLIS_TRY_MEM(blis_array_push(alloc, &budgets->shares, 0), error);
   BLIS_TRY_MEM(blis_array_push(alloc, &budgets->in_flight, 0), error);
-  for (size_t i = 0; i < config->tenant_budget_count; i++) {
-    BLIS_TRY(add_budget(budgets, &config->tenant_budgets[i], error));
+  for (size_t i = 0; i < given->count; i++) {
+    BLIS_TRY(add_budget(budgets, &given->items[i], error));
   }
   return BLIS_OK;
 }
@@ -138,8 +140,8 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster, const bli
 }
 
 static blis_status start(blis_cluster *cluster, blis_error *error) {
-  const blis_cluster_config *config = &cluster->config;
-  if (config->tenant_budget_count == 0) {
+  const blis_tenant_budgets *given = cluster->config.options[BLIS_FEATURE_TENANTS];
+  if (given == NULL || given->count == 0) {
     return BLIS_OK;
   }
   cluster->features[BLIS_FEATURE_TENANTS] =
@@ -147,7 +149,7 @@ static blis_status start(blis_cluster *cluster, blis_error *error) {
   BLIS_TRY_NEW(state_of(cluster), error);
   state_of(cluster)->alloc = cluster->alloc;
   state_of(cluster)->capacity = capacity_of(cluster, false);
-  BLIS_TRY(read_budgets(state_of(cluster), config, error));
+  BLIS_TRY(read_budgets(state_of(cluster), given, error));
   const blis__listener listener = {.ud = state_of(cluster),
                                    .phase = BLIS__BOOKS,
                                    .need = BLIS__NEEDS_STATE,

@@ -2,6 +2,8 @@
  * cache_belief.c - compares what routing policies believed to be cached with
  * what was.
  */
+#include "cluster/watch/cache_belief.h"
+
 #include "cluster/feature.h"
 
 static blis_status on_believed(void *ud, blis_cluster *cluster, const blis__news *news,

@@ -2,6 +2,7 @@
 
 #include <lauxlib.h>
 
+#include "cluster/rules/tenant_budgets.h"
 #include "lua/bind/bind.h"
 
 /* Pushes options[name] and returns how many entries it has; 0 for none. */
@@ -42,8 +43,9 @@ static void push_tenant_budgets(lua_State *L, int index, blis_cluster_config *co
     items[i].share = check_field_number(L, -1, "value");
     lua_pop(L, 1);
   }
-  config->tenant_budgets = items;
-  config->tenant_budget_count = count;
+  blis_tenant_budgets *budgets = push_buffer(L, 1, sizeof *budgets);
+  *budgets = (blis_tenant_budgets){.items = items, .count = count};
+  config->options[BLIS_FEATURE_TENANTS] = budgets;
 }
 
 void push_shares(lua_State *L, int index, blis_cluster_config *config) {

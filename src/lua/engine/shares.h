@@ -12,7 +12,7 @@
 #include "cluster/cluster.h"
 
 /*
- * Fills in slo_overrides and tenant_budgets from the options at index, where
+ * Fills in slo_overrides and the budgets of tenants from the options at index, where
  * they may be absent. Leaves values on the stack, which own the lists; the
  * names are those of the options. Raises.
  */

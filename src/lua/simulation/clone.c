@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "cluster/rules/pins.h"
 #include "lua/bind/bind.h"
 #include "lua/simulation/construct.h"
 #include "lua/simulation/drive_log.h"

@@ -2,26 +2,16 @@
 
 #include <string.h>
 
-#include "cluster/cascade/cascade.h"
-#include "cluster/encode/encode.h"
-#include "cluster/gateway/gateway.h"
-#include "cluster/handoff/handoff.h"
-#include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/interrupt.h"
-#include "lua/engine/adapters.h"
 #include "lua/engine/shares.h"
 #include "lua/policies/batch_scheduler.h"
 #include "lua/policies/builtin.h"
-#include "lua/policies/disaggregation.h"
 #include "lua/policies/fresh.h"
-#include "lua/policies/gateway.h"
 #include "lua/policies/routing.h"
 #include "lua/policies/scorer.h"
 #include "lua/policies/stage_context.h"
-#include "lua/simulation/faults.h"
-#include "lua/simulation/paid.h"
-#include "lua/simulation/scaling.h"
+#include "lua/simulation/features.h"
 #include "lua/simulation/simulation.h"
 
 static bool is_interrupted(void *ud) {
@@ -83,51 +73,9 @@ static void check_scheduler_parts(lua_State *L, int config, bind_simulation *sim
   }
 }
 
-static bind_engine *engine_of_group(bind_simulation *sim, uint32_t group) {
-  return group == 0 ? &sim->engine : &sim->groups.others[group - 1];
-}
-
-/* Which drafts hold is drawn anew with every seed; how probable that is, a
-   function may say. */
-static void check_speculation_part(lua_State *L, int cluster, bind_simulation *sim) {
-  uint32_t count = sim->groups.other_count + 1;
-  bool drafts = false;
-  for (uint32_t g = 0; g < count; g++) {
-    bind_engine *engine = engine_of_group(sim, g);
-    engine->speculation.seed = (uint64_t)sim->seed;
-    drafts |= engine->config.speculation != NULL;
-  }
-  if (!drafts) {
-    return;
-  }
-  sim->acceptances = push_buffer(L, count, sizeof *sim->acceptances);
-  push_hook_function(L, &sim->hooks);
-  lua_getfield(L, cluster, "groups");
-  for (uint32_t g = 0; g < count; g++) {
-    lua_pushvalue(L, cluster);
-    if (g > 0) {
-      lua_rawgeti(L, cluster + 1, (lua_Integer)g + 1);
-    }
-    check_acceptance(L, lua_gettop(L), &sim->view, &sim->acceptances[g],
-                     &engine_of_group(sim, g)->speculation);
-    lua_settop(L, cluster + 1);
-  }
-  lua_settop(L, cluster);
-}
-
-/* Adapters, which all instances serve in the same way. */
-static void check_adapters_part(lua_State *L, int cluster, bind_simulation *sim) {
-  if (lua_getfield(L, cluster, "lora") != LUA_TNIL) {
-    check_adapters(L, lua_gettop(L), &sim->adapters);
-    push_hook_function(L, &sim->hooks);
-    sim->engine.config.adapters = &sim->adapters.config;
-    sim->adapters.names.own_prefixes = !sim->profile->shares_adapter_prefixes;
-  }
-  lua_settop(L, cluster);
-}
-
 /* Functions that say what steps draw, one for each group. */
 static void check_power_part(lua_State *L, int cluster, bind_simulation *sim) {
+  lua_settop(L, cluster);
   uint32_t count = sim->groups.other_count + 1;
   sim->powers = push_buffer(L, count, sizeof *sim->powers);
   push_hook_function(L, &sim->hooks);
@@ -213,19 +161,7 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   if (lua_getfield(L, config, "priority_policy") != LUA_TNIL) {
     check_builtin_priority(L, lua_gettop(L), context, &sim->priority);
   }
-  if (lua_getfield(L, config, "disaggregation") != LUA_TNIL) {
-    sim->has_pools = true;
-    check_disaggregation(L, lua_gettop(L), &sim->view, context, &sim->apart);
-    check_encode_stage(L, lua_gettop(L), &sim->view, context, &sim->encode);
-  }
-  if (lua_getfield(L, config, "queue") != LUA_TNIL) {
-    sim->has_gateway = true;
-    check_gateway(L, lua_gettop(L), &sim->view, context, &sim->gateway);
-  }
-  if (lua_getfield(L, config, "cascade") != LUA_TNIL) {
-    check_cascade(L, lua_gettop(L), &sim->view, context, &sim->cascade);
-  }
-  check_scaling_policy(L, config, sim);
+  BIND_EACH_FEATURE(policies, L, config, sim);
   check_locality(L, sim);
 }
 
@@ -250,10 +186,11 @@ static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
   const blis_signal_set signals = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT) |
                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_TIERED_PREFIX_HIT);
-  return opt_field_boolean(L, config, "is_scripted", false) ||
-         ((sim->router.needs | sim->admission.needs | sim->apart.decider.needs |
-           sim->apart.prefill.needs | sim->encode.router.needs) &
-          signals) != 0;
+  blis_signal_set needs = sim->router.needs | sim->admission.needs;
+  for (int i = 0; i < BIND_FEATURES; i++) {
+    needs |= bind_features[i].needs == NULL ? 0 : bind_features[i].needs(sim);
+  }
+  return opt_field_boolean(L, config, "is_scripted", false) || (needs & signals) != 0;
 }
 
 /* The instances of the cluster whose options are at that index; pushes. */
@@ -273,7 +210,6 @@ static void check_cluster_instances(lua_State *L, int options, bind_simulation *
   made->facts = facts;
   made->instance_count = sim->instance_count;
   made->initial_count = sim->initial_count;
-  made->options[BLIS_FEATURE_ADAPTERS] = &sim->adapters.names;
 }
 
 static blis_status keep_step(void *ud, uint32_t instance, const blis_step_report *report,
@@ -356,11 +292,7 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_s
     made.priority = sim->priority.ops->decide;
     made.priority_ud = sim->priority.state;
   }
-  if (lua_getfield(L, config, "kv_tiers") != LUA_TNIL) {
-    blis_kv_tiers *tiers = push_buffer(L, 1, sizeof *tiers);
-    check_kv_tiers(L, lua_gettop(L) - 1, &sim->view, &sim->kv_tiers, tiers);
-    made.options[BLIS_FEATURE_TIERS] = tiers;
-  }
+  BIND_EACH_FEATURE(configure, L, config, sim, &made);
   if (!reads_caches(L, config, sim)) {
     made.cache_signal_delay_us = 0; /* nobody sees the difference */
   }
@@ -373,29 +305,6 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_s
   made.loads = sim->load_sink.moved == NULL ? NULL : &sim->load_sink;
   made.visits = sim->visit_sink.visit == NULL ? NULL : &sim->visit_sink;
   return made;
-}
-
-/* The cluster takes these policies, come what may. */
-static void hand_over_policies(lua_State *L, bind_simulation *sim) {
-  blis_error error = {0};
-  if (sim->admission.ops != NULL) {
-    check_status(L, blis_cluster_set_admission(sim->cluster, &sim->admission, &error), &error);
-  }
-  if (sim->has_pools) {
-    check_status(L, blis_cluster_set_disaggregation(sim->cluster, &sim->apart, &error), &error);
-  }
-  if (sim->encode.rule != BLIS_ENCODES_NOBODY) {
-    check_status(L, blis_cluster_set_encode_stage(sim->cluster, &sim->encode, &error), &error);
-  }
-  if (sim->has_gateway) {
-    check_status(L, blis_cluster_set_gateway(sim->cluster, &sim->gateway, &error), &error);
-  }
-  if (sim->cascade.ops != NULL) {
-    blis_cascade cascade = sim->cascade;
-    sim->has_cascade = true;
-    sim->cascade = (blis_cascade){0};
-    check_status(L, blis_cluster_set_cascade(sim->cluster, &cascade, &error), &error);
-  }
 }
 
 /* A function of a script that failed has said more than the core can. */
@@ -430,17 +339,13 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   }
   sim->scheduler.cluster = sim->cluster;
   sim->latency.cluster = sim->cluster;
-  for (uint32_t g = 0; sim->acceptances != NULL && g <= sim->groups.other_count; g++) {
-    sim->acceptances[g].cluster = sim->cluster;
-  }
   sim->progress.cluster = sim->cluster;
   sim->watch.cluster = sim->cluster;
   sim->watch.records = sim->records;
-  hand_over_policies(L, sim);
-  check_set_scaling(L, config, sim);
-  check_set_faults(L, config, sim);
-  check_set_prices(L, config, sim);
-  check_set_billing(L, config, sim);
+  if (sim->admission.ops != NULL) { /* which the cluster takes, come what may */
+    check_status(L, blis_cluster_set_admission(sim->cluster, &sim->admission, &error), &error);
+  }
+  BIND_EACH_FEATURE(attach, L, config, sim);
 }
 
 /* With decisions = true: a trace of them. */
@@ -467,21 +372,19 @@ static void check_simulation_parts(lua_State *L, int self, int config, bind_simu
   lua_getfield(L, config, "cluster");
   luaL_checktype(L, -1, LUA_TTABLE);
   sim->instance_count = (uint32_t)check_field_integer(L, top + 1, "instances");
-  check_scaling_room(L, config, sim);
+  BIND_EACH_FEATURE(room, L, config, sim);
   check_engine(L, top + 1, &sim->engine);
   check_groups(L, top + 1, self, SIMULATION_GROUPS, &sim->groups);
   check_hooks_parts(L, self, config, sim);
-  check_adapters_part(L, top + 1, sim);
+  lua_settop(L, top + 1);
+  BIND_EACH_FEATURE(engines, L, top + 1, sim);
   check_power_part(L, top + 1, sim);
-  check_speculation_part(L, top + 1, sim);
   check_latency_part(L, config, sim);
   check_policy_parts(L, config, sim);
   lua_getfield(L, config, "workload");
-  check_scaling_future(L, lua_gettop(L), sim);
+  BIND_EACH_FEATURE(before_traffic, L, lua_gettop(L), sim);
   check_source(L, lua_gettop(L), &sim->hooks, &sim->records->source);
-  if (lua_getfield(L, top + 1, "lora") != LUA_TNIL) {
-    check_adapter_mix(L, lua_gettop(L), sim->seed, &sim->records->source);
-  }
+  BIND_EACH_FEATURE(traffic, L, top + 1, sim);
   if (opt_field_boolean(L, config, "keep_requests", false)) {
     check_source_copy(L, &sim->records->source);
   }

@@ -3,6 +3,7 @@
 
 #include "base/time.h"
 #include "cluster/pending_events.h"
+#include "cluster/rules/pins.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
 #include "lua/policies/listening.h"

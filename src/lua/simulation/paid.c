@@ -108,13 +108,15 @@ void check_set_prices(lua_State *L, int config, const bind_simulation *sim) {
 
 void check_set_billing(lua_State *L, int config, const bind_simulation *sim) {
   int top = lua_gettop(L);
-  if (lua_getfield(L, config, "billing") == LUA_TNIL) {
+  lua_getfield(L, config, "cluster");
+  if (lua_getfield(L, -1, "billing") == LUA_TNIL) {
     lua_settop(L, top);
     return;
   }
-  size_t count = lua_rawlen(L, top + 1);
+  int rules = lua_gettop(L);
+  size_t count = lua_rawlen(L, rules);
   for (size_t i = 0; i < count; i++) {
-    lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
+    lua_rawgeti(L, rules, (lua_Integer)i + 1);
     int rule = lua_gettop(L);
     const blis_billing billing = {.granularity_us = check_field_integer(L, rule, "granularity_us"),
                                   .minimum_us = check_field_integer(L, rule, "minimum_us")};
@@ -124,7 +126,7 @@ void check_set_billing(lua_State *L, int config, const bind_simulation *sim) {
                                           (uint32_t)check_field_integer(L, rule, "group"), &billing,
                                           &error),
                  &error);
-    lua_settop(L, top + 1);
+    lua_settop(L, rules);
   }
   lua_settop(L, top);
 }

@@ -22,7 +22,7 @@ void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us, bool alw
    from 0; what each of their GPUs costs. */
 void check_set_prices(lua_State *L, int config, const bind_simulation *sim);
 
-/* config.billing: { { group =, granularity_us =, minimum_us = }, ... }, groups
+/* config.cluster.billing: { { group =, granularity_us =, minimum_us = }, ... }, groups
    from 0. */
 void check_set_billing(lua_State *L, int config, const bind_simulation *sim);
 

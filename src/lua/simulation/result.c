@@ -2,10 +2,6 @@
 
 #include <inttypes.h>
 
-#include "cluster/adapters/adapters.h"
-#include "cluster/gateway/gateway.h"
-#include "cluster/handoff/handoff.h"
-#include "cluster/tiers/kv_tiers.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/replicas.h"
 #include "lua/policies/scorer.h"
@@ -15,12 +11,10 @@
 #include "lua/results/record_methods.h"
 #include "lua/results/series.h"
 #include "lua/results/steps.h"
-#include "lua/simulation/faults.h"
-#include "lua/simulation/scaling.h"
+#include "lua/simulation/features.h"
 #include "lua/simulation/timeline_log.h"
 #include "results/summary/groups.h"
 #include "results/summary/summary.h"
-#include "results/summary/tier_summary.h"
 
 /* What is computed on the way; Lua frees it should something raise. */
 typedef struct working {
@@ -105,10 +99,7 @@ static void set_from_records(lua_State *L, int index, const bind_simulation *sim
   lua_setfield(L, -2, "by_tenant");
   push_groups(L, records, BLIS_GROUP_MODEL);
   lua_setfield(L, -2, "by_model");
-  if (sim->adapters.names.count > 0) {
-    push_groups(L, records, BLIS_GROUP_ADAPTER);
-    lua_setfield(L, -2, "by_adapter");
-  }
+  BIND_EACH_FEATURE(set_groups, L, sim);
   lua_getiuservalue(L, index, SIMULATION_RECORDS);
   lua_setfield(L, -2, "requests");
   lua_pushboolean(L, blis_recorder_has(records->recorder, BLIS_EXTRA_session));
@@ -171,145 +162,6 @@ static void set_coverage(lua_State *L, const bind_simulation *sim, const blis_su
   lua_setfield(L, -2, "coverage");
 }
 
-static void push_queue(lua_State *L, const blis_cluster *cluster, const blis_queue_summary *queue) {
-  size_t count = blis_cluster_gateway_band_count(cluster);
-  lua_createtable(L, 0, 18);
-  set_figures(L, BLIS_FIGURES_QUEUE, queue);
-  lua_createtable(L, (int)count, 0);
-  for (size_t i = 0; i < count; i++) {
-    blis_queue_band band;
-    blis_queue_band_fill(&band, cluster, i);
-    lua_createtable(L, 0, 12);
-    set_figures(L, BLIS_FIGURES_BAND, &band);
-    lua_rawseti(L, -2, (lua_Integer)i + 1);
-  }
-  lua_setfield(L, -2, "bands");
-}
-
-/* Tokens that a request drafts in a step, where most; 0 = none drafts. */
-static int64_t most_drafts(const bind_simulation *sim) {
-  int64_t most = sim->engine.speculation.tokens;
-  for (uint32_t i = 0; i < sim->groups.other_count; i++) {
-    int64_t tokens = sim->groups.others[i].speculation.tokens;
-    most = tokens > most ? tokens : most;
-  }
-  return most;
-}
-
-/* By the place of a draft in its step; nothing without speculation. */
-static void set_speculation(lua_State *L, const bind_simulation *sim,
-                            const blis_speculation_summary *speculation) {
-  const blis_draft_stats *counts = &speculation->counts;
-  int places = (int)most_drafts(sim);
-  if (places == 0) {
-    return;
-  }
-  lua_createtable(L, 0, 10);
-  set_figures(L, BLIS_FIGURES_SPECULATION, speculation);
-  lua_createtable(L, places, 0);
-  lua_createtable(L, places, 0);
-  for (int i = 0; i < places; i++) {
-    double drafts = counts->drafts > 0 ? (double)counts->drafts : 1;
-    lua_pushinteger(L, counts->accepted_at[i]);
-    lua_rawseti(L, -3, i + 1);
-    lua_pushnumber(L, (double)counts->accepted_at[i] / drafts);
-    lua_rawseti(L, -2, i + 1);
-  }
-  lua_setfield(L, -3, "acceptance_rate_per_position");
-  lua_setfield(L, -2, "accepted_per_position");
-  lua_setfield(L, -2, "speculation");
-}
-
-/* Has any group of instances? */
-static bool has_ranks(const bind_simulation *sim) {
-  bool has = sim->engine.config.ranks != NULL;
-  for (uint32_t i = 0; i < sim->groups.other_count; i++) {
-    has = has || sim->groups.others[i].config.ranks != NULL;
-  }
-  return has;
-}
-
-/* Of the result on the stack, and of its instances; nothing without ranks. */
-static void set_ranks(lua_State *L, const bind_simulation *sim) {
-  if (!has_ranks(sim)) {
-    return;
-  }
-  blis_ranks_summary ranks;
-  blis_ranks_summary_fill(&ranks, sim->cluster);
-  lua_createtable(L, 0, 6);
-  set_figures(L, BLIS_FIGURES_RANKS, &ranks);
-  lua_setfield(L, -2, "ranks");
-  lua_getfield(L, -1, "instances");
-  for (uint32_t i = 0; i < blis_cluster_instance_count(sim->cluster); i++) {
-    lua_rawgeti(L, -1, (lua_Integer)i + 1);
-    set_field_integer(L, "rank_group", blis_cluster_unit_of(sim->cluster, i));
-    set_field_integer(L, "rank", blis_cluster_place_in_unit(sim->cluster, i));
-    lua_pop(L, 1);
-  }
-  lua_pop(L, 1);
-}
-
-/* Of adapters, those that were ever loaded. */
-static void push_lora(lua_State *L, const blis_cluster *cluster, const blis_lora_summary *lora) {
-  lua_createtable(L, 0, 16);
-  set_figures(L, BLIS_FIGURES_LORA, lora);
-  lua_newtable(L);
-  for (uint32_t i = 1; i <= blis_cluster_adapter_count(cluster); i++) {
-    blis_adapter_summary adapter;
-    blis_adapter_summary_fill(&adapter, cluster, i);
-    if (adapter.loads == 0) {
-      continue;
-    }
-    lua_createtable(L, 0, 4);
-    set_figures(L, BLIS_FIGURES_ADAPTER, &adapter);
-    set_field_string(L, "name", adapter.name);
-    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
-  }
-  lua_setfield(L, -2, "adapters");
-}
-
-/* Of links that were used; there are two for each instance. */
-static void set_links(lua_State *L, const blis_cluster *cluster, int64_t duration_us) {
-  lua_newtable(L);
-  for (size_t i = 0; i < blis_cluster_link_count(cluster); i++) {
-    blis_link_summary link;
-    blis_link_summary_fill(&link, cluster, i, duration_us);
-    if (link.counts.peak == 0) {
-      continue;
-    }
-    lua_createtable(L, 0, 8);
-    set_figures(L, BLIS_FIGURES_LINK, &link);
-    if (link.counts.instance < 0) {
-      lua_pushliteral(L, "fabric");
-    } else {
-      lua_pushfstring(L, "instance_%I %s", (LUAI_UACINT)link.counts.instance,
-                      link.counts.is_in ? "in" : "out");
-    }
-    lua_setfield(L, -2, "name");
-    lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
-  }
-  lua_setfield(L, -2, "links");
-}
-
-static void push_tiers(lua_State *L, const blis_cluster *cluster, int64_t duration_us) {
-  size_t count = blis_cluster_kv_tier_count(cluster);
-  blis_tiers_summary all;
-  blis_tiers_summary_fill(&all, cluster);
-  lua_createtable(L, 0, 10);
-  set_figures(L, BLIS_FIGURES_TIERS, &all);
-  lua_createtable(L, (int)count, 0);
-  for (size_t t = 0; t < count; t++) {
-    blis_tier_summary tier;
-    blis_tier_summary_fill(&tier, cluster, t, duration_us);
-    lua_createtable(L, 0, 20);
-    lua_pushstring(L, tier.counts.name);
-    lua_setfield(L, -2, "name");
-    set_figures(L, BLIS_FIGURES_TIER, &tier);
-    lua_rawseti(L, -2, (lua_Integer)t + 1);
-  }
-  lua_setfield(L, -2, "tiers");
-}
-
 /* What policies in Lua have said of themselves; nothing where none does. */
 static void set_custom_metrics(lua_State *L, int index) {
   lua_getiuservalue(L, index, SIMULATION_ANCHOR);
@@ -335,26 +187,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
                &error);
   lua_createtable(L, 0, 40);
   set_summary(L, w);
-  if (sim->has_pools) {
-    lua_createtable(L, 0, 20);
-    set_figures(L, BLIS_FIGURES_HANDOFFS, &w->summary.handoffs);
-    set_links(L, sim->cluster, w->summary.duration_us);
-    lua_setfield(L, -2, "handoffs");
-  }
-  if (blis_cluster_kv_tier_count(sim->cluster) > 0) {
-    push_tiers(L, sim->cluster, w->summary.duration_us);
-    lua_setfield(L, -2, "kv_tiers");
-  }
-  if (sim->has_gateway) {
-    push_queue(L, sim->cluster, &w->summary.queue);
-    lua_setfield(L, -2, "queue");
-  }
-  set_speculation(L, sim, &w->summary.speculation);
-  set_ranks(L, sim);
-  if (sim->adapters.names.count > 0) {
-    push_lora(L, sim->cluster, &w->summary.lora);
-    lua_setfield(L, -2, "lora");
-  }
+  BIND_EACH_FEATURE(set_result, L, sim, &w->summary);
   set_drawn(L, sim);
   set_coverage(L, sim, &w->summary);
   set_setup(L, index, sim);
@@ -380,15 +213,9 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
     lua_setfield(L, -3, "decisions");
     lua_pop(L, 1);
   }
-  if (sim->has_cascade) {
-    push_cascade(L, sim->records);
-    lua_setfield(L, -2, "cascade");
-  }
   if (push_tasks(L, sim->records, w->summary.duration_us)) {
     lua_setfield(L, -2, "tasks");
   }
-  set_scaling(L, sim, w->summary.duration_us);
-  set_faults(L, sim);
   bool keeps_records = blis_recorder_keeps_records(sim->records->recorder);
   lua_pushboolean(L, keeps_records);
   lua_setfield(L, -2, "keeps_records");

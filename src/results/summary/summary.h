@@ -11,6 +11,7 @@
 
 #include "cluster/gateway/gateway.h"
 #include "cluster/handoff/handoff.h"
+#include "cluster/watch/cache_belief.h"
 #include "results/metrics/figures.h"
 #include "results/record/recorder.h"
 

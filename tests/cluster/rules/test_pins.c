@@ -1,4 +1,5 @@
 /* Decisions taken beforehand, and fingerprints of clusters. */
+#include "cluster/rules/pins.h"
 #include "cluster_fixture.h"
 
 static void open_busy(site *s, blis_alloc alloc, const char *policy) {

@@ -1,0 +1,23 @@
+/*
+ * pins.h - routing decisions made in advance.
+ */
+#ifndef BLIS_CLUSTER_RULES_PINS_H
+#define BLIS_CLUSTER_RULES_PINS_H
+
+#include "cluster/cluster.h"
+
+/*
+ * Decides in advance where the next routing decision sends a request, with
+ * pools that of a role (0 = whichever comes): the policy is shown that instance
+ * alone. Replaces an earlier pin of the request and role.
+ * The run stops with BLIS_ERR_INVALID if the instance is no candidate then;
+ * nothing happens if the request is never routed again.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number, uint32_t role,
+                                          uint32_t instance, blis_error *error);
+
+/* How many pins wait for a decision, and the number of the request of the one
+   that was made first. */
+size_t blis_cluster_unused_pins(const blis_cluster *cluster, int64_t *number);
+
+#endif

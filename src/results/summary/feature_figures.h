@@ -1,0 +1,18 @@
+/*
+ * feature_figures.h - the metrics that optional features add to the summary of a run.
+ */
+#ifndef BLIS_RESULTS_SUMMARY_FEATURE_FIGURES_H
+#define BLIS_RESULTS_SUMMARY_FEATURE_FIGURES_H
+
+#include "results/summary/summary.h"
+
+/*
+ * Fills the members of the features in a summary whose other members are set. itl_us are the
+ * inter-token latencies of all instances; it is the same afterwards. BLIS_ERR_NOMEM without an
+ * error text.
+ */
+BLIS_MUSTUSE blis_status blis__summary_add_features(blis_summary *summary,
+                                                    const blis_cluster *cluster,
+                                                    blis_histogram *itl_us);
+
+#endif
