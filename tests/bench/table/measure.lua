@@ -22,19 +22,32 @@ function measure.can_count()
   return os.execute("command -v valgrind >/dev/null") == true
 end
 
---- Instructions of a run of that many requests, with starting and ending the program.
----@return integer
-function measure.instructions(program, name, requests)
-  local text = output_of("valgrind --tool=callgrind --callgrind-out-file=/dev/null "
-    .. command_of(program, name, requests))
-  return math.tointeger(text:match "Collected : (%d+)") or error("no count in:\n" .. text, 0)
+--- Starts to count the instructions of a run of that many requests, with the start and the end of
+--- the program. The function returned waits for the number.
+---@return fun(): integer
+local function start_counting(program, name, requests)
+  local pipe = assert(io.popen("valgrind --tool=callgrind --callgrind-out-file=/dev/null "
+    .. command_of(program, name, requests) .. " 2>&1"))
+  return function()
+    local text = pipe:read "a"
+    if not pipe:close() then error(name .. " failed:\n" .. text, 0) end
+    return math.tointeger(text:match "Collected : (%d+)") or error("no count in:\n" .. text, 0)
+  end
 end
 
---- Instructions per request, as defined in runs.lua.
+--- Instructions of a run of that many requests, with the start and the end of the program.
+---@return integer
+function measure.instructions(program, name, requests)
+  return start_counting(program, name, requests)()
+end
+
+--- Instructions per request, as defined in runs.lua. The two runs execute at the same time.
 function measure.per_request(program, run)
   local few, many = run.counted[1], run.counted[2]
-  return (measure.instructions(program, run.name, many)
-    - measure.instructions(program, run.name, few)) / (many - few)
+  local count_few = start_counting(program, run.name, few)
+  local count_many = start_counting(program, run.name, many)
+  local least = count_few()
+  return (count_many() - least) / (many - few)
 end
 
 --- Hash, seconds of CPU time and largest resident size of one run.
