@@ -12,7 +12,7 @@ local feature = require "blis.feature"
 -- which the core declares what they get; parts of names of several words; a field of every request;
 -- folders of the core; and words that mean more than the feature.
 local own_words = "belief decisions observer visits run events presence watch "
-  .. "go blis balance barrier kv has tenants lists signals table rules costs links queue energy"
+  .. "go blis balance barrier kv has tenants lists signals table rules costs links queue energy routers"
 
 --- Returns the words of a name or a text: "KV_TIERS" has "kv" and "tier".
 local function words_of(text)
