@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/invariant.h"
 #include "cluster/adapters/adapters.h"
 #include "cluster/encode/encode.h"
 #include "cluster/gateway/gateway.h"
@@ -46,6 +47,7 @@ static void put_handoffs(blis_summary *summary, const blis_cluster *cluster) {
 
 void blis_link_summary_fill(blis_link_summary *link, const blis_cluster *cluster, size_t index,
                             int64_t duration_us) {
+  BLIS_ASSERT(index < blis_cluster_link_count(cluster));
   link->counts = blis_cluster_link(cluster, index);
   double busy_us = link->counts.busy_us;
   double rate = link->counts.bytes_per_us;
@@ -62,6 +64,7 @@ static void put_queue(blis_summary *summary, const blis_cluster *cluster) {
   blis_cluster_get_gateway(cluster, &queue->counts);
   queue->status_503 = c->without_instances;
   queue->status_429 = c->rejected + c->shed + c->expired + c->evicted - queue->status_503;
+  BLIS_ASSERT(queue->status_429 >= 0 && queue->status_503 >= 0);
   queue->mean_wait_ms = mean_of(c->wait_us, c->dispatched) / 1000;
   if (waits != NULL) {
     blis_percentiles_of_sketch(&queue->wait_ms, waits);
@@ -72,6 +75,7 @@ static void put_queue(blis_summary *summary, const blis_cluster *cluster) {
    which are in the histogram again afterwards. */
 static blis_status put_itl_per_chunk(blis_speculation_summary *s, blis_histogram *itl_us) {
   uint64_t zeros = (uint64_t)s->counts.itl_zeros;
+  BLIS_ASSERT(s->counts.itl_zeros >= 0);
   if (zeros > 0) {
     blis_histogram_remove(itl_us, 0, zeros);
   }
@@ -90,6 +94,7 @@ static blis_status put_speculation(blis_speculation_summary *s, const blis_clust
     blis_draft_stats_add(&s->counts, &stats);
     speculates |= blis_instance_get_config(instance)->speculation != NULL;
   }
+  BLIS_ASSERT(c->accepted_tokens <= c->draft_tokens);
   s->drafts = c->drafts;
   s->draft_tokens = c->draft_tokens;
   s->accepted_tokens = c->accepted_tokens;
@@ -105,6 +110,7 @@ static double ratio_of(double a, double b) {
 void blis_ranks_summary_fill(blis_ranks_summary *summary, const blis_cluster *cluster) {
   blis_rank_counts c;
   blis_cluster_get_ranks(cluster, &c);
+  BLIS_ASSERT(c.own_us <= c.pass_us && c.dummy_passes <= c.rank_passes);
   double lost_us = (double)(c.pass_us - c.own_us);
   *summary = (blis_ranks_summary){.passes = c.passes,
                                   .barrier_loss = mean_of(lost_us, c.pass_us),
@@ -125,18 +131,21 @@ static void put_lora(blis_summary *summary, const blis_cluster *cluster) {
 
 void blis_adapter_summary_fill(blis_adapter_summary *summary, const blis_cluster *cluster,
                                uint32_t adapter) {
+  BLIS_ASSERT(adapter >= 1 && adapter <= blis_cluster_adapter_count(cluster));
   const blis_cluster_adapter a = blis_cluster_adapter_at(cluster, adapter);
   *summary = (blis_adapter_summary){
       .name = a.name, .loads = a.loads, .evictions = a.evictions, .instances = a.instances};
 }
 
 void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster, size_t index) {
+  BLIS_ASSERT(index < blis_cluster_gateway_band_count(cluster));
   band->counts = blis_cluster_gateway_band(cluster, index);
   blis_percentiles_of_sketch(&band->wait_ms, blis_cluster_gateway_band_waits(cluster, index));
 }
 
 blis_status blis__summary_add_features(blis_summary *summary, const blis_cluster *cluster,
                                        blis_histogram *itl_us) {
+  BLIS_ASSERT(summary->instance_count == blis_cluster_instance_count(cluster));
   static void (*const put[])(blis_summary * summary, const blis_cluster *cluster) = {
       put_belief, put_handoffs, put_queue, put_lora};
   for (size_t i = 0; i < sizeof put / sizeof *put; i++) {
