@@ -1,4 +1,4 @@
---- How blis tells a script that something is wrong with what it was given.
+--- Errors for scripts: invalid input.
 local core = require "blis.core"
 
 local errors = {}
@@ -6,7 +6,7 @@ local errors = {}
 -- Everything in the folder of this file is blis itself; errors point at the code that called it.
 local own_folder = debug.getinfo(1, "S").source:match("^(.*)errors%.lua$")
 
---- "script.lua:12: ", the place in the calling script; "" when there is none.
+--- "script.lua:12: ", the location in the calling script; "" if there is none.
 ---@return string
 local function position()
   local _, name, line = core.script_place(own_folder)
@@ -53,8 +53,7 @@ end
 ---@type fun(word: string, words: string[], otherwise?: string): string
 errors.suggestion = core.suggestion
 
---- Raises for the first name of a table, in their order, that is not among the known ones; what is
---- said of it: "store.json: unknown member 'x'".
+--- Raises for the first unknown name of a table, in order: "store.json: unknown member 'x'".
 ---@param given table<string, any>
 ---@param known string[]
 ---@param place string
@@ -82,7 +81,7 @@ local function escape(bytes)
   return (bytes:gsub(".", function(c) return ("\\x%02x"):format(c:byte()) end))
 end
 
---- A text of others on one line of a terminal, which it cannot change: "two\x0alines".
+--- A foreign string on one line of a terminal, with control characters escaped: "two\x0alines".
 ---@param text string
 ---@return string
 function errors.escaped(text)
@@ -90,7 +89,7 @@ function errors.escaped(text)
   return text
 end
 
---- A text on one line, of a length that leaves room for the rest; no character is cut in two.
+--- A string on one line, truncated to leave space for the rest; characters are never split.
 local function show_text(text)
   if #text <= longest_text then return ("'%s'"):format(errors.escaped(text)) end
   local last = longest_text
@@ -108,7 +107,7 @@ local function show_number(number)
   return ("%.17g"):format(number)
 end
 
---- A value as error texts show it.
+--- A value as shown in error messages.
 ---@return string
 function errors.show(value)
   local kind = type(value)
@@ -128,7 +127,7 @@ function errors.function_name(fn)
   return ("the function at %s:%d"):format(about.short_src, about.linedefined)
 end
 
---- Raises unless it is the path of a file, as far as its type tells.
+--- Raises unless it is the path of a regular file, as far as its type is known.
 ---@param where string the method that was called
 ---@param path any
 function errors.check_path(where, path)

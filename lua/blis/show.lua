@@ -1,5 +1,4 @@
---- Tables as short Lua that people read: what a prompt prints, and what figures of results are as
---- text.
+--- Tables as short, readable Lua: for values at the prompt, and for results as text.
 local core = require "blis.core"
 local format = require "blis.format"
 local sorted = require "blis.sorted"
@@ -18,7 +17,7 @@ return then true until while]]):gmatch "%a+" do reserved[word] = true end
 
 local escapes = { ["\n"] = "\\n", ["\r"] = "\\r", ["\t"] = "\\t", ['"'] = '\\"', ["\\"] = "\\\\" }
 
---- A text in quotes, cut when it is long; nothing in it commands a terminal.
+--- A quoted string, truncated if long; control characters are escaped.
 local function quoted(text)
   local rest = #text - most_letters
   if rest > 0 then text = text:sub(1, most_letters) end
@@ -75,7 +74,7 @@ local function key_text(key)
   return key:find "^[%a_][%w_]*$" and not reserved[key] and key or "[" .. quoted(key) .. "]"
 end
 
---- Keys beside the list 1 to count: texts in order, then the others in the order of their texts.
+--- Keys other than 1 to count: strings in order, then others in the order of their text.
 local function other_keys(value, count)
   local others = {}
   for key in next, value do
@@ -92,7 +91,7 @@ end
 
 local render
 
---- The items of a table, each as { what stands before it, the value }, and what is left out.
+--- The items of a table, each as { prefix, value }, and the number of omitted items.
 local function items_of(value)
   local items, count = {}, rawlen(value)
   for i = 1, math.min(count, most_items) do items[i] = { "", rawget(value, i) } end
@@ -138,7 +137,7 @@ local function many_lines(parts, is_table, left_out, indent, room, state)
 end
 
 local function table_text(value, indent, room, depth, state)
-  if state.above[value] then return "{ --[[ stands above ]] }" end
+  if state.above[value] then return "{ --[[ shown above ]] }" end
   if depth > most_depth then return next(value) == nil and "{}" or "{ ... }" end
   state.above[value] = true
   local items, left_out = items_of(value)
@@ -166,7 +165,7 @@ function render(value, indent, room, depth, state)
   return scalar_text(value)
 end
 
---- A value as a short piece of Lua: long lists, deep tables and long texts are cut.
+--- A value as a short piece of Lua: long lists, deep tables, and long strings are truncated.
 ---@param value any
 ---@param width? integer of a line, 100 by default
 ---@return string
@@ -189,8 +188,8 @@ local function module_text(name, module)
   return table.concat(format.wrap(text, usual_width), "\n")
 end
 
---- Lets a table of functions, and the tables of functions in it, print as what they have; its
---- functions are known by their names from then on.
+--- Makes a table of functions, and nested ones, print their content; their functions print their
+--- names.
 ---@param name string that scripts have for it: "blis"
 ---@param module table
 function show.module(name, module)

@@ -45,10 +45,10 @@ describe("an instance by itself", function()
     local instance = blis.instance(engine)
     local a = { id = "a", prompt_tokens = 10 }
     instance:add(a)
-    says(message_of(instance.add, instance, a), "id is the string 'a', and so is that of another")
+    says(message_of(instance.add, instance, a), "id is the string 'a', which another request")
     instance:add { number = 7, prompt_tokens = 10 }
     says(message_of(instance.add, instance, { id = "b", number = 7, prompt_tokens = 10 }),
-      "number is 7, and so is that of another request that is here")
+      "number is 7, which another request on this instance has")
     assert.equal(2, #instance)
     drain(instance)
     assert.equal("a", instance:add(a))

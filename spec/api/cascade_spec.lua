@@ -197,7 +197,7 @@ describe("a cascade", function()
     local r = blis.run(experiment { chain = { s, l }, enabled = false })
     assert.equal(60, r.completed)
     says(small.message_of(function() return r.cascade end),
-      "result.cascade is there when the experiment says cascade = ...")
+      "result.cascade requires cascade = ...")
   end)
 
   it("says what is wrong with it", function()

@@ -76,7 +76,7 @@ describe("the coverage of step times", function()
   it("is not known of other models", function()
     local plain = small.experiment { cluster = { latency_model = "trained-physics" } }
     says(small.message_of(function() return blis.run(plain).coverage end),
-      'result.coverage is there when the experiment says latency_model = "calibrated"')
+      'result.coverage requires latency_model = "calibrated"')
     local own = blis.run(experiment { alpha_coeffs = { 0, 0, 0 },
       beta_coeffs = { 0.9, 0.8, 0.9, 0.7, 0.7, 0.6, 45, 6, 40, 5, 8, 300, 70, 270 } })
     assert.is_nil(rawget(own, "coverage"))

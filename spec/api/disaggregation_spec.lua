@@ -56,7 +56,7 @@ describe("prefill and decode apart", function()
 
   it("is limited by the end of a hand-off with fewer GPUs", function()
     local function moved(prefill_tp, decode_tp)
-      local result = run({ bandwidth_gb_s = 25, base_latency_ms = 0, charged = "full_prompt" },
+      local result = run({ bandwidth_gb_s = 25, base_latency_ms = 0, transfer_content = "all" },
         { prefill_instances = 40, decode_instances = 40, prefill_tp = prefill_tp,
           decode_tp = decode_tp, model = "qwen/qwen3-14b", hardware = "H100" })
       return result.handoffs.moved_gb, result.handoffs.mean_transfer_ms
@@ -132,8 +132,8 @@ describe("prefill and decode apart", function()
     end
     for name, value in pairs { first_token = "prefill", transfer_timeout_us = 1000,
       fabric_gb_s = 1, handshake_us = 5, overlap = "layers", layer_groups = 3,
-      overlap_min_tokens = 7, order = "destination", charged = "destination_missing",
-      on_no_room = "wait", on_failure = "retry", retries = 3, retry_pause_us = 5, kv_limit = 0.5,
+      overlap_min_tokens = 7, order = "destination", transfer_content = "missing",
+      on_destination_full = "wait", on_failure = "retry", retries = 3, retry_pause_us = 5, kv_limit = 0.5,
       stage_order = "prefill-first" } do
       says(("disaggregation.%s: has no effect in profile go-blis"):format(name),
         function() start { [name] = value } end)
@@ -142,8 +142,8 @@ describe("prefill and decode apart", function()
     says("nic_gb_s has no effect", function() start({}, { nic_gb_s = 1 }) end)
     says("encode_base_us: has no effect in profile go-blis",
       function() start({ encode_base_us = 7 }, { encode_instances = 1 }) end)
-    assert.equal(10, start({ first_token = "decode", bandwidth_gb_s = 10, charged = "full_prompt",
-      on_no_room = "drop" }).handoffs.started)
+    assert.equal(10, start({ first_token = "decode", bandwidth_gb_s = 10, transfer_content = "all",
+      on_destination_full = "drop" }).handoffs.started)
   end)
 
   it("tells of instances in no pool", function()

@@ -349,7 +349,7 @@ describe("the energy of a run", function()
     refused(with_rows({ 50, 2, 1 }, { 50, 1, 1 }), "cluster.power_cap_slowdown[2]: 50 W is not "
       .. "above 50 W")
     refused(with_rows({ 50, 2, 1 }, { 200, 0.5, 1 }), "cluster.power_cap_slowdown[2][2]: 0.5 is "
-      .. "not allowed, expected a factor from 1 to 1000000; steps take so many times as long")
+      .. "not allowed, expected a factor from 1 to 1000000: the slowdown of steps")
     refused(with_rows({ 50, 1, 0.999 }), "cluster.power_cap_slowdown[1][3]: 0.999 is not allowed")
     refused(with_rows({ 50, 1, "1" }), "cluster.power_cap_slowdown[1][3]: '1' is not allowed")
     refused(with_rows({ 50, 1, 2e6 }), "cluster.power_cap_slowdown[1][3]: ")

@@ -180,8 +180,8 @@ describe("weka corpora", function()
     assert.same({ "k:0<-+0", "k:1<-k:0+1", "k:2<-k:1+1" }, shape(list[1]))
     assert.equal(0, list[1][3].output_tokens)
     local notes = table.concat(file:notes(), "\n")
-    says(notes, "subagents in front of every request of their conversation, left out: 1")
-    says(notes, "more hash ids than tokens, of which the last ones are left out: 1")
+    says(notes, "subagents before every request of their conversation, skipped: 1")
+    says(notes, "more hash ids than tokens, whose last ids are ignored: 1")
     says(notes, "fields that are not read: 'more'")
   end)
 
@@ -308,7 +308,7 @@ describe("models of a corpus", function()
     end
     says(message_of(text, { models = "a=A,a=B" }), "workload.models: 'a' is there twice")
     says(message_of([[{"id":"e","block_size":64,"requests":[{"t":0,"in":1,"out":1}]}]],
-      { models = "A" }), "'models' is given, but no request of the file tells its model")
+      { models = "A" }), "'models' is set, but no request of the file names its model")
     says(message_of([[{"id":"e","block_size":64,"requests":[{"t":0,"in":1,"out":1,"model":[]}]}]],
       { models = "A" }), ":1: key 'model'")
   end)

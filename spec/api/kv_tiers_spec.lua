@@ -41,7 +41,7 @@ describe("KV tiers", function()
     assert.is_true(tiers.hit_rate > 0.2 and tiers.mean_load_ms > 0)
     assert.equal("cpu", tiers.tiers[1].name)
     small.says(tostring(with), "KV tiers")
-    small.says(tostring(with), "of the prompt blocks brought back")
+    small.says(tostring(with), "of the prompt blocks loaded")
   end)
 
   it("are the same in both engines, and in a clone", function()

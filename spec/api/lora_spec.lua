@@ -340,7 +340,7 @@ describe("LoRA adapters", function()
     local r = run(nil, list)
     assert.is_nil(rawget(r, "lora"))
     assert.equal(run(nil, { { 0, nil, 40 }, { 0, nil, 60 } }).hash, r.hash)
-    says("result.lora is there when the experiment says cluster = { lora = ... }",
+    says("result.lora requires cluster = { lora = ... }",
       function() return r.lora end)
   end)
 

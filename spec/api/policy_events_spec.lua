@@ -218,12 +218,12 @@ describe("on_event", function()
     says(error_of { events = { "request_arrival", [3] = "batch_schedule" }, on_event = print },
       "it has the key 3, expected a list")
     says(error_of { events = { "request_arrival", "request_arrival" }, on_event = print },
-      "router.events[2]: 'request_arrival' is there before, as [1]")
+      "router.events[2]: 'request_arrival' is a duplicate of [1]")
     says(error_of { events = { "token_generated" }, on_event = function(e) return e.tokn end },
       "an event has no field 'tokn'; did you mean 'token'?")
     says(error_of { name = "two\nlines" }, "router.name: 'two\\x0alines' is not allowed")
-    says(error_of { on_event = print }, "on_event and events go together")
-    says(error_of { events = { "request_arrival" } }, "on_event and events go together")
+    says(error_of { on_event = print }, "on_event requires events")
+    says(error_of { events = { "request_arrival" } }, "on_event requires events")
     says(error_of { events = { "request_arrival" }, on_event = 3 }, "router.on_event")
     local failing = error_of { events = { "batch_schedule" }, on_event = function() error "no" end }
     says(failing, "routing policy 'probe'")
@@ -339,7 +339,7 @@ describe("custom metrics of policies", function()
     assert.same(result.custom_metrics, blis.load_result(path).custom_metrics)
     os.remove(path)
     says(message_of(function() return run({}).custom_metrics end),
-      "is there when the experiment says custom_metrics")
+      "requires custom_metrics")
   end)
 
   it("are numbers by names that no other policy has", function()

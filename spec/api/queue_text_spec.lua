@@ -47,12 +47,12 @@ local full_at_8 = { "concurrency", max_concurrency = 8 }
 describe("what is told of the gateway's queue", function()
   it("is every end that there was, and none that was not", function()
     local calm = run { saturation = "never" }
-    assert.matches("^300 dispatched, 1 at once at most, a wait of %S+ ms on average$",
+    assert.matches("^300 dispatched, at most 1 at once, mean wait %S+ ms$",
       line_of(calm, "queue"))
     local late = run({ saturation = full_at_8, eviction = true, ttl_us = 1000000,
       max_requests = 30 }, { horizon_us = 2500000 })
     local said, queue = line_of(late, "queue"), late.queue
-    for text, count in pairs { dispatched = queue.dispatched, ["found no room"] = queue.rejected,
+    for text, count in pairs { dispatched = queue.dispatched, ["rejected"] = queue.rejected,
       ["waited too long"] = queue.expired, evicted = queue.evicted,
       ["waiting at the end"] = queue.waiting, ["with status 429"] = queue.status_429 } do
       assert.is_true(count > 0, text)

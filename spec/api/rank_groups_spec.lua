@@ -151,7 +151,7 @@ describe("groups of ranks that are scaled", function()
     few.scaling.max_starts = 2
     local ok, message = pcall(run, 3, few)
     assert.is_false(ok)
-    says(tostring(message), "there is room for no more")
+    says(tostring(message), "no more starts are possible")
   end)
 
   it("show their autoscaler a group as an instance", function()

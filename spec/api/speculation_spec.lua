@@ -478,7 +478,7 @@ describe("speculative decoding", function()
     local line = "$BLIS run --num-requests 40 --output-tokens 50 --speculative-method draft "
     local plain = program.shell(line .. "--speculative-acceptance 0.8,0.7,0.6 --draft-base-us 900")
     assert.equal(0, plain.status, plain.err)
-    assert.truthy(plain.out:find("speculation +%d+%.%d %% of the drafts held"), plain.out)
+    assert.truthy(plain.out:find("speculation +%d+%.%d %% of the draft tokens accepted"), plain.out)
     local hashes, count = {}, 0
     for _, more in ipairs { "", "--speculative-acceptance 0.8,0.7,0.6 --draft-base-us 900",
       "--speculative-acceptance 0.3,0.2,0.1 --draft-base-us 900",

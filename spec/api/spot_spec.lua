@@ -62,7 +62,7 @@ describe("spot capacity", function()
     assert.near((end_s + 2 * (end_s - 50)) / (3 * end_s), r.spot.paid_share, 1e-9)
     assert.near((end_s + 2 * (end_s - 70)) / (3 * end_s), r.spot.serving_share, 1e-9)
     assert.near((end_s - 70) / end_s, r.spot.availability, 1e-9)
-    assert.truthy(tostring(r):find(("as many as wanted %.1f %% of the time, there and paid "
+    assert.truthy(tostring(r):find(("full capacity %.1f %% of the time, billed "
       .. "%.1f %%, taking requests %.1f %%"):format(100 * r.spot.availability,
       100 * r.spot.paid_share, 100 * r.spot.serving_share), 1, true))
     -- One that has been told to go is paid, and takes no requests.

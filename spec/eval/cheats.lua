@@ -142,8 +142,8 @@ return {
   { rule = "a scorer that knows the caches, as base", says = "it is for bounds",
     lua = "return require('blis').scorer { name = 'x', base = 'oracle-prefix', "
       .. "score = function(r, one, base) return base end }" },
-  { rule = "every token", lua = hears("token_generated", ""), says = "no router hears" },
-  { rule = "every step", lua = hears("batch_schedule", ""), says = "no router hears" },
+  { rule = "every token", lua = hears("token_generated", ""), says = "routers do not receive" },
+  { rule = "every step", lua = hears("batch_schedule", ""), says = "routers do not receive" },
   { rule = "instances as they are now", says = "can be read only while",
     lua = hears("request_arrival", "local n = instances[1].queue_depth") },
   { rule = "the instance of an event", says = "can be read only while",
@@ -296,7 +296,7 @@ return {
     lua = "local t = { 'weighted' } t.scorers = t return { routing = t }" },
   { rule = "tables in tables", says = "memory", lua = "local t = {} local u = t "
     .. "for _ = 1, 100000 do u.x = {} u = u.x end return { routing = t }" },
-  { rule = "too many events", says = "is there before", lua = "local e = {} for i = 1, 50000 do "
+  { rule = "too many events", says = "is a duplicate of", lua = "local e = {} for i = 1, 50000 do "
     .. "e[i] = 'request_arrival' end return { name = 'x', route = function() return 1 end, "
     .. "events = e, on_event = function() end }" },
   { rule = "a metric without an end", says = "finite", lua = "return { name = 'x', "

@@ -137,7 +137,7 @@ describe("first commands #host", function()
       for _, name in ipairs { "x.blis", "x.csv", "y.blis", "y.jsonl" } do
         assert.is_true(#files.read(folder .. "/" .. name) > 100)
       end
-      says(succeeds("blis diff @/x.blis @/x.blis", folder), "no figure differs")
+      says(succeeds("blis diff @/x.blis @/x.blis", folder), "no metric differs")
     end)
   end)
 

@@ -158,7 +158,7 @@ describe("decisions of interest", function()
     local result = late_of {}
     says(section_of(result), "|Unserved requests|end|why|requests|the first|",
       "|rejected|closed|500|request_20500 at ")
-    local ends = result.requests:turned_away()
+    local ends = result.requests:unserved()
     assert.same({ { state = "rejected", reason = "closed", requests = 500, first = 20501 } }, ends)
     says(section_of(late_of { keep_records = false }),
       "|Unserved requests|end|why|requests|the first|", "|rejected|-|500|-|")

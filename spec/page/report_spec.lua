@@ -335,7 +335,7 @@ describe("what a run was asked to simulate beside instances", function()
     local adapters = section_of(text, "LoRA adapters")
     assert_has(adapters, ("|adapters|%s| found loaded|"):format(
       format.percent(result.lora.hit_rate)))
-    assert.truthy(adapters:find "|a wait of|[%d.,]+| ms on average|")
+    assert.truthy(adapters:find "|mean wait|[%d.,]+| ms|")
     local spot = blis.run(small.experiment { cluster = { instances = 2, spot = {
       steps = { { at = 500000, available = 1 } } } } })
     assert_has(section_of(page_of(spot), "Spot capacity"), "|spot|1| reclaim|")
@@ -346,7 +346,7 @@ describe("what a run was asked to simulate beside instances", function()
         lora = { adapters = 3, slots = 3 } },
       faults = { { kind = "crash", at = 400000, instance = 1 } } })
     assert.is_true(result.failed > 0)
-    local ended = section_of(page_of(result), "Requests by how they ended")
+    local ended = section_of(page_of(result), "Requests by outcome")
     assert_has(ended, "|adapter|arrived|completed|rejected|timed out|failed|TTFT mean|")
     local counted = 0
     for failed in ended:gmatch "|adapter_%d|%d+|%d+|%d+|%d+|(%d+)|" do
@@ -407,7 +407,7 @@ describe("what a run was asked to simulate beside instances", function()
       format.percent(result.speculation.acceptance_rate)))
     assert_has(section_of(text, "Spot capacity"), ("|saved share|%s|"):format(
       format.percent(result.spot.saved_share)))
-    assert_has(section_of(text, "Requests by how they ended"), "By adapter")
+    assert_has(section_of(text, "Requests by outcome"), "By adapter")
     local drawn
     for _, chart in ipairs(island(text, "charts")) do
       if chart.title == "Brought back by KV tiers" then drawn = chart end
@@ -495,7 +495,7 @@ describe("what a run was asked to simulate beside instances", function()
         assert.is_nil(points[label])
       end
     end
-    for label, time in pairs { crash = 5, ["told to go"] = 16, slower = 25 } do
+    for label, time in pairs { crash = 5, ["reclaim notice"] = 16, slower = 25 } do
       assert.is_true(points[label])
       for k, value in ipairs(rows[label]) do
         assert.equal(times[k] == time, value ~= null, label)
@@ -554,12 +554,12 @@ describe("what a run was asked to simulate beside instances", function()
       ["loss: 1 - sum of times / sum of passes"] = "Loss: 1 - sum of times / sum of passes.",
       ["blocks of peers, part of loaded_blocks"] = "Blocks of peers, part of loaded blocks.",
       ["latency: itl_ms of all"] = "Latency: ITL of all.",
-      ["what is missing to paid_share"] = 'What is missing to "there and paid".',
+      ["what is missing to paid_share"] = 'What is missing to billed.',
       ["part of peak_blocks"] = 'Part of "most blocks in one store".',
     } do
       assert.equal(told, parts.sentence(doc))
     end
-    local ends = section_of(page_of(blis.run(small.experiment())), "Requests by how they ended")
+    local ends = section_of(page_of(blis.run(small.experiment())), "Requests by outcome")
     assert_has(ends, "|Requests that were answered, length capped ones included.|")
   end)
 

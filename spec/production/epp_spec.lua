@@ -274,7 +274,7 @@ describe("blis import #host", function()
       { { "no_such_file.yaml" }, 1, "cannot open no_such_file.yaml" },
       { {}, 2, "which file?" },
       { { "README.md", "--from", "llm-d" }, 1, "README.md:" },
-      { { "LICENSE" }, 2, "which system is this of?" },
+      { { "LICENSE" }, 2, "unknown system; use --from" },
     } do
       local run = program.run("import", table.unpack(case[1]))
       assert.equal(case[2], run.status, run.err)

@@ -101,7 +101,7 @@ describe("recorded decisions", function()
         { "{ { name = 'own', columns = true, score = function(_, c) return c.in_flight end }, 1 }",
           "it works on columns" },
         { "{ { name = 'own', score = function() return 1 end, observe = function() end }, 1 }",
-          "it goes by what it remembers of a run" },
+          "its result depends on earlier requests of a run" },
         { "{ 'inverted', base = 'prefix-affinity' }",
           "'prefix-affinity', which it builds on, neither: " },
         { "{ { name = 'own', score = function() return 0 / 0 end }, 1 }",

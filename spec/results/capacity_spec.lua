@@ -39,8 +39,8 @@ describe("blis.capacity", function()
     assert.equal("95 % interval of 5 seeds", got.interval)
     for _, point in ipairs(got.curve) do
       local far = (point.value ^ 2 - 100) / (2.776 * math.sqrt(2.5 / 5))
-      if point.kept + point.missed == 5 then -- the others were the first seed's alone
-        assert.equal(far > 1 and "missed" or far < -1 and "kept" or "unclear", point.verdict)
+      if point.met + point.missed == 5 then -- the others were the first seed's alone
+        assert.equal(far > 1 and "missed" or far < -1 and "met" or "inconclusive", point.verdict)
       end
     end
     says(tostring(got), "10.0")
@@ -49,16 +49,16 @@ describe("blis.capacity", function()
   it("says so when the answer lies outside of what was tried", function()
     local got = numbers { from = 11 }
     assert.is_nil(got.value)
-    says(tostring(got), "not kept at 11 requests/s, where the search started")
+    says(tostring(got), "targets missed at 11 requests/s, where the search started")
     got = numbers { to = 7 }
     assert.equal(7, got.low)
     assert.is_nil(got.value or got.high)
     says(tostring(got), "at least 7 requests/s")
-    got = numbers { find = "least", to = 7, trial = function(p) return { y = 200 - p.rate } end }
-    says(tostring(got), "not kept up to 7 requests/s, where the search ended")
-    got = numbers { find = "least", to = 7,
+    got = numbers { objective = "min", to = 7, trial = function(p) return { y = 200 - p.rate } end }
+    says(tostring(got), "targets missed up to 7 requests/s, where the search ended")
+    got = numbers { objective = "min", to = 7,
       trial = function(p) return { y = 94 + 2 * p.seed % 5 * 3 } end }
-    says(tostring(got), "unclear up to 7 requests/s, where the search ended")
+    says(tostring(got), "inconclusive up to 7 requests/s, where the search ended")
   end)
 
   it("says what the interval is of", function()
@@ -93,16 +93,16 @@ describe("blis.capacity", function()
     end
     assert.equal(10, found { parameter = "instances" }.value)
     assert.equal(1, found { parameter = "instances", limit = 1000 }.value)
-    assert.equal(10, found { parameter = "cluster.tp", find = "least", integer = true }.value)
+    assert.equal(10, found { parameter = "cluster.tp", objective = "min", integer = true }.value)
   end)
 
   it("does not try more and more instances for what none will keep", function()
     local got = numbers { parameter = "instances", limit = -1,
       trial = function() return { y = 1 } end }
-    says(tostring(got), "not kept up to instances = 1,024, where the search ended")
+    says(tostring(got), "targets missed up to instances = 1,024, where the search ended")
     got = numbers { parameter = "instances", limit = 0.5, from = 2000,
       trial = function() return { y = 1 } end }
-    says(tostring(got), "not kept up to instances = 2,000, where the search ended")
+    says(tostring(got), "targets missed up to instances = 2,000, where the search ended")
     assert.equal(5000, numbers { parameter = "instances", limit = 0.5, to = 10000,
       trial = function(p) return { y = p.instances < 5000 and 1 or 0 } end }.value)
   end)
@@ -149,13 +149,13 @@ describe("blis.capacity", function()
       changes.workload = workload or { prompt_tokens = 256, output_tokens = 8 }
       return search { experiment = experiment(changes) }:headline()
     end
-    local nothing = "not kept at 8 requests/s, where the search started"
+    local nothing = "targets missed at 8 requests/s, where the search started"
     assert.equal(nothing, headline { admission = "reject-all" })
     assert.equal(nothing, headline({}, { prompt_tokens = 200000, output_tokens = 8 }))
     assert.equal(nothing, headline({}, { prompt_tokens = 256, output_tokens = 8,
       timeout_us = 20000 }))
     local unfinished = search { from = 100, experiment = experiment { horizon_us = 200000 } }
-    says(unfinished:headline(), "not kept at 100 requests/s")
+    says(unfinished:headline(), "targets missed at 100 requests/s")
     assert.equal(nothing, headline {
       admission = { "token-bucket", bucket_size = 300, refill_rate = 1000 } })
   end)
@@ -171,8 +171,8 @@ describe("blis.capacity", function()
           end,
         } }
     end
-    assert.equal(1, found(8).curve[1].kept)
-    assert.equal(0, found(12).curve[1].kept)
+    assert.equal(1, found(8).curve[1].met)
+    assert.equal(0, found(12).curve[1].met)
     assert.is_nil(found(12).curve[1].figures["ttft_ms.p90"])
   end)
 
@@ -206,10 +206,10 @@ describe("blis.capacity", function()
     says(message(numbers, { trial = function() return "x" end }), "the trial returned 'x'")
     says(message(numbers, { targets = { y = 3 } }), "'targets' and 'metric' with 'limit'")
     says(message(search, { targets = {} }), "capacity.targets: the table is empty")
-    says(message(search, { targets = { 5 } }), "capacity.targets: expected figures with limits")
+    says(message(search, { targets = { 5 } }), "capacity.targets: expected metrics with limits")
     says(message(search, { parameter = "cluster.instances.x" }), "is no option of the experiment")
     says(message(search, { targets = { ttft_ms = 5 } }),
-      "capacity.targets: ttft_ms has count, mean, min, p50")
+      "capacity.targets: ttft_ms contains count, mean, min, p50")
     says(message(search, { targets = { routing = 5 } }), "routing is no number but a string")
     says(message(search, { targets = { by_tenant = 5 } }), "by_tenant is a list, not a number")
     says(message(blis.capacity, { limit = 3 }), "expected either a trial")

@@ -31,7 +31,7 @@ describe("fitness", function()
     for _, key in ipairs { "steps", "hash", "ttft_ms", "ttft_ms.count", "by_tenant.a" } do
       assert.matches("unknown key", small.message_of(fitness.score, run, { [key] = 1 }), 1, true)
     end
-    assert.matches("this result has no itl_ms.p50",
+    assert.matches("this result does not contain itl_ms.p50",
       small.message_of(fitness.score, run, { ["itl_ms.p50"] = 1 }), 1, true)
   end)
 
@@ -48,7 +48,7 @@ describe("fitness", function()
     for _, key in ipairs { "energy.gpu_watts", "spot.on_demand_usd" } do
       assert.matches("unknown key", small.message_of(fitness.score, run, { [key] = 1 }), 1, true)
     end
-    assert.matches("this result has no energy.facility_kwh",
+    assert.matches("this result does not contain energy.facility_kwh",
       small.message_of(fitness.score, run, { ["energy.facility_kwh"] = 1 }), 1, true)
   end)
 

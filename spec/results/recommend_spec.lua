@@ -139,12 +139,12 @@ describe("blis.recommend", function()
     end
     recommend("--workload-spec: the rate of its clients cannot be set; leave it out",
       "--workload-spec", "x.yaml")
-    recommend("--tp: layouts say it themselves; leave it out", "--tp", "2")
+    recommend("--tp: layouts set it; leave it out", "--tp", "2")
     recommend("--tp-degrees: 1 is there twice", "--tp-degrees", "1,1")
     recommend("--target: 'ttft_ms.p90' = -1 is not allowed", "--target", "ttft_ms.p90=-1")
-    recommend("--target: ttft_ms has count, mean, min, p50", "--target", "ttft_ms=5")
+    recommend("--target: ttft_ms contains count, mean, min, p50", "--target", "ttft_ms=5")
     recommend("no layout (all) of 2 GPUs", "--tp-degrees", "4")
-    refuses("--workload-spec: --rate cannot be varied, the file says it", "capacity", "--target",
+    refuses("--workload-spec: --rate cannot vary because the file sets it", "capacity", "--target",
       "ttft_ms.p90=400", "--workload-spec", "x.yaml")
   end)
 
@@ -158,7 +158,8 @@ describe("blis.recommend", function()
     refuses("recommend.tp_degrees: 1 is there twice", { tp_degrees = { 1, 2, 1 } })
     refuses("no layout (all) of 2 GPUs has instances of 3 GPUs", { tp_degrees = { 3 } })
     refuses("'ttft_ms.p90' = -1 is not allowed", { targets = { ["ttft_ms.p90"] = -1 } })
-    refuses("recommend.targets: ttft_ms has count, mean, min, p50", { targets = { ttft_ms = 5 } })
+    refuses("recommend.targets: ttft_ms contains count, mean, min, p50",
+      { targets = { ttft_ms = 5 } })
     refuses("unknown hardware 'nope'", { hardware = { "H100", "nope" } })
     local function given(cluster, disaggregation)
       cluster.model, cluster.hardware = "qwen/qwen3-14b", "H100"
@@ -176,7 +177,7 @@ describe("blis.recommend", function()
   it("starts where nothing is kept, and says so in time", function()
     local found = search { tp_degrees = { 1 }, from = 1e9, max_requests = 20, requests = 20 }
     assert.equal(0, #found.layouts)
-    says(tostring(found), "no layout keeps the targets")
+    says(tostring(found), "no layout meets the targets")
     says(tostring(found), "2 x TP 1: misses the targets at 1e+09 requests/s")
   end)
 

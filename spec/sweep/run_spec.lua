@@ -292,9 +292,9 @@ describe("the store of a sweep", function()
       assert.equal("\u{fffd}\u{fffd}\\027[31m", reasons.bytes)
       assert.equal("a\\000b", reasons.zero)
       assert.equal(("x"):rep(4000) .. " ...", reasons.long)
-      small.says(reasons.name, "the trial returned a figure called \"a\\\nb\", expected a name "
+      small.says(reasons.name, "the trial returned a metric named \"a\\\nb\", expected a name "
         .. "without control characters")
-      assert.equal("the trial returned two figures 'a.b'", reasons.twice)
+      assert.equal("the trial returned two metrics 'a.b'", reasons.twice)
       assert.is_true(#tostring(again) < 3000)
     end)
   end)
@@ -325,9 +325,9 @@ describe("the store of a sweep", function()
   it("refuses results of another version politely", function()
     with_old_store(function(folder)
       small.says(small.message_of(run, new_sweep(), { store = folder }),
-        ("%s: it has results of blis 0.0.9+old, and figures of blis %s may differ; to run their "
-          .. "trials again say --other-versions ignore (in a script: other_versions = \"ignore\"), "
-          .. "to count them as they are --other-versions keep, or use another folder"):format(
+        ("%s: it contains results of blis 0.0.9+old, and metrics of blis %s may differ. To run "
+          .. "their trials again, use --other-versions ignore (in a script: other_versions = "
+          .. "\"ignore\"). To use them, use --other-versions keep. Or use another folder"):format(
           folder, program.id()))
       assert.equal("0.0.9+old", store.plan(folder).program)
       assert.equal(1, #journals(folder))

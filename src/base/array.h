@@ -24,7 +24,7 @@
     size_t capacity;                                                                               \
   }
 
-/* Room for needed items in all. BLIS_OK or BLIS_ERR_NOMEM. */
+/* Reserves capacity for needed items in total. BLIS_OK or BLIS_ERR_NOMEM. */
 #define blis_array_reserve(alloc, array, needed)                                                   \
   ((size_t)(needed) <= (array)->capacity                                                           \
        ? BLIS_OK                                                                                   \

@@ -9,10 +9,8 @@
 /* Later than everything; the horizon of a run without one. */
 #define BLIS_TIME_NEVER_US INT64_MAX
 
-/*
- * The longest time between two things that somebody can ask for, 285 years: a
- * thousand of them fit, and none ends at NEVER, where nothing happens any more.
- */
+/* Maximum duration in options, 285 years. A thousand of them do not overflow, and none reaches
+ * NEVER, the time at which nothing happens. */
 #define BLIS_TIME_SPAN_MAX_US INT64_C(9000000000000000)
 
 /* start_us + delay_us, delay_us >= 0; NEVER instead of an overflow. */

@@ -24,7 +24,7 @@ enum {
 
 /* Executing events. */
 
-/* At equal times an arrival goes before everything in the queue. */
+/* At equal times an arrival precedes everything in the queue. */
 static bool is_arrival_next(const blis_cluster *cluster) {
   return cluster->has_arrival && cluster->arrival.arrival_us <= blis__cluster_planned_us(cluster);
 }
@@ -97,7 +97,7 @@ void blis__cluster_set_handlers(blis_cluster *cluster) {
   }
 }
 
-/* What is due in a source comes before the events of its class. */
+/* Due events of a source precede the events of its class. */
 static bool source_goes_first(const blis_cluster *cluster) {
   const blis__clock_source *source = blis__hooks_first_due(&cluster->hooks);
   blis_event other;
@@ -168,7 +168,7 @@ static blis_status run_last_turn(blis_cluster *cluster, blis_error *error) {
 /* An instance that may execute its next event. */
 typedef struct turn {
   uint32_t number;
-  int64_t time_us; /* of that event; BLIS_TIME_NEVER_US = nobody has one */
+  int64_t time_us; /* time of that event; BLIS_TIME_NEVER_US = no event */
   bool runs_ahead; /* and those after it */
 } turn;
 
@@ -191,7 +191,7 @@ static turn eager_turn(const blis_cluster *cluster, int64_t cluster_us, int64_t 
   return next;
 }
 
-/* With pools, whoever it is. */
+/* The next turn with pools, where order matters. */
 static turn ordered_turn(const blis_cluster *cluster) {
   blis__cluster_ask_laggards(cluster);
   const turn eager = first_of(cluster->eager_events);
@@ -275,10 +275,8 @@ blis_status blis_cluster_step(blis_cluster *cluster, bool *done, blis_error *err
   return status;
 }
 
-/*
- * Instances may have run ahead of the last event that was asked for. The end
- * of the step in which a request leaves may lie behind last_us.
- */
+/* Instances can be ahead of last_us. The end of the step in which a request leaves can be after
+ * last_us. */
 static void catch_up(blis_cluster *cluster, int64_t last_us) {
   for (uint32_t i = 0; i < cluster->existing; i++) {
     blis_instance_stats stats;

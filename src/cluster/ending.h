@@ -1,15 +1,11 @@
-/*
- * ending.h - the way of a request out of its instance and of the cluster.
- */
+/* ending.h - the path of a request out of its instance and out of the cluster. */
 #ifndef BLIS_CLUSTER_ENDING_H
 #define BLIS_CLUSTER_ENDING_H
 
 #include "cluster/state.h"
 
-/*
- * The request is with its instance no longer, which forgets it here, too; at_us
- * may lie ahead, at the end of its last step.
- */
+/* The request has left its instance, which no longer refers to it. at_us can be in the future:
+ * the end of its last step. */
 BLIS_MUSTUSE blis_status blis__cluster_leave_instance(blis_cluster *cluster,
                                                       blis__cluster_request *request, int64_t at_us,
                                                       blis_error *error);
@@ -30,19 +26,19 @@ BLIS_MUSTUSE blis_status blis__cluster_take_away(blis_cluster *cluster,
 BLIS_MUSTUSE blis_status blis__cluster_end(blis_cluster *cluster, blis__cluster_request *request,
                                            int64_t end_us, const char *reason, blis_error *error);
 
-/* Tells the sink how the request ended (or stands) and forgets it. */
+/* Reports the outcome (or current state) of the request to the sink, and frees it. */
 BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster, blis__cluster_request *request,
                                               int64_t end_us, const char *reason,
                                               blis_error *error);
 
-/* So much more was drawn for its tokens, where that is known. */
+/* Adds energy of its tokens, if known. */
 void blis__end_add_drawn(const blis_cluster *cluster, blis_request_end *end,
                          const blis_drawn *drawn);
 
 /* What every instance calls, which asks the attempt (request_table.h); ud is the cluster. */
 extern const blis_instance_events blis__cluster_instance_events;
 
-/* Adds to *events what the cluster's listener wants to hear of steps. */
+/* Adds the step events that the cluster's listeners need to *events. */
 void blis__choose_step_events(const blis_cluster *cluster, blis_instance_events *events);
 
 #endif

@@ -19,7 +19,7 @@ enum {
   WARMING_PART = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED
 };
 
-/* What an instance waits for, and all of its group with it. */
+/* The pending event of an instance and its group. */
 typedef struct life {
   blis_cluster *cluster;
   uint32_t index; /* the first of its group */
@@ -112,7 +112,7 @@ static blis_status warm_up(blis_cluster *cluster, life *l, int64_t for_us, blis_
                               error);
 }
 
-/* The first part from this one on that takes time; BLIS__START_PARTS: none. */
+/* Returns the first part from this one that takes time; BLIS__START_PARTS: none. */
 static int next_part(const life *l, int part) {
   while (part < BLIS__START_PARTS && l->start.part_us[part] == 0) {
     part++;
@@ -147,7 +147,8 @@ static blis_status fail_to_start(blis_cluster *cluster, life *l, blis_error *err
   return BLIS_OK;
 }
 
-/* The next state that takes time; none: it serves, or begins anew. */
+/* Enters the next state that takes time; without one, the instance serves, or restarts after a
+   failed start. */
 static blis_status go_on(blis_cluster *cluster, life *l, int part, blis_error *error) {
   part = next_part(l, part);
   while (serves_in(l, part) && l->start.failures > 0) {
@@ -176,7 +177,7 @@ static blis_status find_place(blis_cluster *cluster, life *l, blis_error *error)
   }
 }
 
-/* One that was told to go, or has failed, does not go on. */
+/* A draining or failed instance does not continue its start. */
 static blis_status on_part_done(void *ud, blis_cluster *cluster, blis_error *error) {
   life *l = ud;
   blis_service service = cluster->services[l->index];
@@ -399,7 +400,7 @@ int64_t blis_cluster_instance_time_us(const blis_cluster *cluster, uint32_t inde
   return spent_us;
 }
 
-/* Who has failed is so only if it comes back. */
+/* A failed instance is billed only if it will recover. */
 static bool is_paid_service(blis_service service) {
   return service != BLIS_SERVICE_ABSENT && service != BLIS_SERVICE_DRAINED &&
          service != BLIS_SERVICE_PENDING;

@@ -18,22 +18,17 @@
 #include "cluster/cluster.h"
 #include "cluster/delay.h"
 
-/* From being asked for to the first request; what takes no time is left out. */
+/* Durations from the request for an instance to its first request; zero durations are skipped. */
 typedef struct blis_cold_start {
   blis_delay request; /* until there is a place */
   blis_delay provisioning;
   blis_delay loading; /* weights, compilation, graphs */
   blis_delay warming;
-  /*
-   * While it warms, it serves, and steps take so many times as long (1e-3 to
-   * 1e6): it is active from the end of loading on. 0 = it does not serve yet.
-   */
+  /* If set, the instance serves during warm-up, and its steps take this many times as long (1e-3
+   * to 1e6): it is active after loading. 0 = it does not serve during warm-up. */
   double warming_factor;
-  /*
-   * With this probability (0 to 1) a start fails when it would serve, and
-   * begins anew with its provisioning, for as long as before. After so many
-   * that failed again it has failed for good.
-   */
+  /* Probability (0 to 1) that a start fails at its end and repeats provisioning, with the same
+   * durations. After this many consecutive further failures it has failed permanently. */
   double failure;
   int64_t retries;
 } blis_cold_start;
@@ -46,30 +41,23 @@ typedef enum blis_stop {
   BLIS_STOP_COUNT
 } blis_stop;
 
-/*
- * Starts the next instance, like one that is or was there, or as many as that
- * one's group has, of which *index is the first; its times are drawn
- * from a stream of its own name under the seed. BLIS_ERR_INVALID: there is no
- * room for more.
- */
+/* Starts the next instance as a copy of an existing or former instance, or a group of that size,
+ * of which *index is the first. Its random durations use a separate stream named by the
+ * instance. BLIS_ERR_INVALID: the maximum number of starts is reached. */
 BLIS_MUSTUSE blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
                                                      const blis_cold_start *cold_start,
                                                      int64_t seed, uint32_t *index,
                                                      blis_error *error);
 
-/*
- * The instance goes, in whatever state it is. It has grace_us for what it is
- * to finish; what is left then is lost.
- */
+/* Removes the instance, in any state. It has grace_us to finish its requests; the remaining ones
+ * are lost. */
 BLIS_MUSTUSE blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint32_t index,
                                                     blis_stop how, int64_t grace_us,
                                                     blis_error *error);
 
-/*
- * One that has failed comes back after after_us, of which it shows the last
- * recovering_us as recovering; and so does one that has drained, where there is
- * no feature keeps a number of instances. Nothing happens if it is up again by then.
- */
+/* A failed instance recovers after after_us; during the last recovering_us its state is
+ * recovering. The same applies to a drained instance, if no feature controls the number of
+ * instances. No effect if it is up by then. */
 BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
                                                        int64_t after_us, int64_t recovering_us,
                                                        blis_error *error);

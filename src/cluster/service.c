@@ -37,9 +37,9 @@ static bool may_become(blis_service from, blis_service to) {
            from == BLIS_SERVICE_ABSENT;
   case BLIS_SERVICE_RECOVERING:
     return from == BLIS_SERVICE_FAILED || from == BLIS_SERVICE_DRAINED;
-  case BLIS_SERVICE_DRAINING: /* one that drains may be told to once more */
+  case BLIS_SERVICE_DRAINING: /* a draining instance can be drained again */
     return is_up;
-  default: /* the parts of a start follow each other, and it may begin anew */
+  default: /* the parts of a start follow each other, and a start can be repeated */
     return from == BLIS_SERVICE_ABSENT ||
            (blis__is_starting(from) && (from < to || to >= BLIS_SERVICE_PROVISIONING));
   }
@@ -76,7 +76,7 @@ static void become(blis_cluster *cluster, uint32_t index, blis_service service) 
   }
 }
 
-/* All of them have changed when the first is told of. */
+/* All states change before the first listener is called. */
 blis_status blis__set_service(blis_cluster *cluster, uint32_t index, blis_service service,
                               blis_error *error) {
   uint32_t first = blis__unit_first(cluster, index);

@@ -1,10 +1,8 @@
-/*
- * stages.h - the way of a request in: arrival, admission, routing, and its
+/* stages.h - the path of a request into the cluster: arrival, admission, routing, and its
  * instance.
  *
- * Each stage is an event, after which the next one is scheduled. Where that
- * would be the next event anyway, it follows at once instead.
- */
+ * Each stage is an event that schedules the next one. If that would be the next event anyway, it
+ * follows immediately. */
 #ifndef BLIS_CLUSTER_STAGES_H
 #define BLIS_CLUSTER_STAGES_H
 
@@ -27,7 +25,7 @@ BLIS_MUSTUSE blis_status blis__cluster_go_to_routing(blis_cluster *cluster,
 BLIS_MUSTUSE blis_status blis__cluster_route(blis_cluster *cluster, blis__cluster_request *request,
                                              blis_error *error);
 
-/* Who is asked where a request goes, and of whom. */
+/* A routing decision: the policy and the candidates. */
 typedef struct blis__stage {
   const blis_router *router;
   blis_ticket *ticket;
@@ -41,7 +39,7 @@ typedef struct blis__choice {
   const blis_routing_view *view;
   blis_decision decision;
   uint32_t instance;  /* unless the decision is a rejection */
-  const char *policy; /* who was asked */
+  const char *policy; /* name of the policy */
   bool is_told;
 } blis__choice;
 
@@ -50,12 +48,12 @@ BLIS_MUSTUSE blis_status blis__cluster_choose(blis_cluster *cluster, blis__clust
                                               const blis__stage *stage, blis__choice *choice,
                                               blis_error *error);
 
-/* Tells listeners of a choice, once; before the next one. */
+/* Notifies listeners of a choice, once, before the next choice. */
 BLIS_MUSTUSE blis_status blis__cluster_tell_choice(blis_cluster *cluster,
                                                    blis__cluster_request *request,
                                                    blis__choice *choice, blis_error *error);
 
-/* Brings it to an instance in service, which does all of it. */
+/* Sends the request to a serving instance, which processes all its stages. */
 BLIS_MUSTUSE blis_status blis__cluster_send(blis_cluster *cluster, blis__cluster_request *request,
                                             uint32_t instance, blis_error *error);
 

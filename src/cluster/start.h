@@ -8,16 +8,15 @@
 #include "cluster/life_cycle.h"
 #include "cluster/state.h"
 
-/* Of the states from BLIS_SERVICE_REQUESTED to BLIS_SERVICE_WARMING. */
+/* Number of states from BLIS_SERVICE_REQUESTED to BLIS_SERVICE_WARMING. */
 enum { BLIS__START_PARTS = BLIS_SERVICE_WARMING - BLIS_SERVICE_REQUESTED + 1 };
 
-/* How long each part takes; 0 leaves it out. Nobody knows how long one is
-   pending. */
+/* Durations of the parts; 0 skips a part. The duration of pending is unknown in advance. */
 typedef struct blis__start {
   int64_t part_us[BLIS__START_PARTS];
   double warming_factor; /* as in blis_cold_start */
   int64_t failures;      /* before it serves */
-  bool is_hopeless;      /* it fails for good, after the last of these */
+  bool is_hopeless;      /* it fails permanently, after the last part */
 } blis__start;
 
 /* Starts the next instance, like another one. BLIS_ERR_INVALID: there is no

@@ -1,11 +1,8 @@
-/*
- * visits.h - where requests were: for pictures, which records are too short
- * for.
+/* visits.h - the instances that requests visited, for timelines, because records contain only
+ * the last one.
  *
- * A visit is the time of a request at one instance, from being sent there to
- * leaving it; one that is handed off, or sent again, has several. Clusters
- * whose visits nobody wants to see keep nothing of this.
- */
+ * A visit is the time of a request at one instance, from dispatch to departure. A request that
+ * is handed off or retried has several. If visits are not recorded, they cost nothing. */
 #ifndef BLIS_CLUSTER_VISITS_H
 #define BLIS_CLUSTER_VISITS_H
 
@@ -14,7 +11,7 @@
 #include "base/error.h"
 #include "instance/live_request.h"
 
-/* XX(constant, name): what became of the request. */
+/* XX(constant, name): the outcome of the visit. */
 #define BLIS_VISIT_END_MAP(XX)                                                                     \
   XX(COMPLETED, "completed")                                                                       \
   XX(LENGTH_CAPPED, "length_capped")                                                               \
@@ -46,14 +43,14 @@ typedef struct blis_visit {
   int64_t from_us;
   int64_t queued_us;   /* in the wait queue; -1 = never */
   int64_t admitted_us; /* first in a batch; -1 = never */
-  /* Of its first token, which may come later; from_us where its prompt was
-     computed elsewhere; -1 = never. */
+  /* Time of its first token, which can be later; from_us if its prompt was computed elsewhere;
+     -1 = never. */
   int64_t first_us;
-  int64_t left_us; /* the batch or the queue for good, */
+  int64_t left_us; /* time at which it finally left the batch or the queue, */
   int64_t to_us;   /* and its client has its last token */
   int64_t preemptions;
   uint8_t end;     /* blis_visit_end */
-  uint8_t service; /* blis_service of the instance then */
+  uint8_t service; /* blis_service of the instance at that time */
 } blis_visit;
 
 /* A request that went from a batch back to the queue. */
@@ -67,7 +64,7 @@ typedef struct blis_preempted {
   int64_t recomputed_us;
 } blis_preempted;
 
-/* Instance is in a state from then on. */
+/* An instance is in a state from this time. */
 typedef struct blis_service_change {
   int64_t time_us;
   uint32_t instance;

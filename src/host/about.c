@@ -9,8 +9,7 @@
 #include "host/options.h"
 #include "lua/workers/source_id.h"
 
-/* When what they are true to was measured: data/latency/calibrated.yaml and
-   docs/profiles.md tell of it. */
+/* Dates of the references of profiles; see data/latency/calibrated.yaml and docs/profiles.md. */
 static const char profile_dates[] = "profiles: design of 2026-11, go-blis of 2026-08";
 
 void host_print_name(void) {

@@ -9,7 +9,7 @@
 #include "host/modules.h"
 #include "host/report.h"
 
-/* Anything else is a path that somebody mistyped, not a command. */
+/* Any other name is a mistyped path, not a command. */
 static bool could_be_command(const char *name) {
   static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
   return strspn(name, allowed) == strlen(name);
@@ -65,7 +65,7 @@ bool host_command_is_known(lua_State *L, const char *folder, const char *name) {
   return found;
 }
 
-/* Returns the name of the command's module, pushed; raises if there is none. */
+/* Returns the name of the command's module, pushed; raises without a module. */
 static const char *push_module_name(lua_State *L, const char *folder, const char *name) {
   const char *module = lua_pushfstring(L, "blis.cmd.%s", name);
   host_modules_push_commands(L, folder);

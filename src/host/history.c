@@ -16,7 +16,7 @@ enum { MOST_LINES = 1000, MOST_PATH = 4096 };
 /* Empty: lines are kept in memory alone. */
 static char file[MOST_PATH];
 
-/* Fills file; false when nobody says where it could be. */
+/* Sets the path of the file; false if no folder is configured. */
 static bool find_file(void) {
   const char *own = getenv("BLIS_HISTORY");
   const char *state = getenv("XDG_STATE_HOME");
@@ -24,7 +24,7 @@ static bool find_file(void) {
   int length = -1;
   if (own != NULL) {
     length = snprintf(file, sizeof file, "%s", own);
-  } else if (state != NULL && state[0] == '/') { /* others are to be ignored */
+  } else if (state != NULL && state[0] == '/') { /* relative paths must be ignored */
     length = snprintf(file, sizeof file, "%s/blis/history", state);
   } else if (home != NULL && home[0] != '\0') {
     length = snprintf(file, sizeof file, "%s/.local/state/blis/history", home);
@@ -32,7 +32,7 @@ static bool find_file(void) {
   return length > 0 && (size_t)length < sizeof file;
 }
 
-/* Makes the folders of the file that are not there, for their owner alone. */
+/* Creates missing folders of the path, accessible only to their owner. */
 static void make_folders(void) {
   for (char *slash = strchr(file + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
     *slash = '\0';
@@ -41,7 +41,7 @@ static void make_folders(void) {
   }
 }
 
-/* The file is there afterwards, a plain one that nobody else may read. */
+/* Afterwards the file exists, is regular, and only its owner can read it. */
 static bool make_private(void) {
   int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (fd < 0) {

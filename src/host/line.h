@@ -1,12 +1,9 @@
-/*
- * line.h - lines that somebody types: with editing, completion and a history
- * where there is libedit and standard input is a terminal, plain ones else.
+/* line.h - reads lines from the user: with editing, completion, and history if libedit is
+ * available and standard input is a terminal; otherwise plain lines.
  *
- * The history is the file that BLIS_HISTORY names (empty: none), by default
- * blis/history in XDG_STATE_HOME, which is ~/.local/state by default. It is
- * for its owner alone (mode 0600) and keeps the last lines; that it cannot be
- * read or written is nobody's concern.
- */
+ * The history file is BLIS_HISTORY (empty: none), by default blis/history in XDG_STATE_HOME
+ * (default ~/.local/state). Only its owner can read it (mode 0600). It contains the last lines.
+ * Failures to read or write it are ignored. */
 #ifndef BLIS_HOST_LINE_H
 #define BLIS_HOST_LINE_H
 

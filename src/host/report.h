@@ -1,16 +1,14 @@
-/*
- * report.h - error messages of the program.
+/* report.h - error messages of the program.
  *
- * Everything runs inside one lua_pcall with host_handle_error as its handler;
- * what comes out of it goes to host_print_error.
- */
+ * Everything runs inside one lua_pcall with host_handle_error as its handler; errors are passed
+ * to host_print_error. */
 #ifndef BLIS_HOST_REPORT_H
 #define BLIS_HOST_REPORT_H
 
 #include <lua.h>
 #include <stdbool.h>
 
-/* Exit statuses beside EXIT_SUCCESS and EXIT_FAILURE. */
+/* Exit statuses in addition to EXIT_SUCCESS and EXIT_FAILURE. */
 enum { HOST_EXIT_USAGE = 2, HOST_EXIT_INTERRUPTED = 130 };
 
 /*
@@ -21,10 +19,8 @@ enum { HOST_EXIT_USAGE = 2, HOST_EXIT_INTERRUPTED = 130 };
  */
 int host_handle_error(lua_State *L);
 
-/*
- * From now on a table with a message is an answer to the user and not a fault
- * in a script: commands report bad input by raising one.
- */
+/* From now on, a table with a message is a message to the user, not a defect in a script:
+ * commands report bad input by raising one. */
 void host_expect_errors(lua_State *L);
 
 /*

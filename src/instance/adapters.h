@@ -38,7 +38,7 @@ blis__adapters *blis__adapters_new(const blis_alloc *alloc, const blis_adapter_c
                                    const blis_instance_events *events);
 void blis__adapters_free(blis__adapters *adapters);
 
-/* The engine comes up anew, without adapters and requests; counters go on. */
+/* The engine restarts without adapters and requests; counters continue. */
 void blis__adapters_restart(blis__adapters *adapters);
 
 /* BLIS_ERR_INVALID names what is out of range. */

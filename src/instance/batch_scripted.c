@@ -1,7 +1,5 @@
-/*
- * batch_scripted.c - a batch as somebody else plans it: who takes part, with
- * how many tokens, and who gives way. What the plan leaves out waits.
- */
+/* batch_scripted.c - batches planned by a script: the requests, their numbers of tokens, and
+ * preemptions. Requests that the plan omits wait. */
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "instance/stepwise.h"
@@ -48,7 +46,7 @@ static blis_status ask(blis__stepwise *engine, blis_batch_plan *plan, blis_error
   return config->make_batch(config->make_batch_ud, &context, plan, error);
 }
 
-/* Its place in the batch; the number of these when it is not there any more. */
+/* Returns the index of the sequence in the batch, or the batch size if it has left. */
 static size_t place_in_batch(const blis__stepwise *engine, const blis__sequence *sequence) {
   size_t i = 0;
   while (i < engine->batch.count && engine->batch.items[i] != sequence) {
@@ -57,10 +55,8 @@ static size_t place_in_batch(const blis__stepwise *engine, const blis__sequence 
   return i;
 }
 
-/*
- * As in a batch that is not planned, somebody who preempts himself ends the
- * step, and nobody joins it after a preemption for want of blocks.
- */
+/* As in an unplanned batch, a request that preempts itself ends the step, and no request joins
+ * after a preemption due to missing blocks. */
 static blis_status schedule(blis__stepwise *engine, blis__sequence *sequence, bool is_running,
                             bool *admits, bool *goes_on, blis_error *error) {
   if (is_running) {

@@ -42,8 +42,8 @@ const fast_request *blis__fast_next_waiting(const fast_engine *engine, bool *act
   return NULL;
 }
 
-/* Its adapter is there, if it needs one; if not, it may be loaded from now on,
-   and goes_on says whether those behind it may pass. */
+/* Returns whether the request's adapter is loaded, or not needed. Otherwise it can start to
+   load; goes_on states whether later requests can overtake. */
 static bool ask_for_adapter(fast_engine *engine, const fast_request *request, int64_t now_us,
                             bool *goes_on) {
   *goes_on = true;
@@ -104,7 +104,7 @@ static blis_status allocate(fast_engine *engine, fast_request *request, uint32_t
   BLIS_TRY(
       blis_run_pool_claim(engine->pool, &request->holder, &request->live->chain, cached_blocks));
   engine->pool_hits += cached_blocks;
-  /* What is claimed is stored; extend goes on from there. */
+  /* The claimed blocks are stored; extend continues after them. */
   request->live->progress_tokens = (int64_t)cached_blocks * engine->config->block_size_tokens;
   BLIS_TRY(blis__fast_extend(engine, request, chunk_tokens));
   return BLIS_OK;
@@ -144,7 +144,7 @@ static blis_status try_waiting(fast_engine *engine, fast_request *request, fast_
     return BLIS_OK;
   }
   BLIS_TRY(allocate(engine, request, cached, chunk));
-  /* What the latency model is told in this step. */
+  /* The input of the latency model for this step. */
   bool knows_context = engine->config->rules.knows_cached_context && chunk > 0;
   live->progress_tokens = knows_context ? cached_tokens : 0;
   live->new_tokens = chunk;
@@ -169,7 +169,7 @@ static blis_status enter_batch(fast_engine *engine, fast_request *request, fast_
   blis__fast_list_append(&engine->batch, request);
   blis__count_prompt_blocks(config, live, cached_tokens / config->block_size_tokens,
                             &engine->stats);
-  live->was_brought = false; /* it may be asked about again */
+  live->was_brought = false; /* the source can be queried again */
   blis__note_admission(config, &engine->events, live, now_us,
                        now_us <= engine->last_step_end_us ? engine->last_step_us : 0);
   plan->budget_tokens -= live->new_tokens;
@@ -185,8 +185,8 @@ static blis_status enter_batch(fast_engine *engine, fast_request *request, fast_
   return BLIS_OK;
 }
 
-/* Whoever has its KV goes first: nobody else can have these blocks before.
- *lacking is who lacks nothing but these, if somebody does. */
+/* Requests with loaded KV are admitted first, so that no other request takes their blocks.
+ *lacking is a request that lacks only these blocks, if any. */
 static blis_status admit_those_with_kv(fast_engine *engine, fast_plan *plan, int64_t now_us,
                                        const fast_request **lacking) {
   bool goes_on = true;
@@ -215,11 +215,9 @@ static blis_status admit_the_ready(fast_engine *engine, fast_plan *plan, int64_t
   return BLIS_OK;
 }
 
-/*
- * Nobody runs, and the head lacks blocks: one that has its KV must, unless it
- * lacks nothing but an adapter that is to come. lacking is who was found to in
- * this step so far.
- */
+/* No request runs, and the head of the queue lacks blocks. Admits a request with loaded KV,
+ * unless it only waits for an adapter that will be loaded. lacking is the request found so far
+ * in this step. */
 static blis_status admit_somebody(fast_engine *engine, fast_plan *plan, int64_t now_us,
                                   const fast_request *lacking, blis_error *error) {
   while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {
@@ -247,7 +245,7 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan, int64_t now_u
   if (!goes_by_head) {
     BLIS_TRY(admit_the_ready(engine, plan, now_us, &lacking, error));
   }
-  /* Whose KV was brought does not lose its blocks to others for ever. */
+  /* A request with loaded KV must not lose its blocks to others indefinitely. */
   bool goes_on = lacking == NULL || lacking->loaded_blocks == 0;
   blis__waiting *after = NULL;
   for (blis__waiting *place = engine->queue.head;
@@ -355,7 +353,7 @@ blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan, blis
     BLIS_TRY(r->is_decoding ? schedule_decode(engine, plan, r, &is_there, error)
                             : schedule_prefill(engine, plan, r, &is_there, error));
     if (!is_there) {
-      break; /* nobody behind it is served in this step either */
+      break; /* later requests are not admitted in this step either */
     }
   }
   sum_scheduled(engine, plan);

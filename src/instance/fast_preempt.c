@@ -1,7 +1,4 @@
-/*
- * Preemption: who gives way, what that leaves of the request, and room for
- * those that stay.
- */
+/* Preemption: selection of the victim, its remaining state, and blocks for the other requests. */
 #include <inttypes.h>
 
 #include "base/invariant.h"
@@ -9,10 +6,8 @@
 #include "instance/fast_engine.h"
 #include "instance/rules.h"
 
-/*
- * So many preemptions in a row, in which no victim had got further than at
- * its preemption before and nobody completed, mean that nobody ever will.
- */
+/* After this many consecutive preemptions in which no victim has progressed since its previous
+ * preemption and no request completed, no request can ever complete. */
 enum { STUCK_PREEMPTIONS = 1 << 20 };
 
 blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
@@ -41,7 +36,7 @@ blis_status blis__fast_track(fast_engine *engine, fast_request *request, int64_t
     tokens = blis_min_i64(tokens, request->live->prefill_tokens);
   }
   int64_t limit = tokens / config->block_size_tokens;
-  /* While decoding, nobody has kept count of the anonymous blocks. */
+  /* Anonymous blocks are not counted during decode. */
   request->holder.anonymous += limit;
   int64_t taken = 0;
   BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder, &request->live->chain, limit,

@@ -29,32 +29,28 @@ struct blis_instance;
 
 /* Blocks of a request's prefill: those from first to before end. */
 typedef struct blis_kv_stretch {
-  uint32_t first; /* so many are cached; */
+  uint32_t first; /* number of cached blocks */
   uint32_t end;   /* and the source has what is between */
 } blis_kv_stretch;
 
 typedef struct blis_kv_source {
   void *ud;
-  /*
-   * The request's first stretch->first blocks are in the cache. Sets *end to
-   * how far the source could bring them, at most to where it is: less or equal
-   * first = it has nothing that is worth it. Changes nothing: the request may
-   * be asked about again.
-   */
+  /* The request's first stretch->first blocks are in the cache. Sets *end to the block up to
+   * which the source offers to load, at most the end of its data; at most first = no offer. Must
+   * not change state, because it can be called again for the request. */
   blis_status (*offer)(void *ud, const blis_live_request *request, blis_kv_stretch *stretch,
                        int64_t now_us, blis_error *error);
   /* What was offered just now has room. loaded() or cancel() follows, and not
      within this call. */
   blis_status (*bring)(void *ud, blis_live_request *request, const blis_kv_stretch *stretch,
                        int64_t now_us, blis_error *error);
-  /* A request that waits for what is brought does not want it any more. */
+  /* A request that waits for a load no longer needs it. */
   void (*cancel)(void *ud, blis_live_request *request);
-  /* A request is admitted for the first time here; so many tokens of its prompt
-     were cached then, or have been brought (was_brought). NULL = not wanted. */
+  /* A request is admitted for the first time on this instance, with cached_tokens tokens of its
+     prompt cached or loaded (was_brought). NULL = not wanted. */
   void (*admitted)(void *ud, const blis_live_request *request, int64_t cached_tokens);
-  /* A block of the cache was taken for another one, and cannot be found there
-     any more. NULL = not wanted; with it, every step is computed, whatever the
-     engine. */
+  /* A block of the cache was evicted. NULL = not wanted. If set, every step is computed
+     individually, with either engine. */
   void (*evicted)(void *ud, blis_block_id id);
 } blis_kv_source;
 

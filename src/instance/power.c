@@ -31,7 +31,7 @@ blis__power blis__power_of(const blis_power_config *config, const blis_latency_m
   return (blis__power){.config = config, .latency = latency};
 }
 
-/* Steps of which somebody has to say what they draw. */
+/* Calls the power function for a step. */
 static blis_status ask(const blis__power *power, const blis_batch_sums *sums, int64_t duration_us,
                        double *watts, blis_error *error) {
   const blis_power_config *config = power->config;
@@ -43,10 +43,8 @@ static blis_status ask(const blis__power *power, const blis_batch_sums *sums, in
   return config->draw(config->draw_ud, &step, watts, error);
 }
 
-/*
- * The share of its prompts in the time of a step that does both: of the time
- * that both would take alone. The tokens tell it where sums do not.
- */
+/* The fraction of prompt time in a step with prefills and decodes, by the times of separate
+ * steps. Falls back to tokens if the latency model does not support sums. */
 static double prefill_share(const blis__power *power, const blis_batch_sums *sums) {
   const blis_batch_sums decodes = {.requests = sums->decode_requests,
                                    .decode_requests = sums->decode_requests,
@@ -77,7 +75,7 @@ static double watts_of(const blis__power *power, const blis_batch_sums *sums) {
   return share * config->prefill_watts + (1 - share) * config->decode_watts;
 }
 
-/* Of so many W for so many us, in nJ; no more than there are. */
+/* Returns the energy of watts over duration_us in nJ, saturated. */
 static uint64_t energy_of(const blis__power *power, double watts, int64_t duration_us) {
   double capped = fmin(watts, power->config->cap_watts);
   uint64_t milliwatts = (uint64_t)(capped * 1000 + 0.5) * (uint64_t)power->config->gpus;
@@ -85,7 +83,7 @@ static uint64_t energy_of(const blis__power *power, double watts, int64_t durati
   return milliwatts > 0 && us > UINT64_MAX / 2 / milliwatts ? UINT64_MAX / 2 : milliwatts * us;
 }
 
-/* The share of one of so many tokens, which leaves the rest. */
+/* Returns the share of one of `tokens` tokens, and subtracts it from *rest. */
 static uint64_t take_share(uint64_t *rest, uint64_t drawn, uint64_t tokens) {
   *rest += drawn;
   uint64_t share = *rest / tokens;
@@ -93,7 +91,7 @@ static uint64_t take_share(uint64_t *rest, uint64_t drawn, uint64_t tokens) {
   return share;
 }
 
-/* Steps with so many tokens each have drawn so much. */
+/* Divides the energy of steps among their tokens. */
 static void share_out(blis__power *power, const blis_drawn *drawn, bool is_prefill,
                       uint64_t tokens) {
   power->busy_nj += drawn->nj;
@@ -162,7 +160,8 @@ blis_status blis__power_step(blis__power *power, const blis_batch_sums *sums, in
   return BLIS_OK;
 }
 
-/* Whether steps in a row are more to be told than one of the same length. */
+/* Whether the energy of consecutive steps cannot be computed from a single step of the same
+   length. */
 static bool looks_at_each(const blis__power *power) {
   return power->config->draw != NULL || power->config->carbon != NULL;
 }

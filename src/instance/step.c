@@ -24,7 +24,7 @@ static void count_uncovered(blis__stepwise *engine) {
   }
 }
 
-/* Verified tokens are decodes one behind the other. */
+/* Verified tokens are decodes with consecutive contexts. */
 static blis_status add_items(blis__stepwise *engine, blis_batch_item item,
                              const blis__sequence *sequence) {
   if (sequence->drafted_tokens == 0) {
@@ -123,7 +123,7 @@ static blis_status count_latency(blis__stepwise *engine, blis__sequence *sequenc
   return BLIS_OK;
 }
 
-/* A token that is not the first one is there. */
+/* Counts a token after the first one. */
 static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence, int64_t token_us,
                                blis_error *error) {
   int64_t itl_us = token_us;
@@ -134,8 +134,8 @@ static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
   return count_latency(engine, sequence, itl_us, error);
 }
 
-/* The tokens of the step are there. An inter-token latency is the time of the
-   step, and of those since the token before only as the rules say. */
+/* Emits the tokens of the step. The inter-token latency is the time of the step; by the rules of
+   the profile also of the steps since the previous token. */
 static blis_status advance(blis__stepwise *engine, blis__sequence *sequence, int64_t token_us,
                            blis_error *error) {
   blis_live_request *request = sequence->place.request;
@@ -274,7 +274,7 @@ static blis_status complete_finished(blis__stepwise *engine, int64_t step_end_us
   return blis__stepwise_schedule(engine, last_end_us, BLIS__EVENT_LEFT, NULL, error);
 }
 
-/* For who wants to hear of every token. */
+/* Notifies listeners of every token. */
 static blis_status tell_tokens(blis__stepwise *engine, blis_error *error) {
   for (size_t i = 0; i < engine->batch.count; i++) {
     blis__sequence *sequence = engine->batch.items[i];
@@ -339,8 +339,8 @@ static void count_busy(blis__stepwise *engine, int64_t step_us, bool is_prefill)
 
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   bool is_planned = engine->config->make_batch != NULL;
-  /* A function may well say "wait" until an adapter is there. Who computes
-     while one is loaded gets on, or there may be loads for ever. */
+  /* A function can return "wait" until an adapter is loaded. If the engine computes during
+     loads, it makes progress, otherwise loads could repeat indefinitely. */
   bool goes_on = engine->has_progressed || engine->defers_prefills || waits_for_kv(engine) ||
                  (is_planned && blis__stepwise_awaits_adapter(engine));
   engine->idle_steps = goes_on ? 0 : engine->idle_steps + 1;
@@ -402,7 +402,7 @@ blis_status blis__step_go_on(blis__stepwise *engine, int64_t step_us, blis_error
   return finish(engine, step_us, engine->open_prefills, error);
 }
 
-/* Nothing but prompts is there, and these have to wait. */
+/* Only prompts are available, and they must wait. */
 static bool is_dummy(const blis__stepwise *engine) {
   if (engine->config->gate == NULL || !engine->defers_prefills) {
     return false;
@@ -415,7 +415,7 @@ static bool is_dummy(const blis__stepwise *engine) {
   return true;
 }
 
-/* Its gate says when it goes on. */
+/* The gate determines when it continues. */
 static blis_status stay_open(blis__stepwise *engine, int64_t step_us, bool is_prefill) {
   engine->is_open = true;
   engine->step_pending = true;
@@ -445,8 +445,7 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   }
   if (engine->batch.count == 0 && !engine->has_preempted && engine->config->make_batch == NULL &&
       (!engine->config->defects.steps_empty || blis__stepwise_awaits_adapter(engine))) {
-    return BLIS_OK; /* the blocks are held by requests that do not run, or
-                       adapters are to come */
+    return BLIS_OK; /* the blocks belong to requests that do not run, or adapters are loading */
   }
   if (engine->events.batch != NULL) {
     BLIS_TRY(engine->events.batch(engine->events.ud, (int64_t)engine->batch.count, error));

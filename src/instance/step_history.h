@@ -32,17 +32,16 @@ typedef struct step_range {
 
 typedef struct step_history {
   int64_t *values; /* of step s at s modulo capacity */
-  /* At s: how many more samples of step s are to be taken out than of the
-     step before. The place of next_step belongs to it already. Only then is
-     there anything in them: see is_changed. */
+  /* Entry s: number of additional samples to remove from step s compared with the previous step.
+     The entry of next_step is included. Only meaningful if is_changed. */
   int64_t *changes;
-  int64_t changes_end; /* there are none from this step on */
+  int64_t changes_end; /* no changes from this step */
   size_t capacity;     /* a power of two, or 0 */
-  int64_t first_step;  /* oldest step that is kept */
+  int64_t first_step;  /* oldest stored step */
   int64_t next_step;
 } step_history;
 
-/* True when samples are to be taken out; otherwise changes are undefined. */
+/* Returns whether samples must be removed; otherwise changes are undefined. */
 static inline bool blis__step_history_is_changed(const step_history *history) {
   return history->changes_end > history->first_step;
 }
@@ -54,14 +53,14 @@ static inline size_t blis__step_history_room(const step_history *history) {
              : history->capacity - 1 - (size_t)(history->next_step - history->first_step);
 }
 
-/* Steps before first_step will not be asked for any more. */
+/* Steps before first_step are no longer needed. */
 void blis__step_history_forget(step_history *history, int64_t first_step,
                                blis_histogram *histogram);
 
 /* Doubles the room. */
 BLIS_MUSTUSE blis_status blis__step_history_grow(const blis_alloc *alloc, step_history *history);
 
-/* Adds the values of n steps from next_step on; there is room. */
+/* Adds the values of n steps starting at next_step; requires capacity. */
 static inline void blis__step_history_add(step_history *history, const int64_t *values, size_t n) {
   BLIS_ASSERT(blis__step_history_room(history) >= n);
   size_t start = (size_t)history->next_step & (history->capacity - 1);
@@ -79,7 +78,7 @@ static inline int64_t blis__step_history_at(const step_history *history, int64_t
   return history->values[(size_t)step & (history->capacity - 1)];
 }
 
-/* One sample of each step of range, all of them kept, is to be taken out. */
+/* Schedules the removal of one sample of each step in range; all must be stored. */
 static inline void blis__step_history_withdraw(step_history *history, step_range range) {
   BLIS_ASSERT(range.first >= history->first_step && range.first < range.end &&
               range.end <= history->next_step);
@@ -93,10 +92,10 @@ static inline void blis__step_history_withdraw(step_history *history, step_range
   history->changes[(size_t)range.end & (history->capacity - 1)]--;
 }
 
-/* Takes out of histogram what is to be taken out of the steps before end. */
+/* Removes the scheduled samples of steps before end from the histogram. */
 void blis__step_history_settle(step_history *history, int64_t end, blis_histogram *histogram);
 
-/* No step gives back more than has been asked for; all ranges end. */
+/* Checks that no step removes more samples than it has, and that all ranges end. */
 bool blis__step_history_check(const step_history *history);
 
 void blis__step_history_deinit(const blis_alloc *alloc, step_history *history);

@@ -85,7 +85,7 @@ blis_status blis__tell_completed(const blis_instance_events *events,
 
 blis_status blis__count_itl(blis_histogram *itl_us, const int64_t *us, size_t n, int64_t count,
                             blis_error *error) {
-  if (itl_us == NULL || count == 0) { /* nobody decodes, or nobody asks */
+  if (itl_us == NULL || count == 0) { /* no request decodes, or not requested */
     return BLIS_OK;
   }
   blis_status status = blis_histogram_add_each(itl_us, us, n, (uint64_t)count);

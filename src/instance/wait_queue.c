@@ -5,7 +5,7 @@ void blis__wait_queue_init(blis__wait_queue *queue, const blis_instance_config *
   *queue = (blis__wait_queue){.config = config, .is_ordered = true};
 }
 
-/* Who comes last goes to the back, and that is the order. */
+/* New requests are appended, which is the order of the queue. */
 static bool is_fcfs(const blis__wait_queue *queue) {
   return queue->config->scheduler == BLIS_SCHEDULER_FCFS;
 }
@@ -120,8 +120,8 @@ static run take_head(run *r) {
   return one;
 }
 
-/* left, then right, unless right goes before. Once *status tells a failure,
-   nothing is compared any more, but no node gets lost. */
+/* Merges left and right; an element of right moves ahead only if it precedes the element of
+   left. After a failure in *status no comparisons are made, but no node is lost. */
 static run merge(const blis__wait_queue *queue, run left, run right, blis_status *status,
                  blis_error *error) {
   run merged = {NULL, NULL};

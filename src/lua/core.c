@@ -117,7 +117,7 @@ static int core_parse_duration(lua_State *L) {
   return 3;
 }
 
-/* error_object(code, message): what error() is to be called with. */
+/* error_object(code, message): the argument for error(). */
 static int core_error_object(lua_State *L) {
   push_error_object(L, luaL_checkstring(L, 1));
   luaL_checkstring(L, 2);
@@ -187,15 +187,15 @@ static void set_all_printable(lua_State *L) {
       set_all_printable(L);
     }
     lua_pop(L, 1);
-    if (is_flat && lua_isinteger(L, -1)) { /* names come behind the items */
+    if (is_flat && lua_isinteger(L, -1)) { /* named fields follow the items */
       lua_pop(L, 1);
       return;
     }
   }
 }
 
-/* printable(table): it prints as short Lua from now on, and so do the tables in
-   it; those that have a metatable are as they were. Returns it. */
+/* printable(table): makes it, and nested tables without a metatable, print as short Lua. Returns
+   it. */
 static int core_printable(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);

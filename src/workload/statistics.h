@@ -43,9 +43,9 @@ typedef struct blis_workload_statistics {
    * behind the same blocks: what an unlimited cache would save.
    */
   int64_t reused_tokens;
-  double reused_share;      /* of all prompt tokens; 0 when there are none */
+  double reused_share;      /* of all prompt tokens; 0 without prompt tokens */
   int64_t shareable_blocks; /* different full blocks others may have, too */
-  uint32_t tenants;         /* different texts, the empty one not counted */
+  uint32_t tenants;         /* distinct strings, without the empty one */
   uint32_t slo_classes;
   uint32_t models;
   uint32_t sessions;
@@ -54,13 +54,10 @@ typedef struct blis_workload_statistics {
   blis_length_statistics turns; /* requests per session */
 } blis_workload_statistics;
 
-/*
- * Takes all requests of a source, which come in order of arrival, and releases
- * them. block_size > 0 is that of the KV blocks in reused_tokens. Costs about
- * 100 ns a request; memory grows with what is different: texts, lengths and
- * blocks that others may have. Errors are those of the source and
- * BLIS_ERR_NOMEM.
- */
+/* Consumes all requests of a source, which arrive in order, and releases them. block_size > 0 is
+ * the size of KV blocks for reused_tokens. Costs about 100 ns per request; memory grows with
+ * distinct strings, lengths, and shareable blocks. Returns errors of the source and
+ * BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis_source_measure(const blis_alloc *alloc,
                                              const blis_request_source *source, uint32_t block_size,
                                              blis_workload_statistics *statistics,

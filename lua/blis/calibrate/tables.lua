@@ -58,8 +58,8 @@ local function need(path, what, value)
   errors.raise("parse", ("%s: no column for %s"):format(path, what))
 end
 
--- Columns that a table may have beside those that are read: a TraceV2 tells more of a request than
--- how it was served, and an engine when it was queued and scheduled.
+-- Additional columns that a table may contain: TraceV2 describes more than the service of a
+-- request, and an engine reports queueing and scheduling times.
 local known_columns = {}
 for name in ([[
   request_id client_id tenant_id slo_class session_id round_index prefix_group prefix_length
@@ -69,7 +69,7 @@ for name in ([[
   request queued_s scheduled_s
 ]]):gmatch "%S+" do known_columns[name] = true end
 
---- Tells of the columns that nobody reads.
+--- Reports ignored columns.
 local function tell_unread(path, columns, read)
   local is_read, unread = {}, {}
   for _, name in pairs(read) do is_read[type(name) == "table" and name.column or name] = true end
@@ -81,7 +81,7 @@ local function tell_unread(path, columns, read)
   end
 end
 
---- Rows as tables of texts.
+--- Rows as tables of strings.
 local function read_rows(path, columns)
   local wanted = {}
   for i, name in ipairs(columns) do wanted[i] = { name = name, is_text = true } end
@@ -99,11 +99,11 @@ local function read_requests(path, columns)
   local ttft, e2e, arrival = time "ttft", time "e2e", time "arrival"
   if not ttft then
     need(path, "the time of the first token (first_token_s, ttft_ms, ...)", first)
-    need(path, "the arrival, from which the first token counts", arrival)
+    need(path, "the arrival, which is the origin of the first-token time", arrival)
   end
   if not e2e then
     need(path, "the time of the last token (last_token_s, e2e_ms, ...)", last)
-    need(path, "the arrival, from which the last token counts", arrival)
+    need(path, "the arrival, which is the origin of the last-token time", arrival)
   end
   local prompt = need(path, "prompt_tokens", find_count(columns, "prompt_tokens"))
   local output = need(path, "output_tokens", find_count(columns, "output_tokens"))

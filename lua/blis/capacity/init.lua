@@ -1,4 +1,4 @@
---- The most that a cluster takes, or the least that it needs, while targets are kept.
+--- The largest load, or the smallest cluster, that meets targets.
 ---
 --- All seeds are tried at the same values. The answer is where their mean goes from kept to missed;
 --- the interval has all values at which the noise of the runs leaves that open (the confidence set
@@ -25,8 +25,8 @@ local capacity = {}
 
 ---@class blis.CapacityPoint what was seen at one value
 ---@field value number
----@field verdict "kept"|"missed"|"unclear" of all seeds
----@field kept integer seeds with which all targets were kept
+---@field verdict "met"|"missed"|"inconclusive" of all seeds
+---@field met integer seeds with which all targets were met
 ---@field missed integer seeds with which one was not
 ---@field overloaded integer of these, seeds with which the cluster was falling behind
 ---@field unsettled integer seeds with which no run was long enough to tell
@@ -37,7 +37,7 @@ local capacity = {}
 ---@class blis.Capacity printed as the answer in one line and what is behind it as a table
 ---@field parameter string
 ---@field figures string[] names of those with targets
----@field finds "most"|"least"
+---@field objective "max"|"min"
 ---@field value number? the answer; nil when it lies outside what was tried, or is unknown
 ---@field low number? of its interval; nil = not known
 ---@field high number?
@@ -79,7 +79,7 @@ local function run_missing(search, wanted, requests)
   end
 end
 
---- What is known of a value: kept, missed or unclear.
+--- The state of a value: met, missed, or inconclusive.
 local function judge(search, value)
   local seen = search.seen[value]
   local judged = evidence.judge_all(search.margin_names, seen, search.level)
@@ -150,7 +150,7 @@ end
 -- What is kept next to the answer has to be kept in runs so many times as long as the first ones.
 local confirmed_length = 4
 
---- Tries the value that is surely kept again, in runs as long as those that were unclear: close to
+--- Repeats the value that surely meets the targets, in runs as long as the inconclusive ones: close
 --- saturation short runs are calm, and the rare bursts are what counts.
 local function confirm(search, sides)
   local tried = {}
@@ -188,7 +188,7 @@ local function find(search)
   return sides
 end
 
-local verdict_of = { [-1] = "kept", [0] = "unclear", [1] = "missed" }
+local verdict_of = { [-1] = "met", [0] = "inconclusive", [1] = "missed" }
 
 --- How one seed is counted.
 local function count_seed(search, point, seen)
@@ -199,12 +199,12 @@ local function count_seed(search, point, seen)
   elseif evidence.is_unsettled({ seen }, search.seeds) then
     point.unsettled = point.unsettled + 1
   else
-    point.kept = point.kept + 1
+    point.met = point.met + 1
   end
 end
 
 local function point_of(search, value)
-  local point = { value = value, kept = 0, missed = 0, overloaded = 0, unsettled = 0,
+  local point = { value = value, met = 0, missed = 0, overloaded = 0, unsettled = 0,
     figures = {} }
   local seen = search.seen[value]
   point.verdict = verdict_of[judge(search, value).sure]
@@ -332,7 +332,7 @@ local function read_search(spec)
   }
   local is_count = values.parameter:match "[%w_]+$" == "instances"
   search.to = values.to or math.max(is_count and usual_instances or usual_end, search.from)
-  search.starts_kept = (values.find or (is_count and "least" or "most")) == "most"
+  search.starts_kept = (values.objective or (is_count and "min" or "max")) == "max"
   search.integer = values.integer
   if search.integer == nil then search.integer = is_count end
   if search.from > search.to then
@@ -396,7 +396,7 @@ local function find_answer(spec, label, rounds)
   search.label = label
   search.identity, search.run = (rounds or usual_rounds).identity, (rounds or usual_rounds).run
   local self = { parameter = search.parameter, targets = {}, figures = {}, notes = {},
-    finds = search.starts_kept and "most" or "least", from = search.from, to = search.to,
+    objective = search.starts_kept and "max" or "min", from = search.from, to = search.to,
     max_missed = search.max_missed }
   for i, target in ipairs(search.targets) do
     self.targets[i], self.figures[i] = targets.text(target), target.name

@@ -13,7 +13,7 @@ local probe = {}
 ---@field requests integer of the first run at a value
 ---@field max_requests integer
 ---@field steady boolean
----@field starts_kept boolean targets are kept where the search starts, and missed further on
+---@field starts_kept boolean targets are met at the start of the search, and missed later
 ---@field from number
 ---@field to number
 ---@field tolerance number
@@ -24,7 +24,7 @@ local probe = {}
 ---@field jobs integer
 ---@field quiet boolean
 ---@field tell { update: fun(values: number[]) } the line of progress
----@field label string what that is told of
+---@field label string report of the search
 ---@field identity string what stands for the runs
 ---@field run fun(round: blis.Sweep, options: table): table<string, blis.sweep.Record>
 ---@field margin_names string[] of targets, and "missed"
@@ -40,15 +40,15 @@ local probe = {}
 ---@field runs integer
 ---@field rising 0|1? latencies were still getting longer
 ---@field fixed 0|1 the trial makes runs of one length
----@field [string] number? figures.NAME; margin.NAME, error.NAME of a target or of "missed"
+---@field [string] number? metrics.NAME; margin.NAME, error.NAME of a target or of "missed"
 
----@class blis.capacity.View what a run shows once its warm-up is left out
+---@class blis.capacity.View results of a run without its warm-up
 ---@field result blis.Result
 ---@field window blis.Window
 ---@field batches blis.Batches
----@field is_steady boolean the warm-up is left out
+---@field is_steady boolean exclude the warm-up
 
--- A run is long beside its requests when the first and the last of them hardly count.
+-- A run is long relative to its requests if the first and the last ones have little weight.
 local spans_of_a_request = 5
 
 -- Batches that look that much like the one before are too short.
@@ -86,8 +86,7 @@ local function view_of(search, result)
   return view
 end
 
---- A margin with its error, which is not known where there are no batches; no margin of a figure
---- that is not there.
+--- A margin with its error, which is unknown without batches; no margin for a missing metric.
 local function add_margin(seen, name, margin, batches)
   local error, correlation
   if batches then margin, error, correlation = evidence.of_batches(batches) end
@@ -169,7 +168,7 @@ local function wants_more(search, seen, runs)
   return not (is_surely_missed(search, seen) and (runs > 1 or is_rising(seen)))
 end
 
---- The figures of a trial that returns no result, as it gives them.
+--- The metrics of a trial that returns no result, as returned.
 local function of_numbers(search, outcome)
   local known, seen = {}, { settled = 1, runs = 1, fixed = 0, ["margin.missed"] = -1 }
   if type(outcome) == "number" then outcome = { value = outcome } end

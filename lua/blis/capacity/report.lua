@@ -64,10 +64,10 @@ end
 --- The answer in one line.
 ---@return string
 function Capacity:headline()
-  local is_most = self.finds == "most"
+  local is_most = self.objective == "max"
   local has_both = self.low and self.high
   if is_most and self.high and not self.low and self.high <= self.from then
-    return ("not kept at %s, where the search started"):format(with_unit(self, self.from))
+    return ("targets missed at %s, where the search started"):format(with_unit(self, self.from))
   elseif self.value and has_both then
     return ("%s (%s, %s)"):format(with_unit(self, self.value), interval_of(self), self.interval)
   elseif has_both then
@@ -83,14 +83,14 @@ function Capacity:headline()
   elseif self.is_unsettled then
     return "unknown: runs are too short to settle"
   elseif is_most then
-    return ("unclear at %s, where the search started"):format(with_unit(self, self.from))
+    return ("inconclusive at %s, where the search started"):format(with_unit(self, self.from))
   end
   local last = self.curve[#self.curve]
   return ("%s up to %s, where the search ended"):format(
-    last.verdict == "missed" and "not kept" or "unclear", with_unit(self, self.to))
+    last.verdict == "missed" and "targets missed" or "inconclusive", with_unit(self, self.to))
 end
 
-local verdicts = { "kept", "missed", "overloaded", "unsettled" }
+local verdicts = { "met", "missed", "overloaded", "unsettled" }
 
 local function is_seen(self, verdict)
   for _, point in ipairs(self.curve) do

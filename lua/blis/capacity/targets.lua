@@ -1,4 +1,5 @@
---- What a capacity has to keep: figures with limits, and the share of requests that may be missed.
+--- Targets of a capacity search: metrics with limits, and the fraction of requests that may be
+--- missed.
 ---
 --- A request is missed that ends otherwise than completed, whatever the reason. Latencies of those
 --- that were are latencies of survivors; so percentiles are taken over all requests that arrived,
@@ -10,9 +11,9 @@ local units = require "blis.units"
 local targets = {}
 
 ---@class blis.capacity.Target
----@field name string of the figure
+---@field name string of the metric
 ---@field limit number
----@field is_least boolean the figure must not be below the limit; else not above
+---@field is_least boolean lower limit if true; otherwise upper limit
 ---@field latency? string of a request, when it is a percentile or the mean of latencies
 ---@field share? number of the percentile
 
@@ -63,7 +64,7 @@ function targets.read(given)
   for name, limit in pairs(given) do
     local value = type(name) == "string" and targets.limit(name, limit)
     if not value then
-      errors.invalid("capacity.targets: expected figures with limits such as { [\"ttft_ms.p99\"] = "
+      errors.invalid("capacity.targets: expected metrics with limits such as { [\"ttft_ms.p99\"] = "
         .. "\"500ms\" }, got %s = %s", tostring(name), errors.show(limit))
     end
     name, limit = figures.usual_name(name), value
@@ -76,7 +77,7 @@ function targets.read(given)
   return list
 end
 
---- A figure of a run, without its warm-up where windows have such a figure; nil when there is none.
+--- A metric of a run, from its steady state if available; nil if it does not exist.
 ---@param target blis.capacity.Target
 ---@param view blis.capacity.View
 ---@param batched blis.BatchFigures of the target
@@ -93,7 +94,7 @@ function targets.value(target, view, batched)
   return value
 end
 
---- By how much a figure is beyond its limit, in its own unit; one that is not there is far beyond.
+--- Distance of a metric from its limit, in its unit; a missing metric counts as far beyond.
 ---@param target blis.capacity.Target
 ---@param value number?
 ---@return number
@@ -115,7 +116,7 @@ function targets.margins(target, batches)
   return margins
 end
 
---- How many requests it takes to know a figure: ten beyond a percentile.
+--- Number of requests needed for a metric: ten beyond a percentile.
 ---@param target blis.capacity.Target
 ---@return integer
 function targets.least_requests(target)

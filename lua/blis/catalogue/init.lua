@@ -23,7 +23,7 @@ function catalogue.add(path)
   common[#common + 1] = { name = path, text = descriptions.read(path) }
 end
 
---- A description in a table as a text of the catalogue (JSON is YAML).
+--- A description in a table as a catalog document (JSON is YAML).
 ---@param list string "models", "hardware"
 ---@param entry table
 ---@param name string what messages call it
@@ -39,12 +39,12 @@ function catalogue.text_of(list, entry, name)
   return { name = name, text = writer:done():done():done():take() }
 end
 
----@class blis.CatalogueSources each goes before the ones above it
----@field beside? string[] files beside the script
+---@class blis.CatalogueSources each overrides the previous ones
+---@field beside? string[] files in the folder of the script
 ---@field files? string[]
 ---@field texts? { name: string, text: string }[]
 
---- The catalogue of the program with these files and texts.
+--- The catalog of the program with these files and documents.
 ---@param sources blis.CatalogueSources
 ---@return userdata? nil = what is compiled in is all
 function catalogue.with(sources)
@@ -70,7 +70,7 @@ function catalogue.with(sources)
   return made[key]
 end
 
---- The usual GPU of a model, if there is one.
+--- The default GPU of a model, if any.
 ---@param model string
 ---@param known userdata? of catalogue.with
 ---@return string?
@@ -137,12 +137,11 @@ end
 ---@type blis.Section
 local list_section = {
   name = "catalogue",
-  summary = "Models, GPUs and coefficients beside those that come with the program.",
+  summary = "Additional models, GPUs, and coefficients.",
   options = {
     {
       name = "catalogue", type = "paths",
-      doc = "YAML files with more models, GPUs and coefficients; what they say goes before the "
-        .. "rest.",
+      doc = "YAML files with additional models, GPUs, and coefficients; they override the catalog.",
     },
   },
 }
@@ -170,8 +169,8 @@ local function find_gpu(entries, wanted)
   errors.invalid("unknown GPU %s%s", errors.show(wanted), errors.suggestion(wanted, names))
 end
 
---- What is described beside the script: YAML files, and what config.json files say of models. A
---- person is told of files that are not understood; they may be about something else.
+--- Descriptions in the folder of the script: YAML files, and models in config.json files. Files
+--- that cannot be interpreted cause a note, because they may have another purpose.
 ---@param folder "models"|"hardware"
 ---@return string[] paths
 ---@return table[] models
@@ -213,9 +212,9 @@ local function find_model(name)
   end
 end
 
---- All models: those of the catalogue, in its order, and those beside the script;
---- `print(blis.models())` shows a table. With a name: the model of that id, alias or last part of
---- an id, or of that config.json.
+--- All models: the catalog in order, and models in the folder of the script; `print(blis.models())`
+--- shows a table. With a name: the model with that ID, alias, or last part of an ID, or the model
+--- of that config.json.
 ---@param options? { catalogue?: string|string[] }|string
 ---@return table
 function catalogue.models(options)
@@ -227,8 +226,8 @@ function catalogue.models(options)
   return printed(entries, catalogue.model_columns)
 end
 
---- All GPUs: those of the catalogue, in its order, and those beside the script;
---- `print(blis.hardware())` shows a table. With a name: the GPU of that name or alias.
+--- All GPUs: the catalog in order, and GPUs in the folder of the script; `print(blis.hardware())`
+--- shows a table. With a name: the GPU with that name or alias.
 ---@param options? { catalogue?: string|string[] }|string
 ---@return table
 function catalogue.hardware(options)
@@ -242,7 +241,7 @@ end
 ---@param name string
 ---@param known userdata? of catalogue.with
 ---@return string name
----@return number? price_per_hour nil: nobody says
+---@return number? price_per_hour nil: unspecified
 function catalogue.gpu_name(name, known)
   local gpu = find_gpu(core.hardware(known), name)
   return gpu.name, gpu.price_per_hour

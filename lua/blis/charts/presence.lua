@@ -56,7 +56,7 @@ local function add_line(chart, label, values)
   chart.data[#chart.data + 1] = values
 end
 
-local fault_words = { reclaim = "told to go", slow = "slower", partition = "cut off",
+local fault_words = { reclaim = "reclaim notice", slow = "slower", partition = "cut off",
   stale = "signals stale", ["lost-cache"] = "cache lost" }
 
 --- Adds a row of points for every kind of fault that was suffered, at the height of a line.

@@ -11,7 +11,7 @@ local sweep_sections = require "blis.config.sweep"
 local traffic = require "blis.cli.traffic"
 local verdict = require "blis.results.verdict"
 
-local groups = search.groups(sweep_sections.capacity, { "parameter", "find", "from", "to",
+local groups = search.groups(sweep_sections.capacity, { "parameter", "objective", "from", "to",
   "tolerance", "max_missed", "max_requests", "replications", "jobs" })
 
 local definition = {
@@ -75,7 +75,7 @@ end
 
 local function write_point(writer, point, names)
   writer:object():field("value", point.value)
-  for _, key in ipairs { "kept", "missed", "overloaded", "unsettled", "requests",
+  for _, key in ipairs { "met", "missed", "overloaded", "unsettled", "requests",
     "missed_share" } do
     writer:field(key, point[key])
   end
@@ -86,8 +86,8 @@ local function write_point(writer, point, names)
   writer:done():done()
 end
 
--- Columns of a point, beside its value and its metrics.
-local point_columns = { "verdict", "kept", "missed", "overloaded", "unsettled", "requests",
+-- Columns of a point, in addition to its value and its metrics.
+local point_columns = { "verdict", "met", "missed", "overloaded", "unsettled", "requests",
   "missed_share" }
 
 --- A row for each value that was tried.
@@ -105,7 +105,7 @@ end
 
 local function write(writer, found)
   verdict.write(writer, found.verdict)
-  json.write_fields(writer, { "parameter", "finds", "value", "low", "high", "interval" }, found)
+  json.write_fields(writer, { "parameter", "objective", "value", "low", "high", "interval" }, found)
   for _, key in ipairs { "targets", "notes" } do json.write_list(writer, key, found[key]) end
   if found.basis then
     json.write_object(writer, "basis", { "value", "gpus", "hardware", "usd_per_hour",
@@ -122,6 +122,6 @@ end
 
 return search.define(definition, function(parsed) return capacity.search(spec_of(parsed)) end,
   write, rows, function(found)
-    if found.finds == "most" then return found.low ~= nil end
+    if found.objective == "max" then return found.low ~= nil end
     return found.high ~= nil
   end)

@@ -38,6 +38,7 @@ local schema = {}
 ---@field suffixes? table<string, number> units that a number may have on a command line, in its own
 ---@field aliases? string[] other accepted names
 ---@field deprecated? table<string, string> deprecated names and flag_aliases, with the version
+---@field renamed? table<string, string> deprecated values of a choice, with their new names
 --- that is without
 ---@field choices? string[]
 ---@field scripted? string type of the function that a script may use instead

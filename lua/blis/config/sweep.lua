@@ -80,8 +80,8 @@ sweep.space = {
     },
     {
       name = "identity", type = "string",
-      doc = "Version label that replaces the script and its modules in trial keys. Stored trials then "
-        .. "stay valid when these files change; you must ensure that they are.",
+      doc = "Version label that replaces the script and its modules in trial keys. Stored trials "
+        .. "then stay valid when these files change; you must ensure that they are.",
     },
     {
       name = "inputs", type = "paths",
@@ -264,9 +264,11 @@ sweep.capacity = {
       flag_doc = "What to vary: rate, num-instances, or the name of another numeric flag.",
     },
     {
-      name = "find", type = "choice", choices = { "most", "least" }, flag = "--find",
-      doc = "Report the smallest (least) or the largest (most) value that meets the targets. "
-        .. "Default: least for instances, otherwise most.",
+      name = "objective", type = "choice", choices = { "max", "min" }, flag = "--objective",
+      aliases = { "find" }, flag_aliases = { "--find" }, renamed = { most = "max", least = "min" },
+      deprecated = { find = "2.0.0", ["--find"] = "2.0.0" },
+      doc = "Report the largest (max) or the smallest (min) value that meets the targets. Default: "
+        .. "min for instances, otherwise max.",
     },
     {
       name = "integer", type = "boolean",

@@ -246,6 +246,12 @@ types.described = {
 types.choice = {
   expected = function(option) return "one of " .. table.concat(option.choices, ", ") end,
   check = function(value, option)
+    local new = option.renamed and option.renamed[value]
+    if new then
+      notices.tell(("%s: '%s' is deprecated, and gone in blis 2.0.0: say '%s'"):format(
+        option.flag or option.name, value, new))
+      return new
+    end
     for _, word in ipairs(option.choices) do
       if word == value then return value end
     end

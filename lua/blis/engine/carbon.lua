@@ -1,4 +1,4 @@
---- Carbon intensity over time: what a kWh emits from which time on.
+--- Carbon intensity over time: emissions per kWh from each time.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
@@ -12,11 +12,11 @@ local function is_intensity(value)
   return type(value) == "number" and value >= 0 and value <= 1e6
 end
 
---- Checks that steps begin at 0 and go on in order of time.
+--- Checks that steps begin at 0 and are in order of time.
 local function check_order(steps, where)
   for i, step in ipairs(steps) do
     if i == 1 and step.from_us ~= 0 then
-      errors.invalid("%s: %d us is not 0; the first step says what holds from the start on",
+      errors.invalid("%s: %d us is not 0; the first step must start at 0",
         where(i), step.from_us)
     elseif i > 1 and step.from_us <= steps[i - 1].from_us then
       errors.invalid("%s: %d us is not after %d us, the step before", where(i), step.from_us,
@@ -76,7 +76,7 @@ types.carbon = {
   end,
 }
 
---- The steps of an option, for the core; nil where it is one figure for the run, or none.
+--- The steps of an option, for the core; nil if it is a constant or not set.
 ---@param given? number|string|table
 ---@param path string
 ---@return { from_us: integer, g_per_kwh: number }[]?
@@ -85,8 +85,8 @@ function carbon.steps(given, path)
   return type(given) == "table" and read_list(given, path) or nil
 end
 
---- How the core is to tell what was emitted for a request: one intensity makes so many pg of each
---- nJ; where there are steps, engines count what each of theirs emits. The facility takes more.
+--- How the core computes emissions of requests: with constant intensity as pg per nJ; with steps,
+--- engines add up the emissions of each step. The facility uses more energy than the GPUs.
 ---@param values table options of a cluster, with carbon_steps
 ---@return { pg_per_nj: number, factor: number }?
 function carbon.of_requests(values)

@@ -1,7 +1,7 @@
 --- What GPUs draw, and how much slower power caps make them.
 ---
---- Who says what a GPU draws in one state says it for all of them: no state has a made-up figure,
---- and no cap a made-up effect.
+--- A user who sets the power of one state must set all: blis assumes no power values and no effects
+--- of caps.
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 
@@ -9,7 +9,7 @@ local power = {}
 
 local row_text = "{ watts, prefill_factor, decode_factor }"
 
---- A function says what steps draw, and no figure does.
+--- A function supplies the power of steps, instead of constants.
 local function check_function(values, path)
   local draw = values.gpu_step_watts
   if draw == nil then return end
@@ -42,9 +42,9 @@ local function check_watts(values, path)
   need("gpu_idle_watts", nil, "without requests")
 end
 
---- W of a GPU in steps with prompt tokens and in others, a cap aside; nil when nothing is said of
---- them. gpu_watts alone is the mean over all the time. Steps that do both draw the larger figure,
---- unless that is to be in proportion.
+--- Power in W of a GPU in steps with prompt tokens and in other steps, without a cap; nil if not
+--- set. gpu_watts without others is the mean over all time. Steps with both use the larger value,
+--- unless mixed_step_power is linear.
 local function figures_of(options)
   local decode = options.gpu_decode_watts or options.gpu_watts
   if not decode then return nil end
@@ -62,7 +62,7 @@ function power.idle_watts(options)
   return math.min(watts, options.gpu_power_cap_watts or watts)
 end
 
---- What the core is to ask of steps; nil when nothing is said of them.
+--- Step data that the core must supply; nil if no power is set.
 local function power_of(values)
   local prefill, decode = figures_of(values)
   if not (prefill or values.gpu_step_watts) then return nil end
@@ -82,8 +82,8 @@ local function check_row(row, where)
   end
   for k = 2, 3 do
     if not is_number_from(1, row[k]) then
-      schema.raise_value(("%s[%d]"):format(where, k), row[k], "a factor from 1 to 1000000; steps "
-        .. "take so many times as long, and no cap makes them shorter")
+      schema.raise_value(("%s[%d]"):format(where, k), row[k], "a factor from 1 to 1000000: the "
+        .. "slowdown of steps (a cap cannot make steps faster)")
     end
   end
 end
@@ -117,7 +117,7 @@ local function factors_between(list, cap, path)
   return list[#list][2], list[#list][3]
 end
 
---- By the law (figure / cap)^exponent, for steps whose figure is above the cap.
+--- Slowdown by the law (power / cap)^exponent, for steps above the cap.
 local function factors_by_law(values, cap, path)
   local prefill, decode = figures_of(values)
   if not prefill or values.gpu_step_watts then
@@ -136,9 +136,8 @@ local function factors_by_law(values, cap, path)
   return factor(prefill), factor(decode)
 end
 
---- Checks what is said of the power of the instances at path, and adds what the core takes: power,
---- nil when nobody says what they draw, and how much slower a cap makes their steps,
---- prefill_slowdown and decode_slowdown, both nil without one.
+--- Checks the power options of the instances at path, and adds the core's values: power (nil if not
+--- set), and the slowdowns of a cap, prefill_slowdown and decode_slowdown (nil without a cap).
 ---@param values table their options
 ---@param path string
 function power.apply(values, path)

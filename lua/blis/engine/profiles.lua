@@ -1,5 +1,5 @@
---- What a profile says beside the defaults of options: which rules of a real engine hold. Profile
---- go-blis has none of them, like BLIS (Go).
+--- Rules of a real engine that a profile enables in addition to option defaults. Profile go-blis
+--- enables none, like BLIS (Go).
 local errors = require "blis.errors"
 local sorted = require "blis.sorted"
 
@@ -35,7 +35,7 @@ function profiles.check(name)
     errors.suggestion(tostring(name), sorted.names(by_name)))
 end
 
---- Adds to the options of a cluster what the profile says beside their defaults.
+--- Adds the profile's rules to the options of a cluster.
 ---@param name? string of the profile; design
 ---@param values table
 function profiles.apply(name, values)

@@ -50,14 +50,14 @@ function vec.sum(v) end
 ---@return blis.Vector
 function vec.clamp(v, low, high) end
 
---- (x - min) / (max - min), and when_equal (0 by default) where all are the same. norm(-load, 1)
---- gives the least loaded candidate 1 and the most loaded one 0.
+--- (x - min) / (max - min), or when_equal (default 0) if all values are equal. norm(-load, 1)
+--- returns 1 for the least loaded candidate and 0 for the most loaded one.
 ---@param v blis.Vector
 ---@param when_equal? number
 ---@return blis.Vector
 function vec.norm(v, when_equal) end
 
---- Items of a where condition is not 0, else those of b.
+--- Items of a where the condition is not 0, otherwise items of b.
 ---@param condition blis.Vector
 ---@param a blis.Vector|number
 ---@param b blis.Vector|number

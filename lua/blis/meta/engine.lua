@@ -5,13 +5,13 @@
 --- One serving engine by itself: `blis.instance {...}`.
 ---@class blis.LoneInstance
 ---@field now_us integer
----@field next_us integer? of its next event; nil when there is none
+---@field next_us integer? time of its next event; nil if there are no events
 ---@field waiting string[] ids of the requests in the wait queue, in the order in which they came
 ---@field running string[] ids of the requests in the batch, in the order in which they came
 ---@field queue_depth integer waiting
 ---@field batch_size integer running
 ---@field kv_blocks integer
----@field used_kv_blocks integer held by requests
+---@field used_kv_blocks integer reserved by requests
 ---@field free_kv_blocks integer
 ---@field kv_utilization number 0 to 1
 ---@field block_size integer tokens of a block
@@ -23,14 +23,14 @@
 ---@field unservable integer
 ---@field steps integer
 ---@field output_tokens integer of completed requests
----@operator len: integer requests that are here
+---@operator len: integer requests on this instance
 local lone = {}
 
---- Gives it a request at a time, by default that of its arrival: one of a list, or a table with
---- prompt_tokens, output_tokens, and perhaps content, arrival_us, deadline_us, slo_class, priority
---- and labels. Returns its id.
+--- Adds a request at a time (default: its arrival): an item of a list, or a table with
+--- prompt_tokens, output_tokens, and optionally content, arrival_us, deadline_us, slo_class,
+--- priority, and labels. Returns its ID.
 ---@param workload blis.Workload|table
----@param i? integer place in the list, from 1; left out for a table
+---@param i? integer index in the list, from 1; omit it for a table
 ---@param now_us? integer
 ---@return string
 function lone:add(workload, i, now_us) end
@@ -41,16 +41,16 @@ function lone:add(workload, i, now_us) end
 ---@return integer
 function lone:cached_tokens(workload, i) end
 
---- Does what is to be done at next_us. Returns the records of the requests that ended, for
---- `blis.records():add(record)`; nil when there is nothing to do.
+--- Processes the event at next_us. Returns the records of the requests that ended, for
+--- `blis.records():add(record)`; nil if there are no events.
 ---@return blis.RequestRecord[]?
 function lone:step() end
 
 --- Lets go of everything; the instance is of no more use.
 function lone:close() end
 
---- A prompt by content: a number of tokens of its own, or a list of { name, tokens } parts whose
---- content is equal wherever the name is, with a number of own tokens at the end.
+--- A prompt by content: a number of unique tokens, or a list of { name, tokens } parts, where equal
+--- names mean equal content, optionally followed by a number of unique tokens.
 ---@alias blis.Prompt integer|(any[]|integer)[]
 
 ---@class blis.KvCache
@@ -68,21 +68,21 @@ local cache = {}
 ---@return integer tokens
 function cache:match(prompt) end
 
---- Blocks for a whole prompt, cached ones shared; nil without room.
+--- Allocates blocks for a whole prompt and shares cached ones; nil if the cache is full.
 ---@param prompt blis.Prompt
 ---@return blis.KvHolder?
 function cache:allocate(prompt) end
 
---- Room for one output token; false without.
+--- Allocates space for one output token; false if the cache is full.
 ---@param holder blis.KvHolder
 ---@return boolean
 function cache:append(holder) end
 
---- Gives the blocks back; they can be found until they are needed for something else.
+--- Frees the blocks; they remain in the prefix cache until they are reused.
 ---@param holder blis.KvHolder
 function cache:release(holder) end
 
---- Gives its memory back; holders of its blocks hold nothing then.
+--- Frees the cache's memory; blocks of its holders become empty.
 function cache:close() end
 
 ---@class blis.KvHolder
@@ -91,9 +91,9 @@ function cache:close() end
 ---@field cached_tokens integer found in the cache when it was allocated
 ---@operator len: integer blocks
 
---- What a latency model in Lua sees of an engine step. The table is the same for every step; keep
---- numbers, not the table. Requests whose prompt is not all computed are prefills, the others
---- decodes.
+--- An engine step as seen by a Lua latency model. The same table is reused for every step: copy
+--- numbers, do not keep the table. Requests whose prompt is not fully computed are prefills, other
+--- requests decodes.
 ---@class blis.Batch
 ---@field [integer] blis.BatchRequest from 1 to requests; none with from_sums = true
 ---@field requests integer
@@ -119,7 +119,7 @@ function cache:close() end
 ---@field prompt integer
 ---@field output? integer output tokens; only whether there are any matters
 
---- A latency model: what blis.latency_model returns.
+--- A latency model: the result of blis.latency_model.
 ---@class blis.LatencyModel
 ---@field name string
 ---@field from_sums boolean sums over the batch are enough
@@ -130,7 +130,7 @@ local latency_model = {}
 ---@return integer us
 function latency_model:step_time(batch) end
 
---- The same from sums alone; nil when they are not enough.
+--- The step time from sums only; nil if sums are not sufficient.
 ---@param sums table<string, integer> fields of blis.Batch, 0 by default
 ---@return integer? us
 function latency_model:step_time_from_sums(sums) end
@@ -148,7 +148,7 @@ function latency_model:output_token_time() end
 ---@return integer us
 function latency_model:fixed_overhead() end
 
---- What blis.kv_capacity returns; GiB are over all tp GPUs.
+--- The result of blis.kv_capacity; GiB are totals over all tp GPUs.
 ---@class blis.KvCapacity
 ---@field model string
 ---@field hardware string
@@ -161,8 +161,8 @@ function latency_model:fixed_overhead() end
 ---@field bytes_per_block integer
 ---@field params integer weights of the model
 ---@field weight_bytes integer
----@field allocatable_bytes integer what is left for blocks
----@field memory_gib number what the engine may use
+---@field allocatable_bytes integer memory for KV blocks
+---@field memory_gib number memory that the engine may use
 ---@field weights_gib number
 ---@field activations_gib number
 ---@field non_torch_gib number

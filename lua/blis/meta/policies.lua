@@ -2,14 +2,15 @@
 --- What policies see, and policies as objects: types whose values come from C, for editors;
 --- nothing here is ever run.
 
---- A request as policies see it. The table is the same for every decision; keep numbers and texts,
---- not the table, and do not write into it: other policies and later decisions would see that.
+--- A request as seen by policies. The same table is reused for every decision: copy numbers and
+--- strings, do not keep the table, and do not write into it, because other policies and later
+--- decisions would see the change.
 ---@class blis.Request
 ---@field id string "request_17"
 ---@field prompt_tokens integer
----@field max_output_tokens integer as the client says; 0 = it says nothing (hide_output_limits)
+---@field max_output_tokens integer set by the client; 0 = not set (hide_output_limits)
 ---@field output_tokens integer the future: only with oracle = true
----@field tenant string "" = none, as for all texts
+---@field tenant string "" = none, as for all strings
 ---@field slo_class string
 ---@field model string
 ---@field session string
@@ -19,27 +20,27 @@
 ---@field prefix_tokens integer length of the prefix shared with others
 ---@field round_index integer turn of the session, from 0
 ---@field priority number higher is more urgent (profile go-blis: lower)
----@field program blis.Program? whose call it is, of session graphs; nil = nobody's
----@field hints table? what the priority policy said beside it; nil = nothing
+---@field program blis.Program? the calling program, with session graphs; nil = none
+---@field hints table? hints of the priority policy; nil = none
 ---@field tenant_requests integer of its tenant that have arrived, this one included
 ---@field tenant_active integer of its tenant, admitted and not ended
 ---@field tenant_rate number of its tenant, arrivals per second over the last 10 s
----@field request_rate number the same of all tenants
+---@field request_rate number the same value for all tenants
 ---@field gateway_queue_size integer requests that wait at the gateway for the pool, as of now
 ---@field pool_saturation number 1 = full; by the queue's detector on the router's signals
 ---@field prefix_hash integer equal where prompts begin with the same shared prefix; 0 without one
 ---@field arrival_us integer
 ---@field deadline_us integer? nil = none
----@field slo_target_us integer? wanted time to first token; nil = not said
+---@field slo_target_us integer? TTFT target; nil = not set
 ---@field stage string? "prefill" or "decode" that it is routed for; nil where these are not apart
----@field peer integer? index of the instance of the other stage; nil = not known yet
+---@field peer integer? index of the instance of the other stage; nil = not chosen yet
 ---@field now_us integer time of the decision
 
---- A program (an agent at work on a task) as of now: `request.program`. Its service is that of its
---- completed calls; what is under way does not count.
+--- Current state of a program (an agent that works on a task): `request.program`. Its service
+--- counts completed calls only.
 ---@class blis.Program
 ---@field id string the name of its graph
----@field root_session string of its first request: that of one play alone, which id is not
+---@field root_session string of its first request; unique per replay, unlike id
 ---@field parent_session string that called the session of this request; "" = it is the root's
 ---@field started_us integer
 ---@field ended_requests integer in whatever way
@@ -48,10 +49,10 @@
 ---@field service_us integer of these, each from its admission to a batch to its end
 ---@field path_service_us integer the same on the longest way of calls to this one
 ---@field requests_left integer? not yet ended, this one included; with hints = true of the workload
----@field reused_after_us integer? when its context is used again after its end; likewise
+---@field reused_after_us integer? announced time from its end until its context is used again
 
---- What policies see of an instance, as fresh as the experiment says. As with requests, what is
---- written into it would be seen by others.
+--- Signals of an instance, with the delay of the experiment. Do not write into this table, because
+--- other policies would see the change.
 ---@class blis.Candidate
 ---@field id string "instance_3"
 ---@field index integer place in the cluster, from 1
@@ -61,23 +62,23 @@
 ---@field in_flight integer routed here and not finished
 ---@field requests integer another name of in_flight
 ---@field effective_load integer queue_depth + batch_size + pending (profile go-blis: + in_flight)
----@field kv_utilization number 0 to 1, share of the KV blocks that live requests hold
+---@field kv_utilization number 0 to 1, fraction of the KV blocks in use
 ---@field free_kv_blocks integer
 ---@field kv_blocks integer
 ---@field cached_tokens integer leading prompt tokens whose blocks are in the KV cache
 ---@field prefix_hit number 0 to 1, cached full blocks / full blocks of the prompt
 ---@field live_prefix_hit number prefix_hit as of now, whatever the delay of cache signals
----@field tiered_prefix_hit number prefix_hit that goes on in KV tiers, by weight of where blocks are
----@field adapter_slots integer LoRA adapters that it has room for at once; 0 = there are none
+---@field tiered_prefix_hit number prefix_hit including KV tiers, weighted by the location of blocks
+---@field adapter_slots integer number of LoRA adapter slots; 0 = no adapters
 ---@field adapters_loaded integer in these slots
 ---@field adapters_running integer of requests in the running batch
 ---@field adapters_waiting integer of requests in the wait queue
 ---@field adapter_loaded integer the adapter of the request is in a slot: 1, else 0
----@field adapter_loading integer it is on its way there: 1, else 0
+---@field adapter_loading integer 1 if the adapter is loading, otherwise 0
 ---@field adapter_running integer requests of the running batch that have the same adapter
 ---@field adapter_waiting integer requests of the wait queue that have the same adapter
 ---@field pending_prefill_tokens integer uncached prompt tokens routed here, no first token yet
----@field decoded_tokens integer in the contexts of the running batch behind the prompts
+---@field decoded_tokens integer context tokens of the running batch after the prompts
 ---@field output_tokens integer decoded_tokens + outputs of the requests that completed here
 ---@field preemptions integer so far
 ---@field cache_hit_rate number 0 to 1, so far
@@ -87,28 +88,28 @@
 ---@field watts number mean power draw, as stated; 0 = not stated
 ---@field capacity number how strong it is among its kind, 0 to 1, as stated; 1 = not stated
 ---@field cost_per_hour number US dollars, as stated; 0 = not stated
----@field role integer sum of what it does: 1 prefill, 2 decode, 4 encode; 0 = no pools
+---@field role integer sum of its stages: 1 prefill, 2 decode, 4 encode; 0 = no pools
 ---@field ongoing_tokens integer prompts of the requests in flight
----@field ongoing_decode_tokens integer prompts of those that have their first token
+---@field ongoing_decode_tokens integer prompt tokens of requests with a first token
 ---@field requests_served integer completed here so far
----@field recent_ttft_us number moving mean of the TTFT, each new one with 1/16; 0 = none yet
----@field recent_tpot_us number the same of the mean time between the tokens of a request
----@field estimated_wait_us number to compute pending_prefill_tokens beside the running batch, by the latency model; 0 for one in Lua
----@field estimated_ttft_us number estimated_wait_us + the same of what is not cached of the prompt
+---@field recent_ttft_us number exponential moving mean of TTFT with weight 1/16; 0 = no value yet
+---@field recent_tpot_us number exponential moving mean of the time between the tokens of a request
+---@field estimated_wait_us number estimated time for pending_prefill_tokens; 0 for Lua models
+---@field estimated_ttft_us number estimated_wait_us + estimated time for the uncached prompt tokens
 ---@field utilization number 0 to 1, share of the last 30 s in which it had requests
----@field rolling_watts number mean power draw of the last 30 s: gpu_idle_watts, and the rest of watts by utilization
----@field tokens_per_sec number what a decode step of the running batch yields, by the latency model; 0 without a batch, and for a model in Lua
+---@field rolling_watts number mean power of the last 30 s, from gpu_idle_watts and watts
+---@field tokens_per_sec number estimated decode throughput of the running batch; 0 for Lua models
 
---- What deciders and routing policies know of the other stage, where prefill and decode are apart;
---- elsewhere all fields are nil. Worked out as it is read, and valid during the decision.
+--- Information about the other stage in a disaggregated cluster, for disaggregation and routing
+--- policies; otherwise all fields are nil. Computed on access, and valid during the decision.
 ---@class blis.StageContext
 ---@field stage "prefill"|"decode" being routed; of deciders: "decode", which has been routed
----@field peer blis.Candidate? choice of the other stage, if known; of deciders: who is to decode
+---@field peer blis.Candidate? chosen instance of the other stage, if any
 ---@field prefill blis.Candidate[] that could compute the prompt
 ---@field decode blis.Candidate[] that could decode
 ---@field links blis.StageLinks
 
---- The links between those that prefill and those that decode; of a transfer that began now.
+--- The links between prefill and decode instances; values for a transfer that starts now.
 ---@class blis.StageLinks
 ---@field gb_s fun(prefill: any, decode: any): number bandwidth: its share of the tightest link
 ---@field transfer_ms fun(prefill: any, decode: any): number time of the request's KV, with latency
@@ -161,8 +162,8 @@
 ---@field tokens_per_sec blis.Vector
 ---@operator len: integer
 
---- What admission policies see of the cluster. Beside these fields there are mean_, sum_, min_ and
---- max_ with every signal: cluster.mean_queue_depth.
+--- The cluster as seen by admission policies. In addition to these fields, mean_, sum_, min_, and
+--- max_ can prefix every signal: cluster.mean_queue_depth.
 ---@class blis.ClusterView
 ---@field instances blis.Candidate[]
 ---@field now_us integer
@@ -175,12 +176,12 @@
 ---@field deadline_us integer 0 = none
 ---@field prompt_tokens integer
 ---@field priority number
----@field hints table? what the priority policy said beside it; nil = nothing
+---@field hints table? hints of the priority policy; nil = none
 ---@field max_output_tokens integer as routers see it
 ---@field progress_tokens integer computed already
 ---@field output_tokens integer the future: only with oracle = true
 
---- What a scheduler of batches is asked about.
+--- Input of a batch scheduler.
 ---@class blis.BatchContext
 ---@field instance string "instance_0"
 ---@field now_us integer
@@ -192,29 +193,29 @@
 ---@field max_num_seqs integer
 ---@field max_num_batched_tokens integer
 
---- What `blis.scorer "name"` and `blis.scorer {...}` return; other kinds of policies have kind and
---- name alone.
+--- The result of `blis.scorer "name"` and `blis.scorer {...}`. Other kinds of policies have only
+--- kind and name.
 ---@class blis.Scorer : blis.Policy
 local scorer = {}
 
---- What the scorer says, in the middle of a decision: of one instance, or of all as a vector.
---- Built-in scorers can be asked at any other time, too, about a request and a candidate of one's
---- own: tables with the fields that the scorer reads.
+--- Returns the score within a decision, for one instance or for all as a vector. Built-in scorers
+--- can also be called at any other time, with a request and a candidate as tables that contain the
+--- fields that the scorer reads.
 ---@param request blis.Request
 ---@param candidates blis.Candidate|blis.Columns
 ---@return number|blis.Vector
 function scorer:score(request, candidates) end
 
---- The scores of all candidates, in their order; outside of decisions as with score. A candidate
---- may say which instance it is with index, else it is its place in the list.
+--- The scores of all candidates, in order; outside of decisions as for score. A candidate can set
+--- its instance with index; the default is its position in the list.
 ---@param request blis.Request
 ---@param instances blis.Candidate[]
----@param scores? number[] filled and returned; left out, a new table
+---@param scores? number[] output vector; default: a new table
 ---@return number[]
 function scorer:score_all(request, instances, scores) end
 
---- Tells a built-in scorer that is asked outside of runs where a request went, so that one with a
---- memory remembers it. In a run, scorers hear of decisions by themselves.
+--- Reports the destination of a request to a built-in scorer outside of runs, for scorers with
+--- state. In a run, scorers are notified automatically.
 ---@param request blis.Request
 ---@param instance blis.Candidate { index = 2 } will do
 function scorer:observe(request, instance) end
@@ -226,22 +227,22 @@ function scorer:observe(request, instance) end
 ---@field queue_depth integer
 ---@field batch_size integer
 ---@field queued_prefill_tokens integer prompts of requests without a first token
----@field running_kv_tokens integer held by the batch
----@field queued_kv_tokens integer that the queue will hold
+---@field running_kv_tokens integer used by the batch
+---@field queued_kv_tokens integer capacity of the queue
 ---@field kv_capacity_tokens integer
 ---@field context_length_tokens integer the longest request it takes
 
---- A pool, for autoscalers whose pool shares something with another one.
+--- A pool, for autoscalers that share a limit with another pool.
 ---@class blis.ScalePool
 ---@field replicas integer wanted as of now
----@field wish integer what its autoscaler would have at its last look if nothing were shared
----@field min integer its bounds; both are replicas where nothing scales it
+---@field wish integer its target at its latest evaluation without the shared limit
+---@field min integer its bounds; both equal replicas if it is not scaled
 ---@field max integer
 ---@field gpus_per_replica integer
----@field prefill_watts? number what a GPU drew since the last look, in steps that computed prompt tokens; nil: there were none, or it is not known
+---@field prefill_watts? number recent power of a GPU in steps with prompt tokens; nil = unknown
 ---@field decode_watts? number the same in all other steps
 
---- What an autoscaler saw at one of its last looks.
+--- Inputs of an earlier evaluation of an autoscaler.
 ---@class blis.ScaleSample
 ---@field now_us integer
 ---@field replicas integer
@@ -252,7 +253,7 @@ function scorer:observe(request, instance) end
 ---@field kv_utilization number
 ---@field gateway_queue_size number
 
---- An instance, for saturation detectors as functions: as it was when it was last read.
+--- An instance, for saturation detectors in Lua, with the signals of its latest sample.
 ---@class blis.SaturationInstance
 ---@field queue_depth number
 ---@field kv_utilization number 0 to 1
@@ -260,16 +261,16 @@ function scorer:observe(request, instance) end
 ---@field in_flight_tokens number their prompts
 ---@field age_us number since it was read
 
---- A tenant that waits in a band of the gateway's queue, for fairness as a function, which is asked
---- where several do.
+--- A tenant with requests in a band of the gateway queue, for fairness in Lua, which is called if
+--- there are several.
 ---@class blis.Flow
 ---@field tenant string
 ---@field waiting integer requests
 ---@field head_wait_us integer how long the one has waited that would be next
----@field service_tokens number attained of late: prompt tokens and twice the output tokens
+---@field service_tokens number recent service: prompt tokens and twice the output tokens
 
---- A band of the gateway's queue with requests, for band_selection; the highest priority first. If
---- the chosen band is closed, or none is chosen, nobody leaves.
+--- A band of the gateway queue with requests, for band_selection; highest priority first. If the
+--- chosen band is closed, or none is chosen, no request is dispatched.
 ---@class blis.Band
 ---@field priority integer
 ---@field waiting integer requests
@@ -279,43 +280,43 @@ function scorer:observe(request, instance) end
 ---@field dispatched integer requests since the start of the run
 ---@field dispatched_tokens number the same in prompt tokens
 
---- A look at a cluster, for blis.autoscaler.
+--- An evaluation of a cluster, for blis.autoscaler.
 ---@class blis.ScaleContext
 ---@field now_us integer
 ---@field since_last_scale_us? integer nil: it has not scaled yet
 ---@field replicas integer wanted as of now
 ---@field ready integer
----@field starting integer asked for and not ready yet
----@field draining integer on their way out, with requests left
+---@field starting integer requested and not ready yet
+---@field draining integer draining, with requests left
 ---@field pool "all"|"prefill"|"decode" whose number it is
----@field trigger "interval"|"queue-depth"|"slo-attainment" why it is asked
+---@field trigger "interval"|"queue-depth"|"slo-attainment" reason of the evaluation
 ---@field min integer
 ---@field max integer
 ---@field avg_queue_depth number mean wait queue of the ready instances
 ---@field avg_utilization number mean KV use of the ready instances
----@field samples blis.ScaleSample[] up to 32 looks, oldest first; the last one is this
----@field instances blis.ScaleInstance[] those that are ready
----@field own? blis.ScalePool the pool with its GPUs and what they drew
----@field other? blis.ScalePool the same of the decode pool for prefill, of the prefill pool for decode; nil: there is one pool
+---@field samples blis.ScaleSample[] up to 32 evaluations, oldest first, including this one
+---@field instances blis.ScaleInstance[] ready instances
+---@field own? blis.ScalePool the pool with its GPUs and their power
+---@field other? blis.ScalePool the other pool; nil if there is only one
 ---@field gateway_queue_size number requests that wait at the gateway for the pool
----@field requests_running number requests that were given to instances and have not ended
+---@field requests_running number requests on instances that have not ended
 ---@field pool_saturation number how full the pool is, 1 = full; may be above
 ---@field inflight_tokens number prompt tokens of requests that have not had their first token
 ---@field kv_utilization number used share of the KV blocks, summed over instances
 ---@field queue_depth number requests in wait queues, summed over instances
 ---@field batch_size number requests in batches, summed over instances
----@field request_rate number arrivals since the last look, per second
+---@field request_rate number arrivals since the latest evaluation, per second
 ---@field ttft_p90_us number 90th percentile of the first tokens of the last minute
----@field tpot_p90_us number 90th percentile of the mean times per output token of requests that ended in the last minute
----@field slo_attainment number share of the requests of the last minute that kept their target
----@field prompt_tokens_mean number mean prompt of the arrivals since the last look
----@field output_tokens_mean number mean output of the requests that ended since the last look
+---@field tpot_p90_us number p90 of TPOT, requests that ended in the last minute
+---@field slo_attainment number fraction of the requests of the last minute that met their target
+---@field prompt_tokens_mean number mean prompt length of the arrivals since the latest evaluation
+---@field output_tokens_mean number mean output of requests that ended since then
 
---- A router's own memory of the prompts it has sent where: what blis.prefix_index returns. Prompts are
---- the request that the policy was called with, while it is being admitted or routed, or contents
---- (blis.Prompt); one index holds one of the two sorts. Instances are what policies and observers
---- get, or their index. `#index` is the number of blocks over all instances, and `pairs(index)` goes
---- over instances and their blocks in order.
+--- A router's index of the prompts that it sent to each instance: the result of blis.prefix_index.
+--- A prompt is the request of the current policy call, during admission or routing, or a content
+--- (blis.Prompt); an index supports only one of the two kinds. Instances are the objects that
+--- policies and observers receive, or their indexes. `#index` is the number of blocks over all
+--- instances, and `pairs(index)` iterates over instances and their blocks in order.
 ---@class blis.PrefixIndex
 ---@field capacity integer blocks per instance
 ---@field block_size integer
@@ -327,17 +328,17 @@ local prefix_index = {}
 ---@param instance blis.Candidate|blis.Instance|integer
 function prefix_index:record(prompt, instance) end
 
---- Leading tokens of the prompt, in full blocks, that the instance was sent before; of all
---- candidates as a vector when asked with columns. It changes nothing.
+--- Returns the leading prompt tokens, in full blocks, that the instance has received before; for
+--- all candidates as a vector with columns. Does not change the index.
 ---@param prompt blis.Request|blis.Prompt
 ---@param instance blis.Candidate|blis.Instance|integer|blis.Columns
 ---@return integer|blis.Vector tokens
 function prefix_index:match(prompt, instance) end
 
---- The same of several instances, in their order; left out, of all.
+--- The same for several instances, in order; default: all instances.
 ---@param prompt blis.Request|blis.Prompt
 ---@param instances? (blis.Candidate|blis.Instance|integer)[]
----@param tokens? integer[] filled and returned; left out, a new table
+---@param tokens? integer[] output vector; default: a new table
 ---@return integer[] tokens
 function prefix_index:match_all(prompt, instances, tokens) end
 
@@ -350,19 +351,19 @@ function prefix_index:size(instance) end
 ---@param instance blis.Candidate|blis.Instance|integer
 function prefix_index:forget(instance) end
 
---- Nobody has anything any more.
+--- Removes all entries.
 function prefix_index:clear() end
 
---- Gives its memory back; it cannot be used any more.
+--- Frees the index; it cannot be used afterwards.
 function prefix_index:close() end
 
 --- What lower tiers have of a prompt, for load of kv_tiers as a function.
 ---@class blis.KvOffer
 ---@field cached_tokens integer in the KV cache itself
----@field offered_tokens integer behind these, in the tiers
+---@field offered_tokens integer tokens in the tiers after these
 ---@field tiers table<string, integer> offered tokens by the name of the tier
 ---@field load_us number time to bring them back
----@field compute_us number time to compute them in a step alone
+---@field compute_us number time to compute them in a separate step
 ---@field instance integer its index
 ---@field now_us integer
 
@@ -376,13 +377,13 @@ function prefix_index:close() end
 --- A block of a store, for policy of a tier as a function.
 ---@class blis.KvTierBlock
 ---@field depth integer its place in its prompt, from 0
----@field blocks integer of the prompt; 0 = not known
+---@field blocks integer length of the prompt; 0 = unknown
 ---@field uses integer
 ---@field now_us integer
 ---@field tier string
----@field reused_after_us? integer what its program said
+---@field reused_after_us? integer announced by its program
 
---- Autoscalers of either pool, where prefill and decode are apart.
+--- Autoscalers per pool of a disaggregated cluster.
 ---@class blis.PoolAutoscalers
 ---@field prefill? blis.AnyAutoscaler
 ---@field decode? blis.AnyAutoscaler

@@ -1,9 +1,8 @@
 ---@meta
---- What results are made of: types whose values come from C, for editors;
---- nothing here is ever run.
+--- Parts of results whose values come from C, as types for editors. This file is never run.
 
---- How a request ended, as on_completion and on_rejection hear of it. One table serves all calls
---- of a run: copy what is to be kept. Times that there are not are nil.
+--- Outcome of a request, for on_completion and on_rejection. The same table is reused for all calls
+--- of a run: copy values that you keep. Times that do not exist are nil.
 ---@class blis.Outcome
 ---@field state "completed"|"length_capped"|"timed_out"|"unservable"|"failed"|"rejected"
 ---@field ttft_us? integer
@@ -12,31 +11,31 @@
 ---@field scheduling_delay_us? integer
 ---@field mean_itl_us number 0 without inter-token latencies
 ---@field output_tokens integer
----@field steps integer models that were asked for it; 1 without a cascade
----@field model? string the one that answered; nil without a cascade
+---@field steps integer number of models called; 1 without a cascade
+---@field model? string model of the response; nil without a cascade
 
---- An attempt of a cascade that has ended, as escalate and on_escalation see it (one table serves
---- all calls of a run: copy what is to be kept), and as result.requests[i].attempts has it.
+--- A finished attempt of a cascade, for escalate, on_escalation (the same table is reused for all
+--- calls of a run: copy values that you keep), and result.requests[i].attempts.
 ---@class blis.Attempt
----@field model string that was asked
+---@field model string called model
 ---@field step integer which attempt of the request it is, from 1
 ---@field stage integer place in the chain, from 1
 ---@field stages integer length of the chain
----@field next? string the model behind it in the chain; for escalate alone
+---@field next? string next model in the chain; only for escalate
 ---@field state "completed"|"length_capped"|"timed_out"|"unservable"|"failed"|"rejected"
 ---@field reason? string of a rejection or failure
 ---@field instance? string
 ---@field start_us integer when it began
 ---@field ttft_us? integer from the arrival of the request on
 ---@field end_us integer
----@field prompt_tokens integer 0 of one that never reached a wait queue
----@field output_tokens integer 0 of one that failed
----@field mean_logprob? number of its tokens; nil of one that failed
+---@field prompt_tokens integer 0 if it never reached a wait queue
+---@field output_tokens integer 0 if it failed
+---@field mean_logprob? number of its tokens; nil if it failed
 ---@field verdict? "accept"|"escalate"|"accept_last"|"fail"|"unfinished" in results
 
---- A task: what became of a session graph. The critical path leads from its last end back to its
---- start, from each request to the last one that it waited for; queue_us, prefill_us, decode_us,
---- tool_us and delay_us are spent on it, and add up to end_us - start_us.
+--- A task: the outcome of a session graph. The critical path leads from its last end back to its
+--- start, from each request to the dependency that ended last. queue_us, prefill_us, decode_us,
+--- tool_us, and delay_us are its parts, and add up to end_us - start_us.
 ---@class blis.Task
 ---@field program string the name of its graph
 ---@field play integer how often the graph had been played before
@@ -51,7 +50,7 @@
 ---@field prefill_us integer from then to first tokens
 ---@field decode_us integer from then to ends
 ---@field tool_us integer waiting for tools
----@field delay_us integer other delays in front of requests
+---@field delay_us integer other delays before requests
 ---@field request_us integer of all its requests, from arrival to end
 ---@field waited_us integer of all its requests, delays and tools
 ---@field prompt_tokens integer of completed requests
@@ -65,38 +64,38 @@
 ---@operator len: integer
 local requests = {}
 
---- Figures by a label, as a list that knows its items by name, too. Those of requests without one
---- are called "". A program is a session graph: all plays of it are one.
+--- Metrics by label, as a list that can also be indexed by name. Requests without a label are in
+--- the group "". A program is a session graph with all its replays.
 ---@param key "slo_class"|"tenant"|"model"|"adapter"|"session"|"program"
 ---@return table<string|integer, blis.Group>
 function requests:groups(key) end
 
---- Figures of those that arrived from from_us on and before to_us.
+--- Metrics of the requests that arrived from from_us until before to_us.
 ---@param from_us integer
 ---@param to_us integer
 ---@return blis.Window
 function requests:window(from_us, to_us) end
 
---- The same of the requests that were completed behind the first so many: their first arrival and
---- last end are its times.
+--- Metrics of the requests completed after this number of first completions, from their first
+--- arrival to their last end.
 ---@param count integer
 ---@return blis.Window
 function requests:after_completed(count) end
 
---- The same of those that arrived from from_us to to_us and were completed: their throughput is that
---- of the interval from their first arrival to their last end.
+--- Metrics of the completed requests that arrived from from_us to to_us. Throughput covers the time
+--- from their first arrival to their last end.
 ---@param from_us integer
 ---@param to_us integer
 ---@return blis.Window
 function requests:cohort(from_us, to_us) end
 
---- When the measurement of session graphs began, behind their warm-up, and after when nothing more
---- arrives; nil where there is none (see duration_us and warm_up_requests of their workload).
+--- Start of the measurement of session graphs, after their warm-up, and end of arrivals; nil
+--- without a measurement window (see duration_us and warm_up_requests of their workload).
 ---@return integer? from_us
 ---@return integer? to_us
 function requests:measured() end
 
---- How often targets were kept, in the order of the targets.
+--- SLO attainment, in the order of the targets.
 ---@param targets { slo_class: string, ttft_ms?: number, itl_ms?: number, e2e_ms?: number }[]
 ---@return blis.ClassGoodput[]
 function requests:goodput(targets) end
@@ -108,13 +107,13 @@ function requests:goodput(targets) end
 ---@field judged integer of these: their class has a target
 ---@field good integer of these: they kept it
 
---- How often targets were kept over time, by arrivals; the last span has no end.
+--- SLO attainment over time, by arrival; the last interval has no end.
 ---@param times_us integer[] where spans begin, in ascending order
 ---@param targets { slo_class: string, ttft_ms?: number, itl_ms?: number, e2e_ms?: number }[]
 ---@return blis.GoodputSpan[]
 function requests:goodput_over_time(times_us, targets) end
 
---- How many times lie in each of count equal intervals; what is outside counts at the ends.
+--- Histogram of times in count equal intervals; values outside count in the first or last interval.
 ---@param time "ttft_us"|"itl_us"|"e2e_us"|"scheduling_delay_us" itl_us: the request's mean
 ---@param from_us integer
 ---@param to_us integer
@@ -154,22 +153,22 @@ function requests:course() end
 --- What instances had to do over time: means over equal intervals.
 ---@class blis.InstanceLoad
 ---@field waiting number[] requests that had reached the instance and were not admitted yet
----@field running number[] requests that were admitted (for good, after preemptions)
+---@field running number[] admitted requests (final admission, after preemptions)
 
 ---@class blis.Load
 ---@field arrived integer[] requests
 ---@field completed integer[]
 ---@field instances blis.InstanceLoad[]
 
---- What went on from 0 to to_us, in count equal intervals.
----@param instances integer at least so many are listed
+--- Activity from 0 to to_us, in count equal intervals.
+---@param instances integer minimum number of entries
 ---@param to_us integer
 ---@param count integer
 ---@return blis.Load
 function requests:load(instances, to_us, count) end
 
 --- The places in this list of the completed requests with the longest E2E, the longest first.
----@param count integer at most so many
+---@param count integer maximum number of entries
 ---@return integer[]
 function requests:slowest(count) end
 
@@ -179,26 +178,30 @@ function requests:slowest(count) end
 ---@field requests integer
 ---@field first integer place in this list of the first of them
 
---- Why requests were not served, in the order of the first ones.
+--- Outcomes of unserved requests with their reasons, in order of their first request.
+---@return blis.TurnedAway[]
+function requests:unserved() end
+
+--- Deprecated name of `unserved`.
 ---@return blis.TurnedAway[]
 function requests:turned_away() end
 
---- Where the warm-up of the run ends (MSER-5 over the TTFT): the time from which requests count, 0
---- when all do; and false when the run is too short to tell.
+--- End of the warm-up (MSER-5 over TTFT): the time from which requests count, 0 if all do; and
+--- false if the run is too short.
 ---@return integer from_us
 ---@return boolean is_settled
 function requests:warm_up() end
 
 ---@class blis.BatchTarget
 ---@field latency "ttft"|"itl"|"e2e"|"scheduling_delay"
----@field share? number of a percentile, such as 0.99; default: the mean
+---@field share? number percentile, such as 0.99; default: mean
 ---@field limit_ms number
 
 ---@class blis.BatchFigures
 ---@field batches? number[] shares that were not served within the limit; or means in ms
 ---@field tail? number[] shares beyond the percentile itself
----@field value_ms? number the percentile, requests that were not completed being the slowest; nil
---- when it is one of those
+---@field value_ms? number the percentile; incomplete requests are the slowest; nil
+--- if it is one of these
 
 --- Requests in 20 batches in the order of their arrivals; lists are nil when there are too few.
 ---@class blis.Batches
@@ -211,7 +214,7 @@ function requests:warm_up() end
 ---@field e2e? number[]
 ---@field targets blis.BatchFigures[]
 
---- How much the parts of a run differ, of the requests that arrived from from_us on.
+--- Differences between parts of a run, for the requests that arrived from from_us.
 ---@param from_us integer
 ---@param targets blis.BatchTarget[]
 ---@return blis.Batches
@@ -221,9 +224,9 @@ function requests:batches(from_us, targets) end
 ---@return string
 function requests:hash() end
 
---- Latencies over all requests that were to come, for evaluations: means and 99th percentiles of
---- TTFT and E2E in which one that was not completed has waited, until end_us and at least
---- patience_us; so have those that are missing to planned. worst is the place of the slowest.
+--- Latencies over all expected requests, for evaluations: means and p99 of TTFT and E2E. An
+--- incomplete request counts with its wait until end_us, at least patience_us. Requests missing
+--- from planned count in the same way. worst is the index of the slowest request.
 ---@param patience_us integer
 ---@param end_us integer
 ---@param planned integer
@@ -235,9 +238,9 @@ function requests:outcomes(patience_us, end_us, planned) end
 ---@return blis.Task[]
 function requests:tasks() end
 
---- One more record, of a list that `blis.records()` made. Fields of requests that records do not
---- show may be there; any other name is an error, and so is a completed request without ttft_us,
---- e2e_us or end_us.
+--- Adds a record to a list of `blis.records()`. Request fields that records do not have are
+--- allowed. Any other name is an error, and so is a completed request without ttft_us, e2e_us, or
+--- end_us.
 ---@param record blis.RequestRecord
 function requests:add(record) end
 
@@ -246,46 +249,46 @@ function requests:add(record) end
 ---@field time_us integer
 ---@field instance string
 ---@field kind string
----@field is_missed boolean the instance was not there, or was down
+---@field is_missed boolean the instance did not exist or was down
 ---@field lost integer requests, at once
 ---@field rerouted integer
 ---@field retried integer that are sent again after a pause
----@field recomputed_tokens integer of these by then, prompt and output, which are computed anew
+---@field recomputed_tokens integer prompt and output tokens that are computed again
 
---- How many instances there are from a time on, where faults or a market take them away. A group of
---- data-parallel ranks counts as one.
+--- Number of instances from a time, with faults or spot capacity. A group of data-parallel ranks
+--- counts as one.
 ---@class blis.PresenceLevel
 ---@field time_us integer
 ---@field serving integer they take requests
----@field leaving integer they finish what they have, and take nothing new
+---@field leaving integer draining: they finish their requests
 ---@field starting integer they do not serve yet, or not again
 
---- What a market of spot capacity has from a time on.
+--- Available spot capacity from a time.
 ---@class blis.SpotOffer
 ---@field time_us integer
 ---@field group integer that it is for, from 1
 ---@field available integer instances
----@field gpu_price_per_hour number? USD; nil = not known
+---@field gpu_price_per_hour number? USD; nil = unknown
 
---- A decision of an autoscaler that changed something, or was out of bounds.
+--- An autoscaler decision that changed the number of instances, or was clamped.
 ---@class blis.ScaleEvent
 ---@field time_us integer
 ---@field from integer wanted before
----@field to integer wanted from then on
----@field proposed integer what it said
+---@field to integer new target
+---@field proposed integer reason reported by the autoscaler
 ---@field is_oscillation boolean
----@field trigger "interval"|"queue-depth"|"slo-attainment" why the autoscaler was asked
+---@field trigger "interval"|"queue-depth"|"slo-attainment" cause of the evaluation
 ---@field reason string
 
---- How many instances there are from a time on.
+--- Number of instances from a time.
 ---@class blis.ScaleLevel
 ---@field time_us integer
 ---@field wanted integer
 ---@field ready integer they take requests
----@field paid integer from being asked for until they have gone
+---@field paid integer from the scale-up decision to the stop
 
---- What an autoscaler may return instead of a number.
+--- The table that an autoscaler can return instead of a number.
 ---@class blis.ScaleTarget
 ---@field target integer
 ---@field reason? string
----@field wish? integer what the target would be if nothing were shared: other pools see it
+---@field wish? integer the target without shared limits, which other pools see

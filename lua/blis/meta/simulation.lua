@@ -18,7 +18,7 @@
 ---@field rerouted integer taken from an instance and routed once more
 ---@field retried integer lost with their instance and sent once more
 ---@field in_flight integer arrived and not ended
----@field next_us integer? of the next event; nil when there is none
+---@field next_us integer? time of the next event; nil if there are no events
 ---@operator len: integer instances
 local simulation = {}
 
@@ -29,12 +29,12 @@ local simulation = {}
 ---@field request? string of an arrival, admission or routing
 ---@field instance? string whose next event it is
 
---- The event queue as it is: everything that is scheduled, in the order in which it will happen if
---- nothing comes between. Of the source, its next arrival; of an instance, its next event.
+--- The scheduled events, in order. For the source: its next arrival; for an instance: its next
+--- event.
 ---@return blis.PendingEvent[]
 function simulation:events() end
 
---- Executes the next event; false when there was none.
+--- Executes the next event; false if there was none.
 ---@return boolean
 function simulation:step() end
 
@@ -53,37 +53,35 @@ function simulation:run() end
 ---@return blis.Simulation self
 function simulation:at(t_us, fn) end
 
---- New values of some parameters of a built-in routing policy, for the decisions from now on:
---- `sim:change_routing { kv = 0.1, load = 0.7 }`. An error names one that is fixed for the run.
+--- Changes parameters of a built-in routing policy for later decisions: `sim:change_routing { kv =
+--- 0.1, load = 0.7 }`. A parameter that is fixed during a run is an error.
 ---@param parameters table<string, number|string|boolean>
 ---@return blis.Simulation
 function simulation:change_routing(parameters) end
 
---- Decides beforehand where the next routing decision sends a request: the policy is shown that
---- instance alone, as if the others were not there. Stops the run when it is no candidate then; a
---- note of the result tells when no decision came.
+--- Fixes the destination of a request's next routing decision: the policy sees only that instance.
+--- Stops the run if it is not a candidate at that time. If no decision follows, the result contains
+--- a note.
 ---@param request string "request_17"
 ---@param instance string "instance_2"
----@param stage? "any"|"prefill"|"decode" with pools: of which decision (default "any", the next one)
+---@param stage? "any"|"prefill"|"decode" with pools: its stage (default "any": next)
 ---@return blis.Simulation self
 function simulation:pin(request, instance, stage) end
 
---- Shows the cluster on standard error from now on while sim:run and sim:run_until go on, as watch =
---- true does in an experiment: on a terminal a picture that is drawn again and again and goes away at
---- the end, elsewhere a line every ten seconds.
+--- Shows the cluster on standard error during sim:run and sim:run_until, like watch = true in an
+--- experiment: a live display on a terminal, otherwise one line every ten seconds.
 ---@param interval_ms? integer wall-clock time between two pictures
 ---@return blis.Simulation self
 function simulation:watch(interval_ms) end
 
---- A second simulation in the same state, made by doing everything that was done to this one once
---- more: it takes as long as this one has taken so far. From then on both go their own ways.
---- Functions of the script are shared; it is an error when one of them remembers so much that the
---- clone came to another state. Not inside hooks; callbacks of sim:at should use the simulation that
---- they are given.
+--- Returns a second simulation in the same state, by repeating all operations of this one, which
+--- takes as long as this simulation has taken so far. Afterwards, the two are independent. They
+--- share the functions of the script; if functions with state lead to a different state, this is an
+--- error. Cannot be called inside hooks. Callbacks of sim:at must use their simulation argument.
 ---@return blis.Simulation
 function simulation:clone() end
 
---- Gives its memory back; results stay.
+--- Frees the simulation; results remain valid.
 function simulation:close() end
 
 --- One instance of a simulation, live: the signals of blis.Candidate that are not about a request,
@@ -107,8 +105,8 @@ local instance = {}
 ---@return blis.Instance self
 function instance:fail(options) end
 
---- It gets nothing new, and is gone when it has finished what it has; what only waits there can go
---- back to routing.
+--- Drains the instance: it receives no new requests and stops when it has finished its requests.
+--- Requests that only wait there can return to routing.
 ---@param options? { reroute?: boolean }
 ---@return blis.Instance self
 function instance:drain(options) end
@@ -121,8 +119,7 @@ function instance:restart() end
 ---@return blis.Instance self
 function instance:lose_cache() end
 
---- From its next step on, steps take this many times as long as its latency model says; 1 = as at
---- first.
+--- Multiplies the duration of later steps; 1 = normal.
 ---@param factor number from 0.001 to 1000000
 ---@return blis.Instance self
 function instance:slow(factor) end
@@ -139,13 +136,13 @@ local queue = {}
 ---@return integer handle
 function queue:push(time_us, value, class) end
 
---- Takes the next event out; nil when there is none.
+--- Removes and returns the next event; nil if there is none.
 ---@return integer? time_us
 ---@return any value
 ---@return integer class
 function queue:pop() end
 
---- When the next event is; nil when there is none.
+--- Time of the next event; nil if there is none.
 ---@return integer? time_us
 function queue:next_us() end
 
@@ -154,7 +151,7 @@ function queue:next_us() end
 ---@return boolean is_cancelled false when it is pending no longer
 function queue:cancel(handle) end
 
---- Gives an event another time.
+--- Changes the time of an event.
 ---@param handle integer
 ---@param time_us integer
 ---@return boolean is_moved false when it is pending no longer

@@ -25,9 +25,9 @@ function list:requests() end
 ---@return blis.Workload
 function list:slice(first, count) end
 
---- Those that arrive in a window: `list:cut { start_us = blis.minutes(5), end_us = blis.minutes(10),
---- from_zero = true }`. Like all methods that return a workload it makes a new one; deadlines move
---- with their arrivals.
+--- Requests that arrive in a window: `list:cut { start_us = blis.minutes(5), end_us =
+--- blis.minutes(10), from_zero = true }`. Like all methods that return a workload, it creates a new
+--- one; deadlines move with their arrivals.
 ---@param options? blis.CutOptions
 ---@return blis.Workload
 function list:cut(options) end
@@ -59,25 +59,25 @@ function list:filter(test) end
 ---@param options? blis.TraceWriteOptions
 function list:write(path, options) end
 
---- What should be known about the input.
+--- Notes about the input.
 ---@return string[]
 function list:notes() end
 
---- What was good enough where the requests come from: the goodput_slo_targets of a tracev2 header.
---- Results have goodput by them, unless slo_targets says otherwise.
+--- Recorded SLO targets: the goodput_slo_targets of a tracev2 header. Results use them for goodput
+--- unless slo_targets is set.
 ---@return blis.SloTarget[]
 function list:goodput_targets() end
 
---- What it is and where it comes from.
+--- A description with the source.
 ---@return string
 function list:description() end
 
---- When the last request arrives; 0 when there is none.
+--- Last arrival time; 0 if empty.
 ---@return integer
 function list:last_arrival_us() end
 
---- A new list. fn gets each request as a table and returns a table of what changes, or nil to leave
---- the request out. Content stays as it is; a deadline moves with its arrival.
+--- Returns a new list. fn receives each request as a table and returns a table of changes, or nil
+--- to remove the request. Content does not change; a deadline moves with its arrival.
 ---@param fn fun(request: table): table?
 ---@return blis.Workload
 function list:map(fn) end
@@ -87,26 +87,26 @@ function list:map(fn) end
 ---@operator len: integer
 local graph_file = {}
 
---- What it is; models are those that the option of this name maps recorded ones to, as often as it
---- says them.
+--- A description; models are the targets of recorded names, as set in the option of this name,
+--- repeated as often as there.
 ---@return { format: string, graphs: integer, requests: integer, has_starts: boolean, models?: string[] }
 function graph_file:about() end
 
---- The first graphs as tables, all of them by default: lists of requests with session, round_index,
---- after (places in the list), delay_us, tool_us, prompt_tokens, known_tokens (of these, those whose
---- content others may share), output_tokens, background, extends, and model where it is mapped.
+--- The first graphs as tables (default: all): lists of requests with session, round_index, after
+--- (indexes in the list), delay_us, tool_us, prompt_tokens, known_tokens (prompt tokens with
+--- shareable content), output_tokens, background, extends, and model if mapped.
 ---@param count? integer
 ---@return table[]
 function graph_file:list(count) end
 
---- What a user should hear of it: what was left out, fields that are not read.
+--- Notes for users: omissions, and ignored fields.
 ---@return string[]
 function graph_file:notes() end
 
---- A trace that stays in its file: blis.trace.stream. Every loop, method and run reads the file
---- anew, each for itself, so memory does not grow with its rows, only with what is different in them
---- (60 to 100 bytes for every session, say). What is printed of it, or written, is what a list would
---- give. A file that changes meanwhile is an error.
+--- A trace that stays in its file: blis.trace.stream. Every loop, method, and run reads the file
+--- separately. Memory does not grow with the number of rows, only with distinct values (for example
+--- 60 to 100 bytes per session). Printing and writing give the same output as for a list. Changing
+--- the file during a run is an error.
 ---@class blis.TraceStream
 ---@operator len: integer counts the requests, which may take a pass over the file
 local stream = {}
@@ -126,7 +126,7 @@ function stream:list() end
 ---@return table
 function stream:statistics(block_size) end
 
---- When the last request arrives; 0 when there is none.
+--- Last arrival time; 0 if empty.
 ---@return integer
 function stream:last_arrival_us() end
 
@@ -139,8 +139,8 @@ function stream:goodput_targets() end
 ---@return string
 function stream:description() end
 
---- Another stream, as the methods of blis.Workload make other lists; the file is read when somebody
---- wants its requests.
+--- Returns another stream, like the methods of blis.Workload return lists; the file is read on
+--- demand.
 ---@param options? blis.CutOptions
 ---@return blis.TraceStream
 function stream:cut(options) end
@@ -153,12 +153,12 @@ function stream:scale(factor) end
 ---@return blis.TraceStream
 function stream:warp(points) end
 
---- Asks the function at once, for every request, and keeps a bit of each.
+--- Calls the function immediately for every request, and stores one bit for each.
 ---@param test fun(request: table): any
 ---@return blis.TraceStream
 function stream:filter(test) end
 
---- A list: which turns are the first is only known when all were seen.
+--- Returns a list, because the first turns are only known at the end of the trace.
 ---@param max_turns integer
 ---@return blis.Workload
 function stream:cap(max_turns) end

@@ -160,7 +160,7 @@ local function counted(r)
 end
 
 local function refusals(r)
-  local list = r.keeps_records and r.requests:turned_away() or counted(r)
+  local list = r.keeps_records and r.requests:unserved() or counted(r)
   if #list == 0 then return {} end
   sorted.by_highest(list, "requests", "first")
   local rows = {}

@@ -111,7 +111,7 @@ function parts.table(caption, header, rows, is_words)
 end
 
 -- Clearer display names of metrics.
-local own_words = { availability = "as many as wanted", paid_share = "there and paid",
+local own_words = { availability = "full capacity", paid_share = "billed",
   serving_share = "taking requests", gb_s = "bandwidth", usd = "cost",
   on_demand_usd = "cost on demand", classes = "class",
   requests_per_sec = "good requests", itl_ms = "ITL", itl_per_chunk_ms = "ITL per chunk",

@@ -115,7 +115,7 @@ local function requests_section(r)
   end
   local tables = {}
   for i, one in ipairs(groups.tables(r, true)) do tables[i] = group_table(one) end
-  return parts.section("requests", "Requests by how they ended", html.p(report.conservation(r)),
+  return parts.section("requests", "Requests by outcome", html.p(report.conservation(r)),
     parts.table("All requests", { "end", "requests", "share", "meaning" }, rows, { [4] = true }),
     tables)
 end

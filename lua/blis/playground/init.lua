@@ -1,17 +1,17 @@
---- What the page in web/ asks of the program: a script runs as it always does, and every run that
---- it makes by blis.run or blis.compare, or drives by hand to its end, is told in a file, for the
---- page to play.
+--- The interface of the page in web/. A script runs unchanged. Every run of blis.run and
+--- blis.compare, and every simulation that the script drives to its end, is written to a file for
+--- the page.
 local core = require "blis.core"
 local report = require "blis.results.report"
 local run = require "blis.playground.run"
 
 local playground = {}
 
--- So many points over time show how full caches were.
+-- Number of points over time for cache utilization.
 local points = 400
 
---- About how long a run lasts, where its workload says so; only how fine the series is depends on
---- it.
+--- Approximate duration of a run, from its workload; it only determines the resolution of the
+--- series.
 local function expected_us(spec)
   local workload = type(spec.workload) == "table" and spec.workload or {}
   local requests = tonumber(workload.requests or workload.num_requests)
@@ -20,7 +20,7 @@ local function expected_us(spec)
   return requests / rate * 1e6
 end
 
---- The same experiment, with a record of decisions and figures over time; neither changes a result.
+--- The same experiment with decision records and metrics over time, which do not change results.
 ---@param spec any
 ---@return any
 function playground.recorded(spec)

@@ -7,7 +7,7 @@ local run = {}
 -- A page plays no more requests than this, of the first that arrived.
 run.most_requests = 20000
 
--- Numbers of candidates that are told; beyond them, decisions are left out.
+-- Maximum number of candidates over all decisions; further decisions are omitted.
 run.most_signals = 600000
 
 --- Four digits are more than a page shows.
@@ -52,7 +52,7 @@ local function admitted_us(request)
   return request.prefill_admitted_us or sum(request.arrival_us, request.scheduling_delay_us)
 end
 
--- What requests have in a run of any kind, and what only some runs know of.
+-- Fields of requests in every run, and fields that only some runs have.
 local usual = {
   { "id", function(request) return request.id end },
   { "state", function(request) return request.state end },
@@ -122,8 +122,7 @@ local function write_scorers(writer, name, scorers)
   writer:done()
 end
 
---- Of every decision about a request that is told, until there are too many; admissions that let a
---- request in tell nothing.
+--- The data of every decision, up to the limit; admissions that accept a request have none.
 local function write_decisions(writer, decisions, requests, places)
   local at_of, left = {}, run.most_signals
   for i, request in ipairs(requests) do at_of[request.id] = i - 1 end

@@ -8,8 +8,9 @@ local request, instances = "request: blis.Request", "instances: blis.Candidate[]
 
 -- Functions and other fields of scripted policies, which are in no option's description.
 local listens = {
-  { "events", "blis.RunEventKind[]", "that on_event hears of" },
-  { "on_event", "fun(event: blis.RunEvent, instances?: blis.Instance[])", "hears of them" },
+  { "events", "blis.RunEventKind[]", "for on_event" },
+  { "on_event", "fun(event: blis.RunEvent, instances?: blis.Instance[])", "called for these "
+    .. "events" },
   { "custom_metrics", "fun(): table<string, number>", "asked when the run is over" },
 }
 
@@ -26,7 +27,7 @@ annotations.kinds = {
   { kind = "routers", class = "Router", words = "routing policies", listens = true, fields = {
     { "route", ("fun(%s, %s): integer|table"):format(request, instances),
       "the index of a candidate, or blis.reject(reason)" },
-    { "observe", ("fun(%s, chosen: blis.Candidate)"):format(request), "hears of every decision" },
+    { "observe", ("fun(%s, chosen: blis.Candidate)"):format(request), "called for every decision" },
     { "scorers", "string|blis.ScorerSpec[]|any[]", "of weighted: { { name, weight }, ... }" },
     { "filters", "(blis.FilterName|blis.FilterSpec|blis.Policy)[]", "before the scorers" },
     { "picker", "blis.PickerName|blis.PickerSpec|blis.Policy|fun(" .. request .. ", " .. instances
@@ -43,7 +44,7 @@ annotations.kinds = {
     { "columns", "boolean", "score gets all candidates at once" },
     { "score_all", ("fun(%s, %s, scores: number[])"):format(request, instances),
       "fills in the scores of all" },
-    { "observe", ("fun(%s, chosen: blis.Candidate)"):format(request), "hears of every decision" },
+    { "observe", ("fun(%s, chosen: blis.Candidate)"):format(request), "called for every decision" },
     { "base", "blis.ScorerName|blis.ScorerSpec|blis.Policy", "the scorer that this one builds on" },
   } },
   { kind = "pickers", class = "Picker", words = "pickers", listens = true, fields = {
@@ -58,7 +59,7 @@ annotations.kinds = {
     { "quality", ("fun(%s, model: string, rng: blis.Rng, output_tokens: integer): number")
       :format(request), "a mean log-probability" },
     { "escalate", ("fun(%s, attempt: blis.Attempt, usual: boolean|string): boolean|string")
-      :format(request), "whether another model is asked, or which" },
+      :format(request), "whether to call another model, or which" },
   } },
   { kind = "priorities", class = "Priority", words = "priority policies", fields = {
     { "decide", ("fun(%s): number, table?"):format(request),
@@ -67,7 +68,7 @@ annotations.kinds = {
   { kind = "autoscalers", class = "Autoscaler", words = "autoscalers", fields = {
     { "decide", "fun(context: blis.ScaleContext): integer|blis.ScaleTarget|nil",
       "the wanted number of instances; nil = no change" },
-    { "interval_us", "integer", "how often it is asked" },
+    { "interval_us", "integer", "evaluation interval" },
     { "metrics", "string[]", "that decide reads; the others are not collected" },
   } },
   { kind = "saturation_detectors", class = "Saturation", words = "saturation detectors", fields = {
@@ -83,10 +84,10 @@ annotations.kinds = {
       "who computes the prompt" },
   } },
   { class = "Scheduler", words = "orders of an instance's wait queue", fields = {
-    { "goes_before", "fun(a: blis.Request, b: blis.Request): boolean", "whether a goes before b" },
+    { "goes_before", "fun(a: blis.Request, b: blis.Request): boolean", "whether a runs before b" },
     { "make_batch", "fun(context: blis.BatchContext): table",
       "{ schedule = { request, { request, tokens }, ... } }" },
-    { "on_arrival", ("fun(%s, now_us: integer)"):format(request), "beside make_batch" },
+    { "on_arrival", ("fun(%s, now_us: integer)"):format(request), "in addition to make_batch" },
   } },
   { class = "Preemption", words = "preemption policies", fields = {
     { "victim", "fun(running: blis.Request[]): integer", "the index of who gives way" },
@@ -106,11 +107,11 @@ local function type_of(option)
   return table.concat(words, "|")
 end
 
---- A text in one line that ends no comment.
+--- A string in one line that ends no comment.
 local function line(text) return (text:gsub("%s+", " ")) end
 
 local function add_names(lines, kind, entries)
-  lines[#lines + 1] = ("--- Names of %s; 'blis help NAME' tells more of one."):format(kind.words)
+  lines[#lines + 1] = ("--- Names of %s:"):format(kind.words)
   lines[#lines + 1] = ("---@alias blis.%sName"):format(kind.class)
   for _, entry in ipairs(entries) do
     lines[#lines + 1] = ('---| "%s" # %s'):format(entry.name, line(entry.summary))

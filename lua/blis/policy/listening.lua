@@ -1,4 +1,4 @@
---- What policies in Lua may hear of and say besides their decisions: on_event, and custom_metrics.
+--- Event hooks and custom metrics of Lua policies: on_event and custom_metrics.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
@@ -8,7 +8,7 @@ local listening = {}
 --- The fields that routers, scorers, filters, pickers and admission policies have for that.
 ---@type blis.Option[]
 listening.options = {
-  { name = "events", type = "any", doc = "a list of the events that on_event hears of" },
+  { name = "events", type = "any", doc = "a list of the events for on_event" },
   { name = "on_event", type = "any", doc = "a function(event, instances)" },
   { name = "custom_metrics", type = "any",
     doc = "a function() that returns { name = number, ... } for results" },
@@ -25,11 +25,11 @@ listening.options = {
 ---| "kv_transfer_start"
 ---| "kv_transfer_complete"
 
----@class blis.RunEvent what on_event is told; the table is valid during the call
+---@class blis.RunEvent argument of on_event; the table is valid during the call
 ---@field kind blis.RunEventKind
 ---@field time_us integer
 ---@field request? blis.Request nil of a batch_schedule
----@field instance? blis.Instance where it happens; of a transfer, its source
+---@field instance? blis.Instance location of the event; for a transfer, its source
 ---@field to? blis.Instance of a transfer, where it goes
 ---@field token? integer the number of the token generated, from 1
 ---@field batch_size? integer requests in the batch
@@ -59,7 +59,7 @@ local function read_events(given, path)
   for i, name in ipairs(given) do
     check_event(name, ("%s[%d]"):format(path, i))
     if places[name] then
-      errors.invalid("%s[%d]: '%s' is there before, as [%d]", path, i, name, places[name])
+      errors.invalid("%s[%d]: '%s' is a duplicate of [%d]", path, i, name, places[name])
     end
     events[i], places[name] = name, i
   end
@@ -83,8 +83,8 @@ function listening.add(values, read, path)
   check_is_function(values.on_event, path .. ".on_event")
   check_is_function(values.custom_metrics, path .. ".custom_metrics")
   if (values.on_event == nil) ~= (values.events == nil) then
-    errors.invalid("%s: on_event and events go together: events lists what it hears of, such as "
-      .. "{ 'prefill_complete' }", path)
+    errors.invalid("%s: on_event requires events, a list such as { 'prefill_complete' }, and vice "
+      .. "versa", path)
   end
   read.events = values.events ~= nil and read_events(values.events, path .. ".events") or nil
   read.on_event, read.custom_metrics = values.on_event, values.custom_metrics

@@ -16,7 +16,7 @@ Findings.__index = Findings
 
 local findings = {}
 
--- In the order in which they are told.
+-- Kinds of findings, in output order.
 local titles = {
   { kind = "taken", title = "taken over" },
   { kind = "rewritten", title = "rewritten: the spelling is deprecated" },
@@ -81,7 +81,7 @@ function Findings:write(writer)
   writer:done()
 end
 
--- So much of what a file quotes is repeated, and so many problems are told.
+-- Maximum length of quoted text, and maximum number of reported problems.
 local longest_quote, most_problems = 120, 40
 
 local function clipped(text)
@@ -90,7 +90,7 @@ local function clipped(text)
   end))
 end
 
----@class blis.production.Problems what is wrong with a file, collected so that all is told at once
+---@class blis.production.Problems problems of a file, collected so that all are reported together
 ---@field path string
 ---@field list { line: integer, text: string }[]
 local Problems = {}
@@ -106,7 +106,7 @@ function Problems:add(line, text, ...)
   self.list[#self.list + 1] = { line = line or 1, text = clipped(text:format(...)) }
 end
 
---- Raises all of them, in the order of their lines; nothing when there are none.
+--- Raises all problems, in order of their lines; returns if there are none.
 function Problems:raise()
   if #self.list == 0 then return end
   local order = {}

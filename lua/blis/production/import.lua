@@ -24,7 +24,7 @@ local words = {
   { "sglang", "smg" },
 }
 
---- The system that a text is of, by the words in it.
+--- Detects the system of a configuration by its words.
 ---@param text string
 ---@param path string
 ---@return string
@@ -33,7 +33,7 @@ function import.guess(text, path)
   for _, one in ipairs(words) do
     if text:find(one[1]) then return one[2] end
   end
-  errors.raise("usage", ("import: %s: which system is this of? Say so with --from, one of %s")
+  errors.raise("usage", ("import: %s: unknown system; use --from with one of %s")
     :format(path, table.concat(import.systems, ", ")))
 end
 
@@ -46,7 +46,7 @@ local function check_missing(found, allow_missing)
     lines[i] = ("%s%s: %s: %s"):format(found.findings.source,
       one.line and (":%d"):format(one.line) or "", one.part, one.text)
   end
-  lines[#lines + 1] = "This changes routing and is not simulated; --allow-missing leaves it out"
+  lines[#lines + 1] = "This changes routing and is not simulated; --allow-missing omits it"
   errors.raise("parse", table.concat(lines, "\n"))
 end
 
@@ -71,7 +71,7 @@ function import.read(path, options)
   if system == "llm-d" then
     found = require("blis.production.epp.import").read(path, options.version, options.labels)
   elseif options.version then
-    errors.raise("usage", "import: --version goes with llm-d")
+    errors.raise("usage", "import: --version requires system llm-d")
   else
     found = flag_files.read(system, text, path)
   end

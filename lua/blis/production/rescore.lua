@@ -1,6 +1,6 @@
---- What a scorer gives the candidates of recorded decisions: what is recorded under its name, or
---- what it answers to the recorded state. That is less than a run knows; a scorer that reads more
---- is refused, and it is told what is missing.
+--- Scores of candidates in recorded decisions: the recorded score, or the scorer's result for the
+--- recorded state. The record contains less than a run. A scorer that reads anything else is
+--- rejected, with the missing name.
 local errors = require "blis.errors"
 local policy = require "blis.policy"
 local sorted = require "blis.sorted"
@@ -11,7 +11,7 @@ local rescore = {}
 ---@field how "recorded"|"asked"
 ---@field scores fun(decision: blis.records.Decision): number[] by candidate
 
--- Scorers that go by what they remember of earlier requests.
+-- Scorers whose result depends on earlier requests.
 local remembers = { ["llm-d.session-affinity-scorer"] = true, ["no-hit-lru"] = true,
   ["llm-d.no-hit-lru-scorer"] = true }
 
@@ -48,8 +48,8 @@ end
 
 -- Built-in scorers.
 
---- A scorer asked about candidates of one's own; of the prompt only its length is known, and one
---- that looks into it says so.
+--- A scorer on custom candidates; only the length of the prompt is available, and a scorer that
+--- reads its content reports this.
 local function built_in(definition)
   local given = { definition.name }
   for _, parameter in ipairs(definition.parameters) do given[parameter.name] = parameter.value end
@@ -64,7 +64,7 @@ end
 
 -- Scorers in Lua.
 
---- A table that has no more than what is recorded, and says so.
+--- A table with only the recorded fields, which reports other accesses.
 local function only(values, may_be_nil, what)
   return setmetatable({}, {
     __index = function(_, key)
@@ -135,10 +135,10 @@ local function in_lua(definition, base, found)
   end
 end
 
---- Why a scorer in Lua cannot be asked later on; nil when it can.
+--- The reason why a Lua scorer cannot be evaluated later; nil if it can.
 local function obstacle(definition)
   if definition.make or definition.observe or definition.on_event then
-    return "it goes by what it remembers of a run"
+    return "its result depends on earlier requests of a run"
   elseif not askers[definition.form] then
     return "it works on columns, which a record does not have"
   end
@@ -146,10 +146,11 @@ end
 
 local source_of
 
---- How a scorer is asked; nil and why when it cannot be.
+--- The evaluation function of a scorer; nil and a reason if it cannot be evaluated.
 local function asked(definition, found)
   if definition.parameters then
-    if remembers[definition.name] then return nil, "it goes by what it remembers of a run" end
+    if remembers[definition.name] then return nil, "its result depends on earlier requests of a "
+      .. "run" end
     return built_in(definition)
   end
   local why = obstacle(definition)

@@ -1,9 +1,9 @@
 --- Flags of SMG, the SGLang model gateway.
 ---
---- Source: smg-project/smg model_gateway/src/main.rs (f8daa883). Policies are simulated as of
---- 73da68ca, but for the gate of cache_aware, which is that of f8daa883.
+--- Source: smg-project/smg model_gateway/src/main.rs (f8daa883). Policies follow 73da68ca, except
+--- the gate of cache_aware, which follows f8daa883.
 
-local no_failures = "nothing fails unless the experiment says so"
+local no_failures = "workers do not fail unless the experiment declares faults"
 local outside = "no part of routing"
 
 local names = { "random", "round_robin", "passthrough", "cache_aware", "power_of_two",
@@ -18,7 +18,7 @@ local flags = {
   ["--balance-token-usage-threshold"] = { "number", default = 1 },
   ["--overload-token-usage-threshold"] = { "number", default = 1 },
   ["--worker-overload-protection"] = { "boolean", default = false,
-    routing = "workers that are left out while they are overloaded are not simulated" },
+    routing = "the exclusion of overloaded workers is not simulated" },
   ["--worker-overload-waiting-requests"] = { "integer",
     routing = "workers that are left out while they are overloaded are not simulated" },
   ["--worker-overload-token-usage"] = { "number",
@@ -44,7 +44,7 @@ local flags = {
   ["--least-load-default-throughput"] = { "number", default = 2000 },
   ["--least-load-mean-prefill-tokens"] = { "number", default = 1024 },
   ["--least-load-max-waiting-requests"] = { "integer", default = 0,
-    routing = "workers that are left out for their queue are not simulated" },
+    routing = "the exclusion of workers with long queues is not simulated" },
   ["--routing-key-override"] = { "boolean", default = false, aliases = { "--sticky-sessions" },
     routing = "keys that override the policy are not simulated" },
   ["--routing-key-headers"] = { "string", default = "x-smg-routing-key",
@@ -82,7 +82,7 @@ local flags = {
   ["--port"] = { "integer", harmless = outside },
 }
 
--- Characters of a token, by which the tree of prompts is told in blocks.
+-- Characters per token, to convert the prompt tree to blocks.
 local characters_per_token = 4
 
 local instances = 4

@@ -1,5 +1,5 @@
---- What can stand at the cursor of a prompt: fields of values, options of the tables that functions
---- take, names of policies, models and GPUs, topics of help.
+--- Completion at the cursor of a prompt: fields of values, options of functions, names of policies,
+--- models, and GPUs, and help topics.
 local annotations = require "blis.config.annotations"
 local catalogue = require "blis.policy.catalogue"
 local library = require "blis.catalogue"
@@ -49,7 +49,7 @@ local function tables_of(value)
   return list, meta
 end
 
---- Names of fields that pairs would give; it works figures out, which may fail.
+--- Names of fields from pairs, which computes metrics and can fail.
 local function add_listed(names, value, meta)
   if not meta or not meta.__pairs then return end
   local ok, next_one, state, key = pcall(pairs, value)
@@ -86,13 +86,13 @@ local keywords = { "and", "break", "do", "else", "elseif", "end", "false", "for"
   "goto", "if", "in", "local", "nil", "not", "or", "repeat", "return", "then", "true", "until",
   "while" }
 
---- What follows on a chain of names, from a value on.
+--- Completions of a chain of names, from a value.
 local function follow(value, chain)
   for name in chain:gmatch "[^.:]+" do value = index(value, name) end
   return value
 end
 
---- The value in front of a word that begins with a mark: "sim.instances[1]" or a text.
+--- The value before a separator: "sim.instances[1]" or a string.
 local function value_in_front(text)
   if text:find "[\"']%)?$" then return "" end
   local chain, places = text:match "([%a_][%w_.:]*)([%[%]%d]+)$"
@@ -103,7 +103,7 @@ end
 
 local can_have_fields = { string = true, table = true, userdata = true }
 
---- "blis.ru" after values that are there; nothing is called.
+--- "blis.ru" after existing values; no function is called.
 local function of_chain(word, text)
   local owner, mark, last = word:match "^(.*)([.:])([^.:]*)$"
   if not owner then
@@ -190,7 +190,7 @@ local function policy_options(kind, name)
   return {}
 end
 
---- The names that may stand in front of "=" in the innermost table.
+--- Names that are valid before "=" in the innermost table.
 local function options_at(place)
   local inner = place.brackets[#place.brackets]
   if not inner or inner.letter ~= "{" then return {} end
@@ -204,7 +204,7 @@ local function options_at(place)
   return names
 end
 
--- ---- texts -----------------------------------------------------------------------------------
+-- ---- strings ---------------------------------------------------------------------------------
 
 --- The option of that name which the table at the cursor takes.
 local function option_of(owner, name)
@@ -229,7 +229,7 @@ local function texts_at(place)
   return kind and names_of(catalogue[kind]) or {}
 end
 
--- ---- all of it -------------------------------------------------------------------------------
+-- ---- entry point -----------------------------------------------------------------------------
 
 local function matches(names, before, word)
   local found, seen = {}, {}
@@ -244,8 +244,7 @@ local function matches(names, before, word)
   return found
 end
 
---- What the end of a text may go on to be: the words that can stand there instead of the last one,
---- and where that begins.
+--- The completions at the end of a text: words that can replace the last one, and its start.
 ---@param text string
 ---@return string[]
 ---@return integer start

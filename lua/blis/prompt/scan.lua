@@ -1,5 +1,5 @@
---- Where a cursor stands in a piece of Lua: inside which brackets and behind which words. It reads
---- letters and knows no grammar, so that half of a statement is enough.
+--- Determines the context of a cursor in a piece of Lua: the enclosing brackets and the preceding
+--- words. Works on characters without a grammar, so incomplete statements are sufficient.
 local scan = {}
 
 ---@class blis.prompt.Bracket
@@ -18,7 +18,7 @@ local scan = {}
 ---@field chain? string what the text is given to: "blis.scorer"
 ---@field is_comment? boolean
 
---- The end of a long bracket that begins at a place, and what is in it; nil when there is none.
+--- Parses a long bracket at a position: its end and its content; nil if there is none.
 local function long_bracket(text, at)
   local level = text:match("^%[(=*)%[", at)
   if not level then return nil end
@@ -26,7 +26,7 @@ local function long_bracket(text, at)
   return first and last or #text, first ~= nil
 end
 
---- Behind a comment that begins at a place; nil when it goes on at the end of the text.
+--- Position after a comment; nil if the comment is open at the end of the text.
 local function skip_comment(text, at)
   local last, is_closed = long_bracket(text, at + 2)
   if last then return is_closed and last + 1 or nil end
@@ -34,7 +34,7 @@ local function skip_comment(text, at)
   return line_end and line_end + 1 or nil
 end
 
---- Behind a text in quotes; nil when it is open.
+--- Position after a quoted string; nil if it is open.
 local function skip_quoted(text, at, quote)
   local position = at + 1
   while position <= #text do
@@ -44,7 +44,7 @@ local function skip_quoted(text, at, quote)
   end
 end
 
---- The name assigned to, and the chain of names, that stand in front of a place.
+--- The assigned name, and the chain of names, before a position.
 local function before(text, at)
   local head = text:sub(1, at - 1)
   local key = head:match "([%a_][%w_]*)%s*=%s*$"
@@ -72,7 +72,7 @@ local function note_bracket(text, brackets, at, letter)
   end
 end
 
---- Where the end of a text is.
+--- The context at the end of a text.
 ---@param text string
 ---@return blis.prompt.Place
 function scan.place(text)

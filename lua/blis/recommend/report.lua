@@ -49,7 +49,7 @@ local function copies_text(layout, rate)
     and (", %s USD/h"):format(format.number(layout.rate_usd_per_hour, 2)) or "", range)
 end
 
---- The basis of each confirmed layout, and what takes the rate that was asked for.
+--- The basis of each confirmed layout, and copies for the requested rate.
 local function basis_lines(self)
   local lines = {}
   for _, layout in ipairs(self.layouts) do
@@ -111,21 +111,21 @@ local function comparison(better, other)
     name_of(better), name_of(other))
 end
 
---- Whether prefill and decode apart are worth it, in one line.
+--- Whether disaggregation is worth it, in one line.
 ---@return string
 function Recommendation:headline()
   local together, apart = self:best "aggregated", self:best "disaggregated"
-  if #self.layouts == 0 then return "no layout keeps the targets" end
+  if #self.layouts == 0 then return "no layout meets the targets" end
   if not together or not apart then
     local only = together or apart
-    return ("%s keeps the targets best"):format(only.name)
+    return ("%s meets the targets best"):format(only.name)
   end
   local better, other = apart, together
   if (together.per_gpu or 0) > (apart.per_gpu or 0) then better, other = together, apart end
   return comparison(better, other)
 end
 
---- Layouts with one reason are told together, so many of them by name.
+--- Layouts with the same reason are listed together, up to this many by name.
 local shown_infeasible = 3
 
 --- Reasons with the layouts they hold for, in the order of the first of these.

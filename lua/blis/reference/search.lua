@@ -1,5 +1,6 @@
---- What a word means in the reference: a topic, a flag, a kind of policy, a figure, option or
---- command, in any spelling; or else what has it in its name, or at last in what is said of it.
+--- Finds the meaning of a word in the reference: a topic, flag, kind of policy, metric, option, or
+--- command in any spelling; otherwise entries with the word in their names, and finally in their
+--- descriptions.
 local annotations = require "blis.config.annotations"
 local catalogue = require "blis.policy.catalogue"
 local commands = require "blis.reference.commands"
@@ -35,7 +36,7 @@ local function find_kind(word, key)
   for _, kind in ipairs(reference.policy_kinds) do
     local plural = kind.name:gsub("y$", "ie") .. "s"
     if wanted == key(kind.key) or wanted == key(plural) or wanted == kind.name:match "^%S+" then
-      local lines = { "'blis help NAME' tells more of one.", "" }
+      local lines = { "'blis help NAME' prints the details.", "" }
       for _, entry in ipairs(catalogue[kind.key]) do
         lines[#lines + 1] = ("@item %s %s"):format(entry.name, entry.summary)
       end
@@ -61,7 +62,7 @@ local function find_flags(word, key)
   return #found > 0 and found or commands.with_flag(wanted, key)
 end
 
---- Calls visit(topic, name, from, to) for each field, with the lines that tell of it.
+--- Calls visit(topic, name, from, to) for each field, with the lines of its description.
 local function each_field(topics, visit)
   for _, topic in ipairs(topics) do
     for i, line in ipairs(topic.lines) do
@@ -75,7 +76,7 @@ local function each_field(topics, visit)
   end
 end
 
---- What most people ask for comes first: figures of a whole run, then options, then all others.
+--- Order of results by frequency of use: metrics of a run, then options, then all others.
 local function rank_of(topic)
   if topic.name == "Result" then return 1 end
   return topic.kind == "options" and 2 or 3
@@ -91,7 +92,7 @@ local function means(wanted, topic, name, key)
   return owner == key(topic.name) or topic.alias ~= nil and owner == key(topic.alias)
 end
 
---- Fields of that name; those of which the same is said are one topic.
+--- Fields with that name; equal descriptions are merged into one topic.
 local function find_fields(topics, wanted, key)
   local found, by_text = {}, {}
   each_field(topics, function(topic, name, from, to)
@@ -118,7 +119,7 @@ local function find_fields(topics, wanted, key)
   return found
 end
 
---- Everything that can be asked for by its name: topics, and the fields and options in them.
+--- All names of the reference: topics, and their fields and options.
 ---@return string[]
 function search.words()
   local topics, words, seen = reference.topics(), {}, {}
@@ -134,7 +135,7 @@ function search.words()
   return words
 end
 
--- More than this is a wall nobody reads.
+-- Maximum number of lines to print; longer output is rarely read.
 local listed_max = 24
 
 --- The first sentence of lines.
@@ -153,8 +154,7 @@ local function doc_of_field(line)
   return require("blis.reference.text").doc_of(line:match "^@field (.*)$")
 end
 
---- Topics and fields that a test of (name, what is said of it) holds for, as items of a list; a
---- name stands there once.
+--- Topics and fields that satisfy test(name, description), as list items without duplicates.
 local function items_where(topics, holds)
   local items, seen = {}, {}
   local function offer(name, key, doc)
@@ -173,11 +173,11 @@ local function items_where(topics, holds)
   return items
 end
 
---- A list of what was found, as a topic; nil for nothing. Of what nothing is said, and of what is
---- too much, names are enough.
+--- A list of results as a topic; nil if empty. Entries without a description, and entries beyond
+--- the limit, show only names.
 local function list_topic(word, title, items)
   if #items == 0 then return nil end
-  local lines, names, listed = { "'blis help NAME' tells of each of these.", "" }, {}, 0
+  local lines, names, listed = { "'blis help NAME' explains each of these.", "" }, {}, 0
   for _, item in ipairs(items) do
     if listed < listed_max and item.doc ~= "" then
       listed = listed + 1
@@ -239,12 +239,12 @@ local function find_mentions(topics, word, wanted)
   return found
 end
 
---- "ttft_p99" and "ttft_ms.p99" are a figure and what is wanted of it.
+--- "ttft_p99" and "ttft_ms.p99" consist of a metric and a statistic.
 local function without_percentile(word)
   return word:match "^(.-)[._]p%d[%d.]*$" or word:match "^(.-)[._]mean$"
 end
 
---- A figure of results by its path: "spot.usd", "result.scaling.levels"; nil for none.
+--- A metric of results by its path: "spot.usd", "result.scaling.levels"; nil if unknown.
 local function find_figure(word)
   local path = word:gsub("^result%.", "")
   local figure = figures.find(path)
@@ -269,7 +269,7 @@ end
 
 local function append(list, others) return table.move(others, 1, #others, #list + 1, list) end
 
---- What has that name, but for commands.
+--- Entries with that name, except commands.
 local function find_named(topics, word, key)
   local wanted = key(word)
   local found = find_topics(topics, wanted, key)
@@ -286,7 +286,7 @@ local function find_named(topics, word, key)
   return found
 end
 
---- What has that name; commands go first where one is asked for.
+--- Entries with that name; commands first if the query asks for a command.
 local function find_all(topics, word, key, asks_command)
   local its, others = commands.named(key(word), key), find_named(topics, word, key)
   return asks_command and append(its, others) or append(others, its)
@@ -304,8 +304,8 @@ local function suggestion(word)
   return errors.suggestion(bare, append(words, commands.names()), otherwise)
 end
 
---- The topics that a word, or some of them, mean: by name, in any spelling; else the fields of that
---- name, or a list of what has it in its name or is told of with it.
+--- The topics of a query: by name, in any spelling; otherwise fields with that name, or a list of
+--- entries with the query in their names or descriptions.
 ---@param asked string
 ---@return blis.Topic[]
 function search.find(asked)
@@ -313,7 +313,7 @@ function search.find(asked)
   local word = asked:gsub("^blis%s+help%s+", ""):gsub("^blis[%s-]+", "")
   local wanted, asks_command = folded(word), word ~= asked
   local found = find_all(topics, word, folded, asks_command)
-  local is_whole = not word:find "[_-]$" -- of "kv_" the rest is asked
+  local is_whole = not word:find "[_-]$" -- for "kv_", the rest of the name is missing
   if #found == 0 and is_whole then found = find_all(topics, word, squeezed, asks_command) end
   if #found == 0 and #wanted > 1 then found = find_mentions(topics, word, wanted) end
   if #found == 0 then

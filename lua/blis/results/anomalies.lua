@@ -1,5 +1,5 @@
---- Signs that something went wrong in a run: those of the macro-level plan, and under profile
---- go-blis those that BLIS in Go counts under the same names.
+--- Anomalies of a run: the list of the macro-level plan; under profile go-blis, the definitions of
+--- BLIS in Go with the same names.
 local anomalies = {}
 
 --- Counts by place, added up to a place in O(log n): a Fenwick tree.
@@ -101,8 +101,8 @@ local function inversions_in(records)
   return inversions
 end
 
---- Pairs of requests in the queue of an instance of which the less urgent one was scheduled while
---- the other one waited. O(n log n).
+--- Pairs of requests in an instance's queue whose less urgent request was scheduled while the more
+--- urgent one waited. O(n log n).
 ---@param records table[] in order of arrival
 ---@return integer
 function anomalies.priority_inversions(records)
@@ -151,8 +151,8 @@ local function blocked_in(records)
   return blocked
 end
 
---- Head-of-line blocking: requests that went on waiting after a less urgent request of the same
---- queue had completed. O(n log n).
+--- Head-of-line blocking: requests that still waited after a less urgent request of the same queue
+--- had completed. O(n log n).
 ---@param records table[] in order of arrival
 ---@return integer
 function anomalies.hol_blocking_events(records)
@@ -189,7 +189,7 @@ local function slow_pairs_in(records)
   return pairs_
 end
 
---- Requests as instances had them: one that was handed off is two, whose latencies are their own.
+--- Requests as seen by instances: a handed-off request counts as two, with separate latencies.
 local function parts_of(records)
   local parts = {}
   local function add(record, instance, e2e_us)
@@ -208,8 +208,8 @@ local function parts_of(records)
   return parts
 end
 
---- Pairs of requests of one SLO class at one instance of which the one that came first took more
---- than twice as long as the other; with scheduler priority-fcfs alone. O(n log n).
+--- Pairs of requests of one SLO class at one instance whose earlier request took more than twice as
+--- long as the later one; only with scheduler priority-fcfs. O(n log n).
 ---@param records table[] in order of arrival
 ---@param scheduler? string
 ---@return integer
@@ -225,8 +225,7 @@ function anomalies.go_blis.priority_inversions(records, scheduler)
   return sum
 end
 
---- Instances whose wait queue, looked at in every step, is on average more than twice as long as
---- usual.
+--- Instances whose wait queue, sampled in every step, is on average more than twice the mean.
 ---@param instances table[] as in a result
 ---@return integer
 function anomalies.go_blis.hol_blocking_events(instances)

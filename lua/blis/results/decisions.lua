@@ -20,20 +20,20 @@ local decisions = {}
 ---@field request? string not of scaling
 ---@field number? integer
 ---@field time_us integer
----@field verdict string admit, reject or delay; of a cascade, about an attempt that has ended,
----accept, escalate, accept_last or fail; of a look of the autoscaler up, down or none; of
----disaggregation split or local
+---@field verdict string admit, reject, or delay; in a cascade, about a finished attempt:
+--- accept, escalate, accept_last, or fail; of an autoscaler evaluation up, down, or none; of
+--- disaggregation split or local
 ---@field stage? "prefill"|"decode" of routing with pools
 ---@field prefill? string of disaggregation: the instance for the prefill, where it was named
----@field reason string why it was rejected, else what the policy is called
----@field model? string of a cascade: the model that was asked
+---@field reason string reason of a rejection, otherwise the name of the policy
+---@field model? string in a cascade: the called model
 ---@field step? integer of a cascade: which attempt, from 1
----@field instance? string of a cascade: where the attempt was; of disaggregation: what decodes
+---@field instance? string in a cascade: instance of the attempt; in disaggregation: decode instance
 ---@field mean_logprob? number of a cascade: of the answer
 ---@field chosen? string instance
 ---@field score? number of the chosen one
 ---@field regret? number best score minus score of the chosen one
----@field facts? table<string, number> what else a policy tells: unified its decision record,
+---@field facts? table<string, number> additional policy data: the decision record of unified,
 ---routesim.session_affinity and routesim.cost_escalation their custom metrics; scaling: from, to,
 ---proposed (before it was clamped), ready, starting, draining, and the metrics of ScaleContext
 ---@field candidates? blis.DecisionCandidate[]
@@ -42,7 +42,7 @@ local decisions = {}
 ---@field total integer admission decisions, delays not counted
 ---@field admitted integer
 ---@field rejected integer
----@field routed integer routing decisions; with pools there are up to two of a request
+---@field routed integer routing decisions; with pools up to two per request
 ---@field escalated integer times that a cascade asked another model
 ---@field unique_targets integer
 ---@field targets table<string, integer> routing decisions by the instance that was chosen
@@ -56,7 +56,7 @@ local decisions = {}
 ---candidates
 ---@field summary fun(self: blis.Decisions): blis.DecisionSummary
 ---@field scorers fun(self: blis.Decisions, stage?: string): { name: string, weight: number }[]
----weights sum to 1; "prefill" for those of the policy that routes prefills
+--- weights sum to 1; "prefill" for the prefill routing policy
 
 local fields = { "kind", "stage", "request", "time_us", "verdict", "reason", "chosen", "score",
   "regret", "model", "step", "instance", "prefill", "mean_logprob" }
@@ -131,7 +131,7 @@ end
 --- The summary of a trace in the words of BLIS in Go.
 ---@param list blis.Decisions
 ---@param id_of? fun(id: string): string how an instance is called; default: by its id
----@return string lines, without a line end behind the last one
+---@return string lines, without a final newline
 function decisions.text(list, id_of)
   local summary = list:summary()
   local lines = {

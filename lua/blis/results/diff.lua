@@ -1,4 +1,4 @@
---- What differs between two results: figure by figure, and request by request.
+--- Differences between two results, by metric and by request.
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
@@ -7,7 +7,7 @@ local show = require "blis.show"
 
 local diff = {}
 
--- What is compared of a request.
+-- Compared fields of a request.
 local request_fields = { "state", "instance", "ttft_us", "e2e_us", "frontend_us",
   "scheduling_delay_us", "end_us", "itl_sum_us", "reason" }
 diff.request_fields = request_fields
@@ -33,9 +33,9 @@ diff.request_fields = request_fields
 ---@field by_field table<string, integer> in how many of the changed ones each field differs
 
 ---@class blis.Diff prints as a table
----@field is_equal boolean all compared figures and requests
----@field metrics blis.MetricDiff[] all of them
----@field requests blis.RequestsDiff? nil when one of the results kept no records
+---@field is_equal boolean all compared metrics and requests
+---@field metrics blis.MetricDiff[] all rows
+---@field requests blis.RequestsDiff? nil if a result has no records
 
 local function metric(name, a, b)
   local one = { name = name, a = a, b = b }
@@ -46,7 +46,7 @@ local function metric(name, a, b)
   return one
 end
 
---- All numbers but those that are worked out of the requests when they are asked for.
+--- All numbers except those that are computed from requests on access.
 local function compare_metrics(a, b)
   local list = {}
   for _, path in ipairs(figures.paths "Result") do
@@ -112,7 +112,7 @@ local function metric_lines(list)
         signed(one.relative, format.percent(one.relative)) }
     end
   end
-  if #rows == 0 then return "no figure differs" end
+  if #rows == 0 then return "no metric differs" end
   return format.table({ "figure", "A", "B", "B - A", "relative" }, rows)
 end
 
@@ -152,8 +152,8 @@ local function request_rows(changed, limit)
 end
 
 local function request_lines(requests, limit)
-  if not requests then return "requests: not compared, for one of the results kept no records" end
-  local lines = { ("requests: %s in both, of which %s differ; %s only in A, %s only in B"):format(
+  if not requests then return "requests: not compared, because a result has no records" end
+  local lines = { ("requests: %s in both, %s of them different; %s only in A, %s only in B"):format(
     format.count(requests.common), format.count(#requests.changed), format.count(#requests.only_a),
     format.count(#requests.only_b)) }
   local parts = {}
@@ -173,7 +173,7 @@ local diff_meta = {
   __name = "blis.diff",
   __tostring = function(self) return self:text() end,
   __index = {
-    --- The tables that are printed, with so many of the requests that changed most.
+    --- The printed tables, with this many of the requests that changed most.
     text = function(self, limit)
       return metric_lines(self.metrics) .. "\n\n" .. request_lines(self.requests, limit or 10)
     end,

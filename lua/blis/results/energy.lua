@@ -1,7 +1,7 @@
---- What the GPUs of a run drew, by what they did.
+--- Energy of the GPUs of a run, by activity.
 ---
---- The core says what steps drew; the rest of their paid seconds instances were idle, started or
---- drained.
+--- The core reports the energy of steps; in the remaining billed seconds, instances are idle,
+--- starting, or draining.
 local carbon = require "blis.engine.carbon"
 local power = require "blis.engine.power"
 
@@ -9,8 +9,7 @@ local energy = {}
 
 local joules_per_kwh = 3.6e6
 
---- What the instances of each group drew in steps, and for how many seconds they were paid and
---- computed nothing.
+--- Energy of the steps of each group's instances, and the billed seconds without computation.
 local function sums_by_group(summary, groups)
   local sums = {}
   for i, group in ipairs(groups) do
@@ -29,9 +28,8 @@ local function sums_by_group(summary, groups)
   return sums
 end
 
---- Grams of carbon dioxide of the energy of a group's GPUs, where that differs over time. Of
---- instances that are there all the time it is known when they are idle; of others it is taken for
---- spread over the run.
+--- Grams of carbon dioxide for the energy of a group's GPUs, with changing intensity. Idle times of
+--- permanent instances are exact; idle times of other instances are spread over the run.
 local function carbon_of(sums, idle_kwh, group, steps, duration_s)
   local all_s = group.instances * duration_s
   local mean = carbon.mean(steps, duration_s)
@@ -41,7 +39,7 @@ local function carbon_of(sums, idle_kwh, group, steps, duration_s)
   return sums.carbon_g + idle_kwh * mean
 end
 
---- Where intensity differs over time, g is what the GPUs emit, and of that steps_g in steps.
+--- With changing intensity, g is the emission of the GPUs, and steps_g its part in steps.
 local function add_carbon(given, cluster, completed, g, steps_g)
   local pue = cluster.pue or 1
   given.facility_kwh = given.kwh * pue
@@ -55,8 +53,8 @@ end
 
 local function share(sum, count) return count > 0 and sum / count or nil end
 
---- Energy of a run; empty when no group says what its GPUs draw. Where some do, it is theirs, and
---- `coverage` tells their share.
+--- Energy of a run; empty if no group has power values. If only some groups have them, it covers
+--- only these, and `coverage` is their fraction.
 ---@param summary table with cost
 ---@param cluster table its options
 ---@return blis.Energy

@@ -1,6 +1,6 @@
 --- Every metric of a result: the metrics of the core (src/results/metrics/figures.h), metrics
---- computed from them, and the other fields of a result. Fields, annotations, the summary, JSON,
---- CSV, blis.diff, fitness, and the reference follow from these lists.
+--- computed from them, and the other fields of a result. These lists define fields, annotations,
+--- the summary, JSON, CSV, blis.diff, fitness, and the reference.
 local anomalies = require "blis.results.anomalies"
 local deferred = require "blis.deferred"
 local core = require "blis.core"
@@ -15,25 +15,25 @@ local figures = {}
 ---@field name string of the field
 ---@field doc string
 ---@field type? string of the value: "integer", "number", ...
----@field class? string of such a table: one of figures.classes
+---@field class? string of such a table: a class of figures.classes
 ---@field unit? string
 ---@field better? "more"|"less" nil = neither
----@field shown? string where and how the summary shows it: see src/results/metrics/figures.h
+---@field shown? string summary text: see src/results/metrics/figures.h
 ---@field is_list? boolean a list of such tables
----@field is_named? boolean such a list, with its items by name, too
----@field is_by_name? boolean numbers by names that policies give
----@field asked? string how an experiment asks for it; nil = every result has it
+---@field is_named? boolean such a list, with its items also by name
+---@field is_by_name? boolean numbers by names that policies define
+---@field asked? string option of the experiment that enables it; nil = always present
 ---@field from_records? boolean runs without records do not have it
----@field of? fun(result: blis.Result): any works it out when it is asked for first
+---@field of? fun(result: blis.Result): any computes it on first access
 
 ---@class blis.FigureClass
 ---@field name string
 ---@field summary string
----@field parent? string a class whose figures it has, too
+---@field parent? string a class whose metrics it inherits
 ---@field figures blis.Figure[] its own, in the order in which they are written
 
---- Requests of the instances that can stand in for each other: all, or those of a role that
---- prefills or decodes.
+--- Requests of interchangeable instances: all instances, or the instances of a prefill or decode
+--- role.
 local function alike(result)
   local groups, has_roles = rawget(result.setup, "groups") or {}, false
   for _, group in ipairs(groups) do has_roles = has_roles or group.role ~= nil end
@@ -86,23 +86,23 @@ end
 
 local lists = core.figures()
 
--- What a result has beside the figures of the core.
+-- Fields of a result in addition to the metrics of the core.
 local head = {
   { name = "verdict", class = "RunVerdict",
     of = function(result) return verdicts.of_result(result) end,
-    doc = "whether the metrics mean what they seem to; JSON has it first" },
+    doc = "verdict on the validity of the metrics; first in JSON" },
   { name = "expected_error", class = "ExpectedError", asked = 'latency_model = "composed"',
     of = function(result) return expected_errors.of_result(result) end,
     doc = "expected error of TPOT and TTFT, from measurements that took no part in the fit" },
-  { name = "routing", type = "string", doc = "what the policy is called" },
+  { name = "routing", type = "string", doc = "name of the policy" },
   { name = "hash", type = "string",
     doc = "16 hexadecimal digits over all request records; equal runs have equal hashes" },
 }
 
 local derived = {
   { name = "balance_cv", type = "number", better = "less",
-    doc = "coefficient of variation of requests per instance, 0 = even; with pools among those "
-      .. "of a role, of the least even one",
+    doc = "coefficient of variation of requests per instance, 0 = even; with pools within a role, "
+      .. "maximum over roles",
     of = unevenness },
   { name = "tenant_fairness", type = "number", unit = "0 to 1", better = "more",
     from_records = true,
@@ -121,15 +121,15 @@ local derived = {
     doc = "blocks reloaded from the CPU tier per block moved there; go-blis: dropped from it",
     of = function(result) return anomalies_of(result).kv_thrashing_rate(result.instances) end },
   { name = "priority_inversions", type = "integer", better = "less", from_records = true,
-    doc = "pairs in a queue, the less urgent one scheduled while the other waited; go-blis: pairs "
-      .. "of which the first took over twice as long, with scheduler priority-fcfs",
+    doc = "pairs in a queue with the less urgent request scheduled first; go-blis: pairs whose "
+      .. "first request took over twice as long, with scheduler priority-fcfs",
     of = function(result)
       return anomalies_of(result).priority_inversions(result.requests,
         rawget(result.setup, "scheduler"))
     end },
   { name = "hol_blocking_events", type = "integer", better = "less", from_records = true,
-    doc = "requests that waited on while a less urgent one of their queue completed; go-blis: "
-      .. "instances with more than twice the mean wait queue",
+    doc = "requests that still waited when a less urgent request of their queue completed; "
+      .. "go-blis: instances with more than twice the mean wait queue",
     of = function(result)
       return anomalies_of(result).hol_blocking_events(
         is_go_blis(result) and result.instances or result.requests)
@@ -137,18 +137,19 @@ local derived = {
 }
 
 local lists_of_scaling = {
-  { name = "policy", type = "string", doc = "what the autoscaler is called" },
+  { name = "policy", type = "string", doc = "name of the autoscaler" },
   { name = "replica_seconds", type = "number", unit = "s", better = "less",
-    doc = "of all instances, from being asked for until they had gone or failed for good" },
+    doc = "of all instances, from the scale-up decision until they have stopped or failed "
+      .. "permanently" },
   { name = "mean_paid", type = "number", unit = "instances", better = "less",
-    doc = "of those that are scaled, as a mean over the run" },
+    doc = "of scaled instances, mean over the run" },
   { name = "mean_ready", type = "number", unit = "instances", doc = "that took requests" },
   { name = "most_paid", type = "integer", unit = "instances", better = "less",
     doc = "at one time" },
   { name = "max_replicas", type = "integer", unit = "instances",
     doc = "upper bound of the autoscaler, of all pools together" },
   { name = "end_us", type = "integer", unit = "us", doc = "up to which instances are paid" },
-  { name = "checks", type = "integer", doc = "times that the autoscaler was asked" },
+  { name = "checks", type = "integer", doc = "evaluations of the autoscaler" },
   { name = "triggered", type = "integer",
     doc = "of these by a trigger, between the intervals" },
   { name = "scale_ups", type = "integer", doc = "decisions for more instances" },
@@ -170,39 +171,40 @@ local lists_of_scaling = {
   { name = "group_seconds", type = "number[]", unit = "s",
     doc = "replica_seconds by group, in the order of setup.groups" },
   { name = "over_provisioned_seconds", type = "number?", unit = "s", better = "less",
-    doc = "instances paid beyond what the load of every minute took; with instance_capacity" },
+    doc = "instance-seconds billed beyond the load of every minute; with instance_capacity" },
   { name = "under_provisioned_seconds", type = "number?", unit = "s", better = "less",
-    doc = "instances that it took beyond those that were ready" },
+    doc = "instance-seconds that the load of every minute required beyond ready instances" },
   { name = "phases", class = "ScalePhases",
     doc = "when there were as many as wanted, and when not" },
   { name = "events", type = "blis.ScaleEvent[]", doc = "changes, and wishes out of bounds" },
-  { name = "levels", type = "blis.ScaleLevel[]", doc = "how many there were, from when on" },
+  { name = "levels", type = "blis.ScaleLevel[]", doc = "number of instances over time" },
 }
 
 local asked_faults = "faults = ... or cluster = { spot = ... }"
 
 local parts = {
   { name = "cache_belief", class = "CacheBelief",
-    doc = "what the router knew of the caches, against the caches" },
+    doc = "predicted and actual cache hits of the routing policy" },
   { name = "coverage", class = "Coverage",
     asked = 'latency_model = "calibrated" and no coefficients',
-    doc = "where it is known what the step times were fitted to" },
+    doc = "if the calibrated range of the step times is known" },
   { name = "cost", class = "Cost", doc = "of all GPUs" },
   { name = "energy", class = "Energy", doc = "of all GPUs" },
   { name = "spot", class = "Spot", asked = "cluster = { spot = ... }",
     doc = "with spot: how often instances were taken away, and what that saved" },
   { name = "goodput", class = "Goodput", asked = "slo_targets = ...", doc = "with slo_targets" },
   { name = "steady", class = "Window", asked = "warm_up_us = ... or warm_up_requests = ...",
-    doc = "with warm_up_us: from then on; with warm_up_requests: behind these; of session graphs "
-      .. "with a warm-up or duration_us: what arrived while they were measured and was completed" },
+    doc = "with warm_up_us: requests that arrived later; with warm_up_requests: requests after the "
+      .. "first completed ones; with a warm-up or duration_us of session graphs: completed "
+      .. "requests that arrived in the measurement window" },
   { name = "kv_tiers", class = "KvTiers", asked = "kv_tiers = ...",
-    doc = "with kv_tiers: what became of KV in tiers below the caches" },
+    doc = "with kv_tiers: loads and saves of KV tiers" },
   { name = "handoffs", class = "Handoffs", asked = "prefill_instances = ...",
-    doc = "with pools: from the instances that prefill to those that decode" },
+    doc = "with pools: hand-offs from prefill to decode instances" },
   { name = "queue", class = "Queue", asked = "queue = ...",
     doc = "with queue: of the gateway" },
   { name = "speculation", class = "Speculation", asked = "cluster = { speculation = ... }",
-    doc = "with cluster.speculation: how many drafts held" },
+    doc = "with cluster.speculation: acceptance of draft tokens" },
   { name = "ranks", class = "Ranks", asked = "cluster = { ranks = ... }",
     doc = "with cluster.ranks: what data-parallel ranks did at their barriers" },
   { name = "lora", class = "Lora", asked = "cluster = { lora = ... }",
@@ -218,15 +220,15 @@ local parts = {
     doc = "of session graphs: how long tasks took, and what of" },
   { name = "custom_metrics", type = "table<string, number>", is_by_name = true,
     asked = "custom_metrics = function() ... end of a policy in Lua",
-    doc = "with custom_metrics of policies in Lua: what they returned" },
+    doc = "with custom_metrics of Lua policies: their values" },
   { name = "scaling", class = "Scaling", asked = "autoscaler = ...",
     doc = "with autoscaler: how many instances there were, and why" },
   { name = "phases", class = "Phase", is_list = true, asked = "phases = ...",
     doc = "with phases: each part of the traffic that has a name" },
   { name = "faults", type = "blis.FaultNote[]", asked = asked_faults,
-    doc = "with faults or spot: what became of them" },
+    doc = "with faults or spot: the faults and their effects" },
   { name = "presence", type = "blis.PresenceLevel[]", asked = asked_faults,
-    doc = "with faults or spot: how many instances there were, from when on" },
+    doc = "with faults or spot: number of instances over time" },
   { name = "rerouted", type = "integer", unit = "requests", asked = asked_faults,
     doc = "with faults or spot: times that a request was taken from its instance and routed "
       .. "again" },
@@ -237,33 +239,33 @@ local parts = {
   { name = "step_log", type = "blis.StepLog", asked = "keep_steps = true",
     doc = "with keep_steps: what each step of each instance computed" },
   { name = "timeline_log", type = "blis.TimelineLog", asked = "keep_timeline = true",
-    doc = "with keep_timeline: where requests were, preemptions, states of instances, what was "
-      .. "loaded, and which requests waited for others" },
+    doc = "with keep_timeline: visited instances, preemptions, instance states, loads, and "
+      .. "dependencies of requests" },
   { name = "decisions", type = "blis.Decisions", asked = 'trace_level = "decisions"',
     doc = 'with trace_level = "decisions"' },
   { name = "setup", type = "table",
-    doc = "model, hardware, tp, kv_blocks, ... as they were worked out" },
+    doc = "model, hardware, tp, kv_blocks, ... with resolved values" },
   { name = "keeps_records", type = "boolean",
-    doc = "false: with keep_records = false, none of the next five are there" },
+    doc = "false: with keep_records = false, the next five are not available" },
   { name = "by_slo_class", class = "Group", is_named = true, from_records = true,
-    doc = "figures of every SLO class" },
+    doc = "metrics of every SLO class" },
   { name = "by_tenant", class = "Group", is_named = true, from_records = true,
-    doc = "figures of every tenant" },
+    doc = "metrics of every tenant" },
   { name = "by_model", class = "Group", is_named = true, from_records = true,
-    doc = "figures of every model" },
+    doc = "metrics of every model" },
   { name = "by_adapter", class = "Group", is_named = true, from_records = true,
     asked = "cluster = { lora = ... }",
     doc = 'with cluster.lora: figures of the requests of every adapter; "" = of those without' },
   { name = "requests", type = "blis.Requests", from_records = true,
-    doc = "all requests and what became of them" },
+    doc = "all requests with their outcomes" },
   { name = "has_sessions", type = "boolean", from_records = true,
     doc = "some requests belong to a session" },
   { name = "requests_per_instance", type = "integer[]", doc = "routed to each" },
   { name = "instances", class = "InstanceFigures", is_list = true,
-    doc = "figures of every instance" },
+    doc = "metrics of every instance" },
 }
 
---- A class of the given lists of figures.
+--- Creates a class of the given lists of metrics.
 local function class(name, summary, parent, ...)
   local all = {}
   for _, list in ipairs { ... } do table.move(list, 1, #list, #all + 1, all) end
@@ -273,7 +275,7 @@ local function class(name, summary, parent, ...)
   return { name = name, summary = summary, parent = parent, figures = all }
 end
 
---- What is known of the requests of an instance only where it was asked for.
+--- Metrics of an instance that are computed only on request.
 local of_requests, known = {}, {}
 for _, figure in ipairs(lists.instance) do known[figure.name] = true end
 for _, figure in ipairs(table.move(lists.times, 1, #lists.times, #lists.counts + 1,
@@ -294,11 +296,11 @@ figures.classes = {
     { name = "code", type = "string", doc = "stable name of the condition, such as \"overload\"" },
     { name = "status", type = "string", doc = "\"warning\" or \"invalid\"" },
     { name = "text", type = "string", doc = "condition, effect, and remedy" },
-    { name = "runs", type = "string[]?", doc = "of several runs: names of those that it is about" },
+    { name = "runs", type = "string[]?", doc = "with several runs: names of the affected runs" },
   }),
-  class("RunVerdict", "Whether the metrics of a run mean what they seem to.", nil, {
-    { name = "status", type = "string", doc = "\"ok\"; \"warning\": a metric may mislead; "
-      .. "\"invalid\": metrics depend on the length of the run, or describe nothing" },
+  class("RunVerdict", "Verdict on the validity of a run's metrics.", nil, {
+    { name = "status", type = "string", doc = "\"ok\"; \"warning\": a metric can mislead; "
+      .. "\"invalid\": metrics depend on the length of the run or describe no requests" },
     { name = "reasons", class = "VerdictReason", is_list = true, doc = "the gravest first" } }),
   class("ExpectedError", "Expected error of means, with latency model composed. Relative.", nil, {
     { name = "tpot", type = "number", unit = "0 to 1", doc = "half of the setups measured in this "
@@ -313,13 +315,13 @@ figures.classes = {
     { name = "is_measured", type = "boolean", doc = "level is \"model\" or \"format\"" },
     { name = "regime", type = "string", doc = "GPU, format, experts, and scheduling; of each group "
       .. "of instances" } }),
-  class("Counts", "Requests by how they ended.", nil, lists.counts),
+  class("Counts", "Requests by outcome.", nil, lists.counts),
   class("Part", "Some of the requests of a run.", "Counts", lists.group, lists.times, {
     { name = "gateway_wait_ms", class = "Percentiles", asked = "queue = ...", unit = "ms",
-      doc = "with queue: in the gateway's queue, of those that left it; part of ttft_ms" },
+      doc = "with queue: time in the gateway queue, of dispatched requests; part of ttft_ms" },
     { name = "adapter_wait_ms", class = "Percentiles", asked = "cluster = { lora = ... }",
-      unit = "ms", doc = "with cluster.lora: for their adapters, of those that were admitted with "
-        .. "one; all waits, also behind the first token" } }),
+      unit = "ms", doc = "with cluster.lora: waits for adapters, of admitted requests with an "
+        .. "adapter; includes waits after the first token" } }),
   class("Group", "One SLO class, tenant, model or adapter.", "Part", {
     { name = "name", type = "string", doc = 'of the group; "" = none' } }),
   class("Window", "The requests that arrived in a part of a run.", "Part", lists.window, {
@@ -328,25 +330,25 @@ figures.classes = {
     { name = "is_settled", type = "boolean?",
       doc = 'of steady with warm_up_us = "auto": false when the run is too short' } }),
   class("Phase", "The requests that arrived in a named part of the traffic.", "Window", {
-    { name = "name", type = "string", doc = "what the experiment calls it" },
+    { name = "name", type = "string", doc = "name in the experiment" },
     { name = "good", type = "integer?", unit = "requests", better = "more",
-      doc = "that kept their targets; with slo_targets" },
+      doc = "requests that met their targets; with slo_targets" },
     { name = "attainment", type = "number?", unit = "0 to 1", better = "more",
-      doc = "good / those with targets" } }),
+      doc = "SLO attainment: good / requests with targets" } }),
   class("InstanceFigures", "One instance of a result.", nil,
     { { name = "id", type = "string", doc = '"instance_3"' } }, lists.instance, of_requests, {
       { name = "rank_group", type = "integer", asked = "cluster = { ranks = ... }",
         doc = "with cluster.ranks: the deployment it is a rank of, from 0" },
       { name = "rank", type = "integer", asked = "cluster = { ranks = ... }",
         doc = "with cluster.ranks: its number in that, from 0" } }),
-  class("CacheBelief", "What the routing policy took to be in the caches, and what was there.", nil,
+  class("CacheBelief", "Predicted cache hits of the routing policy, and actual hits.", nil,
     lists.cache_belief),
   class("Link", "A link that KV has moved over.", nil, {
     { name = "name", type = "string", doc = '"instance_3 out", "instance_3 in" or "fabric"' } },
     lists.link),
-  class("Handoffs", "Hand-offs of KV, where prefill and decode are apart.", nil, lists.handoffs, {
+  class("Handoffs", "Hand-offs of KV between prefill and decode instances.", nil, lists.handoffs, {
     { name = "links", class = "Link", is_list = true,
-      doc = "those that were used; none under profile go-blis" } }),
+      doc = "used links; none under profile go-blis" } }),
   class("KvTier", "A tier of KV below the caches of the instances.", nil, {
     { name = "name", type = "string", doc = "as the experiment has it" } }, lists.tier),
   class("KvTiers", "KV below the caches of the instances, all tiers together.", nil, lists.tiers, {
@@ -359,20 +361,19 @@ figures.classes = {
       doc = "each of them, the highest priority first" } }),
   class("Speculation", "Speculative decoding, over all instances.", nil, lists.speculation, {
     { name = "accepted_per_position", type = "integer[]", unit = "tokens",
-      doc = "drafted tokens that held by their place in the step, from the first draft on" },
+      doc = "accepted draft tokens by position in the step" },
     { name = "acceptance_rate_per_position", type = "number[]", unit = "0 to 1",
-      doc = "share of the drafts that held by their place in the step: the unconditional rates, "
-        .. "as vLLM counts them" } }),
+      doc = "acceptance rate by position in the step (unconditional, as vLLM counts it)" } }),
   class("Ranks", "Data-parallel ranks, over all groups with a barrier; 0 without one.", nil,
     lists.ranks),
   class("LoraAdapter", "A LoRA adapter that was loaded.", nil, {
     { name = "name", type = "string", doc = "as requests name it" } }, lists.adapter),
   class("Lora", "LoRA adapters, over all instances.", nil, lists.lora, {
     { name = "adapters", class = "LoraAdapter", is_list = true,
-      doc = "those that were ever loaded" } }),
-  class("Coverage", "Steps beyond what their times were fitted to.", nil, {
+      doc = "adapters that were loaded at least once" } }),
+  class("Coverage", "Steps outside the calibrated range of the step times.", nil, {
     { name = "steps_beyond", type = "integer", better = "less",
-      doc = "steps of all instances that were beyond what their times were fitted to" },
+      doc = "number of steps outside the calibrated range, over all instances" },
     { name = "share_beyond", type = "number", unit = "0 to 1", better = "less",
       shown = "coverage: {%} of the steps beyond what step times were fitted to",
       doc = "share of the steps that were: steps_beyond / steps" } }),
@@ -388,9 +389,9 @@ figures.classes = {
       doc = "share of the GPU-hours in which the instance computed nothing: 1 - busy_gpu_seconds "
         .. "/ (gpu_hours * 3600)" },
     { name = "usd_per_gpu_hour", type = "number?", unit = "USD/h",
-      doc = "price of a GPU; nil = not known, as for all figures in USD" },
+      doc = "price of a GPU; nil = unknown, as for all values in USD" },
     { name = "usd", type = "number?", unit = "USD", shown = "cost: {3} USD", better = "less",
-      doc = "what the run costs" },
+      doc = "total cost of the run" },
     { name = "busy_gpu_seconds", type = "number", unit = "s", better = "less",
       doc = "seconds of GPUs whose instance computes; idle ones cost as much" },
     { name = "gpu_seconds_per_request", type = "number?", unit = "s", better = "less",
@@ -402,12 +403,12 @@ figures.classes = {
       shown = "cost: {3} USD per million output tokens",
       doc = "cost of a million output tokens: usd / output_tokens * 1e6" },
     { name = "usd_per_good_request", type = "number?", unit = "USD", better = "less",
-      doc = "cost of a request that kept its targets: usd / goodput.good; nil without SLO "
+      doc = "cost per request that met its targets: usd / goodput.good; nil without SLO "
         .. "targets" } }),
-  class("Energy", "Energy of all GPUs while they were paid; empty without figures of power.",
+  class("Energy", "Energy of all GPUs while they are billed; empty without power values.",
     nil, {
       { name = "gpu_watts", type = "number?", unit = "W",
-        doc = "power of one GPU, as it was given" },
+        doc = "configured power of one GPU" },
       { name = "mean_gpu_watts", type = "number?", unit = "W", better = "less",
         doc = "mean power of one GPU over the time that it was paid" },
       { name = "kwh", type = "number?", unit = "kWh", shown = "energy: {3} kWh", better = "less",
@@ -419,15 +420,15 @@ figures.classes = {
       { name = "idle_kwh", type = "number?", unit = "kWh", better = "less",
         doc = "energy between steps, and while instances started and drained" },
       { name = "coverage", type = "number?", unit = "0 to 1", better = "more",
-        doc = "share of the paid GPU-seconds of which the draw is known" },
+        doc = "fraction of the billed GPU-seconds with a power value" },
       { name = "facility_kwh", type = "number?", unit = "kWh", better = "less",
         doc = "energy of the whole facility: kwh * pue" },
       { name = "joules_per_output_token", type = "number?", unit = "J", better = "less",
         shown = "energy: {3} J per output token",
         doc = "energy per output token: energy / output_tokens" },
       { name = "joules_per_request", type = "number?", unit = "J", better = "less",
-        doc = "energy per completed request: energy / completed; what its tokens took is energy_j "
-          .. "of a request" },
+        doc = "energy per completed request: energy / completed; for the energy of its tokens, see "
+          .. "energy_j of a request" },
       { name = "carbon_g", type = "number?", unit = "g", better = "less",
         shown = "energy: {1} g of CO2",
         doc = "emissions of the facility: facility_kwh * carbon_g_per_kwh" },
@@ -435,9 +436,9 @@ figures.classes = {
         doc = "emissions per completed request: carbon_g / completed; those for its tokens are "
           .. "carbon_g of a request" },
       { name = "steps_carbon_g", type = "number?", unit = "g", better = "less",
-        doc = "part of carbon_g: emissions while steps computed, those of each step at its time. "
-          .. "It is the sum of carbon_g over requests, but for passes of ranks without work" } }),
-  class("Spot", "Spot capacity: what was taken away, and what it cost.", nil, {
+        doc = "part of carbon_g: emissions while steps computed, at the intensity of each step. It "
+          .. "is the sum of carbon_g over requests, except dummy passes of ranks" } }),
+  class("Spot", "Spot capacity: reclaims and their cost.", nil, {
     { name = "reclaims", type = "integer", shown = "spot: {reclaim}", better = "less",
       doc = "times that an instance that was there was taken away, or told that it would be" },
     { name = "lost", type = "integer", unit = "requests", better = "less",
@@ -447,23 +448,22 @@ figures.classes = {
     { name = "retried", type = "integer", unit = "requests", better = "less",
       doc = "requests that were sent again because their instance was taken away" },
     { name = "recomputed_tokens", type = "integer", unit = "tokens", better = "less",
-      doc = "prompt and output tokens that these had by then, which are computed anew, but for "
-        .. "those of the prompt that another instance has in its cache" },
+      doc = "prompt and output tokens lost by these requests and computed again, except prompt "
+        .. "tokens that another instance has cached" },
     { name = "availability", type = "number", unit = "0 to 1", better = "more",
-      shown = "spot: as many as wanted {%} of the time",
+      shown = "spot: full capacity {%} of the time",
       doc = "share of the time in which all instances took requests, from 0 to the end of the run "
         .. "and of its last request, rejected ones included; as for the two below" },
     { name = "paid_share", type = "number", unit = "0 to 1", better = "more",
-      shown = "spot: there and paid {%}",
-      doc = "share of the instances' time in which they were there and paid, also while they start "
-        .. "or have been told to go" },
+      shown = "spot: billed {%}",
+      doc = "billed fraction of the total time of all instances, including starts and notices" },
     { name = "serving_share", type = "number", unit = "0 to 1", better = "more",
       shown = "spot: taking requests {%}",
-      doc = "share of the instances' time in which they took requests; what is missing to "
-        .. "paid_share is paid and takes none" },
+      doc = "fraction of the total time of all instances in which they accepted requests; the "
+        .. "difference to paid_share is billed without serving" },
     { name = "usd", type = "number?", unit = "USD", shown = "spot: {3} USD", better = "less",
-      doc = "what the instances cost at the market's prices for the time in which they were paid; "
-        .. "nil = not known, as for the two below" },
+      doc = "cost of the instances at market prices for their billed time; nil = unknown, as for "
+        .. "the two below" },
     { name = "on_demand_usd", type = "number?", unit = "USD",
       doc = "what as many would have cost for the whole run at the price of the cluster or the "
         .. "catalogue" },
@@ -471,13 +471,13 @@ figures.classes = {
       shown = "spot: {%} below on demand",
       doc = "share of the price on demand that was saved: 1 - usd / on_demand_usd" },
     { name = "offers", type = "blis.SpotOffer[]",
-      doc = "what there was to be had at which price, from when on" } }),
+      doc = "available instances and prices over time" } }),
   class("ClassGoodput", "How often the targets of an SLO class were kept.", nil,
     { { name = "name", type = "string", doc = "SLO class" } }, lists.goodput, {
       { name = "requests_per_sec", type = "number", unit = "requests/s", better = "more",
-        doc = "requests per second that kept their targets" },
+        doc = "requests per second that met their targets" },
       { name = "targets", type = "blis.SloTarget", doc = "the targets of the class" } }),
-  class("Goodput", "How often targets were kept, over all classes with one.", nil, {
+  class("Goodput", "SLO attainment, over all classes with targets.", nil, {
     { name = "arrived", type = "integer", unit = "requests",
       doc = "requests of classes with targets that arrived" },
     { name = "good", type = "integer", unit = "requests", better = "more",
@@ -501,13 +501,13 @@ figures.classes = {
       doc = "mean time from an event at another replica until a decision used it" },
     { name = "ghosts", type = "integer", unit = "requests", better = "less",
       doc = "requests of other replicas that it still counts after their end" } }),
-  class("CascadeSums", "Attempts with one model of a cascade, or with all of them.", nil,
+  class("CascadeSums", "Attempts with one model of a cascade, or with all models.", nil,
     lists.attempts),
   class("CascadeModel", "Attempts with one model of a cascade.", "CascadeSums",
     { { name = "model", type = "string", doc = "its name" } }),
-  class("Cascade", "What a cascade did, over all models.", "CascadeSums",
-    { { name = "policy", type = "string", doc = "what the cascade is called" } }, lists.cascade, {
-      { name = "steps", type = "integer[]", doc = "requests by how many models were asked" },
+  class("Cascade", "Totals of a cascade, over all models.", "CascadeSums",
+    { { name = "policy", type = "string", doc = "name of the cascade" } }, lists.cascade, {
+      { name = "steps", type = "integer[]", doc = "requests by the number of models called" },
       { name = "earlier_ms", class = "Percentiles",
         doc = "arrival to the last attempt, of requests with more than one" },
       { name = "models", class = "CascadeModel", is_list = true,
@@ -516,20 +516,21 @@ figures.classes = {
     lists.tasks),
   class("ScalePhase", "All times together when there were as many instances as wanted, or not.",
     nil, {
-    { name = "seconds", type = "number", unit = "s", doc = "all of them together" },
+    { name = "seconds", type = "number", unit = "s", doc = "total of these phases" },
     { name = "arrived", type = "number?", unit = "requests", doc = "at these times; with records" },
     { name = "good", type = "number?", unit = "requests", better = "more",
-      doc = "of these: they kept their targets; with slo_targets" },
+      doc = "requests that also met their targets; with slo_targets" },
     { name = "attainment", type = "number?", unit = "0 to 1", better = "more",
-      doc = "the share of those with targets" } }),
-  class("ScalePhases", "How long there were as many instances as wanted, and who came then.", nil, {
-    { name = "steady", class = "ScalePhase", doc = "as many as wanted, all of them ready" },
+      doc = "fraction of the requests with targets" } }),
+  class("ScalePhases", "Time by provisioning state (under-provisioned, over-provisioned, steady), "
+    .. "and the requests that arrived in each.", nil, {
+    { name = "steady", class = "ScalePhase", doc = "as many instances as the target, all ready" },
     { name = "short", class = "ScalePhase",
       doc = "fewer were ready than wanted, as during cold starts" },
     { name = "surplus", class = "ScalePhase",
       doc = "more were paid than wanted, as while instances drain" } }),
-  class("Scaling", "What an autoscaler did, and what it cost.", nil, lists_of_scaling),
-  class("Result", "The figures of a run.", "Counts", head, lists.result, lists.times, derived,
+  class("Scaling", "Actions of an autoscaler, and their cost.", nil, lists_of_scaling),
+  class("Result", "The metrics of a run.", "Counts", head, lists.result, lists.times, derived,
     parts),
 }
 
@@ -540,14 +541,14 @@ for _, one in ipairs(figures.classes) do
   all_of[one.name] = table.move(one.figures, 1, #one.figures, #all + 1, all)
 end
 
---- All figures of a class, those of its parents first.
+--- All metrics of a class, inherited ones first.
 ---@param name string
 ---@return blis.Figure[]
 function figures.of(name)
   return all_of[name]
 end
 
---- A figure in a table of such figures; nil where this one does not have it.
+--- A metric in a table; nil if the table does not have it.
 ---@param values? table
 ---@param figure blis.Figure
 ---@return any
@@ -557,18 +558,18 @@ function figures.value(values, figure)
   return can_be and values[figure.name] or rawget(values, figure.name)
 end
 
--- Names of figures that mean the same as another name.
+-- Names of metrics that are aliases of another name.
 local same_as = { tpot_ms = "itl_ms" }
 
---- The usual name of a figure: "itl_ms.p99" for "tpot_ms.p99".
+--- Resolves the alias of a metric: "itl_ms.p99" for "tpot_ms.p99".
 ---@param path string
 ---@return string
 function figures.usual_name(path)
   return (path:gsub("^[%l_]+", same_as))
 end
 
---- A figure of a class by its path, "ttft_ms.p99" or "by_tenant.a.completed", and what it is in a
---- table of such figures. Nothing for what is none.
+--- A metric of a class by its path, "ttft_ms.p99" or "by_tenant.a.completed", and its value in a
+--- table. Nothing for an unknown path.
 ---@param path string
 ---@param values? table
 ---@param class_name? string "Result" by default
@@ -596,7 +597,7 @@ function figures.find(path, values, class_name)
   end
 end
 
---- Paths of the numbers of a class, those in parts of it included.
+--- Paths of the numbers of a class, including nested classes.
 ---@param class_name string
 ---@return string[]
 function figures.paths(class_name)
@@ -615,8 +616,7 @@ end
 
 local numbers = { integer = true, number = true, ["integer?"] = true, ["number?"] = true }
 
---- What is wrong with taking a figure of a result for a number; nil for one that is, and for a name
---- that is none of a result.
+--- Error message if a path of a result is not a number; nil for numbers and unknown names.
 ---@param path string
 ---@return string?
 function figures.why_no_number(path)
@@ -625,11 +625,11 @@ function figures.why_no_number(path)
   if figure.is_list or figure.is_named then return path .. " is a list, not a number" end
   if not figure.class then return ("%s is no number but a %s"):format(path, figure.type) end
   local paths = figures.paths(figure.class)
-  return ("%s has %s; say which, as in %s.%s"):format(path, table.concat(paths, ", "), path,
+  return ("%s contains %s; choose one, as in %s.%s"):format(path, table.concat(paths, ", "), path,
     paths[#paths])
 end
 
--- What others call figures, in front of a dot or alone, without the unit.
+-- Names of metrics in other programs, as a prefix or alone, without units.
 local other_names = { tpot = "itl_ms", tbt = "itl_ms", inter_token_latency = "itl_ms",
   time_per_output_token = "itl_ms", time_to_first_token = "ttft_ms", ttft = "ttft_ms",
   itl = "itl_ms", e2e = "e2e_ms", e2el = "e2e_ms", latency = "e2e_ms", end_to_end = "e2e_ms",
@@ -639,10 +639,10 @@ local other_names = { tpot = "itl_ms", tbt = "itl_ms", inter_token_latency = "it
   token_throughput = "tokens_per_sec", output_throughput = "tokens_per_sec",
   hit_rate = "cache_hit_rate", prefix_hit_rate = "cache_hit_rate" }
 
---- The end of a message about a figure that nobody knows, as errors.suggestion; what other programs
---- call tpot is known to be itl_ms.
+--- The end of a message about an unknown metric, as errors.suggestion; maps tpot of other programs
+--- to itl_ms.
 ---@param path string
----@param paths string[] those that there are
+---@param paths string[] known names
 ---@param otherwise? string
 ---@return string
 function figures.suggestion(path, paths, otherwise)
@@ -656,7 +656,7 @@ function figures.suggestion(path, paths, otherwise)
   return errors.suggestion(path, paths, otherwise)
 end
 
---- Those of a result, by name.
+--- The metrics of a result, by name.
 ---@type table<string, blis.Figure>
 figures.of_result = {}
 for _, figure in ipairs(figures.of "Result") do figures.of_result[figure.name] = figure end

@@ -1,17 +1,17 @@
---- One number for a run: a weighted sum of its figures, each scaled to 0..1.
+--- One number for a run: a weighted sum of its metrics, each scaled to 0..1.
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 
 local fitness = {}
 
--- What BLIS in Go calls the figures that it weighs, in the order in which messages list them.
+-- Metric names of BLIS in Go for weights, in the order of messages.
 local keys = { "throughput", "tokens_per_sec", "p99_ttft", "p50_ttft", "mean_ttft", "p99_e2e",
   "p50_e2e", "mean_e2e" }
 
--- Of times, energy, money: nothing of it is 1.
+-- For times, energy, and money, 0 maps to 1.
 local function falling(x) return 1 / (1 + x) end
 
--- How figures are scaled, by their units. A figure without one cannot be weighed.
+-- Scaling of metrics by unit. Metrics without an entry cannot be weighted.
 local scales = {
   ["requests/s"] = function(x) return x / (x + 100) end,
   ["tokens/s"] = function(x) return x / (x + 10000) end,
@@ -19,14 +19,14 @@ local scales = {
   ["0 to 1"] = function(x, is_less_better) return is_less_better and 1 - x or x end,
 }
 
--- Figures by these keys: "ttft_ms.p99" of "p99_ttft".
+-- Metrics by key: "ttft_ms.p99" for "p99_ttft".
 local paths = { throughput = "requests_per_sec" }
 for _, key in ipairs(keys) do
   local percentile, time = key:match "^(%w+)_(%w+)$"
   if time then paths[key] = ("%s_ms.%s"):format(time, percentile) end
 end
 
---- The figure of a key and its value in a result; nil when it cannot be weighed.
+--- The metric of a key and its value in a result; nil if it cannot be weighted.
 local function find(key, result)
   local figure, value = figures.find(paths[key] or key, result)
   local is_weighed = figure and not figure.class and scales[figure.unit]
@@ -34,7 +34,7 @@ local function find(key, result)
   if is_weighed then return figure, value end
 end
 
---- Weights from "throughput:0.5,p99_ttft:0.5"; of a key that is given twice the last one counts.
+--- Weights from "throughput:0.5,p99_ttft:0.5"; for a duplicate key the last one counts.
 ---@param text string
 ---@return table<string, number>
 function fitness.parse(text)
@@ -71,7 +71,7 @@ function fitness.of(result, weights)
   table.sort(names)
   for i, name in ipairs(names) do
     local figure, given = find(name, result)
-    if not given then errors.invalid("fitness: this result has no %s", name) end
+    if not given then errors.invalid("fitness: this result does not contain %s", name) end
     local value = scales[figure.unit](given, figure.better == "less")
     list[i] = { name, value }
     score = score + weights[name] * value
@@ -93,7 +93,7 @@ local function check_weights(weights)
   return weights
 end
 
---- One number: of weights as a text or a table, or what a function makes of the result.
+--- One number: from weights as a string or a table, or from a function of the result.
 ---@param result blis.Result
 ---@param weights string|table<string, number>|fun(result: blis.Result): number
 ---@return number

@@ -16,8 +16,8 @@ local function wait_of(name)
   end
 end
 
--- What is told of a group: the name of the column, and a short one where the one before it tells of
--- what; in_full alone, or only with a queue at the gateway.
+-- Columns of group tables: title, and a shorter title if the previous column makes it clear;
+-- in_full: only in the full table, or only with a gateway queue.
 local ends = {
   { "arrived", value = function(g) return count(g.arrived) end },
   { "completed", value = function(g) return count(g.completed) end },
@@ -35,11 +35,11 @@ local times = {
   { "gateway p99", short = "p99", of_queue = true, value = wait_of "p99" },
 }
 
--- Ends that have a column, or are part of what has one.
+-- Outcomes with a column, or counted in another column.
 local is_told_anyway = { arrived = true, completed = true, length_capped = true, rejected = true,
   timed_out = true }
 
---- Columns of the other ends that requests came to.
+--- Columns of other outcomes that occurred.
 local function other_ends(r)
   local list = {}
   for _, ending in ipairs(figures.of "Counts") do
@@ -82,8 +82,8 @@ end
 ---@field rows string[][] of the first groups
 ---@field count integer of all groups
 
---- A table for classes, tenants and models, each where there is more than one; in full for
---- adapters, too. Times are in ms. None where no records were kept.
+--- A table for classes, tenants, and models, each if there is more than one; the full table also
+--- for adapters. Times are in ms. Nothing without records.
 ---@param r blis.Result
 ---@param in_full boolean every column under its whole name
 ---@return blis.GroupTable[]

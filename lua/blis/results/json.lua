@@ -1,4 +1,4 @@
---- The figures of a run as JSON: what --format json prints and pages show.
+--- The metrics of a run as JSON, for --format json and pages.
 local core = require "blis.core"
 local figures = require "blis.results.figures"
 local parts = require "blis.json"
@@ -7,7 +7,7 @@ local saturation = require "blis.results.saturation"
 local sorted = require "blis.sorted"
 local verdict = require "blis.results.verdict"
 
---- Which form a text has: share/schema/blis-result-1.json.
+--- Format identifier: share/schema/blis-result-1.json.
 local json = { format = "blis-result-1" }
 
 local function write_list(writer, name, list, write)
@@ -16,7 +16,7 @@ local function write_list(writer, name, list, write)
   writer:done()
 end
 
---- A number, a text, or a table of such and of tables: a list, or fields in the order of names.
+--- A number, a string, or a table of these: a list, or fields in the order of names.
 local function write_any(writer, key, value)
   if type(value) ~= "table" then
     if key then writer:field(key, value) else writer:item(value) end
@@ -63,7 +63,7 @@ local function write_series(writer, series)
   writer:done()
 end
 
--- How figures are written that are neither scalars nor of a class of figures, by their types.
+-- Writers for metrics that are neither scalars nor classes, by type.
 local special = {
   table = function(writer, _, run) write_setup(writer, run.result) end,
   ["blis.Series"] = function(writer, series, run)
@@ -74,7 +74,7 @@ local special = {
     parts.write_object(writer, "decisions", { "total", "admitted", "rejected", "routed",
       "unique_targets", "mean_regret", "max_regret" }, run.decisions:summary())
   end,
-  ["blis.Requests"] = function() end, -- a file of their own
+  ["blis.Requests"] = function() end, -- a separate file
   ["blis.StepLog"] = function() end, -- for timelines
   ["blis.TimelineLog"] = function() end,
   ["blis.SloTarget"] = function(writer, targets)
@@ -103,7 +103,7 @@ local function write_figure(writer, figure, value, run)
   end
 end
 
---- Writes the figures that there are as fields of the object that is open.
+--- Writes the available metrics as fields of the open object.
 function write_figures(writer, class, values, run)
   for _, figure in ipairs(figures.of(class)) do
     local value = figures.value(values, figure)
@@ -117,8 +117,8 @@ local function write_fitness(writer, fitness)
   writer:done():done()
 end
 
---- Writes one object with the figures of blis.Result under their names there; series as a list of
---- rows, decisions summed up, and fitness and saturation where they were asked for.
+--- Writes one object with the metrics of blis.Result; series as a list of rows, a summary of
+--- decisions, and fitness and saturation if requested.
 ---@param writer table
 ---@param run blis.cli.Run
 ---@param key? string of the object
@@ -131,7 +131,7 @@ function json.write(writer, run, key)
   writer:done()
 end
 
---- The same as a text.
+--- The same JSON as a string.
 ---@param run blis.cli.Run
 ---@return string
 function json.text(run)

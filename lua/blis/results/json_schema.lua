@@ -1,5 +1,5 @@
---- The schema of what `--format json` prints: share/schema/blis-result-1.json. Whoever adds a
---- figure writes it again; what is taken away or changes its type makes another version.
+--- The schema of `--format json`: share/schema/blis-result-1.json. Regenerate it after adding a
+--- metric. Removing a metric or changing a type requires a new version.
 ---
 ---   blis -e 'io.write(require("blis.results.json_schema").generate())' \
 ---     >share/schema/blis-result-1.json
@@ -11,7 +11,7 @@ local json_schema = {}
 
 local object = json.object
 
--- What JSON has of the types of figures that are no classes; the rest is open.
+-- JSON types of metrics that are not classes; the rest is open.
 local of_type = {
   integer = { type = "integer" }, number = { type = "number" }, string = { type = "string" },
   boolean = { type = "boolean" }, ["integer[]"] = object("type", "array", "items",
@@ -19,7 +19,7 @@ local of_type = {
   ["blis.Series"] = object("type", "array", "items", { type = "object" }),
 }
 
---- Requests are a file of their own.
+--- Requests are written to a separate file.
 local not_written = { ["blis.Requests"] = true, ["blis.StepLog"] = true,
   ["blis.TimelineLog"] = true }
 local function is_written(figure) return not not_written[figure.type] end
@@ -39,7 +39,7 @@ local function schema_of(figure)
   return object("description", doc, "type", found.type)
 end
 
---- { name, schema, ... } of a class, with what it has of others.
+--- { name, schema, ... } of a class, including inherited fields.
 local function properties_of(name, list)
   for _, figure in ipairs(figures.of(name)) do
     if is_written(figure) then
@@ -62,8 +62,8 @@ function json_schema.generate()
     end
   end
   return json.encode(object("$schema", "https://json-schema.org/draft/2020-12/schema",
-    "title", result_json.format, "description", "A result, as blis run --format json prints it. "
-      .. "Figures may be added; those that are here stay.",
+    "title", result_json.format, "description", "A result, as printed by blis run --format json. "
+      .. "Metrics can be added; existing metrics remain.",
     "type", "object", "required", { "format", "arrived", "completed", "routing", "hash" },
     "properties", properties_of("Result", { "format", object("const", result_json.format),
       "fitness", object("type", "object"), "saturation", object("type", "object") }),

@@ -10,7 +10,7 @@ local section = {
   name = "phase",
   summary = "A part of the traffic, until the next one begins.",
   options = {
-    { name = "name", type = "string", required = true, doc = "What it is called." },
+    { name = "name", type = "string", required = true, doc = "Name of the phase." },
     {
       name = "from_us", type = "time_us", min = 0, default = 0, unit = "us",
       doc = "When it begins: requests are of the phase in which they arrive.",
@@ -43,8 +43,8 @@ function phases.read(given, path)
   return list
 end
 
---- Their figures: those of the requests that arrived in each, and how many kept their targets. A
---- phase ends with the run at the latest, so that its rates are those of the time there was.
+--- Metrics per phase: of the requests that arrived in it, and its SLO attainment. The last phase
+--- ends with the run, and rates use its actual length.
 ---@param summary table
 ---@param starts blis.PhaseStart[]
 ---@param targets? blis.SloTarget[]

@@ -20,17 +20,17 @@ local report = {}
 
 local count, number, percent, plural = format.count, format.number, format.percent, format.plural
 
---- A figure of times; nil where there were none.
+--- A metric of times; nil if empty.
 local function time_of(d, name)
   return d.count > 0 and d[name] or nil
 end
 
---- Nothing is balanced where nothing was done.
+--- No balance without requests.
 local function balance_text(r)
   return r.completed > 0 and number(r.balance, 3) or "-"
 end
 
---- No share of blocks found where none were looked for.
+--- No hit rate without lookups.
 local function hits_text(r)
   for _, instance in ipairs(r.instances) do
     if instance.cache_hits + instance.cache_misses > 0 then
@@ -70,7 +70,7 @@ function report.conservation(counts)
   return ("%s arrived = %s"):format(count(counts.arrived), table.concat(parts, " + "))
 end
 
---- A figure as it is shown: see src/results/metrics/figures.h; nil where that is nothing.
+--- A metric as text: see src/results/metrics/figures.h; nil if it is omitted.
 local function fill(pattern, value)
   if value == 0 and pattern:find "{%d?%?}" then return nil end
   return (pattern:gsub("{(.-)%??}", function(form)
@@ -80,8 +80,8 @@ local function fill(pattern, value)
   end))
 end
 
---- The class whose metrics are on a line that metrics may name in `shown`. The class of a feature's
---- line is that of its part of the result.
+--- The class of a summary line, to which `shown` of metrics refers. The class of a feature's line
+--- is the class of its part of the result.
 report.class_of_line = setmetatable({
   throughput = "Result", ["KV cache"] = "Result", ["CPU tier"] = "Result",
   router = "CacheBelief", cost = "Cost", energy = "Energy", coverage = "Coverage",
@@ -96,7 +96,7 @@ report.class_of_line = setmetatable({
   end,
 })
 
---- What figures tell on one of the lines, "0.030 GPU-hours, 0.104 USD".
+--- The metrics of a summary line: "0.030 GPU-hours, 0.104 USD".
 local function shown(line, values)
   local parts = {}
   for _, figure in ipairs(figures.of(report.class_of_line[line])) do
@@ -107,7 +107,7 @@ local function shown(line, values)
   return table.concat(parts, ", ")
 end
 
---- How much of the run was beyond what the step times were fitted to.
+--- Fraction of the run outside the calibrated range of the step times.
 local function coverage_lines(r)
   local coverage, known = rawget(r, "coverage"), rawget(r.setup, "coverage")
   if not coverage or coverage.steps_beyond == 0 then return {} end
@@ -199,7 +199,7 @@ local function goodput_lines(r)
   return lines
 end
 
---- Rows of figures without the warm-up, for the table of latencies.
+--- Rows of steady-state metrics, for the table of latencies.
 local function steady_rows(r)
   local steady = rawget(r, "steady")
   if not steady then return {} end
@@ -275,14 +275,14 @@ function report.summary(r)
   return table.concat(lines, "\n")
 end
 
---- What the policy is called without its scorers. Names are never taken apart: scripts choose them.
+--- Name of the policy without its scorers. Names are never parsed, because scripts choose them.
 ---@param r blis.Result
 ---@return string
 function report.policy(r)
   return rawget(r.setup, "routing_name") or r.routing
 end
 
---- Latencies and throughput are those without the warm-up where there is one.
+--- Latencies and throughput exclude the warm-up, if set.
 local function comparison_row(r)
   local name, part = report.policy(r), rawget(r, "steady") or r
   local ttft, e2e = part.ttft_ms, part.e2e_ms
@@ -323,7 +323,8 @@ local function rejection_reasons(r)
   for i = 1, #r.requests do
     local request = r.requests[i]
     if request.state == "rejected" then
-      local reason = request.reason and request.reason ~= "" and request.reason or "no reason given"
+      local reason = request.reason and request.reason ~= "" and request.reason or "unspecified "
+        .. "reason"
       if not counts[reason] then names[#names + 1] = reason end
       counts[reason] = (counts[reason] or 0) + 1
     end
@@ -336,7 +337,7 @@ local function rejection_reasons(r)
     .. (#names > 3 and ", ..." or "")
 end
 
---- What became of requests that did not complete, or nil.
+--- Outcomes of requests that did not complete, or nil.
 local function lost_line(r)
   if r.completed == r.arrived then return nil end
   local parts = {}
@@ -374,8 +375,8 @@ local function difference_text(drawn, a, b, item, comparisons)
     words.change(pair, pair.low), words.change(pair, pair.high), words.skew(pair))
 end
 
---- What tells the policies apart: their names, with their scorers where names meet, and with
---- their numbers where all is the same.
+--- Distinct names of policies: with their scorers if names are equal, and with numbers if all is
+--- equal.
 ---@param results blis.Comparison
 ---@return string[]
 function report.names(results)
@@ -429,8 +430,8 @@ local function add_warm_up_line(lines, results)
       or number(steady.from_us / 1e6, 1) .. " s")
 end
 
---- What print(comparison) shows: one row per policy, below it its scorers and what became of
---- requests that did not complete, and how the others differ from the first one.
+--- The output of print(comparison): one row per policy, with scorers and outcomes of incomplete
+--- requests below it, and differences from the baseline.
 ---@param results blis.Result[]
 ---@return string
 function report.comparison(results)

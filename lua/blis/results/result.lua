@@ -1,4 +1,4 @@
---- Results: the figures of one run, and how they are printed.
+--- Results: the metrics of one run, and how they are printed.
 local deferred = require "blis.deferred"
 local core = require "blis.core"
 local decisions = require "blis.results.decisions"
@@ -38,7 +38,7 @@ local result_meta = { __name = "blis.result", __metatable = false, __tostring = 
 ---@class blis.Result
 local methods = {}
 
---- Figures that are tables print as such.
+--- Tables of metrics print as text.
 local function printable(figure)
   return type(figure) == "table" and show.figures(figure) or figure
 end
@@ -67,7 +67,7 @@ function result_meta.__index(self, key)
     self[key] = printable(figure.of(self))
     return rawget(self, key)
   elseif figure.asked then
-    errors.invalid("result.%s is there when the experiment says %s", key, figure.asked)
+    errors.invalid("result.%s requires %s in the experiment", key, figure.asked)
   end
   if figures.of_result[key] then
     errors.invalid("result.%s has no value in this result, which another version of blis or a "
@@ -76,7 +76,7 @@ function result_meta.__index(self, key)
   error(("a result has no field '%s'%s"):format(key, suggestion(self, key)), 2)
 end
 
---- pairs(result): every figure there is, by name.
+--- pairs(result): every available metric, by name.
 function result_meta.__pairs(self)
   local names = {}
   for name in next, self do names[#names + 1] = name end
@@ -94,8 +94,8 @@ function result_meta.__pairs(self)
   end
 end
 
---- Figures of the requests that arrived from from_us on and before to_us, which is the end of the
---- run when left out. Inter-token latencies are the requests' own means.
+--- Metrics of the requests that arrived from from_us until before to_us (default: the end of the
+--- run). Inter-token latencies are the means of requests.
 ---@param from_us integer
 ---@param to_us? integer
 ---@return blis.Window
@@ -107,15 +107,15 @@ function methods:window(from_us, to_us)
   return self.requests:window(from_us, to_us)
 end
 
---- How often targets like those of slo_targets were kept.
+--- Attainment of targets in the form of slo_targets.
 ---@param targets table<string, table>
 ---@return blis.Goodput
 function methods:measure_goodput(targets)
   return slo.goodput(self.requests, slo.read(targets, "targets"), self.duration_us)
 end
 
---- One number for the run: by weights ("p99_ttft:0.5,throughput:0.5", or { p99_ttft = 0.5 }) of
---- figures that are scaled to 0..1, or what a function makes of the result.
+--- One number for the run: from weights ("p99_ttft:0.5,throughput:0.5", or { p99_ttft = 0.5 }) of
+--- metrics scaled to 0..1, or from a function of the result.
 ---@param weights string|table<string, number>|fun(result: blis.Result): number
 ---@return number
 function methods:fitness(weights)
@@ -129,8 +129,8 @@ function methods:saturation(options)
   return saturation.examine(self.requests, options)
 end
 
---- Writes the figures over time to a file, a row per interval: CSV in NAME.csv, JSON
---- lines in NAME.jsonl.
+--- Writes the metrics over time to a file, one row per interval: CSV in NAME.csv, JSON lines in
+--- NAME.jsonl.
 ---@param path string
 function methods:export_series(path)
   series.export(self.series, path)
@@ -142,8 +142,8 @@ function methods:save(path)
   result_file.save(self, path)
 end
 
---- Writes a page to look at: figures with intervals, distributions, the run over time, its slowest
---- requests, decisions and warnings. One HTML file that needs no network.
+--- Writes an HTML report: metrics with intervals, distributions, the run over time, its slowest
+--- requests, decisions, and warnings. One file, without network access.
 ---@param path string
 function methods:report(path)
   drawing.result_page.write(path, self)
@@ -191,7 +191,7 @@ function methods:save_decisions(path)
   decisions.save(self.decisions, path)
 end
 
--- What the trace of a run says of the whole run, by result.
+-- Totals of the trace of a run, by result.
 local trace_headers = setmetatable({}, { __mode = "k" })
 
 local function header_of(config)
@@ -208,7 +208,7 @@ end
 
 local function check_requests_are_kept(self)
   if not trace_headers[self] then
-    errors.invalid("the trace of a run is there when the experiment says keep_requests = true")
+    errors.invalid("the trace of a run requires keep_requests = true in the experiment")
   end
 end
 
@@ -238,16 +238,16 @@ function methods:write_trace(path, options)
   })
 end
 
---- GPUs of an instance of a group (of one of its ranks), and its price per hour; nil when the
---- catalogue has none.
+--- GPUs of an instance of a group (of one of its ranks), and its price per hour; nil if the catalog
+--- has none.
 local function gpus_and_price(group, price_per_replica)
   local gpus, price = group.tp * group.dp, group.gpu_price_per_hour
   local own = price_per_replica and price_per_replica / (group.ranks or 1)
   return gpus, own or price > 0 and gpus * price or nil
 end
 
---- GPU-hours and what they cost, over all groups, when instances of each run for so many hours in
---- all; with numbers of instances, GPUs and what they cost an hour.
+--- GPU-hours and their cost, over all groups, from the instance-hours of each; with numbers of
+--- instances, GPUs, and their hourly price.
 local function spent_in(groups, hours_of_group, price_per_replica)
   local gpu_hours, usd = 0, 0
   for i, group in ipairs(groups) do
@@ -286,7 +286,7 @@ local function busy_gpu_seconds(summary, groups)
   return seconds
 end
 
---- What the GPUs of a run cost; prices are nil when the catalogue has none for one of them.
+--- GPU cost of a run; nil if the catalog has no price for a GPU.
 local function cost_of(summary, price_per_replica)
   local groups, instances = summary.setup.groups or { summary.setup }, {}
   for i, group in ipairs(groups) do instances[i] = group.instances end
@@ -322,7 +322,7 @@ local function steady_of(summary, warm_up_us, cool_down_us)
   return steady
 end
 
---- The figures of what was completed behind the first requests.
+--- The metrics of requests completed after the first ones.
 local function after_requests(summary, count)
   local steady = summary.requests:after_completed(count)
   steady.left_out = math.min(count, summary.completed)
@@ -333,7 +333,7 @@ local function after_requests(summary, count)
   return steady
 end
 
---- The figures of what session graphs are measured for.
+--- The metrics of the measurement window of session graphs.
 local function measured_of(summary)
   local from_us, to_us = summary.requests:measured()
   local problem = "the warm-up of the graphs did not end: nothing was measured"
@@ -386,7 +386,7 @@ function result.load(path)
   return of_summary(result_file.read(path))
 end
 
---- What there is to say of the traffic is told with the rest.
+--- Notes about the traffic are part of the result's notes.
 local function add_traffic_notes(setup, traffic)
   for _, note in ipairs(workload.notes(traffic)) do setup.notes = setup.notes .. note .. "\n" end
 end
@@ -405,7 +405,7 @@ local function has_front_end(cluster)
   return false
 end
 
---- Who decided beside the routing policy.
+--- Policies other than the routing policy.
 local function set_policies(setup, config)
   local cluster = config.cluster
   if config.routing.scorers_label then

@@ -1,5 +1,5 @@
---- Was a cluster overloaded? Detectors look at the arrivals and completions of a finished run, in
---- order, and give a verdict after each of them. Formulas of BLIS (Go).
+--- Overload detection. Detectors process the arrivals and completions of a finished run, in order,
+--- and return a verdict after each. Formulas of BLIS (Go).
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
@@ -14,7 +14,7 @@ local saturation = {}
 ---@field level blis.SaturationLevel
 ---@field score number 0 to 1
 ---@field confidence number 0 to 1
----@field signals table<string, number> what it is based on
+---@field signals table<string, number> the evidence of the verdict
 
 ---@class blis.SaturationRecord
 ---@field time_us integer
@@ -27,7 +27,7 @@ local saturation = {}
 ---@field records blis.SaturationRecord[]? a verdict per event and detector
 
 local severity = { "STABLE", "BACKLOGGED", "OVERLOADED" }
-local noise_samples = 20 -- until there are so many arrivals, confidence grows
+local noise_samples = 20 -- arrivals until full confidence
 local trend_samples = 20 -- with fewer completions there is no trend
 
 local function verdict(level, score, confidence, signals)
@@ -99,7 +99,7 @@ end
 
 --- Least-squares slope of the number in flight over the windows so far. Sums are of integers.
 local function new_slope(window_us)
-  local first, last, value -- buckets, and what the last one has
+  local first, last, value -- buckets, and the content of the last one
   local n, sum_y, sum_xy = 0, 0, 0
   local function append(y)
     sum_y, sum_xy, n, value = sum_y + y, sum_xy + n * y, n + 1, y
@@ -139,7 +139,7 @@ end
 
 local names = { "composite", "threshold", "backlog-drift" } -- the order of verdicts
 
---- The detectors that a text names: one, several with commas between them, or "all".
+--- The detectors named by a string: one, several separated by commas, or "all".
 ---@param text any
 ---@param path string
 ---@return string[] in a fixed order
@@ -170,7 +170,7 @@ local section = {
     { name = "detectors", type = "any", default = "all", doc = "Names with commas between them." },
     {
       name = "threshold_ms", type = "number", above = 0, max = 1e12, default = 5000,
-      doc = "Of threshold: mean E2E latency from which a cluster is overloaded.",
+      doc = "Detector threshold: mean E2E latency above which a cluster is overloaded.",
     },
     {
       name = "window_us", type = "time_us", min = 1, default = 60000000,
@@ -178,7 +178,7 @@ local section = {
     },
     {
       name = "final_window_us", type = "time_us", min = 1, default = 30000000,
-      doc = "The final level is the most frequent one of so long a time at the end.",
+      doc = "The final level is the most frequent one in this much time at the end.",
     },
     {
       name = "keep_records", type = "boolean", default = false,
@@ -191,7 +191,7 @@ local section = {
 ---@field detectors? string "all", or names with commas between them
 ---@field threshold_ms? number of threshold: mean E2E of an overloaded cluster (default 5000)
 ---@field window_us? integer of backlog-drift (default 60 s)
----@field final_window_us? integer the final level is that of so long at the end (default 30 s)
+---@field final_window_us? integer window for the final level (default 30 s)
 ---@field keep_records? boolean also return every verdict
 
 --- Arrivals and completions of completed requests in order of time, arrivals first, then by id.
@@ -224,7 +224,7 @@ local function apply(state, event)
   end
 end
 
---- The most frequent level, the more severe one of equals.
+--- The most frequent level; for a tie, the more severe one.
 local function final_level(counts)
   local best = severity[1]
   for _, level in ipairs(severity) do

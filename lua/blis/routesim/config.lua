@@ -29,8 +29,8 @@ end
 config.sections = {
   simulation = section("simulation", "The run.", {
     text("name", "simulation", "What it is called."),
-    { name = "seed", type = "integer", default = 42, doc = "Of generated traffic." },
-    whole("warmup_requests", 0, 0, "Completed requests that are left out at first."),
+    { name = "seed", type = "integer", default = 42, doc = "Seed of generated traffic." },
+    whole("warmup_requests", 0, 0, "Number of first completed requests to exclude."),
   }),
   cluster = section("cluster", "The backends.", {
     text("gpu_type", "H100Sxm", "Their GPU, for prices: H100, A100 or L40S."),
@@ -46,31 +46,31 @@ config.sections = {
   compute_model = section("compute_model", "How fast a backend is.", {
     number("prefill_tokens_per_sec", 50000, "Prompt tokens."),
     number("decode_tokens_per_sec_batch1", 80, "Output tokens of a batch of one."),
-    whole("decode_throughput_saturation_batch", 64, 1, "The batch from which on more do not help."),
+    whole("decode_throughput_saturation_batch", 64, 1, "Batch size at which throughput saturates."),
     number("decode_tokens_per_sec_saturated", 3200, "Output tokens of such a batch."),
   }),
   disaggregated = section("disaggregated", "Prefill/decode disaggregation.", {
     { name = "enabled", type = "boolean", default = false, doc = "Whether they are." },
-    whole("prefill_backends", 0, 0, "The first so many prefill."),
+    whole("prefill_backends", 0, 0, "Number of prefill-only backends."),
     whole("decode_backends", 0, 0, "The others decode."),
     { name = "kv_transfer_latency_us", type = "number", min = 0, max = 1e12, default = 500,
-      doc = "Of every transfer." },
-    number("kv_transfer_bandwidth_gb_s", 50.0, "Of a link."),
-    whole("num_layers", 80, 1, "Of the model, for the bytes of its KV."),
+      doc = "Fixed time of every transfer." },
+    number("kv_transfer_bandwidth_gb_s", 50.0, "Bandwidth of a link."),
+    whole("num_layers", 80, 1, "Layers of the model, for the size of its KV."),
     whole("head_dim", 128, 1, "Likewise."),
     whole("num_kv_heads", 8, 1, "Likewise."),
   }),
   trace = section("trace", "The requests.", {
     { name = "format", type = "choice", default = "compact_jsonl",
       choices = { "compact_jsonl", "jsonl", "mooncake", "otel", "opentelemetry", "synthetic" },
-      doc = "Of the file; synthetic: they are generated." },
+      doc = "Format of the file; synthetic: generated requests." },
     { name = "path", type = "string", doc = "The file, from the folder of the configuration on." },
     { name = "synthetic", type = "table", doc = "See [trace.synthetic]." },
   }),
   synthetic = section("synthetic", "Generated requests.", traffic.section.options),
 }
 
--- Names of GPUs in RouteSim; the prices of its table are those of the catalogue.
+-- GPU names of RouteSim. Prices come from the catalog.
 local gpu_types = {
   H100Sxm = "H100", H100 = "H100", h100 = "H100",
   A100Sxm80 = "A100-SXM", A100 = "A100-SXM", a100 = "A100-SXM",
@@ -90,8 +90,8 @@ end
 local function check_pools(pools, backends)
   for _, name in ipairs { "prefill_backends", "decode_backends" } do
     if pools[name] == 0 then
-      errors.invalid("file.cluster.disaggregated.%s: 0 is not allowed where prefill and decode are "
-        .. "apart, expected at least 1", name)
+      errors.invalid("file.cluster.disaggregated.%s: 0 is not allowed with disaggregation, "
+        .. "expected at least 1", name)
     end
   end
   if pools.prefill_backends + pools.decode_backends ~= backends then
@@ -138,7 +138,7 @@ end
 ---@field path string
 ---@field tables table<string, table> by the names of config.sections
 
---- Reads a file; errors say its line.
+--- Reads a file; errors report the line.
 ---@param path string
 ---@return blis.RoutesimConfig
 function config.read(path)
@@ -157,8 +157,8 @@ local function add_pools(spec, cluster, pools)
   }
 end
 
---- The cluster of a configuration, and what goes with it, as an experiment without requests and
---- algorithm: the preset routesim of the engine, and its compute model.
+--- The cluster of a configuration as an experiment without requests and algorithm: engine preset
+--- routesim, with its compute model.
 ---@param read blis.RoutesimConfig
 ---@return blis.Experiment
 function config.experiment(read)

@@ -33,8 +33,7 @@ local function kept_requests(result)
   return table.move(list, steady.left_out + 1, #list, 1, {})
 end
 
---- How many of these requests each backend served: where prefill and decode are apart, one and
---- another one.
+--- Number of requests per backend; a disaggregated request counts on both of its backends.
 local function served(result, requests)
   local counts, place = {}, {}
   for i, instance in ipairs(result.instances) do counts[i], place[instance.id] = 0, i end
@@ -58,7 +57,7 @@ end
 ---@class blis.RoutesimRun
 ---@field algorithm string
 ---@field result blis.Result
----@field prefill_backends integer the first so many, where prefill and decode are apart; else 0
+---@field prefill_backends integer number of prefill backends with disaggregation; otherwise 0
 
 --- How evenly the requests behind the warm-up went to the backends; backends that prefill and those
 --- that decode have other work, so each pool is even in itself, and the less even one counts.
@@ -78,8 +77,8 @@ local function evenness_of(run)
   return found
 end
 
---- An object with the figures that RouteSim has for a run. With a warm-up they are of the requests
---- behind it, but for rejections and what GPUs cost, which are of the whole run.
+--- An object with RouteSim's metrics. With a warm-up, they cover later requests, except rejections
+--- and GPU cost, which cover the whole run.
 ---@param writer blis.JsonWriter
 ---@param run blis.RoutesimRun
 local function write_run(writer, run)

@@ -1,4 +1,4 @@
---- The figures that a server knows: what they are, and which way is better.
+--- The metrics of a server: definitions, and directions.
 local metrics = {}
 
 ---@class blis.serve.Metric
@@ -29,7 +29,7 @@ metrics.list = {
   { name = "cost", unit = "USD", direction = "min", doc = "of the GPUs during the run",
     of = function(m) return m.cost_usd end },
   { name = "joules_per_token", unit = "J", direction = "min",
-    doc = "energy per output token; none without figures of power" },
+    doc = "energy per output token; nothing without power values" },
   { name = "carbon_g", unit = "g", direction = "min",
     doc = "CO2 of the run; none without an intensity" },
   { name = "cache_hit_frac", unit = "0 to 1", direction = "max",
@@ -45,7 +45,7 @@ for i, one in ipairs(metrics.list) do
   metrics.by_name[one.name], metrics.names[i] = one, one.name
 end
 
---- A figure of a run; nil where there is none.
+--- A metric of a run; nil if it does not exist.
 ---@param one blis.serve.Metric
 ---@param measures blis.eval.Measures
 ---@return number?
@@ -68,13 +68,13 @@ function metrics.mean(one, runs)
   return sum / #runs
 end
 
--- A bound as a text: ">=0.99".
+-- A bound as a string: ">=0.99".
 local comparisons = {
   [">="] = function(a, b) return a >= b end, ["<="] = function(a, b) return a <= b end,
   [">"] = function(a, b) return a > b end, ["<"] = function(a, b) return a < b end,
 }
 
---- The comparison and the number of a bound; nil for other texts.
+--- Parses the comparison and the number of a bound; nil for other strings.
 ---@param text any
 function metrics.bound(text)
   local sign, number = tostring(text):match "^([<>]=?)%s*(%S+)$"

@@ -1,4 +1,4 @@
---- Trials of a sweep for those who run them elsewhere: which are next, and what became of them.
+--- Trials of a sweep for external execution: reserve trials and record their outcomes.
 local claims = require "blis.sweep.claims"
 local errors = require "blis.errors"
 local plan = require "blis.sweep.plan"
@@ -23,7 +23,7 @@ local function each_open(self, known, visit)
   end
 end
 
---- Takes up to so many trials that nobody else is at.
+--- Reserves up to count unreserved trials.
 ---@param folder string
 ---@param self blis.sweep.Plan
 ---@param known table<string, blis.sweep.Record>
@@ -48,7 +48,7 @@ function asking.ask(folder, self, known, count, lease_s)
   return list, others
 end
 
---- Trials without a result that somebody holds, and those whose time is over.
+--- Reserved trials without a result, and overdue ones.
 ---@param folder string
 ---@param self blis.sweep.Plan
 ---@param known table<string, blis.sweep.Record>
@@ -80,7 +80,7 @@ function asking.trial_of(self, id)
     .. "other trials once the script or blis has changed", id)
 end
 
---- Keeps what became of a trial, and ends its claim. The first result counts.
+--- Records the outcome of a trial, and ends its reservation. The first result counts.
 ---@param folder string
 ---@param self blis.sweep.Plan
 ---@param opened blis.sweep.Store

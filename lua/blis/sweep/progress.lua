@@ -1,4 +1,4 @@
---- How far a sweep is, on standard error: a bar on a terminal, else a line now and then.
+--- Progress of a sweep on standard error: a bar on a terminal, otherwise periodic lines.
 local core = require "blis.core"
 local format = require "blis.format"
 
@@ -68,7 +68,7 @@ end
 
 local silent = { update = function() end, say = function() end, finish = function() end }
 
---- Begins to tell of a sweep.
+--- Starts the progress display of a sweep.
 ---@param name string
 ---@param first integer trials that are known already
 ---@param total integer

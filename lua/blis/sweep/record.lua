@@ -1,4 +1,4 @@
---- What became of a trial, as a line of a journal.
+--- The outcome of a trial, as a line of a journal.
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
 local errors = require "blis.errors"
@@ -17,19 +17,20 @@ local record = {}
 ---@field notes? string
 ---@field verdict? blis.RunVerdict of a trial that returned a result
 ---@field wall_us? integer
----@field setup? blis.results.Asked[] what was run, where that was asked for
+---@field setup? blis.results.Asked[] the configuration, if requested
 ---@field parameters? table<string, any> labels
 ---@field seed? integer
 ---@field tried? integer when, as Unix time, if its point was chosen from outside
----@field journal? string that told of it
+---@field journal? string process that recorded it
 
--- Results tell of these what the parameters of the trial tell too, or what is no figure.
+-- Fields of results that are omitted, because the trial's parameters contain them or because they
+-- are not metrics.
 local skipped = { setup = true }
 
 --- Names end up in tables, in files and in databases.
 local function check_figure_name(name)
   if not utf8.len(name) or name:find("%c") or name == "" then
-    error(("the trial returned a figure called %q, expected a name without control characters")
+    error(("the trial returned a metric named %q, expected a name without control characters")
       :format(name), 0)
   end
 end
@@ -39,7 +40,7 @@ local function is_of_nothing(given, name)
   return name:find("_ms$") ~= nil and rawget(given, "completed") == 0
 end
 
---- All numbers of a table of tables, by "outer.inner"; lists are left out.
+--- All numbers of nested tables, by "outer.inner"; lists are omitted.
 local function flatten(given, prefix, depth, visit)
   for _, name in ipairs(sorted.names(given)) do
     local value = rawget(given, name)
@@ -57,12 +58,12 @@ local function flatten(given, prefix, depth, visit)
   end
 end
 
---- Writes the figures; returns their names as a set and a list.
+--- Writes the metrics; returns their names as a set and a list.
 local function write_values(writer, outcome)
   local known, words = {}, {}
   writer:object("values")
   local function visit(name, value)
-    if known[name] then error(("the trial returned two figures '%s'"):format(name), 0) end
+    if known[name] then error(("the trial returned two metrics '%s'"):format(name), 0) end
     writer:field(name, value)
     known[name] = true
     words[#words + 1] = name
@@ -102,10 +103,10 @@ local function check_outcome(outcome)
   end
 end
 
--- Longer messages say nothing more.
+-- Maximum length of stored messages.
 local longest_text = 4000
 
---- A text of a script as a journal keeps it: with all control characters but newlines visible.
+--- A message of a script for the journal: control characters except newlines are escaped.
 local function plain(text)
   if #text > longest_text then text = text:sub(1, longest_text) .. " ..." end
   return (text:gsub("[^\n\t\32-\126\128-\255]", function(c) return ("\\%03d"):format(c:byte()) end))
@@ -158,7 +159,7 @@ function record.of_outcome(self, trial, outcome, facts)
   return seal(writer:done():take())
 end
 
---- The line of a trial that is done, from what a journal says of it.
+--- The line of a finished trial, from its journal entry.
 ---@param self blis.sweep.Plan
 ---@param trial blis.sweep.Trial
 ---@param one blis.sweep.Record
@@ -198,7 +199,7 @@ function record.is_whole(line)
   return text ~= nil and sum == sum_of(text)
 end
 
---- What a line says. Figures that are no numbers in JSON are not there.
+--- Parses a line. Metrics that JSON cannot represent as numbers are missing.
 ---@param line string
 ---@param place string for messages, "file:line"
 ---@return blis.sweep.Record
@@ -240,7 +241,7 @@ function record.reason(status, text, detail, options)
   return text
 end
 
---- The names of all figures that trials have, sorted, and the same as a set.
+--- The names of all metrics in trials, as a sorted list and as a set.
 ---@param self blis.sweep.Plan
 ---@param known table<string, blis.sweep.Record>
 ---@return string[] names

@@ -1,10 +1,10 @@
 --- A folder that keeps the results of a sweep: its plan, and one journal for each process that ever
 --- wrote to it.
 ---
---- A journal is a text file of JSON lines that one process appends to, a line for each trial, each
---- in one write. Nothing is ever changed, so nothing needs a lock; a torn last line, left behind by
---- a process that was killed, is as good as none, and so is a line that is not as it was written,
---- which its sum tells. What is true is what the journals say together.
+--- A journal is a text file of JSON lines. One process appends one line per trial, each in a single
+--- write. Lines never change, so no locks are needed. An incomplete last line of a killed process
+--- is ignored, and so is a damaged line, detected by its checksum. The state is the union of all
+--- journals.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local notices = require "blis.notices"
@@ -28,14 +28,15 @@ local function header_line(program)
     :field("program", program):done():take()
 end
 
---- What is done with results of another version; figures of two of them are not mixed unless
---- somebody says so. What was said once stands in the plan.
+--- Treatment of results of another version; metrics of two versions are not mixed by default. The
+--- choice is stored in the plan.
 local function treatment_of(self, folder, version, other_versions)
   if other_versions ~= "refuse" then self.versions[version] = other_versions end
   if not self.versions[version] then
-    errors.invalid("%s: it has results of blis %s, and figures of blis %s may differ; to run their "
-      .. "trials again say --other-versions ignore (in a script: other_versions = \"ignore\"), to "
-      .. "count them as they are --other-versions keep, or use another folder", folder, version,
+    errors.invalid("%s: it contains results of blis %s, and metrics of blis %s may differ. To run "
+      .. "their trials again, use --other-versions ignore (in a script: other_versions = "
+      .. "\"ignore\"). To use them, use --other-versions keep. Or use another "
+      .. "folder", folder, version,
       self.program)
   end
   return self.versions[version]
@@ -108,8 +109,8 @@ local function read_journal(settings, name, visit)
   tell_damage(path, damaged)
 end
 
---- What is known of each key: done beats failed; failed counts unless as many retries were asked
---- for.
+--- The state of each key: done takes precedence over failed; failed counts unless a retry was
+--- requested.
 local function settle(settings, names)
   local known, failures, retries = {}, {}, {}
   for _, name in ipairs(names) do
@@ -153,7 +154,7 @@ function store.has_plan(folder)
   return read_plan_text(folder) ~= nil
 end
 
---- The plan in a folder, whichever version of blis has made it; raises when there is none.
+--- The plan in a folder, written by any version of blis; raises if there is none.
 ---@param folder string
 ---@return blis.sweep.Plan
 function store.plan(folder)
@@ -204,7 +205,7 @@ function store.join(folder, self, other_versions)
   return result
 end
 
---- Opens the folder of a plan, made if need be, and reads what is there.
+--- Opens the folder of a plan, creating it if necessary, and reads its content.
 ---@param folder string
 ---@param self blis.sweep.Plan
 ---@param other_versions? "keep"|"ignore"|"refuse"

@@ -1,4 +1,4 @@
---- The outcome of a sweep: for every point the mean of every figure and its interval.
+--- The outcome of a sweep: mean and interval of every metric at every point.
 local drawing = require "blis.drawing"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
@@ -16,12 +16,12 @@ local table_of = {}
 
 ---@class blis.sweep.PointResult
 ---@field parameters table<string, any>
----@field shown string[] figures that are printed
+---@field shown string[] metrics to print
 ---@field name string "prefix_weight=2 rate=40"
 ---@field n integer replications that are done
----@field wanted integer replications that there are to be
+---@field wanted integer planned replications
 ---@field metrics table<string, blis.Estimate>
----@field values table<string, number[]> a figure of each replication that is done
+---@field values table<string, number[]> a metric of each finished replication
 ---@field remembers boolean? it came to another result when it was run again
 ---@field verdict blis.RunVerdict? of its runs together; nil if the trial returns no results
 ---@field is_copied boolean? all its replications came to the same: no seed changes anything, and
@@ -35,8 +35,8 @@ local table_of = {}
 ---@class blis.SweepTable
 ---@field name string
 ---@field parameters string[] names
----@field shown string[] figures that are shown
----@field metrics string[] all figures there are
+---@field shown string[] shown metrics
+---@field metrics string[] all available metrics
 ---@field points blis.sweep.PointResult[]
 ---@field verdict blis.RunVerdict? of all points; `runs` of its reasons has their names
 ---@field failures blis.sweep.Failure[]
@@ -95,7 +95,8 @@ local function copy(given)
   return result
 end
 
---- Estimates are computed on demand: most figures are never read. Copies of one run count once.
+--- Estimates are computed on demand, because most metrics are never read. Copies of one run count
+--- once.
 local function new_metrics(values, is_copied, options)
   return setmetatable({}, { __index = function(metrics, name)
     local list = values[name]
@@ -112,7 +113,7 @@ local function new_metrics(values, is_copied, options)
   end })
 end
 
--- "prefix_weight=2 rate=40, 3 of 3 runs", and a line for each figure of the report.
+-- "prefix_weight=2 rate=40, 3 of 3 runs", and a line for each metric of the report.
 local point_meta = {
   __name = "blis.sweep_point",
   __tostring = function(point)
@@ -183,7 +184,7 @@ local function verdict_of(points)
   return #verdicts > 0 and verdict.join(verdicts, names) or nil
 end
 
---- The table of a plan and what is known of its trials.
+--- The table of a plan and its stored trials.
 ---@param self blis.sweep.Plan
 ---@param known table<string, blis.sweep.Record>
 ---@return blis.SweepTable
@@ -228,7 +229,7 @@ function Table:point(wanted)
   end
 end
 
---- The point with the smallest (or "max": the largest) mean of a figure.
+--- The point with the smallest (or "max": the largest) mean of a metric.
 ---@param metric string
 ---@param direction? "min"|"max"
 ---@return blis.sweep.PointResult?
@@ -246,8 +247,8 @@ function Table:best(metric, direction)
   return best
 end
 
---- A figure of a point for every replication; raises when one is missing, because those of two
---- points would no longer belong together.
+--- A metric of a point for every replication; raises if one is missing, because pairs of points
+--- would no longer match.
 ---@param self blis.SweepTable
 ---@param point blis.sweep.PointResult
 ---@param metric string
@@ -305,8 +306,8 @@ function Table:paired(a, b, metric)
   return pair
 end
 
---- Writes a page to look at: curves over parameters, and what nothing else beats. One HTML file
---- that needs no network.
+--- Writes an HTML report: curves over parameters, and the Pareto front. One file, without network
+--- access.
 ---@param path string
 function Table:report(path)
   drawing.sweep_page.write(path, self)

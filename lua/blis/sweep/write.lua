@@ -38,7 +38,7 @@ local function column_decimals(self, name)
   return decimals_for(largest, widest)
 end
 
---- A number among others with so many decimals; digits that would fill a line become an exponent.
+--- A number with the same number of decimals as its column; very long numbers use an exponent.
 local function number_text(x, decimals)
   if math.abs(x) >= 1e15 or x ~= 0 and math.abs(x) < 1e-7 then return ("%.4g"):format(x) end
   return format.number(x, decimals)
@@ -80,7 +80,7 @@ local function copied_points(self)
   return count
 end
 
---- That a seed changes nothing is told once, however many points there are.
+--- An ineffective seed is reported once for all points.
 local function copied_line(self)
   local count, most = copied_points(self), 0
   if count == 0 then return nil end
@@ -123,7 +123,7 @@ local function shows_count(self)
   return false
 end
 
--- Wider tables cannot be read; files have all figures.
+-- Maximum width of readable tables; files contain all metrics.
 local shown_figures = 12
 
 local function shown_report(self)
@@ -139,7 +139,7 @@ local function shows_verdict(self)
   return false
 end
 
---- Header and rows of texts.
+--- Header and rows of strings.
 local function grid(self)
   local report = shown_report(self)
   local header = table.move(self.parameters, 1, #self.parameters, 1, {})
@@ -188,7 +188,7 @@ local function failure_groups(failures)
   return groups
 end
 
---- Trials of points with a figure that are done and have no number for it, like 0 / 0.
+--- Finished trials of points that return no number for a metric, such as 0 / 0.
 local function missing_values(self, name)
   local missing, of = 0, 0
   for _, point in ipairs(self.points) do
@@ -201,7 +201,7 @@ end
 -- A p99 of fewer requests is the time of a handful of them.
 local requests_of_p99 = 1000
 
---- The fewest requests whose p99 a figure is, when they are too few; else nil.
+--- The minimum number of requests behind a p99 metric, if it is too small; otherwise nil.
 local function too_few_requests(self, name)
   local prefix = name:match("^([%w_.]-)[%w_]+%.p99$")
   if not prefix then return nil end
@@ -220,10 +220,10 @@ local function sum(values)
   return math.tointeger(total) or 0
 end
 
--- These say nothing of how requests were lost.
+-- Fields that do not describe lost requests.
 local not_lost = { arrived = true, completed = true, length_capped = true }
 
---- What became of the requests of a point that did not complete, over all its runs, or nil.
+--- Outcomes of a point's incomplete requests, over all its runs, or nil.
 local function lost_line(point)
   local values = point.values
   if not values.arrived or not values.completed then return nil end
@@ -272,7 +272,7 @@ local function power_line(self)
     statistics.fewest_for_interval, name, most.needed[0.05], most.needed[0.1])
 end
 
---- What is to be known of the figures.
+--- Notes about the metrics.
 ---@param self blis.SweepTable
 ---@return string[]
 function write.notes(self)
@@ -302,7 +302,7 @@ function write.notes(self)
   return lines
 end
 
---- What is to be known, what is missing, and why.
+--- Notes, missing trials, and reasons.
 local function footer(self)
   local lines, hidden = write.notes(self), #self.shown - shown_figures
   if hidden > 0 then
@@ -362,9 +362,9 @@ function write.markdown(self)
   return table.concat(lines, "\n") .. "\n"
 end
 
---- The table as CSV: parameters, runs that are done, and for every figure its mean and the ends of
---- its interval, which are empty below four replications and where the verdict is invalid; then the
---- verdict, if the trials return results.
+--- The table as CSV: parameters, finished runs, and mean and interval ends of every metric, which
+--- are empty with fewer than four replications or an invalid verdict; then the verdict, if trials
+--- return results.
 ---@param self blis.SweepTable
 ---@return string
 function write.csv(self)
@@ -416,16 +416,16 @@ function write.write_markdown(self, path)
 end
 
 ---@class blis.sweep.PlotOptions: blis.PlotOptions
----@field show? "curve"|"front" a figure over a parameter, the default, or two figures against each
+---@field show? "curve"|"front" a metric over a parameter (default), or two metrics against each
 --- other with the points that nothing else beats
----@field x? string parameter, default the last one that is a number in all points; of a front a
---- figure, as y
----@field y? string figure; default the first of the report
+---@field x? string parameter, default the last parameter with only numbers; for a front a
+--- metric, on the y axis
+---@field y? string metric; default: the first metric of the report
 
 local shown = { curve = "curve", front = "asked_front" }
 
---- A figure over a parameter, a mark for each combination of the others; or a front. As
---- characters, which are returned, or as a file: { path = "x.svg" }.
+--- A metric over a parameter, with one mark per combination of the other parameters; or a front. As
+--- text, which is returned, or as a file: { path = "x.svg" }.
 ---@param self blis.SweepTable
 ---@param options? blis.sweep.PlotOptions
 ---@return string? text without a path

@@ -46,7 +46,7 @@ local function draw_instants(out, control_pid, faults, failures, window)
   return touched
 end
 
---- Draws a spell on the track of its instance. Of those that last no time, it tells of failures.
+--- Draws a state on the track of its instance. States without duration are drawn only for failures.
 local function draw_spell(out, pid, tid, one)
   if one.to_us > one.from_us then
     out:slice(pid, tid, one.state, "state", one.from_us, one.to_us, "instance", one.instance,
@@ -60,8 +60,8 @@ local function draw_spell(out, pid, tid, one)
   end
 end
 
---- Draws the states of instances, where any has changed or one hangs. Returns whether there were
---- some, and the failures that no fault at that time tells of.
+--- Draws the states of instances, if any changed or an instance hangs. Returns whether any were
+--- drawn, and the failures without a fault at that time.
 local function draw_states(out, pid, result, end_us, window)
   local failures, named = {}, {}
   for _, one in ipairs(spells.of(result, end_us)) do
@@ -78,7 +78,7 @@ local function draw_states(out, pid, result, end_us, window)
   return next(named) ~= nil, failures
 end
 
---- Draws all of that, on the process of control unless it is about an instance.
+--- Draws these events, on the process of control unless they belong to an instance.
 ---@param out blis.timeline.Writer
 ---@param pid integer
 ---@param result blis.Result

@@ -1,6 +1,5 @@
---- How much traffic a folder of ServeGen data has over time: the rates of all of its clients, added
---- up. Their lengths and how they space their requests are left out; `blis convert servegen` makes
---- a specification with all of that.
+--- Traffic rates over time in a folder of ServeGen data: the sum over all clients. Lengths and
+--- request spacing are ignored; `blis convert servegen` creates a specification that includes them.
 local core = require "blis.core"
 local errors = require "blis.errors"
 
@@ -29,7 +28,7 @@ local function add_client(rates, file)
   handle:close()
 end
 
---- { length_us, factor } of each window, one after the other; the mean over their time is 1.
+--- { length_us, factor } of consecutive windows; the mean over time is 1.
 ---@param folder string with files chunk-<id>-trace.csv
 ---@param path string what messages call it
 ---@return number[][]

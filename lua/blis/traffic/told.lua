@@ -19,7 +19,7 @@ function told.remember(requests, path)
   return requests
 end
 
---- Remembers what somebody gave for a list of requests.
+--- Stores the arguments of a list of requests.
 ---@param requests blis.Workload
 ---@param given any
 ---@return blis.Workload requests
@@ -31,7 +31,7 @@ function told.remember_options(requests, given)
   return requests
 end
 
---- Options, or what is given for one, as somebody would write them, in one line.
+--- Options, or the value of one, in one line of Lua syntax.
 ---@param given any
 ---@return string
 function told.options(given)
@@ -41,7 +41,7 @@ end
 local options_text = told.options
 
 local function of_function(fn)
-  return ("the requests that a %s returns, one after the other"):format(show.text(fn))
+  return ("the sequence of requests that a %s returns"):format(show.text(fn))
 end
 
 local function is_object(value)
@@ -57,7 +57,7 @@ local function of_object(value)
     #value == 1 and "" or "s")
 end
 
---- Options beside what they are of.
+--- Options with the location that they belong to.
 local function with_options(text, given, left_out)
   local others = {}
   for key, value in pairs(given) do

@@ -1,5 +1,4 @@
---- The live view of a run that goes on: on a terminal a picture that is drawn again and again,
---- elsewhere a line now and then.
+--- The live view of a run: a display on a terminal, otherwise periodic lines.
 local core = require "blis.core"
 local pace = require "blis.watch.pace"
 local screen = require "blis.watch.screen"
@@ -38,7 +37,7 @@ end
 ---@param total? integer requests, when that is known
 ---@param horizon_us? integer
 ---@return fun(look: blis.watch.Look|false, has_failed?: boolean) show
----@return integer interval_ms between two looks, at least
+---@return integer interval_ms minimum time between updates
 function watch.new(total, horizon_us)
   local shown = screen.open()
   if shown then return on_screen(shown, total, horizon_us), frame_interval_ms end

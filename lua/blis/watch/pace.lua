@@ -1,14 +1,14 @@
 --- How fast a run goes: in simulated time, by the clock on the wall, and what is left.
 local pace = {}
 
--- Rates are those of the last looks: long enough to be calm.
+-- Rates cover several recent samples, to smooth them.
 local looks = 8
 
 ---@class blis.watch.Pace
 ---@field total? integer requests, when that is known beforehand
 ---@field horizon_us? integer
 ---@field start? { wall_us: integer, share?: number } the first look
----@field marks table[] the last looks, the oldest first
+---@field marks table[] recent samples, oldest first
 
 ---@param total? integer
 ---@param horizon_us? integer
@@ -17,7 +17,7 @@ function pace.new(total, horizon_us)
   return { total = total, horizon_us = horizon_us, marks = {} }
 end
 
---- Notes a look.
+--- Adds a sample.
 ---@param self blis.watch.Pace
 ---@param look blis.watch.Look
 ---@param wall_us integer
@@ -50,9 +50,8 @@ local function seconds_left(self)
   return grown > 0 and since_us * (1 - share) / grown / 1e6 or nil
 end
 
---- Requests per second of simulated time, that arrive and that end; and by the clock on the wall:
---- seconds simulated per second, requests that end per second, seconds that are left. Each nil
---- while nobody knows.
+--- Requests per second of simulated time, arriving and ending; and per second of real time:
+--- simulated seconds, ended requests, and remaining seconds. Each is nil while unknown.
 ---@return { arriving?: number, ending?: number, speed?: number, ended?: number, left_s?: number }
 function pace.rates(self)
   local first, last = self.marks[1], self.marks[#self.marks]

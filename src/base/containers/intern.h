@@ -1,11 +1,8 @@
-/*
- * intern.h - texts as small integers.
+/* intern.h - strings as small integers.
  *
- * Ids count up from 0 in the order in which texts are first added; 0 is the
- * empty text, always there. Equal texts have equal ids. Texts never move, so
- * pointers to them stay valid as long as the table. Adding or finding a known
- * text costs about 20 ns.
- */
+ * IDs count up from 0 in the order in which strings are first added. 0 is the empty string,
+ * which always exists. Equal strings have equal IDs. Strings never move, so pointers to them
+ * remain valid as long as the table. Adding or finding a known string costs about 20 ns. */
 #ifndef BLIS_BASE_CONTAINERS_INTERN_H
 #define BLIS_BASE_CONTAINERS_INTERN_H
 
@@ -25,14 +22,12 @@ blis_intern *blis_intern_new(const blis_alloc *alloc);
 /* NULL is allowed. */
 void blis_intern_free(blis_intern *table);
 
-/*
- * The id of a text, which is copied when it is new. Any bytes are allowed.
- * BLIS_ERR_NOMEM leaves the table unchanged.
- */
+/* Returns the ID of a string, which is copied if it is new. Any bytes are allowed.
+ * BLIS_ERR_NOMEM leaves the table unchanged. */
 BLIS_MUSTUSE blis_status blis_intern_add(blis_intern *table, const char *text, size_t length,
                                          uint32_t *id);
 
-/* The id of a text, or BLIS_INTERN_NONE. */
+/* Returns the ID of a string, or BLIS_INTERN_NONE. */
 uint32_t blis_intern_find(const blis_intern *table, const char *text, size_t length);
 
 /* The text of an id of this table, with a zero behind its last byte. */

@@ -37,7 +37,7 @@ void blis_node_heap_remove(blis_node_heap *heap, blis_heap_node *node);
 /* After a change of its key or sequence. */
 void blis_node_heap_update(blis_node_heap *heap, blis_heap_node *node);
 
-/* NULL when there is none. */
+/* NULL if the heap is empty. */
 static inline blis_heap_node *blis_node_heap_first(const blis_node_heap *heap) {
   return heap->nodes.count == 0 ? NULL : heap->nodes.items[0];
 }

@@ -89,7 +89,7 @@ bool blis_paged_map_remove(blis_paged_map *map, uint64_t key) {
   return true;
 }
 
-/* How many of count keys from key on lie in the page of the first. */
+/* Returns how many of `count` consecutive keys starting at key are in the page of the first one. */
 static uint32_t in_page(uint64_t key, uint64_t count) {
   uint32_t room = BLIS__PAGE_KEYS - (uint32_t)(key % BLIS__PAGE_KEYS);
   return count < room ? (uint32_t)count : room;

@@ -13,10 +13,10 @@ struct blis_csv {
   blis_alloc alloc;
   blis_csv_options options;
   blis_text *text;
-  blis_buffer header;         /* the texts of the column names, zero-terminated */
+  blis_buffer header;         /* the column names, zero-terminated */
   BLIS_ARRAY(size_t) columns; /* where each name starts there */
   slices fields;              /* of the current row */
-  blis_buffer unquoted;       /* texts of a row with quotes */
+  blis_buffer unquoted;       /* strings of a row with quotes */
   size_t even_count;          /* fields of the first row; 0 = not yet known */
   int64_t line_number;
 };
@@ -39,7 +39,7 @@ static blis_status add_field(blis_csv *csv, const char *data, size_t length, bli
   return BLIS_OK;
 }
 
-/* Splits a line without quotes; *has_quote tells that it has some. */
+/* Splits a line without quotes; sets *has_quote if it contains quotes. */
 static blis_status split_plain(blis_csv *csv, blis_slice line, bool *has_quote, blis_error *error) {
   const char separator = csv->options.separator;
   const char *start = line.data;
@@ -57,7 +57,7 @@ static blis_status split_plain(blis_csv *csv, blis_slice line, bool *has_quote, 
   return add_field(csv, start, (size_t)(end - start), error);
 }
 
-/* Reads on when a quoted field goes on in the next line. */
+/* Reads the next line when a quoted field continues there. */
 static blis_status continue_line(quoted_row *row, blis_error *error) {
   blis_csv *csv = row->csv;
   bool has_line;
@@ -120,10 +120,8 @@ static blis_status take_field(quoted_row *row, blis_error *error) {
   return BLIS_OK;
 }
 
-/*
- * Splits a row with quotes. Its fields lie behind each other in unquoted,
- * which may move while it grows, so they get their place at the end.
- */
+/* Splits a row with quotes. Its fields are consecutive in unquoted, which can move while it
+ * grows, so pointers are set at the end. */
 static blis_status split_quoted(blis_csv *csv, const blis_text_line *line, blis_error *error) {
   quoted_row row = {.csv = csv, .line = *line};
   csv->fields.count = 0;
@@ -179,7 +177,7 @@ blis_status blis_csv_next(blis_csv *csv, bool *has_row, blis_error *error) {
   return check_even(csv, error);
 }
 
-/* Keeps the texts of the header row. */
+/* Stores the strings of the header row. */
 static blis_status keep_header(blis_csv *csv, blis_error *error) {
   for (size_t i = 0; i < csv->fields.count; i++) {
     blis_slice name = blis_slice_trim(csv->fields.items[i]);
@@ -222,7 +220,7 @@ static blis_status read_header(blis_csv *csv, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Takes over a text, also when it fails. */
+/* Takes ownership of text, even on failure. */
 static blis_status open_on(const blis_alloc *alloc, blis_text *text,
                            const blis_csv_options *options, blis_csv **csv, blis_error *error) {
   blis_csv *made = blis_alloc_zeroed(alloc, 1, sizeof *made);

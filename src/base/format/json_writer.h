@@ -35,10 +35,8 @@ typedef struct blis_json_writer {
   uint64_t is_object; /* by depth */
 } blis_json_writer;
 
-/*
- * Starts a text behind what the buffer holds. indent is the number of spaces
- * per level; 0 writes everything on one line without spaces.
- */
+/* Starts a document at the end of the buffer. indent is the number of spaces per level; 0 writes
+ * everything on one line without spaces. */
 void blis_json_writer_init(blis_json_writer *writer, blis_buffer *buffer, int indent);
 
 void blis_json_writer_begin_object(blis_json_writer *writer);
@@ -53,10 +51,8 @@ void blis_json_writer_null(blis_json_writer *writer);
 void blis_json_writer_bool(blis_json_writer *writer, bool value);
 void blis_json_writer_int64(blis_json_writer *writer, int64_t value);
 
-/*
- * What is not finite has no form in JSON and becomes null; from 2^63 on numbers
- * have an exponent, where Go has one from 1e21 on.
- */
+/* Non-finite values become null, because JSON cannot represent them. Numbers of at least 2^63
+ * use an exponent; Go uses one from 1e21. */
 void blis_json_writer_double(blis_json_writer *writer, double value);
 
 /* Bytes that are no UTF-8 become U+FFFD, the replacement character. */

@@ -122,7 +122,7 @@ static bool has_model(const blis_cluster *cluster, const blis__chain *chain, con
   return false;
 }
 
-/* The chain for requests of a model; its own one goes before that of all. */
+/* Returns the chain for requests of a model; its specific chain overrides the common one. */
 static const blis__chain *find_chain(const blis_cluster *cluster, uint32_t model) {
   const blis__cascades *c = state_of(cluster);
   const char *name = blis_intern_text(cluster->source->strings, model);
@@ -172,7 +172,7 @@ static blis_status parse_chain(blis_cluster *cluster, const blis__cluster_reques
   }
 }
 
-/* What is remembered of a text; NULL = not known yet or no memory. */
+/* Cached data of a string; NULL = not computed yet, or out of memory. */
 #define SLOT_OF(array, id)                                                                         \
   (blis_array_reserve(&cluster->alloc, array, (size_t)(id) + 1) != BLIS_OK                         \
        ? NULL                                                                                      \
@@ -233,7 +233,7 @@ static blis_status own_logprob(const blis_cluster *cluster, const blis_request *
   return BLIS_OK;
 }
 
-/* What the request says goes before what the policy says. */
+/* The value in the request overrides the policy. */
 static blis_status find_answer(blis_cluster *cluster, blis__cluster_request *request,
                                blis_error *error) {
   blis__cascade_run *run = run_of(request);
@@ -248,10 +248,8 @@ static blis_status find_answer(blis_cluster *cluster, blis__cluster_request *req
                              &run->answer, error);
 }
 
-/*
- * Later prompts of a session have an answer of the planned length in them: one
- * of another length is nobody's prompt.
- */
+/* Later prompts of a session contain a response of the planned length, so a different length is
+ * not part of any prompt. */
 static void plan_output(blis__cluster_request *request) {
   const blis__cascade_run *run = run_of(request);
   blis_request *r = &request->request;
@@ -402,7 +400,7 @@ static blis_status on_completed(void *ud, blis_cluster *cluster, const blis__new
   return BLIS_OK;
 }
 
-/* Who keeps attempts is told about the request as it came. */
+/* Recorders of attempts receive the request as it arrived. */
 static blis_status keep_attempt(const blis_cluster *cluster, const blis__cluster_request *request,
                                 blis_error *error) {
   const blis__cascade_run *run = run_of(request);
@@ -415,7 +413,7 @@ static blis_status keep_attempt(const blis_cluster *cluster, const blis__cluster
   return sink->attempted(sink->ud, &wanted, &run->attempt, run->verdict, error);
 }
 
-/* The request is as if it had just arrived, but for its arrival. */
+/* Resets the request as if it had just arrived, except its arrival time. */
 static blis_status ask_next(blis_cluster *cluster, blis__cluster_request *request, int64_t end_us,
                             blis_error *error) {
   blis_live_request *live = &request->live;

@@ -16,15 +16,15 @@ typedef struct rule {
   blis_billing billing;
 } rule;
 
-/* The last time that it was there, which may go on, and all before. */
+/* The last billing period of an instance, which can be open, and the total of earlier periods. */
 typedef struct stay {
-  bool is_paid; /* it goes on */
+  bool is_paid; /* the period is open */
   int64_t from_us;
   int64_t until_us;
   blis_rounding before;
 } stay;
 
-/* All of it lies in the cluster's arena. */
+/* Allocated in the cluster's arena. */
 struct blis__billing {
   rule *rules;
   stay *stays; /* of all instances, those to come included */

@@ -28,10 +28,10 @@ typedef struct bill {
   const price_list *list; /* NULL = none */
   int64_t since_us;       /* of the time that is not in usd yet */
   double usd;
-  bool is_paid; /* since then */
+  bool is_paid; /* billed since the last change */
 } bill;
 
-/* All of it lies in the cluster's arena. */
+/* Allocated in the cluster's arena. */
 struct blis__prices {
   price_list *lists;
   bill *bills; /* of all instances */
@@ -81,7 +81,7 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster, const bli
 
 static blis_status check(const blis_price_step *steps, size_t count, blis_error *error) {
   if (count == 0 || steps[0].from_us != 0) {
-    return blis_fail(error, BLIS_ERR_INVALID, "prices: the first step is to be at 0 us");
+    return blis_fail(error, BLIS_ERR_INVALID, "prices: the first step must be at 0 us");
   }
   for (size_t i = 0; i < count; i++) {
     if (!(steps[i].per_hour >= 0) || isinf(steps[i].per_hour)) {
@@ -91,7 +91,7 @@ static blis_status check(const blis_price_step *steps, size_t count, blis_error 
                        steps[i].per_hour);
     }
     if (i > 0 && steps[i].from_us <= steps[i - 1].from_us) {
-      return blis_fail(error, BLIS_ERR_INVALID, "prices: steps are to be in order of time");
+      return blis_fail(error, BLIS_ERR_INVALID, "prices: steps must be in order of time");
     }
   }
   return BLIS_OK;

@@ -16,7 +16,7 @@
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
 
-/* A request at an encoder, or what is known of it later. */
+/* A request at an encoder, or its later state. */
 typedef struct blis__encoding {
   blis__cluster_request *request;
   uint32_t slot;
@@ -98,7 +98,7 @@ static blis_status schedule(blis_cluster *cluster, blis__encoding *encoding, int
   return BLIS_OK;
 }
 
-/* The first in the queue has its turn, if there is one. */
+/* Starts the first request in the queue, if any. */
 static blis_status start_next(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   const blis__encoders *e = state_of(cluster);
   blis__encoding *first = e->all[instance].head;
@@ -153,7 +153,7 @@ static blis_status leave(blis_cluster *cluster, blis__encoding *encoding, blis_e
   return blis__check_drained(cluster, encoding->instance, error);
 }
 
-/* The way of a request. */
+/* Request lifecycle. */
 
 /* One that has lost its encoder has its record already. */
 static blis_status need_record(blis__encoders *e, blis__cluster_request *request) {
@@ -231,7 +231,7 @@ static blis_status on_split_settled(void *ud, blis_cluster *cluster, const blis_
                                            : BLIS_OK;
 }
 
-/* The instance has failed: what becomes of the requests that are there. */
+/* Handles the requests of a failed encoder. */
 static blis_status on_instance_lost(void *ud, blis_cluster *cluster, const blis__news *news,
                                     blis_error *error) {
   blis__encoders *e = ud;
@@ -274,7 +274,7 @@ static blis_status on_restarted(void *ud, blis_cluster *cluster, const blis__new
   return BLIS_OK;
 }
 
-/* What is told. */
+/* Reports the encode stage of a request. */
 
 static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
@@ -320,8 +320,8 @@ static blis_status check_stage(const blis_cluster *cluster, const blis_encode_st
   }
   if ((roles & BLIS_ROLE_ENCODE) == 0 || cluster->main_role == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "no instance has the role encode beside others that "
-                     "prefill and decode; the encode stage needs one");
+                     "no instance has the role encode in addition to prefill and decode; the "
+                     "encode stage needs one");
   }
   if (!(stage->base_us >= 0 && isfinite(stage->base_us) && stage->us_per_token >= 0 &&
         isfinite(stage->us_per_token))) {

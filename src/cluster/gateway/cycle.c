@@ -1,6 +1,4 @@
-/*
- * cycle.c - when somebody may leave the gateway's queue.
- */
+/* cycle.c - times at which requests can leave the gateway queue. */
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/gateway/gateway.h"
@@ -33,10 +31,8 @@ static int64_t cycle_from(const blis__gateway *gateway, int64_t at_us) {
   return rest_us == 0 ? at_us : blis_time_after_us(at_us, cycle_us - rest_us);
 }
 
-/*
- * Where only requests that come and go open the gate, who waits is told of them
- * in order of time; everything else is looked at after each event.
- */
+/* If only arriving and departing requests change the saturation, waiting requests are notified
+ * of them in order of time; otherwise the queue is checked after each event. */
 static bool is_told(const blis_cluster *cluster, const blis__gateway *gateway) {
   return gateway->policy.saturation.needs != 0 && blis__gateway_counts_requests(cluster, gateway);
 }
@@ -83,7 +79,7 @@ static int64_t next_change_us(const blis_cluster *cluster, const blis__gateway *
              : next_us;
 }
 
-/* llm-d. Cycles that would find everything as it was are left out. */
+/* Runs a cycle of llm-d. Cycles without any change are skipped. */
 static blis_status run_cycle(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   bool has_left = false;
   gateway->last_cycle_us = cluster->now_us;

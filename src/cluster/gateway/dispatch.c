@@ -29,7 +29,7 @@ static blis_status dispatch(blis_cluster *cluster, blis__gateway *gateway,
   return blis__cluster_go_to_routing(cluster, request, error);
 }
 
-/* Which flow of a band, where a hook says so. */
+/* Selects the flow of a band by the hook. */
 
 static blis_status choose_flow(blis_cluster *cluster, blis__gateway *gateway, size_t band,
                                size_t *chosen, blis_error *error) {
@@ -73,8 +73,7 @@ static blis_status take_one(blis_cluster *cluster, blis__gateway *gateway, size_
   return BLIS_OK;
 }
 
-/* The next of a band whose time is not over leaves; *has_left = false if none
-   is there. */
+/* Dispatches the next unexpired request of a band; *has_left = false if there is none. */
 static blis_status serve(blis_cluster *cluster, blis__gateway *gateway, size_t band, bool *has_left,
                          blis_error *error) {
   while (blis_flow_queue_band(gateway->queue, band).count > 0) {
@@ -108,7 +107,7 @@ static blis_status evict_from(blis_cluster *cluster, blis__gateway *gateway, siz
                                        error);
 }
 
-/* Which band, where a hook says so. */
+/* Selects the band by the hook. */
 
 static blis_status see_bands(blis_cluster *cluster, blis__gateway *gateway) {
   size_t count = blis_flow_queue_band_count(gateway->queue);

@@ -42,8 +42,7 @@ int blis_gateway_status_code(const char *reason) {
 
 /* Coming. */
 
-/* Of who wants its first token in time from then on; BLIS_TIME_NEVER_US = it
-   wants nothing. */
+/* Returns the TTFT deadline of a request, counted from from_us; BLIS_TIME_NEVER_US = no target. */
 static int64_t deadline_of(const blis__gateway *gateway, const blis_request *request,
                            int64_t from_us) {
   if (request->slo_target_us > 0) {
@@ -235,7 +234,7 @@ void blis_cluster_get_gateway(const blis_cluster *cluster, blis_gateway_counts *
   BLIS_ASSERT(c->enqueued == c->dispatched + c->shed + c->expired + c->waiting);
 }
 
-/* What is heard of requests that have left the queue. */
+/* Events of requests that have left the queue. */
 
 static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *news,
                              blis_error *error) {
@@ -329,7 +328,7 @@ static const char *name_or(const char *name, const char *noun) {
   return name[0] == '\0' ? noun : name;
 }
 
-/* How often the ideal one tries is not defined, so nothing may go by that. */
+/* The ideal dispatch has no defined attempt rate, so no policy can depend on it. */
 static blis_status check_ideal(const blis_gateway *policy, blis_error *error) {
   const blis_usage_limit *limit = &policy->usage_limit;
   const blis_saturation *detector = &policy->saturation;
@@ -345,9 +344,9 @@ static blis_status check_ideal(const blis_gateway *policy, blis_error *error) {
   }
   return what == NULL ? BLIS_OK
                       : blis_fail(error, BLIS_ERR_INVALID,
-                                  "queue: %s goes by how often the queue is looked at, "
-                                  "which dispatch \"event\" leaves open; use dispatch "
-                                  "\"cycle\" or \"tick\"",
+                                  "queue: %s depends on the rate of dispatch attempts, which "
+                                  "dispatch \"event\" does not define; use dispatch \"cycle\" or "
+                                  "\"tick\"",
                                   what);
 }
 
@@ -458,7 +457,7 @@ static bool is_pure(const blis_gateway *policy) {
          policy->band_hook.ask == NULL;
 }
 
-/* It owns the policies from now on. */
+/* Takes ownership of the policies. */
 static blis__gateway *make_gateway(blis_cluster *cluster, const blis_gateway *policy) {
   blis__gateway *gateway = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *gateway);
   if (gateway == NULL) {

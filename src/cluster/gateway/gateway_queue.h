@@ -28,13 +28,13 @@ typedef struct blis__evictable {
   int64_t dispatch_us;
 } blis__evictable;
 
-/* What became of the requests of a band. */
+/* Outcomes of the requests of a band. */
 typedef struct blis__gateway_book {
   blis_gateway_band_counts counts;
   blis_sketch wait_us; /* of the dispatched */
 } blis__gateway_book;
 
-/* With dispatch "event": who has left and is not seen yet (in_transit.c). */
+/* With dispatch "event": dispatched requests that signals do not show yet (in_transit.c). */
 typedef struct blis__gateway_bound {
   int64_t requests; /* on their way to an instance */
   int64_t prompt_tokens;
@@ -56,7 +56,7 @@ typedef struct blis__gateway {
   int64_t last_cycle_us;
   bool is_ticking;
   bool needs_order; /* of the clock, just now */
-  bool is_pure;     /* detector and limit say the same of the same */
+  bool is_pure;     /* detector and limit are pure functions of their inputs */
   bool may_skip;    /* tries with nothing in between have equal results */
   blis_event_handle sweep;
   int64_t sweep_at_us;
@@ -65,8 +65,8 @@ typedef struct blis__gateway {
   uint64_t pool_version;   /* of the candidates when that was looked at */
   int64_t regime_since_us; /* is_pool_empty has been like that */
 
-  /* How full the instances were at the last look, and whether they still are:
-     nothing has happened since that could have changed it. */
+  /* Saturation at the last measurement, and whether it is still current: no event since then
+     could have changed it. */
   double saturation;
   bool is_current;
   double *columns; /* what the detector looks at */
@@ -100,18 +100,18 @@ BLIS_MUSTUSE blis_status blis__gateway_look_again(blis_cluster *cluster, uint32_
 
 /* Between the files. */
 
-/* What is known of a band: found or made, or only found. */
+/* Returns the statistics of a band: found or created, or only found. */
 BLIS_MUSTUSE blis_status blis__gateway_book_of(blis__gateway *gateway, int32_t priority,
                                                blis__gateway_book **book);
 blis__gateway_book *blis__gateway_known_book(const blis__gateway *gateway, int32_t priority);
-/* One more of the band has been let in, as one of so many. */
+/* Counts a request that enters the band; waiting is the new number. */
 void blis__gateway_count_in(blis__gateway *gateway, blis__gateway_book *book, int64_t waiting);
 void blis__gateway_free_books(blis__gateway *gateway);
 
-/* Everything that instances tell nobody waits for: only requests that come and
-   go change how full they are. */
+/* Returns whether saturation depends only on requests that enter and leave, so that instance
+   events can be ignored. */
 bool blis__gateway_counts_requests(const blis_cluster *cluster, const blis__gateway *gateway);
-/* Measures anew unless that is not needed: gateway->saturation. */
+/* Measures gateway->saturation, unless it is current. */
 BLIS_MUSTUSE blis_status blis__gateway_look(blis_cluster *cluster, blis__gateway *gateway,
                                             blis_error *error);
 /* As blis__feature.saturation. Nothing that lags behind is read again for it. */
@@ -119,20 +119,18 @@ bool blis__gateway_tell_saturation(blis_cluster *cluster, bool is_live, double *
 /* The bands and their ceilings at that saturation. */
 BLIS_MUSTUSE blis_status blis__gateway_find_ceilings(blis__gateway *gateway, blis_error *error);
 
-/*
- * Nobody waits, and the item would leave at once: *has_passed tells that it has
- * not been queued but is on its way to routing.
- */
+/* If the queue is empty and the item can be dispatched immediately, sets *has_passed: it skips
+ * the queue and continues to routing. */
 BLIS_MUSTUSE blis_status blis__gateway_pass(blis_cluster *cluster, blis__gateway *gateway,
                                             const blis_flow_item *item, bool *has_passed,
                                             blis_error *error);
-/* At most one request leaves; *has_left tells. */
+/* Dispatches at most one request; sets *has_left if it did. */
 BLIS_MUSTUSE blis_status blis__gateway_try(blis_cluster *cluster, blis__gateway *gateway,
                                            bool *has_left, blis_error *error);
 
-/* Somebody may have left without a try. */
+/* Updates the state after requests have left without a dispatch attempt. */
 void blis__gateway_settle(blis_cluster *cluster, blis__gateway *gateway);
-/* There may be room, for whatever reason: tries soon if somebody waits. */
+/* Capacity may be available: schedules an attempt if requests wait. */
 BLIS_MUSTUSE blis_status blis__gateway_wake(blis_cluster *cluster, blis__gateway *gateway,
                                             blis_error *error);
 /* One was queued: tries, now or later. */
@@ -142,7 +140,7 @@ BLIS_MUSTUSE blis_status blis__gateway_came(blis_cluster *cluster, blis__gateway
 BLIS_MUSTUSE blis_status blis__gateway_cycle(blis_cluster *cluster, blis__gateway *gateway,
                                              blis_error *error);
 
-/* Who has waited too long leaves; and when that is done next. */
+/* Removes requests that have waited too long, and schedules the next removal. */
 BLIS_MUSTUSE blis_status blis__gateway_sweep(blis_cluster *cluster, blis__gateway *gateway,
                                              blis_error *error);
 BLIS_MUSTUSE blis_status blis__gateway_plan_sweep(blis_cluster *cluster, blis__gateway *gateway,
@@ -159,11 +157,8 @@ BLIS_MUSTUSE blis_status blis__gateway_end(blis_cluster *cluster, blis__cluster_
 BLIS_MUSTUSE blis_status blis__gateway_expire(blis_cluster *cluster, blis__gateway *gateway,
                                               const blis_flow_item *item, blis_error *error);
 
-/*
- * With dispatch "event": a request has left the queue; it is at an instance, or
- * has ended before (true: it was on its way); its prompt is computed, or it has
- * left the instance.
- */
+/* With dispatch "event": a request has left the queue, has reached an instance or ended before
+ * (true: it was in transit), has finished its prompt, or has left the instance. */
 void blis__bound_dispatch(blis__gateway *gateway, blis__cluster_request *request);
 bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request);
 BLIS_MUSTUSE blis_status blis__bound_join(blis__gateway *gateway, blis__cluster_request *request);
@@ -179,11 +174,8 @@ void blis__bound_add_kv(const blis_cluster *cluster, const blis__gateway *gatewa
 BLIS_MUSTUSE blis_status blis__evictables_add(blis__gateway *gateway,
                                               blis__cluster_request *request);
 void blis__evictables_remove(blis__gateway *gateway, blis__cluster_request *request);
-/*
- * Schedules the evictions that the policy wants at this saturation, when the
- * band, with this ceiling, is the highest closed one with requests. *has_any
- * tells that there are some.
- */
+/* Schedules the evictions of the policy at this saturation. The band, with this ceiling, is the
+ * highest closed band with requests. Sets *has_any if any are scheduled. */
 BLIS_MUSTUSE blis_status blis__gateway_evict_for(blis_cluster *cluster, blis__gateway *gateway,
                                                  int32_t priority, double saturation,
                                                  double ceiling, bool *has_any, blis_error *error);

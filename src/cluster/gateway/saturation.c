@@ -14,7 +14,7 @@ static const blis_signal signals[] = {[QUEUE] = BLIS_SIGNAL_QUEUE_DEPTH,
                                       [KV] = BLIS_SIGNAL_KV_UTILIZATION,
                                       [IN_FLIGHT] = BLIS_SIGNAL_IN_FLIGHT};
 
-/* Of when it is what a look sees. */
+/* Age of the data that a measurement uses. */
 typedef enum freshness {
   AS_SAMPLED,  /* what lags behind is read again where that is due */
   AS_IT_STOOD, /* nothing is read again */
@@ -40,8 +40,8 @@ static bool is_ideal(const sight *s) {
   return s->gateway->policy.dispatch == BLIS_GATEWAY_EVENT;
 }
 
-/* Nobody knows where they will go: they are dealt out, so that sums are exact.
- */
+/* The destination of these requests is unknown: they are distributed over the instances, so that
+   sums are exact. */
 static double bound_share(const sight *s, int64_t bound, uint32_t k) {
   int64_t count = s->group->count;
   return s->counts_bound ? (double)(bound / count + (k < bound % count)) : 0;
@@ -53,7 +53,7 @@ static double value_of(const sight *s, uint32_t i, blis_signal signal) {
                     : blis__snapshot_column(snapshot, signal)[i];
 }
 
-/* They stand in queues already, or are in flight; they take KV. */
+/* These requests are already queued or in flight; they use KV blocks. */
 static void add_unseen(const sight *s, column which, double *to) {
   const blis__gateway_bound *bound = &s->gateway->bound;
   if (which == KV) {
@@ -72,7 +72,7 @@ static const double *column_of(const sight *s, column which) {
   blis_signal signal = signals[which];
   double *to = place_of(s, which);
   if ((s->gateway->policy.saturation.needs & BLIS_SIGNAL_BIT(signal)) == 0) {
-    return to; /* nobody looks at it */
+    return to; /* never read */
   }
   if (!s->is_live && s->group->is_prefix && !is_ideal(s)) {
     return blis__snapshot_column(&s->cluster->snapshot, signal);

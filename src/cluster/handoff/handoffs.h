@@ -66,7 +66,7 @@ typedef struct blis__preview {
   blis__cluster_request *request;
   int64_t peer; /* the instance that decodes; -1 = not known yet */
   bool is_asked;
-  int64_t source; /* -1 = not asked, rejected, or taken over */
+  int64_t source; /* -1 = not evaluated, rejected, or adopted */
   blis_ticket ticket;
 } blis__preview;
 
@@ -76,7 +76,7 @@ typedef struct blis__handoffs {
   blis__preview preview; /* of the decision being taken */
   blis_pool pool;
   blis__room_queue *rooms; /* by destination */
-  bool has_waited;         /* somebody for room, so that leaving matters */
+  bool has_waited;         /* a request has waited for blocks, so departures matter */
   blis__links links;
   uint32_t *egress; /* by instance: links */
   uint32_t *ingress;
@@ -123,17 +123,17 @@ BLIS_MUSTUSE blis_status blis__handoff_ask_first(blis_cluster *cluster,
                                                  blis__cluster_request *request, int64_t *source,
                                                  blis_error *error);
 
-/* Nobody was asked yet about the request. */
+/* No policy was called for the request yet. */
 void blis__handoff_begin_preview(blis_cluster *cluster, blis__cluster_request *request,
                                  int64_t peer);
 
-/* The request goes there, unless the decider has named another one. */
+/* The request is routed there, unless the disaggregation policy selects another instance. */
 void blis__handoff_take_preview(blis_cluster *cluster, blis__handoff *handoff);
 
-/* It goes there no more: the router hears that it has ended. */
+/* The request is no longer routed there: the router is notified that it has ended. */
 void blis__handoff_unbook(blis_cluster *cluster, blis__handoff *handoff);
 
-/* The same of a preview that was not taken. */
+/* Reverts a preview that was not used. */
 void blis__handoff_drop_preview(blis_cluster *cluster);
 
 static inline uint64_t blis__pair_of(uint32_t source, uint32_t destination) {
@@ -142,7 +142,8 @@ static inline uint64_t blis__pair_of(uint32_t source, uint32_t destination) {
 
 /* prefill.c */
 
-/* Takes a request that the router of the decode stage has routed, if the decider says so. */
+/* Takes over a request that the decode router has routed, if the disaggregation policy splits
+   it. */
 BLIS_MUSTUSE blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *request,
                                               struct blis__choice *choice, bool *is_taken,
                                               blis_error *error);
@@ -153,10 +154,7 @@ BLIS_MUSTUSE blis_status blis__handoff_route(blis_cluster *cluster, blis__handof
 
 /* transfer.c */
 
-/*
- * The hand-off is where it wants room: reserves it, and goes on, or waits or
- * ends as the policy says.
- */
+/* Reserves blocks for the hand-off. It then continues, waits, or ends, depending on the policy. */
 BLIS_MUSTUSE blis_status blis__handoff_seek_room(blis_cluster *cluster, blis__handoff *handoff,
                                                  blis_error *error);
 
@@ -176,7 +174,7 @@ void blis__handoff_stop_on_links(blis_cluster *cluster, blis__handoff *handoff);
 /* Links have something to tell: transfers have ended, as a rule. */
 BLIS_MUSTUSE blis_status blis__handoff_links_moved(blis_cluster *cluster, blis_error *error);
 
-/* Somebody waits for room at an instance, and there may be some. */
+/* Requests wait for blocks at an instance, and some may be free. */
 BLIS_MUSTUSE blis_status blis__handoff_try_again(blis_cluster *cluster, uint32_t instance,
                                                  blis_error *error);
 
@@ -192,12 +190,12 @@ static inline blis_status blis__handoff_note_room(blis_cluster *cluster, uint32_
 BLIS_MUSTUSE blis_status blis__handoff_stop_moving(blis_cluster *cluster, blis__handoff *handoff,
                                                    blis_error *error);
 
-/* timeouts.c: what is due beside the queue of events. */
+/* timeouts.c: events outside of the event queue. */
 
 /* Adds the two sources of the clock (hooks.h). */
 void blis__handoff_add_sources(blis_cluster *cluster, blis__handoffs *h);
 
-/* Links have something to tell then; BLIS_TIME_NEVER_US = nothing. */
+/* The links have an event at due_us; BLIS_TIME_NEVER_US = none. */
 void blis__handoff_set_links_due(blis_cluster *cluster, int64_t due_us);
 
 /* Its last moment, in place of the one it had; BLIS_TIME_NEVER_US = none. */
@@ -210,7 +208,7 @@ void blis__handoff_clear_timeout(blis_cluster *cluster, blis__handoff *handoff);
 /* As blis__feature.free. */
 void blis__handoff_free(blis_cluster *cluster);
 
-/* From now on, somebody waits for room when a request leaves an instance. */
+/* Notifies waiting hand-offs when a request leaves an instance. */
 BLIS_MUSTUSE blis_status blis__handoff_hear_who_leaves(blis_cluster *cluster);
 
 /* events.c */
@@ -249,7 +247,7 @@ BLIS_MUSTUSE blis_status blis__handoff_close(blis_cluster *cluster, blis__handof
 BLIS_MUSTUSE blis_status blis__handoff_complete(blis_cluster *cluster, blis__handoff *handoff,
                                                 blis_error *error);
 
-/* It cannot go on, for this reason; the request ends, or goes another way. */
+/* The hand-off cannot continue, for this reason; the request ends, or follows another path. */
 BLIS_MUSTUSE blis_status blis__handoff_fail(blis_cluster *cluster, blis__handoff *handoff,
                                             const char *reason, blis_error *error);
 
@@ -270,12 +268,12 @@ BLIS_MUSTUSE blis_status blis__handoff_give_up(blis_cluster *cluster, blis__hand
                                                blis_request_state state, int64_t end_us,
                                                blis_error *error);
 
-/* The instance is about to lose all it has: its hand-offs fail. What becomes of
-   their requests is as the policy of hand-offs says, or the loss. */
+/* The instance is about to lose all its requests: its hand-offs fail. The policy of hand-offs,
+   or of the loss, handles their requests. */
 BLIS_MUSTUSE blis_status blis__handoff_lose_instance(blis_cluster *cluster, uint32_t instance,
                                                      blis_loss loss, blis_error *error);
 
-/* BLIS_ERR_STUCK names a hand-off that waits and can never go on. */
+/* BLIS_ERR_STUCK names a hand-off that waits and can never continue. */
 BLIS_MUSTUSE blis_status blis__handoff_check_stuck(const blis_cluster *cluster, blis_error *error);
 
 /* The router that chooses sources. */
@@ -288,12 +286,9 @@ static inline bool blis__handoff_is_source(const blis_cluster *cluster, uint32_t
   return (cluster->facts[instance].roles & BLIS_ROLE_PREFILL) != 0;
 }
 
-/*
- * Of a token of a hand-off. Each GPU has a NIC of its own, and sends or
- * receives its part of the KV over it; where the parts of both ends differ, it
- * is that of the end with fewer GPUs, whose parts are larger. With a sender, it
- * is the sender's part.
- */
+/* Returns the bytes per token of a hand-off. Each GPU has a NIC for its part of the KV. If the
+ * parts of both ends differ, the larger part counts, which is on the end with fewer GPUs. With a
+ * sender, returns the sender's part. */
 static inline double blis__handoff_token_bytes(const blis_cluster *cluster, uint32_t source,
                                                uint32_t destination) {
   const blis__handoffs *h = blis__handoffs_of(cluster);
@@ -305,8 +300,8 @@ static inline double blis__handoff_token_bytes(const blis_cluster *cluster, uint
   return received > sent ? received : sent;
 }
 
-/* Of these bytes, what a NIC of one end carries: all, or less where it has more
-   GPUs than the other end. */
+/* Returns the fraction of these bytes on a NIC of one end: all, or less if it has more GPUs than
+   the opposite end. */
 static inline double blis__handoff_part(const blis_cluster *cluster, uint32_t end, uint32_t other) {
   double its = cluster->facts[end].kv_bytes_per_token;
   double others = cluster->facts[other].kv_bytes_per_token;

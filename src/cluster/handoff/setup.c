@@ -1,4 +1,4 @@
-/* Hand-offs: construction, and what they hear of requests. */
+/* Hand-offs: construction, and listeners for request events. */
 #include <math.h>
 
 #include "base/invariant.h"
@@ -10,7 +10,7 @@
 #include "cluster/handoff/handoff.h"
 #include "cluster/handoff/ops.h"
 
-/* What they hear. */
+/* Listeners. */
 
 /* Otherwise the instance that decodes also computes the prompt and counts its own cache hits. */
 static bool is_prefilled_apart(const blis__handoff *handoff) {
@@ -24,7 +24,7 @@ static blis_request_state state_of(const blis__handoff *handoff) {
                                                                           : BLIS_REQUEST_RUNNING;
 }
 
-/* What is known of the request's hand-off, also when the run is over. */
+/* Reports the state of the request's hand-off, including at the end of the run. */
 static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
   (void)ud, (void)error;
@@ -68,12 +68,12 @@ static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *n
   return BLIS_OK;
 }
 
-/* Room for those that wait, when somebody leaves. */
+/* Offers free blocks to waiting hand-offs when a request leaves. */
 static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
                            blis_error *error) {
   (void)ud;
   return news->request->place == BLIS__HELD_ROUTED
-             ? BLIS_OK /* it says so itself */
+             ? BLIS_OK /* it reports its own error */
              : blis__handoff_note_room(cluster, (uint32_t)news->request->instance, error);
 }
 
@@ -126,8 +126,7 @@ static blis_status check_policy(const blis_cluster *cluster, const blis_disaggre
   }
   if ((roles & BLIS_ROLE_PREFILL) == 0 || (roles & BLIS_ROLE_DECODE) == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "no instance has the role %s; prefill and decode apart "
-                     "need both",
+                     "no instance has the role %s; disaggregation needs both roles",
                      (roles & BLIS_ROLE_PREFILL) == 0 ? "prefill" : "decode");
   }
   if (!(policy->bytes_per_us > 0 && policy->fabric_bytes_per_us > 0 && policy->base_us >= 0 &&

@@ -52,17 +52,14 @@ blis_status blis__handoff_try_again(blis_cluster *cluster, uint32_t instance, bl
   return blis__handoff_schedule(cluster, first, BLIS__CLUSTER_MOVE, cluster->now_us, error);
 }
 
-/*
- * From now on blocks are held or reserved: until when at most. Instances that
- * do both stages may hold blocks that each other's requests wait for, and then
- * only this ends it.
- */
+/* Sets the time limit, counted from the first allocation or reservation of blocks. Instances
+ * with both stages can block each other's requests; only this timeout resolves it. */
 static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   const blis_disaggregation *policy = &blis__handoffs_of(cluster)->policy;
   int64_t deadline_us = handoff->request->live.deadline_us;
   int64_t at_us = policy->timeout_us > 0 ? blis_time_after_us(cluster->now_us, policy->timeout_us)
                                          : BLIS_TIME_NEVER_US;
-  if (deadline_us > 0) { /* which may have passed meanwhile */
+  if (deadline_us > 0) { /* can have passed already */
     at_us = blis_max_i64(blis_min_i64(at_us, deadline_us), cluster->now_us);
   }
   return blis__handoff_set_timeout(cluster, handoff, at_us, error);
@@ -165,8 +162,7 @@ static blis_status shake_hands(blis__handoffs *h, const blis__handoff *handoff, 
   return blis_map_put(&h->pairs, pair_of(handoff), 1);
 }
 
-/* Of the first so many tokens; whole blocks move, the last one when it is as
-   full as it gets. */
+/* Returns the bytes of the first tokens; whole blocks move, the last one as full as it gets. */
 static double bytes_of(const blis_cluster *cluster, const blis__handoff *handoff, int64_t tokens) {
   const blis_instance_config *config =
       blis_instance_get_config(cluster->instances[handoff->destination]);
@@ -399,7 +395,7 @@ static bool is_past_deadline(const blis_cluster *cluster, const blis__cluster_re
   return deadline_us > 0 && deadline_us < cluster->now_us;
 }
 
-/* The request goes on where its KV is. */
+/* The request continues where its KV is. */
 static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__cluster_request *request = handoff->request;
   uint32_t number = handoff->destination;
@@ -452,7 +448,7 @@ blis_status blis__handoff_moved(blis_cluster *cluster, blis__handoff *handoff, b
 
 blis_status blis__handoff_links_moved(blis_cluster *cluster, blis_error *error) {
   blis__handoffs *h = blis__handoffs_of(cluster);
-  /* Until they are asked again; policies may look in between. */
+  /* Until the next update; policies can read the links in between. */
   blis__handoff_set_links_due(cluster, BLIS_TIME_NEVER_US);
   blis__links_advance(&h->links, (double)cluster->now_us);
   for (blis__transfer *t = blis__links_take_ended(&h->links); t != NULL;

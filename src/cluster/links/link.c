@@ -33,7 +33,7 @@ static double to_come(const blis__transfer *t) {
   return t->feed.bytes * fmax(1 - t->portions * t->feed.portion, 0);
 }
 
-/* When the next portion is ready; INFINITY = none is to come. */
+/* Returns the time at which the next portion is ready; INFINITY = no further portion. */
 static double ready_us(const blis__transfer *t) {
   const blis__feed *feed = &t->feed;
   double share = fmin((t->portions + 1) * feed->portion, 1);
@@ -54,7 +54,7 @@ static bool is_flowing(const blis__links *links, const blis__transfer *t) {
   return has_begun(links, t) && (t->bytes_left > 0 || !(t->is_open || to_come(t) > 0));
 }
 
-/* Of it on a link; 0 = it is not on it. */
+/* Returns the size of its part on a link; 0 = it does not use the link. */
 static double part_on(const blis__transfer *t, uint32_t link) {
   for (uint32_t k = 0; k < t->link_count; k++) {
     if (t->links[k] == link) {
@@ -199,7 +199,7 @@ static void count_bytes(blis__links *links, const blis__transfer *t, double byte
   }
 }
 
-/* Bytes flow until then; nothing begins or ends before. */
+/* Moves bytes until to_us; no transfer begins or ends before. */
 static void flow(blis__links *links, double to_us) {
   double us = to_us - links->now_us;
   links->now_us = to_us;
@@ -224,7 +224,7 @@ static void flow(blis__links *links, double to_us) {
 
 /* Alone. */
 
-/* Nobody is, and will not be while nobody comes, on one of its links. */
+/* Whether a transfer has its links to itself, until another transfer starts. */
 static bool is_without_others(const blis__links *links, const blis__transfer *t) {
   for (uint32_t k = 0; k < t->link_count; k++) {
     if (links->all.items[t->links[k]].users > 0) {
@@ -251,7 +251,7 @@ static void begin_alone(blis__links *links, blis__transfer *t) {
   t->end_us = t->from_us + (isinf(rate) ? 0 : t->bytes_left / rate);
 }
 
-/* What one that is alone has moved by then. */
+/* Returns the bytes that a transfer without competitors has moved by this time. */
 static double moved_alone(const blis__transfer *t, double now_us) {
   if (now_us >= t->end_us) {
     return t->bytes_left;
@@ -259,7 +259,7 @@ static double moved_alone(const blis__transfer *t, double now_us) {
   return now_us > t->from_us ? t->rate * (now_us - t->from_us) : 0;
 }
 
-/* Its links know of it what has been so far. */
+/* Updates its links with the bytes moved so far. */
 static void leave_alone(blis__links *links, blis__transfer *t) {
   double us = fmin(links->now_us, t->end_us) - t->from_us;
   double bytes = moved_alone(t, links->now_us);
@@ -279,7 +279,7 @@ static void leave_alone(blis__links *links, blis__transfer *t) {
   }
 }
 
-/* Somebody comes: of those that were alone on its links, rates change. */
+/* A new transfer changes the rates of transfers that had its links to themselves. */
 static bool join_others(blis__links *links, const blis__transfer *newcomer) {
   bool has_joined = false;
   for (size_t i = 0; i < links->active.count; i++) {
@@ -378,7 +378,7 @@ static bool settle_one(blis__links *links, blis__transfer *t) {
   return false;
 }
 
-/* What becomes of transfers now; those at their end leave. */
+/* Updates transfers; those at their end are removed. */
 static void settle(blis__links *links) {
   bool is_shared = false;
   for (size_t i = 0; i < links->active.count;) {
@@ -396,7 +396,7 @@ static void settle(blis__links *links) {
   find_next(links);
 }
 
-/* Goes on to to_us where all are alone: nothing happens but ends. */
+/* Advances to to_us while all transfers have their links to themselves: only ends occur. */
 static void end_alone(blis__links *links, double to_us) {
   while (links->next_us <= to_us) {
     double now_us = links->next_us;
@@ -426,7 +426,7 @@ void blis__links_go_on(blis__links *links, double to_us) {
     for (size_t i = 0; i < links->active.count; i++) {
       blis__transfer *t = links->active.items[i];
       if (!t->is_alone) {
-        t->end_us = end_of(links, t); /* at its rate, before time goes on */
+        t->end_us = end_of(links, t); /* at its rate, before the time advances */
       }
     }
     flow(links, links->next_us);

@@ -1,8 +1,6 @@
-/*
- * control_loop.c - asks an autoscaler at its intervals, and keeps as many instances
- * as it wants. Where prefill and decode are apart, each pool may have one. What
- * it counts are groups of ranks, each by its first instance.
- */
+/* control_loop.c - evaluates an autoscaler at its intervals, and maintains its target. With
+ * disaggregation, each pool can have an autoscaler. It counts groups of ranks, each by its first
+ * instance. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -29,12 +27,12 @@ struct blis__scaler {
   blis__scale_trigger trigger;
   blis__scale_pool own; /* of policies that look at pools */
   blis__scale_pool other;
-  int64_t next_us;    /* of the next look by the interval */
+  int64_t next_us;    /* time of the next regular evaluation */
   blis_random random; /* of actuation delays */
   uint32_t wanted;
-  int64_t wish;      /* of the policy at its last look */
+  int64_t wish;      /* the policy's unconstrained target at its last evaluation */
   uint32_t like;     /* those that start are like this one */
-  bool is_due;       /* the number is to be looked after, see reconcile */
+  bool is_due;       /* the number of instances must be reconciled, see reconcile */
   int64_t scaled_us; /* last; -1 = never */
   int direction;     /* of that: 1, -1 */
   blis_scaling_report report;
@@ -110,8 +108,8 @@ static double load_of(const blis_cluster *cluster, uint32_t i) {
   return sum;
 }
 
-/* Later ones are newer. Those that have not started yet go before all others,
-   and then those that cost more. */
+/* Later instances are newer. Order of removal: instances that have not started, then more
+   expensive ones. */
 static bool goes_before(const struct blis__scaler *scaler, const blis_cluster *cluster, uint32_t i,
                         uint32_t other) {
   bool serves = cluster->services[i] == BLIS_SERVICE_ACTIVE;
@@ -267,7 +265,7 @@ static void show_numbers(const struct blis__scaler *scaler, blis_scale_pool *see
   seen->max = scaler->config.max;
 }
 
-/* A pool that nobody scales has no other number. */
+/* A pool without an autoscaler has a constant number. */
 static void show_other(const blis_cluster *cluster, blis_scale_role role, blis_scale_pool *seen) {
   const struct blis__scaler *s = state_of(cluster);
   while (s != NULL && s->config.role != role) {
@@ -374,7 +372,7 @@ static blis_status check(blis_cluster *cluster, blis_error *error) {
     cluster->hooks.last_turn_us = BLIS_TIME_NEVER_US;
     return BLIS_OK;
   }
-  cluster->hooks.last_turn_us = BLIS_TIME_NEVER_US; /* triggers may set it anew */
+  cluster->hooks.last_turn_us = BLIS_TIME_NEVER_US; /* triggers can set it again */
   for (struct blis__scaler *s = state_of(cluster); s != NULL; s = s->next) {
     BLIS_TRY(check_one(s, cluster, error));
   }
@@ -465,7 +463,7 @@ static blis_status load_first_ones(const struct blis__scaler *scaler, blis_clust
   return BLIS_OK;
 }
 
-/* Behind those that are there. */
+/* Appends the scaler to the list. */
 static void append(blis_cluster *cluster, struct blis__scaler *scaler) {
   struct blis__scaler *last = state_of(cluster);
   if (last == NULL) {
@@ -522,8 +520,8 @@ static void free_scalers(blis_cluster *cluster) {
   }
 }
 
-/* A request that was brought forward leaves the time at which it would have
-   come, and instances come and go until then. */
+/* A request whose arrival moved earlier leaves its original arrival time, until which scaling
+   continues. */
 static int64_t paid_until_us(const blis_cluster *cluster) {
   int64_t until_us = cluster->last_end_us;
   for (uint32_t i = 0; i < cluster->existing; i++) {

@@ -1,13 +1,10 @@
-/*
- * go_blis_loop.h - the autoscaler's loop of BLIS (Go, inference-sim
- * f90a1e3a), for its profile alone.
+/* go_blis_loop.h - the autoscaler loop of BLIS (Go, inference-sim f90a1e3a), only for its
+ * profile.
  *
- * It looks from time 0 on, before the instances of that time, at signals that
- * are as old as those of routers. A decision is a change of the number, not a
- * number, and takes effect on its own after its delay; what finds no room then
- * is dropped. Corrected: the loop goes on while there are requests, the oldest
- * instance goes first, and the last one stays.
- */
+ * It is evaluated from time 0, before instance events of the same time, on signals as old as the
+ * routers'. A decision is a difference, not a target, and takes effect after its delay;
+ * instances that do not fit are then dropped. Corrected: the loop continues while requests
+ * exist, the oldest instance is removed first, and the last one remains. */
 #ifndef BLIS_CLUSTER_SCALING_GO_BLIS_LOOP_H
 #define BLIS_CLUSTER_SCALING_GO_BLIS_LOOP_H
 
@@ -15,7 +12,7 @@
 #include "policy/autoscale/autoscaler.h"
 
 typedef struct blis_go_blis_scaling_config {
-  int64_t interval_us; /* >= 1; 0 = nobody is asked */
+  int64_t interval_us; /* >= 1; 0 = no autoscaler */
   blis_delay actuation;
   blis_delay loading;     /* of an instance */
   bool initial_ones_load; /* those at first, too */

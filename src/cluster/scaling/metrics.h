@@ -1,14 +1,11 @@
-/*
- * metrics.h - what an autoscaler is shown: metrics of a cluster as its
- * monitoring has them.
+/* metrics.h - the metrics that an autoscaler reads, as the monitoring of a cluster provides
+ * them.
  *
- * Counts and samples come from listeners that need nothing of the clock; their
- * order does not matter, since a look is taken when all instances have got to
- * the same time and its figures are percentiles and sums. A look costs
- * O(instances), O(live requests) for metrics of these, and O(samples of the
- * last minute) for each metric of these that is asked for. What the policy does
- * not need is neither heard of nor collected.
- */
+ * Counts and samples come from listeners that do not read the clock. Their order does not
+ * matter: an evaluation happens when all instances have reached the same time, and its metrics
+ * are percentiles and sums. An evaluation costs O(instances), O(live requests) for metrics of
+ * live requests, and O(samples of the last minute) for each requested metric of samples. Data
+ * that the policy does not need is not collected. */
 #ifndef BLIS_CLUSTER_SCALING_METRICS_H
 #define BLIS_CLUSTER_SCALING_METRICS_H
 
@@ -29,8 +26,8 @@ typedef struct blis__scale_look {
   blis_scale_needs needs;
   blis__scale_samples ttft_us;
   blis__scale_samples tpot_us;
-  blis__scale_samples kept; /* 1 = a request kept its targets */
-  int64_t arrivals;         /* since the last look, as what follows */
+  blis__scale_samples kept; /* 1 = the request met its targets */
+  int64_t arrivals;         /* since the last evaluation, like the following members */
   int64_t prompt_tokens;
   int64_t completed;
   int64_t output_tokens;
@@ -40,19 +37,16 @@ typedef struct blis__scale_look {
   blis__scale_engine engine;
 } blis__scale_look;
 
-/* Adds its listeners; config outlives the look. deinit whatever the status. */
+/* Adds its listeners. config must outlive it. Call deinit even after a failure. */
 BLIS_MUSTUSE blis_status blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
                                                const blis_scaling_config *config,
                                                blis_scale_needs needs);
 void blis__scale_look_deinit(blis__scale_look *look, const blis_cluster *cluster);
 
-/* A request that ended like this kept all targets of the configuration. */
+/* Returns whether a request with this outcome met all targets of the configuration. */
 bool blis__keeps_scale_targets(const blis_scaling_config *config, const blis_request_end *end);
 
-/*
- * Fills what *context says of metrics, instances and the model; valid until the
- * next look.
- */
+/* Fills the metrics, instances, and model of *context; valid until the next evaluation. */
 void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
                            blis_scale_context *context);
 

@@ -1,10 +1,6 @@
-/*
- * pools.h - the pools that autoscalers scale: which instances are of one,
- * how long its steps take, and what they draw.
+/* pools.h - the pools of autoscalers: their instances, step times, and power.
  *
- * A look at what is drawn costs O(instances); nothing is kept between looks but
- * counters.
- */
+ * Reading the power costs O(instances); only counters are stored between evaluations. */
 #ifndef BLIS_CLUSTER_SCALING_POOLS_H
 #define BLIS_CLUSTER_SCALING_POOLS_H
 
@@ -29,16 +25,16 @@ static inline bool blis__is_scaled_group(const blis_cluster *cluster, blis_scale
    it. Stays where it is while its model is used. */
 typedef struct blis__scale_engine {
   const blis_latency_model *latency; /* borrowed */
-  double ranks;                      /* that share what the model is asked */
+  double ranks;                      /* ranks that share a step */
   blis_scale_model model;
 } blis__scale_engine;
 
-/* NULL = sums of a batch do not tell it, or there is no such instance. */
+/* NULL = the latency model does not support sums, or there is no such instance. */
 const blis_scale_model *blis__scale_engine_of(blis__scale_engine *engine,
                                               const blis_cluster *cluster, blis_scale_role role);
 
-/* Of all instances of a pool of which it is known what they draw, up to the
-   last look; all zero at first. */
+/* Energy of all instances of a pool with known power, up to the last evaluation; initially all
+   zero. */
 typedef struct blis__scale_meter {
   double prefill_nj;
   double decode_nj;
@@ -46,7 +42,7 @@ typedef struct blis__scale_meter {
   double decode_gpu_us;
 } blis__scale_meter;
 
-/* What a look keeps of a pool. All zero at first. */
+/* State of a pool between evaluations. Initially all zero. */
 typedef struct blis__scale_pool {
   blis__scale_engine engine;
   blis__scale_meter meter;

@@ -1,19 +1,16 @@
-/*
- * scaling.h - an autoscaler at work in a cluster.
+/* scaling.h - an autoscaler of a cluster.
  *
- * It is asked at its intervals, after everything else that happens at that
- * time. What it wants is kept within bounds; from then on the cluster keeps
- * that many: it starts instances, also in place of those that have failed for
- * good, and lets others go. Requests that find no instance wait for one
- * instead of being rejected.
- */
+ * It is evaluated at its intervals, after all other events of that time. Its target is clamped
+ * to the bounds. The cluster then maintains the target: it starts instances, including
+ * replacements for permanently failed ones, and drains others. Requests that find no instance
+ * wait for one instead of being rejected. */
 #ifndef BLIS_CLUSTER_SCALING_SCALING_H
 #define BLIS_CLUSTER_SCALING_SCALING_H
 
 #include "cluster/life_cycle.h"
 #include "policy/autoscale/autoscaler.h"
 
-/* Who goes first, after those that have not started yet. */
+/* Order of scale-down, after instances that have not started yet. */
 typedef enum blis_scale_victim {
   BLIS_VICTIM_NEWEST,
   BLIS_VICTIM_OLDEST,
@@ -33,15 +30,15 @@ typedef struct blis_scaling_config {
   blis_scale_victim victim;
   /* A change against the direction of the one before, within this time. */
   int64_t oscillation_us;
-  /* What requests are to keep, for slo_attainment; 0 = nothing. */
+  /* Target of requests, for slo_attainment; 0 = none. */
   int64_t ttft_target_us;
   int64_t tpot_target_us;
   int64_t e2e_target_us;
   /* Looks between the intervals, see triggers.h; 0 = none. */
-  int64_t trigger_queue_depth;     /* so many wait where one comes */
+  int64_t trigger_queue_depth;     /* number of waiting requests that triggers an evaluation */
   double trigger_slo_attainment;   /* fewer of the last minute kept them */
-  int64_t trigger_gap_us;          /* at least, since the look before */
-  const blis_scale_future *future; /* borrowed; NULL = nobody asks for it */
+  int64_t trigger_gap_us;          /* minimum time since the last evaluation */
+  const blis_scale_future *future; /* borrowed; NULL = unused */
   bool initial_ones_load;          /* those at first are not ready yet */
   int64_t seed;                    /* of the times that are drawn */
 } blis_scaling_config;
@@ -53,11 +50,11 @@ typedef struct blis_scale_event {
   uint32_t to;
   int64_t proposed; /* before it was clamped */
   bool is_oscillation;
-  blis_scale_cause cause; /* why it was asked */
+  blis_scale_cause cause; /* cause of the evaluation */
   const char *reason;     /* the cluster's own */
 } blis_scale_event;
 
-/* How many there are from a time on. */
+/* Number of instances from a time. */
 typedef struct blis_scale_level {
   int64_t time_us;
   uint32_t wanted;
@@ -65,7 +62,7 @@ typedef struct blis_scale_level {
   uint32_t paid; /* from being asked for until they have gone */
 } blis_scale_level;
 
-/* Of one pool. */
+/* The scaling of one pool. */
 typedef struct blis_scaling_report {
   blis_scale_role role;
   const blis_scale_event *events; /* borrowed, like levels */
@@ -89,20 +86,17 @@ typedef struct blis_scaling_report {
   const char *off; /* blis_scale_decision; NULL = it scales */
 } blis_scaling_report;
 
-/*
- * Takes *autoscaler (also on failure), before the first event; once, or once
- * for each of the pools of prefill and decode. Instances that start are like
- * the cheapest at first, and the dearest go first, unless the policy says
- * which. BLIS_ERR_INVALID names what is out of range, such as a number of
- * instances at first that is not within the bounds.
- */
+/* Takes ownership of *autoscaler, also on failure. Call before the first event, once, or once
+ * per pool of prefill and decode. New instances copy the cheapest initial instance, and the most
+ * expensive ones are removed first, unless the policy decides. BLIS_ERR_INVALID names the value
+ * that is out of range, such as an initial number of instances outside of the bounds. */
 BLIS_MUSTUSE blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
                                                      blis_autoscaler *autoscaler,
                                                      const blis_scaling_config *config,
                                                      blis_error *error);
 
-/* Of a pool that has an autoscaler, in the order they were set; false: there
-   are no more. */
+/* Returns the scaling of a pool with an autoscaler, in the order in which they were set; false:
+   no more pools. */
 bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
                               blis_scaling_report *report);
 

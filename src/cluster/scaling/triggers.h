@@ -1,12 +1,9 @@
-/*
- * triggers.h - looks of the autoscaler between its intervals: because many
- * requests wait, or because few keep their targets.
+/* triggers.h - evaluations of the autoscaler between its intervals, when many requests wait or
+ * few meet their targets.
  *
- * A trigger sets cluster->hooks.last_turn_us to the present time; the scaler looks after
- * all else of that time. Between any look and one that is triggered lies at
- * least the gap of the configuration. What is not configured listens to
- * nothing.
- */
+ * A trigger sets cluster->hooks.last_turn_us to the present time; the scaler is evaluated after
+ * all other events of that time. A triggered evaluation requires at least the configured gap
+ * since the last evaluation. Triggers that are not configured have no listeners. */
 #ifndef BLIS_CLUSTER_SCALING_TRIGGERS_H
 #define BLIS_CLUSTER_SCALING_TRIGGERS_H
 
@@ -25,7 +22,7 @@ typedef struct blis__scale_trigger {
   bool has_miss;                     /* a target was missed at this time */
   BLIS_ARRAY(blis__scale_outcome) outcomes;
   size_t first; /* of the last minute */
-  size_t kept;  /* from there on */
+  size_t kept;  /* number of samples from there */
 } blis__scale_trigger;
 
 /* Adds its listeners; config outlives it. deinit whatever the status. */
@@ -34,10 +31,8 @@ BLIS_MUSTUSE blis_status blis__scale_trigger_init(blis__scale_trigger *trigger,
                                                   const blis_scaling_config *config);
 void blis__scale_trigger_deinit(blis__scale_trigger *trigger, const blis_cluster *cluster);
 
-/*
- * What asks for a look at the present time, apart from the interval;
- * BLIS_SCALE_BY_INTERVAL = nothing. O(1) amortized.
- */
+/* Returns the cause of an evaluation at the present time, other than the interval;
+ * BLIS_SCALE_BY_INTERVAL = none. O(1) amortized. */
 blis_scale_cause blis__scale_trigger_of(blis__scale_trigger *trigger, const blis_cluster *cluster);
 
 /* The scaler looks now, for whatever reason. */

@@ -1,11 +1,7 @@
-/*
- * instance_history.h - what somebody in front of an instance knows of it from
- * the requests that go there and come back: tokens under way, recent latencies,
- * how busy it has been.
+/* instance_history.h - an instance as seen by a gateway, from the requests that it sends and
+ * that return: tokens in flight, recent latencies, and busy time.
  *
- * An engine never rests while it has requests, so it was busy whenever it had
- * one. Every operation is O(1).
- */
+ * An engine is busy while it has requests. Every operation is O(1). */
 #ifndef BLIS_CLUSTER_SIGNALS_INSTANCE_HISTORY_H
 #define BLIS_CLUSTER_SIGNALS_INSTANCE_HISTORY_H
 
@@ -19,7 +15,7 @@ enum { BLIS__BUSY_WINDOW_S = 30 };
 
 /* All zero at first. */
 typedef struct blis__instance_history {
-  int64_t requests;      /* that are there */
+  int64_t requests;      /* requests in flight */
   double recent_ttft_us; /* 0 = none yet */
   double recent_tpot_us; /* 0 = none yet */
   int64_t served;        /* completed */
@@ -30,7 +26,7 @@ typedef struct blis__instance_history {
 
 void blis__history_join(blis__instance_history *history, int64_t now_us);
 
-/* A request is gone at at_us, which may lie ahead: the end of its last step. */
+/* A request leaves at at_us, which can be in the future: the end of its last step. */
 void blis__history_leave(blis__instance_history *history, int64_t at_us);
 
 void blis__history_first_token(blis__instance_history *history, int64_t ttft_us);

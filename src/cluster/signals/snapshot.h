@@ -41,7 +41,7 @@
 /* A view, and what it is about. */
 typedef struct blis__shown {
   struct blis__snapshot *snapshot;
-  const blis__group *group; /* NULL: it has to be set up anew */
+  const blis__group *group; /* NULL: must be set up again */
   const blis_routing_request *request;
   double *gathered; /* columns over these candidates; NULL until needed */
   blis_routing_view view;
@@ -56,12 +56,12 @@ typedef struct blis__snapshot {
   bool load_counts_in_flight;
   bool surveys_mark_caches;
   bool has_readers;         /* of engine signals that lag behind */
-  bool has_marks;           /* the caches are marked now and then */
+  bool has_marks;           /* the caches are marked periodically */
   blis_signal_set kept;     /* columns in use */
   blis_signal_set written;  /* engine signals that are read for them */
   int64_t caches_marked_us; /* when they were last */
 
-  double *values; /* all columns, one after the other */
+  double *values; /* all columns, consecutively */
   int64_t *refreshed_us;
   bool *has_moved;              /* since its engine signals were read */
   bool *is_apart;               /* it cannot be read */
@@ -70,17 +70,17 @@ typedef struct blis__snapshot {
   bool *is_unmarked;
   BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has room */
 
-  blis__instance_history *history; /* by instance; NULL while not kept */
+  blis__instance_history *history; /* by instance; NULL if not recorded */
   double *idle_watts;              /* by instance */
-  int64_t seen_us;                 /* time of the last look */
+  int64_t seen_us;                 /* time of the last reading */
 
-  blis_least_tree *least_load;                /* of those in service; NULL: nobody asks */
+  blis_least_tree *least_load;                /* of serving instances; NULL if unused */
   uint32_t least_count;                       /* that it has room for; it grows */
   blis_extremes *extremes[BLIS_SIGNAL_COUNT]; /* the same, of columns */
   double *ranks; /* of ids, and their extremes; with those of any column */
   blis_extremes *rank_extremes;
 
-  /* By signal: the part that gives it; NULL: the snapshot does. Borrowed. */
+  /* By signal: the part that provides it; NULL: the snapshot itself. Borrowed. */
   const struct blis__signal_source *sources[BLIS_SIGNAL_COUNT];
   /* The source that keeps what it has read of engines; NULL: none does. */
   const struct blis__signal_source *keeper;
@@ -90,14 +90,12 @@ typedef struct blis__snapshot {
   blis_routing_request peers_request; /* of the last decision that had some */
 } blis__snapshot;
 
-/*
- * An optional part of the cluster that gives signals. Every function may be NULL but value, which
- * may be NULL where none of the signals is one of an instance.
- */
+/* An optional part of the cluster that provides signals. Every function can be NULL, except
+ * value, which can be NULL only if none of its signals is per instance. */
 typedef struct blis__signal_source {
   void *ud;
   blis_signal_set signals;
-  /* Of an instance, now. */
+  /* Returns the current value of an instance. */
   double (*value)(void *ud, uint32_t i, blis_signal signal);
   /* Reads the engine signals of an instance, as the snapshot does: blis__snapshot_put. */
   void (*read)(void *ud, blis__snapshot *snapshot, uint32_t i);
@@ -161,7 +159,7 @@ void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i, int64_t to
  */
 BLIS_MUSTUSE blis_status blis__snapshot_add(blis__snapshot *snapshot, uint32_t i);
 
-/* From now on there is a history of every instance. */
+/* Records the history of every instance. */
 BLIS_MUSTUSE blis_status blis__snapshot_keep_history(blis__snapshot *snapshot);
 
 /* Tokens of prompts that are on their way there, or being decoded. */
@@ -171,13 +169,11 @@ void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i, int64_t to
 /* Out of service an instance is no candidate and is not read again. */
 void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i, bool is_in_service);
 
-/*
- * Apart, an instance works on, and its engine signals are those that were last
- * read; counters of the router go on.
- */
+/* While partitioned, an instance continues to work, and its engine signals keep their last
+ * values; counters of the router continue. */
 void blis__snapshot_set_apart(blis__snapshot *snapshot, uint32_t i, bool is_apart);
 
-/* The instance has come up anew: it is shown like one that was never read. */
+/* The instance has restarted: it has no readings yet. */
 void blis__snapshot_forget(blis__snapshot *snapshot, uint32_t i);
 
 /*
@@ -188,10 +184,8 @@ BLIS_MUSTUSE blis_status blis__snapshot_cached_blocks(const blis__snapshot *snap
                                                       const blis_block_chain *chain,
                                                       uint32_t *blocks);
 
-/*
- * Somebody looks at the candidates for a model (a number in strings) at now_us
- * without being shown any column: signals that lag behind are read again.
- */
+/* The candidates for a model (a number in strings) are used at now_us without any column:
+ * delayed signals are read again. */
 BLIS_MUSTUSE blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
                                                 const blis_intern *strings, uint32_t model,
                                                 int64_t now_us);
@@ -229,31 +223,28 @@ static inline double *blis__snapshot_column(const blis__snapshot *snapshot, blis
   return snapshot->values + (size_t)signal * snapshot->count;
 }
 
-/* These columns are kept up from now on. */
+/* Keeps these columns up to date. */
 void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals);
 
-/*
- * In microseconds, by the latency model of an instance: to compute that many
- * tokens of prompts beside its running batch; 0 when the model does not say.
- */
+/* Returns the time in microseconds, by the latency model of an instance, to compute this many
+ * prompt tokens together with its running batch; 0 if the model does not support it. */
 double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i, double tokens);
 
-/*
- * What a prompt waits for there beside computation, in microseconds: the front end without other
- * requests and, with rules.looks_ahead, the steps that are formed already. 0 without both.
- */
+/* Returns the wait of a prompt in addition to computation, in microseconds: the front end
+ * without other requests and, with rules.looks_ahead, the steps that are already formed. 0
+ * without both. */
 double blis__snapshot_entry_us(const blis__snapshot *snapshot, uint32_t i, int64_t prompt_tokens);
 
 /* Brings the columns up to date where something has changed. */
 void blis__snapshot_update(blis__snapshot *snapshot);
 
-/* Reads again what is due at now_us, but for caches. */
+/* Reads all data due at now_us, except caches. */
 void blis__snapshot_catch_up(blis__snapshot *snapshot, blis__group *group, int64_t now_us);
 
-/* The same of caches, which the next decisions see as they are then. */
+/* Reads caches due at now_us, for the next decisions. */
 void blis__snapshot_catch_up_caches(blis__snapshot *snapshot, int64_t now_us);
 
-/* False: kept up too late to be told truly. */
+/* Returns false if the column was enabled too late to be correct. */
 bool blis__snapshot_can_keep(const blis__snapshot *snapshot, blis_signal signal);
 
 #endif

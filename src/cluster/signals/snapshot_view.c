@@ -56,7 +56,7 @@ static double cached_value(blis_signal signal, uint32_t cached, const blis_block
   return chain->prompt_blocks > 0 ? (double)cached / (double)chain->prompt_blocks : 0;
 }
 
-/* What is ahead of a prompt there, and what of it is to be computed. */
+/* Estimates the wait at the instance, and the time for the uncached prompt. */
 static double estimated_ttft_us(const blis__snapshot *snapshot, uint32_t i, int64_t prompt_tokens,
                                 int64_t cached_tokens) {
   const double *waits = blis__snapshot_column(snapshot, BLIS_SIGNAL_ESTIMATED_WAIT_US);
@@ -159,7 +159,7 @@ static bool fill_all(const blis__shown *shown) {
   return true;
 }
 
-/* From now on the column is kept up; the views being shown go on. */
+/* Enables the column; existing views remain valid. */
 static bool keep_late(blis__snapshot *snapshot, blis_signal signal) {
   const blis__group *groups[BLIS__STAGE_COUNT];
   if (!blis__snapshot_can_keep(snapshot, signal)) {

@@ -76,8 +76,8 @@ static uint32_t read_links(const blis__tiers *tiers, int32_t store, uint32_t ins
   return count;
 }
 
-/* Of what lies elsewhere, the network of the one that reads or writes; and that
-   of the one whose store it is. */
+/* Returns the network links for remote data: of the instance that reads or writes, and of the
+   store's instance. */
 static uint32_t network_links(const blis__tiers *tiers, int32_t store, uint32_t instance,
                               bool is_read, uint32_t *links) {
   const blis__tier_place *place = blis__tier_place_at(tiers, store);
@@ -106,8 +106,8 @@ static uint32_t links_of(const blis__tiers *tiers, const blis__tier_job *job, ui
   return count + network_links(tiers, job->store, job->instance, is_read, links + count);
 }
 
-/* What a job takes beside its bytes: the latencies of its stages, and, of a
-   read in two of them, that of the last batch over the faster one. */
+/* Returns the time of a job in addition to its bytes: the latencies of its stages and, for a
+   read through a staging tier, the last batch on the faster one. */
 static double base_us(const blis__tiers *tiers, int32_t store, uint32_t instance, bool is_read,
                       int64_t blocks) {
   const blis_kv_tier *tier = &tiers->all[blis__tier_place_at(tiers, store)->tier].is;

@@ -14,7 +14,7 @@ static const blis_alloc *alloc_of(const blis__tiers *tiers) {
 
 /* Offers. */
 
-/* So many of the blocks found are read of a store. */
+/* Returns how many of the first `count` found blocks are in `store`. */
 static int64_t count_from(const blis__tier_blocks *found, uint32_t count, int32_t store) {
   int64_t blocks = 0;
   for (uint32_t i = 0; i < count; i++) {
@@ -47,7 +47,7 @@ static double load_us(const blis__tiers *tiers, uint32_t instance, uint32_t coun
   return us;
 }
 
-/* To compute so many tokens behind the cached ones in a step of their own. */
+/* Sets *us to the time to compute `tokens` tokens after `cached_tokens` in a separate step. */
 static blis_status compute_us(const blis_instance_config *config, int64_t cached_tokens,
                               int64_t tokens, double *us, blis_error *error) {
   const blis_batch_item item = {.progress_tokens = cached_tokens,
@@ -165,7 +165,7 @@ static blis_status use_blocks(blis__tiers *tiers, blis__tier_load *load, blis_er
   return BLIS_OK;
 }
 
-/* What is read through a tier is to stay there, if there is room. */
+/* Reserves space in a staging tier for the blocks that are read through it, if possible. */
 static blis_status reserve_in_stage(blis__tiers *tiers, blis__tier_load *load,
                                     blis__tier_block *block, blis__tier_blocks *victims,
                                     blis_error *error) {
@@ -215,8 +215,7 @@ static blis_status pass_on(blis__tiers *tiers, uint32_t instance, blis__tier_blo
   return BLIS_OK;
 }
 
-/* Whoever is in a store of the instance that is too full now leaves it, after
-   the victims. */
+/* Evicts blocks from the instance's stores that are too full, and adds them to the victims. */
 static blis_status relieve(blis__tiers *tiers, uint32_t instance, blis__tier_blocks *victims,
                            blis_error *error) {
   for (uint32_t t = 0; t < tiers->count; t++) {
@@ -280,7 +279,7 @@ blis_status blis__tiers_bring(void *ud, blis_live_request *request, const blis_k
     load->blocks.items[load->blocks.count++] = tiers->found.items[i];
   }
   request->load = load;
-  /* Whoever was admitted before is preempted, and has had its hits. */
+  /* A preempted request was admitted before; its hits are already counted. */
   if (request->scheduling_delay_us < 0 || blis__tier_hits_of(tiers, request) == NULL) {
     BLIS_TRY_MEM(blis__tier_hits_begin(tiers, request), error);
   }
@@ -293,8 +292,8 @@ blis_status blis__tiers_bring(void *ud, blis_live_request *request, const blis_k
 
 /* Ends. */
 
-/* Of the blocks that have come; the others are given up where they were to
-   stay. All are free to leave. */
+/* Settles the blocks that have arrived and releases the reservations of the others. All can then
+   be evicted. */
 static void settle(blis__tiers *tiers, blis__tier_load *load, uint32_t came) {
   for (uint32_t i = 0; i < load->blocks.count; i++) {
     blis__tier_block *block = &load->blocks.items[i];
@@ -342,7 +341,7 @@ static blis_status relieve_after(blis__tiers *tiers, uint32_t instance, blis_err
   return status;
 }
 
-/* So many of its blocks, the first ones, are there; its request goes on. */
+/* The first `came` blocks have arrived; the request continues. */
 static blis_status end_load(blis__tiers *tiers, blis__tier_load *load, uint32_t came,
                             blis_error *error) {
   blis_cluster *cluster = tiers->cluster;

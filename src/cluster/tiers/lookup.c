@@ -24,7 +24,7 @@ static bool has(const blis__tiers *tiers, int32_t store, blis_block_id id) {
          blis_tier_store_has(blis__tier_place_at(tiers, store)->blocks, id);
 }
 
-/* How far a store has the chain from `first` on. */
+/* Returns the number of consecutive blocks of the chain in a store, starting at `first`. */
 static uint32_t reach(const blis__tiers *tiers, int32_t store, const blis_block_chain *chain,
                       uint32_t first, uint32_t end) {
   uint32_t k = first;
@@ -34,8 +34,8 @@ static uint32_t reach(const blis__tiers *tiers, int32_t store, const blis_block_
   return k;
 }
 
-/* Of the other stores of a shared tier, the one that has most from there on,
-   the first one of these; BLIS__NO_STORE = none has the next block. */
+/* Returns the store of a shared tier that has most of the following blocks, except `own`; the
+   first one for a tie. BLIS__NO_STORE: no store has the next block. */
 static int32_t best_peer(const blis__tiers *tiers, uint32_t tier, int32_t own,
                          const blis_block_chain *chain, uint32_t first, uint32_t end) {
   const blis__tier *t = &tiers->all[tier];
@@ -52,7 +52,7 @@ static int32_t best_peer(const blis__tiers *tiers, uint32_t tier, int32_t own,
   return best;
 }
 
-/* Of each tier, the peer that is read; NOT_ASKED at first. */
+/* For each tier, the peer to read from; initially NOT_ASKED. */
 typedef struct peers {
   int32_t of[BLIS_KV_TIERS_MAX];
 } peers;

@@ -1,8 +1,5 @@
-/*
- * decision_sink.h - receiver of a cluster's decisions: every verdict of
- * admission, every choice of an instance, whether prefill and decode are apart,
- * every look of an autoscaler.
- */
+/* decision_sink.h - receiver of a cluster's decisions: admission, routing, disaggregation, and
+ * evaluations of autoscalers. */
 #ifndef BLIS_CLUSTER_WATCH_DECISION_SINK_H
 #define BLIS_CLUSTER_WATCH_DECISION_SINK_H
 
@@ -27,7 +24,7 @@ typedef struct blis_routing_event {
   const char *policy;
 } blis_routing_event;
 
-/* Whether prefill and decode of a request are apart. */
+/* Whether a request is split into prefill and decode. */
 typedef struct blis_split_event {
   const blis_routing_request *request;
   int64_t now_us;
@@ -44,7 +41,7 @@ typedef struct blis_cascade_event {
   blis_cascade_verdict verdict;
 } blis_cascade_event;
 
-/* A look of the autoscaler, whether it changes anything or not. */
+/* An evaluation of an autoscaler, with or without a change. */
 typedef struct blis_scaling_event {
   const blis_scale_context *context;
   const blis_scale_decision *decision; /* within bounds */

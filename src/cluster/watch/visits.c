@@ -31,7 +31,7 @@ struct blis__visits {
   blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us, int64_t end_us,
                        blis_error *error);
   BLIS_ARRAY(watched) slots;
-  uint8_t *told; /* the state of each instance as it was told, plus 1 */
+  uint8_t *told; /* the reported state of each instance, plus 1 */
   uint32_t instance_count;
 };
 
@@ -71,7 +71,7 @@ static blis_status make_slot(blis_cluster *cluster, uint32_t slot) {
   return BLIS_OK;
 }
 
-/* Its server has done what comes before the wait queue. */
+/* The request has entered the wait queue. */
 static void on_queued(void *ud, blis_live_request *live, int64_t now_us) {
   const blis_cluster *cluster = ud;
   watched *w = watched_of(cluster, live);
@@ -91,8 +91,8 @@ static blis_status tell_preempted(const blis_cluster *cluster, watched *w, blis_
   return sink->preempted(sink->ud, &w->preempted, error);
 }
 
-/* Of profile go-blis the record has the times since the last preemption, which
-   starts anew. */
+/* In profile go-blis the record contains the times since the last preemption, which restarts the
+   request. */
 static void note_times(watched *w, const blis_live_request *live) {
   int64_t token_us = live->has_first_token ? live->arrival_us + live->ttft_us : -1;
   if (w->visit.admitted_us < 0 && !w->brings_times && live->scheduling_delay_us >= 0) {
@@ -158,7 +158,7 @@ static blis_status tell_visit(const blis_cluster *cluster, watched *w, blis_visi
   return sink->visit(sink->ud, &w->visit, error);
 }
 
-/* It has left, and what becomes of it is told later. */
+/* The request has left; its outcome is reported later. */
 static blis_status leave(const blis_cluster *cluster, watched *w, const blis_live_request *live,
                          int64_t left_us, int64_t to_us, blis_error *error) {
   BLIS_ASSERT(left_us >= w->visit.from_us && to_us >= left_us);
@@ -293,7 +293,7 @@ static blis_status tell_service(const blis_cluster *cluster, uint32_t index, bli
                                 blis_error *error) {
   uint8_t *told = &state_of(cluster)->told[index];
   if (*told == service + 1) {
-    return BLIS_OK; /* it is only paid for again, or was asked once more */
+    return BLIS_OK; /* only its billing changed, or the event is a repetition */
   }
   *told = (uint8_t)(service + 1);
   const blis_visit_sink *sink = &state_of(cluster)->sink;

@@ -13,7 +13,7 @@
 #include "latency/composed/gpu_constants.h"
 #include "latency/spec/names.h"
 
-/* Entries and their texts lie in the arena; the lists hold pointers. */
+/* Entries and their strings are in the arena; the lists contain pointers. */
 typedef struct blis__entries {
   BLIS_ARRAY(const blis_catalogue_model *) models;
   BLIS_ARRAY(const blis_catalogue_hardware *) hardware;
@@ -21,17 +21,17 @@ typedef struct blis__entries {
   BLIS_ARRAY(const blis__gpu_constants *) composed;
 } blis__entries;
 
-/* A text, borrowed, that has not been read yet. */
+/* A document that has not been parsed yet, borrowed. */
 typedef struct blis__deferred_text {
   const char *name;
   const char *text;
   size_t size;
-  size_t models_before; /* its entries go behind so many */
+  size_t models_before; /* number of entries before its entries */
   size_t hardware_before;
 } blis__deferred_text;
 
-/* An entry with a list of layers. The catalogue owns the layers until it is freed, also those of
- * entries that others replace. */
+/* An entry with a list of layers. The catalog owns the layers until it is freed, including
+ * layers of replaced entries. */
 typedef struct blis__layered_entry {
   const blis_catalogue_model *model;
   blis_layered_model *layers;
@@ -45,10 +45,8 @@ struct blis_catalogue {
   BLIS_ARRAY(blis__deferred_text) deferred;
 };
 
-/*
- * Reads a text into *entries, which starts empty and is the caller's to
- * release, after a failure too. Memory of entries comes from the arena.
- */
+/* Reads a document into *entries, which must be empty. The caller releases *entries, also after
+ * a failure. Entries are allocated in the arena. */
 BLIS_MUSTUSE blis_status blis__catalogue_read(blis_catalogue *catalogue, const char *name,
                                               const char *text, size_t size, blis__entries *entries,
                                               blis_error *error);

@@ -1,7 +1,5 @@
-/*
- * sizes_check.h - what is to be known of a model and of GPUs by latency models
- * that work a step out of their sizes and peaks.
- */
+/* sizes_check.h - checks the data that latency models need: sizes of a model and peak rates of
+ * GPUs. */
 #ifndef BLIS_LATENCY_STEP_SIZES_CHECK_H
 #define BLIS_LATENCY_STEP_SIZES_CHECK_H
 
@@ -9,8 +7,8 @@
 
 #include "base/error.h"
 #include "latency/hardware/hardware_spec.h"
-#include "latency/model/model_spec.h"
 #include "latency/hardware/parallelism.h"
+#include "latency/model/model_spec.h"
 
 /* BLIS_ERR_INVALID lists the rates that the GPU lacks: peak_tflops, bandwidth_tb_s. */
 BLIS_MUSTUSE blis_status blis__check_rates(const blis_hardware_spec *hardware, blis_error *error);

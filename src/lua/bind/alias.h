@@ -16,7 +16,7 @@ typedef struct bind_alias {
   int64_t start_us;
 } bind_alias;
 
-/* Of a number; 0 is none. */
+/* Creates the alias of a number; 0 means none. */
 bind_alias bind_alias_of(int64_t number);
 
 static inline int64_t bind_alias_us(const bind_alias *alias, int64_t time_us) {
@@ -29,7 +29,7 @@ int64_t bind_alias_seed(const bind_alias *alias, int64_t seed);
 void push_alias_request(lua_State *L, const bind_alias *alias, const bind_request_name *name);
 void push_alias_instance(lua_State *L, const bind_alias *alias, int64_t instance);
 
-/* Of a text such as the name of a session; an empty one stays empty. */
+/* Pushes the alias of a string such as the name of a session; an empty string remains empty. */
 void push_alias_text(lua_State *L, const bind_alias *alias, const char *text, size_t length);
 
 #endif

@@ -17,7 +17,7 @@ bool blis_interrupt_requested(void);
 /* Safe in a signal handler. */
 void blis_interrupt_raise(void);
 
-/* For a prompt that goes on after an interrupt. */
+/* Clears the flag, for a prompt that continues after an interrupt. */
 void blis_interrupt_clear(void);
 
 /*

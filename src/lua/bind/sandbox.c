@@ -61,10 +61,8 @@ static void *reallocate(const bind_sandbox *sandbox, void *block, size_t old_siz
   return realloc(block, new_size);
 }
 
-/*
- * An instruction such as a concatenation fills as many bytes as a script
- * likes. An allocator cannot raise: the next look at the budget does.
- */
+/* A single instruction, such as a concatenation, can allocate any number of bytes. An allocator
+ * cannot raise errors, so the next budget check does. */
 static void price(bind_sandbox *sandbox, size_t bytes) {
   if (bytes >= PRICED_BYTES && sandbox->L != NULL) {
     sandbox->left -= (int64_t)(bytes / BYTES_PER_INSTRUCTION);
@@ -155,8 +153,8 @@ void bind_sandbox_close(lua_State *L) {
   lua_sethook(L, NULL, 0, 0);
 }
 
-/* Under this key lies the sandbox of calls, as long as the state does: what a
- * call has left behind gives its memory back through it. */
+/* Registry key of the sandbox of calls, which lives as long as the state, because later frees of
+ * objects of a call use it. */
 static const char kept_key;
 
 static bind_sandbox *push_kept(lua_State *L) {
@@ -166,13 +164,13 @@ static bind_sandbox *push_kept(lua_State *L) {
     *sandbox = (bind_sandbox){0};
     lua_pushvalue(L, -1);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &kept_key);
-    lua_pushnil(L); /* so that the key is there, and setting it cannot fail */
+    lua_pushnil(L); /* creates the key, so that setting it later cannot fail */
     lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox_key);
   }
   return lua_touserdata(L, -1);
 }
 
-/* From here on memory is counted. */
+/* Starts counting memory. */
 static bind_sandbox *push_sandbox(lua_State *L, int limits) {
   int64_t call = check_field_integer(L, limits, "call_instructions");
   int64_t all = check_field_integer(L, limits, "all_instructions");
@@ -186,7 +184,7 @@ static bind_sandbox *push_sandbox(lua_State *L, int limits) {
   return sandbox;
 }
 
-/* From here on it is not; objects of the call may live on. */
+/* Stops counting memory; objects of the call can live longer. */
 static void leave_sandbox(lua_State *L, bind_sandbox *sandbox) {
   bind_sandbox_close(L);
   lua_setallocf(L, sandbox->inner, sandbox->inner_ud);
@@ -196,7 +194,7 @@ static void leave_sandbox(lua_State *L, bind_sandbox *sandbox) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &sandbox_key);
 }
 
-/* [..., error]: what of it may be looked at; nothing of the script is run. */
+/* [..., error]: describes the error without running code of the script. */
 static void push_outcome(lua_State *L, const bind_sandbox *sandbox) {
   lua_pushboolean(L, 0);
   lua_pushstring(L, sandbox->fatal != NULL ? sandbox->fatal : "error");

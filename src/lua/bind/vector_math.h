@@ -1,9 +1,6 @@
-/*
- * vector_math.h - the loops behind Lua vectors; independent of Lua.
+/* vector_math.h - loops of Lua vectors; independent of Lua.
  *
- * Results are those of the same formula on single Lua numbers, bit for bit.
- * O(count).
- */
+ * Results equal the same formula on single Lua numbers, bit for bit. O(count). */
 #ifndef BLIS_LUA_BIND_VECTOR_MATH_H
 #define BLIS_LUA_BIND_VECTOR_MATH_H
 
@@ -37,11 +34,11 @@ VECTOR_BINARY_MAP(XX)
 vector_binary vector_math_smaller;
 vector_binary vector_math_larger;
 
-/* NaN when there is none, or when one of them is. */
+/* NaN if empty, or if any item is NaN. */
 double vector_math_min(const double *items, size_t count);
 double vector_math_max(const double *items, size_t count);
 
-/* From the first one on; 0 when there is none. */
+/* Adds items in order; 0 if empty. */
 double vector_math_sum(const double *items, size_t count);
 
 void vector_math_negate(double *out, const double *items, size_t count);

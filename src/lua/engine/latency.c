@@ -59,11 +59,8 @@ static int call_queueing_time(lua_State *L) {
   return 0;
 }
 
-/*
- * When it is for the instance: a fast engine may be ahead of the cluster's
- * clock. Its last event is the step that is asked for, and so is the next one
- * until the answer is there.
- */
+/* Returns the time of the instance: a fast engine can be ahead of the cluster's clock. Its last
+ * event is the step being computed, and also the next one until its duration is known. */
 static int64_t now_us(const bind_instance_latency *of, bool is_step) {
   const blis_cluster *cluster = of->latency->cluster;
   if (cluster == NULL) {
@@ -114,10 +111,8 @@ static blis_status step_time(void *state, const blis_batch_item *items, size_t c
   return BLIS_OK;
 }
 
-/*
- * A failure is no answer, so that step_time is asked next: by then it is the
- * time of that step, which the text tells.
- */
+/* A failure returns no value, so that step_time is called next. It then reports the time of that
+ * step. */
 static bool step_time_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   const bind_instance_latency *of = state;
   latency_call call = {.latency = of->latency, .sums = sums};

@@ -17,13 +17,13 @@
 
 #define LONE_INSTANCE_TYPE "blis.lone_instance"
 
-/* User values: the options, which names are borrowed from, the record of every
-   request that is here, by its slot + 1, and these records by id and number. */
+/* User values: the options (the engine borrows names from them), the record of every request on
+   the instance by slot + 1, and these records by ID and number. */
 enum { OPTIONS = 1, RECORDS, KNOWN, USER_VALUES = KNOWN };
 
-/* A request that is here, in the order of coming; or has ended. */
+/* A request on the instance, in order of arrival, or a finished one. */
 typedef struct held {
-  blis_live_request live; /* first: events tell of this */
+  blis_live_request live; /* must be first: events refer to it */
   int64_t end_us;
   struct held *earlier;
   struct held *later;
@@ -84,7 +84,7 @@ static void take_out(held_list *list, held *request) {
   *(later != NULL ? &later->earlier : &list->last) = earlier;
 }
 
-/* The instance gives a request back; Lua hears of it after the step. */
+/* The instance returns a request; Lua is notified after the step. */
 static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, int64_t end_us,
                             blis_error *error) {
   (void)now_us;
@@ -112,7 +112,7 @@ static void check_parts(lua_State *L, lone *self) {
   }
   blis_error error = {0};
   check_status(L, blis_slo_priority_new(&self->alloc, NULL, 0, &self->priorities, &error), &error);
-  self->engine.config.power = NULL; /* nobody asks */
+  self->engine.config.power = NULL; /* not requested */
   const blis_instance_events events = {.ud = self, .ended = on_ended};
   check_status(
       L, blis_instance_new(&self->alloc, &self->engine.config, &events, &self->instance, &error),
@@ -193,7 +193,7 @@ static size_t check_key(lua_State *L) {
   return DESCRIBED;
 }
 
-/* The value on top of the stack is that of a field. */
+/* The value on top of the stack belongs to a field. */
 static void check_described(lua_State *L, size_t field) {
   const char *name = described[field].name;
   int64_t max = described[field].max;
@@ -264,10 +264,8 @@ static blis_request push_described(lua_State *L, int index, lone *self) {
   return request;
 }
 
-/*
- * The request that the arguments from 2 on name, as a table at the top of the
- * stack: (workload, index) or (table). *next is the argument behind.
- */
+/* Pushes the request given by the arguments from 2 as a table: (workload, index) or (table).
+ * *next is the next argument. */
 static blis_request push_request(lua_State *L, lone *self, int *next) {
   if (luaL_testudata(L, 2, WORKLOAD_TYPE) == NULL) {
     luaL_checktype(L, 2, LUA_TTABLE);
@@ -321,7 +319,7 @@ static void complete_record(lua_State *L, int record, const blis_request *reques
   lua_pop(L, 1);
 }
 
-/* Ids and numbers are those of one request, as long as it is here. */
+/* IDs and numbers are unique among the requests on the instance. */
 static void check_is_new(lua_State *L, int record) {
   static const char *const names[] = {"id", "number"};
   lua_getiuservalue(L, 1, KNOWN);
@@ -329,7 +327,7 @@ static void check_is_new(lua_State *L, int record) {
     lua_getfield(L, record, names[i]);
     lua_pushvalue(L, -1);
     if (lua_rawget(L, -3) != LUA_TNIL) {
-      luaL_error(L, "%s is %s, and so is that of another request that is here", names[i],
+      luaL_error(L, "%s is %s, which another request on this instance has", names[i],
                  push_what(L, -2));
     }
     lua_pop(L, 2);
@@ -337,7 +335,7 @@ static void check_is_new(lua_State *L, int record) {
   lua_pop(L, 1);
 }
 
-/* Makes it known by id and number while it is here; then forgets it. */
+/* Registers a request by ID and number while it is on the instance, or removes it. */
 static void set_known(lua_State *L, int record, bool is_here) {
   static const char *const names[] = {"id", "number"};
   lua_getiuservalue(L, 1, KNOWN);
@@ -361,7 +359,7 @@ static int64_t check_now(lua_State *L, int index, const lone *self, int64_t arri
   int is_whole = 0;
   int64_t now_us = lua_type(L, index) == LUA_TNUMBER ? lua_tointegerx(L, index, &is_whole) : 0;
   if (!is_whole || now_us == INT64_MAX) {
-    luaL_error(L, "now_us is %s, expected an integer from %I on", push_what(L, index),
+    luaL_error(L, "now_us is %s, expected an integer of at least %I", push_what(L, index),
                (LUAI_UACINT)self->now_us);
   }
   if (now_us < self->now_us) {
@@ -483,7 +481,7 @@ static int lone_step(lua_State *L) {
   return 1;
 }
 
-/* What is here. */
+/* Requests on the instance. */
 
 /* Ids of the requests in that state, in the order of coming. */
 static void push_ids(lua_State *L, const lone *self, blis_request_state state) {
@@ -593,7 +591,7 @@ static int lone_tostring(lua_State *L) {
   return 1;
 }
 
-/* Requests that are here. */
+/* Number of requests on the instance. */
 static int lone_len(lua_State *L) {
   const lone *self = check_lone(L);
   lua_pushinteger(L, blis_pool_count(&self->pool));

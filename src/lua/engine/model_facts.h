@@ -1,7 +1,6 @@
-/*
- * model_facts.h - what a model takes on the GPUs of an engine: parameters, bytes of weights, and
- * bytes of cache, from its layers. None of it depends on whether the model fits.
- */
+/* model_facts.h - the memory that a model needs on the GPUs of an engine: parameters, bytes of
+ * weights, and bytes of cache, from its layers. The result does not depend on whether the model
+ * fits. */
 #ifndef BLIS_LUA_ENGINE_MODEL_FACTS_H
 #define BLIS_LUA_ENGINE_MODEL_FACTS_H
 

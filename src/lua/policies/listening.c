@@ -24,8 +24,8 @@ static void check_is_heard(lua_State *L, const bind_view *view, const char *name
                          BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_FAILED);
   if (view->hides_live && (kind & heard) == 0) {
     luaL_error(L,
-               "on_event: no router hears of '%s'; policies do only with "
-               "live_signals = true in the experiment",
+               "on_event: routers do not receive '%s'; policies do only with live_signals = true "
+               "in the experiment",
                name);
   }
 }
@@ -48,7 +48,7 @@ static uint32_t check_kinds(lua_State *L, int index, const bind_view *view) {
   return kinds;
 }
 
-/* A policy of two stages hears of what happens once. */
+/* A policy of two stages receives each event once. */
 static bool is_known(lua_State *L, const bind_view *view, const bind_ear *made) {
   bool is_same = false;
   bind_hooks_anchor(L, view->hooks);
@@ -88,7 +88,7 @@ void check_listening(lua_State *L, int index, bind_view *view, const bind_decide
   bind_ear *ear = push_buffer(L, 1, sizeof *ear);
   push_hook_function(L, view->hooks);
   *ear = made;
-  bind_ear **last = &view->ears; /* they are told in the order of the script */
+  bind_ear **last = &view->ears; /* listeners are called in the order of the script */
   while (*last != NULL) {
     last = &(*last)->next;
   }
@@ -109,7 +109,7 @@ typedef struct metrics_call {
 
 enum { METRIC_NAME_MAX = 200 };
 
-/* Can it stand on a line of a summary? */
+/* Whether the name is valid on a line of a summary. */
 static bool is_metric_name(const char *name, size_t length) {
   for (size_t i = 0; i < length; i++) {
     unsigned char byte = (unsigned char)name[i];
@@ -121,8 +121,8 @@ static bool is_metric_name(const char *name, size_t length) {
 }
 
 /*
- * The metric on top, its name below, set in the table at index all under its name and the suffix.
- * Pops the value. Another policy must not have given it.
+ * Stores the metric on top of the stack (its name is below) in the table at index all, under its
+ * name and the suffix. Pops the value. Raises if another policy has reported the name.
  */
 static void set_metric(lua_State *L, int all, const char *suffix) {
   if (lua_type(L, -2) != LUA_TSTRING) {

@@ -19,7 +19,7 @@ typedef struct bind_live_request {
 
 bind_request_name live_request_name(const blis_live_request *request);
 
-/* Pushes a new table, and sets what it is to be refreshed by. */
+/* Pushes a new table, and stores the data needed to refresh it. */
 void push_live_request(lua_State *L, bind_live_request *held, bool oracle);
 
 /* Brings the table on top of the stack up to date. */

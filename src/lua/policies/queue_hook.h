@@ -1,7 +1,5 @@
-/*
- * queue_hook.h - decisions of a gateway's queue as Lua functions: who is next
- * of the tenants, of the bands, and in a flow.
- */
+/* queue_hook.h - decisions of a gateway queue as Lua functions: the next tenant, the next band,
+ * and the position in a flow. */
 #ifndef BLIS_LUA_POLICIES_QUEUE_HOOK_H
 #define BLIS_LUA_POLICIES_QUEUE_HOOK_H
 

@@ -24,14 +24,12 @@ void check_router(lua_State *L, int index, bind_view *view, const blis_policy_co
 void check_admission(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                      blis_admission *admission);
 
-/* A cascade, with the functions of a script where there are any. */
+/* Reads a cascade, with the functions of a script, if any. */
 void check_cascade(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                    blis_cascade *cascade);
 
-/*
- * { parameter = value, ... } at index, in order of their names; the buffer is
- * left on the stack, and texts are those of the table. Raises.
- */
+/* Reads { parameter = value, ... } at index, ordered by name. Leaves the buffer on the stack;
+ * strings belong to the table. Raises. */
 blis_params check_changes(lua_State *L, int index);
 
 #endif

@@ -11,10 +11,10 @@
 #include "lua/bind/alias.h"
 #include "policy/autoscale/autoscaler.h"
 
-/* What is returned in place of a number; reason and wish may be left out. */
+/* Form of a result that is not a number; reason and wish are optional. */
 #define BIND_SCALE_ANSWER "{ target =, reason =, wish = }"
 
-/* The last looks at a pool. All zero at first. */
+/* Recent evaluations of a pool. Initially all zero. */
 enum { BIND_SCALE_SAMPLES = 32, BIND_SAMPLED_METRICS = 5 };
 
 typedef struct bind_scale_sample {
@@ -30,7 +30,7 @@ typedef struct bind_scale_samples {
   size_t looks;                                /* ever */
 } bind_scale_samples;
 
-/* Pushes the table; the look becomes one of the samples. May raise. */
+/* Pushes the table and appends the evaluation to the samples. May raise. */
 void push_scale_context(lua_State *L, const bind_alias *alias, const blis_scale_context *context,
                         bind_scale_samples *samples);
 

@@ -13,10 +13,8 @@
 /* Fields of the table on top, out of the struct that the list is of. */
 void set_figures(lua_State *L, blis_figure_list list, const void *values);
 
-/*
- * figures(): the lists of figures by name, { result = { { name =, type =,
- * better =, unit =, shown =, doc = }, ... }, ... }; "" is left out.
- */
+/* figures(): the lists of metrics by name, { result = { { name =, type =, better =, unit =,
+ * shown =, doc = }, ... }, ... }; empty strings are omitted. */
 int bind_figures(lua_State *L);
 
 /* Pushes the groups in order as a list, and each by its name. */
@@ -26,10 +24,10 @@ void push_groups(lua_State *L, const bind_records *records, blis_group_key key);
 int bind_records_groups(lua_State *L);
 int bind_records_window(lua_State *L);
 
-/* after_completed(count): the same of those completed behind the first ones. */
+/* after_completed(count): metrics of the requests completed after the first count. */
 int bind_records_after_completed(lua_State *L);
 
-/* cohort(from_us, to_us): the same of those that arrived then. */
+/* cohort(from_us, to_us): metrics of the completed requests that arrived in this interval. */
 int bind_records_cohort(lua_State *L);
 int bind_records_goodput(lua_State *L);
 int bind_records_goodput_over_time(lua_State *L);

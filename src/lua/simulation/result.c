@@ -106,8 +106,8 @@ static void set_from_records(lua_State *L, int index, const bind_simulation *sim
   lua_setfield(L, -2, "has_sessions");
 }
 
-/* With engines that are asked: what the steps of each instance have drawn, a
-   list in the field drawn. */
+/* For engines with a power function: the energy of the steps of each instance, a list in the
+   field drawn. */
 static void set_drawn(lua_State *L, const bind_simulation *sim) {
   bool is_asked = sim->engine.config.power != NULL;
   for (uint32_t i = 0; i < sim->groups.other_count; i++) {

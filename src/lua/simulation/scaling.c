@@ -11,7 +11,7 @@
 
 /* What the configuration says. */
 
-/* Pushes the table; false when there is none. */
+/* Pushes the table; false without a table. */
 static bool push_scaling(lua_State *L, int config) {
   return lua_getfield(L, config, "scaling") == LUA_TTABLE;
 }
@@ -36,7 +36,7 @@ void check_scaling_future(lua_State *L, int workload, bind_simulation *sim) {
   }
 }
 
-/* Pushes what is said of a pool; false: there are no more. Pools from 1. */
+/* Pushes the options of a pool (from 1); false: no more pools. */
 static bool push_pool(lua_State *L, int scaling, int pool) {
   lua_getfield(L, scaling, "pools");
   return lua_rawgeti(L, -1, pool) == LUA_TTABLE;
@@ -115,7 +115,7 @@ static blis_node_pool check_node_pool(lua_State *L, int index) {
                               opt_field_number(L, index, "gpu_price_per_hour", -1)};
 }
 
-/* Of the scaling at that index; pushes. */
+/* Sets the node pools of the scaling at that index. */
 static void check_set_node_pools(lua_State *L, int scaling, const bind_simulation *sim) {
   if (lua_getfield(L, scaling, "node_pools") == LUA_TNIL) {
     return;
@@ -173,7 +173,7 @@ void check_set_scaling(lua_State *L, int config, bind_simulation *sim) {
   lua_settop(L, top);
 }
 
-/* What became of it. */
+/* Pushes the scaling events. */
 
 static void push_events(lua_State *L, const blis_scaling_report *report) {
   lua_createtable(L, (int)report->event_count, 0);

@@ -8,14 +8,12 @@
 
 #include "lua/simulation/simulation.h"
 
-/*
- * From scaling of the configuration at index, if it is there: how many
- * instances there is room for, and the autoscaler, which the simulation has
- * until check_set_scaling gives it to the cluster. May raise.
- */
+/* Reads scaling of the configuration at index, if present: the maximum number of starts and the
+ * autoscaler, which the simulation owns until check_set_scaling passes it to the cluster. May
+ * raise. */
 void check_scaling_room(lua_State *L, int config, bind_simulation *sim);
 void check_scaling_policy(lua_State *L, int config, bind_simulation *sim);
-/* What an oracle knows of the workload at index; after the policies. */
+/* Sets the future arrivals of the workload at index for an oracle; call after the policies. */
 void check_scaling_future(lua_State *L, int workload, bind_simulation *sim);
 void check_set_scaling(lua_State *L, int config, bind_simulation *sim);
 

@@ -1,6 +1,4 @@
-/*
- * timeline_log.h - what timelines show beside records and steps.
- */
+/* timeline_log.h - the data of timelines in addition to records and steps. */
 #ifndef BLIS_LUA_SIMULATION_TIMELINE_LOG_H
 #define BLIS_LUA_SIMULATION_TIMELINE_LOG_H
 

@@ -10,7 +10,7 @@
 #include "lua/bind/interrupt.h"
 #include "lua/bind/sandbox.h"
 
-/* A look takes at most one part in so many of the time. */
+/* A sample takes at most one part in LEAST_SHARE of the time. */
 enum { LEAST_SHARE = 200 };
 
 static int64_t wall_clock_us(void) {
@@ -164,7 +164,7 @@ static void set_tiers(lua_State *L, const blis_cluster *cluster) {
   lua_setfield(L, -2, "kv_tiers");
 }
 
-/* Of session graphs. */
+/* Sets the counts of session graph tasks. */
 static void set_tasks(lua_State *L, const bind_records *records) {
   const blis_graph_player *player = records->source.graphs.player;
   if (player == NULL) {
@@ -275,7 +275,7 @@ void bind_watch_tell(bind_watch *watch) {
   blis_interrupt_hold(true);
   blis_status status = bind_pcall(watch->hooks, &place, call_function, watch, &error);
   blis_interrupt_hold(false);
-  (void)status; /* an error is in the hooks, where whoever drives looks */
+  (void)status; /* the error is stored in the hooks, which the driver checks */
   int64_t end_us = wall_clock_us();
   int64_t rest_us = LEAST_SHARE * (end_us - begin_us);
   bool is_rare = watch->interval_us == 0 || rest_us < watch->interval_us;
@@ -293,7 +293,7 @@ void bind_watch_rest(lua_State *L, bind_watch *watch, bool has_failed) {
   lua_rawgeti(L, -1, watch->function);
   lua_pushboolean(L, 0);
   lua_pushboolean(L, has_failed);
-  /* It only tidies up: what fails here is nobody's concern. */
+  /* Cleanup only: failures are ignored. */
   blis_interrupt_hold(true);
   (void)lua_pcall(L, 2, 0, 0);
   blis_interrupt_hold(false);

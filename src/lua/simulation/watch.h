@@ -20,7 +20,7 @@
 
 typedef struct bind_watch {
   bind_hooks *hooks;
-  const blis_cluster *cluster; /* set when there is one, like records */
+  const blis_cluster *cluster; /* set if it exists, like records */
   const bind_records *records;
   int function;   /* its place among the hooks; 0 = none */
   bool is_on;     /* it has been called since it was last told to rest */
@@ -45,10 +45,8 @@ void bind_watch_close(bind_watch *watch);
  */
 void bind_watch_tell(bind_watch *watch);
 
-/*
- * Nobody drives the run any more, for now: calls the function with false and
- * whether something has failed, if it was called at all. The hooks are open.
- */
+/* The run pauses or has ended: calls the function with false and whether an error occurred, if
+ * it was called before. The hooks are open. */
 void bind_watch_rest(lua_State *L, bind_watch *watch, bool has_failed);
 
 #endif

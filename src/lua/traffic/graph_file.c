@@ -21,8 +21,8 @@ static int file_gc(lua_State *L) {
   return 0;
 }
 
-/* The texts of a list in a table, which keeps them; NULL = there is none. The
-   array is left on the stack. */
+/* Returns the strings of a list in a table, which keeps them; NULL = no list. Leaves the array
+   on the stack. */
 static const char *const *check_texts(lua_State *L, int index, const char *name, size_t *count) {
   if (lua_getfield(L, index, name) == LUA_TNIL) {
     return NULL;
@@ -159,7 +159,7 @@ static int file_list(lua_State *L) {
   return 1;
 }
 
-/* file:notes(): what a user should hear of it. */
+/* file:notes(): notes for users. */
 static int file_notes(lua_State *L) {
   const bind_graph_file *self = check_file(L, 1);
   lua_newtable(L);
@@ -170,7 +170,7 @@ static int file_notes(lua_State *L) {
   return 1;
 }
 
-/* nil where none are given. */
+/* Pushes nil without models. */
 static void push_models(lua_State *L, const blis_graph_file *file) {
   if (blis_graph_file_model(file, 0) == NULL) {
     lua_pushnil(L);

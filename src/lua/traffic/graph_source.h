@@ -1,7 +1,5 @@
-/*
- * graph_source.h - session graphs that a function of a script makes, one when
- * one is to start, or that are read from a file, as the requests of a run.
- */
+/* graph_source.h - session graphs as the requests of a run, from a function of a script (created
+ * when they start) or from a file. */
 #ifndef BLIS_LUA_TRAFFIC_GRAPH_SOURCE_H
 #define BLIS_LUA_TRAFFIC_GRAPH_SOURCE_H
 
@@ -10,11 +8,11 @@
 #include "lua/bind/hook.h"
 #include "workload/graph/player.h"
 
-/* Must not move from push_graphs on. Zero it first. */
+/* Must not move after push_graphs. Initialize it with zeros. */
 typedef struct bind_graphs {
   bind_hooks *hooks; /* of the run; NULL: no graph can be had */
   int function;      /* its place in the anchor; 0 = none */
-  lua_Integer count; /* graphs that were asked for */
+  lua_Integer count; /* requested number of graphs */
   blis_graph_builder builder;
   blis_intern *strings;
   struct blis_graph_file *file; /* in place of a function; or NULL */

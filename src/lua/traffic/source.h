@@ -22,22 +22,16 @@ typedef struct bind_source {
   blis_request_source source; /* valid while the bind_source does not move */
 } bind_source;
 
-/*
- * Starts *source from the value at index: a workload userdata, which must then
- * outlive it (the table of a replay, too), a stream, or a specification. May
- * raise, and leaves *source so that bind_source_close can be called in any
- * case. hooks are those of the run, NULL where there is none.
- */
+/* Starts *source from the value at index: a workload userdata (which must outlive it, like the
+ * table of a replay), a stream, or a specification. May raise, and leaves *source so that
+ * bind_source_close can always be called. hooks are the hooks of the run, or NULL. */
 void check_source(lua_State *L, int index, bind_hooks *hooks, bind_source *source);
 
-/*
- * From here on requests that name no adapter get one, by the weights of the
- * table at index, { adapters = { { id =, weight = }, ... } }; where none has a
- * weight, nothing changes.
- */
+/* Assigns adapters to later requests without one, by the weights of the table at index, {
+ * adapters = { { id =, weight = }, ... } }. Without weights, has no effect. */
 void check_adapter_mix(lua_State *L, int index, int64_t seed, bind_source *source);
 
-/* From here on the requests are kept. */
+/* Stores all later requests. */
 void check_source_copy(lua_State *L, bind_source *source);
 
 /* Idempotent. Never raises. */

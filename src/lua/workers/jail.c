@@ -51,7 +51,7 @@ void blis_jail_die_with(int64_t parent) {
   }
 }
 
-/* Without any, where there is no more of it to be had. */
+/* Sets a resource limit to 0 if no more can be allocated. */
 static void deny(int resource, rlim_t most) {
   const struct rlimit none = {.rlim_cur = most, .rlim_max = most};
   (void)setrlimit(resource, &none);
@@ -92,7 +92,7 @@ static const int absent[] = {
     SCMP_SYS(mkdirat),  SCMP_SYS(readlinkat),
 };
 
-/* Nothing in blis does these inside a jail: whoever does has broken out. */
+/* blis never makes these calls in a restricted process, so a call means a compromised process. */
 static const int fatal[] = {
     SCMP_SYS(execve),
     SCMP_SYS(execveat),

@@ -26,19 +26,15 @@ typedef struct blis_jail_limits {
  */
 bool blis_jail_enter(const blis_jail_limits *limits);
 
-/*
- * Does what every jail needs, so that processes forked from here on need not:
- * a third of what a jail costs. False where calls cannot be filtered.
- */
+/* Does the common part of restricting a process once, so that processes forked afterwards skip
+ * it: a third of the cost. Returns false if calls cannot be filtered. */
 bool blis_jail_prepare(void);
 
 /* Whether this build can filter system calls at all. */
 bool blis_jail_can_filter(void);
 
-/*
- * Limits the address space to what is in use and so many bytes. Where they do
- * not fit under the limit there is, nothing changes.
- */
+/* Limits the address space to the current use plus this many bytes. No effect if that exceeds
+ * the present limit. */
 void blis_jail_limit_memory(int64_t bytes);
 
 /* The process ends when its parent, which must still be that one, does. */

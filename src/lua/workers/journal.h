@@ -16,10 +16,8 @@
 
 typedef struct blis_journal blis_journal;
 
-/*
- * Creates folder/<stem>.jsonl, or folder/<stem>-<n>.jsonl when that exists:
- * never a file that was there before. The caller owns *journal.
- */
+/* Creates folder/<stem>.jsonl, or folder/<stem>-<n>.jsonl if that exists; never overwrites a
+ * file. The caller owns *journal. */
 BLIS_MUSTUSE blis_status blis_journal_create(const blis_alloc *alloc, const char *folder,
                                              const char *stem, blis_journal **journal,
                                              blis_error *error);
@@ -35,7 +33,7 @@ BLIS_MUSTUSE blis_status blis_journal_append(blis_journal *journal, blis_slice l
 /* Brings everything to the disk and closes the file. NULL is allowed. */
 void blis_journal_close(blis_journal *journal);
 
-/* Makes a folder unless it is there; its parent must be. */
+/* Creates a folder unless it exists; its parent must exist. */
 BLIS_MUSTUSE blis_status blis_folder_make(const char *path, blis_error *error);
 
 /*

@@ -1,23 +1,21 @@
-/*
- * pipes.h - standard input and output of a server that must never wait for its
- * client, the signal to end it, and the way into a jail, for Lua.
- */
+/* pipes.h - standard input and output of a server that must never block on its client,
+ * termination signals, and sandboxing of processes, for Lua. */
 #ifndef BLIS_LUA_WORKERS_PIPES_H
 #define BLIS_LUA_WORKERS_PIPES_H
 
 #include <lua.h>
 
-/* pipe_read(): what there is to read from standard input, up to 64 KiB; "" when
- * there is nothing yet; nil at its end. */
+/* pipe_read(): returns the available bytes of standard input, up to 64 KiB: "" if none are
+ * available yet, nil at its end. */
 int bind_pipe_read(lua_State *L);
 
-/* pipe_write(text, from): writes what standard output takes without waiting,
- * from that byte on; returns the first byte that is still to be written, or nil
- * and the reason when it takes nothing any more. */
+/* pipe_write(text, from): writes as much as possible to standard output without blocking,
+ * starting at byte `from`. Returns the first unwritten byte, or nil and the reason if output is
+ * closed. */
 int bind_pipe_write(lua_State *L);
 
-/* watch_termination(): the first SIGTERM, SIGINT or SIGHUP is remembered from
- * now on, not obeyed. */
+/* watch_termination(): later SIGTERM, SIGINT, and SIGHUP signals are recorded instead of ending
+ * the process. */
 int bind_watch_termination(lua_State *L);
 
 /* termination_requested(): the number of the signal; nothing when none came. */
@@ -26,13 +24,13 @@ int bind_termination_requested(lua_State *L);
 /* parent(): the number of the process that started this one, as of now. */
 int bind_parent(lua_State *L);
 
-/* jail(cpu_s): for this process, see jail.h; true with a filter. */
+/* jail(cpu_s): restricts this process, see jail.h; returns true with a seccomp filter. */
 int bind_jail(lua_State *L);
 
 /* limit_memory(bytes): of address space, on top of what is in use. */
 int bind_limit_memory(lua_State *L);
 
-/* jail_prepare(): once, before processes that will be in jail are made. */
+/* jail_prepare(): call once, before creating processes that call jail. */
 int bind_jail_prepare(lua_State *L);
 
 /* jail_can_filter() */

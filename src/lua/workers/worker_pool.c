@@ -9,7 +9,7 @@
 #include "base/invariant.h"
 #include "lua/workers/worker_process.h"
 
-/* Standard input and output come first among what is polled. */
+/* Standard input and output are the first polled descriptors. */
 enum { WATCHED = 2 };
 
 typedef struct waiting_task {
@@ -181,7 +181,7 @@ static bool hand_over(blis_worker_pool *pool, blis__worker *worker) {
 /* Gives the next task to a worker, and the worker a process if it has none. */
 static blis_status hand_out(blis_worker_pool *pool, blis__worker *worker, blis_error *error) {
   int detail = 0;
-  /* One that died while it had nothing to do is replaced without a word. */
+  /* An idle worker that died is replaced silently. */
   while (worker->process == 0 || !hand_over(pool, worker)) {
     if (worker->process != 0) {
       (void)blis__worker_stop(worker, &detail);
@@ -205,7 +205,7 @@ static blis_status hand_out_all(blis_worker_pool *pool, blis_error *error) {
   return BLIS_OK;
 }
 
-/* What is watched beside workers; poll passes over negative descriptors. */
+/* Lists the other watched descriptors; poll skips negative ones. */
 static void list_watched(blis_worker_pool *pool, const blis_worker_watch *watch) {
   pool->polled[0] = (struct pollfd){.fd = watch->for_input ? STDIN_FILENO : -1, .events = POLLIN};
   pool->polled[1] =
@@ -278,7 +278,7 @@ static bool hear(blis_worker_pool *pool, int index, blis_worker_result *result) 
   return true;
 }
 
-/* Ends the first worker whose time is over; true: *result tells of it. */
+/* Ends the first overdue worker; true: *result describes it. */
 static bool end_overdue(blis_worker_pool *pool, blis_worker_result *result) {
   int64_t now = now_us();
   for (int i = 0; i < pool->options.jobs; i++) {
@@ -335,7 +335,7 @@ blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
       return BLIS_OK;
     }
   }
-  /* Whoever became free goes on while the caller looks at the result. */
+  /* A free worker gets the next task while the caller processes the result. */
   if (*has_result && pool->waiting.count > 0 && pool->workers[pool->reported].process != 0) {
     (void)hand_over(pool, &pool->workers[pool->reported]);
   }

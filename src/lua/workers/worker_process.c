@@ -73,7 +73,7 @@ static bool answer(int socket, int64_t task, blis_worker_outcome outcome, const 
   }
   blis__worker_header header = {
       .task = task, .outcome = (uint32_t)outcome, .length = (uint32_t)text->length};
-  /* What a task has printed appears before anybody hears of its end. */
+  /* Output of a task must appear before its end is reported. */
   (void)fflush(NULL);
   return send_all(socket, &header, sizeof header) && send_all(socket, text->data, text->length) &&
          outcome != BLIS_WORKER_NO_MEMORY;
@@ -128,7 +128,7 @@ blis_status blis__worker_start(blis__worker *worker, const blis_worker_options *
     leave_terminal();
     run_worker(pair[1], options, &worker->input);
   }
-  (void)setpgid(process, process); /* whoever of the two comes first */
+  (void)setpgid(process, process); /* both processes call it, because their order is undefined */
   close(pair[1]);
   worker->process = process;
   worker->socket = pair[0];

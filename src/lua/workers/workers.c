@@ -10,8 +10,8 @@
 
 typedef struct workers {
   blis_worker_pool *pool; /* NULL once it is closed */
-  lua_State *L;           /* who is calling; workers are copies of it */
-  int self_index;         /* where this userdata lies on its stack */
+  lua_State *L;           /* the calling state; workers are copies of it */
+  int self_index;         /* index of this userdata on its stack */
 } workers;
 
 static workers *check_workers(lua_State *L) {
@@ -32,7 +32,7 @@ static bool is_lack_of_memory(lua_State *L, int index) {
   return found;
 }
 
-/* [work, task, outcome*]: a text is left; *outcome tells what of. */
+/* [work, task, outcome*]: leaves a string; *outcome states its kind. */
 static int call_work(lua_State *L) {
   blis_worker_outcome *outcome = lua_touserdata(L, 3);
   lua_settop(L, 2);

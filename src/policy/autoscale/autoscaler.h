@@ -29,17 +29,17 @@
   XX(KV_UTILIZATION, "kv_utilization", "", "used share of the KV blocks, summed over instances")   \
   XX(QUEUE_DEPTH, "queue_depth", "requests", "requests in wait queues, summed over instances")     \
   XX(BATCH_SIZE, "batch_size", "requests", "requests in batches, summed over instances")           \
-  XX(REQUEST_RATE, "request_rate", "requests/s", "arrivals since the last look, per second")       \
+  XX(REQUEST_RATE, "request_rate", "requests/s", "arrivals since the last evaluation, per second") \
   XX(TTFT_P90, "ttft_p90_us", "us", "90th percentile of the first tokens of the last minute")      \
   XX(TPOT_P90, "tpot_p90_us", "us",                                                                \
      "90th percentile of the mean times per output token of requests that "                        \
      "ended in the last minute")                                                                   \
   XX(SLO_ATTAINMENT, "slo_attainment", "",                                                         \
-     "share of the requests of the last minute that kept their target")                            \
+     "fraction of the requests of the last minute that met their target")                          \
   XX(PROMPT_TOKENS_MEAN, "prompt_tokens_mean", "tokens",                                           \
-     "mean prompt of the arrivals since the last look")                                            \
+     "mean prompt length of the arrivals since the last evaluation")                               \
   XX(OUTPUT_TOKENS_MEAN, "output_tokens_mean", "tokens",                                           \
-     "mean output of the requests that ended since the last look")
+     "mean output length of requests that ended since the last evaluation")
 
 typedef enum blis_scale_metric {
 #define BLIS__METRIC(id, name, unit, text) BLIS_SCALE_##id,

@@ -26,7 +26,7 @@ typedef struct blis__narrowed {
   BLIS_ARRAY(uint32_t) instances;
   BLIS_ARRAY(uint32_t) id_ranks;
   BLIS_ARRAY(const char *) ids;
-  BLIS_ARRAY(double) columns; /* one after the other, whole->count apart */
+  BLIS_ARRAY(double) columns; /* consecutive, whole->count items each */
 } blis__narrowed;
 
 void blis__narrowed_deinit(blis__narrowed *narrowed);

@@ -1,10 +1,7 @@
-/*
- * params.h - the parameters of a built-in policy or scorer: their descriptions,
- * ranges, and the values of one use.
+/* params.h - parameters of a built-in policy or scorer: descriptions, ranges, and values.
  *
- * A registry entry lists its parameters once; validation, error texts, the
- * policy table and the reference page all come from that list.
- */
+ * A registry entry lists its parameters once. Validation, error messages, the policy table, and
+ * the reference page use this list. */
 #ifndef BLIS_POLICY_CONTRACT_PARAMS_H
 #define BLIS_POLICY_CONTRACT_PARAMS_H
 
@@ -19,9 +16,9 @@ typedef enum blis_param_kind {
   BLIS_PARAM_NUMBER,
   BLIS_PARAM_BOOLEAN,
   BLIS_PARAM_CHOICE,    /* one of a list of words */
-  BLIS_PARAM_TABLE,     /* a number for each of some texts */
-  BLIS_PARAM_TEXTS,     /* texts in their order */
-  BLIS_PARAM_TEXT_LISTS /* texts in their order for each of some texts */
+  BLIS_PARAM_TABLE,     /* numbers by string */
+  BLIS_PARAM_TEXTS,     /* ordered strings */
+  BLIS_PARAM_TEXT_LISTS /* ordered strings by string */
 } blis_param_kind;
 
 /* What kind of member of a policy's state takes a value (BLIS__INTO). */
@@ -39,7 +36,7 @@ typedef struct blis_param_spec {
   blis_param_kind kind;
   bool is_live;   /* a router's: may be changed in its member of the state
                      during a run (blis_router_change) */
-  double minimum; /* of integers and numbers, also those of a table */
+  double minimum; /* for integers and numbers, including table values */
   double maximum;
   double fallback;     /* default of integers, numbers and booleans */
   const char *choices; /* "a|b|c", the first is the default */
@@ -103,11 +100,9 @@ typedef struct blis_param_spec {
 #define BLIS__INDEX_CAPACITY_PARAM(usual, ...)                                                     \
   BLIS__INTEGER("capacity", 1, 1 << 30, usual, "blocks", __VA_ARGS__)
 
-/*
- * One given parameter; text for choices and texts, number for the rest. A table
- * is given as one of them for every key, none of them being an empty table;
- * texts as one for each, an empty list as one "".
- */
+/* One parameter that is set; text for choices and strings, number for the rest. A table is
+ * represented by one entry per key (empty table: none), a list of strings by one per string
+ * (empty list: one ""). */
 typedef struct blis_param {
   const char *name;
   double number;
@@ -135,7 +130,7 @@ BLIS_MUSTUSE blis_status blis_params_check(const blis_params *params, const blis
  */
 const blis_param *blis_params_find(const blis_params *params, const char *name);
 
-/* NULL when there is none. */
+/* NULL if unknown. */
 const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs, size_t spec_count,
                                             const char *name);
 

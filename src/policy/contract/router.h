@@ -18,7 +18,7 @@ typedef struct blis_score_part {
   const double *scores; /* one per candidate, 0 to 1 */
 } blis_score_part;
 
-/* A figure of a policy's own about a decision of its. */
+/* A custom metric of a policy about its decision. */
 typedef struct blis_decision_fact {
   const char *name; /* static; an identifier, with its unit if it has one */
   double value;
@@ -27,18 +27,12 @@ typedef struct blis_decision_fact {
 typedef struct blis_decision {
   size_t chosen; /* candidate index, < view->count */
   double score;  /* of the chosen one; 0 for policies without scores */
-  /*
-   * One score per candidate, or NULL for policies without scores; -INFINITY
-   * for candidates that the policy ruled out. NULL also where the policy had no
-   * need to look at every candidate, unless request->wants_parts. The router's
-   * own, valid until its next decision.
-   */
+  /* One score per candidate, or NULL for policies without scores; -INFINITY for excluded
+   * candidates. Also NULL if the policy did not evaluate every candidate, unless
+   * request->wants_parts. Owned by the router, valid until its next decision. */
   const double *scores;
-  /*
-   * Not NULL: no candidate is taken, for this reason, and the request is
-   * rejected; chosen means nothing then. Static, or the router's own until its
-   * next decision.
-   */
+  /* If not NULL: no candidate is selected, for this reason, and the request is rejected; chosen
+   * is ignored. Static, or owned by the router until its next decision. */
   const char *rejected;
   /*
    * If request->wants_parts: what the scores consist of, or NULL for policies
@@ -52,24 +46,16 @@ typedef struct blis_decision {
    */
   const blis_decision_fact *facts;
   size_t fact_count;
-  /*
-   * Of those that decode, where prefill and decode are apart: the router says
-   * by which instance the prompt is computed, and no decider is asked. The one
-   * that decodes: by that.
-   */
+  /* For decode routing in a disaggregated cluster: the router also selects the prefill instance,
+   * and no disaggregation policy is called. May equal the decode instance. */
   bool has_prefill;
   int64_t prefill;
-  /*
-   * How urgent the request is from now on, higher is more urgent: what the
-   * instances that it goes to are told. Of several stages the last one that
-   * says so holds.
-   */
+  /* Priority of the request from now on, higher is more urgent; passed to its instances. The
+   * last stage that sets it takes precedence. */
   bool has_priority;
   double priority;
-  /*
-   * Leading prompt tokens that the policy took to be cached at the chosen one,
-   * by what it knows of the caches, when it has looked at that.
-   */
+  /* Leading prompt tokens that the policy predicts to be cached on the chosen instance, if it
+   * uses cache information. */
   bool has_belief;
   int64_t believed_tokens;
 } blis_decision;
@@ -101,10 +87,8 @@ typedef struct blis_router {
   blis_signal_set needs;          /* columns it reads; more by view->column */
   blis_signal_set needs_extremes; /* of these columns, in view->extremes */
   bool needs_least_load;          /* it asks view->least_load, with effective_load */
-  /*
-   * It reads no column, not on demand either, and does not care when it hears
-   * of first tokens and ends: instances need not be up to date for it.
-   */
+  /* It reads no column, also not on demand, and does not depend on the times of first tokens and
+   * ends, so instances need not be up to date. */
   bool is_blind;
   const char *name;                      /* static, or owned by state */
   const struct blis_policy_entry *entry; /* NULL = it is not built in */

@@ -35,14 +35,12 @@ uint64_t blis_stable_hash_next(uint64_t hash, const void *block, size_t size);
 
 uint64_t blis_stable_hash_weight(const char *instance_id, uint64_t prefix_hash);
 
-/*
- * The prefix hash of a request, over the full blocks in its first
- * window_tokens tokens (0 = in all of it).
- */
+/* Returns the prefix hash of a request, over the full blocks in its first window_tokens tokens
+ * (0 = all tokens). */
 uint64_t blis_stable_hash_of(const blis_routing_request *request, uint32_t block_size_tokens,
                              int64_t window_tokens);
 
-/* XXH64 of a text of the request, which has a number in request->strings. */
+/* Returns XXH64 of a string of the request, given by its ID in request->strings. */
 uint64_t blis_stable_hash_of_text(const blis_routing_request *request, uint32_t text);
 
 typedef struct blis_stable_hash {
@@ -55,10 +53,8 @@ typedef struct blis_stable_hash {
 #define BLIS_STABLE_HASH_DEFAULT                                                                   \
   ((blis_stable_hash){.epsilon = 0.01, .block_size_tokens = 16, .window_tokens = 64})
 
-/*
- * Of the candidates with best - score <= epsilon the one of the highest
- * weight; of equal weights the lowest id. Alone at the top, it costs no hash.
- */
+/* Returns the candidate of the highest weight among candidates with best - score <= epsilon; for
+ * equal weights the lowest id. A single candidate needs no hash. */
 size_t blis_stable_hash_pick(const blis_stable_hash *rule, const blis_routing_request *request,
                              const blis_routing_view *view, const double *scores);
 

@@ -1,10 +1,7 @@
-/*
- * stages.h - what a policy may ask about the other stage of a request, where
- * prefill and decode are apart.
+/* stages.h - information about the other stage of a request, for policies in disaggregated
+ * clusters.
  *
- * All of it is worked out when it is asked for, and for the decision being
- * taken only.
- */
+ * All values are computed on demand, and only for the current decision. */
 #ifndef BLIS_POLICY_CONTRACT_STAGES_H
 #define BLIS_POLICY_CONTRACT_STAGES_H
 
@@ -28,11 +25,9 @@ typedef struct blis_stages {
   /* How long the KV of the request would take at that rate, with latency. */
   blis_status (*transfer_us)(void *ud, const blis_routing_request *request, uint32_t source,
                              uint32_t destination, double *transfer_us, blis_error *error);
-  /*
-   * For deciders: the instance that would prefill, of which the router of that
-   * stage is asked now. If the request is split, that is where it goes; if not,
-   * the router is told that it has ended. -1 = none.
-   */
+  /* For disaggregation policies: the prefill instance that the prefill router selects now. If
+   * the request is split, it is routed there; otherwise the router is notified that it has
+   * ended. -1 = none. */
   blis_status (*preview)(void *ud, int64_t *source, blis_error *error);
 } blis_stages;
 

@@ -39,7 +39,7 @@ typedef struct blis__claim_group {
   size_t count;     /* 1 at least */
   int64_t first_us; /* the longest wait */
   int64_t last_us;
-  bool is_known;                                /* else these two are to be worked out anew */
+  bool is_known;                                /* false: these two must be recomputed */
   blis_flow_claim items[BLIS__CLAIM_GROUP_MAX]; /* by service, then name */
 } blis__claim_group;
 
@@ -55,9 +55,9 @@ void blis_flow_claims_deinit(blis_flow_claims *claims, const blis_alloc *alloc);
 /* Names and owners are borrowed. BLIS_ERR_NOMEM changes nothing. */
 BLIS_MUSTUSE blis_status blis_flow_claims_add(blis_flow_claims *claims, const blis_alloc *alloc,
                                               const blis_flow_claim *claim);
-/* One that is there, as it is there. */
+/* Removes a claim that is present, with unchanged values. */
 void blis_flow_claims_remove(blis_flow_claims *claims, const blis_flow_claim *claim);
-/* The same, of which service and enqueue_us are others from now on. */
+/* Replaces service and enqueue_us of a claim. */
 void blis_flow_claims_change(blis_flow_claims *claims, blis_flow_claim *claim, double service,
                              int64_t enqueue_us);
 

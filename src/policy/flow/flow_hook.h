@@ -1,9 +1,7 @@
-/*
- * flow_hook.h - decisions of a gateway's queue that somebody else takes: which
- * band is next, which flow of it, and where in its flow a request goes.
+/* flow_hook.h - decisions of a gateway queue that are delegated: the next band, the next flow in
+ * it, and the position of a request in its flow.
  *
- * Lua functions stand behind it; the built-in ways need no hook.
- */
+ * Lua functions implement this interface. Built-in policies do not need it. */
 #ifndef BLIS_POLICY_FLOW_FLOW_HOOK_H
 #define BLIS_POLICY_FLOW_FLOW_HOOK_H
 
@@ -32,7 +30,7 @@ typedef struct blis_flow_seen {
   double service_tokens; /* attained, flow_service.h */
 } blis_flow_seen;
 
-/* What is asked; only the members of that decision are set. */
+/* The input of a decision; only the members of that decision are set. */
 typedef struct blis_flow_question {
   int64_t now_us;
   double saturation;
@@ -40,16 +38,13 @@ typedef struct blis_flow_question {
   const blis_flow_band_seen *bands;
   const blis_flow_seen *flows;
   size_t count;                        /* of these */
-  const blis_routing_request *request; /* that is to be put in order */
+  const blis_routing_request *request; /* the request to insert */
 } blis_flow_question;
 
 typedef struct blis_flow_hook {
-  /*
-   * The index of a band or flow, below 0 = none of the bands; or the place of
-   * the request in its flow: the least goes first, then the oldest; not NaN.
-   * BLIS_ERR_POLICY (or NOMEM) stops the run with *error. NULL = nobody is
-   * asked.
-   */
+  /* Returns the index of a band or flow (below 0 = no band), or the position of the request in
+   * its flow. The smallest value is first, then the oldest request. The value must not be NaN.
+   * BLIS_ERR_POLICY or BLIS_ERR_NOMEM stops the run with *error. NULL = no delegation. */
   blis_status (*ask)(void *state, const blis_flow_question *question, double *answer,
                      blis_error *error);
   void *state;

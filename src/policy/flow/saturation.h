@@ -1,10 +1,7 @@
-/*
- * saturation.h - how full a set of instances is, for who holds requests back:
- * 1 = full.
+/* saturation.h - saturation of a set of instances, for flow control: 1 = full.
  *
- * Built-in detectors and Lua functions stand behind the same interface. A
- * value that is not finite is an error of whoever asked.
- */
+ * Built-in detectors and Lua functions implement the same interface. The caller must reject
+ * values that are not finite. */
 #ifndef BLIS_POLICY_FLOW_SATURATION_H
 #define BLIS_POLICY_FLOW_SATURATION_H
 
@@ -16,14 +13,14 @@
 #include "base/error.h"
 #include "policy/contract/signals.h"
 
-/* What monitoring tells of the instances that could take a request. */
+/* Monitoring data of the instances that could receive a request. */
 typedef struct blis_saturation_look {
   int64_t now_us;
   size_t count;
   const double *queue_depth;
   const double *kv_utilization;
   const double *in_flight;        /* requests */
-  const double *in_flight_tokens; /* NULL where nobody counts them */
+  const double *in_flight_tokens; /* NULL if not counted */
   const double *age_us;           /* of the sample; NULL = all are of now */
 } blis_saturation_look;
 
@@ -32,7 +29,7 @@ typedef struct blis_saturation_ops {
   blis_status (*value)(void *state, const blis_saturation_look *look, double *saturation,
                        blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
-  bool is_pure; /* what it says follows from the look alone */
+  bool is_pure; /* the result depends only on these data */
 } blis_saturation_ops;
 
 typedef struct blis_saturation {

@@ -39,19 +39,16 @@ typedef struct blis__rank_balancer {
   BLIS_ARRAY(blis__rank_load) copies; /* by rank, one for each client */
 } blis__rank_balancer;
 
-/*
- * clients from 1 to BLIS__BALANCER_CLIENTS_MAX. publish_us >= 0; the first
- * publication comes after half of it; 0 = counts are always up to date.
- */
+/* clients: 1 to BLIS__BALANCER_CLIENTS_MAX. publish_us >= 0. The first publication is after half
+ * of it; 0 = counts are always current. */
 void blis__rank_balancer_init(blis__rank_balancer *balancer, uint32_t clients, int64_t publish_us);
 void blis__rank_balancer_deinit(blis__rank_balancer *balancer, const blis_alloc *alloc);
 
-/* There are at least so many ranks, new ones with nothing to do.
-   BLIS_ERR_NOMEM or BLIS_OK. */
+/* Ensures at least this many ranks; new ones are idle. BLIS_ERR_NOMEM or BLIS_OK. */
 BLIS_MUSTUSE blis_status blis__rank_balancer_reserve(blis__rank_balancer *balancer,
                                                      const blis_alloc *alloc, size_t ranks);
 
-/* Time never goes back. True: counts are to be published now, all of them. */
+/* Time never decreases. Returns true if all counts must be published now. */
 bool blis__rank_balancer_is_due(blis__rank_balancer *balancer, int64_t now_us);
 void blis__rank_balancer_publish(const blis__rank_balancer *balancer, uint32_t rank,
                                  blis__rank_load load);

@@ -20,11 +20,11 @@ typedef struct blis_glance {
   blis_sketch ttft_us;
   blis_sketch e2e_us;
   blis_sketch itl_us;
-  size_t seen; /* records that were taken or left out */
+  size_t seen; /* records that were sampled or skipped */
 } blis_glance;
 
-/* Of completed requests, but for TTFT; inter-token latencies are means of each
-   request. NULL = nobody knows. Borrowed until the next look. */
+/* Latencies of completed requests, except TTFT; inter-token latencies are means per request.
+   NULL = unknown. Borrowed until the next sample. */
 typedef struct blis_glance_times {
   const blis_sketch *ttft_us;
   const blis_sketch *e2e_us;
@@ -35,11 +35,9 @@ typedef struct blis_glance_times {
 void blis_glance_init(blis_glance *glance, const blis_alloc *alloc);
 void blis_glance_deinit(blis_glance *glance);
 
-/*
- * Always of the same recorder, whose records nobody sorts in between. Without
- * records, times are those of its own sketches, of all requests, and without
- * inter-token latencies. BLIS_ERR_NOMEM leaves out some requests.
- */
+/* Always uses the same recorder, whose records must not be sorted in between. Without records,
+ * times come from the recorder's sketches over all requests, without inter-token latencies.
+ * BLIS_ERR_NOMEM skips some requests. */
 BLIS_MUSTUSE blis_status blis_glance_look(blis_glance *glance, const blis_recorder *recorder,
                                           blis_glance_times *times);
 

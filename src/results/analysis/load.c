@@ -27,7 +27,7 @@ static size_t interval_at(const blis_load *load, int64_t time_us) {
   return interval < load->interval_count ? interval : load->interval_count - 1;
 }
 
-/* From this time on there is one more (by = 1) or one less (by = -1). */
+/* Adds a change of the count by +1 or -1 at this time. */
 static void change(const blis_load *load, const span_sums *sums, size_t instance, int64_t time_us,
                    int32_t by) {
   if (time_us >= load->to_us) {
@@ -51,8 +51,8 @@ static void add_span(const blis_load *load, const span_sums *sums, int32_t insta
   change(load, sums, (size_t)instance, to_us, -1);
 }
 
-/* At an instance from one time on, admitted there, until it leaves. Without an
-   admission (-1) it only waited. */
+/* Adds the stay of a request at an instance, with its admission; without an admission (-1) it
+   only waited. */
 static void add_stay(const builder *self, int32_t instance, int64_t from_us, int64_t admitted_us,
                      int64_t end_us) {
   if (admitted_us < 0 || admitted_us > end_us) {
@@ -104,7 +104,7 @@ static void finish(const blis_load *load, const span_sums *sums, double *means) 
   }
 }
 
-/* So many that every instance of the records is among them. */
+/* Returns the number of instances, large enough for every instance of the records. */
 static size_t count_instances(const blis_recorder *recorder, size_t least) {
   int64_t count = (int64_t)least;
   for (size_t i = 0; i < blis_recorder_count(recorder); i++) {

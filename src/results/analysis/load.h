@@ -24,11 +24,8 @@ typedef struct blis_load {
   int64_t *completed;
 } blis_load;
 
-/*
- * Of so many instances, or of more where records name them; to_us >= 1, and
- * what lies behind it is left out. deinit whatever the status. O(records +
- * instances * intervals).
- */
+/* Uses `instances` instances, or more if records name them. to_us >= 1; later times are ignored.
+ * Call deinit even after a failure. O(records + instances * intervals). */
 BLIS_MUSTUSE blis_status blis_load_init(blis_load *load, const blis_alloc *alloc,
                                         const blis_recorder *recorder, size_t least_instances,
                                         size_t interval_count, int64_t to_us);

@@ -24,8 +24,8 @@ typedef enum blis_decision_kind {
   BLIS_DECISION_ADMISSION,
   BLIS_DECISION_ROUTING,
   BLIS_DECISION_CASCADE, /* about an attempt that has ended */
-  BLIS_DECISION_SCALING, /* a look of the autoscaler; facts: from, to, ... */
-  BLIS_DECISION_SPLIT    /* whether prefill and decode are apart */
+  BLIS_DECISION_SCALING, /* an evaluation of the autoscaler; facts: from, to, ... */
+  BLIS_DECISION_SPLIT    /* whether a request is split into prefill and decode */
 } blis_decision_kind;
 
 typedef struct blis_decision_record {

@@ -69,9 +69,8 @@ static blis_status find_life(blis_load_log *log, uint32_t instance, uint32_t *li
   return BLIS_OK;
 }
 
-/* Instances tell of their loads when they get to it, which is sooner or later
-   with one engine or the other: who is first is only known once all are there.
-   Keeping twice as many as are wanted, one sort is for many loads. */
+/* Instances report loads at different times, depending on the engine, so the first loads are
+   only known at the end. Twice the maximum number is kept, so that one sort covers many loads. */
 static blis_status add_load(void *ud, uint32_t instance, const blis_adapter_load *load,
                             blis_error *error) {
   blis_load_log *log = ud;

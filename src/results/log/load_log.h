@@ -26,10 +26,12 @@ typedef struct blis_load_log {
   size_t most; /* of each */
   BLIS_ARRAY(blis_logged_load) loads;
   BLIS_ARRAY(blis_kv_move) moves;
-  /* When instances were lost: one for each life in which they told of loads. */
+  /* Times at which instances were lost: one for each life with reported loads. */
   BLIS_ARRAY(int64_t) life_ends_us;
-  BLIS_ARRAY(uint32_t) lives; /* by instance: + 1; 0 = it tells of the next */
-  int64_t left_out;           /* of both */
+  BLIS_ARRAY(uint32_t)
+  lives;            /* per instance: index + 1 of its current life; 0 = its next report
+                       starts one */
+  int64_t left_out; /* of both */
 } blis_load_log;
 
 /* Keeps nothing yet. */
@@ -38,10 +40,7 @@ void blis_load_log_init(blis_load_log *log, const blis_alloc *alloc, size_t most
 /* Idempotent; an all-zero log is allowed. */
 void blis_load_log_deinit(blis_load_log *log);
 
-/*
- * Sorts the loads, without those that were lost, and drops those that are too
- * many. More may come behind it.
- */
+/* Sorts the loads, without lost ones, and drops those beyond the maximum. More loads can follow. */
 void blis_load_log_settle(blis_load_log *log);
 
 /* What fills it; borrows it. */

@@ -16,9 +16,9 @@ typedef struct blis_attempt_record {
   int64_t number; /* of the request */
   int64_t arrival_us;
   int64_t start_us;
-  int64_t ttft_us; /* from the arrival on; -1 = never */
+  int64_t ttft_us; /* since the arrival; -1 = never */
   int64_t end_us;
-  double mean_logprob; /* NAN when nobody knows */
+  double mean_logprob; /* NAN if unknown */
   uint32_t model;      /* a number in the workload's string table */
   int32_t instance;    /* -1 = none */
   uint32_t prompt_tokens;
@@ -57,10 +57,10 @@ typedef struct blis_attempts {
   blis_alloc alloc;
   bool keeps_records;
   BLIS_ARRAY(blis_attempt_record) records;
-  size_t sorted;                        /* so many records were there when they were sorted last */
+  size_t sorted;                        /* number of records at the last sort */
   BLIS_ARRAY(blis_attempt_sums) models; /* in order of appearance */
   blis_attempt_sums all;
-  BLIS_ARRAY(int64_t) steps; /* requests by number of attempts, from 1 on */
+  BLIS_ARRAY(int64_t) steps; /* requests by number of attempts, starting at 1 */
   /* From arrival to the last attempt, of requests with more than one. */
   blis_sketch earlier_us;
   uint64_t hash; /* what a result hash adds up; 0 without attempts */
@@ -77,10 +77,8 @@ BLIS_MUSTUSE blis_status blis_attempts_add(blis_attempts *attempts, const blis_r
 /* By arrival, number and step. */
 void blis_attempts_sort(blis_attempts *attempts);
 
-/*
- * The attempts of a request by its arrival and number, in their order, once
- * they are sorted; *count = 0 when there are none.
- */
+/* Returns the attempts of a request by its arrival and number, in order, after sorting; *count =
+ * 0 without attempts. */
 const blis_attempt_record *blis_attempts_of(const blis_attempts *attempts, int64_t arrival_us,
                                             int64_t number, size_t *count);
 

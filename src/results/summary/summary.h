@@ -1,11 +1,8 @@
-/*
- * summary.h - the figures of a whole run.
+/* summary.h - the metrics of a whole run.
  *
- * Populations are those of BLIS (Go): TTFT and scheduling delay of every
- * request that got that far, also of those that timed out or never finished;
- * E2E and inter-token latencies of completed ones. When nothing was completed
- * all percentiles are 0.
- */
+ * Populations follow BLIS (Go). TTFT and scheduling delay cover every request that got that far,
+ * including requests that timed out or never finished. E2E and inter-token latencies cover
+ * completed requests. If no request completed, all percentiles are 0. */
 #ifndef BLIS_RESULTS_SUMMARY_SUMMARY_H
 #define BLIS_RESULTS_SUMMARY_SUMMARY_H
 
@@ -20,13 +17,13 @@ typedef struct blis_instance_summary {
   blis_instance_stats stats;
 } blis_instance_summary;
 
-/* What the routing policy took to be in the caches, and what was there. */
+/* Predicted and actual cache hits of the routing policy. */
 typedef struct blis_belief {
   blis_cache_belief counts;
   BLIS_BELIEF_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_belief;
 
-/* What became of hand-offs; all zero where there were none. */
+/* Outcomes of hand-offs; all zero without hand-offs. */
 typedef struct blis_handoff_summary {
   blis_handoff_counts counts;
   BLIS_HANDOFF_FIGURES(BLIS_FIGURE_MEMBER)
@@ -38,17 +35,17 @@ typedef struct blis_link_summary {
   BLIS_LINK_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_link_summary;
 
-/* index < blis_cluster_link_count(cluster); duration_us is that of the run. */
+/* Requires index < blis_cluster_link_count(cluster). duration_us is the duration of the run. */
 void blis_link_summary_fill(blis_link_summary *link, const blis_cluster *cluster, size_t index,
                             int64_t duration_us);
 
-/* What became of requests in the gateway's queue; all zero without one. */
+/* Outcomes of requests in the gateway queue; all zero without a queue. */
 typedef struct blis_queue_summary {
   blis_gateway_counts counts;
   BLIS_QUEUE_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_queue_summary;
 
-/* The same of one of its bands. */
+/* Outcomes of requests in one band. */
 typedef struct blis_queue_band {
   blis_gateway_band_counts counts;
   BLIS_BAND_FIGURES(BLIS_FIGURE_MEMBER)
@@ -70,13 +67,13 @@ typedef struct blis_ranks_summary {
 
 void blis_ranks_summary_fill(blis_ranks_summary *summary, const blis_cluster *cluster);
 
-/* What became of LoRA adapters; all zero without them. */
+/* Metrics of LoRA adapters; all zero without adapters. */
 typedef struct blis_lora_summary {
   blis_adapter_stats counts;
   BLIS_LORA_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_lora_summary;
 
-/* The same of one of them. */
+/* Metrics of one adapter. */
 typedef struct blis_adapter_summary {
   const char *name; /* the cluster's */
   BLIS_ADAPTER_FIGURES(BLIS_FIGURE_MEMBER)
@@ -101,10 +98,8 @@ typedef struct blis_summary {
   blis_instance_summary *instances; /* the summary's own */
 } blis_summary;
 
-/*
- * Of a finished cluster, whose sink was the recorder and whose inter-token
- * latencies are in itl_us. On failure there is nothing to deinit.
- */
+/* Summarizes a finished cluster whose sink was the recorder and whose inter-token latencies are
+ * in itl_us. On failure there is nothing to deinit. */
 BLIS_MUSTUSE blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
                                            const blis_cluster *cluster,
                                            const blis_recorder *recorder, blis_histogram *itl_us,

@@ -80,7 +80,7 @@ blis__sessions *blis__sessions_new(const blis_alloc *alloc, const blis__sessions
 
 /* Rounds. */
 
-/* What is known of the next round. */
+/* The state of the next round. */
 typedef struct round {
   const blis__session_start *start;
   session *session;
@@ -198,7 +198,7 @@ static blis_status append_tokens(const blis_alloc *alloc, token_array *array, co
   return BLIS_OK;
 }
 
-/* Keeps what was said so far, and draws what will be. */
+/* Stores the dialog so far, and draws the next turn. */
 static blis_status keep_tokens(blis__sessions *sessions, round *r) {
   const blis_alloc *alloc = &sessions->alloc;
   token_array *said = &r->session->conversation;
@@ -226,7 +226,7 @@ static blis_status draw_tokens(blis__sessions *sessions, round *r) {
   return BLIS_OK;
 }
 
-/* As it was recorded, but for its time and number. */
+/* Sets recorded values, except time and number. */
 static void set_recorded(const round *r, blis_request *request) {
   const blis_request made = *request;
   *request = *r->recorded->content;
@@ -235,7 +235,7 @@ static void set_recorded(const round *r, blis_request *request) {
   request->number = made.number;
 }
 
-/* Prefix, then what was said and the new input, or the new input alone. */
+/* Sets prefix, dialog, and new input, or only the new input. */
 static void set_content(round *r, blis_request *request) {
   const blis__session_rule *rule = r->start->rule;
   uint32_t prefix_tokens = r->start->prefix.length_tokens;
@@ -291,7 +291,7 @@ static void end_session(blis__sessions *sessions, session *s, int64_t *count) {
   BLIS_ASSERT(counts->completed + counts->cancelled + counts->ended_early <= counts->sessions);
 }
 
-/* Whether there is a next round, but for its time; else the session is over. */
+/* Returns whether there is a next round, whose time is not set yet; otherwise the session ends. */
 static bool goes_on(blis__sessions *sessions, const round *r, const blis_request_outcome *outcome) {
   blis_session_counts *counts = &sessions->counts;
   int64_t *reason = NULL;

@@ -12,7 +12,7 @@
 #include "base/format/json.h"
 #include "workload/graph/graph.h"
 
-/* Streams of content that is the same in all graphs; texts are below it. */
+/* Streams of content shared by all graphs; IDs of strings are below it. */
 #define BLIS__BLOCKS_GLOBAL (UINT64_C(1) << 62)
 
 typedef struct blis__blocks {
@@ -29,10 +29,7 @@ void blis__blocks_deinit(blis__blocks *blocks);
 /* Forgets prompts, and with ids also these: others begin at 0 again. */
 void blis__blocks_clear(blis__blocks *blocks, bool with_ids);
 
-/*
- * Reads a list of ids, whole numbers or texts, behind those that are there;
- * missing or null = none.
- */
+/* Appends a list of IDs, whole numbers or strings; missing or null = empty. */
 BLIS_MUSTUSE blis_status blis__blocks_read(blis__blocks *blocks, blis_json_value list,
                                            uint32_t *first, uint32_t *count, blis_error *error);
 

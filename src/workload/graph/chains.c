@@ -23,7 +23,7 @@ typedef struct splitting {
   const uint32_t *calls; /* all of them, in order of time */
   uint32_t count;
   uint32_t agent;
-  size_t first_chain; /* agents that were made from here on */
+  size_t first_chain; /* index of the first agent created from this chain */
 } splitting;
 
 static const blis__weka_call *call_at(const splitting *s, uint32_t place) {
@@ -100,7 +100,7 @@ static uint32_t inherited(const splitting *s, size_t chain) {
                 &s->w->calls.items[parent->calls.items[agent->spawned - 1]]);
 }
 
-/* The chain of whose own last prompt the call keeps only a beginning. */
+/* Finds the chain whose last prompt the call has truncated. */
 static bool find_compacted(const splitting *s, uint32_t place, size_t *found) {
   const blis__weka_call *call = call_at(s, place);
   uint32_t longest = 0;
@@ -161,7 +161,7 @@ static void join_chains(const splitting *s) {
   }
 }
 
-/* Subagents that the agent had called are those of the chain that goes on. */
+/* Moves subagents called by the agent to the continuing chain. */
 static void move_children(const splitting *s, const uint32_t *places) {
   for (size_t i = 0; i < s->first_chain; i++) {
     blis__weka_agent *child = &s->w->agents.items[i];

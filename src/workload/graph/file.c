@@ -65,7 +65,7 @@ static blis_status find_format(blis_graph_file *file, const char *name, blis_err
                    blis_nearest_suggest(&nearest).text);
 }
 
-/* path is that of the file, or of the first one in the folder. */
+/* path is the path of the file, or of the first file in the folder. */
 static blis_status recognise(blis_graph_file *file, const char *path, blis_input *input,
                              blis_error *error) {
   blis_slice head;
@@ -131,7 +131,7 @@ static void close_reader(blis_graph_file *file) {
   file->reader = NULL;
 }
 
-/* The first file, whose format is known then. */
+/* Opens the first file, which determines the format. */
 static blis_status open_first(blis_graph_file *file, const char *path, blis_text **text,
                               blis_error *error) {
   blis_input *input;
@@ -223,14 +223,13 @@ static blis_status note_count(blis_graph_file *file, int64_t count, const char *
   return count == 0 ? BLIS_OK : note(file, "%s: %s: %lld", file->path, what, (long long)count);
 }
 
-static const char rootless[] = "conversations without a request of their own, left out";
+static const char rootless[] = "conversations without own requests, skipped";
 
 static blis_status make_notes(blis_graph_file *file) {
   const blis__graph_known *known = &file->known;
   BLIS_TRY(note_count(file, known->dropped_agents,
-                      "subagents in front of every request of their "
-                      "conversation, left out"));
-  BLIS_TRY(note_count(file, known->empty_files, "empty files, left out"));
+                      "subagents before every request of their conversation, skipped"));
+  BLIS_TRY(note_count(file, known->empty_files, "empty files, skipped"));
   BLIS_TRY(note_count(file, known->rootless, rootless));
   BLIS_TRY(note_count(file, known->same_agents,
                       "subagents with the agent_id of an earlier one of their "
@@ -239,8 +238,7 @@ static blis_status make_notes(blis_graph_file *file) {
                       "conversations with the id of an earlier one, and so "
                       "with its sessions"));
   BLIS_TRY(note_count(file, known->excess_ids,
-                      "requests with more hash ids than tokens, of which the "
-                      "last ones are left out"));
+                      "requests with more hash ids than tokens, whose last ids are ignored"));
   BLIS_TRY(note_count(file, known->left_out, "entries that are no requests"));
   BLIS_TRY(note_count(file, known->not_monotone,
                       "prompts that are shorter than their context, which "
@@ -284,15 +282,13 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
   }
   if (file->models.given.count > 0 && file->models.seen.count == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s: 'models' is given, but no request of the file tells "
-                     "its model",
-                     file->path);
+                     "%s: 'models' is set, but no request of the file names its model", file->path);
   }
   BLIS_TRY_MEM(make_notes(file), error);
   return BLIS_OK;
 }
 
-/* What is not the caller's any more. */
+/* Copies data that the caller can free afterwards. */
 static blis_status keep(blis_graph_file *file, const char *path, const blis_graph_models *models,
                         blis_error *error) {
   file->options.models = (blis_graph_models){0};
@@ -309,7 +305,7 @@ static blis_status keep(blis_graph_file *file, const char *path, const blis_grap
 static blis_status fill(blis_graph_file *file, const char *path,
                         const blis_graph_file_options *options, blis_error *error) {
   BLIS_TRY(keep(file, path, &options->models, error));
-  file->options.format = NULL; /* is not kept */
+  file->options.format = NULL; /* not stored */
   if (options->format != NULL) {
     BLIS_TRY(find_format(file, options->format, error));
   }

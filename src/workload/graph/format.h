@@ -23,7 +23,7 @@ typedef struct blis__graph_known {
   bool has_starts;
   bool nested_is_relative; /* of weka, once the first reader is through */
   int64_t requests;
-  int64_t dropped_agents; /* nothing is there that would start them */
+  int64_t dropped_agents; /* agents without a request that would start them */
   int64_t empty_files;    /* of a folder */
   int64_t rootless;       /* conversations without a request of their own */
   int64_t same_ids;       /* conversations with the id of an earlier one */
@@ -99,27 +99,26 @@ BLIS_MUSTUSE blis_status blis__graph_read_all(blis__graph_rows *rows, blis_json_
 /* A time in units of unit_us, from 0. */
 BLIS_MUSTUSE blis_status blis__graph_time(blis_json_value object, const char *key, double unit_us,
                                           int64_t *time_us, blis_error *error);
-/* The same of a member that has two spellings, which agree if both are there.
- */
+/* Reads a member with two spellings, which must agree if both are present. */
 BLIS_MUSTUSE blis_status blis__graph_either_time(blis_json_value object, const char *key,
                                                  const char *other, double unit_us,
                                                  int64_t *time_us, blis_error *error);
 BLIS_MUSTUSE blis_status blis__graph_tokens(blis_json_value object, const char *key,
                                             uint32_t *tokens, blis_error *error);
-/* A text or a whole number, as a number of strings. */
+/* Reads a string or a whole number as an ID in strings. */
 BLIS_MUSTUSE blis_status blis__graph_name(blis__graph_rows *rows, blis_json_value object,
                                           const char *key, uint32_t *id, blis_error *error);
 
-/* The number of a text that is put together. */
+/* Returns the ID of a formatted string. */
 BLIS_PRINTF(3, 4)
 BLIS_MUSTUSE blis_status blis__graph_text(blis__graph_rows *rows, uint32_t *id, const char *format,
                                           ...);
 
-/* Fails unless a member is there. */
+/* Fails unless the member is present. */
 BLIS_MUSTUSE blis_status blis__graph_need(blis_json_value object, const char *key,
                                           blis_error *error);
 
-/* blis_graph_builder_add of what is written in a line; errors say so. */
+/* blis_graph_builder_add for a line of the file; errors report the line. */
 BLIS_MUSTUSE blis_status blis__graph_add(blis__graph_rows *rows, int64_t line,
                                          const blis_graph_node *node, bool chains,
                                          const uint32_t *waits, uint32_t wait_count,

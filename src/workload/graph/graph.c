@@ -35,7 +35,7 @@ uint64_t blis_graph_builder_streams(blis_graph_builder *builder, uint64_t count)
   return first;
 }
 
-/* Appends segments that may lie in the array itself. */
+/* Appends segments, which can be part of the array itself. */
 static blis_status push_segments(blis_graph_builder *b, const blis_segment *segments, size_t place,
                                  uint32_t count) {
   if (count == 0) {
@@ -51,11 +51,8 @@ static blis_status push_segments(blis_graph_builder *b, const blis_segment *segm
   return BLIS_OK;
 }
 
-/*
- * The first one that extends a node goes on in its stream, so that the prompt
- * of a conversation stays one piece; others have a stream of their own from
- * there on.
- */
+/* The first request that extends a node continues its stream, so that the prompt of a
+ * conversation remains one segment. Further requests start separate streams. */
 static blis_status extend(blis_graph_builder *b, blis_request *request, uint32_t extended,
                           blis_error *error) {
   blis_graph_node *known = &b->nodes.items[extended];
@@ -143,7 +140,7 @@ blis_status blis_graph_builder_add(blis_graph_builder *b, const blis_graph_node 
   return BLIS_OK;
 }
 
-/* Takes empty segments out, which nobody goes on with any more. */
+/* Removes empty segments that no request extends. */
 static void drop_empty(blis_segment *segments, blis_request *request) {
   uint32_t count = 0;
   for (uint32_t i = 0; i < request->segment_count; i++) {

@@ -68,7 +68,7 @@ static bool is_among(const blis_graph_builder *b, uint32_t node, const uint32_t 
   return false;
 }
 
-/* Whoever is marked waits for lower ones only. */
+/* A marked node waits only for lower nodes. */
 static bool search(blis_graph_builder *b, uint32_t node, const uint32_t *waits, uint32_t count) {
   if (is_among(b, node, waits, count)) {
     return true;

@@ -211,7 +211,7 @@ static blis_status let_go(blis_graph_player *p, live *l, uint32_t index, uint32_
   return blis__player_submit(p, l, index, n->ready_us);
 }
 
-/* Tells those that wait for a node that it is over. */
+/* Notifies the dependents of a node that it has ended. */
 static blis_status tell_dependants(blis_graph_player *p, live *l, uint32_t index) {
   const node *n = &l->nodes[index];
   bool goes_on = n->state == BLIS__COMPLETED || (p->play.continues && blis__player_has_ended(n));
@@ -229,7 +229,7 @@ static blis_status tell_dependants(blis_graph_player *p, live *l, uint32_t index
   return BLIS_OK;
 }
 
-/* A node is over, and those that are never submitted then. */
+/* Ends a node, and dependents that are never submitted. */
 static blis_status settle(blis_graph_player *p, live *l, uint32_t index) {
   p->over.count = 0;
   BLIS_TRY(blis_array_push(&p->alloc, &p->over, index));
@@ -292,14 +292,14 @@ static blis_status start_timed(blis_graph_player *p, blis_error *error) {
   }
 }
 
-/* Nobody has what was lent any more. */
+/* Takes back lent memory that is no longer used. */
 static void take_back(blis_graph_player *p, live *l) {
   if (--l->lent == 0 && l->is_finished) {
     free_live(p, l);
   }
 }
 
-/* The next root that nobody has brought forward. */
+/* Returns the next root that was not moved earlier. */
 static bool pop_root(blis_graph_player *p, blis_event *root) {
   while (blis_event_queue_pop(p->roots, root)) {
     live *l = root->object;
@@ -391,11 +391,9 @@ bool blis__player_gives_room(live *l) {
   return gives;
 }
 
-/*
- * When there is room: at once, but a second later behind a graph that has got
- * nothing done, as a user would come back. Else one after the other could be
- * refused for ever at the same time.
- */
+/* Returns when a slot is free: immediately, or one second after a graph without any completed
+ * request, like a returning user. Otherwise graphs could be rejected without end at the same
+ * time. */
 static int64_t room_us(const live *l, int64_t end_us) {
   return l->completed > 0 ? end_us : blis_time_after_us(end_us, 1000000);
 }
@@ -428,7 +426,7 @@ static blis_status next_ready(void *state, blis_request *follow_up, bool *has_fo
       *has_follow_up = true;
       return make_request(p, one->live, one->node, number, follow_up, error);
     }
-    n->state = BLIS__WAITING; /* for ever, unless it is brought forward */
+    n->state = BLIS__WAITING; /* indefinitely, unless moved earlier */
     n->place = BLIS__LATE;
   }
   p->ready.count = 0;
@@ -584,7 +582,7 @@ blis_status blis_graph_player_new(const blis_alloc *alloc, const blis_graph_feed
   p->alloc = *alloc;
   p->feed = *feed;
   p->play = *play;
-  p->play.arrival = NULL; /* is not kept */
+  p->play.arrival = NULL; /* not stored */
   p->measured_us = -1;
   blis_map_init(&p->nodes, alloc);
   blis_random_init_named(&p->random, play->seed, "workload-graphs");

@@ -40,19 +40,15 @@
 #include "workload/request.h"
 
 typedef struct blis_graph_play {
-  /*
-   * How graphs start: with rate > 0 (graphs per second) at times drawn from
-   * arrival; with concurrency > 0 so many at once, from time 0 on; else as
-   * recorded, those without a time at 0. Not both.
-   */
+  /* Starts of graphs: with rate > 0 (graphs per second) at random times of arrival; with
+   * concurrency > 0 this many at once, from time 0; otherwise as recorded, or at 0. rate and
+   * concurrency exclude each other. */
   double rate;
   const blis_arrival_spec *arrival; /* NULL = poisson */
   int64_t concurrency;
-  /*
-   * Graphs to play at most; 0 = each of the feed once. A feed with fewer is
-   * rewound, if that is possible: recorded starts go on behind the last one,
-   * and content and sessions of the graphs are others in every play.
-   */
+  /* Maximum number of graphs; 0 = each graph of the feed once. A shorter feed is rewound, if
+   * possible: recorded starts continue after the last one, and every replay has different
+   * content and sessions. */
   int64_t count;
   /*
    * With concurrency only: so long from the end of the warm-up on graphs are
@@ -84,7 +80,7 @@ typedef struct blis_graph_play {
   int64_t seed;       /* of drawn starts */
 } blis_graph_play;
 
-/* What became of a task. */
+/* Outcome of a task. */
 typedef enum blis_task_state {
   BLIS_TASK_COMPLETED, /* every node that is not in the background */
   BLIS_TASK_BROKEN,    /* one of these was given up or never submitted */
@@ -101,16 +97,16 @@ typedef struct blis_task {
   uint32_t path_requests; /* on the critical path */
   int64_t start_us;
   int64_t end_us; /* of its last node that is not in the background */
-  /* Of the critical path; their sum is end_us - start_us. */
+  /* Parts of the critical path; their sum is end_us - start_us. */
   int64_t delay_us; /* without that of tools */
   int64_t tool_us;
   int64_t queue_us;
   int64_t prefill_us;
   int64_t decode_us;
-  /* Of all its requests that have ended, the background included. */
+  /* Total of all ended requests, including the background. */
   int64_t request_us; /* from arrival to end */
   int64_t waited_us;  /* delays of submitted nodes, those of tools included */
-  /* Of the completed ones. */
+  /* Totals of completed requests. */
   int64_t prompt_tokens;
   int64_t cached_tokens; /* of these, in caches at the first admission */
   int64_t output_tokens;
@@ -153,11 +149,11 @@ blis_request_source blis_graph_player_source(blis_graph_player *player);
  */
 const blis_task *blis_graph_player_tasks(blis_graph_player *player, size_t *count);
 
-/* From the start on, so many joins are kept at most; else none are. */
+/* Records up to `most` joins from the start; without this call none are recorded. */
 void blis_graph_player_keep_joins(blis_graph_player *player, size_t most);
 
-/* Who has waited for whom, in the order in which they were sent; those that are
-   too many are counted. Borrowed until the next call of the source. */
+/* Returns the dependencies in the order in which requests were sent; excess ones are counted.
+   Borrowed until the next call of the source. */
 const blis_join *blis_graph_player_joins(const blis_graph_player *player, size_t *count,
                                          int64_t *left_out);
 
@@ -168,14 +164,11 @@ typedef struct blis_task_counts {
   int64_t completed;
 } blis_task_counts;
 
-/* Of the tasks so far; takes a look at each. */
+/* Returns the counts of tasks so far. O(tasks). */
 blis_task_counts blis_graph_player_task_counts(const blis_graph_player *player);
 
-/*
- * When the measurement began, and after when nothing arrives
- * (BLIS_TIME_NEVER_US = that is open). false and -1: it has not begun, or there
- * is none, as neither a warm-up nor a duration was asked for.
- */
+/* Returns the start of the measurement, and the end of arrivals (BLIS_TIME_NEVER_US = open).
+ * false and -1: it has not started, or neither a warm-up nor a duration is set. */
 bool blis_graph_player_measured(const blis_graph_player *player, int64_t *from_us, int64_t *to_us);
 
 #endif

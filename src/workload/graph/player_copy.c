@@ -32,7 +32,7 @@ static void own_segments(const blis_graph_player *p, blis_segment *segments, siz
   }
 }
 
-/* Memory is laid out by alignment: what has pointers comes first. */
+/* Memory is ordered by alignment: members with pointers first. */
 live *blis__player_new_live(blis_graph_player *p, const blis_graph *graph) {
   size_t count = graph->node_count;
   size_t waits = count_waits(graph);
@@ -70,7 +70,7 @@ live *blis__player_new_live(blis_graph_player *p, const blis_graph *graph) {
   return made;
 }
 
-/* A text of a graph that is played again: that of play 2 of "a" is "a#2". */
+/* Renames a string of a repeated graph: play 2 of "a" is "a#2". */
 static blis_status again(const blis_graph_player *p, uint32_t *text) {
   char name[BLIS_REQUEST_ID_SIZE];
   int length = snprintf(name, sizeof name, "%.200s#%" PRIu32,
@@ -95,7 +95,7 @@ blis_status blis__player_rename_sessions(const blis_graph_player *p, live *l) {
   return BLIS_OK;
 }
 
-/* Who waits for whom, the other way round; in order of the nodes. */
+/* Lists the dependents of each node, in order of the nodes. */
 static void list_dependants(live *l) {
   const blis_graph *graph = &l->graph;
   size_t waits = count_waits(graph);

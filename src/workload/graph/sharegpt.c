@@ -1,9 +1,6 @@
-/*
- * ShareGPT: a JSON list of {id, conversations: [{from, value}]}. What people
- * and systems say, up to an answer, is a request's new text; each answer is a
- * request's output, and the next request goes on from there. Tokens are worked
- * out of bytes (4 for one, unless the options say otherwise).
- */
+/* ShareGPT: a JSON list of {id, conversations: [{from, value}]}. The turns of users and systems
+ * up to a response are the new text of a request. Each response is the output of a request, and
+ * the next request extends it. Tokens are derived from bytes (4 per token by default). */
 #include "workload/graph/format.h"
 
 #include <math.h>
@@ -22,7 +19,7 @@ static bool recognise(blis_slice head) {
   return head.length > 0 && head.data[0] == '[' && blis__graph_head_has(head, words);
 }
 
-/* The tokens of a text. */
+/* Returns the tokens of a string. */
 static blis_status count_tokens(const reading *r, blis_json_value turn, uint32_t *tokens,
                                 blis_error *error) {
   double bytes = r->rows.options->bytes_per_token;
@@ -123,8 +120,7 @@ static blis_status open_reading(void *reader, blis_error *error) {
 
 const blis__graph_format blis__graph_sharegpt = {
     .name = "sharegpt",
-    .text = "JSON list of conversations with texts; tokens are worked out of "
-            "bytes",
+    .text = "JSON list of conversations with text; tokens are derived from bytes",
     .recognise = recognise,
     .reader_size = sizeof(reading),
     .open = open_reading,

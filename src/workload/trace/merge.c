@@ -3,8 +3,7 @@
 #include "base/containers/map.h"
 #include "workload/trace/tools.h"
 
-/* Numbers of texts in the merged workload by their numbers in one; 0 = not yet.
- */
+/* Maps string IDs of one input to IDs in the merged workload; 0 = not mapped yet. */
 typedef struct text_map {
   uint32_t *ids;
   size_t count;
@@ -20,7 +19,7 @@ typedef struct input {
   blis_map streams; /* what they are called in the merged workload */
 } input;
 
-/* Who was the first to use a text as the name of a session or group. */
+/* The first input that uses a string as the name of a session or group. */
 typedef BLIS_ARRAY(const input *) owner_list;
 
 typedef struct merging {
@@ -33,7 +32,7 @@ typedef struct merging {
   BLIS_ARRAY(blis_segment) segments; /* of one request */
 } merging;
 
-/* Texts. */
+/* Strings. */
 
 static blis_status add_text(merging *m, const input *in, uint32_t id, uint32_t *new_id) {
   const blis_intern *strings = blis_workload_strings(in->workload);
@@ -50,7 +49,7 @@ static blis_status map_label(merging *m, input *in, uint32_t *id) {
   return BLIS_OK;
 }
 
-/* Takes a text for an input unless another one has it. */
+/* Assigns a string to an input, unless another input has it. */
 static blis_status take(merging *m, const input *in, owner_list *owners, uint32_t text,
                         bool *is_taken) {
   while (owners->count <= text) {
@@ -90,7 +89,7 @@ static blis_status find_free_name(merging *m, const input *in, owner_list *owner
   return status;
 }
 
-/* Of a text that names something of this workload alone. */
+/* Maps a string that is local to one workload. */
 static blis_status map_name(merging *m, input *in, const text_map *names, owner_list *owners,
                             uint32_t *id) {
   if (m->same_content) {
@@ -155,7 +154,7 @@ static input *find_next(input *inputs, size_t count) {
   return best;
 }
 
-/* Notes and targets of all; of targets of one class the first goes first. */
+/* Copies notes and targets; for several targets of a class, the first input takes precedence. */
 static blis_status copy_notes(const input *inputs, size_t count, blis_workload *merged) {
   for (size_t i = 0; i < count; i++) {
     const blis_workload *workload = inputs[i].workload;

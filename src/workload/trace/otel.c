@@ -33,7 +33,7 @@ static bool recognise(blis_slice head) {
   return head.length > 0 && head.data[0] == '{' && blis__trace_head_has(head, "\"resourceSpans\"");
 }
 
-/* Texts. */
+/* Documents. */
 
 static blis_status take_json(reading *r, blis_error *error) {
   r->has_text = true;
@@ -45,7 +45,7 @@ static blis_status take_json(reading *r, blis_error *error) {
   return blis_json_need_array(r->resources, error);
 }
 
-/* A text that goes on behind its first line. */
+/* Joins the lines of a document. */
 static blis_status join_lines(reading *r, blis_text_line line, blis_buffer *buffer,
                               blis_error *error) {
   int64_t first = line.number;
@@ -102,7 +102,7 @@ static blis_status read_next(reading *r, blis_error *error) {
   return take_json(r, error);
 }
 
-/* Lists that may be left out when they are empty. */
+/* Optional lists: missing if empty. */
 static blis_status list_of(blis_json_value value, const char *key, blis_json_value *list,
                            blis_error *error) {
   BLIS_TRY(blis_json_need_object(value, error));
@@ -131,7 +131,7 @@ static blis_status next_span(reading *r, blis_json_value *span, bool *has_span, 
 
 /* Attributes. */
 
-/* The value of the first of the names, which end in NULL, that is there. */
+/* Returns the value of the first present name; names end with NULL. */
 static blis_status find_attribute(blis_json_value span, const char *const *names,
                                   blis_json_value *value, blis_error *error) {
   blis_json_value attributes;
@@ -152,7 +152,7 @@ static blis_status find_attribute(blis_json_value span, const char *const *names
   return BLIS_OK;
 }
 
-/* Whole numbers of 64 bits are texts in this JSON, mostly. */
+/* Whole numbers of 64 bits are usually strings in this JSON. */
 static blis_status read_whole(blis_json_value value, int64_t min, int64_t max, int64_t *result,
                               blis_error *error) {
   blis_slice text;

@@ -15,7 +15,7 @@
 #include "workload/trace/jsonl.h"
 
 typedef struct reading {
-  blis__trace_rows rows; /* whose failed are those with an error */
+  blis__trace_rows rows; /* failed requests are rows with an error */
   blis_json_value lists; /* benchmarks, or the one list of requests */
   size_t list;
   size_t next;
@@ -154,7 +154,7 @@ static blis_status next_guidellm(void *reader, blis_request *row, bool *has_row,
   return BLIS_OK;
 }
 
-/* Turns are told, but not of the requests that failed. */
+/* Turns are present, except for failed requests. */
 static bool numbers_rounds(const void *reader) {
   (void)reader;
   return true;

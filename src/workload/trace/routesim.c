@@ -15,7 +15,7 @@
 #include "base/time.h"
 #include "workload/trace/jsonl.h"
 
-/* Keeps prefixes apart from the streams that segments name. */
+/* Separates prefixes from the streams of segments. */
 #define PREFIX_STREAM (UINT64_C(1) << 63)
 
 typedef struct reading {
@@ -32,7 +32,7 @@ static bool recognise(blis_slice head) {
          blis__trace_first_line_has(row, "\"prompt_tokens\"");
 }
 
-/* A whole number that may be left out. */
+/* Reads an optional whole number. */
 static blis_status read_whole(blis_json_value row, const char *key, int64_t min, int64_t max,
                               int64_t *value, blis_error *error) {
   blis_json_value member = blis_json_member(row, key);

@@ -119,7 +119,7 @@ typedef struct reading {
   size_t segments_place;       /* the column in the file, too */
   blis__segment_list segments; /* of the row */
   blis_segment prefix;         /* of the row, still without a length */
-  /* What only the whole file tells. */
+  /* Data that requires the whole file. */
   blis__id_set ids;
   int64_t clock_start_us; /* smallest send - arrival; INT64_MAX = none yet */
   bool has_sent;          /* rows with a send time */
@@ -127,7 +127,7 @@ typedef struct reading {
   BLIS_ARRAY(uint32_t) group_tokens; /* by number of the group's text */
 } reading;
 
-/* Texts of a JSON object may hold any words. */
+/* Strings of a JSON object can contain any words. */
 static bool recognise(blis_slice head) {
   if (head.length > 0 && *head.data == '{') {
     return false;
@@ -233,7 +233,7 @@ static blis_status find_columns(reading *r, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Most texts are those of the row before. */
+/* Most strings equal the previous row. */
 static bool is_as_before(const reading *r, size_t i, blis_slice text) {
   const blis_intern *strings = blis_workload_strings(r->rows.job->workload);
   uint32_t before = (uint32_t)r->values[i];

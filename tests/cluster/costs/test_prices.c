@@ -58,11 +58,11 @@ static void lists_are_checked(void) {
   blis_error error = {0};
   const blis_price_step late[] = {{1, 2}};
   CHECK_STATUS(set(&s, late, 1, &error), BLIS_ERR_INVALID);
-  CHECK_STR(error.message, "prices: the first step is to be at 0 us");
+  CHECK_STR(error.message, "prices: the first step must be at 0 us");
   CHECK_STATUS(set(&s, late, 0, &error), BLIS_ERR_INVALID);
   const blis_price_step twice[] = {{0, 2}, {0, 3}};
   CHECK_STATUS(set(&s, twice, 2, &error), BLIS_ERR_INVALID);
-  CHECK_STR(error.message, "prices: steps are to be in order of time");
+  CHECK_STR(error.message, "prices: steps must be in order of time");
   const blis_price_step below[] = {{0, -1}};
   CHECK_STATUS(set(&s, below, 1, &error), BLIS_ERR_INVALID);
   CHECK_STR(error.message, "prices: -1 is not allowed, expected a finite "

@@ -1,4 +1,4 @@
---- Cascades: models that are asked one after the other until an answer is good enough.
+--- Cascades: models that are called in order until an answer is good enough.
 local errors = require "blis.errors"
 local format = require "blis.format"
 local hooks = require "blis.policy.hooks"
@@ -58,7 +58,7 @@ cascade.summary = {
       count(value.dropped_output_tokens)) }
     if #value.models > 0 then lines[2] = models_text(value.models) end
     if value.escalated > 0 then
-      lines[3] = ("%s ms mean, %s ms p99 until the last model was asked"):format(
+      lines[3] = ("%s ms mean, %s ms p99 until the call of the last model"):format(
         number(value.earlier_ms.mean), number(value.earlier_ms.p99))
     end
     return lines

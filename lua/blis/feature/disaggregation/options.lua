@@ -73,9 +73,10 @@ return {
         .. "one output token then needs no hand-off.",
     },
     {
-      name = "on_no_room", type = "choice", choices = { "wait", "drop", "local" },
-      default = "wait", profiles = { ["go-blis"] = "drop" }, flag = "--pd-on-no-room",
-      group = group,
+      name = "on_destination_full", type = "choice", choices = { "wait", "drop", "local" },
+      default = "wait", profiles = { ["go-blis"] = "drop" }, flag = "--pd-on-destination-full",
+      aliases = { "on_no_room" }, flag_aliases = { "--pd-on-no-room" }, group = group,
+      deprecated = { on_no_room = "2.0.0", ["--pd-on-no-room"] = "2.0.0" },
       doc = "Action when the destination has no free KV blocks. wait: queue in FIFO order. drop: "
         .. "fail the request. local: compute the whole request on the destination.",
     },
@@ -129,11 +130,14 @@ return {
       doc = "Additional latency of the first transfer between two instances (vLLM: about 5 s).",
     },
     {
-      name = "charged", type = "choice", choices = { "full_prompt", "destination_missing" },
-      default = "destination_missing", profiles = { ["go-blis"] = "full_prompt" },
-      flag = "--pd-charged", group = group,
-      doc = "Blocks to transfer. full_prompt: all. destination_missing: blocks that the "
-        .. "destination has not cached.",
+      name = "transfer_content", type = "choice", choices = { "all", "missing" },
+      default = "missing", profiles = { ["go-blis"] = "all" },
+      flag = "--pd-transfer-content", group = group,
+      aliases = { "charged" }, flag_aliases = { "--pd-charged" },
+      renamed = { full_prompt = "all", destination_missing = "missing" },
+      deprecated = { charged = "2.0.0", ["--pd-charged"] = "2.0.0" },
+      doc = "Blocks to transfer. all: the whole prompt. missing: blocks that the destination has "
+        .. "not cached.",
     },
     {
       name = "overlap", type = "choice", choices = { "none", "chunks", "layers" },

@@ -3,13 +3,13 @@ local sections = require "blis.feature.kv_tiers.options"
 
 local tier_flags = {}
 
--- What keys of a tier are read as; all others are texts.
+-- Types of tier keys; all others are strings.
 local type_of_key = {}
 for _, option in ipairs(sections.tier.options) do type_of_key[option.name] = option.type end
 
 local words = { ["true"] = true, ["false"] = false }
 
---- The text of a key as its value; what is none stays a text, of which reading the tier tells.
+--- Converts the value of a key. Invalid values remain strings, which the tier's validation reports.
 local function value_of(key, text)
   local kind = type_of_key[key]
   if kind == "boolean" and words[text] ~= nil then return words[text] end

@@ -1,6 +1,6 @@
---- KV tiers of known systems, as control planes of August 2026 document them. What they leave to
---- their users, such as sizes, has no value here; bandwidths are those of their own simulators, or
---- of one link of PCIe 5, and are said in docs/kv-tiers.md.
+--- KV tiers of real systems, as documented in August 2026. Values that a system leaves to its
+--- users, such as sizes, are not set. Bandwidths are from the systems' simulators, or one PCIe 5
+--- link; see docs/kv-tiers.md.
 local presets = {}
 
 presets.by_name = {
@@ -21,15 +21,15 @@ presets.by_name = {
     { name = "disk", stage = "cpu", read_gb_s = 5, gb = 0, survives = true, weight = 0.25 },
     chunk_tokens = 256,
   },
-  -- Mooncake Store: one pool over the memory of all nodes, of a size to be given, from which blocks
-  -- leave in lots.
+  -- Mooncake Store: one pool over the memory of all nodes; the user sets its size. Uses watermark
+  -- eviction.
   ["mooncake-store"] = {
     { name = "pool", scope = "cluster", read_gb_s = 100, policy = "lru", evict_above = 0.9,
       weight = 0.5 },
     network_gb_s = 25,
   },
-  -- Dynamo's KVBM with the defaults of its simulator: G2 for each worker, G3 and G4 for all; a tier
-  -- is there where it is given a size.
+  -- Dynamo's KVBM with the defaults of its simulator: G2 per worker, G3 and G4 shared. A tier
+  -- exists if its size is set.
   ["dynamo-kvbm"] = {
     { name = "g2", gb = 0, read_gb_s = 14, weight = 0.75 },
     { name = "g3", stage = "g2", scope = "cluster", gb = 0, read_gb_s = 7, weight = 0.25 },

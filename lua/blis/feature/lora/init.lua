@@ -46,7 +46,7 @@ local function lora_text(group)
   return ("%s of %s; %s on the GPUs of an instance, %s; %s"):format(
     format.plural(#given.adapters, "adapter"), ranks_text(given.adapters),
     format.plural(given.slots, "slot"), host,
-    given.loads_in_steps and "steps wait for loads" or "steps go on during loads")
+    given.loads_in_steps and "steps wait for loads" or "steps continue during loads")
 end
 
 function lora.asked(config, add, of_groups)

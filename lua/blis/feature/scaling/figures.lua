@@ -1,5 +1,4 @@
---- What became of a cluster whose instances come and go: figures worked out of what the core
---- tells, and text.
+--- Scaling metrics computed from the core's events, and their summary text.
 local errors = require "blis.errors"
 local format = require "blis.format"
 
@@ -26,7 +25,7 @@ local function phase_of(level)
   return level.paid > level.wanted and "surplus" or "steady"
 end
 
---- How long there were as many as wanted, fewer and more, and who arrived then.
+--- Time under-provisioned, over-provisioned, and steady, and the arrivals in each.
 local function phases_of(given, records, targets)
   local phases = {}
   for _, name in ipairs(phase_names) do phases[name] = { seconds = 0.0 } end
@@ -57,8 +56,8 @@ local function phases_of(given, records, targets)
   return phases
 end
 
---- Adds by how much there were too many and too few for the load of every minute, when one
---- instance takes so many requests a second.
+--- Adds the instance-seconds above and below the load of every minute, for a given capacity of one
+--- instance.
 local function add_provision(given, records, capacity)
   local times, over, under = {}, 0.0, 0.0
   for time_us = 0, math.max(given.end_us - 1, 0), demand_window_us do
@@ -86,7 +85,7 @@ end
 
 --- Adds what follows from the levels and from the requests.
 ---@param given table
----@param records? blis.Requests nil: they are not kept
+---@param records? blis.Requests nil: not available
 ---@param targets? blis.SloTarget[]
 ---@param capacity? number requests per second of an instance
 function scaling.complete(given, records, targets, capacity)
@@ -123,17 +122,17 @@ local function plural(number, noun)
   return ("%s %s%s"):format(format.count(number), noun, number == 1 and "" or "s")
 end
 
---- "short for 240.0 s: 812 requests came then, 71.2 % within their targets, 99.1 % at other times"
+--- "short for 240.0 s: 812 requests arrived, 71.2 % within their targets, 99.1 % at other times"
 local function short_line(phases)
   local short = phases.short
   if short.seconds == 0 then return nil end
   local text = ("short of what was wanted for %.1f s"):format(short.seconds)
   if not short.arrived then return text end
-  text = ("%s: %s came then"):format(text, plural(short.arrived, "request"))
+  text = ("%s: %s arrived"):format(text, plural(short.arrived, "request"))
   if not short.attainment then return text end
   local good, arrived = 0, 0
   for _, phase in ipairs { phases.steady, phases.surplus } do
-    good = good + (phase.good or 0) -- nil: no request arrived then
+    good = good + (phase.good or 0) -- nil: no request arrived in this time
     arrived = arrived + (phase.attainment and phase.good / phase.attainment or 0)
   end
   return ("%s, %s within their targets%s"):format(text, format.percent(short.attainment),
@@ -149,7 +148,7 @@ local function event_lines(events)
     local event = events[i]
     lines[i] = ("%d to %d at %.1f s%s%s"):format(event.from, event.to, event.time_us / 1e6,
       event.reason ~= "" and ": " .. errors.escaped(event.reason) or "",
-      event.proposed ~= event.to and (" (%d was asked for)"):format(event.proposed) or "")
+      event.proposed ~= event.to and (" (%d was requested)"):format(event.proposed) or "")
   end
   if #events > most_events then
     lines[most_events + 1] = ("... and %s"):format(plural(#events - most_events, "more decision"))

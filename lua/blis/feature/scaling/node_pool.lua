@@ -6,7 +6,7 @@ return {
   summary = "Machines with equal GPUs, on which instances are placed: each takes its GPUs on one "
     .. "machine, the first with room.",
   options = {
-    { name = "name", type = "string", required = true, doc = "Of the pool." },
+    { name = "name", type = "string", required = true, doc = "Name of the pool." },
     {
       name = "gpu", type = "string", required = true, aliases = { "gpu_type" },
       doc = "Type of its GPUs, as in hardware.",
@@ -25,11 +25,13 @@ return {
     },
     {
       name = "provisioning_delay_us", type = "delay_us", min = 0, unit = "us",
-      doc = "From the order of a machine until it is there, as the times of scaling. Default: 0.",
+      doc = "Delay from the order of a node until it is available, in the form of other scaling "
+        .. "delays. Default: 0.",
     },
     {
       name = "cost_per_hour", type = "number", min = 0, max = 1e9, unit = "USD",
-      doc = "Of an instance on it, as autoscalers see it and as it is paid; default: as its GPUs.",
+      doc = "Price of an instance in this pool, for autoscalers and billing. Default: the price of "
+        .. "its GPUs.",
     },
   },
 }

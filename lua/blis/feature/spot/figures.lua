@@ -1,8 +1,7 @@
---- What spot capacity did to a run: how often instances were taken away, and what they cost beside
---- what they would have cost on demand.
+--- Effects of spot capacity on a run: reclaims, and cost compared with on-demand instances.
 local spot = {}
 
---- Reclaims of instances on the market, and what became of requests by them.
+--- Reclaims of spot instances, and outcomes of affected requests.
 local function add_reclaims(made, summary, is_spot)
   for _, fault in ipairs(summary.faults) do
     local instance = summary.instances[tonumber(fault.instance:match "%d+$") + 1]
@@ -36,8 +35,8 @@ local function add_shares(made, market, paid_seconds, targets)
   made.paid_share = math.min(paid_seconds / (targets * span_us / 1e6), 1)
 end
 
---- Of the groups with spot capacity. An instance that is taken away ends its paid time, so that is
---- how long it was there.
+--- The groups with spot capacity. A reclaim ends the billed time of an instance, so the billed time
+--- is its lifetime.
 ---@param summary table with paid and market
 ---@param cluster table its options
 ---@param offers blis.SpotOffer[]
