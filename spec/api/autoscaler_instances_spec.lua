@@ -196,7 +196,7 @@ describe("an autoscaler", function()
     assert.is_true(blis.run(crashing).scaling.started > 300) -- in 3,000 s
     local ok, message = pcall(blis.run, flip(days, { max_starts = 100 }))
     assert.is_false(ok)
-    assert.matches("100 instances have been started by %d+ us, and there is room for no more: "
-      .. "scaling.max_starts gives more", tostring(message))
+    assert.matches("100 instances have been started by %d+ us, and no more starts are possible: "
+      .. "scaling.max_starts allows more", tostring(message))
   end)
 end)

@@ -183,7 +183,7 @@ describe("an instance by itself", function()
       assert.equal(0, #instance)
     end
     says(message_of(instance.add, instance, { prompt_tokens = 5 }, 0 / 0), "now_us is nan")
-    says(message_of(instance.add, instance, { prompt_tokens = 5 }, "soon"), "now_us is the text")
+    says(message_of(instance.add, instance, { prompt_tokens = 5 }, "soon"), "now_us is the string")
     for _, profile in ipairs { "nosuch", 3 } do
       says(message_of(blis.instance, {}, profile), "profile: there is no profile")
     end

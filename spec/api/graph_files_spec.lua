@@ -214,8 +214,8 @@ describe("weka corpora", function()
   it("leave conversations out that have no request of their own, and say so", function()
     local alone = [[{"id":"s","block_size":64,"requests":[{"t":1,"type":"subagent",]]
       .. [["agent_id":"a","requests":[{"t":1,"in":9,"out":1}]}]}]]
-    says(message_of(alone), "there are no graphs; conversations without a request of their own, "
-      .. "left out: 1")
+    says(message_of(alone), "there are no graphs; conversations without own requests, "
+      .. "skipped: 1")
     local list, file = read(alone .. "\n" .. alone:gsub('"s"', '"u"') .. "\n"
       .. [[{"id":"t","block_size":64,"requests":[{"t":0,"in":9,"out":1}]}]])
     assert.same({ 1, "t" }, { #list, list[1].name })

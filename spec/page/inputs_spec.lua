@@ -33,8 +33,8 @@ describe("what was run", function()
     says({ workload = function()
       count = count + 1
       return count < 4 and { arrival_us = count, prompt_tokens = 4, output_tokens = 2 } or nil
-    end }, "Traffic: the requests that a function of spec/page/inputs_spec.lua:",
-      " returns, one after the other.")
+    end }, "Traffic: the sequence of requests that a function of spec/page/inputs_spec.lua:",
+      " returns.")
     says({ workload = blis.workload { rate = 5, requests = 1200, prompt_tokens = 4,
       output_tokens = 2 } }, "Traffic: generated requests, with { output_tokens = 2, ")
     local list = blis.workload { rate = 5, requests = 1200, prompt_tokens = 4, output_tokens = 2 }

@@ -61,7 +61,7 @@ describe("what was run", function()
       ["SLO targets"] = "batch: ITL at most 30 ms; standard: TTFT at most 200 ms, E2E at most "
         .. "800.5 ms",
       ["LoRA adapters"] = "2 adapters of ranks 8 to 32; 1 slot on the GPUs of an instance, 1 place "
-        .. "in the memory of its host; steps go on during loads",
+        .. "in the memory of its host; steps continue during loads",
       ["speculative decoding"] = "2 drafts per step, one pass each, acceptance 0.7, 0.5; a pass "
         .. "takes 300 us and 0 us per request; none with more than 8 running requests",
       ["KV tier 1"] = "host: 4 GB of each instance, read at 10 GB/s, written at 8 GB/s; lru, "
@@ -200,7 +200,7 @@ describe("what was run", function()
     local rows = rows_of(blis.run { cluster = { groups = { group(2), group(3), group(2) } },
       workload = { rate = 5, requests = 5 } })
     local text = "4 adapters of rank 8; %d slots on the GPUs of an instance, room for all in the "
-      .. "memory of its host; steps go on during loads"
+      .. "memory of its host; steps continue during loads"
     assert_rows({ ["LoRA adapters"] = ("groups 1, 3: %s; group 2: %s"):format(text:format(2),
       text:format(3)) }, rows)
     assert.truthy(rows["KV cache of group 3"])
