@@ -107,9 +107,12 @@ function page.further(folders)
   local runs, rows = measured.runs(folders), {}
   assert(#runs > 0, table.concat(folders, ", ")
     .. ": expected inferencex_vllm.csv and qwen3_32b_h100_vllm012.csv, or vllm_stages.csv")
-  for _, model in ipairs(models) do
+  local variants = table.move(models, 1, #models, 1, {})
+  variants[#variants + 1] = { name = "composed, kernel tables", latency_model = "composed",
+    kernel_tables = true }
+  for _, model in ipairs(variants) do
     local groups, order = {}, {}
-    for _, one in ipairs(measured.errors(runs, { latency_model = model.latency_model })) do
+    for _, one in ipairs(measured.errors(runs, model)) do
       for _, name in ipairs { one.run.source, one.run.group } do
         if not groups[name] then
           groups[name] = {}
