@@ -42,6 +42,39 @@ describe("blis models --steps", function()
     assert.matches("Host time is hidden", text, 1, true)
   end)
 
+  it("shows where the time of each kernel comes from", function()
+    local function engine_of(...)
+      return core.json_read(commands.output_of("models", "--steps", "--format", "json", ...)).engine
+    end
+    local closed = engine_of("llama-3.1-8b-instruct", "--hardware", "H100", "--tp", "1",
+      "--kernel-tables", "false")
+    assert.is_false(closed.kernel_tables)
+    assert.equal(0, #closed.kernels)
+    local engine = engine_of("llama-3.1-8b-instruct", "--hardware", "H200", "--tp", "1",
+      "--kernel-tables", "true")
+    assert.is_true(engine.kernel_tables)
+    assert.equal(5, #engine.kernels)
+    local qkv, gate_up = engine.kernels[1], engine.kernels[3]
+    assert.same({ kernel = "product", format = "bf16", shape = { n = 6144, k = 4096 },
+      source = "measured", gpu = "H100", weight = 1, nearest = { n = 6144, k = 4096 } }, qkv)
+    assert.same({ n = 28672, k = 4096 }, gate_up.shape)
+    assert.equal("near", gate_up.source)
+    assert.is_true(gate_up.weight > 0.5 and gate_up.weight < 1)
+    local mixtral = engine_of("mixtral-8x7b-v0.1", "--hardware", "H100", "--tp", "2",
+      "--kernel-tables", "true")
+    local experts
+    for _, one in ipairs(mixtral.kernels) do experts = one.kernel == "experts" and one or experts end
+    assert.same({ experts = 8, chosen = 2, hidden = 4096, width = 7168, ["local"] = 8 },
+      experts.shape)
+    local text = commands.output_of("models", "llama-3.1-8b-instruct", "--hardware", "H200",
+      "--steps", "--kernel-tables", "true")
+    assert.matches("product  bf16    6144 x 4096 +measured on H100", text)
+    assert.matches("28672 x 4096 +near [%d x]+, measured on H100 %(weight 0.%d%d%)", text)
+    text = commands.output_of("models", "llama-3.1-8b-instruct", "--hardware", "A10G", "--steps",
+      "--kernel-tables", "true")
+    assert.matches("6144 x 4096 +closed form", text)
+  end)
+
   it("refuses other latency models", function()
     local _, errors = commands.error_of("models", "qwen3-14b", "--steps", "--latency-model",
       "roofline")

@@ -370,6 +370,39 @@ blis_status blis_latency_step_parts(const blis_alloc *alloc, const blis_latency_
   return status;
 }
 
+static blis_kernel_use kernel_use_of(const blis__overlay_entry *entry) {
+  static const char *const SOURCES[] = {
+      [BLIS__SOURCE_CLOSED_FORM] = "closed form",
+      [BLIS__SOURCE_NEAR] = "near",
+      [BLIS__SOURCE_MEASURED] = "measured",
+  };
+  return (blis_kernel_use){
+      .is_experts = entry->is_experts,
+      .format = blis__table_format_name(entry->format),
+      .shape = entry->key,
+      .shape_count = entry->is_experts ? 5 : 2,
+      .source = SOURCES[entry->source],
+      .gpu = entry->gpu,
+      .nearest = entry->nearest,
+      .weight = entry->weight,
+  };
+}
+
+blis_status blis_latency_kernels(const blis_alloc *alloc, const blis_latency_config *config,
+                                 void (*show)(void *ud, const blis_kernel_use *use), void *ud,
+                                 blis_error *error) {
+  blis__composed_setup setup;
+  blis__overlay *overlay = NULL;
+  BLIS_TRY(blis_parallelism_validate(&config->parallelism, error));
+  BLIS_TRY(composed_setup(alloc, config, &setup, &overlay, error));
+  for (size_t i = 0; i < blis__overlay_count(overlay); i++) {
+    const blis_kernel_use use = kernel_use_of(blis__overlay_at(overlay, i));
+    show(ud, &use);
+  }
+  free_setup(alloc, &setup, overlay);
+  return BLIS_OK;
+}
+
 static blis_status create_roofline(const blis_alloc *alloc, const blis_latency_config *config,
                                    blis_latency_model *out, blis_error *error) {
   static const double NO_ALPHA[BLIS_ALPHA_COUNT] = {0.0, 0.0, 0.0};

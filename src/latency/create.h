@@ -104,6 +104,28 @@ BLIS_MUSTUSE blis_status blis_latency_step_parts(const blis_alloc *alloc,
                                                  const blis_batch_sums *sums,
                                                  blis_step_parts *parts, blis_error *error);
 
+/* A kernel of the composed model, and where its time comes from. */
+typedef struct blis_kernel_use {
+  bool is_experts;
+  const char *format;    /* "bf16", "fp8", ...; static */
+  const double *shape;   /* n, k; or experts, chosen, hidden, width, local */
+  size_t shape_count;    /* 2 or 5 */
+  const char *source;    /* "measured", "near", or "closed form"; static */
+  const char *gpu;       /* whose rows; "" without rows */
+  const double *nearest; /* shape of the nearest row, if there are rows */
+  double weight;         /* of the rows, 0 to 1; the closed form has the rest */
+} blis_kernel_use;
+
+/*
+ * Calls show with every distinct kernel that the tables were searched for; with none if the
+ * configuration uses no tables. The kind of config must be composed. What show receives lives
+ * during the call. BLIS_ERR_INVALID as blis_latency_create.
+ */
+BLIS_MUSTUSE blis_status blis_latency_kernels(const blis_alloc *alloc,
+                                              const blis_latency_config *config,
+                                              void (*show)(void *ud, const blis_kernel_use *use),
+                                              void *ud, blis_error *error);
+
 /*
  * The coefficients that blis_latency_create would take, of the experiment or of
  * the catalogue; they are borrowed from there. *coverage is NULL when it is not

@@ -241,6 +241,7 @@ static const luaL_Reg core_functions[] = {
     {"csv_read", bind_csv_read},
     {"embedded", core_embedded},
     {"engine_facts", bind_engine_facts},
+    {"step_kernels", bind_step_kernels},
     {"step_parts", bind_step_parts},
     {"error_object", core_error_object},
     {"event_kinds", bind_event_kinds},

@@ -50,6 +50,41 @@ function step_parts.of(cluster)
   return list
 end
 
+local expert_keys = { "experts", "chosen", "hidden", "width", "local" }
+local product_keys = { "n", "k" }
+
+--- "6144 x 4096", or "256 experts, 8 chosen, 3072 x 384, 256 on the GPU".
+local function shape_text(kernel, shape)
+  if not kernel.is_experts then return ("%.0f x %.0f"):format(shape[1], shape[2]) end
+  return ("%.0f experts, %.0f chosen, %.0f x %.0f, %.0f on the GPU"):format(
+    table.unpack(shape))
+end
+
+local function source_text(kernel)
+  if kernel.source == "measured" then return "measured on " .. kernel.gpu end
+  if kernel.source == "near" then
+    return ("near %s, measured on %s (weight %.2f)"):format(shape_text(kernel, kernel.nearest),
+      kernel.gpu, kernel.weight)
+  end
+  return kernel.source
+end
+
+--- Where the time of each kernel comes from, as a table; a sentence without kernel tables.
+---@param cluster table
+---@return string
+function step_parts.kernels_text(cluster)
+  local rows = {}
+  for i, kernel in ipairs(core.step_kernels(cluster)) do
+    rows[i] = { "  " .. (kernel.is_experts and "experts" or "product"), kernel.format,
+      shape_text(kernel, kernel.shape), source_text(kernel) }
+  end
+  if #rows == 0 then
+    return "  Kernel times follow the closed form; --kernel-tables true uses measured times.\n"
+  end
+  return ("\nkernels and the source of their times\n%s\n"):format(format.table(
+    { "  kernel", "format", "shape", "source" }, rows, nil, { [2] = true, [3] = true, [4] = true }))
+end
+
 --- The parts as a table, and a sentence about the columns.
 ---@param cluster table
 ---@return string
@@ -68,9 +103,34 @@ function step_parts.text(cluster)
     or "Host time is added (synchronous scheduling)."
   return ("\nparts of steps by composed, decodes at 1,024 tokens of context\n%s\n  %s The front "
     .. "end precedes the wait queue.\n"):format(format.table(titles, rows), hidden)
+    .. step_parts.kernels_text(cluster)
 end
 
---- Writes the parts as a JSON array.
+local function write_shape(writer, kernel, name, shape)
+  writer:object(name)
+  for i, key in ipairs(kernel.is_experts and expert_keys or product_keys) do
+    writer:field(key, shape[i])
+  end
+  writer:done()
+end
+
+local function write_kernels(writer, cluster)
+  writer:array("kernels")
+  for _, kernel in ipairs(core.step_kernels(cluster)) do
+    writer:object():field("kernel", kernel.is_experts and "experts" or "product")
+    writer:field("format", kernel.format)
+    write_shape(writer, kernel, "shape", kernel.shape)
+    writer:field("source", kernel.source)
+    if kernel.gpu then
+      writer:field("gpu", kernel.gpu):field("weight", kernel.weight)
+      write_shape(writer, kernel, "nearest", kernel.nearest)
+    end
+    writer:done()
+  end
+  writer:done()
+end
+
+--- Writes the parts as a JSON array, and the source of the time of every kernel.
 ---@param writer any
 ---@param cluster table
 function step_parts.write(writer, cluster)
@@ -83,6 +143,8 @@ function step_parts.write(writer, cluster)
     writer:done()
   end
   writer:done()
+  writer:field("kernel_tables", cluster.uses_kernel_tables)
+  write_kernels(writer, cluster)
 end
 
 return step_parts

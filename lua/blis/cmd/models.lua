@@ -32,8 +32,9 @@ local definition = {
     {
       title = "For one model", section = "cluster",
       options = flags.pick(cluster_section, { "hardware", "tp", "dp", "expert_parallel",
-        "defaults", "latency_model", "async_scheduling", "max_num_batched_tokens", "block_size",
-        "gpu_memory_utilization", "max_num_seqs", "quantization", "kv_cache_dtype", "dtype" }),
+        "defaults", "latency_model", "kernel_tables", "async_scheduling",
+        "max_num_batched_tokens", "block_size", "gpu_memory_utilization", "max_num_seqs",
+        "quantization", "kv_cache_dtype", "dtype" }),
     },
     { title = "Steps", section = "steps", options = step_parts.section.options },
     {

@@ -13,4 +13,12 @@
  */
 int bind_step_parts(lua_State *L);
 
+/*
+ * step_kernels(cluster): the kernels that tables were searched for, a list of { is_experts =,
+ * format
+ * =, shape = { n, k } or { experts, chosen, hidden, width, local }, source = "measured", "near", or
+ * "closed form", gpu =, nearest =, weight = }. Empty if the cluster uses no tables.
+ */
+int bind_step_kernels(lua_State *L);
+
 #endif
