@@ -12,6 +12,7 @@
 #include "lua/bind/vector.h"
 #include "lua/engine/capacity.h"
 #include "lua/engine/catalogue.h"
+#include "lua/engine/composed_constants.h"
 #include "lua/engine/engine.h"
 #include "lua/engine/kv_cache.h"
 #include "lua/engine/latency_object.h"
@@ -272,6 +273,7 @@ static const luaL_Reg core_functions[] = {
     {"make_folder", bind_folder_make},
     {"model_config", bind_model_config},
     {"check_kernel_table", bind_check_kernel_table},
+    {"composed_constants", bind_composed_constants},
     {"model_entry", bind_model_entry},
     {"model_facts", bind_model_facts},
     {"model_id", bind_catalogue_model_id},

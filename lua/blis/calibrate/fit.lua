@@ -28,11 +28,19 @@ end
 ---@field observed blis.ObservedRequest[] or rows of means, which have the same figures
 ---@field train integer the first so many are fitted to; the rest is held out
 
+--- The options of a cluster with coefficients of calibrated.
+---@param set blis.CoefficientSet
+---@return table
+local function calibrated_options(set)
+  return { alpha_coeffs = set.alpha, beta_coeffs = set.beta }
+end
+
 --- Requests, one by one: by replay.
 ---@param observed blis.Observed
 ---@param cluster blis.ClusterOptions
+---@param options fun(set: blis.CoefficientSet): table of a cluster with these coefficients
 ---@return blis.FitTask
-local function task_of_requests(observed, cluster)
+local function task_of_requests(observed, cluster, options)
   local requests = observed.requests
   if not requests.has_arrivals then
     errors.invalid("%s: its requests have no arrival times, so they cannot be replayed; newer "
@@ -46,8 +54,7 @@ local function task_of_requests(observed, cluster)
   return {
     observed = requests.list, train = #requests.list // 2,
     predict = function(set)
-      return (replay.run(replay.changed(cluster,
-        { alpha_coeffs = set.alpha, beta_coeffs = set.beta }), traffic))
+      return (replay.run(replay.changed(cluster, options(set)), traffic))
     end,
   }
 end
@@ -64,8 +71,8 @@ local function task_of_means(observed, cluster)
   return {
     observed = rows, train = #train,
     predict = function(set)
-      local model = latency.model("calibrated", replay.changed(cluster,
-        { alpha_coeffs = set.alpha, beta_coeffs = set.beta }))
+      local model = latency.model("calibrated",
+        replay.changed(cluster, calibrated_options(set)))
       local predicted = {}
       for i, row in ipairs(rows) do
         predicted[i] = means.predict(model, row,
@@ -96,9 +103,17 @@ end
 --- A task for measurements of either kind.
 ---@param observed blis.Observed
 ---@param cluster blis.ClusterOptions
+---@param options? fun(set: blis.CoefficientSet): table of a cluster with these coefficients;
+--- default: the coefficients of calibrated
 ---@return blis.FitTask
-function fit.task(observed, cluster)
-  if observed.requests then return task_of_requests(observed, cluster) end
+function fit.task(observed, cluster, options)
+  if observed.requests then
+    return task_of_requests(observed, cluster, options or calibrated_options)
+  end
+  if options then
+    errors.invalid("%s: rows of means cannot be fitted together with kernel times; expected "
+      .. "requests one by one", observed.path)
+  end
   if #observed.means < 2 then
     errors.invalid("%s: one row of means is too few for a fit; expected a table (CSV) of means at "
       .. "several rates", observed.path)
@@ -115,11 +130,11 @@ end
 ---@param task blis.FitTask
 ---@param from blis.CoefficientSet
 ---@param prior blis.CoefficientSet
----@param options { parameters: string[]?, trials: integer?, pull: number?,
---- tell: fun(trials: integer, most: integer)? }
+---@param options { parameters: string[]?, list: blis.FitParameter[]?, trials: integer?,
+--- pull: number?, tell: fun(trials: integer, most: integer)? }
 ---@return blis.FitRound
 function fit.round(task, from, prior, options)
-  local space = parameters.space(prior, options.parameters)
+  local space = parameters.space(prior, options.parameters, options.list)
   local start, steps = {}, {}
   for i, one in ipairs(space.free) do
     start[i] = math.log(from[one.list][one.index] / math.max(one.low, prior[one.list][one.index]))

@@ -1,11 +1,12 @@
---- What of the calibrated latency model is fitted to a deployment, and how far it may go from the
---- prior: src/latency/step/calibrated.h says what each coefficient is.
+--- The coefficients that are fitted to a deployment, and how far they may go from the prior.
+--- src/latency/step/calibrated.h describes the coefficients of calibrated, and
+--- src/latency/composed/gpu_constants.h the constants of composed.
 local parameters = {}
 
 ---@class blis.FitParameter
 ---@field name string
----@field list "alpha"|"beta"
----@field index integer place in the list
+---@field list "alpha"|"beta"|"composed"
+---@field index integer|string place in the list
 ---@field low number
 ---@field high number
 ---@field width number standard deviation of its logarithm around the prior
@@ -31,16 +32,33 @@ parameters.all = {
     doc = "steps in flight that a first token waits for" },
 }
 
+--- The same of composed, with kernel times that were measured.
+---@type blis.FitParameter[]
+parameters.composed = {
+  { name = "step", list = "composed", index = "step_us", low = 1, high = 20000, width = 0.5,
+    doc = "us per step" },
+  { name = "decode", list = "composed", index = "decode", low = 0.3, high = 3, width = 0.15,
+    doc = "scale of the layers at 64 tokens or fewer" },
+  { name = "prefill", list = "composed", index = "prefill", low = 0.3, high = 4, width = 0.25,
+    doc = "scale of the layers at 2048 tokens or more" },
+  { name = "kv", list = "composed", index = "kv", low = 0.05, high = 1, width = 0.25,
+    doc = "share of the bandwidth that reads KV" },
+  { name = "front_end", list = "composed", index = "front_us", low = 1, high = 1e6, width = 0.7,
+    doc = "us per request in the front end" },
+}
+
 ---@class blis.CoefficientSet
 ---@field alpha number[]
 ---@field beta number[]
+---@field composed? table<string, number>
 
 --- Parameters in a space where the prior is 0 and its standard deviation 1.
 ---@param prior blis.CoefficientSet
 ---@param names? string[] which; default all
-function parameters.space(prior, names)
+---@param list? blis.FitParameter[] default: those of calibrated
+function parameters.space(prior, names, list)
   local space, free = {}, {}
-  for _, one in ipairs(parameters.all) do
+  for _, one in ipairs(list or parameters.all) do
     local is_wanted = not names
     for _, name in ipairs(names or {}) do is_wanted = is_wanted or name == one.name end
     if is_wanted then free[#free + 1] = one end
@@ -55,8 +73,11 @@ function parameters.space(prior, names)
   ---@param place number[]
   ---@return blis.CoefficientSet
   function space.coefficients(place)
-    local set = { alpha = table.move(prior.alpha, 1, #prior.alpha, 1, {}),
-      beta = table.move(prior.beta, 1, #prior.beta, 1, {}) }
+    local set = {}
+    for name, values in pairs(prior) do
+      set[name] = {}
+      for key, value in pairs(values) do set[name][key] = value end
+    end
     for i, one in ipairs(free) do
       local value = prior_of(one) * math.exp(place[i] * one.width)
       set[one.list][one.index] = math.max(one.low, math.min(one.high, value))

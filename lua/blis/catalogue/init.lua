@@ -23,6 +23,24 @@ function catalogue.add(path)
   common[#common + 1] = { name = path, text = descriptions.read(path) }
 end
 
+local added_meta = {
+  __close = function(added)
+    for i, one in ipairs(common) do
+      if one == added then table.remove(common, i) end
+    end
+  end,
+}
+
+--- Adds a text for everything that follows, until the value is closed. The caller may change its
+--- text.
+---@param name string for messages
+---@return { name: string, text: string }
+function catalogue.add_text(name)
+  local added = setmetatable({ name = name, text = "" }, added_meta)
+  common[#common + 1] = added
+  return added
+end
+
 --- A description in a table as a catalog document (JSON is YAML).
 ---@param list string "models", "hardware"
 ---@param entry table

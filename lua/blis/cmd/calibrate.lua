@@ -6,12 +6,14 @@ local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
 local command = require "blis.cli.command"
 local core = require "blis.core"
+local library = require "blis.catalogue"
 local descriptions = require "blis.catalogue.descriptions"
 local errors = require "blis.errors"
 local fit_progress = require "blis.cli.fit_progress"
 local fit_section = require "blis.config.fit"
 local flag_sections = require "blis.config.flags"
 local flags = require "blis.cli.flags"
+local kernels = require "blis.calibrate.kernels"
 local outputs = require "blis.cli.outputs"
 local report = require "blis.cli.calibration_report"
 local schema = require "blis.config.schema"
@@ -28,20 +30,23 @@ local definition = {
   name = "calibrate",
   summary = "compare simulated with measured latencies, and fit step times to them",
   usage = "blis calibrate --fit OBSERVED --model NAME --hardware NAME [--coefficients FILE] "
-    .. "[FLAGS]\n       blis calibrate --trace-header FILE --trace-data FILE --sim-results FILE "
+    .. "[FLAGS]\n       blis calibrate --kernels DIR --hardware NAME [--coefficients FILE] [FLAGS]"
+    .. "\n       blis calibrate --trace-header FILE --trace-data FILE --sim-results FILE "
     .. "--report FILE [FLAGS]",
   description = "With --fit, replays measured requests of one engine and fits the step times of "
     .. "the calibrated latency model to half of them. Input: a CSV table, TraceV2, or a report of "
     .. "vllm bench serve, GuideLLM, or inference-perf; rows can also be means by rate. Prints the "
-    .. "errors before and after the fit, on the fitted half and on the held-out half.\n\nWithout "
-    .. "--fit, pairs the requests of an observed trace (TraceV2) with the results of its replay "
+    .. "errors before and after the fit, on the fitted half and on the held-out half.\n\nWith "
+    .. "--kernels, fits the closed form of kernels to times that share/profile measured; together "
+    .. "with --fit, also the scales of the composed latency model to the requests.\n\nWithout "
+    .. "both, pairs the requests of an observed trace (TraceV2) with the results of its replay "
     .. "(blis replay --results-path) and writes a report (JSON) with total and per-request errors "
     .. "of TTFT, E2E, and inter-token latency. Prints a summary to standard error. Ignores "
     .. "requests whose status is not ok.",
   groups = {
     { title = "Fit", section = "fit", options = flags.pick(fit_section,
-      { "observed", "until_gap", "trials" }) },
-    { title = "The engine that was measured, for --fit", section = "cluster",
+      { "observed", "kernels", "until_gap", "trials" }) },
+    { title = "The engine that was measured, for --fit and --kernels", section = "cluster",
       options = flags.pick(cluster_section, engine_options) },
     { title = "Catalogue", section = "catalogue", options = flag_sections.catalogue.options },
     {
@@ -238,8 +243,8 @@ local function fit(parsed)
   catalogue.add(parsed)
   local progress <close> = fit_progress.line(parsed)
   local fitted = calibrate.run {
-    observed = given.observed, cluster = parsed.values.cluster, until_gap = given.until_gap,
-    trials = given.trials, tell = progress.tell,
+    observed = given.observed, kernels = given.kernels, cluster = parsed.values.cluster,
+    until_gap = given.until_gap, trials = given.trials, tell = progress.tell,
   }
   local print = outputs.take_standard_output(definition, parsed) and command.say or command.print
   print(tostring(fitted) .. "\n")
@@ -248,8 +253,30 @@ local function fit(parsed)
   return fitted.is_within == false and 3 or 0
 end
 
+--- Fits the closed form of kernels alone.
+local function fit_kernels(parsed)
+  local given, output = parsed.values.fit, parsed.values.output
+  for _, flag in ipairs { "--until", "--fit-trials", "--plot" } do
+    if parsed.given[flag] then flags.fail(definition, "%s needs --fit", flag) end
+  end
+  check_are_read(parsed, { files = true, comparison = true, targets = true },
+    "has no meaning with --kernels")
+  if not parsed.values.cluster.hardware then
+    flags.fail(definition, "--hardware is missing, the GPU that was measured")
+  end
+  catalogue.add(parsed)
+  local fitted = kernels.fit(given.kernels, parsed.values.cluster.hardware, library.with {})
+  local print = outputs.take_standard_output(definition, parsed) and command.say or command.print
+  print(tostring(fitted) .. "\n")
+  if output.coefficients then fitted:save(output.coefficients) end
+  return 0
+end
+
 return command.define(definition, function(parsed)
   command.checked(definition, outputs.check, definition, parsed)
+  if parsed.values.fit.kernels and not parsed.values.fit.observed then
+    return command.checked(definition, fit_kernels, parsed)
+  end
   if parsed.values.fit.observed then return command.checked(definition, fit, parsed) end
   check_are_read(parsed, only_fit, "needs --fit")
   local lines = command.checked(definition,

@@ -64,7 +64,7 @@ local type_names = {
   replications = "integer|blis.PrecisionOptions",
   experiment = "blis.Experiment|fun(p: table): blis.Experiment",
   comparisons = 'integer|"auto"|blis.StoppingOptions',
-  switch_or_folder = "boolean|string",
+  switch_or_folder = "boolean|string", folder = "string",
   described = "string|table", paths = "string|string[]",
   served_models = "string|string[]|table<string, string>",
   names = "string[]", numbers_by_name = "table<string, number>",

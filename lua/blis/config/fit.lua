@@ -10,6 +10,12 @@ return {
         .. "vllm bench serve, GuideLLM, or inference-perf.",
     },
     {
+      name = "kernels", type = "folder", flag = "--kernels", metavar = "DIR",
+      doc = "Folder of kernel times (gemm.csv, moe.csv, allreduce.csv; share/profile measures "
+        .. "them). Fits the closed form of the kernels to them, and the scales of composed to the "
+        .. "observed requests in place of the coefficients of calibrated.",
+    },
+    {
       name = "cluster", type = "table", required = true,
       doc = "The measured engine: model, hardware, tp, max_num_seqs, max_num_batched_tokens, "
         .. "kv_blocks, ... as for blis.run.",

@@ -212,6 +212,11 @@ types.spot = {
   end,
 }
 
+types.folder = {
+  expected = function() return "the path of a folder" end,
+  check = types.string.check,
+}
+
 -- Whether something is used, or the folder that has it.
 types.switch_or_folder = {
   expected = function() return "true, false, or the path of a folder" end,

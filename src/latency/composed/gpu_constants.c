@@ -310,6 +310,14 @@ blis_status blis__gpu_constants_read(blis_arena *arena, const blis_yaml_node *no
   return read_with_tables(arena, with_tables, constants, error);
 }
 
+void blis__gpu_constants_each_number(const blis__gpu_constants *constants,
+                                     void (*show)(void *ud, const char *key, double value),
+                                     void *ud) {
+  for (size_t i = 0; i < NUMBER_COUNT; i++) {
+    show(ud, NUMBERS[i].key, *(const double *)((const char *)constants + NUMBERS[i].offset));
+  }
+}
+
 bool blis__gpu_constants_are_of(const blis__gpu_constants *constants, const char *gpu) {
   for (size_t i = 0; i < constants->also_count; i++) {
     if (blis__equal_names(constants->also[i], gpu)) {

@@ -84,6 +84,11 @@ BLIS_MUSTUSE blis_status blis__gpu_constants_read(blis_arena *arena, const blis_
                                                   blis__gpu_constants *constants,
                                                   blis_error *error);
 
+/* Calls show with the key and the value of every number, in the order of NUMBERS. */
+void blis__gpu_constants_each_number(const blis__gpu_constants *constants,
+                                     void (*show)(void *ud, const char *key, double value),
+                                     void *ud);
+
 /* Properties of the model and the run that select constants. */
 typedef struct blis__composed_class {
   blis_weight_kind attention; /* format of the attention matrices */
