@@ -63,7 +63,9 @@ describe("blis models --steps", function()
     local mixtral = engine_of("mixtral-8x7b-v0.1", "--hardware", "H100", "--tp", "2",
       "--kernel-tables", "true")
     local experts
-    for _, one in ipairs(mixtral.kernels) do experts = one.kernel == "experts" and one or experts end
+    for _, one in ipairs(mixtral.kernels) do
+      if one.kernel == "experts" then experts = one end
+    end
     assert.same({ experts = 8, chosen = 2, hidden = 4096, width = 7168, ["local"] = 8 },
       experts.shape)
     local text = commands.output_of("models", "llama-3.1-8b-instruct", "--hardware", "H200",
