@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/nearest.h"
 #include "latency/composed/composed.h"
 #include "latency/composed/links.h"
@@ -271,10 +272,9 @@ static void free_setup(const blis_alloc *alloc, blis__composed_setup *setup,
   blis__work_free(alloc, &setup->work);
 }
 
-/* The setup of the composed model, and the overlay that it borrows. Free both with free_setup. */
-static blis_status composed_setup(const blis_alloc *alloc, const blis_latency_config *config,
-                                  blis__composed_setup *setup, blis__overlay **overlay,
-                                  blis_error *error) {
+/* The setup of the composed model without an overlay. Free it with free_setup. */
+static blis_status plain_setup(const blis_alloc *alloc, const blis_latency_config *config,
+                               blis__composed_setup *setup, blis_error *error) {
   BLIS_TRY(check_composed(config, error));
   const blis_composed_config *given = &config->composed;
   *setup = (blis__composed_setup){
@@ -284,6 +284,14 @@ static blis_status composed_setup(const blis_alloc *alloc, const blis_latency_co
   };
   BLIS_TRY(composed_work(alloc, config, &setup->work, error));
   setup->constants = composed_constants(config, &setup->work);
+  return BLIS_OK;
+}
+
+/* The same and the overlay that it borrows. */
+static blis_status composed_setup(const blis_alloc *alloc, const blis_latency_config *config,
+                                  blis__composed_setup *setup, blis__overlay **overlay,
+                                  blis_error *error) {
+  BLIS_TRY(plain_setup(alloc, config, setup, error));
   blis_status status = new_overlay(alloc, config, setup, overlay, error);
   if (status != BLIS_OK) {
     free_setup(alloc, setup, NULL);
@@ -293,13 +301,54 @@ static blis_status composed_setup(const blis_alloc *alloc, const blis_latency_co
   return BLIS_OK;
 }
 
+static uint64_t hash_of_texts(const blis__kernel_tables *tables, uint64_t hash) {
+  for (size_t i = 0; i < BLIS__TABLE_COUNT; i++) {
+    hash = blis_hash64(tables->texts[i].data, tables->texts[i].length, hash);
+  }
+  return hash;
+}
+
+/* A hash of everything that an overlay follows from beside the setup; 0 without one. */
+static uint64_t hash_of_tables(const blis_latency_config *config) {
+  const blis_composed_config *given = &config->composed;
+  if (!given->uses_tables) {
+    return 0;
+  }
+  const blis__gpu_constants *of_gpu = gpu_constants(config);
+  uint64_t hash = blis_hash64(config->hardware->name, strlen(config->hardware->name), 1);
+  for (size_t i = 0; i < of_gpu->kernels_of_count; i++) {
+    const blis__measured_gpu *gpu = &of_gpu->kernels_of[i];
+    const double rates[] = {gpu->bandwidth, gpu->peak};
+    hash = blis_hash64(gpu->name, strlen(gpu->name), hash);
+    hash = blis_hash64(rates, sizeof rates, hash);
+  }
+  return hash_of_texts(&given->shipped_tables, hash_of_texts(&given->own_tables, hash));
+}
+
+static blis_status new_composed(const blis_alloc *alloc, const blis_latency_config *config,
+                                blis__composed_setup *setup, blis_latency_model *out,
+                                blis_error *error) {
+  blis__overlay *overlay = NULL;
+  BLIS_TRY(new_overlay(alloc, config, setup, &overlay, error));
+  setup->constants.overlay = overlay;
+  blis_status status = blis__composed_new(alloc, setup, out, error);
+  blis__overlay_free(overlay);
+  return status;
+}
+
 static blis_status create_composed(const blis_alloc *alloc, const blis_latency_config *config,
                                    blis_latency_model *out, blis_error *error) {
   blis__composed_setup setup;
-  blis__overlay *overlay = NULL;
-  BLIS_TRY(composed_setup(alloc, config, &setup, &overlay, error));
-  blis_status status = blis__composed_new(alloc, &setup, out, error);
-  free_setup(alloc, &setup, overlay);
+  BLIS_TRY(plain_setup(alloc, config, &setup, error));
+  blis_step_cache *cache = config->composed.cache;
+  const uint64_t hash = blis__setup_hash(&setup, hash_of_tables(config));
+  const void *state = blis__step_cache_find(cache, hash);
+  blis_status status = state != NULL ? blis__composed_copy(alloc, state, out, error)
+                                     : new_composed(alloc, config, &setup, out, error);
+  if (status == BLIS_OK && state == NULL) {
+    blis__step_cache_keep(cache, hash, out);
+  }
+  free_setup(alloc, &setup, NULL);
   return status;
 }
 

@@ -10,6 +10,7 @@
 
 #include "latency/catalogue/catalogue.h"
 #include "latency/composed/kernel_tables.h"
+#include "latency/composed/step_cache.h"
 #include "latency/hardware/hardware_spec.h"
 #include "latency/hardware/parallelism.h"
 #include "latency/layers/layered_model.h"
@@ -30,6 +31,7 @@ typedef struct blis_composed_config {
   bool uses_tables;                     /* correct kernels by the tables below */
   blis__kernel_tables shipped_tables;   /* all-reduces use their rows always */
   blis__kernel_tables own_tables;       /* of the user, which go first */
+  blis_step_cache *cache;               /* of models made before; NULL = none */
 } blis_composed_config;
 
 /* Zero it first; pointers are borrowed for the call. */

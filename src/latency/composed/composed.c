@@ -203,6 +203,21 @@ blis_status blis__composed_new(const blis_alloc *alloc, const blis__composed_set
   return BLIS_OK;
 }
 
+size_t blis__composed_state_size(void) {
+  return sizeof(composed);
+}
+
+blis_status blis__composed_copy(const blis_alloc *alloc, const void *state, blis_latency_model *out,
+                                blis_error *error) {
+  composed *m = blis_alloc_zeroed(alloc, 1, sizeof *m);
+  if (m == NULL) {
+    return blis_fail_nomem(error);
+  }
+  *m = *(const composed *)state;
+  *out = (blis_latency_model){&OPS, m, *alloc};
+  return BLIS_OK;
+}
+
 /*
  * Synchronous scheduling: fits to 30 runs of Qwen3-32B under vLLM 0.12. A run of gpt-oss-20b with
  * 256 requests took 5.3 ms longer per step without asynchronous scheduling; these numbers give

@@ -72,6 +72,14 @@ BLIS_MUSTUSE blis_status blis__composed_new(const blis_alloc *alloc,
                                             const blis__composed_setup *setup,
                                             blis_latency_model *out, blis_error *error);
 
+/*
+ * The state of such a model is plain bytes of this size. blis__composed_copy makes a model of a
+ * copy of a state. BLIS_ERR_NOMEM or BLIS_OK.
+ */
+size_t blis__composed_state_size(void);
+BLIS_MUSTUSE blis_status blis__composed_copy(const blis_alloc *alloc, const void *state,
+                                             blis_latency_model *out, blis_error *error);
+
 /* The parts of a step. Requires a model of blis__composed_new. */
 blis__step_breakdown blis__composed_parts(const blis_latency_model *model,
                                           const blis_batch_sums *sums);

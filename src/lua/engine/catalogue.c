@@ -135,6 +135,32 @@ const blis__gpu_constants *check_composed_constants(lua_State *L, const blis_cat
   return constants != NULL ? constants : blis__catalogue_composed(shipped, OTHER_GPU);
 }
 
+#define STEP_CACHE_FIELD "blis.step_cache"
+
+static int step_cache_gc(lua_State *L) {
+  blis_step_cache **self = lua_touserdata(L, 1);
+  blis_step_cache_free(*self);
+  *self = NULL;
+  return 0;
+}
+
+blis_step_cache *check_step_cache(lua_State *L) {
+  lua_getfield(L, LUA_REGISTRYINDEX, STEP_CACHE_FIELD);
+  blis_step_cache **self = lua_touserdata(L, -1);
+  lua_pop(L, 1);
+  if (self != NULL) {
+    return *self;
+  }
+  self = push_guarded(L, 1, sizeof *self, step_cache_gc);
+  blis_alloc alloc = bind_alloc(L);
+  *self = blis_step_cache_new(&alloc);
+  if (*self == NULL) {
+    check_status(L, BLIS_ERR_NOMEM, NULL);
+  }
+  lua_setfield(L, LUA_REGISTRYINDEX, STEP_CACHE_FIELD);
+  return *self;
+}
+
 blis__kernel_tables shipped_kernel_tables(void) {
   blis__kernel_tables tables = {0};
   for (int kind = 0; kind < BLIS__TABLE_COUNT; kind++) {

@@ -8,6 +8,7 @@
 
 #include "latency/catalogue/catalogue.h"
 #include "latency/composed/kernel_tables.h"
+#include "latency/composed/step_cache.h"
 #include "latency/config/model_reader.h"
 
 /*
@@ -29,6 +30,12 @@ const blis_catalogue *check_catalogue_of(lua_State *L, int index);
  */
 const blis__gpu_constants *check_composed_constants(lua_State *L, const blis_catalogue *catalogue,
                                                     const char *gpu);
+
+/*
+ * The cache of tabulated composed models of the state, which the registry owns. NULL while the
+ * state closes. May raise.
+ */
+blis_step_cache *check_step_cache(lua_State *L);
 
 /* The kernel tables that are compiled in. */
 blis__kernel_tables shipped_kernel_tables(void);

@@ -326,6 +326,7 @@ static blis_composed_config check_composed_config(lua_State *L, int index,
       .uses_tables = opt_field_boolean(L, index, "uses_kernel_tables", false),
       .shipped_tables = shipped_kernel_tables(),
       .own_tables = opt_own_tables(L, index),
+      .cache = check_step_cache(L),
   };
 }
 
