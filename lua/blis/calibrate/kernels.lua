@@ -89,6 +89,15 @@ local function fit_table(text, one, found)
   return count
 end
 
+--- All-reduces have no closed form to fit: runs use their rows.
+local function has_reduce_rows(text, gpu, others)
+  local has_row = false
+  for name in (text or ""):gmatch "%f[^\0\n]([^#\n,]+),%d+," do
+    if name:lower() == gpu:lower() then has_row = true else others[name] = true end
+  end
+  return has_row
+end
+
 ---@class blis.KernelFit
 ---@field folder string
 ---@field entry table constants of the GPU, as a catalogue file has them
@@ -109,7 +118,7 @@ function kernels.fit(folder, gpu, known)
   local found = {
     folder = folder, entry = entry, rates = rates_of(entry, known), fits = {}, others = {},
   }
-  local count = texts["allreduce.csv"] and 1 or 0
+  local count = has_reduce_rows(texts["allreduce.csv"], entry.gpu, found.others) and 1 or 0
   for _, one in ipairs(tables) do
     local rows = texts[one.file] and fit_table(texts[one.file], one, found) or 0
     count = count + rows
