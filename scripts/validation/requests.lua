@@ -17,7 +17,8 @@ requests.runs = {
   {
     name = "RTX PRO 6000", path = folder .. "rtxpro6000-llama-3.1-8b.csv", picture = "rtxpro6000",
     cluster = { model = "meta-llama/llama-3.1-8b-instruct", hardware = "RTX PRO 6000",
-      max_num_seqs = 128, max_num_batched_tokens = 2048, max_model_len = 32768 },
+      max_num_seqs = 128, max_num_batched_tokens = 2048, max_model_len = 32768,
+      gpu_memory_utilization = 0.9 },
   },
   {
     name = "RTX 4090", path = folder .. "rtx4090-llama-3.1-8b.csv", picture = "rtx4090",

@@ -179,7 +179,8 @@ describe("an autoscaler", function()
 
   it("has room for the starts of long runs, and says what gives more", function()
     local function flip(traffic, more)
-      return { cluster = { model = "qwen3-14b", tp = 1, instances = 1 }, workload = traffic,
+      return { defaults = "1.0-rc1", workload = traffic,
+        cluster = { model = "qwen3-14b", tp = 1, instances = 1 },
         autoscaler = blis.autoscaler { name = "flip", interval_us = seconds(20),
           decide = function(context) return context.now_us // seconds(20) % 2 + 1 end },
         scaling = more }

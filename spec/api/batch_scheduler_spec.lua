@@ -47,8 +47,8 @@ describe("a scheduler of batches", function()
       seen[context.instance] = true
       assert.equal(1500, context.kv_blocks)
       assert.equal(16, context.block_size)
-      assert.equal(256, context.max_num_seqs)
-      assert.equal(2048, context.max_num_batched_tokens)
+      assert.equal(1024, context.max_num_seqs)
+      assert.equal(8192, context.max_num_batched_tokens)
       assert.is_true(context.free_kv_blocks >= 0 and context.free_kv_blocks <= 1500)
       for _, request in ipairs(context.waiting) do
         assert.is_true(request.arrival_us <= context.now_us)

@@ -62,7 +62,9 @@ describe("a version of the defaults", function()
     for _, group in ipairs(r.setup.groups) do assert.equal("calibrated", group.latency_model) end
     local pools = blis.run { cluster = { defaults = first, prefill_instances = 1,
       decode_instances = 1 }, workload = { requests = 3 } }
-    for _, group in ipairs(pools.setup.groups) do assert.equal("calibrated", group.latency_model) end
+    for _, group in ipairs(pools.setup.groups) do
+      assert.equal("calibrated", group.latency_model)
+    end
     assert.equal(blis.kv_capacity({ defaults = first, gpu_memory_utilization = 0.8 }).blocks,
       blis.kv_capacity({ kv_reserve = "flat", gpu_memory_utilization = 0.8 }).blocks)
   end)
@@ -160,6 +162,107 @@ coefficients:
       spec.workload = r:trace()
       assert.equal(r.hash, blis.run(spec).hash)
     end
+  end)
+end)
+
+describe("the default limits of a step", function()
+  --- Returns max_num_batched_tokens and max_num_seqs of an instance with these options.
+  local function limits(options)
+    local cluster = { kv_blocks = 1000 }
+    for key, value in pairs(options) do cluster[key] = value end
+    local seen = {}
+    blis.run { cluster = cluster, workload = { requests = 1 },
+      routing = function(_, instances)
+        seen = { instances[1].max_num_batched_tokens, instances[1].max_num_seqs }
+        return 1
+      end }
+    return seen
+  end
+
+  it("are those of vLLM, by the memory of the GPU", function()
+    for gpu, expected in pairs { H100 = { 8192, 1024 }, H200 = { 8192, 1024 },
+      B200 = { 16384, 1024 }, MI300X = { 16384, 1024 }, ["A100-SXM"] = { 2048, 256 },
+      ["a100-80"] = { 2048, 256 }, L40S = { 2048, 256 }, ["RTX 4090"] = { 2048, 256 },
+      ["RTX PRO 6000"] = { 8192, 1024 } } do
+      assert.same(expected, limits { hardware = gpu }, gpu)
+    end
+    assert.same({ 8192, 1024 }, limits {}) -- the usual GPU of the model
+    assert.same({ 8192, 1024 }, limits { hardware = "B200", backend_version = "0.27.0" })
+    assert.same({ 16384, 1024 }, limits { hardware = "B200", backend_version = "0.28.1" })
+    local own = { name = "own", memory_gib = 69, bandwidth_tb_s = 2, peak_tflops = 500 }
+    assert.same({ 2048, 256 }, limits { hardware = own })
+    own.memory_gib = 70
+    assert.same({ 8192, 1024 }, limits { hardware = own })
+  end)
+
+  it("give way to options, presets, groups, and versions", function()
+    assert.same({ 512, 512 }, limits { max_num_batched_tokens = 512 })
+    assert.same({ 512, 600 }, limits { max_num_batched_tokens = 512, max_num_seqs = 600 })
+    assert.same({ 8192, 7 }, limits { max_num_seqs = 7 })
+    assert.same({ 2048, 256 }, limits { defaults = first })
+    assert.same({ 1000000000, 1000000 }, limits { engine_preset = "routesim" })
+    local r = {}
+    blis.run { workload = { requests = 2 }, routing = function(_, instances)
+      for i = 1, #instances do r[i] = instances[i].max_num_seqs end
+      return 1
+    end, cluster = { groups = { { instances = 1 },
+      { instances = 1, hardware = "L40S", tp = 2 } } } }
+    assert.same({ 1024, 256 }, r)
+  end)
+
+  it("go with 92% of the memory", function()
+    local new, old = blis.kv_capacity {}, blis.kv_capacity { defaults = first }
+    assert.equal(blis.kv_capacity({ gpu_memory_utilization = 0.92 }).blocks, new.blocks)
+    assert.equal(blis.kv_capacity({ gpu_memory_utilization = 0.9 }).blocks, old.blocks)
+    assert.is_true(new.blocks > old.blocks)
+  end)
+end)
+
+describe("the defaults of autoscalers", function()
+  --- Runs a rising load with an autoscaler.
+  local function scaled(autoscaler, more)
+    local spec = {
+      cluster = { instances = 1 }, autoscaler = autoscaler, routing = "least-loaded",
+      workload = { rate = 25, requests = 0, prompt = 300, output = 200 },
+      horizon_us = blis.seconds(400),
+    }
+    for key, value in pairs(more or {}) do spec[key] = value end
+    return blis.run(spec)
+  end
+
+  it("follow queued and running requests, and act", function()
+    for _, name in ipairs { "hpa", "threshold", "target-utilization" } do
+      local new, old = scaled(name), scaled(name, { defaults = first })
+      assert.is_true(new.scaling.scale_ups > 0, name)
+      assert.equal(0, old.scaling.scale_ups, name)
+      local event = new.scaling.events[1]
+      assert.is_truthy(event.reason:find "requests", event.reason)
+    end
+  end)
+
+  it("hold together: a parameter that is set keeps the others as they were", function()
+    local own = scaled { "threshold", scale_up_threshold = 0.7 }
+    assert.equal(scaled({ "threshold", signal = "kv-utilization", scale_up_threshold = 0.7,
+      scale_down_threshold = 0.3 }).hash, own.hash)
+    local metrics = { gateway_queue_size = 1, requests_running = 16 }
+    assert.equal(scaled({ "hpa", metrics = metrics }).hash, scaled({ "kubernetes.hpa" }).hash)
+    assert.equal(scaled({ "hpa", metrics = { kv_utilization = 0.8 } }).hash,
+      scaled({ "hpa", metric_type = "average-value" }).hash)
+    assert.equal(scaled({ "hpa", interval_seconds = 30,
+      metrics = { gateway_queue_size = 1, requests_running = 16 } }).hash,
+      scaled({ "hpa", interval_seconds = 30 }).hash)
+  end)
+
+  it("start an instance in 240 s, and at once with 1.0-rc1", function()
+    local function first_start(r) return r.scaling.state_seconds end
+    local new = first_start(scaled("hpa"))
+    assert.is_true(new.provisioning >= 60 and new.loading >= 100)
+    local plan = { "hpa", metrics = { requests_running = 16 } }
+    local old = first_start(scaled(plan, { defaults = first }))
+    assert.same({ 0, 0 }, { old.provisioning, old.loading })
+    local own = first_start(scaled(plan, { scaling = { loading_delay_us = 0,
+      provisioning_delay_us = blis.seconds(1) } }))
+    assert.equal(0, own.loading)
   end)
 end)
 

@@ -100,7 +100,8 @@ describe("kv_layout", function()
       { { kv_layout = { { kind = "full", block_size = 24 } } }, "multiple of the engine's block" },
       { { kv_layout = {} }, "0 kinds of groups" },
       { { kv_cpu_blocks = 100 }, "a CPU tier" },
-      { { kv_layout = states, block_size = 4096 }, "expected at least 4096" },
+      { { kv_layout = states, block_size = 4096, max_num_batched_tokens = 2048 },
+        "expected at least 4096" },
     }
     for _, case in ipairs(cases) do
       assert.matches(case[2], error_of(case[1]), 1, true)

@@ -1,4 +1,4 @@
-local blis = require "blis"
+local blis = require "spec.support.old_defaults"
 local commands = require "spec.support.commands"
 local core = require "blis.core"
 local files = require "spec.support.files"

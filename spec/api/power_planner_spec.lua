@@ -1,6 +1,6 @@
 --- Pools within a budget: of power (dynamo.power) and of GPUs (dynamo.planner), and what
 --- autoscalers see of both pools.
-local blis = require "blis"
+local blis = require "spec.support.old_defaults"
 local small = require "spec.support.small"
 
 local seconds = blis.seconds

@@ -36,7 +36,7 @@ describe("the context of stages", function()
       for _, one in ipairs(context.prefill) do
         prefill_load = prefill_load + one.pending_prefill_tokens
       end
-      assert.equal(2048, context.peer.max_num_batched_tokens)
+      assert.equal(8192, context.peer.max_num_batched_tokens)
       return "split"
     end }
     assert.equal(40, seen)

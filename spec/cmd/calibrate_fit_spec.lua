@@ -3,7 +3,7 @@ local program = require "spec.support.program"
 
 local measured = "tests/data/truth/llmservingsim/rtxpro6000-llama-3.1-8b.csv"
 local engine = { "--model", "llama-3.1-8b-instruct", "--hardware", "RTX PRO 6000",
-  "--max-num-running-reqs", "128" }
+  "--max-num-running-reqs", "128", "--max-num-batched-tokens", "2048" }
 
 local function fit(...)
   local line = table.move(engine, 1, #engine, 4, { "calibrate", "--fit", measured })
@@ -36,7 +36,8 @@ describe("blis calibrate --fit #host", function()
       local own, yaml = path .. ".json", path .. ".yaml"
       assert(os.rename(path, own))
       local run = program.run("calibrate", "--fit", measured, "--model", own, "--hardware",
-        "RTX PRO 6000", "--coefficients", yaml, "--fit-trials", "20")
+        "RTX PRO 6000", "--max-num-batched-tokens", "2048", "--coefficients", yaml,
+        "--fit-trials", "20")
       assert.equal("", run.err)
       local text = files.read(yaml)
       assert.matches(('model: "%s"'):format(path:match "[^/]+$"), text, 1, true)

@@ -75,9 +75,9 @@ meta-llama/llama-3.1-8b-instruct
   max_model_tokens                131,072
 ]], text:match "^(.-\n\n.-\n)\n")
     for _, line in ipairs {
-      "  28,235 blocks of 16 tokens (451,760 tokens): (71.3 GiB usable - 14.96 weights - 0.72 "
-        .. "activations - 0.45 other) / 2,097,152 bytes a block\n",
-      "  blocks at tp 1: 28,235, tp 2: 63,957, tp 4: 135,656, tp 8: 279,054\n",
+      "  27,132 blocks of 16 tokens (434,112 tokens): (73.6 GiB usable - 14.96 weights - 5.50 "
+        .. "activations - 0.15 other) / 2,097,152 bytes a block\n",
+      "  blocks at tp 1: 27,132, tp 2: 61,461, tp 4: 130,581, tp 8: 268,821\n",
       "step times on H100, tp 1, by composed\n",
       "    27,338 us  1 prefill of 1,000 tokens\n",
       "     7,421 us  8 decodes at 333 to 4,096 tokens\n",
@@ -89,6 +89,9 @@ meta-llama/llama-3.1-8b-instruct
     local old = commands.output_of("models", "llama-3.1-8b-instruct", "--hardware", "h100",
       "--defaults", "1.0-rc1")
     for _, line in ipairs {
+      "  26,312 blocks of 16 tokens (420,992 tokens): (72.0 GiB usable - 14.96 weights - 5.50 "
+        .. "activations - 0.15 other) / 2,097,152 bytes a block\n",
+      "  blocks at tp 1: 26,312, tp 2: 59,823, tp 4: 127,304, tp 8: 262,268\n",
       "step times on H100, tp 1, by calibrated\n",
       "    20,876 us  1 prefill of 1,000 tokens\n",
       "     7,431 us  8 decodes at 333 to 4,096 tokens\n",
@@ -101,8 +104,8 @@ meta-llama/llama-3.1-8b-instruct
 
   it("works out blocks and step times as others have measured them", function()
     local function steps(...)
-      local engine, times = json_of("models", "--latency-model", "trained-physics",
-        ...).engine, {}
+      local engine, times = json_of("models", "--defaults", "1.0-rc1", "--latency-model",
+        "trained-physics", ...).engine, {}
       for i, example in ipairs(engine.step_times) do times[i] = example.step_us end
       return { engine.kv_blocks, table.unpack(times, 2) }
     end

@@ -1,4 +1,4 @@
-local blis = require "blis"
+local blis = require "spec.support.old_defaults"
 local files = require "spec.support.files"
 
 --- What the page of a run tells of its slowest requests.

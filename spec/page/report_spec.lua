@@ -190,7 +190,8 @@ describe("the page of a run", function()
   end)
 
   it("says in one note how much was beyond what step times were fitted to", function()
-    local beyond = blis.run { cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
+    local beyond = blis.run { cluster = { model = "qwen/qwen3-14b", hardware = "H100",
+        latency_model = "calibrated" },
       workload = { rate = 60, requests = 600, prompt_tokens = 500, output_tokens = 100 } }
     assert.is_true(beyond.coverage.steps_beyond > 0)
     assert.truthy(page_of(beyond):match "<li>coverage [^<]*%([^<]*%)</li>")

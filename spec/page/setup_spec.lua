@@ -117,7 +117,8 @@ describe("what was run", function()
     rows = rows_of(blis.run(small.experiment {
       autoscaler = { "hpa", metrics = { queue_depth = 1 } },
       scaling = { max_replicas = 4 } }))
-    assert_rows({ autoscaler = "hpa (metrics queue depth 1), 1 to 4 instances" }, rows)
+    assert_rows({ autoscaler = "hpa (metrics queue depth 1), 1 to 4 instances, "
+      .. "provisioning delay 60 s, loading delay 180 s" }, rows)
     rows = rows_of(blis.run(small.experiment {
       autoscaler = { "threshold", signal = "queue-depth", scale_up_threshold = 3 },
       scaling = { max_replicas = 4, interval_us = s(5), provisioning_delay_us = s(30),
@@ -235,7 +236,7 @@ describe("what was run", function()
     local rows = rows_of(blis.run { workload = { rate = 20, requests = 20 },
       cluster = { admission_latency_us = 3000, groups = { { instances = 1, max_num_seqs = 4 },
         { instances = 1, ranks = { count = 2, balance = "internal" } } } } })
-    assert_rows({ ["max num seqs"] = "group 1: 4 requests; group 2: 256 requests",
+    assert_rows({ ["max num seqs"] = "group 1: 4 requests; group 2: 1,024 requests",
       ["admission latency"] = "3 ms", ["data-parallel ranks"] = "group 2: 2 of a group, "
         .. "balanced within, by loads published every 0.1 s to 1 client" }, rows)
   end)

@@ -112,7 +112,7 @@ describe("blis.recommend", function()
     says(found.infeasible[1].reason, "does not fit")
     found = search { layouts = "aggregated", gpus = 4, experiment = {
       cluster = { model = "meta-llama/llama-3.1-70b-instruct", hardware = "H100",
-        kv_reserve = "flat" },
+        defaults = "1.0-rc1" },
       workload = { prompt_tokens = 2000, output_tokens = 200 },
     } }
     says(tostring(found), "4 x TP 1: model llama-3.1-70b-instruct does not fit")

@@ -1,16 +1,18 @@
---- Experiments with autoscalers.
-local blis = require "blis"
+--- Experiments with autoscalers, whose worked numbers rest on the defaults of 1.0-rc1.
+local blis = require "spec.support.old_defaults"
 
 local scaled = {}
 
 --- One instance, and requests enough for two and more.
 function scaled.experiment(more)
   local spec = {
+    defaults = blis.version,
     cluster = { model = "qwen3-14b", tp = 1, instances = 1, max_num_seqs = 16 },
     workload = { rate = 12, requests = 400, prompt_tokens = 400, output_tokens = 200 },
     routing = "least-loaded",
   }
   for key, value in pairs(more) do spec[key] = value end
+  if spec.profile == "go-blis" then spec.defaults = nil end
   return spec
 end
 

@@ -250,6 +250,7 @@ static const luaL_Reg core_functions[] = {
     {"figures", bind_figures},
     {"record_fields", bind_record_fields},
     {"folder", bind_folder},
+    {"gpu_memory", bind_catalogue_gpu_memory},
     {"hardware", bind_catalogue_hardware},
     {"hash128", bind_hash128},
     {"is_in_background", bind_is_in_background},

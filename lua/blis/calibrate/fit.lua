@@ -60,7 +60,7 @@ local function task_of_requests(observed, cluster, options)
 end
 
 --- Rows of means: by the steady state. Every second row is held out, if there are enough.
-local function task_of_means(observed, cluster)
+local function task_of_means(observed, cluster, max_num_seqs)
   local latency = require "blis.engine.latency"
   local train, held_out = {}, {}
   for i, row in ipairs(observed.means) do
@@ -76,7 +76,7 @@ local function task_of_means(observed, cluster)
       local predicted = {}
       for i, row in ipairs(rows) do
         predicted[i] = means.predict(model, row,
-          { delay_us = set.alpha[4], depth = set.alpha[5] }, cluster.max_num_seqs or 256)
+          { delay_us = set.alpha[4], depth = set.alpha[5] }, max_num_seqs)
       end
       return predicted
     end,
@@ -103,10 +103,11 @@ end
 --- A task for measurements of either kind.
 ---@param observed blis.Observed
 ---@param cluster blis.ClusterOptions
+---@param max_num_seqs integer of the engine
 ---@param options? fun(set: blis.CoefficientSet): table of a cluster with these coefficients;
 --- default: the coefficients of calibrated
 ---@return blis.FitTask
-function fit.task(observed, cluster, options)
+function fit.task(observed, cluster, max_num_seqs, options)
   if observed.requests then
     return task_of_requests(observed, cluster, options or calibrated_options)
   end
@@ -118,7 +119,7 @@ function fit.task(observed, cluster, options)
     errors.invalid("%s: one row of means is too few for a fit; expected a table (CSV) of means at "
       .. "several rates", observed.path)
   end
-  return task_of_means(observed, cluster)
+  return task_of_means(observed, cluster, max_num_seqs)
 end
 
 ---@class blis.FitRound

@@ -128,12 +128,12 @@ function calibrate.run(spec)
   local measured = { values = values, cluster = cluster, whole = whole, seen = seen,
     facts = core.engine_facts(whole) }
   if not values.kernels then
-    local task = fit.task(seen, cluster)
+    local task = fit.task(seen, cluster, whole.max_num_seqs)
     return calibration_of(measured, task, core.coefficients(whole), parameters.all)
   end
   local kernel_fit = kernels.fit(values.kernels, measured.facts.hardware, whole.catalogue)
   return composed.during(kernel_fit, whole, measured.facts.regime, function(one)
-    local task = fit.task(seen, cluster, one.options)
+    local task = fit.task(seen, cluster, whole.max_num_seqs, one.options)
     local calibration = calibration_of(measured, task, one.prior, one.list)
     calibration.kernels, calibration.constants = kernel_fit, one.constants(calibration.fitted)
     return calibration

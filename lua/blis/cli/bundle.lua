@@ -448,6 +448,7 @@ function bundle.add(path, given, talk)
     errors.invalid("--num-instances cannot be combined with groups of %s", path)
   end
   cluster.groups = values.groups
+  cluster.defaults = cluster.defaults or values.defaults
   cluster.scheduler = cluster.scheduler or values.scheduler
   cluster.preemption_policy = cluster.preemption_policy or (values.preemption or {}).policy
   cluster.slo_priorities = by_name_of(admission.slo_priorities)

@@ -117,6 +117,7 @@ local bundle = {
     of_cluster("scheduler", "scheduler"),
     block("preemption", "Which request is "
       .. "preempted.", { of_cluster("preemption_policy", "policy") }),
+    of_cluster("defaults", "defaults"),
     of_cluster("tenant_budgets", "tenant_budgets"),
     { name = "queue", type = "any",
       doc = "The queue of the gateway, which is then on: its options ('blis help queue'), or true; "

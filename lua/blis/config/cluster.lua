@@ -282,7 +282,8 @@ return {
         .. "keep all tokens, as with vLLM's --disable-hybrid-kv-cache-manager.",
     },
     {
-      name = "gpu_memory_utilization", type = "number", above = 0, max = 1, default = 0.9,
+      name = "gpu_memory_utilization", type = "number", above = 0, max = 1,
+      default = usual.gpu_memory_utilization, profiles = { ["go-blis"] = 0.9 },
       flag = "--gpu-memory-utilization", group = "KV cache",
       doc = "Share of the GPU memory that the engine may use.",
     },
@@ -396,16 +397,21 @@ return {
         .. "the KV cache is an upper limit.",
     },
     {
-      name = "max_num_seqs", type = "integer", min = 1, max = 1000000, default = 256,
+      name = "max_num_seqs", type = "integer", min = 1, max = 1000000,
+      profiles = { ["go-blis"] = 256 },
       unit = "requests", flag = "--max-num-seqs", flag_aliases = { "--max-num-running-reqs" },
       group = "Serving engine",
-      doc = "Maximum number of requests in a batch.",
+      doc = "Maximum number of requests in a batch. Default: as vLLM, by the memory of the GPU; 1024 "
+        .. "with 70 GiB and more, except A100, otherwise 256 (blis help defaults).",
     },
     {
-      name = "max_num_batched_tokens", type = "integer", min = 1, max = 1000000000, default = 2048,
+      name = "max_num_batched_tokens", type = "integer", min = 1, max = 1000000000,
+      profiles = { ["go-blis"] = 2048 },
       unit = "tokens", flag = "--max-num-batched-tokens", group = "Serving engine",
       flag_aliases = { "--max-num-scheduled-tokens" },
-      doc = "Token budget of an engine step; longer prefills are chunked.",
+      doc = "Token budget of an engine step; longer prefills are chunked. Default: as vLLM, by the "
+        .. "memory of the GPU; 16384 with 160 GiB and more, 8192 with 70 GiB and more, except A100, "
+        .. "otherwise 2048 (blis help defaults).",
     },
     {
       name = "long_prefill_token_threshold", type = "integer", min = 0, max = 1000000000,

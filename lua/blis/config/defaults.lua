@@ -13,6 +13,17 @@ local defaults = {}
 ---@field name string
 ---@field changes string what users of the version before see, for the documentation
 ---@field cluster table<string, any> options of a cluster
+---@field batch_limits blis.BatchLimits[] the first that describes the engine holds
+---@field scaling table<string, integer> delays of scaling, us; they hold together, if none is set
+---@field autoscalers table<string, table<string, any>> parameters by autoscaler; they hold together,
+--- if none of them is set
+
+---@class blis.BatchLimits max_num_batched_tokens and max_num_seqs of an engine
+---@field gib? number GPUs with at least this memory; nil: all
+---@field except? string[] parts of names of GPUs that the row does not describe
+---@field since? integer version of vLLM, 1000 * major + minor; nil: all
+---@field tokens integer max_num_batched_tokens
+---@field requests integer max_num_seqs
 
 -- In the order of publication.
 ---@type blis.Defaults[]
@@ -20,13 +31,34 @@ local versions = {
   {
     name = "1.0-rc1",
     changes = "The first version.",
-    cluster = { latency_model = "calibrated", kv_reserve = "flat" },
+    cluster = { latency_model = "calibrated", gpu_memory_utilization = 0.9, kv_reserve = "flat" },
+    batch_limits = { { tokens = 2048, requests = 256 } },
+    scaling = { provisioning_delay_us = 0, loading_delay_us = 0 },
+    autoscalers = {},
   },
   {
     name = "1.0",
-    changes = "Step times by the composed model, with host time and a front end. Memory beside the "
-      .. "KV cache is computed from the sizes of the model.",
-    cluster = { latency_model = "composed", kv_reserve = "sized" },
+    changes = "Step times by the composed model, with host time and a front end. Steps and memory "
+      .. "as in vLLM 0.28. The memory beside the KV cache follows from the sizes of the model.",
+    cluster = { latency_model = "composed", gpu_memory_utilization = 0.92, kv_reserve = "sized" },
+    -- vLLM, EngineArgs.get_batch_defaults, for the API server: v0.28.0 adds the first row. A100s
+    -- lose throughput with more tokens (its pull request 17885).
+    batch_limits = {
+      { gib = 160, since = 28, tokens = 16384, requests = 1024 },
+      { gib = 70, except = { "a100" }, tokens = 8192, requests = 1024 },
+      { tokens = 2048, requests = 256 },
+    },
+    -- llm-d, guides/workload-autoscaling/keda-epp (3d01685): about 240 s until a new Qwen3-8B takes
+    -- requests. The division into a pod and its start is ours.
+    scaling = { provisioning_delay_us = 60000000, loading_delay_us = 180000000 },
+    -- The same guide: 1 request in the queue of the gateway, 16 requests at each instance.
+    autoscalers = {
+      hpa = {
+        metrics = { gateway_queue_size = 1, requests_running = 16 }, metric_type = "average-value",
+      },
+      threshold = { signal = "requests", scale_up_threshold = 16, scale_down_threshold = 6 },
+      ["target-utilization"] = { signal = "requests", target = 16 },
+    },
   },
 }
 
@@ -81,6 +113,27 @@ function defaults.fill(part, given, version)
   return filled
 end
 
+local function limits_text(row, is_only)
+  local where = row.gib and ("on GPUs of %d GiB and more"):format(row.gib)
+    or is_only and "on all GPUs" or "on all other GPUs"
+  if row.except then
+    where = ("%s except %s"):format(where, table.concat(row.except, ", "):upper())
+  end
+  if row.since then where = ("%s, from vLLM 0.%d on"):format(where, row.since) end
+  return ("max_num_batched_tokens = %d and max_num_seqs = %d %s"):format(row.tokens, row.requests,
+    where)
+end
+
+local function parameters_text(parameters)
+  local words = {}
+  for i, name in ipairs(sorted.names(parameters)) do
+    local value = parameters[name]
+    words[i] = ("%s = %s"):format(name, type(value) == "table" and "{ " .. parameters_text(value)
+      .. " }" or tostring(value))
+  end
+  return table.concat(words, ", ")
+end
+
 --- Returns what a version sets, in words.
 ---@param version blis.Defaults
 ---@return string
@@ -89,7 +142,18 @@ function defaults.text(version)
   for _, name in ipairs(sorted.names(version.cluster)) do
     words[#words + 1] = ("cluster.%s = %s"):format(name, tostring(version.cluster[name]))
   end
-  return ("%s %s."):format(version.changes, table.concat(words, ", "))
+  for _, row in ipairs(version.batch_limits) do
+    words[#words + 1] = limits_text(row, #version.batch_limits == 1)
+  end
+  for _, name in ipairs(sorted.names(version.scaling)) do
+    words[#words + 1] = ("scaling.%s = %d s"):format(name:gsub("_us$", ""),
+      version.scaling[name] // 1000000)
+  end
+  for _, name in ipairs(sorted.names(version.autoscalers)) do
+    words[#words + 1] = ("autoscaler %s with %s"):format(name,
+      parameters_text(version.autoscalers[name]))
+  end
+  return ("%s %s."):format(version.changes, table.concat(words, "; "))
 end
 
 return defaults

@@ -1,6 +1,7 @@
 --- From the options of a cluster to what the core takes: models and GPUs that are described in
 --- files or tables, catalogues, and latency models in Lua.
 local core = require "blis.core"
+local batch_limits = require "blis.engine.batch_limits"
 local billing = require "blis.engine.billing"
 local carbon = require "blis.engine.carbon"
 local catalogue = require "blis.catalogue"
@@ -192,7 +193,8 @@ local function read_equal(given, path, profile)
   local definition = type(given) == "table" and core.latency_definition(given.latency_model)
   if definition and definition.given then given = merged(given, definition, path) end
   local values = schema.read(cluster_section, with_defaults(given, path, profile), path, profile)
-  local names_latency = profile == "go-blis" or type(given) == "table" and given.latency_model ~= nil
+  local names_latency = profile == "go-blis"
+    or type(given) == "table" and given.latency_model ~= nil
   if type(values.latency_model) == "table" then
     values.latency_definition = values.latency_model
     values.latency_model = "scripted"
@@ -200,11 +202,12 @@ local function read_equal(given, path, profile)
   if profile ~= "go-blis" then values.defaults = values.defaults or defaults.newest.name end
   read_descriptions(values, given or {})
   usual_latency.apply(values, names_latency)
+  versions.apply(values)
+  if values.defaults then batch_limits.apply(values, defaults.of(values.defaults).batch_limits) end
   profiles.apply(profile, values)
   presets.apply(values, path, profile)
   kernel_tables.apply(values, path)
   front_end.apply(values, path)
-  versions.apply(values)
   features.read_cluster(values, path, profile)
   if values.kv_layout ~= nil then
     values.kv_layout = kv_layout.read(values.kv_layout, path .. ".kv_layout", values)

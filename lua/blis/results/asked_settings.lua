@@ -34,7 +34,8 @@ local function unusual(section, tables, profile)
   local list = {}
   for _, option in ipairs(section.options) do
     for _, values in ipairs(has_row(option) and tables or {}) do
-      if not is_usual(option, values[option.name], profile) then
+      local is_default = values.is_usual and values.is_usual[option.name]
+      if not is_default and not is_usual(option, values[option.name], profile) then
         list[#list + 1] = option
         break
       end

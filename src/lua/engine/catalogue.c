@@ -350,6 +350,17 @@ int bind_catalogue_hardware(lua_State *L) {
   return 1;
 }
 
+int bind_catalogue_gpu_memory(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  const blis_catalogue_hardware *hardware = NULL;
+  blis_error error = {0};
+  check_status(L, blis_catalogue_find_hardware(opt_catalogue(L, 2), name, &hardware, &error),
+               &error);
+  lua_pushstring(L, hardware->name);
+  lua_pushnumber(L, blis_hardware_spec_usable_gib(&hardware->spec));
+  return 2;
+}
+
 int bind_catalogue_model_id(lua_State *L) {
   const char *name = luaL_checkstring(L, 1);
   const blis_catalogue_model *model = NULL;

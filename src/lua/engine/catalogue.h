@@ -60,6 +60,12 @@ int bind_catalogue_models(lua_State *L);
 int bind_catalogue_hardware(lua_State *L);
 
 /*
+ * gpu_memory(name, catalogue): the name of the GPU in the catalogue, and its memory in GiB as the
+ * driver reports it, 0 if it is not stated. Raises for an unknown name.
+ */
+int bind_catalogue_gpu_memory(lua_State *L);
+
+/*
  * model_id(name, catalogue): the id of the model with that id, alias or last
  * part, and its usual GPU or nil.
  */

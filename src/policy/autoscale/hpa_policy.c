@@ -28,8 +28,8 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
 }
 
 static const blis_param_spec params[] = {
-    BLIS__HPA_METRICS_PARAM("target of each metric; default: "
-                            "kv_utilization = 0.8"),
+    BLIS__HPA_METRICS_PARAM("target of each metric; default: gateway_queue_size = 1 and "
+                            "requests_running = 16, by defaults 1.0-rc1 kv_utilization = 0.8"),
     BLIS__HPA_TYPE_PARAM(state, loop),
     BLIS__HPA_UP_PARAMS(state, loop, 0, 4, 15, 100, 15),
     BLIS__HPA_DOWN_PARAMS(state, loop, 300, 0, 0, 100, 15),

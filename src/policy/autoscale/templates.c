@@ -9,9 +9,15 @@
 #include "policy/autoscale/autoscaler.h"
 #include "policy/contract/entry.h"
 
-typedef enum template_signal { SIGNAL_KV, SIGNAL_QUEUE, SIGNAL_BATCH } template_signal;
+typedef enum template_signal {
+  SIGNAL_KV,
+  SIGNAL_QUEUE,
+  SIGNAL_BATCH,
+  SIGNAL_REQUESTS
+} template_signal;
 
-static const char *const signal_names[] = {"KV utilization", "queue depth", "batch size"};
+static const char *const signal_names[] = {"KV utilization", "queue depth", "batch size",
+                                           "requests"};
 
 typedef struct state {
   double interval_s;
@@ -28,7 +34,8 @@ static double mean_of(const state *self, const blis_scale_context *context) {
   double sum = 0;
   for (size_t i = 0; i < context->instance_count; i++) {
     const blis_scale_instance *instance = &context->instances[i];
-    const double values[] = {instance->kv_utilization, instance->queue_depth, instance->batch_size};
+    const double values[] = {instance->kv_utilization, instance->queue_depth, instance->batch_size,
+                             instance->queue_depth + instance->batch_size};
     sum += values[self->signal];
   }
   return sum / (double)context->instance_count;
@@ -114,8 +121,11 @@ static blis_status init_queue(void *ud, blis_policy_setup *setup, blis_error *er
 }
 
 #define SIGNAL_PARAM                                                                               \
-  BLIS__CHOICE("signal", "kv-utilization|queue-depth|batch-size",                                  \
-               "what is looked at, as the mean over ready instances", BLIS__INTO(state, signal))
+  BLIS__CHOICE(                                                                                    \
+      "signal", "kv-utilization|queue-depth|batch-size|requests",                                  \
+      "mean over ready instances that is compared; requests: queued and running. Without a "       \
+      "signal and its limits: requests, see blis help defaults",                                   \
+      BLIS__INTO(state, signal))
 #define COOLDOWN_PARAM                                                                             \
   BLIS__NUMBER("cooldown_seconds", 0, 1e9, 60, "s", "least time between two changes",              \
                BLIS__INTO(state, cooldown_s))

@@ -20,7 +20,8 @@ end
 local function spec_of(requests, cluster, workload, routing)
   local spec = {
     cluster = { model = "qwen/qwen3-14b", hardware = "H100", instances = 16,
-      latency_model = "trained-physics", kv_blocks = 30000 },
+      latency_model = "trained-physics", kv_blocks = 30000, max_num_seqs = 256,
+      max_num_batched_tokens = 2048 },
     workload = { rate = 100, requests = requests, prompt_tokens = 512, output_tokens = 512,
       tokens = "lazy", timeout_us = 0 },
     routing = routing or "round-robin",

@@ -81,7 +81,7 @@ options.fault = {
       doc = "crash: the replica loses its state and takes no requests until it has recovered; "
         .. "partition: messages between these replicas and the others are lost.",
     },
-    { name = "at", type = "time_us", min = 0, required = true, unit = "us", doc = "When." },
+    { name = "at", type = "time_us", min = 0, required = true, unit = "us", doc = "When it happens." },
     { name = "replica", type = "integer", min = 1, doc = "Of a crash: its number, from 1." },
     { name = "replicas", type = "numbers", doc = "Of a partition: the numbers of one side." },
     {

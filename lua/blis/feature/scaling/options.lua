@@ -1,10 +1,15 @@
 --- The options of instances that come and go: bounds, how long a start takes, and how they leave.
 
+local defaults = require "blis.config.defaults"
+
 --- How long a part of a start takes.
 local function delay(name, doc, flag)
+  local usual_us = defaults.newest.scaling[name] or 0
   return {
     name = name, type = "delay_us", min = 0, unit = "us", flag = flag,
-    group = flag and "Autoscaling", doc = doc .. " Default: 0.",
+    group = flag and "Autoscaling",
+    doc = ("%s Default: %s."):format(doc, usual_us > 0
+      and ("%d s, or 0 if another delay of this kind is set"):format(usual_us // 1000000) or "0"),
   }
 end
 
@@ -31,8 +36,9 @@ return {
     delay("request_delay_us", "Delay from the request for an instance until a node is assigned. "
       .. "Delays are numbers or random: { mean_us =, stddev_us = }, normal or with distribution = "
       .. "\"lognormal\", \"uniform\", or \"exponential\"."),
-    delay("provisioning_delay_us", "Time to boot the node.", "--provisioning-delay"),
-    delay("loading_delay_us", "Until weights are loaded and graphs captured.", "--loading-delay"),
+    delay("provisioning_delay_us", "Time to schedule the instance and to fetch its image.",
+      "--provisioning-delay"),
+    delay("loading_delay_us", "Time to load weights and to capture graphs.", "--loading-delay"),
     delay("warmup_duration_us", "Time from the end of loading until the instance "
       .. "serves.", "--warmup-duration"),
     {

@@ -1,11 +1,13 @@
 --- Instances that come and go: an autoscaler and what it may do, for the core.
 local catalogue = require "blis.catalogue"
+local defaults = require "blis.config.defaults"
 local errors = require "blis.errors"
 local faults = require "blis.feature.faults.read"
 local hooks = require "blis.policy.hooks"
 local node_pool = require "blis.feature.scaling.node_pool"
 local schema = require "blis.config.schema"
 local section = require "blis.feature.scaling.options"
+local usual = require "blis.feature.scaling.usual"
 
 local scaling = {}
 
@@ -178,8 +180,8 @@ local function options_of(given, stage)
   return options
 end
 
-local function read_values(given, path, slo_targets)
-  local values = schema.read(section, given, path)
+local function read_values(given, path, version, slo_targets)
+  local values = schema.read(section, usual.scaling(given, version), path)
   if values.warmup_factor and not values.warmup_duration_us then
     errors.invalid("%s: warmup_factor needs warmup_duration_us, the time for which steps take so "
       .. "many times as long", path)
@@ -192,18 +194,20 @@ end
 
 --- Each stage on its own; one that has no autoscaler keeps its size.
 local function read_stages(autoscaler, given, cluster, slo_targets)
-  local pools, most = {}, 0
+  local version, pools, most = defaults.of(cluster.defaults), {}, 0
   for _, stage in ipairs(stages) do
     local own, path = autoscaler, "autoscaler"
     if is_by_stage(autoscaler) then own, path = autoscaler[stage], "autoscaler." .. stage end
     if own ~= nil then
-      local values = read_values(options_of(given, stage), "scaling." .. stage, slo_targets)
+      local values = read_values(options_of(given, stage), "scaling." .. stage, version,
+        slo_targets)
       if values.min_replicas < 1 then
         errors.invalid("scaling.%s: min_replicas is 0, and hand-offs need one instance of each "
           .. "stage", stage)
       end
       check_bounds(values, count_of(cluster, stage), "scaling." .. stage, stage .. " instances")
-      values.role, values.policy = roles[stage], hooks.read_autoscaler(own, path)
+      values.role = roles[stage]
+      values.policy = hooks.read_autoscaler(usual.autoscaler(own, version), path)
       pools[#pools + 1], most = values, most + values.max_replicas
     end
   end
@@ -226,9 +230,11 @@ local function read_one_pool(autoscaler, given, cluster, slo_targets)
       .. "give prefill_instances and decode_instances")
   end
   check_alike(cluster)
-  local values = read_values(given, "scaling", slo_targets)
+  local version = defaults.of(cluster.defaults)
+  local values = read_values(given, "scaling", version, slo_targets)
   check_bounds(values, count_of(cluster), "scaling", "instances")
-  values.role, values.policy = roles.all, hooks.read_autoscaler(autoscaler, "autoscaler")
+  values.role = roles.all
+  values.policy = hooks.read_autoscaler(usual.autoscaler(autoscaler, version), "autoscaler")
   return { values }, values.max_replicas
 end
 

@@ -24,6 +24,7 @@ local instances, block_size, seed = 4, 16, 20260822
 
 -- Steps take 8 ms and 20 us for each token: what is fitted to engines may change, this does not.
 local cluster = { instances = instances, kv_blocks = 700, block_size = block_size,
+  max_num_seqs = 256, max_num_batched_tokens = 2048,
   latency_model = "blackbox", alpha_coeffs = { 100, 0, 0 }, beta_coeffs = { 8000, 20, 20 } }
 
 -- What is written down of a candidate.
