@@ -187,6 +187,11 @@ describe("the default limits of a step", function()
       assert.same(expected, limits { hardware = gpu }, gpu)
     end
     assert.same({ 8192, 1024 }, limits {}) -- the usual GPU of the model
+    local config = [[{ "hidden_size": 1024, "num_hidden_layers": 4, "intermediate_size": 2048,
+      "num_attention_heads": 8, "vocab_size": 32000, "torch_dtype": "bfloat16" }]]
+    files.with(config, function(path) -- on an H100, without a usual GPU
+      assert.same({ 8192, 1024 }, limits { model_config = path })
+    end)
     assert.same({ 8192, 1024 }, limits { hardware = "B200", backend_version = "0.27.0" })
     assert.same({ 16384, 1024 }, limits { hardware = "B200", backend_version = "0.28.1" })
     local own = { name = "own", memory_gib = 69, bandwidth_tb_s = 2, peak_tflops = 500 }
@@ -213,7 +218,8 @@ describe("the default limits of a step", function()
   it("go with 92% of the memory", function()
     local new, old = blis.kv_capacity {}, blis.kv_capacity { defaults = first }
     assert.equal(blis.kv_capacity({ gpu_memory_utilization = 0.92 }).blocks, new.blocks)
-    assert.equal(blis.kv_capacity({ gpu_memory_utilization = 0.9 }).blocks, old.blocks)
+    assert.equal(blis.kv_capacity({ gpu_memory_utilization = 0.9, max_num_seqs = 256,
+      max_num_batched_tokens = 2048, kv_reserve = "flat" }).blocks, old.blocks)
     assert.is_true(new.blocks > old.blocks)
   end)
 end)

@@ -132,7 +132,7 @@ describe("a built-in latency model", function()
     local spec = small.experiment { cluster = { latency_model = model("roofline", options) } }
     local r = blis.run(spec)
     assert.equal(llama, r.setup.model)
-    assert.equal(27132, r.setup.kv_blocks)
+    assert.equal(27947, r.setup.kv_blocks)
     options.latency_model = "roofline"
     assert.equal(blis.run(small.experiment { cluster = options }).hash, r.hash)
     spec.cluster.tp = 2

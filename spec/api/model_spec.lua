@@ -1,7 +1,8 @@
-local blis = require "spec.support.old_defaults"
+local blis = require "blis"
 local commands = require "spec.support.commands"
 local core = require "blis.core"
 local files = require "spec.support.files"
+local old_defaults = require "spec.support.old_defaults"
 local program = require "spec.support.program"
 local small = require "spec.support.small"
 
@@ -10,8 +11,17 @@ local says = small.says
 local llama = "meta-llama/llama-3.1-8b-instruct"
 local here = debug.getinfo(1, "S").source:match("^@(.*/)")
 
+--- Options with the limits of a step and the memory of 1.0-rc1, which the worked numbers have.
+local function limited(options)
+  local all = old_defaults.pinned(options)
+  all.kv_reserve = all.kv_reserve or "sized"
+  return all
+end
+
+local function kv_capacity(options) return blis.kv_capacity(limited(options)) end
+
 local function run(cluster)
-  return blis.run(small.experiment { cluster = cluster })
+  return blis.run(small.experiment { cluster = limited(cluster) })
 end
 
 local function error_of(cluster) return small.message_of(run, cluster) end
@@ -20,7 +30,7 @@ describe("blis.kv_capacity", function()
   it("gives every term of the calculation", function()
     local function flat(options)
       options.kv_reserve = "flat"
-      return blis.kv_capacity(options)
+      return kv_capacity(options)
     end
     local c = flat { model = llama, hardware = "H100", tp = 1 }
     assert.same({
@@ -40,7 +50,7 @@ describe("blis.kv_capacity", function()
   end)
 
   it("reserves memory by the sizes of the model", function()
-    local c = blis.kv_capacity { model = llama, hardware = "H100", tp = 2 }
+    local c = kv_capacity { model = llama, hardware = "H100", tp = 2 }
     assert.equal(63957, c.blocks)
     assert.near(2 * 0.9 * 79.19, c.memory_gib, 1e-9)
     -- 2 bytes x 2,048 tokens x (4 x 4,096 + 3 x 14,336 / 2); 16 bytes x 128,256 words x 256.
@@ -52,7 +62,7 @@ describe("blis.kv_capacity", function()
 
   it("has the blocks that vLLM reported", function()
     local function blocks(model, hardware, tp, sequences)
-      return blis.kv_capacity { model = model, hardware = hardware, tp = tp,
+      return kv_capacity { model = model, hardware = hardware, tp = tp,
         max_num_seqs = sequences, max_num_batched_tokens = 2048 }.blocks
     end
     assert.near(1, blocks("codellama/CodeLlama-34b-Instruct-hf", "H100", 2, 128) / 26602, 0.01)
@@ -62,23 +72,23 @@ describe("blis.kv_capacity", function()
 
   it("can count all GPUs for each of them, as BLIS in Go does", function()
     local options = { model = llama, hardware = "H100", tp = 2, kv_capacity_per_gpu = false }
-    local c = blis.kv_capacity(options)
+    local c = kv_capacity(options)
     assert.equal(125278, c.blocks)
     assert.equal(131364229939, c.allocatable_bytes)
     assert.equal(c.blocks, run(options).setup.kv_blocks)
   end)
 
   it("says on how many GPUs a model would fit", function()
-    local message = small.message_of(blis.kv_capacity,
+    local message = small.message_of(kv_capacity,
       { model = "meta-llama/llama-3.1-70b-instruct", hardware = "H100", tp = 1 })
     says(message,
       "does not fit: each GPU needs 132.81 GiB (weights 131.42 + other 1.39) and has 71.27")
     says(message, "at least 2 GPUs are needed")
-    says(small.message_of(blis.kv_capacity, { model = llama, hardware = "custom", tp = 1 }),
+    says(small.message_of(kv_capacity, { model = llama, hardware = "custom", tp = 1 }),
       "memory_gib")
-    says(small.message_of(blis.kv_capacity, { model = llama, gpu_memory_utilization = 1.5 }),
+    says(small.message_of(kv_capacity, { model = llama, gpu_memory_utilization = 1.5 }),
       "1.5 is not allowed, expected a number above 0 and up to 1")
-    says(small.message_of(blis.kv_capacity, { model = "qwen/qwen2.5-7b-instruct",
+    says(small.message_of(kv_capacity, { model = "qwen/qwen2.5-7b-instruct",
       hardware = "H100", tp = 3 }), "heads")
   end)
 end)
@@ -211,7 +221,9 @@ describe("a model of one's own", function()
       files.with(text, function(path)
         local r = run { model_config = path }
         assert.same({ "H100", tp }, { r.setup.hardware, r.setup.tp })
-        local shown = core.json_read(commands.output_of("models", path, "--format", "json"))
+        local shown = core.json_read(commands.output_of("models", path, "--format", "json",
+          "--max-num-seqs", "256", "--max-num-batched-tokens", "2048",
+          "--gpu-memory-utilization", "0.9"))
         assert.same({ "H100", tp }, { shown.engine.hardware, shown.engine.tp })
         assert.equal(r.setup.kv_blocks, shown.kv_blocks)
       end)

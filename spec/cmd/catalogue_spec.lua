@@ -75,9 +75,9 @@ meta-llama/llama-3.1-8b-instruct
   max_model_tokens                131,072
 ]], text:match "^(.-\n\n.-\n)\n")
     for _, line in ipairs {
-      "  27,132 blocks of 16 tokens (434,112 tokens): (73.6 GiB usable - 14.96 weights - 5.50 "
-        .. "activations - 0.15 other) / 2,097,152 bytes a block\n",
-      "  blocks at tp 1: 27,132, tp 2: 61,461, tp 4: 130,581, tp 8: 268,821\n",
+      "  27,947 blocks of 16 tokens (447,152 tokens): (72.9 GiB usable - 14.96 weights - 2.86 "
+        .. "activations - 0.45 other) / 2,097,152 bytes a block\n",
+      "  blocks at tp 1: 27,947, tp 2: 63,632, tp 4: 135,258, tp 8: 278,510\n",
       "step times on H100, tp 1, by composed\n",
       "    27,338 us  1 prefill of 1,000 tokens\n",
       "     7,421 us  8 decodes at 333 to 4,096 tokens\n",
@@ -109,12 +109,12 @@ meta-llama/llama-3.1-8b-instruct
       for i, example in ipairs(engine.step_times) do times[i] = example.step_us end
       return { engine.kv_blocks, table.unpack(times, 2) }
     end
-    assert.same({ 17389, 13327, 21140, 17883 }, steps("qwen/qwen3-14b", "--hardware", "H100"))
-    assert.same({ 12204, 26722, 36330, 32381 },
+    assert.same({ 15909, 13327, 21140, 17883 }, steps("qwen/qwen3-14b", "--hardware", "H100"))
+    assert.same({ 11567, 26722, 36330, 32381 },
       steps("llama-3.1-8b-instruct", "--hardware", "L40S"))
-    assert.same({ 27335, 20531, 24472, 22852 },
+    assert.same({ 21662, 20531, 24472, 22852 },
       steps("mixtral-8x7b-v0.1", "--hardware", "H100", "--tp", "2"))
-    assert.same({ 28235, 4633, 66086, 39262 },
+    assert.same({ 26312, 4633, 66086, 39262 },
       steps("llama-3.1-8b-instruct", "--latency-model", "roofline"))
   end)
 

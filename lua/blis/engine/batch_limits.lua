@@ -7,7 +7,6 @@ local batch_limits = {}
 --- Returns the name and the memory of the GPU; nil for one that the catalogue does not describe.
 local function gpu_of(values)
   local name = values.hardware or catalogue.usual_hardware(values.model, values.catalogue)
-  if not name then return nil end
   local is_known, known_name, memory_gib = pcall(core.gpu_memory, name, values.catalogue)
   if is_known then return known_name, memory_gib end
 end

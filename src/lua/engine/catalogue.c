@@ -351,7 +351,7 @@ int bind_catalogue_hardware(lua_State *L) {
 }
 
 int bind_catalogue_gpu_memory(lua_State *L) {
-  const char *name = luaL_checkstring(L, 1);
+  const char *name = luaL_optstring(L, 1, ENGINE_USUAL_GPU);
   const blis_catalogue_hardware *hardware = NULL;
   blis_error error = {0};
   check_status(L, blis_catalogue_find_hardware(opt_catalogue(L, 2), name, &hardware, &error),

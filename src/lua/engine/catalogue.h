@@ -59,9 +59,13 @@ int bind_catalogue_new(lua_State *L);
 int bind_catalogue_models(lua_State *L);
 int bind_catalogue_hardware(lua_State *L);
 
+/* GPU of a model for which the catalogue has none, in profile design. */
+#define ENGINE_USUAL_GPU "H100"
+
 /*
  * gpu_memory(name, catalogue): the name of the GPU in the catalogue, and its memory in GiB as the
- * driver reports it, 0 if it is not stated. Raises for an unknown name.
+ * driver reports it, 0 if it is not stated. nil stands for ENGINE_USUAL_GPU. Raises for an unknown
+ * name.
  */
 int bind_catalogue_gpu_memory(lua_State *L);
 

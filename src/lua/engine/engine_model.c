@@ -7,9 +7,6 @@
 #include "lua/engine/catalogue.h"
 #include "lua/engine/layered_kv.h"
 
-/* Of models without one, in profile design. */
-static const char USUAL_GPU[] = "H100";
-
 static bool is_kind(const bind_engine_model *m, const char *kind) {
   return strcmp(m->kind, kind) == 0;
 }
@@ -195,7 +192,7 @@ static void check_hardware(lua_State *L, int index, bind_engine_model *m) {
     name = m->model->hardware;
   }
   if (name == NULL && m->layered != NULL) {
-    name = USUAL_GPU;
+    name = ENGINE_USUAL_GPU;
   }
   if (name != NULL) {
     check_status(L, blis_catalogue_find_hardware(m->catalogue, name, &m->hardware, &error), &error);
