@@ -371,7 +371,21 @@ describe("detectors", function()
       }
     end
     assert.equal(0, run().kv_thrashing_rate)
-    assert.is_true(run(5).kv_thrashing_rate > 0.5)
+    local r = run(5)
+    assert.is_true(r.kv_thrashing_rate > 0.5)
+    local saved, reloaded = 0, 0
+    for _, instance in ipairs(r.instances) do
+      saved, reloaded = saved + instance.cpu_saved, reloaded + instance.cpu_reloads
+    end
+    assert.equal(reloaded / saved, r.kv_thrashing_rate)
+    local function is_told(result)
+      for _, reason in ipairs(result.verdict.reasons) do
+        if reason.code == "kv-thrashing" then return true end
+      end
+      return false
+    end
+    assert.equal(saved >= 100, is_told(r))
+    assert.is_false(is_told(run()))
   end)
 end)
 

@@ -192,7 +192,8 @@ describe("blis serve --stdio #host", function()
     local lines = { evaluate("w", "return function() while true do end end", wait),
       evaluate("v", "return function() while true do end end", wait) }
     for i = 1, 10000 do
-      lines[#lines + 1] = evaluate(i, ("return 'random' -- %d"):format(i))
+      lines[#lines + 1] = evaluate(i,
+        ("return function() while true do end end -- %d"):format(i), wait)
     end
     program.with_file(table.concat(lines, "\n") .. "\n", function(path)
       local result = program.shell(([[mkfifo $F.in

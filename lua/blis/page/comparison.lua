@@ -71,12 +71,12 @@ local function json_of(results, labels)
   return writer:done():take()
 end
 
-local function write(path, title, line, chart_list, sections, figures)
+local function write(path, title, line, chart_list, sections, figures, verdict)
   sections[#sections + 1] = parts.figures "figures-json"
   document.write(path, {
     title = title, styles = styles, scripts = scripts,
     body = { html.header(html.h1(title), html.p({ class = "soft" }, line),
-      parts.navigation(sections)), sections },
+      parts.navigation(sections)), parts.verdict(verdict), sections },
     data = { charts = chart_list:json(), ["figures-json"] = figures },
   })
 end
@@ -106,7 +106,7 @@ function page.write(path, results)
   sections[#sections + 1] = features.compared(results, labels)
   sections[#sections + 1] = warnings.compared(results, labels)
   write(path, title_of(labels), origin.line(), chart_list,
-    sections, json_of(results, labels))
+    sections, json_of(results, labels), results.verdict)
 end
 
 -- Pixels: a column of the page, and not much more than a telephone has. Longer names of policies
@@ -143,7 +143,7 @@ function page.write_replicated(path, self)
     parts.section("differences", "Differences",
       html.div({ class = is_narrow and "charts" or nil }, figures)),
     parts.section("means", "Means and intervals", sweep.table(self.table)),
-  }, sweep.json(self.table))
+  }, sweep.json(self.table), self.verdict)
 end
 
 return page

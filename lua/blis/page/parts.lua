@@ -177,6 +177,20 @@ function parts.notes(notes)
   return #items > 0 and html.ul({ class = "notes" }, items) or {}
 end
 
+--- The verdict of a page, above its metrics; nothing if it is ok.
+---@param one? blis.RunVerdict
+---@return any
+function parts.verdict(one)
+  if not one or one.status == "ok" then return {} end
+  local lines = {}
+  for i, reason in ipairs(one.reasons) do
+    local runs = reason.runs and (" (%s)"):format(table.concat(reason.runs, ", ")) or ""
+    lines[i] = ("%s%s: %s"):format(reason.code, runs, reason.text)
+  end
+  return html.div({ class = "verdict" },
+    html.p(html.strong(("Verdict: %s"):format(one.status))), parts.notes(lines))
+end
+
 --- A mean with its interval below it, in smaller print.
 ---@param estimate { mean?: number, low?: number, high?: number }?
 ---@param decimals? integer

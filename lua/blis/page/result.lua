@@ -27,6 +27,12 @@ local number, count, percent, ms = format.number, format.count, format.percent, 
 local most_for_intervals = 200000
 local level = 0.95
 
+--- The number of requests that E2E is of, if TTFT is of others.
+local function other_requests(r)
+  if r.e2e_ms.count == r.ttft_ms.count then return nil end
+  return ("of %s, TTFT of %s"):format(count(r.e2e_ms.count), count(r.ttft_ms.count))
+end
+
 local function cards_of(r)
   local cost, goodput = r.cost, rawget(r, "goodput")
   local list = {
@@ -34,7 +40,7 @@ local function cards_of(r)
     { "TTFT p50", ms(r.ttft_ms.count > 0 and r.ttft_ms.p50 or nil) },
     { "TTFT p99", ms(r.ttft_ms.count > 0 and r.ttft_ms.p99 or nil) },
     { "ITL mean", ms(r.itl_ms.count > 0 and r.itl_ms.mean or nil) },
-    { "E2E p99", ms(r.e2e_ms.count > 0 and r.e2e_ms.p99 or nil) },
+    { "E2E p99", ms(r.e2e_ms.count > 0 and r.e2e_ms.p99 or nil), other_requests(r) },
     { "throughput", number(r.tokens_per_sec), "tokens/s" },
     { "prompt blocks in cache", percent(r.cache_hit_rate_overall) },
   }
@@ -190,7 +196,7 @@ function page.write(path, r, run)
   document.write(path, {
     title = title, styles = { "uplot.css", "report.css" }, scripts = { "uplot.js", "report.js" },
     body = { html.header(html.h1(title), html.p({ class = "soft" }, origin.line(r.hash)),
-      parts.navigation(sections)), cards_of(r), sections },
+      parts.navigation(sections)), parts.verdict(r.verdict), cards_of(r), sections },
     data = { charts = chart_list:json(), result = json.text(shown) },
   })
 end

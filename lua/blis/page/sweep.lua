@@ -170,7 +170,7 @@ function page.write(path, self)
   document.write(path, {
     title = title, styles = { "uplot.css", "report.css" }, scripts = { "uplot.js", "report.js" },
     body = { html.header(html.h1(title), html.p({ class = "soft" }, origin.line()),
-      parts.navigation(sections)), sections },
+      parts.navigation(sections)), parts.verdict(self.verdict), sections },
     data = { charts = chart_list:json(), ["points-json"] = page.json(self) },
   })
 end

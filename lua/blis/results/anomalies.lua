@@ -161,7 +161,8 @@ function anomalies.hol_blocking_events(records)
   return sum
 end
 
---- Blocks brought back from the CPU tier per block that was moved there, at most 1.
+--- Blocks brought back from the CPU tier per block that was moved there. Above 1, blocks are
+--- brought back more than once.
 ---@param instances table[] as in a result
 ---@return number
 function anomalies.kv_thrashing_rate(instances)
@@ -170,7 +171,7 @@ function anomalies.kv_thrashing_rate(instances)
     saved = saved + instance.cpu_saved
     reloaded = reloaded + (instance.cpu_reloads or 0)
   end
-  return saved > 0 and math.min(1, reloaded / saved) or 0.0
+  return saved > 0 and reloaded / saved or 0.0
 end
 
 --- As BLIS in Go counts them.

@@ -116,9 +116,10 @@ local derived = {
     doc = "blocks brought back from CPU memory per block looked for", of = cpu_reload_rate },
   { name = "offload_rate", type = "number", unit = "blocks/s",
     doc = "blocks copied to CPU memory per second of the run", of = offload_rate },
-  { name = "kv_thrashing_rate", type = "number", unit = "0 to 1", better = "less",
+  { name = "kv_thrashing_rate", type = "number", unit = "reloads per block", better = "less",
     shown = "CPU tier: {3} reloaded per block saved",
-    doc = "blocks reloaded from the CPU tier per block moved there; go-blis: dropped from it",
+    doc = "blocks reloaded from the CPU tier per block moved there, above 1 if blocks are reloaded "
+      .. "more than once; go-blis: dropped from it",
     of = function(result) return anomalies_of(result).kv_thrashing_rate(result.instances) end },
   { name = "priority_inversions", type = "integer", better = "less", from_records = true,
     doc = "pairs in a queue with the less urgent request scheduled first; go-blis: pairs whose "

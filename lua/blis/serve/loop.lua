@@ -15,6 +15,8 @@ local longest_line, most_unread = 64 << 20, 64 << 20
 -- How often a server looks up; how long it works on after the end of its input, and how long it
 -- then waits for a reader who takes nothing of the last answers.
 local look_us, grace_us, patience_us = 200000, 5000000, 5000000
+-- The same while evaluations wait, which may get a short time.
+local short_look_us = 50000
 
 -- Garbage above what is alive, at which it is collected.
 local most_garbage_kb = 4096
@@ -97,7 +99,8 @@ function loop.run(count, open)
     jobs.start(work)
     collect()
     local number, status, text, detail =
-      work.workers:wait(look_us, wants_input, not output.is_empty(out))
+      work.workers:wait(work.waiting > work.started and short_look_us or look_us, wants_input,
+        not output.is_empty(out))
     if number then
       jobs.accept(work, number, status, text, detail)
     elseif wants_input then
