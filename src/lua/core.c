@@ -148,14 +148,15 @@ static int core_script_place(lua_State *L) {
   return 0;
 }
 
-/* signals(): {{name=, unit=, summary=}, ...} */
+/* signals(): {{name=, unit=, summary=, freshness=}, ...} */
 static int core_signals(lua_State *L) {
   lua_createtable(L, BLIS_SIGNAL_COUNT, 0);
   for (int i = 0; i < BLIS_SIGNAL_COUNT; i++) {
-    lua_createtable(L, 0, 3);
+    lua_createtable(L, 0, 4);
     set_field_string(L, "name", blis_signal_name((blis_signal)i));
     set_field_string(L, "unit", blis_signal_unit((blis_signal)i));
     set_field_string(L, "summary", blis_signal_summary((blis_signal)i));
+    set_field_string(L, "freshness", blis_signal_freshness((blis_signal)i));
     lua_rawseti(L, -2, i + 1);
   }
   return 1;

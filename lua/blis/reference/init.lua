@@ -176,10 +176,14 @@ local function add_options(topics)
 end
 
 local function add_signals(topics)
-  local lines = { "What policies may know of an instance, as a field and as a column.", "" }
+  local lines = { "Signals of an instance, as a field and as a column. Some are as old as the last "
+    .. "reading (snapshot_refresh_us, cache_signal_delay_us of a cluster). The router counts the "
+    .. "others itself, so they are always current. Policies that keep counts of their own, such as "
+    .. "lmetric and smg.cache_aware, do not depend on the age of signals.", "" }
   for _, signal in ipairs(core.signals()) do
-    lines[#lines + 1] = ("@field %s %s %s"):format(signal.name,
-      signal.unit == "" and "number" or '"' .. signal.unit .. '"', signal.summary)
+    lines[#lines + 1] = ("@field %s %s %s (%s)"):format(signal.name,
+      signal.unit == "" and "number" or '"' .. signal.unit .. '"', signal.summary,
+      signal.freshness)
   end
   topics[#topics + 1] = new_topic("options", "signals", "signals of instances", lines)
 end

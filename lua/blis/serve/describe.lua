@@ -44,7 +44,8 @@ end
 local function signals()
   local list = {}
   for i, one in ipairs(core.signals()) do
-    list[i] = json.object("name", one.name, "unit", one.unit, "doc", one.summary)
+    list[i] = json.object("name", one.name, "unit", one.unit, "doc", one.summary,
+      "freshness", one.freshness)
   end
   return list
 end

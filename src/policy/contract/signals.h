@@ -179,6 +179,8 @@ enum {
 const char *blis_signal_name(blis_signal signal);
 const char *blis_signal_unit(blis_signal signal);
 const char *blis_signal_summary(blis_signal signal);
+/* Whether the signal ages, and by which option of a cluster. */
+const char *blis_signal_freshness(blis_signal signal);
 
 /* BLIS_SIGNAL_COUNT when there is no signal of that name. */
 blis_signal blis_signal_find(const char *name);
