@@ -49,9 +49,23 @@ function errors.located(fn, ...)
   error(object, 0)
 end
 
+-- Names that other programs use for an option, and what it is called here.
+local synonyms = { seeds = "replications" }
+
 --- The end of a message about an unknown word: "; did you mean 'instances'?" or "; known are a, b".
----@type fun(word: string, words: string[], otherwise?: string): string
-errors.suggestion = core.suggestion
+--- The word that is meant has the same meaning, or a similar spelling.
+---@param word string
+---@param words string[]
+---@param otherwise? string if none is similar; default: a list of the words
+---@return string
+function errors.suggestion(word, words, otherwise)
+  local dashes, name = tostring(word):match "^(%-*)(.*)$"
+  local meant = synonyms[name] and dashes .. synonyms[name]
+  for _, known in ipairs(meant and words or {}) do
+    if known == meant then return ("; did you mean '%s'?"):format(meant) end
+  end
+  return core.suggestion(word, words, otherwise)
+end
 
 --- Raises for the first unknown name of a table, in order: "store.json: unknown member 'x'".
 ---@param given table<string, any>

@@ -94,6 +94,24 @@ describe("a weight of 0", function()
   end)
 end)
 
+describe("seeds", function()
+  it("is answered with replications", function()
+    local hint = "'seeds'; did you mean 'replications'?"
+    for name, options in pairs { compare = { routing = { "random" } }, capacity = {},
+      sweep = { parameters = { { "a", { 1 } } }, trial = print } } do
+      options.seeds = 4
+      local ok, problem = pcall(blis[name], options)
+      assert.is_false(ok)
+      assert.truthy(tostring(problem):find(hint, 1, true), tostring(problem))
+    end
+    local outcome = program.run("compare", "--seeds", "4")
+    assert.truthy(outcome.err:find("did you mean '--replications'?", 1, true), outcome.err)
+    assert.is_false(pcall(blis.run, small.experiment { seeds = 4 }))
+    outcome = program.run("run", "--seeds", "4")
+    assert.truthy(outcome.err:find("did you mean '--seed'?", 1, true), outcome.err)
+  end)
+end)
+
 describe("the program", function()
   it("has the global blis in -e, unless -l sets it", function()
     assert.equal("table\n", program.run("-e", "print(type(blis.statistics))").out)

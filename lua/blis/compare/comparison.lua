@@ -103,6 +103,9 @@ function comparison.compare(spec)
   if type(spec) ~= "table" then
     errors.invalid("blis.compare: %s is not allowed, expected a table", errors.show(spec))
   end
+  if spec.seeds ~= nil then
+    errors.invalid("compare: unknown option 'seeds'; did you mean 'replications'?")
+  end
   local list = variants.read(spec)
   if spec.replications ~= nil then return replicated.compare(spec, list) end
   local shared = read_single(spec)

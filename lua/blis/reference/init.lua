@@ -28,7 +28,8 @@ local files = {
   "capacity/init", "capacity/report", "capacity/basis", "recommend/init", "recommend/report",
   "sweep/cma_es", "sweep/init", "sweep/table",
   "statistics/init", "statistics/distribution", "statistics/transfer", "calibrate/init",
-  "calibrate/accuracy", "calibrate/parameters", "meta/policies", "meta/results",
+  "calibrate/accuracy", "calibrate/parameters", "calibrate/kernels", "capacity/model_range",
+  "meta/policies", "meta/results",
   "meta/simulation", "meta/engine", "meta/traffic", "meta/bind",
 }
 
