@@ -167,8 +167,8 @@ describe("the program", function()
   it("prints a search for capacity as CSV", function()
     local outcome = program.run("capacity", "--target", "ttft_ms.p95=100000", "--num-requests",
       "100", "--quiet", "--format", "csv", "--to", "2", "--replications", "1")
-    assert.truthy(outcome.out:find("^rate,verdict,kept,missed,overloaded,unsettled,requests,"
-      .. "missed_share,ttft_ms.p95\n1,kept,"), outcome.out .. outcome.err)
+    assert.truthy(outcome.out:find("^rate,verdict,met,missed,overloaded,unsettled,requests,"
+      .. "missed_share,ttft_ms.p95\n1,met,"), outcome.out .. outcome.err)
   end)
 end)
 
