@@ -10,6 +10,7 @@
 #include "lua/engine/adapters.h"
 #include "lua/policies/disaggregation.h"
 #include "lua/policies/gateway.h"
+#include "lua/policies/replicas.h"
 #include "lua/policies/routing.h"
 #include "lua/results/attempts.h"
 #include "lua/results/figures.h"
@@ -346,6 +347,13 @@ static void set_cascade(lua_State *L, const bind_simulation *sim, const blis_sum
   }
 }
 
+/* Replicas of the router. */
+
+static void set_routers(lua_State *L, const bind_simulation *sim, const blis_summary *summary) {
+  (void)summary;
+  set_replica_reports(L, &sim->view);
+}
+
 /* Autoscaling, faults, and what is paid. */
 
 static void configure_scaling(lua_State *L, int config, bind_simulation *sim,
@@ -401,4 +409,5 @@ const bind_feature bind_features[BIND_FEATURES] = {
     {.attach = attach_faults, .set_result = set_faults_report},
     {.attach = attach_prices},
     {.attach = attach_billing},
+    {.set_result = set_routers},
 };

@@ -3,7 +3,6 @@
 #include <inttypes.h>
 
 #include "lua/bind/bind.h"
-#include "lua/policies/replicas.h"
 #include "lua/policies/scorer.h"
 #include "lua/results/attempts.h"
 #include "lua/results/decisions.h"
@@ -193,7 +192,6 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   set_setup(L, index, sim);
   set_clamped_scores(L, &sim->view);
   set_custom_metrics(L, index);
-  set_replica_reports(L, &sim->view);
   if (sim->series.interval_us > 0) {
     push_series(L, &sim->series);
     lua_setfield(L, -2, "series");
