@@ -35,10 +35,11 @@ local blind = {
   { "keda", metrics = { queue_depth = 2 }, cooldown_seconds = 30 },
   { "keda", metrics = { requests_running = 2 }, cooldown_seconds = 30 },
   { "hpa", metrics = { requests_running = 5 }, metric_type = "average-value" },
-  { "hpa" },
+  { "hpa", metrics = { kv_utilization = 0.8 } },
 }
 
 local seeing = {
+  { "hpa" },
   { "keda", metrics = { gateway_queue_size = 2 }, cooldown_seconds = 30 },
   { "llm-d.queue", cooldown_seconds = 30 },
   { "llm-d.guard", cooldown_seconds = 30 },
