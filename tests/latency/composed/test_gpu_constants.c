@@ -89,6 +89,10 @@ static void test_constants_with_tables(void) {
   CHECK(other->step_us == 598 && b200->step_us == 645 && other->attention_us == 7);
   CHECK(strcmp(b200->allreduce_of, "B200") == 0);
 
+  /* MXFP4 experts were measured on H200. */
+  CHECK(find(&all, "H200")->with_tables->expert_scales[BLIS_KIND_MXFP4].decode == 0.712);
+  CHECK(find(&all, "H100")->with_tables->expert_scales[BLIS_KIND_MXFP4].decode == 0.635);
+
   /* No tables of these GPUs. */
   const char *const without[] = {"A100-SXM", "A100-PCIe-80", "L40S", "MI300X", "other"};
   for (size_t i = 0; i < sizeof without / sizeof *without; i++) {
