@@ -56,6 +56,21 @@ describe("KV cache of a model with windows", function()
   end)
 end)
 
+describe("a hand-off", function()
+  it("moves windows and states once, beside the growing KV", function()
+    local function bytes_of(prompt)
+      local r = blis.run { cluster = { model = "openai/gpt-oss-120b", hardware = "H200", tp = 1,
+        prefill_instances = 1, decode_instances = 1 },
+        workload = { rate = 1, requests = 1, prompt_tokens = prompt, output_tokens = 4 } }
+      return r.requests[1].moved_bytes
+    end
+    -- 18 full layers and 18 windows of 128 tokens; 2 x 8 heads x 64 x 2 bytes in each.
+    assert.equal(18 * 2048 * 1600 + 18 * 2048 * 128, bytes_of(1600))
+    -- The last token of a prompt is computed again. Its block moves, and 63 tokens of windows.
+    assert.equal(18 * 2048 * 64 + 18 * 2048 * 63, bytes_of(64))
+  end)
+end)
+
 describe("number formats", function()
   it("are those of vllm serve", function()
     local function weights(...)

@@ -84,6 +84,8 @@ local examples = {
   ["--detectors"] = "--detectors all",
   ["--enable-expert-parallel"] = "--model mistralai/mixtral-8x7b-v0.1 --hardware H100 --tp 2 "
     .. "--enable-expert-parallel",
+  ["--quantization"] = "--quantization fp8", ["--kv-cache-dtype"] = "--kv-cache-dtype fp8",
+  ["--dtype"] = "--dtype bfloat16",
   ["--engine-version"] = "--engine-version vllm/vllm-openai:v0.8.4",
   ["--fitness-weights"] = "--fitness-weights throughput:1",
   ["--gpu-decode-watts"] = "--gpu-watts 300 --gpu-idle-watts 60 --gpu-decode-watts 200",

@@ -300,6 +300,18 @@ static inline double blis__handoff_token_bytes(const blis_cluster *cluster, uint
   return received > sent ? received : sent;
 }
 
+/* Bytes of windows and states of a sequence, at the end that blis__handoff_token_bytes uses. */
+static inline double blis__handoff_fixed_bytes(const blis_cluster *cluster, uint32_t source,
+                                               uint32_t destination, int64_t tokens) {
+  const blis__handoffs *h = blis__handoffs_of(cluster);
+  if (h->sender >= 0) {
+    return blis_fixed_kv_bytes(&cluster->facts[h->sender].fixed_kv, tokens);
+  }
+  double sent = blis_fixed_kv_bytes(&cluster->facts[source].fixed_kv, tokens);
+  double received = blis_fixed_kv_bytes(&cluster->facts[destination].fixed_kv, tokens);
+  return received > sent ? received : sent;
+}
+
 /* Returns the fraction of these bytes on a NIC of one end: all, or less if it has more GPUs than
    the opposite end. */
 static inline double blis__handoff_part(const blis_cluster *cluster, uint32_t end, uint32_t other) {

@@ -40,7 +40,8 @@ static blis_status transfer_us(void *ud, const blis_routing_request *request, ui
                  error);
     blocks -= cached < blocks ? cached : blocks;
   }
-  double bytes = (double)(blocks * size) * blis__handoff_token_bytes(cluster, source, destination);
+  double bytes = (double)(blocks * size) * blis__handoff_token_bytes(cluster, source, destination) +
+                 blis__handoff_fixed_bytes(cluster, source, destination, request->prompt_tokens);
   uint64_t known;
   bool has_met = blis_map_get(&h->pairs, blis__pair_of(source, destination), &known);
   *us = h->policy.base_us + (has_met ? 0 : (double)h->policy.handshake_us) +

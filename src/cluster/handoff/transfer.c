@@ -162,7 +162,8 @@ static blis_status shake_hands(blis__handoffs *h, const blis__handoff *handoff, 
   return blis_map_put(&h->pairs, pair_of(handoff), 1);
 }
 
-/* Returns the bytes of the first tokens; whole blocks move, the last one as full as it gets. */
+/* Bytes of the first tokens. Whole blocks move. The last block moves once it is as full as it gets,
+   together with windows and states. */
 static double bytes_of(const blis_cluster *cluster, const blis__handoff *handoff, int64_t tokens) {
   const blis_instance_config *config =
       blis_instance_get_config(cluster->instances[handoff->destination]);
@@ -171,8 +172,12 @@ static double bytes_of(const blis_cluster *cluster, const blis__handoff *handoff
   bool is_all = tokens >= handoff->kv_tokens;
   int64_t moved = blis_min_i64(tokens, handoff->kv_tokens) - there;
   int64_t blocks = (blis_max_i64(moved, 0) + (is_all ? size - 1 : 0)) / size;
-  return (double)blocks * (double)size *
-         blis__handoff_token_bytes(cluster, handoff->source, handoff->destination);
+  uint32_t source = handoff->source;
+  uint32_t destination = handoff->destination;
+  double fixed =
+      is_all ? blis__handoff_fixed_bytes(cluster, source, destination, handoff->kv_tokens) : 0;
+  return (double)blocks * (double)size * blis__handoff_token_bytes(cluster, source, destination) +
+         fixed;
 }
 
 static double bytes_to_move(const blis_cluster *cluster, const blis__handoff *handoff) {

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "base/invariant.h"
+#include "base/minmax.h"
 
 /* vLLM pads the vocabulary to a multiple of this. */
 static const double VOCABULARY_STEP = 64.0;
@@ -82,6 +83,7 @@ blis_model_cache blis_layered_cache(const blis_layered_model *model, int64_t tp)
     blis_layer_cache one = blis_layer_cache_of(&run->layer, model->hidden_size, &widths, tp);
     sum.token_bytes += count * one.token_bytes;
     sum.window_bytes += count * one.span_bytes * (double)one.span_tokens;
+    sum.span_tokens = blis_max_i64(sum.span_tokens, one.span_tokens);
     sum.state_bytes += count * one.state_bytes;
   }
   return sum;

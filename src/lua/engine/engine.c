@@ -368,6 +368,18 @@ static void set_names(lua_State *L, int index, const bind_engine_model *m, bind_
   engine->dp = m->parallelism.dp;
 }
 
+/* What moves with the KV of a sequence beside its tokens. A stated number of bytes per token stands
+   for all. */
+static blis_fixed_kv fixed_kv_of(lua_State *L, int index, const bind_engine_model *m) {
+  if (m->layered == NULL || opt_field_number(L, index, "kv_bytes_per_token", 0) > 0) {
+    return (blis_fixed_kv){0};
+  }
+  const blis_model_cache cache = blis_layered_cache(m->layered, m->parallelism.tp);
+  return (blis_fixed_kv){.state_bytes = cache.state_bytes,
+                         .window_bytes = cache.window_bytes,
+                         .window_tokens = cache.span_tokens};
+}
+
 /* What moves with the KV of a token; a model may be unknown. */
 static void set_kv_bytes(lua_State *L, int index, const bind_engine_model *m, bind_engine *engine) {
   blis_error error;
@@ -379,6 +391,7 @@ static void set_kv_bytes(lua_State *L, int index, const bind_engine_model *m, bi
     bytes = 0;
   }
   engine->kv_bytes_per_token = opt_field_number(L, index, "kv_bytes_per_token", bytes);
+  engine->fixed_kv = fixed_kv_of(L, index, m);
 }
 
 void check_engine(lua_State *L, int index, bind_engine *engine) {

@@ -11,6 +11,7 @@
 #include "latency/create.h"
 #include "latency/kv/kv_capacity.h"
 #include "latency/step/latency_model.h"
+#include "policy/contract/facts.h"
 
 enum { ENGINE_NAME_SIZE = 128, ENGINE_NOTES_SIZE = 1024 };
 
@@ -29,6 +30,7 @@ typedef struct bind_engine {
   int64_t tp;
   int64_t dp;
   double kv_bytes_per_token;     /* on one GPU; 0 = not known */
+  blis_fixed_kv fixed_kv;        /* beside these, on one GPU */
   double gpu_price_per_hour;     /* US dollars; 0 = unknown */
   bool strict_coverage;          /* steps beyond its coverage are an error */
   bool is_capacity_computed;     /* config.kv_blocks was worked out */

@@ -69,6 +69,7 @@ static blis_instance_facts facts_of(lua_State *L, int index, const bind_engine *
       .capacity = opt_field_number(L, index, "capacity", 1),
       .roles = (uint32_t)opt_field_integer(L, index, "roles", 0),
       .kv_bytes_per_token = engine->kv_bytes_per_token,
+      .fixed_kv = engine->fixed_kv,
       .nic_bytes_per_us = opt_field_number(L, index, "nic_gb_s", 0) * 1000};
 }
 

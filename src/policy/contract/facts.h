@@ -21,6 +21,20 @@ enum {
   BLIS_ROLE_COUNT = 3
 };
 
+/* What moves once with the KV of a sequence, whatever its growing part takes. */
+typedef struct blis_fixed_kv {
+  double state_bytes;
+  double window_bytes;   /* once the windows and chunks of all layers are full */
+  int64_t window_tokens; /* of the longest window or chunk; 0 = none */
+} blis_fixed_kv;
+
+/* Bytes of a sequence of tokens; windows fill in proportion to the longest one. */
+static inline double blis_fixed_kv_bytes(const blis_fixed_kv *fixed, int64_t tokens) {
+  bool is_full = tokens >= fixed->window_tokens;
+  double share = is_full ? 1.0 : (double)tokens / (double)fixed->window_tokens;
+  return fixed->state_bytes + share * fixed->window_bytes;
+}
+
 typedef struct blis_instance_facts {
   uint32_t group;       /* of those that the cluster is made of, from 0 */
   const char *model;    /* it serves, in whatever case; NULL or "" = any */
@@ -36,6 +50,7 @@ typedef struct blis_instance_facts {
    */
   uint32_t roles;
   double kv_bytes_per_token; /* that move with a token's KV; 0 = unknown */
+  blis_fixed_kv fixed_kv;    /* that moves beside it */
   double nic_bytes_per_us;   /* in and out of it; 0 = as of all */
   double capacity;           /* how strong it is among its kind, 0 to 1 */
 } blis_instance_facts;
