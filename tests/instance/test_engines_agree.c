@@ -336,6 +336,60 @@ static void run_layout_case(int64_t seed) {
   run_trial(seed, &s, &random);
 }
 
+/* Reserves the KV of a prompt in one engine, which holds its blocks until it is evicted. */
+static void reserve_prompt(twin *t, const blis_live_request *request) {
+  const blis_kv_demand demand = {.tokens = request->prompt_tokens, .is_found_at_once = true};
+  int64_t cached;
+  bool is_done;
+  blis_error error;
+  t->requests[request->slot] = *request;
+  CHECK_OK(blis_instance_reserve(t->instance, &t->requests[request->slot], &demand, &cached,
+                                 &is_done, &error),
+           &error);
+  CHECK(is_done);
+}
+
+/* Requests that do not run hold the blocks: an empty prompt waits for the first ones, and is not
+   admitted and preempted in every step. */
+static void empty_prompts_wait_for_blocks(void) {
+  static twins t;
+  const blis_kv_layout layout = {.count = 1,
+                                 .groups = {{.kind = BLIS_KV_FULL, .block_tokens = 2, .count = 4}}};
+  const blis_instance_config config = {.latency = &toy_models[0],
+                                       .kv_blocks = 6,
+                                       .block_size_tokens = 2,
+                                       .kv_layout = &layout,
+                                       .max_num_seqs = 8,
+                                       .max_batched_tokens = 64,
+                                       .rules = {.recomputes_last_token = true},
+                                       .horizon_us = BLIS_TIME_NEVER_US};
+  const blis_live_request parked = {.prompt_tokens = 2,
+                                    .output_tokens = 1,
+                                    .chain = {.prompt_blocks = 1, .private_base = 1 << 20}};
+  const blis_live_request empty = {
+      .slot = 1, .number = 1, .output_tokens = 1, .chain = {.private_base = 2 << 20}};
+  twins_begin(&t, &heap, &config);
+  twin *const both[] = {&t.stepwise, &t.fast};
+  for (int i = 0; i < 2; i++) {
+    reserve_prompt(both[i], &parked);
+  }
+  twins_inject(&t, &empty);
+  for (int i = 0; i < 2; i++) {
+    blis_instance_stats stats;
+    blis_error error;
+    twin_run_before(both[i], 1000000);
+    blis_instance_get_stats(both[i]->instance, &stats);
+    CHECK_EQ_I64(stats.preemptions, 0);
+    CHECK_EQ_I64(stats.completed, 0);
+    CHECK_OK(blis_instance_evict(both[i]->instance, &both[i]->requests[0], 1000000, &error),
+             &error);
+    twin_run_before(both[i], 2000000);
+    blis_instance_get_stats(both[i]->instance, &stats);
+    CHECK_EQ_I64(stats.completed, 1);
+    twin_free(both[i]);
+  }
+}
+
 static int64_t case_count;
 static int64_t first_case;
 
@@ -403,6 +457,7 @@ int main(int argc, char **argv) {
   RUN(engines_agree_on_adapters);
   RUN(engines_agree_on_energy);
   RUN(engines_agree_on_layouts);
+  RUN(empty_prompts_wait_for_blocks);
   RUN(nothing_is_lost_with_drafts);
   return check_done();
 }
