@@ -104,7 +104,8 @@ local function add_realtime(cluster)
   cluster.slo_priorities = values
 end
 
---- Reads the traffic; returns it, and the end of the simulation that it sets.
+--- Reads the traffic. Returns it, the end of the simulation that it sets, and the time before its
+--- first request that is not billed.
 local function read_traffic(values, cluster)
   local rules = features.rules_without(cluster)
   rules.seed, rules.horizon_us, rules.profile = values.seed, values.horizon_us, values.profile
@@ -115,10 +116,9 @@ local function read_traffic(values, cluster)
   end
   local list = type(traffic) == "table" and traffic.trace or traffic
   local is_list = core.is_workload(list) or core.is_trace_stream(list)
-  if is_list and values.profile ~= "go-blis" then
-    span.check(list, values.horizon_us or horizon_us, "workload")
-  end
-  return traffic, horizon_us
+  if not is_list or values.profile == "go-blis" then return traffic, horizon_us, 0 end
+  span.check(list, values.horizon_us or horizon_us, "workload")
+  return traffic, horizon_us, span.unbilled_us(list)
 end
 
 -- Options that the core takes without a change.
@@ -169,7 +169,7 @@ function experiment.read(spec)
     errors.invalid("warm_up_us and warm_up_requests are two ways to say the same; expected one")
   end
   local is_go_blis = values.profile == "go-blis"
-  local traffic, horizon_us = read_traffic(values, cluster)
+  local traffic, horizon_us, unbilled_us = read_traffic(values, cluster)
   cluster.horizon_us = values.horizon_us or horizon_us or never_us
   cluster.go_blis = is_go_blis
   if not is_go_blis then add_realtime(cluster) end
@@ -178,6 +178,7 @@ function experiment.read(spec)
     options = values,
     cluster = cluster,
     workload = traffic,
+    unbilled_us = unbilled_us,
     routing = policy.read_router(values.routing, "routing"),
     admission = hooks.read_admission(values.admission, "admission"),
     scheduler = hooks.read_scheduler(values.scheduler, cluster),

@@ -126,6 +126,17 @@ describe("the clock of a trace", function()
     end
   end)
 
+  it("is not billed before its first request, if that comes late", function()
+    local list = blis.workload { rate = 10, requests = 30 }:warp { { 0, 7200000000 } }
+    local cost = blis.run { cluster = { instances = 2 }, workload = list }.cost
+    local soon = blis.run { cluster = { instances = 2 },
+      workload = blis.workload { rate = 10, requests = 30 } }.cost
+    assert.near(soon.gpu_hours, cost.gpu_hours, 0.001)
+    local scaled = blis.run { cluster = { instances = 2 }, workload = list, autoscaler = "hpa",
+      scaling = { max_replicas = 2, min_replicas = 2 } }.cost
+    assert.near(soon.gpu_hours, scaled.gpu_hours, 0.001)
+  end)
+
   it("that spans years is an error that names the rows", function()
     local text = "timestamp,prompt_tokens,output_tokens\n0,10,1\n5,10,1\n90000000,10,1\n"
       .. "90000005,10,1\n"

@@ -276,6 +276,24 @@ local function spent_on(groups, paid, price_per_replica)
   return gpu_hours, usd, billed_hours
 end
 
+--- The paid time without that of the first instances before the first request. Where pools of
+--- machines or lists of prices decide what is paid, it stays as it is.
+local function paid_after(paid, groups, unbilled_us)
+  if unbilled_us == 0 then return paid end
+  local list = {}
+  for i, one in ipairs(paid) do
+    local copy = {}
+    for name, value in pairs(one) do copy[name] = value end
+    if one.node_seconds == 0 and one.listed_seconds == 0 then
+      local seconds = groups[i].instances * unbilled_us / 1e6
+      copy.seconds = math.max(one.seconds - seconds, 0)
+      copy.billed_seconds = math.max(one.billed_seconds - seconds, 0)
+    end
+    list[i] = copy
+  end
+  return list
+end
+
 --- Seconds of GPUs in which their instances computed.
 local function busy_gpu_seconds(summary, groups)
   local seconds = 0
@@ -287,14 +305,17 @@ local function busy_gpu_seconds(summary, groups)
 end
 
 --- GPU cost of a run; nil if the catalog has no price for a GPU.
-local function cost_of(summary, price_per_replica)
+---@param unbilled_us integer time from the start before the first request, which is not billed
+local function cost_of(summary, price_per_replica, unbilled_us)
   local groups, instances = summary.setup.groups or { summary.setup }, {}
   for i, group in ipairs(groups) do instances[i] = group.instances end
   local gpus, usd_per_hour = spent_in(groups, instances, price_per_replica)
-  local hours = summary.duration_us / 3.6e9
+  unbilled_us = math.min(unbilled_us or 0, summary.duration_us)
+  local hours = (summary.duration_us - unbilled_us) / 3.6e9
   local gpu_hours, usd, billed = gpus * hours, usd_per_hour and usd_per_hour * hours, nil
   if summary.paid then
-    gpu_hours, usd, billed = spent_on(groups, summary.paid, price_per_replica)
+    gpu_hours, usd, billed = spent_on(groups, paid_after(summary.paid, groups, unbilled_us),
+      price_per_replica)
   end
   local tokens, busy = summary.output_tokens, busy_gpu_seconds(summary, groups)
   local all_tokens = summary.prompt_tokens + tokens
@@ -431,7 +452,7 @@ function result.new(summary, config)
   summary.requests_per_instance = counts
   summary.routing = config.routing.label
   features.complete(summary, config, name_of)
-  summary.cost = cost_of(summary, config.replica_price_per_hour)
+  summary.cost = cost_of(summary, config.replica_price_per_hour, config.unbilled_us)
   summary.energy = energy.of(summary, config.cluster)
   features.finish(summary, config)
   summary.paid, summary.drawn, summary.market = nil, nil, nil

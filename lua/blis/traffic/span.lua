@@ -17,6 +17,18 @@ function span.first_us(list)
   return request and request.arrival_us or 0
 end
 
+-- A trace that starts this late counts its times from something else than its first request.
+local late_us = 60000000
+
+--- The time before the first request that instances are not paid for: all of it, if it is a minute
+--- or more. Shorter waits are those of the first arrival after the start of a run.
+---@param list blis.Workload|blis.TraceStream
+---@return integer us
+function span.unbilled_us(list)
+  local first_us = span.first_us(list)
+  return first_us >= late_us and first_us or 0
+end
+
 --- The request before the longest time without arrivals, and the request after it.
 local function widest_gap(list)
   local widest, before, after, last = -1, nil, nil, nil
