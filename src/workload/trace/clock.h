@@ -1,12 +1,16 @@
 /*
  * clock.h - the unit of the timestamps of a trace; for trace files only.
  *
- * A file rarely states the unit of its numbers, and files of one format differ. The unit is, in
- * this order: what the options state; that of the calendar, when the earliest sampled number is a
- * time between 2000 and 2100 as seconds, milliseconds, microseconds, or nanoseconds since 1970; the
- * usual unit of the format; and when that gives an implausible number of requests per second, the
- * unit that gives the most plausible one. The sample is the start of the file, so the unit is known
- * before the first row is read. Every unit that is not the usual one is printed as a note.
+ * A file rarely states the unit of its numbers, and files of one format differ. The unit is the
+ * first of these:
+ *
+ *   1. the unit that the options, or the name of a column, state
+ *   2. the unit that makes the earliest sampled number a time since 1970 between 2000 and 2100
+ *   3. the usual unit of the format, unless it gives an implausible number of requests per second
+ *   4. the unit that gives the most plausible number of requests per second
+ *
+ * The sample is the start of the file, so readers have the unit before they read the first row.
+ * Every unit but the usual one is printed as a note.
  */
 #ifndef BLIS_WORKLOAD_TRACE_CLOCK_H
 #define BLIS_WORKLOAD_TRACE_CLOCK_H

@@ -1,5 +1,5 @@
 /*
- * columns.h - what the columns of any table of requests mean; for trace files only.
+ * columns.h - the meaning of the columns of any table of requests; for trace files only.
  *
  * A column, or a member of a JSON object, has a role: the time, the length of the prompt, and so
  * on. The user assigns columns to roles ("timestamp=start,prompt=tokens_in"), and roles that are
