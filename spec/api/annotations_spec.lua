@@ -91,6 +91,7 @@ describe("the annotations", function()
         trace_level = "decisions",
         cascade = { "cognitora.cascade", chain = { "qwen/qwen3-14b" } },
         instance_times = instance_times, autoscaler = "threshold", faults = {}, queue = true,
+        routers = { replicas = 2 },
         keep_steps = true, keep_timeline = true,
         kv_tiers = { { name = "cpu", gb = 1, read_gb_s = 1 } },
         admission = {
