@@ -13,8 +13,8 @@ local rows = {
 
 local kinds = {
   { key = "composed", title = "in sample" },
-  { key = "without_part", title = "TP degree or workload left out" },
-  { key = "without_model", title = "model left out" },
+  { key = "without_part", title = "held out: TP degree or workload" },
+  { key = "without_model", title = "held out: model" },
 }
 
 local function cell(figures)

@@ -297,7 +297,7 @@ cascade:
       ":2: groups[1]: unknown option 'instance'; did you mean 'instances'?")
     local unknown = problem "groups: [{ foo: 1 }]\n"
     says(unknown, ":1: groups[1]: unknown option 'foo'; known are instances, watts")
-    says(unknown, ", gpu_prefill_watts")
+    says(unknown, ", gpu_watts, gpu_idle_watts")
     says(problem "groups: []\n", ":1: groups: a table is not allowed, expected a list of groups")
   end)
 end)

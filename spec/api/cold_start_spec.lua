@@ -22,7 +22,7 @@ describe("a cold start under the planner", function()
 
   -- As docs/autoscaling.md has it, in percent.
   local shares = {
-    { fast, 6, 99.6 }, { fast, 30, 52 }, { slow, 30, 95 }, { slow, 120, 71 }, { slow, 300, 37 },
+    { fast, 6, 99.6 }, { fast, 30, 53 }, { slow, 30, 95 }, { slow, 120, 74 }, { slow, 300, 37.5 },
   }
 
   it("breaks the targets of a slow load ten times as late as those of a fast one", function()

@@ -291,7 +291,8 @@ describe("session graphs", function()
         .. "program")
     end
     says(select(2, pcall(result.requests.spread, result.requests, "ttft")), "requests:spread: the "
-      .. "text 'ttft' is not allowed, expected one of ttft_us, itl_us, e2e_us, scheduling_delay_us")
+      .. "string 'ttft' is not allowed, expected one of ttft_us, itl_us, e2e_us, "
+      .. "scheduling_delay_us")
     local none = blis.run { workload = { rate = 9, requests = 3 } }.requests:groups "session"
     assert.same({ 1, "", 3 }, { #none, none[1].name, none[1].arrived })
     says(small.message_of(result.requests.groups, result.requests, "client"), "client")

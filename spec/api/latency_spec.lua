@@ -304,7 +304,7 @@ describe("a failing latency model in Lua", function()
   it("also stops a run by its queueing time", function()
     local problem = run(function() return 1000 end,
       { queueing_time = function(tokens) return tokens > 1 and "soon" or 1 end })
-    says(problem.message, "queueing_time returned the text ")
+    says(problem.message, "queueing_time returned the string ")
     assert.equal("latency model 'mine'", problem.policy)
   end)
 

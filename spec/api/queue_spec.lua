@@ -139,9 +139,9 @@ describe("a queue of the gateway", function()
     assert.matches("usage limit.*it returned nil as item 1 of a list, expected a number for each "
       .. "band", failure { usage_limit = function() return {} end })
     assert.matches("usage limit.*list of ceilings", failure { usage_limit = function() end })
-    assert.matches("queue: the saturation detector goes by how often", failure {
+    assert.matches("queue: the saturation detector depends on the rate", failure {
       dispatch = "event", saturation = measure })
-    assert.matches("queue: the usage limit goes by how often", failure {
+    assert.matches("queue: the usage limit depends on the rate", failure {
       dispatch = "event", usage_limit = limit })
   end)
 

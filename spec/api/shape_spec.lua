@@ -189,7 +189,7 @@ describe("traffic with a shape", function()
       { { shape = { "diurnal", period_us = minutes(1), speed = 1e4 }, horizon_us = 24 * hour },
         "changes more than 1000000 times" },
       { { shape = "ramp", sessions = { max_rounds = 2 } }, "closed_loop = false" },
-      { { shape = "ramp", horizon_us = "1h" }, "workload.horizon_us" },
+      { { shape = "ramp", horizon_us = "1 parsec" }, "workload.horizon_us" },
     }
     for _, one in ipairs(wrong) do
       local ok, message = pcall(blis.workload, one[1])

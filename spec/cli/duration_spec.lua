@@ -56,7 +56,7 @@ local function allows(option, us)
   return value >= (option.min or -math.huge) and value <= (option.max or math.huge)
 end
 
-describe("a duration on a command line", function()
+describe("a duration on a command line #host", function()
   it("is a number with a unit, on every flag", function()
     local count = 0
     each_duration_flag(function(definition, option, words)

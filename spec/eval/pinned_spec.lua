@@ -33,9 +33,9 @@ end
 
 describe("suites that ship", function()
   local pinned = {
-    chat = "2 65ef033c995e",
-    agents = "2 dcf4c1801348",
-    gateway = "3 b43346501d64",
+    chat = "2 deac593c27f4",
+    agents = "2 70096dea5752",
+    gateway = "3 675ab30ed5f0",
   }
 
   it("are what their version says", function()

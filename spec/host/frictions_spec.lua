@@ -172,7 +172,7 @@ describe("the program", function()
   end)
 end)
 
-describe("blis help", function()
+describe("blis help #host", function()
   it("describes every type that the reference names", function()
     local reference = require "blis.reference"
     local names, known = {}, {}

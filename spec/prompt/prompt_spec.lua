@@ -105,7 +105,7 @@ describe("the prompt on a terminal #host", function()
   it("has help, with near names", function()
     local seen = run(typing('help "num-instances"', "help(blis.kv_cache)", "help()",
       'help "instacnes"', "help(5)", "help(ttft_ms)", 'help "spot.usd"'), { rows = 100 })
-    for _, text in ipairs { "Number of serving engines", "The KV cache of one engine",
+    for _, text in ipairs { "Number of instances", "The KV cache of one engine",
       "Tab completes", "did you mean 'instances'?", "help: 5 is not allowed",
       "There is no value of this name", "result.spot.usd" } do
       assert.is_truthy(seen.screen:find(text, 1, true), text .. "\n" .. seen.screen)

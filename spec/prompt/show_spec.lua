@@ -45,7 +45,7 @@ describe("a value as short Lua", function()
     assert.equal("{ { { { { { ... } } } } } }", show.text { { { { { { { 1 } } } } } } })
     local round = {}
     round.round = round
-    assert.equal("{ round = { --[[ stands above ]] } }", show.text(round))
+    assert.equal("{ round = { --[[ shown above ]] } }", show.text(round))
     assert.matches('^"x+" %.%. 930 more$', show.text(("x"):rep(1000)))
   end)
 
@@ -139,7 +139,8 @@ describe("what scripts get", function()
   end)
 
   it("prints what loops of one's own get without addresses", function()
-    local lone = blis.instance { model = "qwen/qwen3-14b", hardware = "H100" }
+    local lone = blis.instance { model = "qwen/qwen3-14b", hardware = "H100",
+      latency_model = "calibrated" }
     lone:add { id = "a", prompt_tokens = 100, output_tokens = 3 }
     visit(lone.waiting, "lone.waiting", 1)
     visit(lone:step(), "lone:step()", 1)

@@ -227,11 +227,11 @@ blis_status blis__start_next(blis_cluster *cluster, uint32_t like, const blis__s
     const char *option = cluster->config.room_option;
     return blis_fail(error, BLIS_ERR_INVALID,
                      "%" PRIu32 " instances have been started by %" PRId64
-                     " us, and there is room for no more%s%s%s",
+                     " us, and no more starts are possible%s%s%s",
                      cluster->existing, cluster->now_us, option == NULL ? "" : ": ",
                      option == NULL ? "" : option,
                      option == NULL ? ""
-                                    : " gives more, at 3 KB each, if so many starts are meant");
+                                    : " allows more, at 3 KB each, if so many starts are meant");
   }
   BLIS_TRY_MEM(need_lives(cluster), error);
   *index = cluster->existing;

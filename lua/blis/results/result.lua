@@ -78,12 +78,15 @@ end
 
 --- pairs(result): every available metric, by name.
 function result_meta.__pairs(self)
-  local names = {}
-  for name in next, self do names[#names + 1] = name end
+  local names, is_listed = {}, {}
+  local function list(name)
+    if not is_listed[name] then names[#names + 1] = name end
+    is_listed[name] = true
+  end
+  for name in next, self do list(name) end
   for name, figure in pairs(rawget(self, "requests") and figures.of_result or {}) do
-    if figure.of and rawget(self, name) == nil and self[name] ~= nil then
-      names[#names + 1] = name
-    end
+    -- One metric may compute another one, so those that are there already are listed, too.
+    if figure.of and self[name] ~= nil then list(name) end
   end
   table.sort(names)
   local position = 0

@@ -73,7 +73,7 @@ options.sync = {
 --- Something that happens to replicas.
 ---@type blis.Section
 options.fault = {
-  name = "router fault",
+  name = "router_fault",
   summary = "A crash of a router replica, or a partition between replicas.",
   options = {
     {
@@ -81,7 +81,9 @@ options.fault = {
       doc = "crash: the replica loses its state and takes no requests until it has recovered; "
         .. "partition: messages between these replicas and the others are lost.",
     },
-    { name = "at", type = "time_us", min = 0, required = true, unit = "us", doc = "When it happens." },
+    {
+      name = "at", type = "time_us", min = 0, required = true, unit = "us", doc = "When it happens.",
+    },
     { name = "replica", type = "integer", min = 1, doc = "Of a crash: its number, from 1." },
     { name = "replicas", type = "numbers", doc = "Of a partition: the numbers of one side." },
     {
