@@ -133,7 +133,8 @@ describe("prefill and decode apart", function()
     for name, value in pairs { first_token = "prefill", transfer_timeout_us = 1000,
       fabric_gb_s = 1, handshake_us = 5, overlap = "layers", layer_groups = 3,
       overlap_min_tokens = 7, order = "destination", transfer_content = "missing",
-      on_destination_full = "wait", on_failure = "retry", retries = 3, retry_pause_us = 5, kv_limit = 0.5,
+      on_destination_full = "wait", on_failure = "retry", retries = 3, retry_pause_us = 5,
+      kv_limit = 0.5,
       stage_order = "prefill-first" } do
       says(("disaggregation.%s: has no effect in profile go-blis"):format(name),
         function() start { [name] = value } end)

@@ -350,7 +350,8 @@ describe("KV tiers", function()
     end
     local csv = exported(r, path .. ".csv")
     assert.equal(csv, exported(again, path .. ".csv"))
-    assert.matches(",had_hit,frontend_us,cached_tokens,tier_cpu_tokens,tier_disk_tokens\n", csv, 1, true)
+    assert.matches(",had_hit,frontend_us,cached_tokens,tier_cpu_tokens,tier_disk_tokens\n", csv, 1,
+      true)
     local last = r.requests[#r.requests]
     assert.matches(('"cached_tokens":%d,"tier_cpu_tokens":%d,"tier_disk_tokens":%d}\n$'):format(
       last.cached_tokens, table.unpack(last.tier_tokens)), exported(r, path .. ".jsonl"))

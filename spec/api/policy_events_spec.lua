@@ -270,7 +270,8 @@ describe("what a routing policy in Lua returns", function()
       return #instances, tonumber(request.id:match "%d+")
     end
     local changes = {
-      cluster = old_defaults.pinned { instances = 1, max_num_seqs = 1, scheduler = "priority-fcfs" },
+      cluster = old_defaults.pinned { instances = 1, max_num_seqs = 1,
+        scheduler = "priority-fcfs" },
       workload = { rate = 4000, requests = 20, prompt_tokens = 200, output_tokens = 5 },
     }
     local result = run({ route = late_first }, changes)

@@ -89,7 +89,8 @@ describe("what is told of the gateway's queue", function()
       ["latency-slo"] = { "latency-slo", prefill_tokens_per_s = 1 },
     } do
       local n = 0
-      local result = run(nil, { defaults = old_defaults.version, admission = admission, workload = function()
+      local result = run(nil, { defaults = old_defaults.version, admission = admission,
+        workload = function()
         n = n + 1
         return n <= 200 and { arrival_us = n * 1000, prompt_tokens = 3000, output_tokens = 20,
           slo_class = "batch", slo_target_us = 1000 } or nil

@@ -310,7 +310,8 @@ return {
     lua = "return require('blis').scorer { name = 'x', columns = true, score = function(r, c) "
       .. "c.in_flight = 1 return c.in_flight end }" },
   { rule = "parameters twice", lua = '{"queue": 1, "queue": 5}', says = "no JSON" },
-  { rule = "parameters without an end", lua = '{"queue": ' .. ("["):rep(30000), says = "nested too deeply" },
+  { rule = "parameters without an end", lua = '{"queue": ' .. ("["):rep(30000),
+    says = "nested too deeply" },
   -- What is no policy.
   { rule = "nothing", lua = "", says = "it returned nil" },
   { rule = "a number", lua = "return 42", says = "it returned 42" },

@@ -1,4 +1,5 @@
---- Every field of a request record, from its table (src/cluster/lists/record_fields.h): a record that a
+--- Every field of a request record, from its table (src/cluster/lists/record_fields.h): a record
+--- that a
 --- script adds returns each value, and files have the columns in the order of the table.
 local blis = require "blis"
 local core = require "blis.core"

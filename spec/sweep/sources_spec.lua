@@ -108,7 +108,8 @@ end]]
 
   it("comes with a note about a module that a trial loads by a computed name", function()
     local first = before_and_after(
-      script_of 'local function value() return require("p" .. "ol")() end', { files = { ["pol.lua"] = one }, name = "pol.lua", text = two })
+      script_of 'local function value() return require("p" .. "ol")() end',
+        { files = { ["pol.lua"] = one }, name = "pol.lua", text = two })
     assert.truthy(first.err:find("s: trials load pol by a computed name", 1, true), first.err)
   end)
 end)

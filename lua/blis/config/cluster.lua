@@ -273,7 +273,8 @@ return {
       name = "kv_layout", type = "any",
       doc = "KV groups of the model, if its layers keep different tokens: a list such as { { kind "
         .. "= \"full\" }, { kind = \"window\", tokens = 128 } }. kv_blocks counts the blocks that "
-        .. "all groups share. Requires profile design. Defaults to the groups that vLLM forms from the "
+        .. "all groups share. Requires profile design. Defaults to the groups that vLLM forms from "
+        .. "the "
         .. "model's layers. The prefix cache does not keep states.",
     },
     {
@@ -299,7 +300,8 @@ return {
       default = usual.kv_reserve, profiles = { ["go-blis"] = "flat" },
       flag = "--kv-reserve", group = "KV cache",
       doc = "Memory that is reserved for activations and logits. sized: computed from the sizes of "
-        .. "the model, max_num_batched_tokens, and max_num_seqs. flat: 5.5 GiB per GPU, and 2.5 GiB "
+        .. "the model, max_num_batched_tokens, and max_num_seqs. flat: 5.5 GiB per GPU, and 2.5 "
+        .. "GiB "
         .. "more for models with experts, as in 1.0-rc1. Models with windows, states, or "
         .. "quantized layers always use sized.",
     },
@@ -401,7 +403,8 @@ return {
       profiles = { ["go-blis"] = 256 },
       unit = "requests", flag = "--max-num-seqs", flag_aliases = { "--max-num-running-reqs" },
       group = "Serving engine",
-      doc = "Maximum number of requests in a batch. Default: as vLLM, by the memory of the GPU; 1024 "
+      doc = "Maximum number of requests in a batch. Default: as vLLM, by the memory of the GPU; "
+        .. "1024 "
         .. "with 70 GiB and more, except A100, otherwise 256 (blis help defaults).",
     },
     {
@@ -410,7 +413,8 @@ return {
       unit = "tokens", flag = "--max-num-batched-tokens", group = "Serving engine",
       flag_aliases = { "--max-num-scheduled-tokens" },
       doc = "Token budget of an engine step; longer prefills are chunked. Default: as vLLM, by the "
-        .. "memory of the GPU; 16384 with 160 GiB and more, 8192 with 70 GiB and more, except A100, "
+        .. "memory of the GPU; 16384 with 160 GiB and more, 8192 with 70 GiB and more, except "
+        .. "A100, "
         .. "otherwise 2048 (blis help defaults).",
     },
     {

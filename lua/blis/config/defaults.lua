@@ -15,7 +15,7 @@ local defaults = {}
 ---@field cluster table<string, any> options of a cluster
 ---@field batch_limits blis.BatchLimits[] the first that describes the engine holds
 ---@field scaling table<string, integer> delays of scaling, us; they hold together, if none is set
----@field autoscalers table<string, table<string, any>> parameters by autoscaler; they hold together,
+---@field autoscalers table<string, table<string, any>> parameters by autoscaler, which hold as one,
 --- if none of them is set
 
 ---@class blis.BatchLimits max_num_batched_tokens and max_num_seqs of an engine

@@ -4,7 +4,8 @@ local cluster = require "blis.config.cluster"
 
 -- These apply to the cluster as a whole.
 local whole = {}
-for _, name in ipairs { "defaults", "groups", "instances", "catalogue", "scheduler", "preemption_policy",
+for _, name in ipairs { "defaults", "groups", "instances", "catalogue", "scheduler",
+  "preemption_policy",
   "engine", "strict_coverage", "snapshot_refresh_us", "cache_signal_delay_us",
   "admission_latency_us",
   "prefill_instances", "decode_instances", "prefill_decode_instances", "encode_instances",

@@ -272,7 +272,7 @@ static void there_is_room_for_so_many(void) {
   open_scaled(&s, 1, &p, &config);
   blis_error error;
   CHECK_EQ_I64(site_try_run(&s, &error), BLIS_ERR_INVALID);
-  CHECK(strstr(error.message, "room for no more") != NULL);
+  CHECK(strstr(error.message, "no more starts are possible") != NULL);
   site_deinit(&s);
 }
 

@@ -316,7 +316,7 @@ static bool run_to_the_end(scene *s, bool by_steps, blis_error *error) {
   } else {
     status = blis_cluster_run_until(cluster, BLIS_TIME_NEVER_US, error);
   }
-  CHECK(status == BLIS_OK || strstr(error->message, "room for no more") != NULL);
+  CHECK(status == BLIS_OK || strstr(error->message, "no more starts are possible") != NULL);
   if (status == BLIS_OK) {
     CHECK_OK(blis_cluster_finish(cluster, error), error);
   }

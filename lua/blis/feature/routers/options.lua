@@ -82,7 +82,8 @@ options.fault = {
         .. "partition: messages between these replicas and the others are lost.",
     },
     {
-      name = "at", type = "time_us", min = 0, required = true, unit = "us", doc = "When it happens.",
+      name = "at", type = "time_us", min = 0, required = true, unit = "us",
+      doc = "When it happens.",
     },
     { name = "replica", type = "integer", min = 1, doc = "Of a crash: its number, from 1." },
     { name = "replicas", type = "numbers", doc = "Of a partition: the numbers of one side." },
