@@ -6,7 +6,7 @@ local cluster = { model = "qwen/qwen3-14b", hardware = "H100", tp = 1, instances
 
 -- 96 system prompts of 4,096 tokens: more than the KV cache of one instance can store.
 local workload = blis.workload {
-  rate = 32, requests = 3000,
+  rate = 16, requests = 3000,
   prompt = { "gaussian", mean = 256, std_dev = 128, min = 2, max = 4000 },
   output = { "gaussian", mean = 128, std_dev = 64, min = 2, max = 1000 },
   prefixes = { groups = 96, tokens = 4096 },
