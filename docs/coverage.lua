@@ -8,40 +8,40 @@
 --- command line. spec/docs/coverage_spec.lua holds each against what is there;
 --- scripts/lib/coverage.lua writes docs/coverage.md of it.
 
-local framework = "spec/api/scorer_framework_spec.lua: "
-local scorer = "spec/api/scorer_spec.lua: "
-local pipeline = "spec/api/pipeline_spec.lua: "
+local framework = "spec/api/policies/scorer_framework_spec.lua: "
+local scorer = "spec/api/policies/scorer_spec.lua: "
+local pipeline = "spec/api/policies/pipeline_spec.lua: "
 local bundle = "spec/cli/bundle_spec.lua: "
 local run = "spec/cmd/run_spec.lua: "
 local metrics = "spec/api/metrics_spec.lua: "
-local rules = "spec/api/rules_spec.lua: "
-local hooks = "spec/api/hooks_spec.lua: "
+local rules = "spec/api/policies/rules_spec.lua: "
+local hooks = "spec/api/policies/hooks_spec.lua: "
 local parts = "spec/api/parts_spec.lua: "
 local byhand = "spec/api/by_hand_spec.lua: "
 local decisions = "spec/results/decisions_spec.lua: "
-local history = "spec/api/history_spec.lua: "
-local tenants = "spec/api/tenant_state_spec.lua: "
-local batches = "spec/api/batch_scheduler_spec.lua: "
-local autoscaler = "spec/api/autoscaler_spec.lua: "
-local scaling = "spec/api/autoscaler_cost_spec.lua: "
-local scaled = "spec/api/autoscaler_instances_spec.lua: "
-local preset = "spec/api/engine_preset_spec.lua: "
-local external = "spec/api/external_spec.lua: "
+local history = "spec/api/policies/history_spec.lua: "
+local tenants = "spec/api/policies/tenant_state_spec.lua: "
+local batches = "spec/api/policies/batch_scheduler_spec.lua: "
+local autoscaler = "spec/api/scaling/autoscaler_spec.lua: "
+local scaling = "spec/api/scaling/autoscaler_cost_spec.lua: "
+local scaled = "spec/api/scaling/autoscaler_instances_spec.lua: "
+local preset = "spec/api/latency/engine_preset_spec.lua: "
+local external = "spec/api/policies/external_spec.lua: "
 local documents = "spec/docs/documents_spec.lua: "
-local permits = "spec/api/permits_spec.lua: "
-local pools = "spec/api/disaggregation_spec.lua: "
-local graphs = "spec/api/graphs_spec.lua: "
-local graph_files = "spec/api/graph_files_spec.lua: "
-local graph_examples = "spec/api/graph_examples_spec.lua: "
-local play = "spec/api/graph_play_spec.lua: "
+local permits = "spec/api/queue/permits_spec.lua: "
+local pools = "spec/api/disaggregation/disaggregation_spec.lua: "
+local graphs = "spec/api/graphs/graphs_spec.lua: "
+local graph_files = "spec/api/graphs/graph_files_spec.lua: "
+local graph_examples = "spec/api/graphs/graph_examples_spec.lua: "
+local play = "spec/api/graphs/graph_play_spec.lua: "
 local observed = "spec/calibrate/observed_spec.lua: "
 local tiers = "tests/cluster/tiers/test_kv_tiers.c: "
-local tiers_of_scripts = "spec/api/kv_tiers_spec.lua: "
-local speculation = "spec/api/speculation_spec.lua: "
+local tiers_of_scripts = "spec/api/kv/kv_tiers_spec.lua: "
+local speculation = "spec/api/features/speculation_spec.lua: "
 local adapters = "tests/instance/test_adapters.c: "
-local lora = "spec/api/lora_spec.lua: "
-local ranks = "spec/api/ranks_spec.lua: "
-local directions = "spec/api/directions_spec.lua: "
+local lora = "spec/api/features/lora_spec.lua: "
+local ranks = "spec/api/features/ranks_spec.lua: "
+local directions = "spec/api/disaggregation/directions_spec.lua: "
 
 return {
   {
@@ -87,13 +87,13 @@ return {
         framework .. "knows only ratios of weights" },
       { "INV-7", "the index is bounded by instances x capacity",
         framework .. "believes no more than its index holds",
-        "spec/api/prefix_index_spec.lua: drops what was not used for the longest time" },
+        "spec/api/kv/prefix_index_spec.lua: drops what was not used for the longest time" },
       { "D-1", "router-side belief against the true cache; the oracle scorer as upper bound",
-        "spec/api/cache_belief_spec.lua: is wrong where caches are smaller than the index",
-        "spec/api/cache_belief_spec.lua: is right for a policy that asks the caches",
-        "spec/api/cache_belief_spec.lua: finds less than a policy that asks the caches" },
+        "spec/api/kv/cache_belief_spec.lua: is wrong where caches are smaller than the index",
+        "spec/api/kv/cache_belief_spec.lua: is right for a policy that asks the caches",
+        "spec/api/kv/cache_belief_spec.lua: finds less than a policy that asks the caches" },
       { "D-2", "block hashes that chain; proportional matches; less than a block is no match",
-        "spec/api/prefix_index_spec.lua: remembers full blocks of prompts by instance" },
+        "spec/api/kv/prefix_index_spec.lua: remembers full blocks of prompts by instance" },
       { "D-5",
         "--routing-cache-weight and --routing-load-weight are gone, with a word on what replaces them",
         documents .. "has no weights for cache and load any more, and says what replaces them" },
@@ -107,10 +107,10 @@ return {
       { "7, future", "predicted-latency scorer", history .. "make a good scorer",
         "tests/policy/test_scorers.c: predicted_latency_may_keep_proportions" },
       { "7, future", "LoRA-affinity scorer",
-        "spec/api/lora_spec.lua: are followed by lora-affinity, and by llm-d's scorer in its order",
+        "spec/api/features/lora_spec.lua: are followed by lora-affinity, and by llm-d's scorer in its order",
         "examples/lora.lua" },
       { "7, future", "oracle prefix scorer",
-        "spec/api/cache_belief_spec.lua: is right for a policy that asks the caches" },
+        "spec/api/kv/cache_belief_spec.lua: is right for a policy that asks the caches" },
       { "8", "golden tests of the other policies",
         "tests/policy/test_policy_decisions.c: decisions_are_those_of_the_files" },
       { "8", "correspondence with logs of llm-d",
@@ -153,12 +153,12 @@ return {
         "blis run --kv-cpu-blocks" },
       { "D.3", "transfer time = base latency + blocks x block size / bandwidth",
         "tests/kv/test_kv_cache.c: test_base_latency_is_paid_once",
-        "spec/api/cpu_tier_spec.lua: cost a base latency once" },
-      { "D.3, PR11", "offload threshold", "spec/api/cpu_tier_spec.lua: begin at a threshold",
+        "spec/api/kv/cpu_tier_spec.lua: cost a base latency once" },
+      { "D.3, PR11", "offload threshold", "spec/api/kv/cpu_tier_spec.lua: begin at a threshold",
         "blis run --kv-offload-threshold" },
       { "PR11", "KVTransfer event",
         differs = "a reload is part of the step that waits for it; instances count transfers and "
-          .. "their time", "spec/api/cpu_tier_spec.lua: cost a base latency once" },
+          .. "their time", "spec/api/kv/cpu_tier_spec.lua: cost a base latency once" },
       { "D.4", "separate pools for prefill and decode, blocks move, one owner",
         pools .. "hands every request off, unless the decider says otherwise",
         "tests/cluster/handoff/test_handoff.c: times_of_one_request" },
@@ -217,7 +217,7 @@ return {
       { "D.7", "not observable: exact KV placement",
         differs = 'open by default, since real routers ask caches, too; locality = "strict" is the '
           .. "document",
-        "spec/api/locality_spec.lua: hides where prompts are cached from functions" },
+        "spec/api/kv/locality_spec.lua: hides where prompts are cached from functions" },
       { "D.8", "priority inversion, head-of-line blocking",
         metrics .. "count priority inversions and blocked requests as the plan defines them" },
       { "D.8", "scale oscillation",
@@ -263,8 +263,8 @@ return {
         "tests/policy/test_admission_policies.c: rate_limit_example",
         "tests/policy/test_admission_policies.c: tenant_quota_example", "blis policies" },
       { "F.2", "priority constant, slo-based, tenant-priority, deadline-aware",
-        "spec/api/priority_spec.lua: of the macro-level plan order the wait queue",
-        "spec/api/priority_spec.lua: go by deadlines" },
+        "spec/api/policies/priority_spec.lua: of the macro-level plan order the wait queue",
+        "spec/api/policies/priority_spec.lua: go by deadlines" },
       { "F.2", "routing round-robin, least-loaded, weighted-scoring, prefix-affinity",
         "tests/policy/test_policy_decisions.c: decisions_are_those_of_the_files",
         "blis run --routing-policy" },
@@ -292,7 +292,7 @@ return {
         decisions .. "has what each scorer contributes" },
       { "G.1", "RoutingDecision: prefill and decode instance",
         pools .. "asks functions, about instances",
-        "spec/api/stage_decisions_spec.lua: have a trace of both, with the scorers of each" },
+        "spec/api/disaggregation/stage_decisions_spec.lua: have a trace of both, with the scorers of each" },
       { "G.1", "SchedulerContext: queue, batch, KV cache, clock, limits",
         batches .. "sees the queue, the batch, the KV cache and the limits of its instance" },
       { "G.1", "OnRequestArrival of a scheduler", batches .. "hears of arrivals" },
@@ -312,7 +312,7 @@ return {
       { "G.3", "SimDuration",
         documents .. "tells how long the run was, and all percentiles of its latencies" },
       { "G.3", "CacheHitRate per tier, PreemptionRate, OffloadRate",
-        "spec/api/cpu_tier_spec.lua: leave rates behind" },
+        "spec/api/kv/cpu_tier_spec.lua: leave rates behind" },
       { "G.3", "ScaleUpCount, ScaleDownCount, TotalReplicaSeconds, ScaleOscillations",
         scaling .. "counts what it did: ups, downs, oscillations and replica-seconds" },
       { "I, PR1 to PR20", "commands as printed, but for --routing-cache-weight",
@@ -392,7 +392,7 @@ return {
       { "score", "0.55 overlap + 0.25 (1 - util) + 0.10 (1 - watts) + 0.10 capacity",
         "tests/policy/test_cognitora.c: four_terms_are_added_up", "examples/cognitora.lua" },
       { "score", "weights that change during a run",
-        "spec/api/change_routing_spec.lua: change during a run" },
+        "spec/api/policies/change_routing_spec.lua: change during a run" },
       { "overlap", "first 64 tokens, blocks of 16, leading blocks that match",
         "tests/policy/test_cognitora.c: a_full_hit_outweighs_the_rest",
         "tests/policy/test_cognitora.c: short_prompts_have_no_overlap" },
@@ -430,7 +430,7 @@ return {
       { "router", "a decision takes less than a millisecond", "blis run --routing-latency",
         "tests/bench/bench_routing.c" },
       { "cascade", "chain, threshold, mean log-probability, scored once per step",
-        "spec/api/cascade_spec.lua: is the document's example", "examples/cascade.lua" },
+        "spec/api/features/cascade_spec.lua: is the document's example", "examples/cascade.lua" },
       { "disaggregation", "enabled, colocate_below_tokens, two nodes, one more round trip",
         documents .. "has two nodes for prompts above colocate_below_tokens",
         "tests/policy/test_deciders.c: cognitora_limit", "docs/disaggregation.md" },
@@ -455,7 +455,7 @@ return {
       { "4", "unified as printed, which never writes its affinity",
         "tests/golden/decisions/unified-as-printed.txt", "examples/heavy_tail.lua" },
       { "5", "capped: the first 8 turns of a session",
-        "spec/api/trace_spec.lua: keep the first turns of sessions",
+        "spec/api/workload/trace_spec.lua: keep the first turns of sessions",
         "blis trace" },
       { "5", "build_capped_trace on JSON lines with session_id, turn_id, timestamp",
         "spec/cmd/trace_spec.lua: caps sessions of plain JSON lines", "blis trace" },
@@ -472,50 +472,50 @@ return {
         "tests/base/containers/test_event_queue.c: behaves_like_an_ordered_list" },
       { "events",
         "on_event for algorithms: PrefillComplete, TokenGenerated, BatchSchedule, KvTransfer*",
-        "spec/api/policy_events_spec.lua: hears of what is listed, and of nothing else",
-        "spec/api/policy_events_spec.lua: hears of every token in order, and of every batch",
-        "spec/api/policy_events_spec.lua: hears of KV that moves, from where to where",
+        "spec/api/policies/policy_events_spec.lua: hears of what is listed, and of nothing else",
+        "spec/api/policies/policy_events_spec.lua: hears of every token in order, and of every batch",
+        "spec/api/policies/policy_events_spec.lua: hears of KV that moves, from where to where",
         "examples/events.lua" },
       { "compute", "prefill = tokens / rate; decode piecewise linear",
         "tests/latency/step/test_latency_models.c: test_piecewise",
         "examples/routesim.lua" },
       { "batching", "requests join at boundaries only",
-        "spec/api/engine_preset_spec.lua: lets requests join at boundaries only, within what may be reserved",
+        "spec/api/latency/engine_preset_spec.lua: lets requests join at boundaries only, within what may be reserved",
         "blis run --engine-preset --batching" },
       { "KV", "ceil(tokens / block size) blocks, free list, shared prefixes",
         preset .. "keeps prefixes, and gives them up last",
         preset .. "evicts as a list of blocks by hand does",
         parts .. "shares blocks of equal content" },
       { "KV", "blocks beyond the prefix are freed at completion; eviction in two passes",
-        "spec/api/engine_preset_spec.lua: evicts as a list of blocks by hand does",
-        "spec/api/engine_preset_spec.lua: keeps prefixes, and gives them up last",
+        "spec/api/latency/engine_preset_spec.lua: evicts as a list of blocks by hand does",
+        "spec/api/latency/engine_preset_spec.lua: keeps prefixes, and gives them up last",
         "blis run --kv-eviction" },
       { "KV", "an allocation that fails rejects the request",
         differs = "requests wait, as in real engines; engine_preset = \"routesim\" is the document",
-        "spec/api/engine_preset_spec.lua: keeps prefixes, and gives them up last",
+        "spec/api/latency/engine_preset_spec.lua: keeps prefixes, and gives them up last",
         "blis run --kv-reservation --max-queue-depth" },
       { "interface", "route, name; queue depth, batch size, KV use, tokens generated",
         documents .. "shows algorithms queue, batch, KV cache and tokens of backends",
         scorer .. "can have a name" },
       { "interface", "Reject and RouteWithPriority from a router",
-        "spec/api/policy_events_spec.lua: may be a rejection",
-        "spec/api/policy_events_spec.lua: may have a priority behind it, which the instance goes by" },
+        "spec/api/policies/policy_events_spec.lua: may be a rejection",
+        "spec/api/policies/policy_events_spec.lua: may have a priority behind it, which the instance goes by" },
       { "interface", "RouteDisaggregated",
         pools .. "asks functions, about instances" },
       { "interface", "custom_metrics",
-        "spec/api/policy_events_spec.lua: are in results, in files of results, and in the summary" },
+        "spec/api/policies/policy_events_spec.lua: are in results, in files of results, and in the summary" },
       { "interface", "observe for routers",
-        "spec/api/policy_events_spec.lua: is told to observe, with who was chosen" },
+        "spec/api/policies/policy_events_spec.lua: is told to observe, with who was chosen" },
       { "interface", "role, estimated TTFT, requests served",
         history .. "predict the time to first token of an idle engine",
         history .. "are sums and moving means over the requests of an instance",
         "src/policy/contract/signals.h" },
       { "interface", "state and tokens/s of an instance",
-        "spec/api/policy_events_spec.lua: is shown instances as they are: their state, and how fast they are" },
+        "spec/api/policies/policy_events_spec.lua: is shown instances as they are: their state, and how fast they are" },
       { "interface", "sets of the prefix and block hashes of an instance",
         differs = "policies see what matters to them, how much of a request is cached (cached_tokens, prefix_hit, prefix_hash); a set of everything would be a copy of each cache per decision",
         scorer .. "sees every signal, and the same values in every form",
-        "spec/api/prefix_index_spec.lua: remembers full blocks of prompts by instance" },
+        "spec/api/kv/prefix_index_spec.lua: remembers full blocks of prompts by instance" },
       { "algorithms", "round_robin, least_outstanding, least_kv, prefix_aware, session_affinity, "
         .. "cost_escalation, prefix_overlap",
         "tests/policy/test_routesim.c: round_robin_goes_by_number",
@@ -585,7 +585,7 @@ return {
         byhand .. "scores candidates of one's own by its formula",
         byhand .. "remembers what it is told" },
       { "C core", "latency models as objects",
-        "spec/api/latency_spec.lua: takes requests by names and in order, and sums" },
+        "spec/api/latency/latency_spec.lua: takes requests by names and in order, and sums" },
       { "Lua", "experiments, scorers, admission rules, sweep drivers",
         "examples/compare_routing.lua",
         "examples/custom_scorer.lua", "examples/rules.lua", "examples/sweep.lua" },
@@ -691,8 +691,8 @@ return {
         ranks .. "compute prompts in every so many steps" },
       { "7.2", "uneven experts: 17 ms", ranks .. "take longer with uneven experts" },
       { "7.2", "groups fail, drain and are scaled whole",
-        "spec/api/rank_groups_spec.lua: fail whole and come back whole",
-        "spec/api/rank_groups_spec.lua: drain until the last rank has nothing left" },
+        "spec/api/features/rank_groups_spec.lua: fail whole and come back whole",
+        "spec/api/features/rank_groups_spec.lua: drain until the last rank has nothing left" },
     },
   },
   {
@@ -708,8 +708,8 @@ return {
       { "9.1", "nested times relative or absolute, one basis per corpus",
         graph_files .. "have nested times from the marker or from the start" },
       { "9.1", "one file, or a folder of .json",
-        "spec/api/graph_folders_spec.lua: is one corpus, file by file",
-        "spec/api/graph_folders_spec.lua: says which of its files is wrong, and where" },
+        "spec/api/graphs/graph_folders_spec.lua: is one corpus, file by file",
+        "spec/api/graphs/graph_folders_spec.lua: says which of its files is wrong, and where" },
       { "9.1", "id and agent_id: no \":\", unique",
         graph_files .. "keep subagents of one agent_id apart, and say so" },
       { "9.1", "the strict reader refuses unknown fields",
