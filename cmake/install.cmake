@@ -30,6 +30,19 @@ if(NOT CMAKE_CROSSCOMPILING)
     -e "io.write(require('blis.config.annotations').generate())")
   blis_write(${blis_annotations}/figures.lua
     -e "io.write(require('blis.results.annotations').generate())")
+  # The documents of a package, with links that lead to installed files.
+  file(GLOB_RECURSE blis_documents RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS
+    docs/*.md examples/*.md share/*.md)
+  list(APPEND blis_documents README.md CHANGELOG.md)
+  list(FILTER blis_documents EXCLUDE REGEX "^docs/coverage")
+  add_custom_command(OUTPUT ${blis_pages}/documents.written
+    COMMAND ${CMAKE_COMMAND} -E rm -rf ${blis_pages}/documents
+    COMMAND blis -E ${PROJECT_SOURCE_DIR}/scripts/site/documents.lua ${blis_pages}/documents
+      ${blis_documents}
+    COMMAND ${CMAKE_COMMAND} -E touch ${blis_pages}/documents.written
+    DEPENDS blis scripts/site/documents.lua scripts/site/links.lua ${blis_documents}
+    COMMENT "Writing ${blis_pages}/documents" VERBATIM)
+  list(APPEND blis_written ${blis_pages}/documents.written)
   add_custom_target(blis_pages ALL DEPENDS ${blis_written})
 
   install(FILES ${blis_pages}/blis.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
@@ -46,6 +59,7 @@ if(NOT CMAKE_CROSSCOMPILING)
     file(INSTALL ${blis_pages}/_blis DESTINATION
       \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}/zsh/\${folder})")
   install(FILES ${blis_pages}/reference.md TYPE DOC)
+  install(DIRECTORY ${blis_pages}/documents/share/ DESTINATION ${CMAKE_INSTALL_DATADIR})
   install(FILES ${blis_annotations}/options.lua ${blis_annotations}/figures.lua
     DESTINATION ${CMAKE_INSTALL_DATADIR}/lua/5.4/blis/meta)
 endif()
@@ -54,9 +68,14 @@ install(TARGETS blis RUNTIME)
 install(TARGETS blis_module LIBRARY DESTINATION lib/lua/5.4/blis)
 install(DIRECTORY lua/blis DESTINATION ${CMAKE_INSTALL_DATADIR}/lua/5.4
   FILES_MATCHING PATTERN "*.lua")
-install(FILES README.md CHANGELOG.md LICENSE NOTICE TYPE DOC)
+install(FILES LICENSE NOTICE TYPE DOC)
 install(FILES NOTICE RENAME copyright TYPE DOC) # where Debian looks for it
-install(DIRECTORY docs examples TYPE DOC
-  PATTERN "coverage.*" EXCLUDE)
+set(blis_not_copied PATTERN "coverage.*" EXCLUDE)
+if(CMAKE_CROSSCOMPILING)
+  install(FILES README.md CHANGELOG.md TYPE DOC)
+else()
+  list(APPEND blis_not_copied PATTERN "*.md" EXCLUDE) # they are among the documents
+endif()
+install(DIRECTORY docs examples TYPE DOC ${blis_not_copied})
 install(DIRECTORY share/ DESTINATION ${CMAKE_INSTALL_DATADIR}/blis
-  PATTERN "__pycache__" EXCLUDE)
+  ${blis_not_copied} PATTERN "__pycache__" EXCLUDE)

@@ -25,6 +25,7 @@ fi
 grep -q "libseccomp.so.2" "$root/README"
 grep -q "glibc" "$root/README"
 cp "$root/bin/blis" "$work/copied"
+"$root/bin/blis" -E scripts/site/broken.lua "$root"
 cd "$root/share/doc/blis"
 "$work/copied" -E examples/custom_scorer.lua >"$work/program"
 if command -v lua5.4 >/dev/null; then

@@ -129,16 +129,23 @@ function reference_text.plain(topic, width)
   return (table.concat(out, "\n"):gsub("\n\n+", "\n\n"):gsub("%s+$", "")) .. "\n"
 end
 
---- What Markdown would take for something else inside a table.
-local function cell(text)
+--- A text without what Markdown would take for something else inside a table.
+---@param text string
+---@return string
+function reference_text.escaped(text)
   return (text:gsub("|", "\\|"):gsub("<", "&lt;"))
 end
+
+local cell = reference_text.escaped
 
 local function code(text)
   return text == "" and "" or "`" .. text .. "`"
 end
 
-local function markdown_topic(topic)
+--- A topic as a section of a page in Markdown.
+---@param topic blis.Topic
+---@return string
+function reference_text.markdown_section(topic)
   local text, rows, results = {}, {}, {}
   local function row(name, kind, doc)
     rows[#rows + 1] = ("| %s | %s | %s |"):format(code(name), code((kind:gsub("|", "\\|"))),
@@ -186,7 +193,7 @@ function reference_text.markdown(topics)
       if topic.kind == part[1] then
         if is_first then out[#out + 1] = "## " .. part[2] end
         is_first = false
-        out[#out + 1] = markdown_topic(topic)
+        out[#out + 1] = reference_text.markdown_section(topic)
       end
     end
   end
