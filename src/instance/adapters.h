@@ -26,7 +26,9 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
-#include "instance/instance.h"
+#include "instance/instance_config.h"
+#include "instance/instance_events.h"
+#include "instance/instance_stats.h"
 
 typedef struct blis__adapters blis__adapters;
 

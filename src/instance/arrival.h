@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "instance/instance.h"
+#include "instance/instance_config.h"
 
 typedef enum blis__verdict {
   BLIS__VERDICT_SERVE,

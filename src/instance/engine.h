@@ -9,7 +9,9 @@
 #define BLIS_INSTANCE_ENGINE_H
 
 #include "instance/adapters.h"
-#include "instance/instance.h"
+#include "instance/instance_config.h"
+#include "instance/instance_events.h"
+#include "instance/instance_stats.h"
 #include "instance/power.h"
 #include "instance/remote_kv.h"
 #include "kv/block_journal.h"

@@ -14,7 +14,8 @@
 #define BLIS_INSTANCE_POWER_H
 
 #include "base/inline.h"
-#include "instance/instance.h"
+#include "instance/instance_config.h"
+#include "instance/instance_stats.h"
 
 typedef struct blis__power {
   const blis_power_config *config;
@@ -33,6 +34,12 @@ BLIS_MUSTUSE blis_status blis__power_check(const blis_power_config *config, blis
 
 /* config and latency are borrowed. Nothing to free. */
 blis__power blis__power_of(const blis_power_config *config, const blis_latency_model *latency);
+
+/* Sums up what is before each step. */
+void blis_carbon_add_up(blis_carbon_step *steps, size_t count);
+
+/* g / kWh times us from 0 to time_us, which is not below 0. */
+double blis_carbon_until(const blis_carbon_step *steps, size_t count, int64_t time_us);
 
 /* A step over these requests begins at start_us and takes duration_us. */
 BLIS_MUSTUSE blis_status blis__power_step(blis__power *power, const blis_batch_sums *sums,

@@ -21,10 +21,8 @@
 #ifndef BLIS_INSTANCE_REMOTE_KV_H
 #define BLIS_INSTANCE_REMOTE_KV_H
 
-#include "instance/instance.h"
-
-/* Is the request short enough for the instance, all its guards included? */
-bool blis_instance_serves(const blis_instance *instance, const blis_live_request *request);
+#include "instance/instance_config.h"
+#include "instance/instance_events.h"
 
 /* What to set aside. */
 typedef struct blis_kv_demand {
@@ -34,18 +32,6 @@ typedef struct blis_kv_demand {
      False: from activate on. */
   bool is_found_at_once;
 } blis_kv_demand;
-
-/*
- * Sets blocks aside for a request that is with no other instance under this
- * record, and whose blocks are named. The instance serves it, unless its whole
- * prompt is to come without a first token (BLIS, Go) and a token more fits.
- * *is_done = false: the free blocks do not suffice, and nothing has changed.
- * Else the request is with this instance, and *cached_tokens of the demand are
- * there already.
- */
-BLIS_MUSTUSE blis_status blis_instance_reserve(blis_instance *instance, blis_live_request *request,
-                                               const blis_kv_demand *demand, int64_t *cached_tokens,
-                                               bool *is_done, blis_error *error);
 
 /* What has come. */
 typedef struct blis_kv_arrival {
@@ -66,14 +52,6 @@ typedef struct blis_kv_arrival {
 /* The whole prompt is here, and there is a second token to come. */
 bool blis_can_bring_first_token(const blis_instance_config *config,
                                 const blis_live_request *request, int64_t tokens);
-
-/*
- * The request, which was reserved for and whose deadline is not over, enters
- * the wait queue at now_us.
- */
-BLIS_MUSTUSE blis_status blis_instance_activate(blis_instance *instance, blis_live_request *request,
-                                                const blis_kv_arrival *arrival, int64_t now_us,
-                                                blis_error *error);
 
 /*
  * The part of activate that is the same in both engines: the record of the

@@ -8,7 +8,9 @@
 #include <stdint.h>
 
 #include "base/invariant.h"
-#include "instance/instance.h"
+#include "instance/instance_config.h"
+#include "instance/instance_events.h"
+#include "instance/instance_stats.h"
 
 /* Of the blocks of its next prefill, how many may be taken from the cache. */
 uint32_t blis__findable_blocks(const blis_instance_config *config,

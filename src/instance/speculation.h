@@ -14,7 +14,8 @@
 #ifndef BLIS_INSTANCE_SPECULATION_H
 #define BLIS_INSTANCE_SPECULATION_H
 
-#include "instance/instance.h"
+#include "instance/instance_config.h"
+#include "instance/instance_stats.h"
 
 typedef struct blis__burst {
   int64_t drafted; /* 0 = the step is an ordinary one */

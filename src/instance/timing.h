@@ -14,7 +14,8 @@
 #include "base/containers/histogram.h"
 #include "base/error.h"
 #include "instance/front_end.h"
-#include "instance/instance.h"
+#include "instance/instance_config.h"
+#include "instance/instance_events.h"
 #include "latency/step/latency_model.h"
 
 /* 35 years: longer steps are mistakes. */

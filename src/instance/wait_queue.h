@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-#include "instance/instance.h"
+#include "instance/instance_config.h"
 
 /* A place in the queue. The owner sets request; the links are private. */
 typedef struct blis__waiting {

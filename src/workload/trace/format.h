@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "base/format/input.h"
 #include "base/slice.h"
-#include "workload/trace/trace.h"
+#include "workload/trace/trace_options.h"
 #include "workload/workload.h"
 
 /* One trace while it is read. Everything is borrowed by the reader. */

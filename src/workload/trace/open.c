@@ -7,6 +7,7 @@
 #include "base/nearest.h"
 #include "workload/trace/generic.h"
 #include "workload/trace/rows.h"
+#include "workload/trace/trace.h"
 
 static const blis__trace_format *const formats[] = {
 #define XX(name) &blis__trace_##name,
