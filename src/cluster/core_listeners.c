@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "cluster/clock.h"
-#include "instance/arrival.h"
+#include "instance/parts/arrival.h"
 
 /* Requests may leave the owner of their model out, unless several owners have a model of that
    name in this cluster. */

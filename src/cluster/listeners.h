@@ -23,8 +23,8 @@
 #include "base/array.h"
 #include "base/error.h"
 #include "cluster/cluster.h"
-#include "cluster/request_table.h"
-#include "instance/remote_kv.h"
+#include "cluster/requests/request_table.h"
+#include "instance/parts/remote_kv.h"
 
 /* In the order of the lifecycle of a request. The comment names the fields of the news. */
 typedef enum blis__moment {

@@ -8,15 +8,15 @@
 #include "base/containers/event_queue.h"
 #include "base/containers/winner_tree.h"
 #include "base/pool.h"
-#include "cluster/chain_cache.h"
 #include "cluster/cluster.h"
 #include "cluster/hooks.h"
 #include "cluster/listeners.h"
 #include "cluster/lists/event_classes.h"
 #include "cluster/lists/features.h"
-#include "cluster/request_table.h"
+#include "cluster/requests/chain_cache.h"
+#include "cluster/requests/request_table.h"
 #include "cluster/signals/snapshot.h"
-#include "instance/slo_priority.h"
+#include "instance/request/slo_priority.h"
 #include "policy/admission/admission.h"
 
 typedef struct blis__feature blis__feature; /* feature.h */

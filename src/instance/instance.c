@@ -5,11 +5,11 @@
 
 #include "base/invariant.h"
 #include "base/minmax.h"
-#include "instance/adapters.h"
-#include "instance/arrival.h"
-#include "instance/engine.h"
-#include "instance/speculation.h"
-#include "instance/timing.h"
+#include "instance/parts/adapters.h"
+#include "instance/parts/arrival.h"
+#include "instance/parts/engine.h"
+#include "instance/parts/speculation.h"
+#include "instance/parts/timing.h"
 #include "latency/step/slowed.h"
 
 struct blis_instance {

@@ -21,10 +21,10 @@
 #include "base/containers/block_chain.h"
 #include "base/error.h"
 #include "base/time.h"
-#include "instance/instance_config.h"
-#include "instance/instance_events.h"
-#include "instance/instance_stats.h"
-#include "instance/remote_kv.h"
+#include "instance/config/instance_config.h"
+#include "instance/config/instance_events.h"
+#include "instance/config/instance_stats.h"
+#include "instance/parts/remote_kv.h"
 
 typedef struct blis_instance blis_instance;
 

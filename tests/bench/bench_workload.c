@@ -13,7 +13,7 @@
 #include "workload/spec/short_form.h"
 #include "workload/spec/written_spec.h"
 #include "workload/statistics.h"
-#include "workload/trace/trace.h"
+#include "workload/trace/read/trace.h"
 
 #ifndef BLIS_SHARED_DIR
 #define BLIS_SHARED_DIR "../shared"

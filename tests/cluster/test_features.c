@@ -3,7 +3,7 @@
 
 #include "check.h"
 #include "cluster/clock.h"
-#include "cluster/construct.h"
+#include "cluster/construct/construct.h"
 #include "cluster/feature.h"
 #include "cluster/stages.h"
 #include "cluster_fixture.h"

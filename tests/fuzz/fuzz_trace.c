@@ -2,10 +2,10 @@
  * Traces of every format: a sealed workload that keeps its promises, or an
  * error. Some of what was read is written in both formats and read again.
  */
-#include "workload/trace/trace.h"
+#include "workload/trace/read/trace.h"
 
 #include "fuzz_files.h"
-#include "workload/trace/write.h"
+#include "workload/trace/write/write.h"
 
 #define HEADER "trace_version: 3\ntime_unit: us\nmode: real\n"
 #define ROWS "request_id,input_tokens,output_tokens,arrival_time_us\n0,1,2,3\n"

@@ -3,7 +3,7 @@
  * BLIS (Go), every rule in a small case, the factor of steps.
  */
 #include "engine_driver.h"
-#include "instance/adapters.h"
+#include "instance/parts/adapters.h"
 
 enum { COUNT = 4 };
 

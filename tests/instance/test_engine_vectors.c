@@ -8,7 +8,7 @@
 #include <dirent.h>
 
 #include "engine_case.h"
-#include "instance/go_blis.h"
+#include "instance/config/go_blis.h"
 #include "kv/kv_cache.h"
 
 #ifndef BLIS_SHARED_DIR

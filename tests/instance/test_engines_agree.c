@@ -7,8 +7,8 @@
  */
 #include "engine_rules.h"
 #include "engine_trial.h"
-#include "instance/go_blis.h"
-#include "instance/power.h"
+#include "instance/config/go_blis.h"
+#include "instance/parts/power.h"
 #include "kv_layouts.h"
 #include "toy_engine.h"
 

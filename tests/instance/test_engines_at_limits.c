@@ -9,7 +9,7 @@
 
 #include "engine_rules.h"
 #include "engine_twins.h"
-#include "instance/go_blis.h"
+#include "instance/config/go_blis.h"
 
 enum { SHARED_BLOCKS = 24, MAX_STEPS = 3000 };
 

@@ -1,4 +1,4 @@
-#include "instance/finish_heap.h"
+#include "instance/fast/finish_heap.h"
 
 #include "base/random.h"
 #include "check.h"

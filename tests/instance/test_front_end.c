@@ -1,5 +1,5 @@
 /* The API server before the scheduler: bursts, several processes, and absurd times. */
-#include "instance/front_end.h"
+#include "instance/config/front_end.h"
 
 #include "base/random.h"
 #include "base/time.h"

@@ -3,9 +3,9 @@
  * failures of what it is given, wrong settings, exhausted memory.
  */
 #include "engine_driver.h"
-#include "instance/fast_engine.h"
-#include "instance/go_blis.h"
-#include "instance/stepwise.h"
+#include "instance/config/go_blis.h"
+#include "instance/fast/fast_engine.h"
+#include "instance/stepwise/stepwise.h"
 
 /* One run of requests that tests look into afterwards. */
 typedef struct plain_run {

@@ -6,7 +6,7 @@
  */
 #include "engine_rules.h"
 #include "engine_twins.h"
-#include "instance/go_blis.h"
+#include "instance/config/go_blis.h"
 #include "toy_engine.h"
 
 enum { REQUESTS_MAX = 50, PREFIX_BLOCKS = 40, GROUPS = 2 };

@@ -1,5 +1,5 @@
 /* Values and priorities of SLO classes. */
-#include "instance/slo_priority.h"
+#include "instance/request/slo_priority.h"
 
 #include "check.h"
 

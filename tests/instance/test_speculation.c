@@ -1,11 +1,11 @@
 /* How many tokens a step drafts, how many hold, what drafting takes: by hand.
  */
-#include "instance/speculation.h"
+#include "instance/parts/speculation.h"
 
 #include <math.h>
 
 #include "check.h"
-#include "instance/timing.h"
+#include "instance/parts/timing.h"
 
 static blis_speculation_config drafts_of(int64_t tokens, double acceptance) {
   blis_speculation_config config = {.tokens = tokens, .seed = 7};

@@ -1,4 +1,4 @@
-#include "instance/step_history.h"
+#include "instance/fast/step_history.h"
 
 #include "base/minmax.h"
 #include "base/random.h"

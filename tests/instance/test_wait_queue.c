@@ -1,5 +1,5 @@
 /* The wait queue against an array that is sorted by insertion. */
-#include "instance/wait_queue.h"
+#include "instance/parts/wait_queue.h"
 
 #include "base/random.h"
 #include "check.h"

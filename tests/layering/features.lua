@@ -3,8 +3,8 @@
 ---
 --- The words are those of the lists of features: the slots of src/cluster/lists/features.h and the
 --- folders of src/cluster for C, the list of lua/blis/feature/init.lua for Lua. The core is
---- src/cluster without its folders, lua/blis/experiment.lua, and lua/blis/cli/simulate.lua. A name
---- in a comment counts as well.
+--- src/cluster without the folders of features, lua/blis/experiment.lua, and lua/blis/cli/simulate.lua.
+--- A name in a comment counts as well.
 local core = require "blis.core"
 local feature = require "blis.feature"
 
@@ -21,8 +21,13 @@ local function words_of(text)
   return words
 end
 
+-- Folders of src/cluster that belong to the core.
+local core_folders = { "requests", "instances", "construct" }
+
 local own = {}
-for _, word in ipairs(words_of(own_words)) do own[word] = true end
+for _, text in ipairs { own_words, table.concat(core_folders, " ") } do
+  for _, word in ipairs(words_of(text)) do own[word] = true end
+end
 
 local function read(path)
   local file <close> = assert(io.open(path))
@@ -80,9 +85,19 @@ local function check(path, set)
 end
 
 local in_c = words_of_c()
-for _, name in ipairs(core.folder "src/cluster") do
-  if name:find "%.[ch]$" then check("src/cluster/" .. name, in_c) end
+local function check_folder(folder)
+  local files = 0
+  for _, name in ipairs(core.folder(folder)) do
+    if name:find "%.[ch]$" then
+      check(folder .. "/" .. name, in_c)
+      files = files + 1
+    end
+  end
+  assert(files > 0, "no files in " .. folder)
 end
+
+check_folder "src/cluster"
+for _, folder in ipairs(core_folders) do check_folder("src/cluster/" .. folder) end
 local in_lua = words_of_lua()
 for word in pairs(in_c) do in_lua[word] = true end
 check("lua/blis/experiment.lua", in_lua)

@@ -7,7 +7,7 @@
 
 #include "base/format/csv.h"
 #include "engine_driver.h"
-#include "instance/slo_priority.h"
+#include "instance/request/slo_priority.h"
 #include "latency/step/trained_physics.h"
 #include "vector_file.h"
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "engine_twins.h"
-#include "instance/remote_kv.h"
+#include "instance/parts/remote_kv.h"
 
 /* Both engines in one case, and what is done to them beside arrivals. */
 typedef struct trial {

@@ -10,7 +10,7 @@
 #include "cluster/handoff/go_blis.h"
 #include "cluster/handoff/handoff.h"
 #include "cluster_fixture.h"
-#include "instance/go_blis.h"
+#include "instance/config/go_blis.h"
 
 typedef struct scene {
   site site;

@@ -4,7 +4,7 @@
 
 #include "check.h"
 #include "temp_file.h"
-#include "workload/trace/trace.h"
+#include "workload/trace/read/trace.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 

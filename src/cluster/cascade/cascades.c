@@ -13,7 +13,7 @@
 #include "cluster/cascade/cascade.h"
 #include "cluster/clock.h"
 #include "cluster/feature.h"
-#include "instance/arrival.h"
+#include "instance/parts/arrival.h"
 
 static const blis__chain no_chain;
 

@@ -6,7 +6,7 @@
 #include "base/minmax.h"
 #include "cluster/costs/prices.h"
 #include "cluster/feature.h"
-#include "cluster/life_cycle.h"
+#include "cluster/instances/life_cycle.h"
 #include "cluster/listeners.h"
 #include "cluster/state.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cluster/feature.h"
-#include "cluster/life_cycle.h"
+#include "cluster/instances/life_cycle.h"
 #include "cluster/listeners.h"
 #include "cluster/state.h"
 

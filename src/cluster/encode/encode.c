@@ -11,7 +11,7 @@
 #include "cluster/feature.h"
 #include "cluster/handoff/handoff.h"
 #include "cluster/handoff/handoffs.h"
-#include "cluster/send_again.h"
+#include "cluster/instances/send_again.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"

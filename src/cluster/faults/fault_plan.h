@@ -16,7 +16,7 @@
 #ifndef BLIS_CLUSTER_FAULTS_FAULT_PLAN_H
 #define BLIS_CLUSTER_FAULTS_FAULT_PLAN_H
 
-#include "cluster/life_cycle.h"
+#include "cluster/instances/life_cycle.h"
 
 typedef enum blis_fault_kind {
   BLIS_FAULT_CRASH,      /* cache and running work are gone */

@@ -10,11 +10,11 @@
 #include "cluster/clock.h"
 #include "cluster/ending.h"
 #include "cluster/handoff/ops.h"
-#include "cluster/send_again.h"
+#include "cluster/instances/send_again.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
-#include "instance/arrival.h"
-#include "instance/remote_kv.h"
+#include "instance/parts/arrival.h"
+#include "instance/parts/remote_kv.h"
 
 void blis__handoff_note_instance(blis_cluster *cluster, uint32_t instance) {
   blis__snapshot_instance_changed(&cluster->snapshot, instance);

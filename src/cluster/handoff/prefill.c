@@ -12,7 +12,7 @@
 #include "cluster/handoff/ops.h"
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
-#include "instance/remote_kv.h"
+#include "instance/parts/remote_kv.h"
 
 enum { PROBLEM_SIZE = 128 };
 

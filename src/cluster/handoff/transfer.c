@@ -8,7 +8,7 @@
 #include "cluster/ending.h"
 #include "cluster/handoff/handoff.h"
 #include "cluster/handoff/ops.h"
-#include "instance/remote_kv.h"
+#include "instance/parts/remote_kv.h"
 
 /* Waiting. */
 

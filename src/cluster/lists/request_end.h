@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "cluster/lists/record_fields.h"
-#include "instance/live_request.h"
+#include "instance/request/live_request.h"
 #include "policy/cascade/cascade.h"
 #include "workload/request.h"
 

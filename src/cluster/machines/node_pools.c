@@ -8,10 +8,10 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/feature.h"
+#include "cluster/instances/placement.h"
+#include "cluster/instances/start.h"
 #include "cluster/machines/machines.h"
-#include "cluster/placement.h"
 #include "cluster/service.h"
-#include "cluster/start.h"
 #include "cluster/units.h"
 
 enum { NODES_MAX = 100000, GPUS_MAX = 4096 };

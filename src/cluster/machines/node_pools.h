@@ -13,7 +13,7 @@
 #define BLIS_CLUSTER_MACHINES_NODE_POOLS_H
 
 #include "cluster/cluster.h"
-#include "cluster/delay.h"
+#include "cluster/instances/delay.h"
 
 typedef struct blis_node_pool {
   const char *name;

@@ -10,11 +10,11 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/feature.h"
+#include "cluster/instances/start.h"
 #include "cluster/machines/machines.h"
 #include "cluster/scaling/scaling.h"
 #include "cluster/scaling/triggers.h"
 #include "cluster/service.h"
-#include "cluster/start.h"
 #include "cluster/units.h"
 #include "cluster/waiting_room.h"
 

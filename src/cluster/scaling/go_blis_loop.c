@@ -6,8 +6,8 @@
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/feature.h"
+#include "cluster/instances/start.h"
 #include "cluster/machines/machines.h"
-#include "cluster/start.h"
 
 struct blis__go_blis_scaler {
   blis_autoscaler policy;

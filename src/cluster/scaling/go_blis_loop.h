@@ -8,7 +8,7 @@
 #ifndef BLIS_CLUSTER_SCALING_GO_BLIS_LOOP_H
 #define BLIS_CLUSTER_SCALING_GO_BLIS_LOOP_H
 
-#include "cluster/life_cycle.h"
+#include "cluster/instances/life_cycle.h"
 #include "policy/autoscale/autoscaler.h"
 
 typedef struct blis_go_blis_scaling_config {

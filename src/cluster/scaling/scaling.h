@@ -7,7 +7,7 @@
 #ifndef BLIS_CLUSTER_SCALING_SCALING_H
 #define BLIS_CLUSTER_SCALING_SCALING_H
 
-#include "cluster/life_cycle.h"
+#include "cluster/instances/life_cycle.h"
 #include "policy/autoscale/autoscaler.h"
 
 /* Order of scale-down, after instances that have not started yet. */

@@ -2,7 +2,7 @@
  * feature_table.c - the table of the optional features, and clusters that have
  * all of them. This file alone names every feature.
  */
-#include "cluster/construct.h"
+#include "cluster/construct/construct.h"
 #include "cluster/feature.h"
 
 #define XX(slot, descriptor) extern const blis__feature blis__##descriptor##_feature;

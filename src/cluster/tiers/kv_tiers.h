@@ -6,7 +6,7 @@
  * each node of so many instances, or one for all. What an instance has computed
  * of a prompt is saved to the tiers; a request about to be admitted whose
  * prompt goes on in them where the cache ends has it brought back
- * (instance/kv_source.h) in place of computing it again. Tiers are asked in
+ * (instance/request/kv_source.h) in place of computing it again. Tiers are asked in
  * order, block by block: a block counts for the first one that has it, and the
  * first block that none has is the end.
  *
@@ -33,7 +33,7 @@
 
 #include "base/error.h"
 #include "cluster/cluster.h"
-#include "instance/live_request.h"
+#include "instance/request/live_request.h"
 #include "kv/tier_store.h"
 
 enum { BLIS_KV_TIERS_MAX = 8 };

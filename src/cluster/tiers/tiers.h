@@ -17,7 +17,7 @@
 #include "cluster/links/link_clock.h"
 #include "cluster/state.h"
 #include "cluster/tiers/kv_tiers.h"
-#include "instance/kv_source.h"
+#include "instance/request/kv_source.h"
 
 enum {
   BLIS__NO_STORE = -1,

@@ -3,7 +3,7 @@
 #include "cluster/gateway/gateway.h"
 #include "cluster/handoff/go_blis.h"
 #include "cluster/handoff/handoff.h"
-#include "instance/go_blis.h"
+#include "instance/config/go_blis.h"
 #include "lua/bind/bind.h"
 #include "policy/contract/go_blis.h"
 #include "workload/go_blis.h"

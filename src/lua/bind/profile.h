@@ -13,7 +13,7 @@
 #include "cluster/gateway/gateway.h"
 #include "cluster/handoff/handoff.h"
 #include "cluster/machines/node_pools.h"
-#include "instance/defects.h"
+#include "instance/config/defects.h"
 #include "policy/contract/profile.h"
 #include "workload/rules.h"
 

@@ -7,7 +7,7 @@
 #include "base/pool.h"
 #include "base/time.h"
 #include "instance/instance.h"
-#include "instance/slo_priority.h"
+#include "instance/request/slo_priority.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/fields.h"
 #include "lua/engine/engine.h"

@@ -1,6 +1,6 @@
 #include "lua/engine/power.h"
 
-#include "instance/power.h"
+#include "instance/parts/power.h"
 #include "lua/bind/bind.h"
 
 typedef struct power_call {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
-#include "lua/policies/cascade.h"
+#include "lua/policies/routing/cascade.h"
 #include "lua/results/figures.h"
 
 static const char *text_of(const bind_records *records, uint32_t id) {

@@ -4,10 +4,10 @@
 
 #include "base/time.h"
 #include "lua/bind/bind.h"
-#include "lua/policies/cascade.h"
-#include "lua/policies/decision.h"
-#include "lua/policies/fresh.h"
-#include "lua/policies/hints.h"
+#include "lua/policies/routing/cascade.h"
+#include "lua/policies/view/decision.h"
+#include "lua/policies/view/fresh.h"
+#include "lua/policies/view/hints.h"
 #include "lua/simulation/instance.h"
 
 /* One call of a function. */

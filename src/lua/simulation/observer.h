@@ -11,7 +11,7 @@
 #include <lua.h>
 
 #include "cluster/cluster.h"
-#include "lua/policies/view.h"
+#include "lua/policies/view/view.h"
 
 typedef enum bind_event {
   EVENT_ARRIVAL,

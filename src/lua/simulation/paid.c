@@ -5,7 +5,7 @@
 #include "base/invariant.h"
 #include "cluster/costs/billing.h"
 #include "cluster/costs/prices.h"
-#include "cluster/life_cycle.h"
+#include "cluster/instances/life_cycle.h"
 #include "cluster/machines/node_pools.h"
 #include "lua/bind/bind.h"
 

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "lua/bind/bind.h"
-#include "lua/policies/scorer.h"
+#include "lua/policies/routing/scorer.h"
 #include "lua/results/attempts.h"
 #include "lua/results/decisions.h"
 #include "lua/results/figures.h"

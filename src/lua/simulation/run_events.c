@@ -2,7 +2,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/bind/closed.h"
-#include "lua/policies/listening.h"
+#include "lua/policies/view/listening.h"
 #include "lua/simulation/instance.h"
 
 typedef struct event_call {

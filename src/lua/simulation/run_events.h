@@ -7,7 +7,7 @@
 #include <lua.h>
 
 #include "cluster/run_events.h"
-#include "lua/policies/view.h"
+#include "lua/policies/view/view.h"
 
 /* Who is told, and the one table of events; must not move. */
 typedef struct bind_run_events {

@@ -6,7 +6,7 @@
 #include "cluster/scaling/go_blis_loop.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/profile.h"
-#include "lua/policies/autoscaler.h"
+#include "lua/policies/scaling/autoscaler.h"
 #include "lua/simulation/paid.h"
 
 /* What the configuration says. */

@@ -6,8 +6,8 @@
 
 #include <lua.h>
 
-#include "workload/trace/stream.h"
-#include "workload/trace/trace.h"
+#include "workload/trace/read/stream.h"
+#include "workload/trace/read/trace.h"
 
 #define TRACE_STREAM_TYPE "blis.trace_stream"
 

@@ -3,8 +3,8 @@
 #include "lua/bind/bind.h"
 #include "lua/traffic/trace_stream.h"
 #include "lua/traffic/workload.h"
-#include "workload/trace/tools.h"
-#include "workload/trace/write.h"
+#include "workload/trace/tools/tools.h"
+#include "workload/trace/write/write.h"
 
 static bool is_stream(lua_State *L) {
   return luaL_testudata(L, 1, TRACE_STREAM_TYPE) != NULL;

@@ -22,7 +22,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/random.h"
-#include "instance/live_request.h"
+#include "instance/request/live_request.h"
 #include "policy/contract/view.h"
 
 /* The models of a chain, in the order in which they are asked. */

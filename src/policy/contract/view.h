@@ -17,7 +17,7 @@
 #include "base/containers/intern.h"
 #include "base/containers/least_tree.h"
 #include "base/error.h"
-#include "instance/live_request.h"
+#include "instance/request/live_request.h"
 #include "policy/contract/signals.h"
 #include "workload/request.h"
 

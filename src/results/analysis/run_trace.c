@@ -1,7 +1,7 @@
 #include "results/analysis/run_trace.h"
 
 #include "base/invariant.h"
-#include "workload/trace/tools.h"
+#include "workload/trace/tools/tools.h"
 
 typedef struct joining {
   const blis_alloc *alloc;

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "results/record/recorder.h"
-#include "workload/trace/write.h"
+#include "workload/trace/write/write.h"
 #include "workload/workload.h"
 
 /*

@@ -19,7 +19,7 @@
 #include "base/alloc.h"
 #include "base/array.h"
 #include "base/error.h"
-#include "instance/step_report.h"
+#include "instance/config/step_report.h"
 
 /* Sums over the steps of an entry, but for the times. */
 typedef struct blis_step_entry {

@@ -10,7 +10,7 @@
 #define BLIS_RESULTS_LOG_VISIT_LOG_H
 
 #include "base/array.h"
-#include "cluster/visits.h"
+#include "cluster/requests/visits.h"
 
 typedef struct blis_visit_log {
   blis_alloc alloc;

@@ -20,7 +20,7 @@
 #include <stdint.h>
 
 #include "cluster/handoff/handoff.h"
-#include "instance/live_request.h"
+#include "instance/request/live_request.h"
 #include "results/metrics/percentiles.h"
 
 /* Times of requests: XX(name, text). The field of Lua is name_ms. */

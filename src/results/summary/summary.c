@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "base/invariant.h"
-#include "cluster/life_cycle.h"
+#include "cluster/instances/life_cycle.h"
 #include "kv/kv_cache.h"
 #include "results/summary/feature_figures.h"
 #include "results/summary/times.h"

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "workload/graph/format.h"
-#include "workload/trace/rows.h"
+#include "workload/trace/rows/rows.h"
 #include "workload/workload.h"
 
 enum {

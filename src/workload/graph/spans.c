@@ -20,7 +20,7 @@
 
 #include "base/number.h"
 #include "workload/graph/format.h"
-#include "workload/trace/timestamp.h"
+#include "workload/trace/formats/timestamp.h"
 #include "workload/workload.h"
 
 typedef struct span {

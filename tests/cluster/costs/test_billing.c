@@ -2,7 +2,7 @@
 #include "cluster/costs/billing.h"
 
 #include "cluster/costs/prices.h"
-#include "cluster/life_cycle.h"
+#include "cluster/instances/life_cycle.h"
 #include "cluster_fixture.h"
 
 static void time_is_rounded_up(void) {

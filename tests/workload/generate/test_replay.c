@@ -7,7 +7,7 @@
 
 #include "generator_fixture.h"
 #include "temp_file.h"
-#include "workload/trace/trace.h"
+#include "workload/trace/read/trace.h"
 
 static blis_error error;
 

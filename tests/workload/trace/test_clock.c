@@ -1,5 +1,5 @@
 /* clock.h: units of timestamps by their size and spacing, on tables and random traces. */
-#include "workload/trace/clock.h"
+#include "workload/trace/rows/clock.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* columns.h: roles of columns by their names, by their types, and by what the user states. */
-#include "workload/trace/columns.h"
+#include "workload/trace/formats/columns.h"
 
 #include <stdint.h>
 #include <stdio.h>

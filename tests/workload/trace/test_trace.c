@@ -1,5 +1,5 @@
 /* Recognising traces, and the Mooncake and Azure formats. */
-#include "workload/trace/trace.h"
+#include "workload/trace/read/trace.h"
 
 #include "check.h"
 #include "temp_file.h"

@@ -1,5 +1,5 @@
 /* Traces that stay in their files: the same requests as of a list. */
-#include "workload/trace/stream.h"
+#include "workload/trace/read/stream.h"
 
 #include <inttypes.h>
 
@@ -9,8 +9,8 @@
 #include "same_workload.h"
 #include "trace_fixture.h"
 #include "workload/statistics.h"
-#include "workload/trace/tools.h"
-#include "workload/trace/write.h"
+#include "workload/trace/tools/tools.h"
+#include "workload/trace/write/write.h"
 
 enum { ROWS = CASES(300), LONG = 70000, FAULTS = 4000 };
 

@@ -1,5 +1,5 @@
 /* Workloads made from others. */
-#include "workload/trace/tools.h"
+#include "workload/trace/tools/tools.h"
 
 #include <math.h>
 

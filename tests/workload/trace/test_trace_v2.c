@@ -1,5 +1,5 @@
 /* TraceV2: rows, headers, where the two files are, and every check. */
-#include "workload/trace/trace.h"
+#include "workload/trace/read/trace.h"
 
 #include "check.h"
 #include "temp_file.h"

@@ -1,5 +1,5 @@
 /* Writing traces: the bytes of BLIS, and what is written reads back. */
-#include "workload/trace/write.h"
+#include "workload/trace/write/write.h"
 
 #include "base/format/csv.h"
 #include "base/format/input.h"

@@ -1,0 +1,13 @@
+#include "instance/config/go_blis.h"
+
+/* BLIS (Go) admits every request for which room was reserved as a decode, and waits for KV in
+   steps of 1 us. */
+const blis_instance_defects blis_instance_go_blis = {
+    .admits_too_long = true,
+    .keeps_failed_claims = true,
+    .admits_by_head = true,
+    .steps_empty = true,
+    .starts_by_token = true,
+    .meets_itself = true,
+    .has_plain_kv = true,
+};

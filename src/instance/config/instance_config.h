@@ -1,0 +1,353 @@
+/*
+ * instance_config.h - the configuration of one serving engine: its limits, scheduler, rules,
+ * adapters, speculation, ranks, and power.
+ */
+#ifndef BLIS_INSTANCE_CONFIG_INSTANCE_CONFIG_H
+#define BLIS_INSTANCE_CONFIG_INSTANCE_CONFIG_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/time.h"
+#include "instance/config/defects.h"
+#include "instance/config/front_end.h"
+#include "instance/config/step_report.h"
+#include "instance/request/kv_source.h"
+#include "instance/request/live_request.h"
+#include "kv/layout.h"
+#include "latency/step/latency_model.h"
+
+typedef enum blis_scheduler_kind {
+  BLIS_SCHEDULER_FCFS,
+  BLIS_SCHEDULER_PRIORITY_FCFS,
+  BLIS_SCHEDULER_SJF,
+  BLIS_SCHEDULER_REVERSE_PRIORITY,
+  BLIS_SCHEDULER_SCRIPTED /* goes_before decides */
+} blis_scheduler_kind;
+
+typedef enum blis_preemption_kind {
+  BLIS_PREEMPTION_FCFS,     /* the last of the batch */
+  BLIS_PREEMPTION_PRIORITY, /* the least urgent, then the latest */
+  BLIS_PREEMPTION_SCRIPTED  /* choose_victim decides */
+} blis_preemption_kind;
+
+/* A request of the batch, for choose_victim. */
+typedef struct blis_running_request {
+  const blis_live_request *request; /* its progress may lag behind */
+  int64_t progress_tokens;          /* computed so far */
+} blis_running_request;
+
+/*
+ * What is known when a batch is planned: the running requests in the order of
+ * the batch, and behind them, in one numbering, those of the wait queue.
+ */
+typedef struct blis_batch_context {
+  int64_t now_us;
+  const blis_running_request *running;
+  size_t running_count;
+  const blis_running_request *waiting;
+  size_t waiting_count;
+  int64_t free_kv_blocks;
+  const struct blis_instance_config *config; /* of the instance */
+} blis_batch_context;
+
+typedef struct blis_batch_entry {
+  size_t index;   /* running ones first, then those that wait */
+  int64_t tokens; /* of its prefill, at most; 0 = as many as there is room for */
+} blis_batch_entry;
+
+/* Without anything to do, the plan is asked for again after so long. */
+#define BLIS_PLAN_WAIT_US 1000
+
+/* Who takes part in a step, in that order. Who is not there computes nothing.
+ */
+typedef struct blis_batch_plan {
+  blis_batch_entry *entries; /* room for all requests; each at most once */
+  size_t count;
+  bool *preempted; /* by running request: goes back to the queue; all false */
+  int64_t wait_us; /* >= 1: the time of a step in which nobody computes */
+} blis_batch_plan;
+
+typedef enum blis_engine_kind {
+  BLIS_ENGINE_FAST,    /* exact fast-forward; falls back where it must */
+  BLIS_ENGINE_STEPWISE /* every step, every request: the yardstick */
+} blis_engine_kind;
+
+/*
+ * What a real engine does and BLIS (Go) does not. All false is BLIS (Go).
+ */
+typedef struct blis_engine_rules {
+  /*
+   * First tokens and completed requests leave when their step ends, not when
+   * it begins, and until then the engine is busy; the end of a request is when
+   * its client has the last token: its arrival + its E2E latency.
+   */
+  bool leaves_at_step_end;
+  /*
+   * A preempted request goes on behind the last token it has given: what it
+   * loses is computed again as one prefill, together with the prompt. Its TTFT
+   * and its scheduling delay are the first ones, and the time it has lost lies
+   * between two tokens, as does that of steps which have left it out.
+   */
+  bool resumes_preempted;
+  /*
+   * Hits and misses of the cache are the blocks of the prompt, counted once,
+   * when a request is first admitted: not those of its output.
+   */
+  bool counts_prompt_blocks;
+  /* A prompt that is wholly in the cache has its last block computed again,
+     since somebody has to compute the first token. */
+  bool recomputes_last_token;
+  /* The KV of a request's last token, which nobody will read, needs no room. */
+  bool drops_last_kv;
+  /* The first step of a request knows how much of its context was cached. */
+  bool knows_cached_context;
+  /*
+   * Asynchronous scheduling (vLLM from 0.14 on): the next batch is built while
+   * a step is under way, and tokens are handed out later than they are
+   * computed, the first one by the latency model's blis_first_token. The others
+   * follow it as they would.
+   */
+  bool schedules_ahead;
+  /*
+   * The next batch is formed when a step starts. A request that reaches the queue while a step is
+   * under way therefore joins the step after the next at the earliest; when nothing runs, it starts
+   * at once. Requests whose KV arrives from elsewhere are not delayed.
+   */
+  bool looks_ahead;
+  /* The base latency of the CPU tier is paid once for all blocks of an
+     allocation that come back together, not for each of them. */
+  bool pays_transfer_once;
+  /* Output that fills a block at once makes it findable, as other full blocks
+     are. Without it, output in blocks of one token never is; with it, every
+     step of an instance with such blocks is computed. */
+  bool names_whole_blocks;
+  /*
+   * The next three are those of RouteSim's design document; with any of them,
+   * every step is computed, whatever the engine.
+   *
+   * Requests join a batch at boundaries alone: when it is empty, a prompt has
+   * been computed, or a request has left.
+   */
+  bool joins_at_boundaries;
+  /* The KV blocks of the whole request, output included, are taken when it is
+     admitted; if there are too few, it is rejected ("kv-full"). */
+  bool reserves_whole;
+  /* Blocks that nobody else may share are free as soon as their request is
+     over, and go first (kv/block_pool.h). */
+  bool keeps_shared_only;
+} blis_engine_rules;
+
+/* Ranks near this one make steps longer by factor per adapter of the batch. */
+typedef struct blis_adapter_tier {
+  int64_t rank;
+  double factor; /* >= 0, finite */
+} blis_adapter_tier;
+
+/*
+ * LoRA adapters, numbered from 1, as one engine serves them (adapters.h).
+ *
+ * A load takes load_us, and fetch_us before that where the adapter is not on
+ * the host. A step takes 1 + factor * n times as long with requests of n
+ * adapters in the batch; factor is that of the tier nearest to the largest of
+ * their ranks, of two as near the lower one. Everything is borrowed.
+ */
+typedef struct blis_adapter_config {
+  uint32_t count;
+  const int64_t *ranks;    /* by number - 1, >= 1 */
+  const int64_t *load_us;  /* the same, >= 1 */
+  const int64_t *fetch_us; /* the same, >= 0 */
+  int64_t slots;           /* adapters on the GPUs at once, >= 1 */
+  int64_t host_slots;      /* on the host, >= slots; 0 = all of them */
+  const blis_adapter_tier *tiers;
+  size_t tier_count; /* 0 = adapters cost no time */
+  /* Those behind a request that waits for its adapter may pass it; but not
+     once it has waited for max_skip_us (0 = at any time). */
+  bool skips;
+  int64_t max_skip_us;
+  /* A load is part of the step that its request joins, and the engine waits
+     for it, as vLLM does; else steps go on meanwhile. */
+  bool loads_in_steps;
+  /* A preempted request's adapter keeps its slot, as in BLIS (Go). */
+  bool pins_preempted;
+} blis_adapter_config;
+
+/* Drafts of a sequence in a step, at most. */
+enum { BLIS_SPECULATION_MAX = 16 };
+
+/*
+ * Speculative decoding (speculation.h). The verified tokens of a step, those
+ * drafted and one more, enter its time as decodes; drafting is added to it.
+ */
+typedef struct blis_speculation_config {
+  int64_t tokens; /* drafted per sequence and step, 1 to the limit above */
+  /* That draft i holds when those before it do, 0 to 1. */
+  double acceptance[BLIS_SPECULATION_MAX];
+  /*
+   * The same of one request: fills rates[tokens], each 0 to 1. Asked once when
+   * the request comes to the instance. May fail. NULL = it is the same for all.
+   */
+  blis_status (*rates_of)(void *ud, const blis_live_request *request, double *rates,
+                          blis_error *error);
+  void *rates_ud;
+  /* A pass of the drafter, and more for each sequence that drafts; it takes as
+     many as tokens are drafted, or one for all. */
+  double pass_us;
+  double pass_us_per_sequence;
+  bool drafts_in_one_pass;
+  int64_t max_batch; /* no drafts in larger batches; 0 = in all */
+  uint64_t seed;
+} blis_speculation_config;
+
+/*
+ * Data-parallel ranks: instances with consecutive numbers are one deployment of
+ * a model together, a group.
+ */
+typedef struct blis_rank_config {
+  uint32_t count; /* of the group's ranks, >= 1 */
+  /* Passes of all of them begin and end together. */
+  bool has_barrier;
+  int64_t dummy_us;         /* of a pass without work; -1 = as a decode of one token */
+  int64_t sync_every;       /* passes; then a group without work may stop; >= 1 */
+  int64_t prefill_interval; /* prompts in every so many passes alone; >= 1 */
+  double expert_factor;     /* steps take so many times as long, >= 1 */
+  /*
+   * Routers choose the group, and that the rank: as so many clients do that
+   * know the load of ranks as published every so often (see
+   * policy/memory/rank_balancer.h, which has their ranges).
+   */
+  bool balances_itself;
+  uint32_t clients;
+  int64_t publish_us;
+} blis_rank_config;
+
+/*
+ * Begins and ends the steps of an instance together with those of others. Such
+ * a step is formed, and then stays open (blis_instance_open_us) until
+ * blis_instance_go_on says how long it takes.
+ */
+typedef struct blis_step_gate {
+  void *ud;
+  /* When a step may begin that could begin now, *at_us >= now_us. */
+  blis_status (*begins_at)(void *ud, int64_t now_us, int64_t *at_us, blis_error *error);
+  /* May the one that begins compute prompts? */
+  bool (*may_prefill)(const void *ud);
+} blis_step_gate;
+
+/* What is known of a step when somebody says what it draws. */
+typedef struct blis_power_step {
+  int64_t prefill_tokens;
+  int64_t decode_tokens;
+  int64_t kv_tokens; /* before these, of all requests */
+  int64_t duration_us;
+} blis_power_step;
+
+/* How much carbon dioxide a kWh stands for, from a time on. */
+typedef struct blis_carbon_step {
+  int64_t from_us; /* of the first one 0, and rising */
+  double g_per_kwh;
+  double before; /* g / kWh times us, from 0 to from_us */
+} blis_carbon_step;
+
+/* What one GPU of an engine draws while it computes (power.h), in W. */
+typedef struct blis_power_config {
+  double prefill_watts; /* in steps that compute prompt tokens, */
+  double decode_watts;  /* and in the others */
+  /* Steps that do both draw something between these, by the time that both
+     would take alone. */
+  bool mixes;
+  double cap_watts;               /* none draws more */
+  int64_t gpus;                   /* of the engine, >= 1 */
+  const blis_carbon_step *carbon; /* borrowed; NULL = not counted */
+  size_t carbon_count;
+  /* Says what a step draws, in place of the first three; NULL = nobody. Steps
+     may be told in another order than that of their times over several engines.
+     May fail. */
+  blis_status (*draw)(void *ud, const blis_power_step *step, double *watts, blis_error *error);
+  void *draw_ud;
+} blis_power_config;
+
+typedef struct blis_instance_config {
+  const blis_latency_model *latency; /* borrowed; outlives the instance */
+  /* So many times as long take steps that compute prompt tokens, and others,
+     as with power caps; 0 = 1. */
+  double prefill_slowdown;
+  double decode_slowdown;
+  int64_t kv_blocks;         /* >= 1 */
+  int64_t block_size_tokens; /* >= 1 */
+  /*
+   * KV groups of the model (kv/layout.h); borrowed. NULL: one group of full attention
+   * with blocks of block_size_tokens. kv_blocks is the pool that all groups share,
+   * and block_size_tokens is the block size under which prompts are named.
+   * Requires rules.recomputes_last_token. Cannot be combined with
+   * defects.has_plain_kv, a CPU tier, rules.reserves_whole,
+   * rules.keeps_shared_only, or kv_source->evicted.
+   */
+  const blis_kv_layout *kv_layout;
+  const blis_front_end_config *front_end; /* borrowed; NULL = requests reach the queue at once */
+  int64_t max_num_seqs;                   /* running requests, >= 1 */
+  int64_t max_batched_tokens;             /* token budget of a step, >= 1 */
+  int64_t long_prefill_threshold_tokens;  /* chunk limit; 0 = off */
+  int64_t max_model_len_tokens;           /* 0 = unlimited */
+  int64_t horizon_us;                     /* events after it never happen */
+  blis_scheduler_kind scheduler;
+  blis_preemption_kind preemption;
+  blis_engine_kind engine;
+  blis_instance_defects defects;
+  blis_engine_rules rules;
+  /* A request that finds so many in the wait queue is rejected ("queue-full");
+     0 = they may be any number. */
+  int64_t max_queue_depth;
+  /* Prompt and output of all running requests; one that needs more runs alone.
+     0 = off. */
+  int64_t max_reserved_tokens;
+  /* CPU tier of the KV cache; 0 blocks = none. */
+  int64_t cpu_blocks;
+  double cpu_bandwidth_tokens_per_us; /* > 0 with a tier */
+  int64_t cpu_base_latency_us;
+  double cpu_offload_threshold; /* 0 to 1, see kv_cache.h */
+  /* NULL = requests are served alike, whatever adapter they name. */
+  const blis_adapter_config *adapters;
+  /* NULL = a step gives a sequence one token. With it, every step is computed,
+     whatever the engine. */
+  const blis_speculation_config *speculation;
+  /* Borrowed, equal for all of a group; NULL = none, and a group of its own. */
+  const blis_rank_config *ranks;
+  /* Borrowed; NULL = steps begin and end on their own. With it, every step is
+     computed, whatever the engine. */
+  const blis_step_gate *gate;
+  /* NULL = nobody asks what it draws. */
+  const blis_power_config *power;
+  /*
+   * For BLIS_SCHEDULER_SCRIPTED: does a go before b? Must be a strict weak
+   * order; ties keep the order of the queue. May fail.
+   */
+  blis_status (*goes_before)(void *ud, const blis_live_request *a, const blis_live_request *b,
+                             bool *before, blis_error *error);
+  void *goes_before_ud;
+  /*
+   * For BLIS_PREEMPTION_SCRIPTED: which of the running requests (in the order
+   * of the batch, count >= 1) gives way; *victim < count. May fail.
+   */
+  blis_status (*choose_victim)(void *ud, const blis_running_request *running, size_t count,
+                               size_t *victim, blis_error *error);
+  void *choose_victim_ud;
+  /*
+   * Plans every batch, in place of the order of admission and of the queue;
+   * NULL = these. Who finds no blocks still preempts as above. May fail. With
+   * it, every step is computed, whatever the engine.
+   */
+  blis_status (*make_batch)(void *ud, const blis_batch_context *context, blis_batch_plan *plan,
+                            blis_error *error);
+  /* request has entered the wait queue; with make_batch, or NULL. May fail. */
+  blis_status (*request_queued)(void *ud, const blis_live_request *request, int64_t now_us,
+                                blis_error *error);
+  void *make_batch_ud; /* of both */
+  /* Where KV comes from that is not in the cache, see kv_source.h; borrowed,
+     outlives the instance. NULL = from nowhere. Not with
+     defects.has_plain_kv. */
+  const blis_kv_source *kv_source;
+} blis_instance_config;
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * instance_stats.h - the counters of an instance: steps, KV blocks, drafts, energy, and adapters.
+ */
+#ifndef BLIS_INSTANCE_CONFIG_INSTANCE_STATS_H
+#define BLIS_INSTANCE_CONFIG_INSTANCE_STATS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "instance/config/instance_config.h"
+
+/* Live figures; all counters are since the start. */
+typedef struct blis_instance_stats {
+  int64_t queue_depth;
+  int64_t batch_size;
+  int64_t kv_blocks;
+  int64_t used_kv_blocks; /* referenced by a live request, in any KV group */
+  int64_t cache_hits;     /* blocks, of all KV groups */
+  int64_t cache_misses;   /* blocks, those of output included; both of the
+                             prompt alone with rules.counts_prompt_blocks */
+  int64_t cpu_reloads;    /* blocks, from the CPU tier */
+  int64_t cpu_misses;
+  int64_t cpu_saved;
+  int64_t cpu_evictions;
+  int64_t cpu_transfers;   /* allocations that brought blocks back, */
+  int64_t cpu_transfer_us; /* and the time of these */
+  int64_t preemptions;
+  int64_t kv_allocation_failures;
+  int64_t completed; /* length-capped ones included */
+  int64_t length_capped;
+  int64_t timed_out;
+  int64_t unservable;
+  int64_t prompt_tokens;  /* of every request that passed the guards */
+  int64_t output_tokens;  /* of completed requests */
+  int64_t decoded_tokens; /* by the running requests, behind their prompts */
+  int64_t steps;
+  int64_t uncovered_steps; /* beyond the coverage of the latency model; none
+                              where that is not known */
+  int64_t busy_us;         /* of these steps, the last one whole */
+  int64_t prefill_us;      /* of those of them that computed prompt tokens */
+  int64_t queue_depth_sum; /* over steps, for the head-of-line counter */
+  int64_t end_us;          /* min(time of the last executed event, horizon) */
+} blis_instance_stats;
+
+/* Of speculative decoding; counters since the start. */
+typedef struct blis_draft_stats {
+  int64_t drafts;                            /* steps of sequences that drafted, */
+  int64_t draft_tokens;                      /* how many tokens, */
+  int64_t accepted_tokens;                   /* and those of them that were given out, */
+  int64_t accepted_at[BLIS_SPECULATION_MAX]; /* by their place in the step */
+  /* Of the inter-token latencies in itl_us: tokens behind the first one of
+     their step, which are 0. */
+  int64_t itl_zeros;
+} blis_draft_stats;
+
+/* What the steps of an instance have drawn, in nJ, restarts included. */
+typedef struct blis_instance_energy {
+  uint64_t busy_nj;
+  uint64_t prefill_nj; /* of those that computed prompt tokens */
+  uint64_t rest_nj;    /* of busy_nj, of no request: less than 1 nJ a token, and
+                          of steps without tokens */
+  double carbon_g;     /* of busy_nj, where config.power has carbon, */
+  double carbon_us;    /* and g / kWh times us while it computed */
+} blis_instance_energy;
+
+/* Of the adapters of an engine; counters since the start. */
+typedef struct blis_adapter_stats {
+  int64_t slots;
+  int64_t loaded;    /* adapters, */
+  int64_t loading;   /* on their way into a slot, */
+  int64_t running;   /* with requests in the batch, */
+  int64_t waiting;   /* with requests in the wait queue */
+  int64_t requests;  /* with an adapter, that were admitted */
+  int64_t hits;      /* whose adapter was there when it was first asked for */
+  int64_t waits;     /* times that requests waited for an adapter, */
+  int64_t wait_us;   /* and for how long */
+  int64_t loads;     /* that have begun, */
+  int64_t fetches;   /* of adapters that were not on the host, */
+  int64_t evictions; /* of others for them */
+  int64_t load_us;   /* of all loads, fetches included */
+} blis_adapter_stats;
+
+/* Of one adapter. */
+typedef struct blis_adapter_state {
+  bool is_loaded;
+  bool is_loading;
+  int64_t running; /* requests in the batch, */
+  int64_t waiting; /* in the wait queue */
+  int64_t loads;
+  int64_t evictions;
+} blis_adapter_state;
+
+/* The few of these that say how much there is to do. */
+typedef struct blis_instance_load {
+  int64_t queue_depth;
+  int64_t batch_size;
+  int64_t kv_blocks;
+  int64_t used_kv_blocks;
+} blis_instance_load;
+
+#endif

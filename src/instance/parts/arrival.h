@@ -1,0 +1,36 @@
+/*
+ * arrival.h - the handling of a request that reaches the wait queue.
+ *
+ * The guards of BLIS (Go, inference-sim f90a1e3a), shared by all engines. One
+ * is added: a request that needs more blocks than there are for its own
+ * tokens would evict itself for ever, and is unservable, too.
+ */
+#ifndef BLIS_INSTANCE_PARTS_ARRIVAL_H
+#define BLIS_INSTANCE_PARTS_ARRIVAL_H
+
+#include <stdint.h>
+
+#include "instance/config/instance_config.h"
+
+typedef enum blis__verdict {
+  BLIS__VERDICT_SERVE,
+  BLIS__VERDICT_LATE,      /* its deadline has passed */
+  BLIS__VERDICT_UNSERVABLE /* can never fit */
+} blis__verdict;
+
+blis__verdict blis__judge_arrival(const blis_instance_config *config,
+                                  const blis_live_request *request, int64_t now_us);
+
+/* The engine's part of a request as it is on arrival. */
+void blis__reset_request(blis_live_request *request);
+
+/* Most KV blocks that a sequence holds at once until it has stored tokens tokens. */
+int64_t blis__peak_blocks(const blis_instance_config *config, int64_t tokens);
+
+/*
+ * Blocks that request must hold at once to get through its last step, without
+ * a limit by the maximum model length.
+ */
+int64_t blis__needed_blocks(const blis_instance_config *config, const blis_live_request *request);
+
+#endif

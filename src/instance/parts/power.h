@@ -1,0 +1,63 @@
+/*
+ * power.h - what the steps of an engine draw, and for whose tokens that was.
+ *
+ * Everything is in whole nJ, of all GPUs: what a step has drawn is shared by
+ * the tokens that it computes, each the same, and what that leaves, less than 1
+ * nJ a token, goes to the next step. What steps without tokens draw is
+ * nobody's. So the shares of all requests and what is nobody's are the energy
+ * of the steps, in either engine. Where intensities of the grid are known, what
+ * each step emits is shared likewise, in whole pg. A step costs O(1), and so do
+ * decode steps in a row unless a function says what they draw or carbon is
+ * counted.
+ */
+#ifndef BLIS_INSTANCE_PARTS_POWER_H
+#define BLIS_INSTANCE_PARTS_POWER_H
+
+#include "base/inline.h"
+#include "instance/config/instance_config.h"
+#include "instance/config/instance_stats.h"
+
+typedef struct blis__power {
+  const blis_power_config *config;
+  const blis_latency_model *latency; /* for shares of time; borrowed */
+  uint64_t busy_nj;                  /* of all steps, */
+  uint64_t prefill_nj;               /* and of those that computed prompt tokens */
+  uint64_t nobody_nj;                /* and of those without any token */
+  blis_drawn token;                  /* taken by one token in every step so far; wraps */
+  blis_drawn step;                   /* the same of the last step */
+  blis_drawn rest;                   /* of steps so far, for nobody yet */
+  double carbon_g;                   /* as in blis_instance_energy */
+  double carbon_us;
+} blis__power;
+
+BLIS_MUSTUSE blis_status blis__power_check(const blis_power_config *config, blis_error *error);
+
+/* config and latency are borrowed. Nothing to free. */
+blis__power blis__power_of(const blis_power_config *config, const blis_latency_model *latency);
+
+/* Sums up what is before each step. */
+void blis_carbon_add_up(blis_carbon_step *steps, size_t count);
+
+/* g / kWh times us from 0 to time_us, which is not below 0. */
+double blis_carbon_until(const blis_carbon_step *steps, size_t count, int64_t time_us);
+
+/* A step over these requests begins at start_us and takes duration_us. */
+BLIS_MUSTUSE blis_status blis__power_step(blis__power *power, const blis_batch_sums *sums,
+                                          int64_t start_us, int64_t duration_us, blis_error *error);
+
+/*
+ * count steps in a row: each gives one token to each of decodes requests and
+ * prefills nothing; context is the sum of their contexts before the first.
+ */
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__power_decodes(blis__power *power, int64_t decodes,
+                                                             int64_t context, int64_t start_us,
+                                                             const int64_t *step_us, size_t count,
+                                                             blis_error *error);
+
+/* count steps in a row that compute nothing. */
+BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__power_idle_steps(blis__power *power,
+                                                                int64_t start_us,
+                                                                int64_t duration_us, int64_t count,
+                                                                blis_error *error);
+
+#endif

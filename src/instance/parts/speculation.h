@@ -1,0 +1,45 @@
+/*
+ * speculation.h - speculative decoding of one engine: how many tokens a
+ * sequence drafts in a step, how many of them hold, what drafting takes.
+ *
+ * Each decoding sequence drafts up to k tokens; the step verifies them and one
+ * more. Draft i holds with the conditional probability p_i, given that those
+ * before it hold, and the first that does not ends the burst, which has its
+ * correction: accepted + 1 tokens. Whether a draft holds follows from the seed,
+ * the request and the place of the token in the output, so that it does not
+ * depend on batches, preemptions or the engine. O(k).
+ *
+ * Rates: vLLM, features/speculative_decoding (v0.32); Dynamo, nextn.
+ */
+#ifndef BLIS_INSTANCE_PARTS_SPECULATION_H
+#define BLIS_INSTANCE_PARTS_SPECULATION_H
+
+#include "instance/config/instance_config.h"
+#include "instance/config/instance_stats.h"
+
+typedef struct blis__burst {
+  int64_t drafted; /* 0 = the step is an ordinary one */
+  int64_t tokens;  /* that come of it, 1 to drafted + 1 */
+} blis__burst;
+
+/* BLIS_ERR_INVALID names what is out of range. */
+BLIS_MUSTUSE blis_status blis__speculation_check(const blis_speculation_config *config,
+                                                 blis_error *error);
+
+/*
+ * What a decoding request of this instance, whose drafts hold with rates, gets
+ * from a step in which it may compute up to budget_tokens (>= 1) beside others
+ * in a batch of that size.
+ */
+blis__burst blis__speculate(const blis_instance_config *config, const blis_live_request *request,
+                            const double *rates, int64_t batch_size, int64_t budget_tokens);
+
+/* A step in which request drafted so many tokens, of which so many are given
+   out. */
+void blis__count_drafts(blis_draft_stats *stats, blis_live_request *request, int64_t drafted,
+                        int64_t accepted);
+
+/* How long count sequences draft, at most drafted tokens each. */
+int64_t blis__draft_us(const blis_speculation_config *config, int64_t count, int64_t drafted);
+
+#endif

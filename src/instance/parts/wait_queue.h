@@ -1,0 +1,57 @@
+/*
+ * wait_queue.h - the waiting requests of one engine in the order of its
+ * scheduler.
+ *
+ * Arrivals go to the back and preempted requests to the front; order() then
+ * sorts stably by the scheduler's key. Under FCFS it does nothing. The other
+ * built-in orders are total, by arrival and the byte order of ids among equal
+ * keys, as in BLIS (Go, inference-sim f90a1e3a).
+ *
+ * Main invariant: a doubly linked list of nodes that their owners embed, so
+ * nothing is allocated. Changes are O(1), order() O(n log n), O(n) for a
+ * scripted scheduler when nothing has changed and O(1) for the others then.
+ */
+#ifndef BLIS_INSTANCE_PARTS_WAIT_QUEUE_H
+#define BLIS_INSTANCE_PARTS_WAIT_QUEUE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "instance/config/instance_config.h"
+
+/* A place in the queue. The owner sets request; the links are private. */
+typedef struct blis__waiting {
+  blis_live_request *request;
+  struct blis__waiting *before;
+  struct blis__waiting *after;
+} blis__waiting;
+
+typedef struct blis__wait_queue {
+  const blis_instance_config *config; /* the scheduler; borrowed */
+  blis__waiting *head;                /* scheduled next; NULL when empty */
+  blis__waiting *tail;
+  int64_t count;
+  bool is_ordered; /* nothing was added since the last order(); under FCFS,
+                      always */
+} blis__wait_queue;
+
+/* An empty queue. */
+void blis__wait_queue_init(blis__wait_queue *queue, const blis_instance_config *config);
+
+void blis__wait_queue_push_back(blis__wait_queue *queue, blis__waiting *node);
+void blis__wait_queue_push_front(blis__wait_queue *queue, blis__waiting *node);
+
+/* node is in the queue. */
+void blis__wait_queue_remove(blis__wait_queue *queue, blis__waiting *node);
+
+/*
+ * Brings the queue into the scheduler's order. When a scripted scheduler
+ * fails, the queue is whole, but its order is not defined.
+ */
+BLIS_MUSTUSE blis_status blis__wait_queue_order(blis__wait_queue *queue, blis_error *error);
+
+/* Walks the queue; true when the links and the count agree. */
+bool blis__wait_queue_check(const blis__wait_queue *queue);
+
+#endif

@@ -1,0 +1,66 @@
+/*
+ * kv_source.h - KV that is somewhere below the cache of an instance, and can be
+ * brought back in place of being computed again.
+ *
+ * When a request is about to be admitted, the instance looks how much of its
+ * prefill is in its cache, and asks its source (kv_source of the
+ * configuration) how much further the rest reaches. If that is further, it
+ * sets blocks aside for it, takes the request out of its queue, and tells the
+ * source to bring them; others pass meanwhile. blis_instance_loaded says that
+ * the content has come: the request waits again, now with its KV
+ * (remote_kv.h), and computes what it lacks. While it lacks nothing but blocks
+ * for that, nobody else is admitted. Where there are too few free blocks for
+ * what could be brought, the request blocks the queue, as any other does. Each
+ * time that it is preempted, it asks again.
+ *
+ * A request that waits for its KV counts as queued. The source hears of those
+ * that leave before (cancel): they time out, or are evicted.
+ *
+ * Cost: a question per admission, and per attempt of the head of the queue.
+ * Without a source, a comparison per admission.
+ */
+#ifndef BLIS_INSTANCE_REQUEST_KV_SOURCE_H
+#define BLIS_INSTANCE_REQUEST_KV_SOURCE_H
+
+#include "base/error.h"
+#include "instance/request/live_request.h"
+
+struct blis_instance;
+
+/* Blocks of a request's prefill: those from first to before end. */
+typedef struct blis_kv_stretch {
+  uint32_t first; /* number of cached blocks */
+  uint32_t end;   /* and the source has what is between */
+} blis_kv_stretch;
+
+typedef struct blis_kv_source {
+  void *ud;
+  /* The request's first stretch->first blocks are in the cache. Sets *end to the block up to
+   * which the source offers to load, at most the end of its data; at most first = no offer. Must
+   * not change state, because it can be called again for the request. */
+  blis_status (*offer)(void *ud, const blis_live_request *request, blis_kv_stretch *stretch,
+                       int64_t now_us, blis_error *error);
+  /* What was offered just now has room. loaded() or cancel() follows, and not
+     within this call. */
+  blis_status (*bring)(void *ud, blis_live_request *request, const blis_kv_stretch *stretch,
+                       int64_t now_us, blis_error *error);
+  /* A request that waits for a load no longer needs it. */
+  void (*cancel)(void *ud, blis_live_request *request);
+  /* A request is admitted for the first time on this instance, with cached_tokens tokens of its
+     prompt cached or loaded (was_brought). NULL = not wanted. */
+  void (*admitted)(void *ud, const blis_live_request *request, int64_t cached_tokens);
+  /* A block of the cache was evicted. NULL = not wanted. If set, every step is computed
+     individually, with either engine. */
+  void (*evicted)(void *ud, blis_block_id id);
+} blis_kv_source;
+
+/*
+ * What was to be brought for the request has come at now_us, up to before block
+ * end of its prefill (at most as far as was asked for): all of it, or what lies
+ * beyond was lost on its way and is computed.
+ */
+BLIS_MUSTUSE blis_status blis_instance_loaded(struct blis_instance *instance,
+                                              blis_live_request *request, uint32_t end,
+                                              int64_t now_us, blis_error *error);
+
+#endif

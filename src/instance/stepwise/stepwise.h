@@ -1,0 +1,227 @@
+/*
+ * stepwise.h - the plain engine: every step, every request, every block.
+ *
+ * It follows BLIS (Go, inference-sim f90a1e3a) rule by rule and is what the
+ * fast engine is measured against, so it is written to be read. A step costs
+ * O(running requests), and O(waiting ones) where the scheduler sorts.
+ *
+ * One module in several files: stepwise.c executes events, step.c is one step,
+ * batch.c decides who takes part in it, batch_scripted.c does so as somebody
+ * plans it, stepwise_kv.c stores its blocks with or without a KV layout,
+ * stepwise_remote.c is about KV that moves, stepwise_load.c about KV
+ * that is brought back, sequence.c recycles what
+ * is kept per request.
+ */
+#ifndef BLIS_INSTANCE_STEPWISE_STEPWISE_H
+#define BLIS_INSTANCE_STEPWISE_STEPWISE_H
+
+#include "base/array.h"
+#include "base/containers/event_queue.h"
+#include "base/time.h"
+#include "instance/parts/engine.h"
+#include "instance/parts/wait_queue.h"
+#include "instance/stepwise/sequence.h"
+#include "kv/kv_cache.h"
+#include "latency/step/latency_model.h"
+
+/*
+ * After so many steps in which no request gets further than it has ever been,
+ * the simulation is stuck. Such steps are either empty, 1 us each, or repeat
+ * what a preemption has undone; a request that is recomputed in the ordinary
+ * way needs a few thousand of them at most.
+ */
+enum { BLIS__STUCK_STEPS = 1 << 24, BLIS__STUCK_PLANS = 10000 };
+
+/* What a plan of a batch is made of (batch_scripted.c). */
+typedef struct blis__plan_room {
+  BLIS_ARRAY(blis_running_request) shown;
+  BLIS_ARRAY(blis__sequence *) sequences;
+  BLIS_ARRAY(blis_batch_entry) entries;
+  BLIS_ARRAY(bool) preempted;
+} blis__plan_room;
+
+typedef struct blis__stepwise {
+  blis_alloc alloc;
+  const blis_instance_config *config;
+  blis_instance_events events;
+  blis_event_queue *queue;
+  int64_t clock_us; /* time of the last executed event */
+  bool step_pending;
+  bool hangs;
+  blis__front_end front_end;
+  bool is_open;        /* a step is formed, and its gate has not closed it: */
+  bool open_prefills;  /* what it computes, and how long that would take; */
+  int64_t open_us;     /* 0 = it computes nothing */
+  int64_t step_us;     /* how long the last step takes, */
+  int64_t step_end_us; /* and until when */
+
+  blis_kv_cache *cache;
+  blis_group_cache *groups; /* on the pool of the cache; NULL without a KV layout */
+  blis__sequences sequences;
+  blis__wait_queue waiting;
+  blis__adapters *adapters;           /* borrowed; NULL = requests need none */
+  blis__power *power;                 /* borrowed; NULL = nobody asks what it draws */
+  BLIS_ARRAY(blis__sequence *) batch; /* running, in order of admission */
+
+  /* Of the step that is being formed. */
+  int64_t budget_tokens;      /* not yet given out */
+  int64_t chunk_limit_tokens; /* of a prefill, as planned; 0 = none */
+  int64_t wait_us;            /* as planned, if nobody computes */
+  int64_t batch_size;         /* before anybody left or joined */
+  blis__plan_room plan;
+  bool has_preempted;
+  bool defers_prefills;                     /* to a later step, by config.ranks */
+  int64_t decoding_steps;                   /* since the last one in which nobody decoded */
+  bool is_at_boundary;                      /* others may join the batch, see joins_at_boundaries */
+  bool has_progressed;                      /* a request got further than ever */
+  blis_block_list found;                    /* prefix of the request to admit, */
+  blis_group_found found_groups;            /* with a KV layout this prefix, */
+  int64_t found_tokens;                     /* and its length in both cases */
+  BLIS_ARRAY(blis_running_request) running; /* for choose_victim */
+  BLIS_ARRAY(blis_batch_item) items;        /* scheduled, for the latency model */
+
+  int64_t parked_blocks; /* of requests in neither queue nor batch */
+  int64_t waiting_with_kv;
+  int64_t loading;            /* parked, while their KV is brought */
+  int64_t idle_steps;         /* since the last one that has progressed */
+  blis_instance_stats counts; /* only the counters */
+  blis_draft_stats drafts;
+} blis__stepwise;
+
+/*
+ * Decides who computes how many tokens in this step (new_tokens), and gets the
+ * KV blocks for them: running requests first, in order of admission and with
+ * preemption, then new ones from the head of the queue.
+ */
+BLIS_MUSTUSE blis_status blis__batch_form(blis__stepwise *engine, blis_error *error);
+
+/* The same as config.make_batch plans it. */
+BLIS_MUSTUSE blis_status blis__batch_form_planned(blis__stepwise *engine, blis_error *error);
+
+/*
+ * The running request at index computes what it wants, if it gets blocks;
+ * goes_on is false when it had to be preempted itself.
+ */
+BLIS_MUSTUSE blis_status blis__batch_run(blis__stepwise *engine, size_t index, bool *goes_on,
+                                         blis_error *error);
+
+/* A waiting request joins the batch, if there is room; else goes_on is false.
+ */
+BLIS_MUSTUSE blis_status blis__batch_admit(blis__stepwise *engine, blis__sequence *sequence,
+                                           bool *goes_on, blis_error *error);
+
+/* The running request at index goes back to the front of the queue. */
+void blis__batch_preempt(blis__stepwise *engine, size_t index);
+
+/* It waits, and is turned away for this reason. */
+BLIS_MUSTUSE blis_status blis__stepwise_reject(blis__stepwise *engine, blis__sequence *sequence,
+                                               const char *reason, blis_error *error);
+
+/* stepwise_kv.c */
+
+/* Sets the found prefix to the cached part of the chain's prompt_blocks. */
+BLIS_MUSTUSE blis_status blis__kv_find(blis__stepwise *engine, const blis_block_chain *chain,
+                                       blis_error *error);
+/* Sets the found prefix to none. */
+void blis__kv_find_nothing(blis__stepwise *engine);
+/*
+ * Stores *span, whose tokens before its start are computed, for the sequence. With
+ * claims_found, a sequence without blocks claims the found prefix first. *is_done is
+ * false when the free blocks do not suffice.
+ */
+BLIS_MUSTUSE blis_status blis__kv_store(blis__stepwise *engine, blis__sequence *sequence,
+                                        const blis_block_span *span, bool claims_found,
+                                        bool *is_done, blis_error *error);
+/* Claims the found prefix and takes blocks for *span, whose content comes from
+   elsewhere; otherwise as blis__kv_store. */
+BLIS_MUSTUSE blis_status blis__kv_set_aside(blis__stepwise *engine, blis__sequence *sequence,
+                                            const blis_block_span *span, bool *is_done,
+                                            blis_error *error);
+/* The full blocks of the first tokens tokens of the sequence become findable. */
+BLIS_MUSTUSE blis_status blis__kv_name(blis__stepwise *engine, blis__sequence *sequence,
+                                       int64_t tokens, blis_error *error);
+/* Blocks that the sequence lacks for end_tokens tokens. */
+int64_t blis__kv_lacking(const blis__stepwise *engine, const blis__sequence *sequence,
+                         int64_t end_tokens);
+/* Blocks that the sequence holds, those for drafts excluded. */
+int64_t blis__kv_held(const blis__sequence *sequence);
+/* Returns all blocks of the sequence, those for drafts excluded. */
+void blis__kv_release(blis__stepwise *engine, blis__sequence *sequence);
+
+/* Takes the request at index out of the batch; the others keep their order. */
+void blis__batch_remove(blis__stepwise *engine, size_t index);
+
+/* Tokens [start, start + count) of a request, for the KV cache. */
+blis_block_span blis__span_of(const blis_live_request *request, int64_t start, int64_t count);
+
+/* Schedules a step at the clock where none is to come. */
+BLIS_MUSTUSE blis_status blis__stepwise_wake(blis__stepwise *engine, blis_error *error);
+
+/* It reaches the wait queue at the engine's clock. */
+BLIS_MUSTUSE blis_status blis__stepwise_enqueue(blis__stepwise *engine, blis__sequence *sequence,
+                                                blis_error *error);
+
+/* stepwise_remote.c: what instance.h says of the functions of these names. */
+BLIS_MUSTUSE blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
+                                                const blis_kv_demand *demand,
+                                                int64_t *cached_tokens, bool *is_done,
+                                                blis_error *error);
+BLIS_MUSTUSE blis_status blis__stepwise_activate(void *state, blis_live_request *request,
+                                                 const blis_kv_arrival *arrival, int64_t now_us,
+                                                 blis_error *error);
+/* It has come to stay: whether its drafts hold, if that is its own. */
+BLIS_MUSTUSE blis_status blis__stepwise_ask_rates(blis__stepwise *engine, blis__sequence *sequence,
+                                                  blis_error *error);
+/* It is completed, and keeps its blocks; it is in neither queue nor batch. */
+void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence);
+/*
+ * Those that wait with their KV have no room for another token: the last one
+ * that could be computed here gives way, as in a preemption, unless it is the
+ * only one.
+ */
+bool blis__stepwise_drop_kv(blis__stepwise *engine);
+/* It leaves the batch for good: see first_itl_us of its live record. */
+void blis__stepwise_note_first_itl(const blis__stepwise *engine, const blis__sequence *sequence);
+/* It has blocks, and is in neither queue nor batch. */
+void blis__stepwise_park(blis__stepwise *engine, blis__sequence *sequence);
+/* It is not to keep its blocks any longer, wherever it has them. */
+void blis__stepwise_unpark(blis__stepwise *engine, blis__sequence *sequence);
+
+/* stepwise_load.c: what kv_source.h says of it. */
+/*
+ * It waits, and is about to be admitted: asks its source. *is_loading = true:
+ * it is out of the queue; *is_blocked = true: there are too few blocks for what
+ * could be brought; else it is to be computed.
+ */
+BLIS_MUSTUSE blis_status blis__stepwise_load(blis__stepwise *engine, blis__sequence *sequence,
+                                             bool *is_loading, bool *is_blocked, blis_error *error);
+BLIS_MUSTUSE blis_status blis__stepwise_loaded(void *state, blis_live_request *request,
+                                               uint32_t end, int64_t now_us, blis_error *error);
+/* It leaves the engine while its KV is being brought. */
+void blis__stepwise_cancel_load(blis__stepwise *engine, blis__sequence *sequence);
+/* An adapter is on its way. */
+static inline bool blis__stepwise_awaits_adapter(const blis__stepwise *engine) {
+  return engine->adapters != NULL &&
+         blis__adapters_load_end_us(engine->adapters) < BLIS_TIME_NEVER_US;
+}
+
+/* Executes a step at the engine's clock; with a gate, as far as that. */
+BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine, blis_error *error);
+/* The open step goes on, and takes step_us. */
+BLIS_MUSTUSE blis_status blis__step_go_on(blis__stepwise *engine, int64_t step_us,
+                                          blis_error *error);
+
+/*
+ * The request leaves in its last state: its blocks and its timeout are given
+ * up, and its owner is told. It is in neither batch nor queue any more.
+ */
+BLIS_MUSTUSE blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
+                                            blis_request_state state, int64_t end_us,
+                                            blis_error *error);
+
+/* Schedules an event about sequence (NULL = none). */
+BLIS_MUSTUSE blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us,
+                                                 int32_t event_class, blis__sequence *sequence,
+                                                 blis_error *error);
+
+#endif

@@ -1,0 +1,23 @@
+/*
+ * catalogue.h - the built-in policies as Lua tables, from which the Lua half
+ * checks definitions and prints listings.
+ */
+#ifndef BLIS_LUA_POLICIES_BUILTIN_CATALOGUE_H
+#define BLIS_LUA_POLICIES_BUILTIN_CATALOGUE_H
+
+#include <lua.h>
+
+/*
+ * policies(): {filters = {...}, scorers = ..., pickers = ..., routers = ...,
+ * admissions = ..., cascades = ..., priorities = ...}. policies("routers"):
+ * those of one kind alone; nil where there is no such kind.
+ */
+int bind_policy_catalogue(lua_State *L);
+
+/*
+ * scorer_list(text, place): what "prefix-affinity:3,queue-depth:2" says, as
+ * {{"prefix-affinity", 3.0}, ...}; place starts the message of an error.
+ */
+int bind_scorer_list(lua_State *L);
+
+#endif

@@ -1,0 +1,32 @@
+/*
+ * kv_tiers.h - KV tiers from Lua: their options, and the functions of a script
+ * that say what is brought back and who leaves a store.
+ */
+#ifndef BLIS_LUA_POLICIES_ENGINE_KV_TIERS_H
+#define BLIS_LUA_POLICIES_ENGINE_KV_TIERS_H
+
+#include <lua.h>
+
+#include "cluster/tiers/kv_tiers.h"
+#include "lua/policies/engine/live_request.h"
+
+typedef struct bind_kv_tiers {
+  const bind_view *view;
+  bind_live_request shown; /* for load_choice */
+  int load_choice;         /* places in the anchor, as the next three; 0 = none */
+  int request;
+  int offer; /* the table that it gets, */
+  int block; /* and that which scores get */
+  int scores[BLIS_KV_TIERS_MAX];
+  int names[BLIS_KV_TIERS_MAX];
+  uint32_t count;
+} bind_kv_tiers;
+
+/*
+ * From the table at index, as blis.feature.kv_tiers.read has it. *made borrows from
+ * scripts, which stays, and from what is pushed. May raise.
+ */
+void check_kv_tiers(lua_State *L, int index, const bind_view *view, bind_kv_tiers *scripts,
+                    blis_kv_tiers *made);
+
+#endif

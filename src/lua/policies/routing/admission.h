@@ -1,0 +1,21 @@
+/*
+ * admission.h - an admission policy as one Lua function.
+ */
+#ifndef BLIS_LUA_POLICIES_ROUTING_ADMISSION_H
+#define BLIS_LUA_POLICIES_ROUTING_ADMISSION_H
+
+#include <lua.h>
+
+#include "lua/policies/view/view.h"
+#include "policy/admission/admission.h"
+
+/*
+ * Makes *admission from the function at index, called as
+ * function(request, cluster). It returns true or "admit", false or "reject"
+ * and a reason, "delay" and microseconds: what blis.admit, blis.reject and
+ * blis.delay return. The caller owns *admission, which borrows view. May
+ * raise, and then nothing is left behind.
+ */
+void check_scripted_admission(lua_State *L, int index, bind_view *view, blis_admission *admission);
+
+#endif

@@ -1,0 +1,29 @@
+/*
+ * cascade.h - a cascade of models in which functions of a script rate the
+ * answers and decide which are good enough.
+ */
+#ifndef BLIS_LUA_POLICIES_ROUTING_CASCADE_H
+#define BLIS_LUA_POLICIES_ROUTING_CASCADE_H
+
+#include <lua.h>
+
+#include "lua/policies/view/view.h"
+#include "policy/cascade/cascade.h"
+
+/*
+ * Puts the functions of the definition at index around *cascade, which is
+ * taken and replaced; without functions nothing changes. May raise, and then
+ * *cascade is as it was.
+ *
+ * quality(request, model, rng, output_tokens) returns a mean log-probability
+ * and a number of tokens; nil is what would be without the function.
+ * escalate(request, attempt, usual) returns whether another model is asked, or
+ * which one.
+ */
+void check_scripted_cascade(lua_State *L, int index, bind_view *view, int64_t seed,
+                            blis_cascade *cascade);
+
+/* The fields of the table on top of the stack, about an attempt. */
+void set_attempt(lua_State *L, const bind_alias *alias, const blis_cascade_attempt *attempt);
+
+#endif

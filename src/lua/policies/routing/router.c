@@ -1,0 +1,176 @@
+#include "lua/policies/routing/router.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "lua/bind/bind.h"
+#include "lua/policies/routing/scorer.h"
+#include "lua/policies/view/decision.h"
+#include "lua/policies/view/listening.h"
+#include "lua/policies/view/stage_context.h"
+#include "policy/contract/facts.h"
+
+enum { REASON_SIZE = 128 };
+
+typedef struct scripted_router {
+  bind_decider decider;
+  int observe; /* place in the anchor; 0 = none */
+  char reason[REASON_SIZE];
+} scripted_router;
+
+typedef struct router_call {
+  scripted_router *router;
+  blis_decision decision; /* out */
+} router_call;
+
+/* { prefill =, decode = }: instances, or their indices. */
+static void check_pair(lua_State *L, int index, router_call *call) {
+  const bind_view *view = call->router->decider.view;
+  if (view->request->stage == BLIS_ROLE_PREFILL) {
+    luaL_error(L, "it returned both instances where it was asked for one that "
+                  "prefills, which the routing policy of the decode stage "
+                  "alone can do; give the prefill stage one of its own, "
+                  "prefill_routing, or leave stage_order at \"decode-first\"");
+  }
+  if (view->request->stage != BLIS_ROLE_DECODE) {
+    luaL_error(L, "it returned both instances, which the routing policy of the "
+                  "decode stage can do where the cluster has pools");
+  }
+  int64_t decode = check_instance_field(L, index, "decode");
+  int64_t prefill = check_instance_field(L, index, "prefill");
+  if (decode < 0 || prefill < 0) {
+    luaL_error(L,
+               "it returned a table without %s, expected the index of a "
+               "candidate or { prefill = instance, decode = instance }",
+               decode < 0 ? "decode" : "prefill");
+  }
+  blis_decision *decision = &call->decision;
+  decision->chosen = decode <= UINT32_MAX ? blis_routing_view_find(view->view, (uint32_t)decode)
+                                          : view->view->count;
+  if (decision->chosen == view->view->count) {
+    luaL_error(L, "instance_%I is not one of those that decode", (LUAI_UACINT)decode);
+  }
+  decision->has_prefill = true;
+  decision->prefill = prefill;
+}
+
+/* blis.reject(reason), which is "reject", reason. */
+static void check_rejection(lua_State *L, int index, router_call *call) {
+  if (strcmp(lua_tostring(L, index), "reject") != 0) {
+    luaL_error(L,
+               "it returned %s, expected the index of a candidate, an integer "
+               "from 1 to %I, or blis.reject(reason)",
+               push_what(L, index), (LUAI_UACINT)call->router->decider.view->view->count);
+  }
+  char *reason = call->router->reason;
+  reason[0] = '\0';
+  if (!lua_isnil(L, index + 1)) {
+    check_reason_text(L, index + 1, reason, REASON_SIZE);
+  }
+  call->decision.rejected = reason[0] != '\0' ? reason : "rejected-by-routing";
+}
+
+/* What it returned behind its choice: nothing, or a priority. */
+static void check_priority(lua_State *L, int index, router_call *call) {
+  const bind_view *view = call->router->decider.view;
+  if (lua_isnil(L, index)) {
+    return;
+  }
+  lua_Number priority = lua_tonumber(L, index);
+  if (lua_type(L, index) != LUA_TNUMBER || isnan(priority)) {
+    luaL_error(L,
+               "its second result is %s, expected the priority of the request, "
+               "a number (%s is more urgent)",
+               push_what(L, index), bind_counts_down(view) ? "lower" : "higher");
+  }
+  call->decision.has_priority = true;
+  call->decision.priority = bind_view_priority(view, priority);
+}
+
+/* Anything else that is a table, such as a candidate, is no choice. */
+static bool is_pair(lua_State *L, int index) {
+  static const char *const keys[] = {"prefill", "decode"};
+  bool found = false;
+  for (size_t i = 0; lua_type(L, index) == LUA_TTABLE && i < 2; i++) {
+    lua_pushstring(L, keys[i]);
+    found = lua_rawget(L, index) != LUA_TNIL || found;
+    lua_pop(L, 1);
+  }
+  return found;
+}
+
+static int route(lua_State *L, void *ud) {
+  router_call *call = ud;
+  bind_view *view = call->router->decider.view;
+  push_view_candidates(L, view, AT_ANCHOR);
+  lua_rawgeti(L, AT_ANCHOR, ANCHOR_CONTEXT);
+  lua_call(L, 3, 2);
+  int answer = lua_gettop(L) - 1;
+  if (lua_type(L, answer) == LUA_TSTRING) {
+    check_rejection(L, answer, call);
+    return 0;
+  }
+  if (is_pair(L, answer)) {
+    check_pair(L, answer, call);
+  } else {
+    call->decision.chosen = check_candidate_index(L, answer, view);
+  }
+  check_priority(L, answer + 1, call);
+  return 0;
+}
+
+/* observe(request, chosen) */
+static int observe(lua_State *L, void *ud) {
+  const router_call *call = ud;
+  bind_view *view = call->router->decider.view;
+  lua_rawgeti(L, AT_ANCHOR, call->router->observe);
+  push_view_request(L, view, AT_ANCHOR);
+  push_view_instances(L, view, AT_ANCHOR);
+  lua_rawgeti(L, -1, (lua_Integer)view->view->instances[call->decision.chosen] + 1);
+  lua_remove(L, -2);
+  lua_call(L, 2, 0);
+  return 0;
+}
+
+/* Its own observe hears first, then scorers that it may have asked. */
+static blis_status tell_of_choice(router_call *call, const blis_question *q) {
+  bind_decider teller = call->router->decider;
+  teller.function = 0;
+  if (call->router->observe != 0) {
+    BLIS_TRY(bind_decide(&teller, q->request, q->view, observe, call, q->error));
+  }
+  return bind_observe_decision(teller.view, q->request, q->view, call->decision.chosen, q->error);
+}
+
+static blis_status router_route(const blis_question *q, blis_decision *decision) {
+  router_call call = {.router = q->state};
+  BLIS_TRY(bind_decide(&call.router->decider, q->request, q->view, route, &call, q->error));
+  *decision = call.decision;
+  return decision->rejected != NULL ? BLIS_OK : tell_of_choice(&call, q);
+}
+
+static blis_status router_learn(const blis_question *q, size_t chosen) {
+  router_call call = {.router = q->state, .decision = {.chosen = chosen}};
+  return call.router->observe == 0 ? BLIS_OK : tell_of_choice(&call, q);
+}
+
+static void router_free(const blis_alloc *alloc, void *state) {
+  blis_alloc_free(alloc, state, sizeof(scripted_router));
+}
+
+static const blis_router_ops router_ops = {
+    .route = router_route, .learn = router_learn, .free = router_free};
+
+void check_scripted_router(lua_State *L, int index, bind_view *view, blis_router *router) {
+  const scripted_router made = {.decider = check_decider(L, index, view, "routing policy", "route"),
+                                .observe = push_hook_field(L, index, "observe", view->hooks)};
+  check_listening(L, index, view, &made.decider);
+  scripted_router *state = check_copy(L, &made, sizeof made);
+  *router = (blis_router){
+      .ops = &router_ops,
+      .state = state,
+      .alloc = bind_alloc(L),
+      .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
+      .name = state->decider.name,
+  };
+}

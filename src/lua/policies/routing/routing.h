@@ -1,0 +1,35 @@
+/*
+ * routing.h - router, admission policy and cascade of one run from checked
+ * definitions: built in, scripted, or a mix of both.
+ */
+#ifndef BLIS_LUA_POLICIES_ROUTING_ROUTING_H
+#define BLIS_LUA_POLICIES_ROUTING_ROUTING_H
+
+#include <lua.h>
+
+#include "lua/policies/view/view.h"
+#include "policy/admission/admission.h"
+#include "policy/cascade/cascade.h"
+#include "policy/contract/entry.h"
+
+/*
+ * Makes *router from the definition at index, as lua/blis/policy/init.lua
+ * returns it. The caller owns *router, which borrows view. May raise, and then
+ * nothing is left behind.
+ */
+void check_router(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                  blis_router *router);
+
+/* The same for an admission policy. */
+void check_admission(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                     blis_admission *admission);
+
+/* Reads a cascade, with the functions of a script, if any. */
+void check_cascade(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
+                   blis_cascade *cascade);
+
+/* Reads { parameter = value, ... } at index, ordered by name. Leaves the buffer on the stack;
+ * strings belong to the table. Raises. */
+blis_params check_changes(lua_State *L, int index);
+
+#endif

@@ -1,0 +1,69 @@
+/*
+ * scorer.h - scorers defined or called by scripts.
+ *
+ * A bind_scorer is one definition (lua/blis/policy/init.lua) at work in one
+ * simulation: a built-in scorer or a Lua function in one of three forms. The
+ * weighted router asks those that are in its list; scripts ask any, as
+ * scorer:score_all(request, instances), and build on one with `base =`. Each
+ * definition is at work once in a simulation, whoever asks, so that a scorer
+ * with a memory has one memory: it hears of every routing decision from the
+ * moment it was first asked.
+ */
+#ifndef BLIS_LUA_POLICIES_ROUTING_SCORER_H
+#define BLIS_LUA_POLICIES_ROUTING_SCORER_H
+
+#include <lua.h>
+
+#include "lua/policies/view/view.h"
+#include "policy/contract/scorer.h"
+
+/* The numbers of lua/blis/policy/init.lua. */
+typedef enum bind_scorer_form {
+  SCORER_PER_CANDIDATE, /* score(request, instance, base) -> number */
+  SCORER_COLUMNS,       /* score(request, columns, base) -> vector or number */
+  SCORER_ALL            /* score_all(request, instances, scores) */
+} bind_scorer_form;
+
+typedef struct bind_scorer bind_scorer;
+
+void bind_open_scorers(lua_State *L);
+
+/* Makes what the scorers of a new view keep in its anchor. May raise. */
+void push_scorer_places(lua_State *L, const bind_view *view);
+
+/*
+ * Makes *scorer from the definition at index: a table with name, form, score
+ * and perhaps observe and base. The caller frees *scorer, which borrows view.
+ * May raise, and then nothing is left behind.
+ */
+void check_scripted_scorer(lua_State *L, int index, bind_view *view, blis_scorer *scorer);
+
+/*
+ * Makes a built-in scorer from the definition at index. Raises as well where
+ * the view hides what it reads.
+ */
+void check_shown_scorer(lua_State *L, int index, const bind_view *view,
+                        const blis_policy_context *context, blis_scorer *scorer);
+
+/* The scorer of the definition at index; the anchor is open and keeps it. */
+bind_scorer *check_view_scorer(lua_State *L, int index, bind_view *view);
+
+/*
+ * In a decision, with the anchor at index anchor: one score per candidate,
+ * computed once per decision and valid until its end. Raises.
+ */
+const double *check_scores(lua_State *L, bind_scorer *scorer, int anchor);
+
+/*
+ * Sets the field clamped of the table on top of the stack: a list of what the
+ * scripted scorers of a pipeline gave outside of 0 to 1: { name =, scores =,
+ * outside =, least =, most = }. No field when there was nothing.
+ */
+void set_clamped_scores(lua_State *L, const bind_view *view);
+
+/* The scorers that scripts have asked hear of a routing decision. */
+blis_status bind_observe_decision(bind_view *view, const blis_routing_request *request,
+                                  const blis_routing_view *candidates, size_t chosen,
+                                  blis_error *error);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * autoscaler.h - the autoscaler of one run from a checked definition: built in,
+ * or one Lua function.
+ */
+#ifndef BLIS_LUA_POLICIES_SCALING_AUTOSCALER_H
+#define BLIS_LUA_POLICIES_SCALING_AUTOSCALER_H
+
+#include <lua.h>
+
+#include "lua/bind/hook.h"
+#include "policy/autoscale/autoscaler.h"
+#include "policy/contract/entry.h"
+
+/*
+ * Makes *autoscaler from the definition at index. A function is called with a
+ * table of what blis_scale_context says, metrics by their names, and returns
+ * the wanted number of instances, { target =, reason =, wish = } or nil for no
+ * change.
+ * The caller owns *autoscaler, which borrows hooks. May raise, and then nothing
+ * is left behind.
+ */
+void check_autoscaler(lua_State *L, int index, bind_hooks *hooks,
+                      const blis_policy_context *context, blis_autoscaler *autoscaler);
+
+#endif

@@ -1,0 +1,48 @@
+/*
+ * decision.h - calls a function of a script about a request, for a decision or
+ * as a notification.
+ */
+#ifndef BLIS_LUA_POLICIES_VIEW_DECISION_H
+#define BLIS_LUA_POLICIES_VIEW_DECISION_H
+
+#include <lua.h>
+
+#include "lua/policies/view/view.h"
+
+/* A function at work in a run; the first member of what policies keep. */
+typedef struct bind_decider {
+  bind_view *view;
+  const char *kind; /* "scorer", for error texts */
+  int function;     /* its place in the anchor; 0 = bodies push what they call */
+  char name[64];    /* "least-prefill"; "" when it has none */
+} bind_decider;
+
+/* The decider of the table at index: its name, and the function in field. */
+bind_decider check_decider(lua_State *L, int index, bind_view *view, const char *kind,
+                           const char *field);
+
+/*
+ * A copy of what a policy keeps, for the core to free. Called last: nothing may
+ * raise from then on.
+ */
+void *check_copy(lua_State *L, const void *made, size_t size);
+
+/*
+ * What calls the function, with the stack below; without a function it ends at
+ * the anchor. May raise; returns 0.
+ */
+typedef int (*bind_body)(lua_State *L, void *call);
+enum { AT_ANCHOR = 2, AT_FUNCTION, AT_REQUEST };
+
+/*
+ * Copies the text at index, why something was decided, into reason[size]; what
+ * does not fit is left out by whole characters of UTF-8. Raises for others.
+ */
+void check_reason_text(lua_State *L, int index, char *reason, size_t size);
+
+/* One protected call of body, with call, about one decision. Never raises. */
+blis_status bind_decide(const bind_decider *decider, const blis_routing_request *request,
+                        const blis_routing_view *candidates, bind_body body, void *call,
+                        blis_error *error);
+
+#endif

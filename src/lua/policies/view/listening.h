@@ -1,0 +1,41 @@
+/*
+ * listening.h - what policies in Lua hear of and say besides their decisions:
+ * on_event, for the kinds of events that they ask for, and custom_metrics.
+ */
+#ifndef BLIS_LUA_POLICIES_VIEW_LISTENING_H
+#define BLIS_LUA_POLICIES_VIEW_LISTENING_H
+
+#include <lua.h>
+
+#include "cluster/run_events.h"
+#include "lua/policies/view/decision.h"
+#include "lua/policies/view/view.h"
+
+/* A policy with one of these functions; the anchor owns it. */
+typedef struct bind_ear {
+  bind_decider decider; /* its function is on_event; 0 = none */
+  uint32_t kinds;       /* of events, see run_events.h */
+  int custom_metrics;   /* its place in the anchor; 0 = none */
+  char suffix[48];      /* of the names of its metrics: which router replica it is; "" = none */
+  struct bind_ear *next;
+} bind_ear;
+
+/*
+ * Adds the policy to view->ears if the definition at index has such functions.
+ * Raises when it asks for kinds of events that do not exist.
+ */
+void check_listening(lua_State *L, int index, bind_view *view, const bind_decider *policy);
+
+/* All kinds that somebody wants to hear of. */
+uint32_t bind_ear_kinds(const bind_view *view);
+
+/*
+ * Asks every policy for its metrics: leaves a table of numbers by name in the
+ * anchor, or false. Errors name the policy. The hooks are open.
+ */
+blis_status bind_collect_metrics(bind_view *view, blis_error *error);
+
+/* blis.core.event_kinds(): the names, in order. */
+int bind_event_kinds(lua_State *L);
+
+#endif

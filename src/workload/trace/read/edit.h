@@ -1,0 +1,90 @@
+/*
+ * edit.h - edits that apply to the requests of a trace one by one, in a list or
+ * a stream: selecting a part, changing the pace.
+ *
+ * Requests keep their numbers, texts and order. A deadline moves with its
+ * arrival; think times stay as they are.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_READ_EDIT_H
+#define BLIS_WORKLOAD_TRACE_READ_EDIT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "workload/request.h"
+
+/* What is cut out: of the requests that arrive in a window, a stretch. */
+typedef struct blis_trace_cut_options {
+  int64_t start_us; /* arrivals from here on ... */
+  int64_t end_us;   /* ... and before this; 0 = no end */
+  int64_t skip;     /* of these, leave out so many ... */
+  int64_t limit;    /* ... and keep at most so many; 0 = all */
+  bool from_zero;   /* the first one that is kept arrives at 0 */
+} blis_trace_cut_options;
+
+/* What arrives at from_us shall arrive at to_us. */
+typedef struct blis_trace_warp_point {
+  int64_t from_us;
+  int64_t to_us;
+} blis_trace_warp_point;
+
+typedef enum blis_trace_edit_kind {
+  BLIS_TRACE_CUT,
+  /*
+   * Another rate: arrival times are divided by factor, so that 2 sends twice as
+   * many requests per second. factor is finite and > 0.
+   */
+  BLIS_TRACE_SCALE,
+  /*
+   * A time that runs now faster, now slower: straight lines between the points,
+   * and shifted as the nearest point before the first and behind the last.
+   * There is at least one point; from_us rises and to_us never falls.
+   */
+  BLIS_TRACE_WARP,
+  /* Requests with a mark are kept: by what they are, or by their turn. */
+  BLIS_TRACE_FILTER,
+  BLIS_TRACE_CAP
+} blis_trace_edit_kind;
+
+/* Beside its kind, what that needs. Points and marks are borrowed. */
+typedef struct blis_trace_edit {
+  blis_trace_edit_kind kind;
+  blis_trace_cut_options cut;
+  double factor;
+  const blis_trace_warp_point *points;
+  size_t point_count;
+  const uint64_t *marks; /* a bit for every request: keep it */
+} blis_trace_edit;
+
+/* How many words hold a bit for each of count requests; not 0. */
+static inline size_t blis_trace_mark_words(size_t count) {
+  return count / 64 + 1;
+}
+
+static inline void blis_trace_mark(uint64_t *marks, size_t index) {
+  marks[index / 64] |= UINT64_C(1) << index % 64;
+}
+
+/* What requests are after an edit: "scaled". Static. */
+const char *blis__trace_edit_name(const blis_trace_edit *edit);
+
+/* BLIS_ERR_INVALID for an edit that cannot be. */
+BLIS_MUSTUSE blis_status blis__trace_edit_check(const blis_trace_edit *edit, blis_error *error);
+
+/* One edit on its way through the requests; zero it but for edit. */
+typedef struct blis__trace_editing {
+  const blis_trace_edit *edit;
+  size_t index;      /* of the next request */
+  int64_t seen;      /* requests in the window of a cut */
+  int64_t kept;      /* of these */
+  int64_t start_us;  /* arrival of the first that was kept */
+  size_t next_point; /* the first one that is not before the last arrival */
+} blis__trace_editing;
+
+/* Changes the next request, or sets *keep to false to leave it out. */
+BLIS_MUSTUSE blis_status blis__trace_edit_next(blis__trace_editing *editing, blis_request *request,
+                                               bool *keep, blis_error *error);
+
+#endif

@@ -1,0 +1,98 @@
+/*
+ * stream.h - a trace that is read from its file while it is replayed.
+ *
+ * A stream has read its file once, to check every row and to learn what only
+ * the whole file tells; whoever wants the requests reads it once more, each
+ * reader for itself and as fast as it likes. They are those of the list that
+ * blis_trace_read makes of the same file, in the same order.
+ *
+ * Memory does not grow with the rows, only with what is different in them: 60
+ * to 100 bytes for every text (a session, say), 1/8 byte for every id of
+ * tracev2 (up to 50 where ids are far apart), about 100 bytes per chat of
+ * bailian.
+ *
+ * Rows may be out of order by up to 65536 places; those in between are then
+ * kept. What needs more, and what cannot be read twice, is no stream.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_READ_STREAM_H
+#define BLIS_WORKLOAD_TRACE_READ_STREAM_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "workload/request.h"
+#include "workload/trace/read/edit.h"
+#include "workload/trace/read/trace.h"
+#include "workload/workload.h"
+
+typedef struct blis_trace_stream blis_trace_stream;
+
+/*
+ * Reads the file once. The caller owns *stream. Errors are those of
+ * blis_trace_read; BLIS_ERR_INVALID for a file that cannot be streamed says why
+ * and what to do.
+ */
+BLIS_MUSTUSE blis_status blis_trace_stream_new(const blis_alloc *alloc, const char *path,
+                                               const blis_trace_options *options,
+                                               blis_trace_stream **stream, blis_error *error);
+
+/*
+ * A stream of the same requests, edited, which the caller owns; the other one
+ * may be freed before it. Points and marks are copied. To be filtered, a stream
+ * must have been counted.
+ */
+BLIS_MUSTUSE blis_status blis_trace_stream_apply(blis_trace_stream *stream,
+                                                 const blis_trace_edit *edit,
+                                                 blis_trace_stream **edited, blis_error *error);
+
+/* NULL is allowed. */
+void blis_trace_stream_free(blis_trace_stream *stream);
+
+/* A workload without requests that has the texts, and the notes, of a stream.
+ */
+const blis_workload *blis_trace_stream_about(const blis_trace_stream *stream);
+
+/* What it is, in a few words. */
+const char *blis_trace_stream_description(const blis_trace_stream *stream);
+
+/* How many requests there are; -1 when nobody has counted them yet. */
+int64_t blis_trace_stream_count(const blis_trace_stream *stream);
+
+/* Counts them, which takes a pass over the file unless it is known. */
+BLIS_MUSTUSE blis_status blis_trace_stream_need_count(blis_trace_stream *stream, int64_t *count,
+                                                      blis_error *error);
+
+/* The same with when the last one arrives; 0 when there is none. */
+BLIS_MUSTUSE blis_status blis_trace_stream_need_last_us(blis_trace_stream *stream, int64_t *last_us,
+                                                        blis_error *error);
+
+/* All requests in memory, as a new, sealed workload of the caller. */
+BLIS_MUSTUSE blis_status blis_trace_stream_list(const blis_alloc *alloc, blis_trace_stream *stream,
+                                                blis_workload **list, blis_error *error);
+
+/* One reader of a stream, which may be freed before it. */
+typedef struct blis_trace_cursor blis_trace_cursor;
+
+/* The caller owns *cursor. BLIS_ERR_IO when the file is no longer there. */
+BLIS_MUSTUSE blis_status blis_trace_cursor_open(const blis_alloc *alloc, blis_trace_stream *stream,
+                                                blis_trace_cursor **cursor, blis_error *error);
+
+/* NULL is allowed. */
+void blis_trace_cursor_close(blis_trace_cursor *cursor);
+
+/*
+ * The next request; *done = true at the end. Its segments are valid until the
+ * next call. BLIS_ERR_IO when the file has changed since the stream was made.
+ */
+BLIS_MUSTUSE blis_status blis_trace_cursor_next(blis_trace_cursor *cursor, blis_request *request,
+                                                bool *done, blis_error *error);
+
+/*
+ * The requests not yet taken as a source, which borrows the cursor. Segments
+ * are kept until a request is released, or the cursor closed.
+ */
+blis_request_source blis_trace_cursor_source(blis_trace_cursor *cursor);
+
+#endif

@@ -1,0 +1,36 @@
+/*
+ * stream_state.h - the state of a stream, shared by its maker and its readers;
+ * for trace files only.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_READ_STREAM_STATE_H
+#define BLIS_WORKLOAD_TRACE_READ_STREAM_STATE_H
+
+#include "workload/trace/read/edit.h"
+#include "workload/trace/read/stream.h"
+#include "workload/trace/read/survey.h"
+
+/* The requests of the file itself, or those of parent edited. */
+struct blis_trace_stream {
+  blis_alloc alloc;
+  size_t users;
+  blis__survey *base;
+  blis_trace_stream *parent;
+  blis_trace_edit edit;
+  void *owned; /* what the edit borrows */
+  size_t owned_size;
+  char *description;
+  size_t description_size;
+  int64_t count;   /* -1 = not yet known */
+  int64_t last_us; /* the last arrival, once the count is known */
+};
+
+/*
+ * blis_trace_stream_new, but a file that is too far out of order is no error:
+ * it sets *is_ordered to false and makes no stream.
+ */
+BLIS_MUSTUSE blis_status blis__trace_stream_try(const blis_alloc *alloc, const char *path,
+                                                const blis_trace_options *options,
+                                                blis_trace_stream **stream, bool *is_ordered,
+                                                blis_error *error);
+
+#endif

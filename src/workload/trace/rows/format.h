@@ -1,0 +1,125 @@
+/*
+ * format.h - the interface of the reader of one trace format; for trace files
+ * only.
+ *
+ * A reader gives the rows of a file one after the other, in the order of the
+ * file. What can only be known when all rows were seen (the earliest time, the
+ * length of a prefix) it learns on the way, and settle then makes a row final.
+ * So rows can go through a list, which is settled at the end, or, without being
+ * kept, through two readers: the first learns, the second is given the first
+ * and settles each row as it comes.
+ *
+ * A new format is one file that defines a blis__trace_format, and its name in
+ * the map below; one that is a plain table is a rule of table.c in its place.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_ROWS_FORMAT_H
+#define BLIS_WORKLOAD_TRACE_ROWS_FORMAT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/format/input.h"
+#include "base/slice.h"
+#include "workload/trace/rows/trace_options.h"
+#include "workload/workload.h"
+
+/* One trace while it is read. Everything is borrowed by the reader. */
+typedef struct blis__trace_job {
+  const blis_alloc *alloc;
+  const char *path;
+  const char *name; /* what messages call the file */
+  const blis_trace_options *options;
+  int64_t limit;           /* rows to read at most */
+  blis_workload *workload; /* where texts and notes go */
+  /* The file from its start; NULL = path is that of a pair without ending. */
+  blis_input *input;
+  int64_t size_bytes; /* on the disk; -1 = it cannot be read twice */
+  bool is_packed;
+  bool is_whole; /* set by open: the rows can only be had all together */
+} blis__trace_job;
+
+typedef struct blis__trace_format {
+  const char *name;
+  const char *text;
+  /* Whether a file that starts with head (some KB, unpacked) is of the format.
+   * NULL: when its first line has both marks. */
+  bool (*recognise)(blis_slice head);
+  const char *marks[2];
+  /*
+   * What a file of the format starts with ('{', '['; 0 = a header row), and texts in its start that
+   * explain why a file is not of it; NULL = the marks.
+   */
+  char start;
+  const char *needs[2];
+  const void *rule; /* what the reader makes of it; may be NULL */
+  /*
+   * The columns, or the members of a row, that are read or passed over on
+   * purpose, ending with NULL: others are told. NULL when the reader sees to
+   * it.
+   */
+  const char *const *fields;
+  size_t reader_size; /* of the state behind every void *reader */
+  /*
+   * A reader is a structure that begins with a blis__trace_rows (rows.h), which
+   * is set up; the rest is zero. Opens the input.
+   */
+  blis_status (*open)(void *reader, blis_error *error);
+  /*
+   * The next row, as far as it can be known; *has_row is false at the end. Its
+   * segments are the reader's until the next call.
+   */
+  blis_status (*next)(void *reader, blis_request *row, bool *has_row, blis_error *error);
+  /*
+   * All rows were read, and the input is closed: makes settle possible. Not for
+   * a reader that has another one to know from. NULL = nothing to do.
+   */
+  blis_status (*finish)(void *reader, blis_error *error);
+  /*
+   * Makes a row final; segments are its own, writable, and may get fewer. NULL
+   * when rows already are. What it does to arrivals must keep their order
+   * unless moves_unevenly says otherwise.
+   */
+  void (*settle)(const void *reader, blis_request *row, blis_segment *segments);
+  /* After finish: whether settling may change the order. NULL = never. */
+  bool (*moves_unevenly)(const void *reader);
+  /*
+   * After finish: whether rounds are the places of rows in their sessions, in
+   * order of arrival. NULL = never.
+   */
+  bool (*numbers_rounds)(const void *reader);
+  /*
+   * Lets go of what the reader holds besides its rows, opened or not; its own
+   * memory is the caller's. NULL = it holds nothing.
+   */
+  void (*close)(void *reader);
+} blis__trace_format;
+
+/* All formats, in the order in which they are recognised and listed. */
+#define BLIS__TRACE_FORMAT_MAP(XX)                                                                 \
+  XX(mooncake)                                                                                     \
+  XX(azure)                                                                                        \
+  XX(v2)                                                                                           \
+  XX(burstgpt)                                                                                     \
+  XX(bailian)                                                                                      \
+  XX(routesim)                                                                                     \
+  XX(vllm)                                                                                         \
+  XX(llmservingsim)                                                                                \
+  XX(vidur)                                                                                        \
+  XX(splitwise)                                                                                    \
+  XX(otel)                                                                                         \
+  XX(inference_perf)                                                                               \
+  XX(guidellm)                                                                                     \
+  XX(csv)                                                                                          \
+  XX(jsonl)
+
+#define XX(name) extern const blis__trace_format blis__trace_##name;
+BLIS__TRACE_FORMAT_MAP(XX)
+#undef XX
+
+/* Whether a path is that of a tracev2 trace but for ".csv". BLIS_ERR_NOMEM. */
+BLIS_MUSTUSE blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path,
+                                                  bool *is_stem, blis_error *error);
+
+#endif

@@ -1,0 +1,34 @@
+/*
+ * trace_options.h - the options of reading a trace file.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_ROWS_TRACE_OPTIONS_H
+#define BLIS_WORKLOAD_TRACE_ROWS_TRACE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Zeroed options are the defaults. */
+typedef struct blis_trace_options {
+  const char *format;         /* NULL = recognise it */
+  int64_t limit;              /* at most this many rows from the start; 0 = all */
+  uint32_t hash_block_tokens; /* tokens per hash id; 0 = those of the format */
+  /*
+   * tracev2: the file of the header; NULL = beside the data. The path that is
+   * read may be that of the data, that of the header or both without ".csv" or
+   * ".yaml".
+   */
+  const char *header_path;
+  /*
+   * tracev2, observed traces: requests arrive at the recorded send times, in
+   * microseconds since 1970, not on the clock of the other columns.
+   */
+  bool keep_epoch;
+  /*
+   * Formats csv and jsonl: what columns mean, "timestamp=start,prompt=tokens_in"; the roles are
+   * those of columns.h. NULL = by their names. Given, a file is of one of these formats.
+   */
+  const char *columns;
+  const char *time_unit; /* of timestamps that are numbers: s, ms, us, ns; NULL = detect it */
+} blis_trace_options;
+
+#endif

@@ -1,0 +1,72 @@
+/*
+ * writer.h - the interface of the writer of one trace format; for trace files
+ * only.
+ */
+#ifndef BLIS_WORKLOAD_TRACE_WRITE_WRITER_H
+#define BLIS_WORKLOAD_TRACE_WRITE_WRITER_H
+
+#include <stdbool.h>
+
+#include "base/buffer.h"
+#include "base/containers/map.h"
+#include "base/format/output.h"
+#include "workload/trace/write/write.h"
+
+/* One workload while it is written. */
+typedef struct blis__trace_writing {
+  const blis_alloc *alloc;
+  const char *path;
+  /* Either all requests or a stream of them; what texts mean. */
+  const blis_workload *list; /* NULL for a stream */
+  struct blis_trace_stream *stream;
+  const blis_intern *strings;
+  const blis_trace_write_options *options;
+  blis_map streams; /* their numbers: segments.h */
+  /*
+   * Whether prompts share the prefix of their group, prefix_tokens long, and
+   * nothing else, so that segments need not be written.
+   */
+  bool is_by_group;
+  /* What some request has. */
+  bool has_limits; /* max_output_tokens that are not output_tokens */
+  bool has_slo_targets;
+  bool has_adapters;
+  bool has_cascades;
+  bool has_logprobs;
+  bool has_think_times;
+  bool has_numbers; /* that the ids in the file do not tell */
+} blis__trace_writing;
+
+typedef struct blis__trace_writer {
+  const char *name;
+  /* Whether a group must have one prefix that all its requests have. */
+  bool needs_even_groups;
+  blis_status (*write)(blis__trace_writing *w, blis_error *error);
+} blis__trace_writer;
+
+extern const blis__trace_writer blis__trace_writer_v2;
+extern const blis__trace_writer blis__trace_writer_routesim;
+
+/*
+ * Looks at all requests before the first is written: checks them, and sets
+ * is_by_group and what some request has.
+ */
+BLIS_MUSTUSE blis_status blis__trace_look_at_all(blis__trace_writing *w, bool needs_even,
+                                                 blis_error *error);
+
+/* Appends the row of request index; fails with BLIS_ERR_NOMEM alone. */
+typedef blis_status blis__trace_row_fn(blis__trace_writing *w, size_t index,
+                                       const blis_request *request, blis_buffer *buffer);
+
+/*
+ * Writes head and every row to a new file, which the caller commits or
+ * discards.
+ */
+BLIS_MUSTUSE blis_status blis__trace_write_rows(blis__trace_writing *w, const char *path,
+                                                const char *head, blis__trace_row_fn *row,
+                                                blis_output **output, blis_error *error);
+
+/* The id of request index in the file. */
+int64_t blis__trace_row_id(const blis__trace_writing *w, size_t index, const blis_request *request);
+
+#endif
