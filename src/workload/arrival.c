@@ -60,7 +60,7 @@ blis_status blis_arrival_check(const blis_arrival_spec *spec, const char *where,
   return BLIS_OK;
 }
 
-/* Of a gamma process; shape and scale go before cv. */
+/* For gamma processes; shape and scale take precedence over cv. */
 static double gamma_shape(const blis_arrival_spec *spec) {
   double cv = spec->has_cv ? spec->cv : 1;
   return spec->has_shape && spec->has_scale ? spec->shape : 1 / (cv * cv);

@@ -6,10 +6,10 @@
  *   gamma     gamma gaps of a coefficient of variation cv, or of shape, scale
  *   weibull   Weibull gaps of a coefficient of variation cv, or of shape, scale
  *
- * A gap is a whole number of microseconds, at least 1. Formulas and the order
- * of draws are those of BLIS (Go, inference-sim f90a1e3a); gamma variates are
- * drawn after Marsaglia and Tsang, "A simple method for generating gamma
- * variables" (2000). A gap costs 2 to 20 ns.
+ * A gap is a whole number of microseconds, at least 1. Formulas and the order of
+ * draws match BLIS (Go, inference-sim f90a1e3a). Gamma variates follow Marsaglia
+ * and Tsang, "A simple method for generating gamma variables" (2000). A gap costs 2
+ * to 20 ns.
  */
 #ifndef BLIS_WORKLOAD_ARRIVAL_H
 #define BLIS_WORKLOAD_ARRIVAL_H
@@ -54,9 +54,9 @@ BLIS_MUSTUSE blis_status blis_arrival_check(const blis_arrival_spec *spec, const
                                             blis_error *error);
 
 /*
- * What a user should hear of a specification that passed the check: a gamma
- * process with a cv above 10 has gaps too uneven to be drawn and becomes
- * poisson. Writes the text, which begins with where; false = there is nothing.
+ * Writes a note for the user about a specification that passed the check; returns
+ * false if there is nothing to note. A gamma process with a cv above 10 becomes
+ * poisson, because its gaps are too uneven to be drawn. The note begins with where.
  */
 typedef struct blis_arrival_note {
   char text[208];
@@ -77,7 +77,7 @@ const char *blis_arrival_unused(const blis_arrival_spec *spec);
  */
 void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec, double rate_per_us);
 
-/* One gap in us, at least 1; INT64_MAX stands for everything from there on. */
+/* Returns one gap in us, at least 1; INT64_MAX means this value or more. */
 int64_t blis_arrival_draw(const blis_arrival *arrival, blis_random *random);
 
 #endif

@@ -9,17 +9,16 @@
 #include "base/invariant.h"
 
 /*
- * What a run is known by: tokens [offset, offset + length) of a stream, right
- * behind parent. parent is the block before, or one of the nodes below.
+ * The key of a run: tokens [offset, offset + length) of a stream, directly after
+ * parent. parent is the block before, or one of the nodes below.
  *
- * A run of whole blocks has the block size as its length and stands for as
- * many blocks as its first user had there; a longer one goes on in another run
- * behind the last block. Whoever comes to the same tokens comes by the same
- * runs, for a run never changes.
+ * A run of whole blocks has the block size as its length. It covers as many blocks
+ * as its first user had; a longer user continues in another run after the last
+ * block. Equal tokens always lead to the same runs, because a run never changes.
  *
- * The first run that goes on behind a block of another is found through that
- * one, for content that comes again comes in the order in which it came first.
- * All others are in a hash table.
+ * The first run that continues after a block of another run is found through that
+ * run, since content usually repeats in its original order. All other runs are in a
+ * hash table.
  */
 typedef struct run_key {
   uint64_t parent;
@@ -131,7 +130,7 @@ static void give_back_array(blis_block_namer *namer, blis_block_id *array) {
 
 /* Runs. */
 
-/* What tells a root apart: its block size, and the adapter of its request. */
+/* Identifies a root: its block size and the adapter of its request. */
 static uint64_t root_of(const blis_block_namer *namer, const blis_request *request,
                         uint32_t block_size) {
   uint64_t adapter = namer->parts_adapters ? request->adapter : 0;
@@ -151,7 +150,7 @@ static run *add_run(blis_block_namer *namer, const run_key *key) {
   return added;
 }
 
-/* The run of a key in the hash table; a new one when there is none. */
+/* Returns the run of a key in the hash table; adds the run if it is missing. */
 static run *hashed_run(blis_block_namer *namer, const run_key *key) {
   uint64_t *head;
   if (blis_map_add(&namer->heads, blis_hash64(key, sizeof *key, 0), 0, &head, NULL) != BLIS_OK) {
@@ -168,7 +167,7 @@ static run *hashed_run(blis_block_namer *namer, const run_key *key) {
   return added;
 }
 
-/* The same where it is not the one behind that; before is as in intern_run. */
+/* Like hashed_run, for a key that did not match the next run; before is as in intern_run. */
 static run *new_run(blis_block_namer *namer, const run_key *key, uint32_t before) {
   BLIS_ASSERT(namer->runs.count < UINT32_MAX);
   if (blis_array_reserve(&namer->alloc, &namer->runs, namer->runs.count + 1) != BLIS_OK) {
@@ -183,9 +182,9 @@ static run *new_run(blis_block_namer *namer, const run_key *key, uint32_t before
 }
 
 /*
- * The run of a key; a new one, without blocks, when there is none. The result
- * is valid until the next call. NULL = out of memory. before is the run in
- * which the key's parent is, + 1; 0 = it is a root.
+ * Returns the run of a key; adds a run without blocks if it is missing. The result
+ * is valid until the next call. NULL = out of memory. before is 1 + the number of
+ * the run that contains the key's parent; 0 = the parent is a root.
  */
 static inline run *intern_run(blis_block_namer *namer, const run_key *key, uint32_t before) {
   uint32_t behind = before == 0 ? 0 : namer->runs.items[before - 1].behind;
@@ -207,7 +206,7 @@ typedef struct walker {
   uint32_t before;    /* the run that parent is a block of, + 1; 0 = none */
 } walker;
 
-/* The walk has come by so many blocks of a run. */
+/* Records that the walk passed this number of blocks of a run. */
 static void note_run(const blis_block_namer *namer, walker *walk, const run *come_by,
                      uint32_t blocks) {
   walk->parent = come_by->first + blocks - 1;
@@ -225,7 +224,7 @@ static void write_names(walker *walk) {
   walk->written = walk->named;
 }
 
-/* The next blocks; those of pieces that came first together count up on. */
+/* Adds the names of the next blocks. Blocks that first appeared together have consecutive names. */
 static void add_names(walker *walk, blis_block_id first, uint32_t count) {
   if (first != walk->open + (walk->named - walk->written)) {
     write_names(walk);
@@ -310,8 +309,8 @@ static uint32_t shared_output(const blis_request *request) {
 }
 
 /*
- * Segments that go on where the one before ended make one piece, so that equal
- * tokens are always cut into equal pieces.
+ * Segments that continue where the previous segment ended make one piece, so that
+ * equal tokens are always cut into equal pieces.
  */
 static blis_status name_shared(blis_block_namer *namer, const blis_request *request,
                                uint32_t block_size, blis_block_id *shared, uint32_t wanted) {
@@ -413,7 +412,7 @@ blis_status blis_block_namer_chain(blis_block_namer *namer, const blis_request *
 
 void blis_block_namer_release(blis_block_namer *namer, blis_block_chain *chain) {
   if (chain->shared != NULL) {
-    /* Every array that a chain borrows lies in this namer's arena. */
+    /* Every array that a chain borrows is allocated in this namer's arena. */
     give_back_array(namer, (blis_block_id *)chain->shared);
   }
   *chain = (blis_block_chain){0};

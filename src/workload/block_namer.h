@@ -1,23 +1,22 @@
 /*
  * block_namer.h - assigns identities to the KV blocks of requests.
  *
- * Two blocks get equal identities exactly when they have the same size and
- * hold equal tokens after equal tokens (base/block_chain.h). Tokens are never
- * looked at: a prompt is a list of segments, and a token is its (stream,
- * position).
+ * Two blocks get equal identities exactly when they have the same size and hold
+ * equal tokens after equal tokens (base/block_chain.h). Tokens are never looked at:
+ * a prompt is a list of segments, and a token is its (stream, position).
  *
- * Shared blocks, which lie wholly inside a request's segments, are named by
- * interning (identity of the block before, content); the names are 1, 2, 3,
- * ... in the order of first sight, so a block is new exactly when its identity
- * is higher than all before. Keys are compared whole, never by hash alone: two
- * different blocks cannot get the same name. Blocks with a token of the
- * request's own are counted up from a counter of the run and cost nothing.
+ * Blocks wholly inside a request's segments are shared. They are named by interning
+ * (identity of the block before, content). The names are 1, 2, 3, ... in the order
+ * of first sight, so a block is new exactly when its identity is higher than all
+ * before. Keys are compared whole, not only by hash: two different blocks cannot
+ * get the same name. Blocks with a token of the request's own are counted up from a
+ * counter of the run and cost nothing.
  *
- * One namer serves one run. A request without segments costs a few ns, one
- * with nothing but the prefix of its group one lookup (its chain is built once
- * and then shared by pointer), any other one lookup per stretch of content that
- * was first seen together, whatever the number of blocks, and 8 bytes per
- * shared block, taken from a pool.
+ * One namer serves one run. A request without segments costs a few ns. A request
+ * with only the prefix of its group costs one lookup, because its chain is built
+ * once and shared by pointer. Any other request costs one lookup per stretch of
+ * content that was first seen together, and 8 bytes per shared block, taken from a
+ * pool.
  */
 #ifndef BLIS_WORKLOAD_BLOCK_NAMER_H
 #define BLIS_WORKLOAD_BLOCK_NAMER_H
@@ -38,8 +37,8 @@ blis_block_namer *blis_block_namer_new(const blis_alloc *alloc);
 void blis_block_namer_free(blis_block_namer *namer);
 
 /*
- * From now on, blocks under different adapters are different ones: before the
- * first chain.
+ * Gives blocks under different adapters different names. Call it before the first
+ * chain.
  */
 void blis_block_namer_part_adapters(blis_block_namer *namer);
 

@@ -264,7 +264,7 @@ blis_status blis_distribution_init(blis_distribution *distribution, const blis_a
     return BLIS_OK;
   }
   BLIS_TRY(check_params(spec, rule, where, error));
-  /* Of each sum only one parameter belongs to the type. */
+  /* At most one parameter in each sum belongs to the type; the others are 0. */
   d.first = value_of(spec, "mean") + value_of(spec, "mu") + value_of(spec, "value");
   d.spread = value_of(spec, "std_dev") + value_of(spec, "sigma");
   d.alpha = value_of(spec, "alpha");

@@ -10,11 +10,10 @@
  *   constant          value
  *   empirical         "<length>": weight, one or more
  *
- * Formulas, rounding and the order of draws are those of BLIS (Go,
- * inference-sim f90a1e3a), so equal streams give equal lengths. In empirical
- * and constant distributions and gaussian ones with min = max no more is drawn
- * than needed: constant and gaussian nothing, empirical nothing when only one
- * length has a weight. A draw costs 2 to 10 ns.
+ * Formulas, rounding, and the order of draws match BLIS (Go, inference-sim
+ * f90a1e3a), so equal streams give equal lengths. Constant distributions, gaussian
+ * ones with min = max, and empirical ones with only one weighted length draw
+ * nothing. A draw costs 2 to 10 ns.
  */
 #ifndef BLIS_WORKLOAD_DISTRIBUTION_H
 #define BLIS_WORKLOAD_DISTRIBUTION_H
@@ -87,8 +86,8 @@ void blis_distribution_deinit(blis_distribution *distribution, const blis_alloc 
 bool blis_distribution_needs_random(const blis_distribution *distribution);
 
 /*
- * One length. At least 0, and at least 1 unless an empirical length or a
- * gaussian's min = max is 0; INT64_MAX stands for everything from there on.
+ * Returns one length. It is at least 1, or at least 0 if an empirical length or a
+ * gaussian's min = max is 0. INT64_MAX means this value or more.
  */
 int64_t blis_distribution_draw(const blis_distribution *distribution, blis_random *random);
 

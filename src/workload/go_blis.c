@@ -4,13 +4,13 @@
  * Defects of BLIS (Go):
  *
  * - Specifications: an unknown context_growth counts as none. Multimodal clients
- *   with windows need a length for their prompts. Sessions are of text only,
- *   whatever multimodal says. inference-perf takes a prefix of no length for the
- *   default length of 50.
- * - Where rates vary, requests lose prefix, deadline, and modalities, and a
- *   request at the very end of a window is lost.
- * - The limit on requests counts the rounds of users, not those of sessions.
- *   Rounds that wait for no answer have a deadline, too.
+ *   with windows need a length for their prompts. Sessions contain only text, even
+ *   if multimodal is set. inference-perf replaces a prefix length of 0 by the
+ *   default of 50.
+ * - Where rates vary, requests lose prefix, deadline, and modalities, and a request
+ *   at the very end of a window is lost.
+ * - The limit on requests counts the rounds of users, not those of sessions. Rounds
+ *   that wait for no answer have a deadline, too.
  * - Weights are divided before rates are multiplied: constant arrivals are 1 us
  *   apart from the others.
  */

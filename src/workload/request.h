@@ -1,13 +1,13 @@
 /*
  * request.h - a request as it arrives, and the source of requests.
  *
- * Text that many requests repeat (tenant, SLO class, model, ...) is kept once,
- * in the workload's string table; a request holds its number there, 0 for the
- * empty text.
+ * Strings that many requests share (tenant, SLO class, model, ...) are stored once,
+ * in the workload's string table. A request contains their numbers; 0 is the empty
+ * string.
  *
- * In a closed loop a client sends the next request of a conversation when the
- * last one is answered. Such follow-ups do not come from the stream of
- * arrivals: the source makes them when it is told how a request ended.
+ * In a closed loop a client sends the next request of a conversation when the last
+ * one is answered. Such follow-ups do not come from the stream of arrivals: the
+ * source creates them when the end of a request is reported to it.
  */
 #ifndef BLIS_WORKLOAD_REQUEST_H
 #define BLIS_WORKLOAD_REQUEST_H
@@ -30,9 +30,9 @@ typedef struct blis_segment {
 } blis_segment;
 
 /*
- * A program (an agent at work on one task) that sends many requests, and what
- * its clients can know of it: how much it has been served. It changes whenever
- * one of its requests ends.
+ * A program (an agent at work on one task) that sends many requests, and the
+ * service it has received so far, as far as its clients can observe it. It changes
+ * whenever one of its requests ends.
  */
 typedef struct blis_program {
   uint32_t name;          /* a number in the string table */
@@ -52,8 +52,8 @@ typedef struct blis_call {
   /* Of blis_program.service_us, the most on one way to this call. */
   int64_t path_service_us;
   /*
-   * How long after its end a call follows that has the same context, at the
-   * earliest; -1 = never, or the program does not say.
+   * Minimum time between its end and a later call with the same context; -1 = there
+   * is no such call, or it is unknown.
    */
   int64_t reused_after_us;
 } blis_call;
@@ -84,10 +84,11 @@ typedef struct blis_request {
   int32_t round_index; /* turn of the session, from 0 */
   uint32_t adapter;    /* LoRA adapter; a number in the string table */
   /*
-   * For cascades of models: the chain of models to ask in place of the
-   * configured one, "small,large", or "-" for the request's own model alone;
-   * and the mean log-probability of the answer, "-1.5", or of those of some
-   * models, "small=-1.5;large=-0.3". Numbers in the string table, 0 = nothing.
+   * For cascades of models. cascade is the chain of models that replaces the
+   * configured chain ("small,large"), or "-" for only the request's own model.
+   * mean_logprob is the mean log-probability of the answer ("-1.5"), or a list by
+   * model, such as "small=-1.5;large=-0.3". Numbers in the string table, 0 =
+   * nothing.
    */
   uint32_t cascade;
   uint32_t mean_logprob;
@@ -105,9 +106,8 @@ typedef struct blis_request {
   bool has_think_time;
   bool is_streaming;
   /*
-   * What is produced goes on in the stream of the last segment, right behind
-   * it, for a later request has it in its prompt. Then shared_tokens is
-   * prompt_tokens.
+   * The output continues the stream of the last segment, because a later request
+   * has it in its prompt. shared_tokens equals prompt_tokens in this case.
    */
   bool shares_output;
   /*
@@ -116,8 +116,8 @@ typedef struct blis_request {
    */
   bool shares_last_output;
   /*
-   * NULL = it is nobody's call. Borrowed, valid as long as the segments; lists
-   * do not keep it.
+   * NULL = not part of a program. Borrowed, valid as long as the segments; lists do
+   * not keep it.
    */
   const blis_call *call;
 } blis_request;
@@ -133,7 +133,7 @@ enum { BLIS_REQUEST_ID_SIZE = 256 };
 const char *blis_request_id(const blis_request *request, const blis_intern *strings,
                             char id[BLIS_REQUEST_ID_SIZE]);
 
-/* The same from what it is made of; session may be NULL from number 0 on. */
+/* Like blis_request_id, from its components; session may be NULL for numbers of at least 0. */
 const char *blis_request_id_of(int64_t number, const char *session, int32_t round_index,
                                char id[BLIS_REQUEST_ID_SIZE]);
 
@@ -157,11 +157,11 @@ typedef struct blis_request_source {
   /* *done = true and BLIS_OK at the end; *request is then untouched. */
   blis_status (*next)(void *state, blis_request *request, bool *done, blis_error *error);
   /*
-   * NULL unless requests follow on others. To be called once for every request
-   * that reached an end (not for those that are still on their way when the run
-   * stops), in the order in which they end. *has_follow_up = true when
-   * *follow_up was set; it arrives at or after outcome->end_us, and behind the
-   * requests of next() with the same arrival time.
+   * NULL unless requests follow others. Called once for every request that ended,
+   * in the order of ends; not called for requests that are in flight when the run
+   * stops. Sets *has_follow_up to true when *follow_up was set. The follow-up
+   * arrives at or after outcome->end_us, and after the requests of next() with the
+   * same arrival time.
    */
   blis_status (*ended)(void *state, const blis_request *request,
                        const blis_request_outcome *outcome, blis_request *follow_up,
@@ -173,9 +173,9 @@ typedef struct blis_request_source {
    */
   blis_status (*also)(void *state, blis_request *follow_up, bool *has_follow_up, blis_error *error);
   /*
-   * NULL unless the source wants back what it lends. To be called once for
-   * every request of next() that nobody needs any more, behind ended; requests
-   * that are never released stay until the source is freed.
+   * NULL unless the source reclaims what it lends. Called once for every request of
+   * next() that is not needed any longer, after ended. Requests that are never
+   * released stay until the source is freed.
    */
   void (*release)(void *state, const blis_request *request);
   /*
@@ -186,7 +186,7 @@ typedef struct blis_request_source {
   bool (*is_due)(void *state, const blis_request *request);
   void *state;
   blis_intern *strings; /* what the string numbers mean; borrowed, may grow */
-  int64_t count;        /* how many next() will give, or -1 when nobody knows */
+  int64_t count;        /* number of requests that next() will return, or -1 if unknown */
 } blis_request_source;
 
 #endif

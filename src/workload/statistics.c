@@ -8,7 +8,8 @@
 
 enum { SECOND_US = 1000000 };
 
-/* Texts of a request that are counted: which one was seen in which place. */
+/* Strings of a request that are counted: each kind has a place that records the strings already
+ * seen. */
 enum { TENANT, SLO_CLASS, MODEL, SESSION, CLIENT, PREFIX_GROUP };
 
 /* Times of the last second, oldest first, in a ring. */
@@ -111,9 +112,9 @@ static blis_status add_reuse(measuring *m, const blis_request *request) {
   return BLIS_OK;
 }
 
-/* Texts. */
+/* Strings. */
 
-/* Counts text in *counter unless it was already there. */
+/* Counts text in *counter if it is new in this place. */
 static blis_status add_text(measuring *m, uint32_t text, unsigned place, uint32_t *counter) {
   if (text == 0) {
     return BLIS_OK;

@@ -1,9 +1,9 @@
 /*
- * unread.h - fields of a file that its reader does not know, which are told at
- * the end rather than dropped in silence; for readers of requests.
+ * unread.h - fields of a file that its reader does not support, for readers of
+ * requests. They are reported at the end instead of being ignored silently.
  *
- * Only the names of the first few are kept. Costs a comparison of names for
- * each member of a row whose order is that of the known fields.
+ * Only the names of the first few are kept. Costs one name comparison per member of
+ * a row, if the row has the known fields in order.
  */
 #ifndef BLIS_WORKLOAD_UNREAD_H
 #define BLIS_WORKLOAD_UNREAD_H

@@ -200,7 +200,7 @@ static blis_status sort_by_arrival(blis_workload *workload) {
   return is_made ? BLIS_OK : BLIS_ERR_NOMEM;
 }
 
-/* Lets requests point to their segments, which lie in the order of adding. */
+/* Lets requests point to their segments, which are stored in the order of adding. */
 void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn, const void *state) {
   BLIS_ASSERT(!workload->is_sealed);
   blis_segment *segments = workload->segments.items;
@@ -313,7 +313,7 @@ blis_request_source blis_workload_source(const blis_workload *workload,
                                .count = (int64_t)workload->requests.count};
 }
 
-/* Texts keep their numbers, because they are added in the same order. */
+/* Strings keep their numbers, because they are added in the same order. */
 static blis_status copy_strings(const blis_intern *from, blis_intern *to) {
   for (uint32_t id = 1; id < blis_intern_count(from); id++) {
     uint32_t same_id;

@@ -35,7 +35,7 @@ void blis_workload_free(blis_workload *workload);
 
 /* Building: only before blis_workload_seal. */
 
-/* The number of a text in the workload's string table. */
+/* Returns the number of a string in the workload's string table. */
 BLIS_MUSTUSE blis_status blis_workload_text(blis_workload *workload, const char *text,
                                             size_t length, uint32_t *id);
 
@@ -46,7 +46,7 @@ BLIS_MUSTUSE blis_status blis_workload_text(blis_workload *workload, const char 
 BLIS_MUSTUSE blis_status blis_workload_add(blis_workload *workload, const blis_request *request);
 
 /*
- * Something about the input that a user should hear of, though it is no error.
+ * Adds a note for the user about the input that is not an error.
  */
 BLIS_MUSTUSE blis_status blis_workload_note(blis_workload *workload, const char *format, ...)
     BLIS_PRINTF(2, 3);
@@ -56,8 +56,8 @@ BLIS_MUSTUSE blis_status blis_workload_add_target(blis_workload *workload,
                                                   const blis_goodput_target *target);
 
 /*
- * Lengths of later rounds are those of their new tokens, before which comes all
- * that was said in the session.
+ * Declares that lengths of later rounds count only their new tokens. The prompt
+ * starts with all earlier prompts and answers of the session.
  */
 void blis_workload_let_sessions_grow(blis_workload *workload);
 
@@ -66,8 +66,8 @@ BLIS_MUSTUSE blis_status blis_workload_describe(blis_workload *workload, const c
     BLIS_PRINTF(2, 3);
 
 /*
- * Takes over texts with their numbers, description, notes, targets and whether
- * sessions grow from another workload. Only before anything else is added.
+ * Takes over from another workload its strings with their numbers, description,
+ * notes, targets, and whether sessions grow. Call it before anything else is added.
  */
 BLIS_MUSTUSE blis_status blis_workload_take_texts(blis_workload *workload,
                                                   const blis_workload *from);
@@ -92,8 +92,8 @@ const blis_request *blis_workload_request(const blis_workload *workload, size_t 
 size_t blis_workload_added(const blis_workload *workload, size_t place);
 
 /*
- * What the string numbers of the requests mean; borrowed. A run may add texts
- * of its own, which changes no request.
+ * Returns the table of the requests' string numbers; borrowed. A run may add its
+ * own strings, which changes no request.
  */
 blis_intern *blis_workload_strings(const blis_workload *workload);
 
@@ -115,23 +115,24 @@ typedef struct blis_workload_cursor {
 } blis_workload_cursor;
 
 /*
- * All requests from the first on. Starts *cursor, which lives in the caller's
+ * Returns a source of all requests. Starts *cursor, which lives in the caller's
  * storage, and borrows it and the workload.
  */
 blis_request_source blis_workload_source(const blis_workload *workload,
                                          blis_workload_cursor *cursor);
 
 /*
- * A new, sealed workload of at most limit requests from first on; they keep
- * their numbers and times. Descriptions, notes and targets are copied.
+ * Creates a new, sealed workload of at most limit requests, beginning with number
+ * first; they keep their numbers and times. Descriptions, notes, and targets are
+ * copied.
  */
 BLIS_MUSTUSE blis_status blis_workload_slice(const blis_alloc *alloc, const blis_workload *workload,
                                              size_t first, size_t limit, blis_workload **slice,
                                              blis_error *error);
 
 /*
- * A new, sealed workload of the next requests of a source, at most limit of
- * them. Errors are those of the source and BLIS_ERR_NOMEM.
+ * Creates a new, sealed workload of the next requests of a source, at most limit.
+ * Returns the source's errors and BLIS_ERR_NOMEM.
  */
 BLIS_MUSTUSE blis_status blis_workload_collect(const blis_alloc *alloc,
                                                const blis_request_source *source, size_t limit,

@@ -20,16 +20,16 @@ typedef struct blis__drawing {
   blis_random own_lengths; /* in lazy workloads */
   blis_random choices;     /* of clients that share a process */
   blis_random *lengths;    /* own_lengths, or the stream of the arrivals */
-  int64_t rounds;          /* drawn so far, also those that were dropped */
+  int64_t rounds;          /* drawn so far, dropped ones included */
 } blis__drawing;
 
 /* Starts a process whose stream has a seed. */
 void blis__drawing_init(blis__drawing *drawing, blis__plan *plan, uint32_t process, int64_t seed);
 
 /*
- * Draws requests at constant rates until the client's last one, the first at or
- * after limit_us, or twice as many as are wanted. The distances between them
- * are those of the arrival process, or spread over a time.
+ * Draws requests at constant rates until the client's last request, the first at or
+ * after limit_us, or twice the requested number. The gaps come from the arrival
+ * process, or are spread over a time.
  */
 BLIS_MUSTUSE blis_status blis__draw_client(blis__drawing *drawing, int64_t limit_us,
                                            blis_error *error);

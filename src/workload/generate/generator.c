@@ -27,9 +27,9 @@ typedef struct process_state {
 typedef enum last_request { NOTHING, FROM_STREAM, FROM_LAYOUT, FOLLOW_UP } last_request;
 
 /*
- * The stream of a process stands right before the tokens of its waiting
- * request, and before those of the last one taken until the next is asked for.
- * With a layout there are no streams.
+ * The stream of a process is directly before the tokens of its waiting request, and
+ * before those of the last request taken until the next call. With a layout there
+ * are no streams.
  */
 struct blis_generator {
   blis__plan *plan;
@@ -39,7 +39,7 @@ struct blis_generator {
   blis_winner_tree *pending;
   blis__sessions *sessions; /* NULL = none that wait for answers */
   int64_t taken;
-  uint32_t last_process; /* that is to be drawn from; NO_PROCESS = none */
+  uint32_t last_process; /* next process to draw from; NO_PROCESS = none */
   last_request last;
 };
 
@@ -101,7 +101,7 @@ static blis_generator *generator_new(blis__plan *plan) {
 
 /* Requests one by one. */
 
-/* The seeds of processes come behind the prefix tokens in the one stream. */
+/* The seeds of processes are drawn after the prefix tokens, from the same stream. */
 static void seed_processes(blis_generator *generator) {
   const blis__plan *plan = generator->plan;
   blis_random workload;
@@ -121,7 +121,7 @@ static void seed_processes(blis_generator *generator) {
   }
 }
 
-/* The next time of a process, outside of whose windows only time passes. */
+/* Returns the next time of a process. Outside its windows, only time passes. */
 static int64_t draw_arrival(blis_generator *generator, uint32_t process) {
   const blis__plan *plan = generator->plan;
   const blis__kind *kind = blis__plan_kind_of(plan, process);
@@ -137,7 +137,7 @@ static int64_t draw_arrival(blis_generator *generator, uint32_t process) {
   return time_us;
 }
 
-/* Draws the next request of a process, or leaves it without one for good. */
+/* Draws the next request of a process, or leaves the process permanently without a request. */
 static blis_status draw_request(blis_generator *generator, uint32_t process, blis_error *error) {
   const blis__plan *plan = generator->plan;
   const blis__kind *kind = blis__plan_kind_of(plan, process);
@@ -403,7 +403,7 @@ static void copy_tokens(int32_t *to, const int32_t *from, size_t count) {
   }
 }
 
-/* A conversation's tokens lie one behind the other, round after round. */
+/* A conversation's tokens are consecutive, round after round. */
 static void laid_out_tokens(const blis_generator *generator, int32_t *prompt, int32_t *output) {
   const blis__plan *plan = generator->plan;
   const blis__layout *layout = &plan->layout;

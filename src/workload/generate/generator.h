@@ -1,22 +1,22 @@
 /*
  * generator.h - requests from a workload specification, one at a time.
  *
- * Every client has a random stream of its own and one request that waits for
- * its turn; the earliest goes next, the client that is listed first when two
- * arrive together. Requests, numbers and random draws are those of BLIS (Go,
- * inference-sim f90a1e3a), which makes all requests of all clients, sorts them
- * stably and cuts the list at num_requests: a client's own requests come in
- * order and a cut list never needs more than num_requests of one client, so the
- * rule that a client stops at twice that number changes nothing here.
+ * Every client has its own random stream and one waiting request. The earliest
+ * request is next; at equal times, that of the client listed first. Requests,
+ * numbers, and random draws match BLIS (Go, inference-sim f90a1e3a), which creates
+ * all requests of all clients, sorts them stably, and cuts the list at
+ * num_requests. A client's requests are in order, and a cut list needs at most
+ * num_requests of one client. The rule that a client stops at twice that number
+ * therefore changes nothing here.
  *
  * Memory is 5 KB per client (10 KB with lazy tokens), whatever the number of
- * requests. Token ids are not kept; the stream is moved past them, 512 + 512
- * tokens in about 300 ns.
+ * requests. Token ids are not stored; the stream skips them, 512 + 512 tokens in
+ * about 300 ns.
  *
- * Sessions, users, modalities, windows with rates of their own and kept tokens
- * need all requests beforehand; then they are made at once and take 56 bytes
- * each. Rounds of closed-loop sessions are not among them: they follow when
- * the source is told that a request has ended.
+ * Sessions, users, modalities, windows with their own rates, and stored tokens need
+ * all requests beforehand. In these cases all requests are created at once and take
+ * 56 bytes each. Rounds of closed-loop sessions are not among them: the source
+ * creates them when the end of a request is reported.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_GENERATOR_H
 #define BLIS_WORKLOAD_GENERATE_GENERATOR_H

@@ -1,7 +1,7 @@
 /*
- * Clients are drawn one after the other and merged. At most three times
- * num_requests are kept at any moment, since requests beyond the last one that
- * counts are never needed.
+ * Clients are drawn one by one and merged. At most three times num_requests are
+ * kept at any moment, since requests beyond the last one that counts are never
+ * needed.
  */
 #include "workload/generate/layout.h"
 
@@ -14,7 +14,7 @@
 #include "workload/generate/draw.h"
 #include "workload/generate/generator.h"
 
-/* Session streams are told from those of prefixes by this bit. */
+/* This bit separates session streams from prefix streams. */
 #define SESSION_STREAM (UINT64_C(1) << 32)
 
 /* Distances from the workload's seed, as BLIS (Go) has them. */
@@ -104,9 +104,9 @@ static blis_status name_session(blis__plan *plan, blis__drawn *request, blis_err
 }
 
 /*
- * What later rounds begin with. A client that cuts prefixes gives them as much
- * as it asks for itself, nothing by default. In a growing conversation the
- * whole prefix is there in any case.
+ * The prefix of later rounds. A client that cuts prefixes uses the length it sets
+ * for itself; the default is 0. A growing conversation contains the whole prefix in
+ * any case.
  */
 static blis_segment follow_up_prefix(const blis__plan *plan, const blis__client_plan *client) {
   const blis__kind *kind = &plan->kinds[client->kind];

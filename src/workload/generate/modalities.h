@@ -28,8 +28,8 @@ typedef struct blis__modalities {
 } blis__modalities;
 
 /*
- * Makes a zeroed one; label says in messages whose it is ("client 1"). What was
- * made before an error is to be freed, too.
+ * Initializes a zeroed one; label names its owner in messages ("client 1"). Free it
+ * even after an error.
  */
 BLIS_MUSTUSE blis_status blis__modalities_init(blis__modalities *modalities,
                                                const blis_alloc *alloc,

@@ -48,7 +48,7 @@ void blis__plan_free(blis__plan *plan) {
   blis_alloc_free(&alloc, plan, sizeof *plan);
 }
 
-/* Texts. */
+/* Strings. */
 
 static blis_status intern(blis__plan *plan, const char *text, uint32_t *id, blis_error *error) {
   if (text == NULL) {
@@ -87,7 +87,7 @@ typedef struct part {
   const char *label; /* of the client */
 } part;
 
-/* Leaves *distribution alone when there is none. */
+/* Leaves *distribution unchanged if spec has none. */
 static blis_status take_distribution(const part *p, const blis_distribution_spec *spec,
                                      const char *key, blis_distribution *distribution,
                                      bool *is_there, blis_error *error) {

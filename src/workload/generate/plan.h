@@ -82,7 +82,7 @@ typedef struct blis__client_plan {
   uint32_t id;
   uint32_t prefix_group;
   blis_segment prefix;  /* its length is 0 without a group */
-  uint64_t prefix_draw; /* how many draws come before those of the prefix */
+  uint64_t prefix_draw; /* number of draws before those of the prefix */
 } blis__client_plan;
 
 /* One request that is drawn, whenever it is its turn. */
@@ -119,7 +119,7 @@ typedef struct blis__layout {
   blis_segment (*segments)[2];        /* prefix and context; NULL when none grows */
   blis__session_start_array sessions; /* those with follow-ups */
   blis__session_rule *rules;          /* by kind */
-  int64_t follow_ups;                 /* at most so many; INT64_MAX = any number */
+  int64_t follow_ups;                 /* maximum number; INT64_MAX = unlimited */
   blis__place_array token_starts;     /* by sequence, when tokens are kept */
   blis__token_array tokens;
   int32_t *prefix_tokens; /* of all groups, when tokens are kept */

@@ -11,7 +11,7 @@
 
 enum { VOCABULARY = BLIS_GENERATOR_VOCABULARY };
 
-/* Content of growing sessions; the numbers of texts are below it. */
+/* Content of growing sessions; string numbers are below it. */
 #define SESSION_STREAM (UINT64_C(1) << 63)
 
 #define NO_SESSION UINT32_MAX
@@ -95,7 +95,7 @@ static blis_segment prefix_of(const blis_request *request) {
 
 /* Tokens. */
 
-/* Draws token ids, and keeps them if somebody wants them. */
+/* Draws token ids, and stores them if the plan keeps tokens. */
 static blis_status draw_tokens(plan *p, blis_random *random, uint64_t count) {
   if (!p->keeps_tokens) {
     blis_random_skip_intn(random, VOCABULARY, count);
@@ -118,7 +118,7 @@ static const blis_request *row_request(const plan *p, size_t place) {
   return blis_workload_request(p->workload, row_index(p, place));
 }
 
-/* Prefixes come before everything else, in the order of their first rows. */
+/* Prefixes are drawn before everything else, in the order of their first rows. */
 static blis_status draw_prefixes(planning *g) {
   plan *p = g->plan;
   uint32_t texts = blis_intern_count(blis_workload_strings(p->workload));
@@ -229,7 +229,7 @@ static bool has_think_times(const planning *g, const row *rows, size_t count) {
   return false;
 }
 
-/* From round 1 on. */
+/* Creates the rounds after round 0. */
 static blis__recorded_round *new_rounds(planning *g, const row *rows, size_t count) {
   blis__recorded_round *rounds = new_zeroed(g, count, sizeof *rounds);
   bool has_content = has_own_content(g, rows, count);

@@ -1,17 +1,17 @@
 /*
- * replay.h - replays recorded requests at their recorded times, or with
- * sessions that wait for answers; and the token ids of both.
+ * replay.h - replays recorded requests at their recorded times, or with sessions
+ * that wait for answers; and the token ids of both kinds.
  *
- * When sessions wait, only the first round of each arrives at its recorded
- * time. A later round follows the end of the one before after a think time: one
- * that is drawn, or the recorded one, or the recorded distance of the arrivals,
- * which has the service time in it. Rounds that the trace tells the content of
- * keep it. The others are the prefix of the first round and new tokens, or, in
- * traces whose sessions grow, all that was said before and the new tokens.
+ * When sessions wait, only the first round of each arrives at its recorded time. A
+ * later round follows the end of the previous round after a think time. The think
+ * time is drawn, recorded, or the recorded distance of the arrivals, which includes
+ * the service time. Rounds with recorded content keep it. Other rounds consist of
+ * the prefix of the first round and new tokens. In traces whose sessions grow, they
+ * consist of all earlier rounds and the new tokens.
  *
- * Rules, random draws and token ids are those of BLIS (Go, inference-sim
- * f90a1e3a), which takes rows in the order of the file; here it is that of the
- * arrivals, as in all files it writes. A session takes 250 bytes, a round 16.
+ * Rules, random draws, and token ids match BLIS (Go, inference-sim f90a1e3a). BLIS
+ * (Go) reads rows in file order; this module uses arrival order, which is the order
+ * of all files that BLIS (Go) writes. A session takes 250 bytes, a round 16.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_REPLAY_H
 #define BLIS_WORKLOAD_GENERATE_REPLAY_H
@@ -58,9 +58,9 @@ blis_request_source blis_replay_source(blis_replay *replay);
 void blis_replay_get_session_counts(const blis_replay *replay, blis_session_counts *counts);
 
 /*
- * The token ids of the request that the source gave last, written to prompt
- * (prompt_tokens of them) and output (output_tokens). False when none was taken
- * yet, tokens are not kept, or the trace tells the content of its prompts.
+ * Writes the token ids of the source's last request to prompt (prompt_tokens of
+ * them) and output (output_tokens). Returns false if no request was taken yet,
+ * tokens are not stored, or the trace contains the prompts' content.
  */
 bool blis_replay_tokens(const blis_replay *replay, int32_t *prompt, int32_t *output);
 

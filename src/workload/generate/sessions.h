@@ -2,17 +2,16 @@
  * sessions.h - conversations that wait for answers; for sources of requests.
  *
  * A source gives the first request of each session at its time. When a request
- * ends, the session decides whether there is a next round, draws its lengths
- * and its content, and hands it out as a follow-up. Rules and the order of
- * draws are those of BLIS (Go, inference-sim f90a1e3a).
+ * ends, the session decides whether there is a next round, draws its lengths and
+ * its content, and hands it out as a follow-up. Rules and the order of draws match
+ * BLIS (Go, inference-sim f90a1e3a).
  *
- * In a growing conversation the next prompt is the prefix, everything said so
- * far and the new input. The last token of an answer is not part of it, as the
- * KV cache never holds it.
+ * In a growing conversation the next prompt is the prefix, everything said so far
+ * and the new input. The last token of an answer is not part of it, as the KV cache
+ * never holds it.
  *
  * A session takes 100 bytes, and 5 KB for its random stream between its first
- * follow-up and its end. A follow-up costs about 100 ns and the tokens it
- * draws.
+ * follow-up and its end. A follow-up costs about 100 ns and the tokens it draws.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_SESSIONS_H
 #define BLIS_WORKLOAD_GENERATE_SESSIONS_H
@@ -35,12 +34,12 @@ typedef struct blis__session_rule {
   const blis_distribution *output;
   int64_t max_rounds; /* INT64_MAX = unlimited */
   int64_t think_us;
-  const blis_distribution *think; /* us; in place of think_us; NULL = none */
+  const blis_distribution *think; /* us; replaces think_us; NULL = none */
   int64_t timeout_us;             /* 0 = no deadline */
   int64_t horizon_us;             /* nothing arrives after it */
   bool accumulates;               /* prompts grow */
-  /* A round that was given up is followed by the next one, a second later at
-     the earliest, as a user would come back. */
+  /* A round that was abandoned is followed by the next round at least one second later, as a
+   * user would come back. */
   bool persists;
   bool keeps_labels; /* follow-ups have prefix group and streaming, too */
 } blis__session_rule;
@@ -52,7 +51,7 @@ typedef struct blis__recorded_round {
   uint32_t cascade; /* as requests have them */
   uint32_t mean_logprob;
   int64_t think_us; /* in front of it; -1 = that of the rule */
-  /* Has its prompt and labels, when a trace tells the content; else NULL. */
+  /* Contains the prompt and labels if the trace has the content; else NULL. */
   const blis_request *content;
 } blis__recorded_round;
 
@@ -64,7 +63,7 @@ typedef struct blis__session_start {
   uint64_t skipped_draws;             /* token ids that round 0 took from it */
   uint64_t stream;                    /* of its content */
   blis_segment prefix;                /* length 0 = none */
-  const blis__recorded_round *rounds; /* from round 1 on; NULL = drawn */
+  const blis__recorded_round *rounds; /* rounds after round 0; NULL = drawn */
   size_t round_count;
   /* With tokens: of the prefix, and of input and output of round 0. */
   const int32_t *prefix_tokens;
@@ -88,7 +87,7 @@ typedef struct blis__sessions_config {
   const blis__session_start *starts; /* borrowed */
   size_t count;
   uint32_t string_count; /* of the string table with the names */
-  int64_t follow_ups;    /* at most so many; INT64_MAX = any number */
+  int64_t follow_ups;    /* maximum number; INT64_MAX = unlimited */
   bool is_lazy;          /* no token ids are drawn */
   bool keeps_tokens;
 } blis__sessions_config;
@@ -114,8 +113,8 @@ BLIS_MUSTUSE blis_status blis__sessions_ended(blis__sessions *sessions, const bl
 void blis__sessions_get_counts(const blis__sessions *sessions, blis_session_counts *counts);
 
 /*
- * The token ids of the follow-up that was made last; prompt_tokens and
- * output_tokens of them. False when there was none or tokens are not kept.
+ * Writes the token ids of the latest follow-up: prompt_tokens and output_tokens of
+ * them. Returns false if there is no follow-up or tokens are not stored.
  */
 bool blis__sessions_tokens(const blis__sessions *sessions, int32_t *prompt, int32_t *output);
 

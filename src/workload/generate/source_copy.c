@@ -12,7 +12,7 @@ struct blis_source_copy {
   blis_request_source original;
   kept_requests arrivals;
   kept_requests follow_ups;
-  bool has_lost; /* one for which there was no memory where none can be told */
+  bool has_lost; /* memory for a request was missing, and the caller could not report an error */
 };
 
 blis_source_copy *blis_source_copy_new(const blis_alloc *alloc,

@@ -23,10 +23,9 @@ void blis_source_copy_free(blis_source_copy *copy);
 blis_request_source blis_source_copy_source(blis_source_copy *copy);
 
 /*
- * All requests so far as a new, sealed workload of the caller; where they may
- * be brought forward, those that have arrived. Follow-ups come behind the
- * others with the same arrival, as they did in the run.
- * BLIS_ERR_NOMEM.
+ * Copies all requests so far into a new, sealed workload of the caller; if requests
+ * may be brought forward, only those that have arrived. Follow-ups are after the
+ * other requests with the same arrival, as in the run. BLIS_ERR_NOMEM.
  */
 BLIS_MUSTUSE blis_status blis_source_copy_get(const blis_source_copy *copy, const blis_alloc *alloc,
                                               blis_workload **workload, blis_error *error);

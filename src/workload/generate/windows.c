@@ -14,7 +14,7 @@ enum { HOURS_PER_DAY = 24, DRAIN_STEPS = 10, MAX_DAYS = 3660 };
 #define HOUR_US INT64_C(3600000000)
 #define MAX_WINDOW_REQUESTS 1e9
 
-/* Arrivals outside all windows are drawn and dropped; so many take a second. */
+/* Arrivals outside all windows are drawn and dropped; dropping this number takes a second. */
 #define MAX_DROPPED_REQUESTS 1e8
 
 static const double two_pi = 6.283185307179586;
@@ -150,7 +150,7 @@ static bool are_active_together(const blis__kind *a, const blis__kind *b) {
   return false;
 }
 
-/* A sum over clients, one after the other: rounding depends on the order. */
+/* Sums over clients one by one, because rounding depends on the order. */
 static double add_times(double sum, double value, uint32_t times) {
   for (uint32_t i = 0; i < times; i++) {
     sum += value;

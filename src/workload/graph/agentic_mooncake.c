@@ -1,12 +1,11 @@
 /*
- * The interchange rows of Dynamo and AISimulate: a request per line, which
- * waits for those in wait_for, by request_id, and then for delay (ms) and
- * tool_wait_ms. Rows without wait_for arrive at timestamp (ms). hash_ids stand
- * for 512 tokens each and mean the same in the whole file; without them a
- * prompt is nobody else's.
+ * The interchange rows of Dynamo and AISimulate: a request per line, which waits
+ * for those in wait_for, by request_id, and then for delay (ms) and tool_wait_ms.
+ * Rows without wait_for arrive at timestamp (ms). hash_ids stand for 512 tokens
+ * each and mean the same in the whole file; without them a prompt is unique.
  *
- * Rows that wait for each other, in whatever way, are a graph. Unknown names,
- * rows that wait for themselves and circles are errors.
+ * Rows that wait for each other, in whatever way, are a graph. Unknown names, rows
+ * that wait for themselves and circles are errors.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -185,7 +184,7 @@ static blis_status resolve(reading *r, uint32_t index, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Who waits for row i: lists[first[i + 1]] up to lists[first[i + 2]]. */
+/* The rows that wait for row i are lists[first[i + 1]] to lists[first[i + 2]] - 1. */
 static void list_dependants(const reading *r, uint32_t *first, uint32_t *lists) {
   size_t count = r->items.count;
   for (size_t i = 0; i < r->waits.count; i++) {
@@ -203,7 +202,7 @@ static void list_dependants(const reading *r, uint32_t *first, uint32_t *lists) 
   }
 }
 
-/* Rows in an order in which each comes behind those that it waits for. */
+/* Orders the rows so that each follows the rows it waits for. */
 static blis_status order_rows(reading *r, const uint32_t *first, const uint32_t *lists,
                               uint32_t *queue, blis_error *error) {
   uint32_t count = (uint32_t)r->items.count;

@@ -23,8 +23,8 @@ void blis__blocks_clear(blis__blocks *blocks, bool with_ids) {
 }
 
 /*
- * A number in quotes is that number. Other texts, and numbers beyond 64 bits,
- * are told apart by 64 bits of their hash.
+ * A quoted number is that number. Other strings, and numbers beyond 64 bits, are
+ * identified by 64 bits of their hash.
  */
 static blis_status read_key(blis_json_value item, uint64_t *key, blis_error *error) {
   int64_t value;

@@ -1,9 +1,9 @@
 /*
  * blocks.h - hash ids of prompts as segments of content; for graph files only.
  *
- * Ids are numbered in the order of their first sight, and number d stands for
- * the tokens [d B, (d + 1) B) of one stream. So a prompt that goes on with new
- * blocks, as most do, is a few runs, and not a segment per block.
+ * Ids are numbered in the order of their first sight, and number d stands for the
+ * tokens [d B, (d + 1) B) of one stream. A prompt that continues with new blocks,
+ * as most do, therefore consists of a few runs and not of a segment per block.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_BLOCKS_H
 #define BLIS_WORKLOAD_GRAPH_BLOCKS_H

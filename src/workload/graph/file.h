@@ -10,21 +10,20 @@
  *   applied-compute   JSONL: a task per line, {num_turns, input_prompt_length,
  *             assistant_response_length: [], tool_call_output_length: [],
  *             tool_call_latency: [], final_assistant_response_length}
- *   sharegpt  JSON: a list of conversations with texts
+ *   sharegpt  JSON: a list of conversations with messages
  *   spans     JSONL: spans of OpenTelemetry with gen-ai attributes, one or a
  *             session per line; or OTLP JSON
  *
- * A weka corpus may be a folder, too, with a conversation in each .json file
- * and one per line of .jsonl files; the path is that of the folder then.
+ * The path of a weka corpus may be a folder. Each .json file in it is a
+ * conversation, and so is each line of a .jsonl file.
  *
- * A file is read twice: once to check every row and to learn what only the
- * whole file tells, then graph by graph as they are played. Lines hold whole
- * graphs in weka, applied-compute and spans by session, and then memory does
- * not grow with the file, but for 60 to 100 bytes per session, and 50 per hash
- * id that is the same in the whole corpus. The other formats are kept in
- * memory.
+ * A file is read twice: once to check every row and to collect the properties of
+ * the whole file, and once graph by graph during the run. In weka, applied-compute,
+ * and spans by session, each line is a whole graph. Memory is then 60 to 100 bytes
+ * per session, and 50 per hash id that is global to the corpus. Files of other
+ * formats are kept in memory.
  *
- * Errors name file and line; one bad row is no file.
+ * Errors name file and line. A file with one bad row is rejected.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_FILE_H
 #define BLIS_WORKLOAD_GRAPH_FILE_H
@@ -47,7 +46,7 @@ typedef enum blis_graph_reading {
   BLIS_GRAPH_AISIMULATE
 } blis_graph_reading;
 
-/* What the delay in front of a request is, where a file tells several. */
+/* Which of several recorded delays is used as the delay before a request. */
 typedef enum blis_graph_delays {
   BLIS_GRAPH_DELAYS_USUAL,      /* those of the reading */
   BLIS_GRAPH_DELAYS_COMPLETION, /* last end of what it waits for to its start */
@@ -82,16 +81,16 @@ typedef struct blis_graph_file_options {
   blis_graph_nested nested;
   int64_t delay_cap_us;     /* no delay is longer; 0 = none */
   int64_t idle_gap_cap_us;  /* no gap between starts is longer; 0 = none */
-  double bytes_per_token;   /* of texts without token counts; 0 = 4 */
+  double bytes_per_token;   /* of messages without token counts; 0 = 4 */
   blis_graph_models models; /* copied */
 } blis_graph_file_options;
 
 typedef struct blis_graph_file blis_graph_file;
 
 /*
- * Reads the file once. Copies *alloc, path and *options; strings is borrowed,
- * and texts are added to it. The caller owns *file. BLIS_ERR_IO, BLIS_ERR_PARSE
- * or BLIS_ERR_INVALID with the details.
+ * Reads the file once. Copies *alloc, path and *options; strings is borrowed, and
+ * strings are added to it. The caller owns *file. BLIS_ERR_IO, BLIS_ERR_PARSE or
+ * BLIS_ERR_INVALID with the details.
  */
 BLIS_MUSTUSE blis_status blis_graph_file_open(const blis_alloc *alloc, const char *path,
                                               const blis_graph_file_options *options,
@@ -120,7 +119,7 @@ bool blis_graph_file_has_starts(const blis_graph_file *file);
  */
 const char *blis_graph_file_model(const blis_graph_file *file, size_t index);
 
-/* What a user should hear of the file, number index; NULL behind the last. */
+/* Returns note number index about the file, for the user; NULL after the last note. */
 const char *blis_graph_file_note(const blis_graph_file *file, size_t index);
 
 /* The names of the formats, index < count; static. */

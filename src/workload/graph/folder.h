@@ -1,9 +1,9 @@
 /*
  * folder.h - the files of a folder that holds one corpus; for graph files only.
  *
- * These are its .json and .jsonl files, packed or not, in the order of their
- * names (byte by byte). Hidden files are left out, and folders in it are not
- * entered. The names are read once; memory is theirs.
+ * These are its .json and .jsonl files, packed or not, in the order of their names
+ * (byte by byte). Hidden files and subfolders are ignored. The names are read once
+ * and kept in memory.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_FOLDER_H
 #define BLIS_WORKLOAD_GRAPH_FOLDER_H
@@ -26,7 +26,7 @@ typedef struct blis__graph_folder {
 
 bool blis__graph_is_folder(const char *path);
 
-/* Copies *alloc; path is borrowed. deinit is to be called in any case. */
+/* Copies *alloc; path is borrowed. Call deinit even after an error. */
 BLIS_MUSTUSE blis_status blis__graph_folder_init(blis__graph_folder *folder,
                                                  const blis_alloc *alloc, const char *path,
                                                  blis_error *error);

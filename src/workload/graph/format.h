@@ -1,11 +1,11 @@
 /*
- * format.h - the interface of the reader of one format of graph files; for
- * graph files only.
+ * format.h - the interface of the reader of one format of graph files; for graph
+ * files only.
  *
- * A reader gives the graphs of a file one after the other. It begins with a
- * blis__graph_rows, which whoever opens it has set up. A file is read several
- * times, each time by a new reader; what one has learned about the whole file
- * is in blis__graph_known for those behind it.
+ * A reader returns the graphs of a file in order. It begins with a
+ * blis__graph_rows, which the caller has set up. A file is read several times, each
+ * time by a new reader. Properties of the whole file are passed to later readers in
+ * blis__graph_known.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_FORMAT_H
 #define BLIS_WORKLOAD_GRAPH_FORMAT_H
@@ -83,9 +83,9 @@ BLIS_MUSTUSE blis_status blis__graph_open_input(const blis_alloc *alloc, const c
                                                 blis_input **input, blis_error *error);
 
 /*
- * The next line that is not blank as a JSON object; *line is its number. Whole
- * numbers beyond 64 bits, as some hash ids are, become texts. In a folder it
- * may be of the next file, or all of this.
+ * Reads the next line that is not blank as a JSON object; *line is its number.
+ * Whole numbers beyond 64 bits, as some hash ids are, become strings. In a folder,
+ * the object may be the next line of a file or a whole file.
  */
 BLIS_MUSTUSE blis_status blis__graph_next_object(blis__graph_rows *rows, blis_json_value *object,
                                                  int64_t *line, bool *has_line, blis_error *error);

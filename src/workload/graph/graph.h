@@ -1,21 +1,21 @@
 /*
  * graph.h - the requests of one task and what they wait for.
  *
- * A graph has nodes, each of them a request that is sent when all those it
- * waits for have ended and its delay has passed. What a node waits for is above
- * it in the list, so that there are no circles. Nodes that wait for nothing are
- * roots, and begin with the graph. Nobody waits for a background node: it is
- * load, but the task is done without it.
+ * A graph has nodes, each of them a request that is sent when all those it waits
+ * for have ended and its delay has passed. What a node waits for is above it in the
+ * list, so that there are no circles. Nodes that wait for nothing are roots, and
+ * begin with the graph. No node waits for a background node: it is load, but the
+ * task is complete without it.
  *
  * Graphs are built node by node, and the prompts with them. A node that extends
- * another one begins with all that this one had in its prompt and answered, and
- * goes on with tokens of its own, as a conversation does; any number may extend
- * the same one. So prefix caches find in them what they would find in those of
- * an agent. A node of known content (hash ids of a trace) brings it along.
+ * another node begins with the prompt and answer of that node, and continues with
+ * new tokens, as a conversation does. Any number of nodes may extend the same node.
+ * Prefix caches therefore see the reuse of a real agent. A node of known content
+ * (hash ids of a trace) brings it along.
  *
- * Content that belongs to the graph alone is in streams BLIS_GRAPH_LOCAL + 0,
- * 1, 2, ...; whoever plays a graph gives them numbers of their own. All others
- * are the same in every graph.
+ * Content that only this graph uses is in streams BLIS_GRAPH_LOCAL + 0, 1, 2, ...;
+ * the player of a graph replaces them by unique numbers. All other streams are
+ * shared by all graphs.
  *
  * A node takes 250 bytes, and 16 for every piece of its prompt.
  */
@@ -41,8 +41,8 @@ enum { BLIS_GRAPH_MAX_NODES = 1000000 };
 
 typedef struct blis_graph_node {
   /*
-   * What is sent. arrival_us and number are those of whoever plays it;
-   * deadline_us is from its arrival on.
+   * The request to send. The player sets arrival_us and number; deadline_us is
+   * relative to the arrival.
    */
   blis_request request;
   /* From the last end of those it waits for, or from the graph's start. */
@@ -65,7 +65,7 @@ typedef struct blis_graph {
   uint64_t local_streams; /* how many it has */
 } blis_graph;
 
-/* A source of graphs, one after the other. */
+/* A source of graphs, in order. */
 typedef struct blis_graph_feed {
   /*
    * The next graph, valid until the next call; *done = true at the end. Those
@@ -75,10 +75,10 @@ typedef struct blis_graph_feed {
   /* From the first one on again; NULL = that is not possible. */
   blis_status (*rewind)(void *state, blis_error *error);
   void *state;
-  blis_intern *strings; /* what the numbers of texts mean; may grow */
+  blis_intern *strings; /* the strings of the numbers in nodes; may grow */
 } blis_graph_feed;
 
-/* Whom a node waits for, to be asked many times; see lineage.c. */
+/* The nodes that a node waits for, for repeated queries; see lineage.c. */
 typedef struct blis_graph_lineage {
   uint32_t jump;   /* one of those that it waits for through first waits */
   uint32_t depth;  /* how many these are */
@@ -96,7 +96,7 @@ typedef struct blis_graph_builder {
   BLIS_ARRAY(bool) is_extended;            /* by node */
   BLIS_ARRAY(blis_graph_lineage) lineages; /* of the nodes when last asked */
   uint32_t searches;
-  bool has_empty; /* segments, where a node may go on */
+  bool has_empty; /* segments, where a node may continue */
   uint64_t local_streams;
 } blis_graph_builder;
 
@@ -111,13 +111,13 @@ void blis_graph_builder_clear(blis_graph_builder *builder);
 uint64_t blis_graph_builder_streams(blis_graph_builder *builder, uint64_t count);
 
 /*
- * Appends a node that waits for wait_count others, each of them below the
- * number of nodes so far. *node is copied with its segments.
+ * Appends a node that waits for wait_count others, each of them below the number of
+ * nodes so far. *node is copied with its segments.
  *
  * Content: request.segments as they are, with extends = BLIS_GRAPH_NO_NODE and
- * chains = false. Else request.prompt_tokens are the new tokens, at least 1,
- * which come behind the context of extends, or behind the segments (a shared
- * prefix, say), and may be extended themselves.
+ * chains = false. Else request.prompt_tokens is the number of new tokens, at least
+ * 1. They follow the context of extends, or the segments (for example a shared
+ * prefix), and other nodes may extend them.
  *
  * BLIS_ERR_INVALID: too many nodes, or a prompt of more than
  * BLIS_WORKLOAD_MAX_TOKENS; the message does not say which node.

@@ -1,11 +1,11 @@
 /*
  * lineage.c - which nodes have ended when another begins.
  *
- * First waits make trees. Each node has a jump to one above it, so far away
- * that any is reached in O(log depth) (Myers, "An applicative random-access
- * stack", 1983). Where they do not lead there, all waits are searched; nodes
- * remember who was found last to come behind them, as others mostly come behind
- * that one.
+ * The first waits of nodes form trees. Each node has a jump to a node above it, at
+ * a distance that makes every ancestor reachable in O(log depth) (Myers, "An
+ * applicative random-access stack", 1983). If the trees do not connect two nodes,
+ * all waits are searched. Each node remembers its successor that was found last, as
+ * later queries mostly concern nodes after that one.
  */
 #include "workload/graph/graph.h"
 

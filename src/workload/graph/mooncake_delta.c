@@ -1,14 +1,13 @@
 /*
  * Conversations of which each line is a turn with what is new in it: rows of a
  * session_id are its turns, in the order of the file, and a prompt is the one
- * before, its answer, and input_length tokens. The first turn arrives at
- * timestamp (ms); the others come delay (ms) behind the end of the one before,
- * or, where they have a timestamp and no delay, as long behind it as the
- * timestamps are apart. A row without session_id is a conversation of its own.
+ * before, its answer, and input_length tokens. The first turn arrives at timestamp
+ * (ms); each later turn arrives delay (ms) after the end of the previous turn. With
+ * a timestamp and no delay, the delay is the difference of the timestamps. A row
+ * without session_id is a conversation of its own.
  *
- * hash_ids stand for 512 new tokens each and mean the same in the whole file.
- * Only those of first turns matter: behind an answer, a prompt is like no
- * other.
+ * hash_ids stand for 512 new tokens each and mean the same in the whole file. Only
+ * those of first turns matter: after an answer, a prompt is unique.
  */
 #include <stdlib.h>
 

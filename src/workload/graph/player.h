@@ -1,30 +1,30 @@
 /*
- * player.h - plays session graphs: a source of requests, of which each is sent
- * when those that it waits for have ended in simulated time.
+ * player.h - plays session graphs: a source of requests, of which each is sent when
+ * those that it waits for have ended in simulated time.
  *
- * A node is waiting, then submitted with its time (the last end of what it
- * waits for and its delay), then over. A request that was given up (rejected,
- * timed out, failed, unservable) breaks what waits for it: these are never
- * submitted, nor what waits for them; branches that do not wait go on. With
- * continues, those that wait are submitted as if it had been answered.
+ * A node is first waiting, then submitted at its time (the last end among the nodes
+ * it waits for, plus its delay), then over. If a request is abandoned (rejected,
+ * timed out, failed, unservable), all nodes that wait for it, directly or not, are
+ * never submitted; other branches continue. With continues, waiting nodes are
+ * submitted as if the request had been answered.
  *
- * A graph starts when it was recorded, or at times that are drawn, or, with
- * concurrency, when another one makes room: one does as soon as all of its
- * nodes that are not in the background are over (one that has got nothing done,
- * a second later).
+ * A graph starts at its recorded time or at a random time. With concurrency, it
+ * starts when another graph is complete: as soon as all nodes of that graph that
+ * are not in the background are over, or one second later if none of them
+ * succeeded.
  *
- * A task is what is left of a played graph (blis_task). Its critical path leads
- * from its last end back to its start, from a node to the last one that it
- * waited for: what it spends with delays, waiting in queues, in prefill and in
- * decode adds up to the time of the task, to the microsecond.
+ * A task is the record of a played graph (blis_task). Its critical path leads from
+ * its last end back to its start, from each node to the last node that it waited
+ * for. The times of delays, queues, prefill, and decode on the path add up exactly
+ * to the time of the task.
  *
- * With concurrency, graphs may be played as benchmarks play a corpus: a
- * warm-up, which begins inside of graphs, then for a while again and again,
- * with waits that are cut short while nothing goes on. What began in the
- * warm-up is load and no task.
+ * With concurrency, graphs may be played as benchmarks play a corpus: a warm-up
+ * that begins inside graphs, and then a measurement that repeats the corpus and
+ * shortens waits while nothing runs. Graphs that began in the warm-up are load and
+ * not tasks.
  *
- * Memory: the graphs that are being played, and 120 bytes per task. Costs about
- * 100 ns per request.
+ * Memory: the graphs that are being played, and 120 bytes per task. Costs about 100
+ * ns per request.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_PLAYER_H
 #define BLIS_WORKLOAD_GRAPH_PLAYER_H
@@ -40,9 +40,9 @@
 #include "workload/request.h"
 
 typedef struct blis_graph_play {
-  /* Starts of graphs: with rate > 0 (graphs per second) at random times of arrival; with
-   * concurrency > 0 this many at once, from time 0; otherwise as recorded, or at 0. rate and
-   * concurrency exclude each other. */
+  /* Starts of graphs. With rate > 0 (graphs per second), they start at random times of arrival.
+   * With concurrency > 0, this number of graphs runs at once, from time 0. Otherwise they start
+   * as recorded, or at 0. rate and concurrency exclude each other. */
   double rate;
   const blis_arrival_spec *arrival; /* NULL = poisson */
   int64_t concurrency;
@@ -58,17 +58,17 @@ typedef struct blis_graph_play {
   int64_t duration_us;
   int64_t grace_us;
   /*
-   * With concurrency only: so many requests with one token of output in each
-   * graph, one after the other and without delays, before the measurement
-   * begins: when the last one of these has ended. With has_primers the first
-   * graphs begin at a node that is drawn; the one in front of it is sent, too.
+   * Used only with concurrency. Number of warm-up requests per graph, sent one by
+   * one, each with one output token and without delays. The measurement begins when
+   * the last of them has ended. With has_primers the first graphs begin at a random
+   * node, and the node before it is sent first.
    */
   int64_t warm_up_requests;
   bool has_primers;
   /*
-   * With concurrency only: when nothing of a graph is on its way (or nothing at
-   * all), its next request comes after so long at the latest, and those behind
-   * it are as much earlier; 0 = delays are as they are.
+   * Used only with concurrency. While no request of a graph (or of any graph) is in
+   * flight, its next request is sent after at most this time, and its later
+   * requests are moved forward equally. 0 = no limit.
    */
   int64_t tree_idle_cap_us;
   int64_t idle_cap_us;

@@ -31,9 +31,9 @@ int64_t blis__player_cancel_us(const blis_graph_player *p) {
 }
 
 /*
- * Idle times. They begin at the last end so far. Ends are not told in their
- * order: while an engine plans a step ahead, a request that it has done with
- * may end later than one that is given up meanwhile.
+ * Idle times. They begin at the last end so far. Ends are not reported in order:
+ * while an engine plans a step ahead, a completed request may end later than a
+ * request that is canceled in between.
  */
 
 static bool is_timer(const node *n) {
@@ -125,8 +125,8 @@ static blis_status next_play(blis_graph_player *p, size_t lane, int64_t at_us, b
 }
 
 /*
- * What is in front of a node that is drawn is taken as played, but for the
- * last one of that, the primer.
+ * Counts the nodes before a random node as played, except the last of them, the
+ * primer.
  */
 static void begin_inside(blis_graph_player *p, blis__lane *one) {
   int32_t count = (int32_t)one->live->graph.node_count;
@@ -147,7 +147,7 @@ static blis_status measure_lane(blis_graph_player *p, live *l, int64_t at_us, bl
   return has_room ? blis__player_use_room(p, at_us, error) : BLIS_OK;
 }
 
-/* The warm-up is over, and nothing on its way: all lanes go on as they are. */
+/* The warm-up is over, and nothing is in flight: all lanes continue unchanged. */
 static blis_status measure(blis_graph_player *p, int64_t at_us, blis_error *error) {
   p->measured_us = at_us;
   for (size_t i = 0; i < p->lanes.count; i++) {

@@ -1,9 +1,9 @@
 /*
- * player_state.h - what a player of session graphs knows; for the player only.
+ * player_state.h - the state of a player of session graphs; for the player only.
  *
- * One module in several files: player.c has the graphs and their requests;
- * player_copy.c how they are laid out, player_tasks.c what became of them;
- * player_lanes.c the warm-up, the measurement and idle times.
+ * One module in several files. player.c contains the graphs and their requests,
+ * player_copy.c their layout, player_tasks.c their outcomes, and player_lanes.c the
+ * warm-up, the measurement, and idle times.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_PLAYER_STATE_H
 #define BLIS_WORKLOAD_GRAPH_PLAYER_STATE_H
@@ -31,7 +31,7 @@ typedef enum blis__node_place {
   BLIS__THERE /* it has arrived: known only where idle times are capped */
 } blis__node_place;
 
-/* What becomes of a node. */
+/* The lifecycle of a node. */
 typedef struct blis__node {
   blis_call call;
   struct blis__live *live;
@@ -102,7 +102,7 @@ struct blis_graph_player {
   BLIS_ARRAY(blis__ready) ready; /* behind the last end, with their times */
   size_t next_ready;
   BLIS_ARRAY(uint32_t)
-  over; /* nodes of a graph whose dependants are not told */
+  over; /* nodes of a graph whose dependants are not notified yet */
 
   BLIS_ARRAY(blis__lane) lanes; /* of the warm-up */
   size_t warming;               /* of these */
@@ -134,10 +134,10 @@ struct blis_graph_player {
 /* A recorded time at the speed of this play. */
 int64_t blis__player_scaled(const blis_graph_player *p, int64_t time_us);
 
-/* Looks for a graph that is to be played, unless one is there. */
+/* Finds the next graph to play, unless one is already waiting. */
 BLIS_MUSTUSE blis_status blis__player_need_next(blis_graph_player *p, blis_error *error);
 
-/* Starts the graph that is next; nothing of it is submitted. */
+/* Starts the next graph; none of its nodes is submitted. */
 BLIS_MUSTUSE blis_status blis__player_start(blis_graph_player *p, int64_t start_us,
                                             blis__live **started, blis_error *error);
 
@@ -145,7 +145,7 @@ BLIS_MUSTUSE blis_status blis__player_start(blis_graph_player *p, int64_t start_
 BLIS_MUSTUSE blis_status blis__player_submit(blis_graph_player *p, blis__live *l, uint32_t index,
                                              int64_t after_us);
 
-/* The same of all that wait for nothing; they idle no longer than they may. */
+/* Submits all nodes without waits; they idle no longer than allowed. */
 BLIS_MUSTUSE blis_status blis__player_submit_free(blis_graph_player *p, blis__live *l,
                                                   int64_t at_us);
 
@@ -171,7 +171,7 @@ blis__live *blis__player_new_live(blis_graph_player *p, const blis_graph *graph)
 /* Played again, its sessions are not those of the play before. */
 BLIS_MUSTUSE blis_status blis__player_rename_sessions(const blis_graph_player *p, blis__live *l);
 
-/* Nothing of it has been submitted; start_us is known. */
+/* Requires that none of its nodes was submitted and start_us is set. */
 void blis__player_fill_live(const blis_graph_player *p, blis__live *l);
 
 /* Of player_tasks.c. */
@@ -187,17 +187,17 @@ blis_task blis__player_task_of(const blis_graph_player *p, const blis__live *l);
 /* With concurrency: the first graphs start, all at time 0. */
 BLIS_MUSTUSE blis_status blis__player_begin(blis_graph_player *p, blis_error *error);
 
-/* Nothing arrives after it; BLIS_TIME_NEVER_US = for ever. */
+/* Nothing arrives after it; BLIS_TIME_NEVER_US = no end. */
 int64_t blis__player_end_us(const blis_graph_player *p);
 
-/* From then on requests are given up; BLIS_TIME_NEVER_US = never. */
+/* Requests are canceled at and after this time; BLIS_TIME_NEVER_US = never. */
 int64_t blis__player_cancel_us(const blis_graph_player *p);
 
-/* A request of the warm-up is over: its lane goes on. */
+/* Handles the end of a warm-up request: its lane continues. */
 BLIS_MUSTUSE blis_status blis__player_warmed(blis_graph_player *p, blis__node *n, int64_t end_us,
                                              blis_error *error);
 
-/* Shortens waits where nothing of the graph is on its way, ... */
+/* Shortens waits if no request of the graph is in flight, ... */
 BLIS_MUSTUSE blis_status blis__player_cap_tree(blis_graph_player *p, blis__live *l);
 /* ... or nothing at all. */
 BLIS_MUSTUSE blis_status blis__player_cap_all(blis_graph_player *p);

@@ -14,7 +14,7 @@ enum {
   LONG_DIGITS = 19 /* that a whole number of 64 bits may not have */
 };
 
-/* A copy of a text in which long whole numbers are in quotes. */
+/* Copies a text, with long whole numbers put in quotes. */
 static void quote_long_numbers(blis_slice text, blis_buffer *quoted) {
   bool in_text = false;
   for (size_t i = 0; i < text.length; i++) {
@@ -107,7 +107,7 @@ static void note_empty(blis__graph_rows *rows) {
   rows->has_content = true; /* it is noted once */
 }
 
-/* The next file of the folder, if there is one. */
+/* Opens the next file of the folder, if any. */
 static blis_status open_next(blis__graph_rows *rows, bool *has_file, blis_error *error) {
   const char *path = NULL;
   blis_input *input;

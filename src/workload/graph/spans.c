@@ -8,12 +8,12 @@
  *   {"resourceSpans": [...]}                  OTLP JSON, one per line; spans of
  *                                             one traceId in it are a session
  *
- * A span is a request when its operation is chat, generate or text_completion,
- * or when it has counts of tokens; failed ones, execute_tool and invoke_agent
- * are none. Its count of input tokens is the whole prompt. It waits for the
- * span that had ended last when it began, and its prompt goes on with that
- * span's context where it is at least as long, for nobody says what is in it:
- * reuse is what a conversation has at most.
+ * A span is a request if its operation is chat, generate, or text_completion, or if
+ * it has token counts. Failed spans, execute_tool, and invoke_agent are not
+ * requests. Its count of input tokens is the whole prompt. It waits for the span
+ * that had ended last when it began. If its prompt is at least as long as that
+ * span's context, it extends this context, because its content is not recorded: the
+ * reuse is the maximum of a conversation.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -77,7 +77,7 @@ static blis_json_value first_of(blis_json_value object, const char *const *names
   return value;
 }
 
-/* Whole numbers of 64 bits are texts in OTLP. */
+/* Whole numbers of 64 bits are strings in OTLP. */
 static blis_status read_whole(blis_json_value value, int64_t max, int64_t *result,
                               blis_error *error) {
   blis_slice text;

@@ -54,7 +54,7 @@ typedef struct entry {
 
 /* Calls. */
 
-/* Lengths have two spellings, of which one is to be given. */
+/* Lengths have two spellings; exactly one must be given. */
 static blis_status read_length(blis_json_value call, const char *key, const char *other,
                                uint32_t *tokens, blis_error *error) {
   blis_json_value value = blis_json_member(call, key);
@@ -174,8 +174,8 @@ static blis_status has_earlier(blis_json_value list, int64_t marker_us, bool *is
 }
 
 /*
- * What nested times are to be moved by. One basis for the whole corpus, which
- * the first reader finds out; GuideLLM looks at the first one of each marker.
+ * Finds the offset of nested times. The first reader determines one offset for the
+ * whole corpus; GuideLLM uses the first call of each marker.
  */
 static blis_status find_basis(reading *r, blis_json_value list, int64_t marker_us,
                               int64_t *basis_us, blis_error *error) {

@@ -1,14 +1,14 @@
 /*
- * weka.h - conversations of Weka corpora, between a line of the file and a
- * graph; for graph files only.
+ * weka.h - conversations of Weka corpora, between a line of the file and a graph;
+ * for graph files only.
  *
  * A conversation has agents, each with calls in order of time: the root, its
- * subagents (markers in its list), and the chains that one flat list turns out
- * to be (chains.h). An agent is spawned by a call of its parent and joined by
- * a later one, or by none: then it is in the background.
+ * subagents (markers in its list), and the chains that one flat list turns out to
+ * be (chains.h). An agent is spawned by a call of its parent and joined by a later
+ * one, or by none: then it is in the background.
  *
- * What the readings make of that (tools of August and September 2026, their
- * choices in our words):
+ * The readings interpret this as follows (tools of August and September 2026, their
+ * choices in our words).
  *
  *   reading         subagents                       content      delays
  *   design          spawned and joined; chains      hash ids     completion
@@ -35,7 +35,7 @@
 typedef struct blis__weka_call {
   int64_t start_us; /* from the start of the conversation */
   int64_t end_us;
-  int64_t think_us; /* -1 = not told */
+  int64_t think_us; /* -1 = not recorded */
   uint32_t prompt_tokens;
   uint32_t output_tokens;
   uint32_t first_id; /* in the blocks */
@@ -74,11 +74,11 @@ typedef struct blis__weka {
 BLIS_MUSTUSE blis_status blis__weka_add_agent(blis__weka *w, const blis__weka_agent *agent);
 
 /*
- * Splits the calls of an agent that are the work of several contexts: a call
- * goes on with the chain whose last prompt it contains; with one of which it
- * keeps only a beginning, if nobody uses the rest again (a compaction); else it
- * begins a new chain, which is spawned by the call that has the longest
- * beginning in common with it.
+ * Splits the calls of an agent that belong to several contexts. A call continues
+ * the chain whose last prompt it contains. It also continues a chain if it keeps
+ * only the beginning of that prompt and no call uses the rest again (a compaction).
+ * Otherwise it begins a new chain, which is spawned by the call with the longest
+ * common beginning.
  */
 BLIS_MUSTUSE blis_status blis__weka_split(blis__weka *w, uint32_t agent, blis__graph_rows *rows);
 

@@ -9,7 +9,7 @@
 typedef struct frame {
   uint32_t agent;
   uint32_t call;  /* the next one of it */
-  uint32_t child; /* the next agent to look at before that */
+  uint32_t child; /* the next agent to process before that */
 } frame;
 
 typedef struct building {
@@ -145,7 +145,7 @@ static blis_status add_call(building *b, uint32_t agent, uint32_t k, blis_error 
   return add_node(b, agent, k, delay_of(b, call_of(b, agent, k)), error);
 }
 
-/* The next agent that call k of one comes behind, and is not there yet. */
+/* Returns the next agent that must precede call k and is not complete yet. */
 static uint32_t next_child(const building *b, frame *f) {
   const blis__weka *w = b->w;
   for (; f->call > 0 && f->child < w->agent_count; f->child++) {

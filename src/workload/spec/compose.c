@@ -143,7 +143,7 @@ static blis_status make_room(composition *c, blis_arena *arena) {
   return has_room ? BLIS_OK : BLIS_ERR_NOMEM;
 }
 
-/* The end of the requests may be said later. */
+/* The end of the requests may be set later. */
 static blis_status check_whole(const blis_workload_spec *whole, blis_error *error) {
   blis_workload_spec bounded = *whole;
   bounded.num_requests = bounded.num_requests > 0 ? bounded.num_requests : 1;

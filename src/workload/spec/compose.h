@@ -18,10 +18,10 @@ typedef struct blis_spec_part {
 } blis_spec_part;
 
 /*
- * Fills *whole, which borrows from the parts and lives in arena. count > 0.
- * note is called with what was left out. BLIS_ERR_INVALID when only some of
- * them have an aggregate rate, when one has rates that no specification can
- * say, and when what comes out is no valid specification.
+ * Fills *whole, which borrows from the parts and lives in arena. count > 0. note is
+ * called with everything that was dropped. BLIS_ERR_INVALID if only some parts have
+ * an aggregate rate, if a part has rates that no specification can express, or if
+ * the result is not a valid specification.
  */
 BLIS_MUSTUSE blis_status blis_workload_spec_compose(const blis_spec_part *parts, size_t count,
                                                     blis_arena *arena, blis_workload_spec *whole,

@@ -17,7 +17,7 @@ typedef struct expansion {
   const blis_inference_perf_spec *from;
   const blis_inference_perf_prefixes *prefixes;
   blis_arena *arena;
-  blis_spec_fault *fault; /* NULL = nobody asks */
+  blis_spec_fault *fault; /* NULL = not wanted */
   blis_client_spec *clients;
   int64_t users;
   blis_distribution_spec question;

@@ -128,7 +128,7 @@ static double scale_of(const char *unit) {
   return 0;
 }
 
-/* A whole number; for a key whose unit is one of time, also a duration such as 30s. */
+/* A whole number; a key with a unit of time also accepts a duration such as 30s. */
 static blis_status read_whole(const blis_yaml_node *node, const char *unit, int64_t *value,
                               blis_error *error) {
   double us;
@@ -307,7 +307,7 @@ blis_status blis__spec_read(blis__spec_reader *reader, const blis_yaml_node *nod
 
 /* Checking. */
 
-/* Zero is what is left out has. */
+/* An omitted key has the value 0. */
 static bool is_left_out(const blis__key *key, const char *from) {
   return key->flag != 0 && key->kind != BLIS__KEY_TIMEOUT && !*(const bool *)(from + key->flag);
 }

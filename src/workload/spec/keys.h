@@ -1,11 +1,11 @@
 /*
- * keys.h - reads mappings into structs by tables of keys; for the reader
- * of workload specifications (written_spec.h).
+ * keys.h - reads mappings into structs by tables of keys; for the reader of
+ * workload specifications (written_spec.h).
  *
- * A section is what the keys of one mapping mean: which member of a struct each
- * of them fills. Keys that are left out or null leave their member at zero.
- * Unknown keys are errors. The place of every member that was filled is kept,
- * so that a later check can tell where a wrong value is written.
+ * A section maps the keys of one mapping to members of a struct. Keys that are
+ * omitted or null leave their member at zero. Unknown keys are errors. The place of
+ * every filled member is kept, so that a later check can report the position of a
+ * wrong value.
  *
  * One module in several files: keys.c sections and their plain values, values.c
  * distributions and arrivals, which have sections and several forms.
@@ -56,7 +56,7 @@ typedef struct blis__key {
   bool is_for_clients; /* not for cohorts */
   bool needs_members;  /* a list or mapping that must not be empty */
   bool is_required;
-  bool is_derived;  /* what it is when left out is told in its summary */
+  bool is_derived;  /* its summary describes the value used when it is omitted */
   bool may_be_free; /* any word, with takes_any_growth */
 } blis__key;
 
@@ -67,7 +67,7 @@ struct blis__section {
   size_t key_count;
   size_t size;               /* of its struct */
   const blis__section *base; /* whose keys it has, too; NULL = none */
-  bool starts_with_id;       /* a text, which messages tell */
+  bool starts_with_id;       /* a string, which messages quote */
 };
 
 enum { BLIS__SECTION_MAX_KEYS = 64 };
@@ -99,12 +99,12 @@ BLIS_MUSTUSE blis_status blis__spec_read(blis__spec_reader *reader, const blis_y
 typedef struct blis__section_check {
   const char *where;
   bool takes_any_growth;  /* rule of that name */
-  blis_spec_fault *fault; /* NULL = nobody asks */
+  blis_spec_fault *fault; /* NULL = not wanted */
 } blis__section_check;
 
 /*
  * Checks the numbers and words of a struct, and of the parts and lists in it,
- * whoever filled them. BLIS_ERR_INVALID sets *fault.
+ * regardless of its origin. BLIS_ERR_INVALID sets *fault.
  */
 BLIS_MUSTUSE blis_status blis__check_section(const blis__section_check *check,
                                              const blis__section *section, const void *from,
@@ -123,7 +123,7 @@ BLIS_MUSTUSE blis_status blis__spec_read_arrival(blis__spec_reader *reader,
                                                  const blis_yaml_node *node,
                                                  blis_arrival_spec *arrival, blis_error *error);
 
-/* A copy of a text node in the arena. */
+/* Copies a string node into the arena. */
 BLIS_MUSTUSE blis_status blis__spec_read_text(blis__spec_reader *reader, const blis_yaml_node *node,
                                               const char **text, blis_error *error);
 

@@ -10,7 +10,7 @@ typedef struct notes {
   void *ud;
 } notes;
 
-/* What is said of a client, or NULL. */
+/* Returns a note about a client, or NULL. */
 typedef const char *rule(const notes *n, const blis_client_spec *client);
 
 static bool is_empty(const char *text) {
@@ -148,7 +148,7 @@ static bool has_class(const blis_workload_spec *spec, const char *slo_class) {
   return false;
 }
 
-/* A class with a typing error is nobody's. */
+/* A class with a typing error matches no request. */
 static blis_status note_targets(const notes *n) {
   const blis_workload_spec *spec = &n->top->spec;
   for (size_t i = 0; i < spec->goodput_target_count; i++) {

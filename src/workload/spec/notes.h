@@ -9,8 +9,8 @@
 #include "workload/spec/sections.h"
 
 /*
- * Calls note once for everything of its kind, naming the first client it is
- * about; the text lives during the call. To be asked of what passed the check.
+ * Calls note once per kind of unused setting, naming the first client it concerns;
+ * the text is valid during the call. Call it only after the check succeeded.
  */
 BLIS_MUSTUSE blis_status blis__spec_note_unused(const blis__spec_reader *reader,
                                                 const blis__spec_top *top,

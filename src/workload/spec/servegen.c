@@ -93,7 +93,7 @@ static blis_status make_distribution(const conversion *c, const char *type,
   return BLIS_OK;
 }
 
-/* Of one chunk: mean over all days of the fits for a time of day. */
+/* For one chunk: mean over all days of the fits for a time of day. */
 static bool fit_of_chunk(const blis__servegen_chunk *chunk, const window *w, bool is_input,
                          double *mu, double *sigma) {
   const blis__servegen_lengths *at = lengths_at(chunk, w->start_s);
@@ -140,7 +140,7 @@ static blis_status fit_lengths(const conversion *c, const window *w, size_t firs
   return make_distribution(c, "gaussian", usual, 4, spec, error);
 }
 
-/* Of all rows of the members in the window. */
+/* Sums over all rows of the members in the window. */
 typedef struct row_sums {
   double rate; /* sum over members of their mean rates */
   double cv;
@@ -179,7 +179,7 @@ static row_sums sum_rows(const conversion *c, const window *w, size_t first) {
   return sums;
 }
 
-/* Means that no process can have are left out. */
+/* Drops means that no process can have. */
 static blis_arrival_spec mean_arrival(const row_sums *sums) {
   double rows = (double)sums->rows;
   blis_arrival_spec arrival = {.process = sums->weibulls > sums->gammas ? "weibull" : "gamma",

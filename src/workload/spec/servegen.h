@@ -1,13 +1,14 @@
 /*
  * servegen.h - the clients of ServeGen (Xiang et al., "ServeGen: Workload
- * Characterization and Generation of Large Language Model Serving in
- * Production", 2025) as cohorts of a workload specification.
+ * Characterization and Generation of Large Language Model Serving in Production",
+ * 2025) as cohorts of a workload specification.
  *
- * A folder holds files chunk-<id>-trace.csv (rates and burstiness of a client
- * in windows of ten minutes) and chunk-<id>-dataset.json (its lengths). Of
- * language data the clients that are active in one window of three parts of the
- * day become cohorts, one per part and SLO class; of reasoning data those of
- * the busiest window. The conversion follows BLIS (Go, inference-sim f90a1e3a).
+ * A folder holds files chunk-<id>-trace.csv (rates and burstiness of a client in
+ * windows of ten minutes) and chunk-<id>-dataset.json (its lengths). For language
+ * data, the clients that are active in one window of three parts of the day become
+ * cohorts, one per part and SLO class. For reasoning data, the clients of the
+ * busiest window become cohorts. The conversion follows BLIS (Go, inference-sim
+ * f90a1e3a).
  */
 #ifndef BLIS_WORKLOAD_SPEC_SERVEGEN_H
 #define BLIS_WORKLOAD_SPEC_SERVEGEN_H
@@ -27,10 +28,10 @@ typedef struct blis_servegen_spec {
 } blis_servegen_spec;
 
 /*
- * Sets cohorts, category and aggregate_rate of *spec, whose seed decides who
- * gets which class; what they point to lives in arena. note is called with what
- * was left out. Errors name file and line; *fault tells which of the members of
- * *from is wrong, if any is.
+ * Sets cohorts, category and aggregate_rate of *spec. The seed of *spec assigns
+ * clients to classes; new data lives in arena. note is called with everything that
+ * was dropped. Errors name file and line; *fault identifies the wrong member of
+ * *from, if any.
  */
 BLIS_MUSTUSE blis_status blis_servegen_expand(const blis_servegen_spec *from,
                                               const blis_alloc *alloc, blis_arena *arena,

@@ -34,7 +34,7 @@ typedef struct blis__servegen_fit {
   double sigma;
 } blis__servegen_fit;
 
-/* Lengths from some time on. */
+/* Lengths after a start time. */
 typedef struct blis__servegen_lengths {
   int64_t start_s;
   blis__servegen_fit input;
@@ -62,7 +62,7 @@ typedef struct blis__servegen_data {
   void *note_ud;
 } blis__servegen_data;
 
-/* Reads all chunks of a folder. *data is to be ended also after a failure. */
+/* Reads all chunks of a folder. End *data even after a failure. */
 BLIS_MUSTUSE blis_status blis__servegen_read(blis__servegen_data *data, const char *folder,
                                              blis_error *error);
 

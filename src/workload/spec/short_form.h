@@ -5,16 +5,15 @@
  *     prefixes = { groups = 8, tokens = 1024, zipf = 1.1 },
  *     sessions = { max_rounds = 5, think_time_us = 1000000 } }
  *
- * It is nothing of its own but a workload specification (workload_spec.h) with
- * one client per prefix group, so its requests are those of that specification
- * however it is written. A single client is called "distribution", and its
- * group "shared", as on the command line of BLIS (Go). Of several, client k,
- * from 0, is called "prefix_<k>", as is its group; its weight is 1, or 1 / (k +
- * 1)^zipf. All groups share one arrival process, and the group of each request
- * (with sessions: of each session) is drawn by weight, so that the process is
- * the one asked for; with rules.separates_prefix_groups each group arrives as a
- * process of its own. What is left out has the values of the command line's
- * flags, but that arrivals are poisson.
+ * The result is a workload specification (workload_spec.h) with one client per
+ * prefix group, and generates the same requests as that specification. A single
+ * client is called "distribution", and its group "shared", as on the command line
+ * of BLIS (Go). Of several, client k, from 0, is called "prefix_<k>", as is its
+ * group; its weight is 1, or 1 / (k + 1)^zipf. All groups share one arrival
+ * process, and the group of each request (with sessions: of each session) is drawn
+ * by weight, so that the process is the specified one. With
+ * rules.separates_prefix_groups, each group has its own process. Omitted fields
+ * have the defaults of the command line, except that arrivals are poisson.
  */
 #ifndef BLIS_WORKLOAD_SPEC_SHORT_FORM_H
 #define BLIS_WORKLOAD_SPEC_SHORT_FORM_H
@@ -27,7 +26,7 @@
 
 enum { BLIS_SHORT_FORM_MAX_GROUPS = 100000 };
 
-/* Everything is borrowed; texts may be NULL. */
+/* Everything is borrowed; strings may be NULL. */
 typedef struct blis_short_form {
   int64_t seed;
   double rate; /* requests per second */

@@ -4,8 +4,8 @@
  *   {type: gaussian, params: {mean: 512, std_dev: 256, min: 2, max: 7000}}
  *   {process: gamma, cv: 3}
  *
- * In a script shorter ones will do: a number, which is a constant length,
- * {"gaussian", mean = 512, ...}, "poisson", {"gamma", cv = 3}.
+ * Scripts may use shorter forms: a number for a constant length, {"gaussian", mean
+ * = 512, ...}, "poisson", {"gamma", cv = 3}.
  */
 #include <float.h>
 #include <stdio.h>

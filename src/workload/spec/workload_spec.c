@@ -14,7 +14,7 @@ typedef struct check {
   const blis_workload_spec *spec;
   const blis_client_spec *client;
   const void *whole;      /* what is checked, for fault */
-  blis_spec_fault *fault; /* NULL = nobody asks */
+  blis_spec_fault *fault; /* NULL = not wanted */
   char where[WHERE_SIZE];
 } check;
 
@@ -54,7 +54,7 @@ bool blis_workload_spec_has_follow_ups(const blis_workload_spec *spec) {
   return false;
 }
 
-/* What goes together. */
+/* Combinations of members. */
 
 /* Remembers the wrong member, or with NULL that something is missing. */
 static void note(const check *c, const void *member) {

@@ -1,12 +1,12 @@
 /*
  * workload_spec.h - the description of the requests to generate.
  *
- * Clients share an aggregate rate by weight; a cohort is a number of clients
- * that are alike. Keys, defaults and meaning are those of the workload
- * specification, version 2, of BLIS (Go, inference-sim f90a1e3a), with its
- * defects corrected unless `rules` says otherwise.
+ * Clients share an aggregate rate by weight; a cohort is a number of clients that
+ * are alike. Keys, defaults, and meaning match the workload specification, version
+ * 2, of BLIS (Go, inference-sim f90a1e3a), with its defects corrected unless
+ * `rules` says otherwise.
  *
- * Everything is borrowed. A zeroed member is one that was left out.
+ * Everything is borrowed. A zeroed member is an omitted one.
  */
 #ifndef BLIS_WORKLOAD_SPEC_WORKLOAD_SPEC_H
 #define BLIS_WORKLOAD_SPEC_WORKLOAD_SPEC_H
@@ -149,15 +149,15 @@ typedef struct blis_workload_spec {
    */
   double aggregate_rate;
   int64_t num_requests; /* 0 = unlimited; then there is a horizon */
-  int64_t horizon_us;   /* no arrival from here on; 0 = none */
+  int64_t horizon_us;   /* arrivals are before this time; 0 = no limit */
   /*
    * Arrivals and lengths come from random streams of their own, and no token
    * ids are drawn: other numbers than the usual ones, for less time.
    */
   bool lazy_tokens;
   /*
-   * Token ids can be asked for (blis_generator_tokens), 4 bytes each; without
-   * effect on lazy ones.
+   * Stores token ids for blis_generator_tokens, 4 bytes each; without effect on
+   * lazy ones.
    */
   bool keep_tokens;
   /*
@@ -175,7 +175,7 @@ typedef struct blis_workload_spec {
   bool has_run_timeout;
   const blis_client_spec *clients;
   size_t client_count;
-  const blis_cohort_spec *cohorts; /* come behind the clients */
+  const blis_cohort_spec *cohorts; /* placed after the clients */
   size_t cohort_count;
   const blis_goodput_target *goodput_targets;
   size_t goodput_target_count;

@@ -372,7 +372,8 @@ static void opt_targets(writer *w, const blis_workload_spec *spec) {
   w->column = column;
 }
 
-/* Rates of their own are those of windows only without an aggregate rate. */
+/* Checks for fixed rates. Without an aggregate rate, clients with their own rates have windows
+ * instead. */
 static bool has_fixed_rates(const blis_workload_spec *spec) {
   return spec->client_count > 0 && spec->clients[0].fixed_rate > 0;
 }

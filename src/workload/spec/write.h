@@ -13,8 +13,8 @@
 
 /*
  * Appends a specification. Requests that an expansion has spread over a time
- * (spread_count) become poisson ones, and rates of its own (fixed_rate) those
- * of windows. Failures are those of the buffer.
+ * (spread_count) become poisson requests. Fixed rates (fixed_rate) become rates of
+ * windows. Failures are recorded in the buffer.
  */
 void blis_workload_spec_write(const blis_workload_spec *spec, blis_buffer *text);
 

@@ -55,8 +55,8 @@ typedef struct reading {
 } reading;
 
 /*
- * A message begins with the place of what it is about. The value of a member
- * that was left out is not written anywhere, but in a place that is.
+ * Starts a message with the place of its subject. An omitted member has no place of
+ * its own, so its section's place is used.
  */
 static blis_status locate(const reading *r, const blis_spec_fault *fault, blis_status status,
                           blis_error *error) {

@@ -2,11 +2,11 @@
  * written_spec.h - a workload specification as it is written: a YAML file, or a
  * table of a script with the same keys (base/yaml_build.h).
  *
- * Keys are those of the workload specification, version 2, of BLIS (Go,
- * inference-sim f90a1e3a), read as strictly: an unknown key, one that is there
- * twice and a value of another type are errors with file, line and key. What
- * inference_perf and servegen_data ask for is expanded. The finished
- * specification is checked; errors tell the line of the wrong value.
+ * Keys match the workload specification, version 2, of BLIS (Go, inference-sim
+ * f90a1e3a), and are read as strictly: unknown keys, duplicate keys, and values of
+ * the wrong type are errors with file, line, and key. inference_perf and
+ * servegen_data are expanded. The finished specification is checked; errors report
+ * the line of the wrong value.
  */
 #ifndef BLIS_WORKLOAD_SPEC_WRITTEN_SPEC_H
 #define BLIS_WORKLOAD_SPEC_WRITTEN_SPEC_H
@@ -17,7 +17,7 @@
 #include "base/format/yaml.h"
 #include "workload/spec/workload_spec.h"
 
-/* What goes before or in place of what is written. Zeroed = nothing. */
+/* Settings that extend or replace the written ones. Zeroed = nothing. */
 typedef struct blis_spec_settings {
   /* Used when none is written, or always with replaces_seed. */
   int64_t seed;
@@ -67,7 +67,7 @@ void blis_written_spec_free(blis_written_spec *written);
 /* Valid as long as written. */
 const blis_workload_spec *blis_written_spec_get(const blis_written_spec *written);
 
-/* What a user should hear of, though it is no error; index < count. */
+/* Number of notes for the user that are not errors; index < count. */
 size_t blis_written_spec_note_count(const blis_written_spec *written);
 const char *blis_written_spec_note(const blis_written_spec *written, size_t index);
 
@@ -82,7 +82,7 @@ typedef struct blis_spec_key {
   const char *alias;   /* another name, in scripts; NULL = none */
   const char *section; /* the name of that of a part; NULL = no part */
   bool is_required;
-  bool is_usually_zero; /* left out, it is 0 or false */
+  bool is_usually_zero; /* 0 or false if omitted */
 } blis_spec_key;
 
 /*
