@@ -19,8 +19,8 @@ size_t blis_policy_count(blis_policy_kind kind);
 const blis_policy_entry *blis_policy_at(blis_policy_kind kind, size_t index);
 
 /*
- * By name or alias. NULL when there is none, with BLIS_ERR_INVALID in *error
- * that names the nearest one or all.
+ * Finds a policy by name or alias. Returns NULL if it is unknown, with
+ * BLIS_ERR_INVALID in *error that names the nearest name or all names.
  */
 const blis_policy_entry *blis_policy_find(blis_policy_kind kind, const char *name,
                                           blis_error *error);

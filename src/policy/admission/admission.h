@@ -1,10 +1,9 @@
 /*
- * admission.h - the first decision about a request: let it in, refuse it, or
- * ask again later.
+ * admission.h - the first decision about a request: let it in, refuse it, or ask
+ * again later.
  *
- * Built-in policies and Lua functions stand behind the same interface. The
- * policy sees the request and its candidates as routing would see them; there
- * may be none.
+ * Built-in policies and Lua functions have the same interface. The policy sees the
+ * request and its candidates as routing would see them; there may be none.
  */
 #ifndef BLIS_POLICY_ADMISSION_ADMISSION_H
 #define BLIS_POLICY_ADMISSION_ADMISSION_H

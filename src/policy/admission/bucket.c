@@ -127,7 +127,7 @@ const blis_policy_entry blis__admission_token_bucket = {
 /* What a ticket holds: 1 when a token is set aside for the request. */
 enum { HAS_TOKEN = 0 };
 
-/* Until the token that is set aside, the level being below 0, is there. */
+/* Time until the reserved token is available; the level is below 0. */
 static int64_t wait_us(const buckets *self, const bucket *b) {
   double us = ceil(-b->level * 1e6 / self->rate_per_s);
   return us < 1 ? 1 : us < 0x1p62 ? (int64_t)us : BLIS_TIME_NEVER_US;

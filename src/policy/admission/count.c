@@ -10,7 +10,7 @@
 #include "policy/admission/admission.h"
 #include "policy/contract/entry.h"
 
-/* Of one tenant, or of one model. */
+/* The requests of one tenant, or of one model. */
 typedef struct counted {
   int64_t active;
   double limit; /* below 0: not looked up yet */

@@ -37,7 +37,7 @@ const char *blis_scale_cause_name(blis_scale_cause cause) {
 
 BLIS__POLICY_FREE(autoscaler)
 
-/* Metrics that tell of requests where there is no instance. */
+/* Metrics that count requests of a pool without instances. */
 #define SEES_WAITING                                                                               \
   (BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE) | BLIS_SCALE_BIT(BLIS_SCALE_INFLIGHT_TOKENS) |    \
    BLIS_SCALE_BIT(BLIS_SCALE_POOL_SATURATION) | BLIS_SCALE_BIT(BLIS_SCALE_REQUEST_RATE) |          \

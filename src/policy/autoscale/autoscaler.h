@@ -1,10 +1,10 @@
 /*
- * autoscaler.h - how many instances a pool should have: asked at intervals,
- * answered with a number and a reason.
+ * autoscaler.h - the number of instances that a pool should have. It is called at
+ * intervals and returns a number and a reason.
  *
- * Built-in policies and Lua functions stand behind the same interface. What
- * they see is a look at the pool as its metrics tell it, never the future. Who
- * asks clamps the answer to [min, max], and acts on it with delays of its own.
+ * Built-in policies and Lua functions have the same interface. They see the current
+ * metrics of the pool, never the future. The caller clamps the result to [min,
+ * max], and acts on it with its own delays.
  */
 #ifndef BLIS_POLICY_AUTOSCALE_AUTOSCALER_H
 #define BLIS_POLICY_AUTOSCALE_AUTOSCALER_H
@@ -62,11 +62,11 @@ typedef uint32_t blis_scale_needs;
 #define BLIS_SCALE_NEEDS_POOLS ((blis_scale_needs)1 << 29) /* own and other */
 #define BLIS_SCALE_NEEDS_ALL (UINT32_MAX & ~BLIS_SCALE_NEEDS_FUTURE)
 
-/* Of that name; BLIS_ERR_INVALID names the nearest one. */
+/* Finds a metric by name; BLIS_ERR_INVALID names the nearest name. */
 BLIS_MUSTUSE blis_status blis_scale_metric_find(const char *name, blis_scale_metric *metric,
                                                 blis_error *error);
 
-/* Why an autoscaler is asked. */
+/* Why an autoscaler is called. */
 typedef enum blis_scale_cause {
   BLIS_SCALE_BY_INTERVAL,
   BLIS_SCALE_BY_QUEUE,
@@ -113,18 +113,18 @@ typedef struct blis_scale_model {
 typedef struct blis_scale_pool {
   uint32_t replicas; /* wanted as of now */
   int64_t wish;      /* its policy's, last; see blis_scale_decision */
-  uint32_t min;      /* its bounds: as many as there are where nothing scales */
+  uint32_t min;      /* its bounds: the current number if nothing scales */
   uint32_t max;      /* it */
   double gpus;       /* of one replica */
-  /* What a GPU drew since the last look, in steps that computed prompt tokens
-     and in others; below 0 = there were none, or it is not known. */
+  /* Power draw of a GPU since the last evaluation, in steps that computed prompt tokens and in
+   * others; below 0 = no such steps, or unknown. */
   double prefill_watts;
   double decode_watts;
   const blis_scale_model *model; /* NULL = not known */
 } blis_scale_pool;
 
-/* What nobody but an oracle knows: the requests that come from the trace
-   itself, in order of time, with their true lengths. */
+/* Input that only an oracle has: the requests of the trace, in order of time, with their true
+ * lengths. */
 typedef struct blis_scale_arrival {
   int64_t time_us;
   uint32_t prompt_tokens;
@@ -136,7 +136,7 @@ typedef struct blis_scale_future {
   size_t count;
 } blis_scale_future;
 
-/* A look at a pool. */
+/* The state of a pool at one evaluation. */
 typedef struct blis_scale_context {
   int64_t now_us;
   int64_t since_last_scale_us; /* BLIS_TIME_NEVER_US = never yet */
@@ -151,8 +151,8 @@ typedef struct blis_scale_context {
   blis_scale_needs collected;
   /* To be read by blis_scale_value; GATEWAY_QUEUE_SIZE is always there. */
   double metrics[BLIS_SCALE_METRIC_COUNT];
-  /* Tells those that take a search (BLIS_SCALE_TTFT_P90 to SLO_ATTAINMENT) when
-     they are asked for; NULL = they are in metrics. */
+  /* Computes a metric that needs a search (BLIS_SCALE_TTFT_P90 to SLO_ATTAINMENT) on demand;
+   * NULL = all are in metrics. */
   double (*measure)(void *ud, blis_scale_metric metric);
   void *measure_ud;
   const blis_scale_instance *instances; /* those that are ready, by id */
@@ -213,10 +213,10 @@ typedef struct blis_autoscaler {
 void blis_autoscaler_free(blis_autoscaler *autoscaler);
 
 /*
- * ops->decide, from the current number. *proposed is what it says; the target
- * of *decision is the number within [min, max] next to that. A policy whose
- * needs tell it nothing of requests that wait asks for one instance at least
- * while some do.
+ * Calls ops->decide, starting from the current number. *proposed is its result; the
+ * target of *decision is the nearest number within [min, max]. If the metrics of a
+ * policy do not include waiting requests, at least one instance is requested while
+ * requests wait.
  */
 BLIS_MUSTUSE blis_status blis_autoscaler_decide(const blis_autoscaler *autoscaler,
                                                 const blis_scale_context *context,

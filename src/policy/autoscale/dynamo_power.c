@@ -32,17 +32,17 @@ typedef struct state {
   double budget_watts;
   double ttft_target_us;
   double itl_target_us;
-  uint32_t misses_max; /* in a row, before it plans anew */
+  uint32_t misses_max; /* misses in a row that cause a new plan */
   double threshold;
   double gap_s;
   side prefill;
   side decode;
   double ttft_correction;
   double itl_correction;
-  double prompt_tokens; /* of requests of late; 0 = not known yet */
+  double prompt_tokens; /* of recent requests; 0 = unknown */
   double output_tokens;
   uint32_t misses;
-  bool is_off;   /* the first plan did not keep the targets */
+  bool is_off;   /* the first plan did not meet the targets */
   bool has_plan; /* and what follows is of that */
   int64_t planned_us;
   estimate planned;
@@ -157,8 +157,8 @@ static void share(state *self, const blis_scale_context *context) {
            self->budget_watts, (long long)replicas, cap);
 }
 
-/* One that does not keep the targets changes nothing; as the first, for good.
- */
+/* A plan that does not meet the targets changes nothing; if it is the first, planning is off for
+ * the rest of the run. */
 static void plan(state *self, const blis_scale_context *context) {
   const blis_planner_sides sides = blis_planner_sides_of(context);
   const blis_scale_model *prefill = sides.prefill->model;

@@ -1,11 +1,10 @@
 /*
- * forecast.h - one step ahead of a series, for planners that scale by
- * prediction.
+ * forecast.h - one step ahead of a series, for planners that scale by prediction.
  *
- * constant is the last value; kalman a local linear trend with the settings of
- * Dynamo's planner (components/src/dynamo/planner/core/load/predictors.py);
- * holt Holt's linear method. Leading zeros are skipped, and what is not finite
- * counts as 0.
+ * constant is the last value. kalman is a local linear trend with the settings of
+ * Dynamo's planner (components/src/dynamo/planner/core/load/predictors.py). holt is
+ * Holt's linear method. Leading zeros are skipped, and values that are not finite
+ * count as 0.
  */
 #ifndef BLIS_POLICY_AUTOSCALE_FORECAST_H
 #define BLIS_POLICY_AUTOSCALE_FORECAST_H

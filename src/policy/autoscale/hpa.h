@@ -39,7 +39,7 @@ typedef struct blis_hpa_rules {
   blis_hpa_direction down;
 } blis_hpa_rules;
 
-/* Up: Pods 4 / 15 s and Percent 100 / 15 s; down: 300 s, Percent 100 / 15 s. */
+/* Up: Pods 4 / 15 s and Percent 100 / 15 s. Down: 300 s, Percent 100 / 15 s. */
 blis_hpa_rules blis_hpa_default_rules(void);
 
 /* In thousandths, rounded to the nearest. */

@@ -10,7 +10,7 @@
 
 typedef struct state state;
 
-/* What tells the policies of this file apart. */
+/* The differences between the policies of this file. */
 typedef struct recipe {
   const blis_scale_trigger *triggers; /* the usual ones */
   size_t trigger_count;

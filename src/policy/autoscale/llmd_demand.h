@@ -14,8 +14,8 @@
 double blis_llmd_guarded_demand(double demand, double replicas, double ready);
 
 /*
- * Control law on latencies as shares of their targets: replicas so that the
- * share comes to lie in [0.40, 0.55].
+ * Control law on latencies as shares of their targets: the number of replicas that
+ * moves the share into [0.40, 0.55].
  */
 double blis_llmd_slo_demand(double share, double replicas, double ready);
 

@@ -1,12 +1,12 @@
 /*
- * oracle.c - autoscaler oracle: knows every arrival beforehand, and asks for
- * instances as early as they take to start. What could be won at most by a
+ * oracle.c - autoscaler oracle: reads every arrival beforehand, and starts
+ * instances early enough to be ready in time. Its result bounds the gain of a
  * better forecast.
  *
- * The work of a request is the time of its prefill alone and its share of the
- * decode steps of the largest batch that keeps the ITL; as many instances are
- * needed as do the work of a slice of time at the wanted utilization. Those
- * that will be needed again before others could start are kept.
+ * The work of a request is its prefill time in an otherwise empty batch, plus its
+ * share of the decode steps of the largest batch that meets the ITL target. The
+ * number of instances follows from the work in a slice of time and the target
+ * utilization. Instances that are needed again before others could start are kept.
  */
 #include <math.h>
 #include <stdio.h>
@@ -96,7 +96,7 @@ static size_t count_before(const blis_scale_future *future, int64_t time_us) {
   return low;
 }
 
-/* Instances for the slice that ends then. */
+/* Number of instances for the slice that ends at end_us. */
 static int64_t needed_at(const state *self, const blis_scale_context *context, int64_t end_us,
                          int64_t slice_us) {
   const blis_scale_future *future = context->future;

@@ -1,10 +1,10 @@
 /*
- * pipeline.c - autoscaler saturation-pipeline: a collector's figures go through
- * an analyzer (how much is missing or spare), an optimizer (of which machines)
- * and a stabilisation window.
+ * pipeline.c - autoscaler saturation-pipeline: a collector's metrics pass through
+ * an analyzer (missing or spare capacity), an optimizer (which machines), and a
+ * stabilization window.
  *
- * Formulas of BLIS (Go, inference-sim f90a1e3a), but that the last instance is
- * never taken away: without one nothing would ask for another ever again.
+ * The formulas match BLIS (Go, inference-sim f90a1e3a), except that the last
+ * instance is never removed: without instances, no metric would trigger a scale-up.
  */
 #include <math.h>
 #include <stdio.h>
@@ -85,7 +85,7 @@ static variant *variant_of(state *self, const blis_scale_instance *instance) {
   return &self->variants[self->count++];
 }
 
-/* Those that have not been read yet have no capacity, and are left out. */
+/* Instances that were not read yet have no capacity, and are skipped. */
 static void collect(state *self, const blis_scale_context *context) {
   self->count = 0;
   for (size_t i = 0; i < context->instance_count; i++) {
@@ -144,7 +144,7 @@ static int64_t more(const state *self, const verdict *found, blis_scale_decision
   return (int64_t)fmax(1, ceil(found->missing / each));
 }
 
-/* The most expensive gives some away, and one is left in all. */
+/* The most expensive variant gives up instances; one instance remains in total. */
 static int64_t fewer(const state *self, const verdict *found, const blis_scale_context *context,
                      blis_scale_decision *decision) {
   const variant *v = &self->variants[self->count - 1];
@@ -162,7 +162,7 @@ static int64_t fewer(const state *self, const verdict *found, const blis_scale_c
 
 /* Stabilisation. */
 
-/* Whether the signal has been there for long enough; that uses it up. */
+/* Whether the signal has lasted long enough; if so, the window restarts. */
 static bool has_lasted(window *w, bool is_there, int64_t now_us) {
   if (!is_there) {
     w->is_open = false;

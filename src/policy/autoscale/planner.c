@@ -49,7 +49,7 @@ int64_t blis_planner_prefill(const blis_scale_model *model, const blis_planner_l
   return at_least_one(fmax(by_rate, by_target));
 }
 
-/* Of a request in the middle of its output. */
+/* Context of a request in the middle of its output. */
 static double context_of(const blis_planner_load *load) {
   return fmax(1, load->prompt_tokens + load->output_tokens / 2);
 }

@@ -25,8 +25,7 @@ typedef struct blis_planner_pools {
 blis_planner_pools blis_planner_share_budget(blis_planner_pools wanted, blis_planner_pools gpus,
                                              blis_planner_pools min, int64_t max_gpus);
 
-/* The pools of a look by what they do: the same one where one kind does both.
-   With context->own. */
+/* The pools by role; both are the same pool if one kind does both. Requires context->own. */
 typedef struct blis_planner_sides {
   const blis_scale_pool *prefill;
   const blis_scale_pool *decode;
@@ -35,9 +34,10 @@ typedef struct blis_planner_sides {
 blis_planner_sides blis_planner_sides_of(const blis_scale_context *context);
 
 /*
- * Each pool is asked on its own, at times of its own: how many replicas it may
- * have beside those that the other one has by now, and as many as it has in any
- * case. Costs are of one replica, in what the budget is in; own_cost > 0.
+ * Returns the number of replicas that a pool may have in addition to the current
+ * replicas of the other pool, and never less than its minimum. Each pool is
+ * evaluated separately, at its own times. Costs are per replica, in the unit of the
+ * budget; own_cost > 0.
  */
 int64_t blis_planner_free(const blis_scale_context *context, double budget, double own_cost,
                           double other_cost);
@@ -57,7 +57,7 @@ typedef struct blis_planner_load {
 /* The largest batch of decodes that keeps the ITL and fits; at least 1. */
 double blis_planner_batch(const blis_scale_model *model, const blis_planner_load *load);
 
-/* Mean time between the tokens of a request, in a batch of so many. */
+/* Mean time between the tokens of a request, in a batch of the given size. */
 double blis_planner_itl_us(const blis_scale_model *model, const blis_planner_load *load,
                            double batch);
 

@@ -18,7 +18,7 @@ double blis_power_cap(double watts, double correction) {
   return ceil(watts * blis_power_tightening(correction));
 }
 
-/* Compared as doubles: so many watts may be too many for an integer. */
+/* Compared as doubles, because the number of watts may exceed an integer. */
 static int64_t fitting(double watts, const blis_power_pool *pool) {
   return (int64_t)within(floor(watts / pool->replica_watts), (double)pool->min, (double)pool->max);
 }

@@ -19,7 +19,7 @@ double blis_power_correct(double correction, double observed, double estimated);
 /* What a correction multiplies by: it never loosens. */
 double blis_power_tightening(double correction);
 
-/* What a GPU of so many estimated watts is to be allowed: whole watts. */
+/* Power cap of a GPU with this estimated draw, in whole watts. */
 double blis_power_cap(double watts, double correction);
 
 /* Replicas of one kind. */

@@ -41,7 +41,7 @@ static double mean_of(const state *self, const blis_scale_context *context) {
   return sum / (double)context->instance_count;
 }
 
-/* Nothing to go by, or too soon after the last change. */
+/* There are no metrics yet, or the last change was too recent. */
 static bool is_waiting(const state *self, const blis_scale_context *context) {
   return context->instance_count == 0 ||
          (double)context->since_last_scale_us < self->cooldown_s * 1e6;

@@ -1,13 +1,15 @@
 /*
  * b3.h - shared parts of the cache-aware policies of "B3 Routing Policies -
- * Pseudocode": the router's own index of sent prompts, its load counters, and
- * the score of LMetric (arXiv 2603.15202) over both:
+ * Pseudocode". They are the router's own index of sent prompts, its load counters,
+ * and the score of LMetric (arXiv 2603.15202).
+ *
+ * Score of a candidate:
  *
  *   score = (pending prefill tokens + max(0, prompt - cached)) *
  *           (requests + bs_offset)
  *
- * A decision is blis__b3_score, then blis__b3_take of the chosen candidate.
- * The state is the first member of the state of its policies, so that
+ * A decision is blis__b3_score, then blis__b3_take of the chosen candidate. The
+ * state is the first member of the state of its policies, so that
  * blis__b3_first_token and blis__b3_ended can be their operations.
  */
 #ifndef BLIS_POLICY_B3_B3_H
@@ -33,7 +35,7 @@ typedef struct blis__b3 {
       BLIS__INTEGER("cache_capacity", 0, 1 << 30, 0, "blocks",                                     \
                     "index size per instance; 0 = as many tokens as the KV cache")
 
-/* In init; the parameters are there. BLIS_ERR_NOMEM or BLIS_OK. */
+/* Call it in init, when the parameters are set. BLIS_ERR_NOMEM or BLIS_OK. */
 BLIS_MUSTUSE blis_status blis__b3_init(blis__b3 *self, const blis_policy_setup *setup);
 void blis__b3_deinit(blis__b3 *self);
 

@@ -1,13 +1,13 @@
 /*
- * hotspot_guard.h - keeps requests that share a prefix from heaping up on the
- * few instances that hold it (LMetric, arXiv 2603.15202).
+ * hotspot_guard.h - prevents requests with a shared prefix from overloading the few
+ * instances that cache it (LMetric, arXiv 2603.15202).
  *
- * Requests with the same first block are a class. Let x be its share of the
- * last requests and x' that of all others, M the candidates that hold the
- * prefix and M' the rest. While x / x' > |M| / |M'|, and once 2 |M| requests of
- * the class in a row have had their best score at an instance of M, those of M
- * are ruled out. The paper leaves open over which requests shares are taken:
- * here it is a number of the last ones.
+ * Requests with the same first block are a class. Let x be its share of the last
+ * requests and x' that of all others, M the candidates that hold the prefix and M'
+ * the rest. While x / x' > |M| / |M'|, and once 2 |M| requests of the class in a
+ * row have had their best score at an instance of M, those of M are ruled out. The
+ * paper leaves open over which requests shares are taken: here it is a number of
+ * the last ones.
  *
  * O(candidates) per request; memory for the requests of the window.
  */
@@ -31,10 +31,10 @@ void blis__hotspot_guard_init(blis__hotspot_guard *guard, const blis_alloc *allo
 void blis__hotspot_guard_deinit(blis__hotspot_guard *guard);
 
 /*
- * Takes note of a request of a class (0 = it has none) and sets the scores of
- * hot candidates to -INFINITY where the guard holds; the highest score is the
- * best. blocks tells by instance number how many blocks match. BLIS_ERR_NOMEM
- * leaves the guard fit only for deinit.
+ * Records a request of a class (0 = none) and sets the scores of hot candidates to
+ * -INFINITY where the guard applies; the highest score is the best. blocks contains
+ * the number of matching blocks by instance number. BLIS_ERR_NOMEM leaves the guard
+ * fit only for deinit.
  */
 BLIS_MUSTUSE blis_status blis__hotspot_guard_apply(blis__hotspot_guard *guard, uint64_t class,
                                                    const blis_routing_view *view,

@@ -1,6 +1,8 @@
 /*
- * later.c - routing policies b3.linear, b3.lpwl, b3.leastwork_kappa: later
- * ideas of the project behind lmetric and unified.
+ * later.c - routing policies b3.linear, b3.lpwl, b3.leastwork_kappa: later ideas of
+ * the project behind lmetric and unified.
+ *
+ * Scores, lowest first:
  *
  *   b3.linear            ongoing tokens - alpha * cached tokens; a session
  *                        keeps its instance unless that is overloaded
@@ -45,7 +47,7 @@ static int compare_work(const b3_later *self, const blis_routing_view *view, siz
   return (requests > 0) - (requests < 0);
 }
 
-/* Of equally good ones each in turn. */
+/* Equally good candidates are used in rotation. */
 static size_t least_work(b3_later *self, const blis_routing_view *view) {
   size_t best = 0;
   size_t tied = 1;

@@ -15,7 +15,7 @@ typedef struct lmetric {
   blis_tie tie;
 } lmetric;
 
-/* Of a request that has just been scored. */
+/* Applies the guard to a request that has just been scored. */
 static blis_status guard(lmetric *self, const blis_routing_request *request,
                          const blis_routing_view *view) {
   const blis_block_chain *chain = request->chain(request->chain_ud, self->b3.block_size_tokens);

@@ -17,7 +17,7 @@ typedef struct session_router {
   BLIS_ARRAY(double) requests; /* per candidate */
   blis_tie tie;
   bool is_sticky;
-  int64_t session_ttl_us; /* 0 = bindings last for ever */
+  int64_t session_ttl_us; /* 0 = bindings do not expire */
   blis__bindings sessions;
 } session_router;
 

@@ -1,6 +1,6 @@
 /*
- * blitz.c - the comparison set of LMetric's authors: routing policies that
- * minimise one formula over the figures an engine reports.
+ * blitz.c - the comparison set of LMetric's authors: routing policies that minimise
+ * one formula over the metrics that an engine reports.
  */
 #include "policy/blitz/blitz.h"
 

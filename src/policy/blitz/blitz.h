@@ -1,12 +1,15 @@
 /*
- * blitz.h - the figures of a candidate's engine that the comparison set of
- * LMetric's authors uses:
+ * blitz.h - the engine metrics that the comparison set of LMetric's authors uses.
+
+ *
+ * Metrics of a candidate:
  *
  *   waiting      requests that have not started
  *   requests     waiting + running
  *   wait tokens  prompt tokens to be computed there, those of this one included
  *
- * The least goes to the first instance, the most to the last.
+ * Ties for the lowest value are resolved to the first instance, ties for the
+ * highest to the last.
  */
 #ifndef BLIS_POLICY_BLITZ_BLITZ_H
 #define BLIS_POLICY_BLITZ_BLITZ_H

@@ -1,8 +1,7 @@
 /*
- * tokens.c - the part of the comparison set of LMetric's authors that counts
- * the tokens of the requests at an instance, prompts and outputs: the prompts
- * of those in flight, which the policy knows itself, and what the running ones
- * have decoded, which the engine reports.
+ * tokens.c - the part of the comparison set of LMetric's authors that counts the
+ * tokens of the requests at an instance. The policy counts the prompts in flight
+ * itself. The engine reports the decoded tokens of the running requests.
  */
 #include <math.h>
 
@@ -12,7 +11,7 @@
 
 typedef struct active_tokens {
   blis__load_counters counters;
-  BLIS_ARRAY(double) figures; /* of the candidates, one row for each figure */
+  BLIS_ARRAY(double) figures; /* of the candidates, one row per metric */
   blis__range bs;             /* of these rows */
   blis__range hit;
   blis__range active;
@@ -58,7 +57,7 @@ static blis_status fill_rows(const blis_question *q) {
   return BLIS_OK;
 }
 
-/* The rule picks by the rows, or they are in the figures of its least. */
+/* The rule chooses by the rows, or its least reads them. */
 static blis_status choose_active(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   active_tokens *own = self->own;
@@ -138,7 +137,7 @@ static const blis_param_spec bailian_params[] = {
                  "weight of having few tokens (another version: 0.33)"),
 };
 
-/* Of a value, how far it is below the highest: 0 to 1. */
+/* Distance of a value from the highest: 0 to 1. */
 static double few(blis__range range, double value) {
   return blis__range_share(range, range.high + range.low - value);
 }

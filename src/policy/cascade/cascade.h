@@ -1,20 +1,20 @@
 /*
- * cascade.h - asks one model after the other, small ones first, until an
+ * cascade.h - sends a request to a chain of models, small ones first, until an
  * answer is good enough (Cognitora, KV-aware scoring deep dive).
  *
  *   START -> RUN(0) -> EVALUATE -> ACCEPT        the answer is good enough
  *                               -> RUN(k + 1)    it is not, there is a next one
  *                               -> ACCEPT_LAST   it is not, the chain is over
  *
- * Every attempt is admitted and routed like a request of its own for that
- * model, when the attempt before has ended. The client sees nothing before an
- * answer is accepted: times of a request are those of its last attempt, from
- * the request's arrival on. An attempt that is rejected, lost or can never be
- * served has failed: it has no tokens, and the next model is asked. One that
- * times out ends the request, for the client is gone.
+ * Every attempt is admitted and routed like a request of its own for that model,
+ * when the attempt before has ended. The client sees nothing before an answer is
+ * accepted: the times of a request come from its last attempt, measured from the
+ * request's arrival. An attempt that is rejected, lost, or can never be served has
+ * failed: it has no tokens, and the next model is tried. A timeout ends the
+ * request, because the client is gone.
  *
- * How good an answer is, is not simulated: a request may say it
- * (blis_request.mean_logprob), or the policy does.
+ * Answer quality is not simulated: a request contains it
+ * (blis_request.mean_logprob), or the policy computes it.
  */
 #ifndef BLIS_POLICY_CASCADE_CASCADE_H
 #define BLIS_POLICY_CASCADE_CASCADE_H
@@ -25,7 +25,7 @@
 #include "instance/request/live_request.h"
 #include "policy/contract/view.h"
 
-/* The models of a chain, in the order in which they are asked. */
+/* The models of a chain, in the order of attempts. */
 typedef struct blis_cascade_chain {
   const char *model; /* of the requests it is for; NULL = of all the others */
   const char *const *models;
@@ -40,7 +40,7 @@ typedef struct blis_cascade_answer {
 
 /* An attempt that has ended. */
 typedef struct blis_cascade_attempt {
-  const char *model; /* that was asked; the text of model_id */
+  const char *model; /* model of the attempt; the name of model_id */
   uint32_t model_id; /* in the source's string table */
   uint32_t step;     /* which attempt of the request it is, from 1 */
   uint32_t stage;    /* place in the chain, from 0 */
@@ -51,11 +51,11 @@ typedef struct blis_cascade_attempt {
   int32_t instance;      /* -1 = none */
   int64_t arrival_us;    /* of the request */
   int64_t start_us;      /* when this attempt began */
-  int64_t ttft_us;       /* from the arrival on; -1 = never */
+  int64_t ttft_us;       /* since the arrival; -1 = never */
   int64_t end_us;        /* of its last step */
   int64_t prompt_tokens; /* 0 of one that never reached a wait queue */
   int64_t output_tokens; /* it sent; 0 of one that failed */
-  double mean_logprob;   /* NAN when nobody knows */
+  double mean_logprob;   /* NAN if unknown */
 } blis_cascade_attempt;
 
 /* What was made of an attempt. */
@@ -81,8 +81,9 @@ typedef struct blis_cascade_ops {
   blis_status (*answer)(void *state, const blis_routing_request *request, int64_t output_tokens,
                         int64_t now_us, blis_cascade_answer *answer, blis_error *error);
   /*
-   * Should another model be asked? *next = its stage, above attempt->stage; it
-   * is the next one when left alone, which at the end of the chain is none.
+   * Whether another model is tried. *next is its stage, above attempt->stage. The
+   * default of *next is the following stage; at the end of the chain, no stage
+   * follows.
    */
   blis_status (*escalates)(void *state, const blis_routing_request *request,
                            const blis_cascade_attempt *attempt, int64_t now_us, bool *escalates,

@@ -1,17 +1,19 @@
 /*
- * cognitora.c - routing policy cognitora.score: cached prefix, load, power and
- * static capacity in one weighted sum, near ties broken by a stable hash.
+ * cognitora.c - routing policy cognitora.score: cached prefix, load, power, and
+ * static capacity in one weighted sum. A stable hash breaks near ties.
+ *
+ * Score of a candidate:
  *
  *   score = kv * overlap + load * (1 - util) + power * (1 - watts / highest)
  *           + capacity * capacity
  *
- * Load and free blocks are what the instances published at their last
- * heartbeat: all of them are read at the first decision of every period. The
- * overlap is asked of the caches at the decision, power and capacity are as
- * stated for the cluster; or power is the mean of the last 30 s, published with
- * the load, and capacity follows from the hardware. The share of busy SMs is
- * the share of the last 30 s in which the engine had requests; without
- * utilization = max it counts as 0, as a missing one does in the document.
+ * Load and free blocks are the values that the instances published at their last
+ * heartbeat; all of them are read at the first decision of every period. The
+ * overlap is read from the caches at the decision. Power and capacity are
+ * configured for the cluster, or power is the mean of the last 30 s, published with
+ * the load, and capacity follows from the hardware. The share of busy SMs is the
+ * share of the last 30 s in which the engine had requests; without utilization =
+ * max it counts as 0, like a missing value in the document.
  */
 #include <math.h>
 
@@ -100,7 +102,7 @@ static blis_status listen(cognitora *self, const blis_routing_view *view) {
   return BLIS_OK;
 }
 
-/* Full blocks of the prompt that lie in the window. */
+/* Full blocks of the prompt within the window. */
 static double blocks_in_window(const cognitora *self, const blis_routing_request *request) {
   int64_t tokens = request->prompt_tokens;
   if (self->stable.window_tokens > 0 && self->stable.window_tokens < tokens) {

@@ -20,7 +20,7 @@ const char *blis_policy_kind_text(blis_policy_kind kind) {
   return texts[kind];
 }
 
-/* Parameters with a place in the state go there. */
+/* Writes parameters that have a place in the state. */
 static void write_params(const blis_policy_setup *setup) {
   for (size_t i = 0; i < setup->entry->param_count; i++) {
     const blis_param_spec *spec = &setup->entry->params[i];

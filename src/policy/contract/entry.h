@@ -1,9 +1,9 @@
 /*
  * entry.h - the description of a built-in policy, and its constructor.
  *
- * To add a policy: write its file with a constant entry, and add a line to the
- * list of its kind (policy/pipeline/pieces.c or policy/registry.c). Lookup,
- * parameter checks, error texts and the policy table follow from the entry.
+ * To add a policy: write its file with a constant entry, and add a line to the list
+ * of its kind (policy/pipeline/pieces.c or policy/registry.c). Lookup, parameter
+ * checks, error messages, and the policy table follow from the entry.
  */
 #ifndef BLIS_POLICY_CONTRACT_ENTRY_H
 #define BLIS_POLICY_CONTRACT_ENTRY_H
@@ -45,12 +45,12 @@ typedef struct blis_policy_context {
   int64_t kv_blocks;   /* of one instance */
   int64_t seed;        /* of the experiment */
   int64_t script_seed; /* what policies in Lua know as the seed */
-  /* Of a router with replicas: which one, from 0, and how many there are; 0 and 0 without. */
+  /* For routers with replicas: the number of this replica, from 0, and the number of replicas;
+   * otherwise 0 and 0. */
   uint32_t replica;
   uint32_t replicas;
   uint32_t incarnation; /* crashes of that replica before */
-  /* Of a router, the name of the stream that its random ties are drawn from;
-     NULL = "router". */
+  /* For routers: name of the stream of random ties; NULL = "router". */
   const char *ties;
   const blis_policy_profile *profile; /* NULL = the usual one */
 } blis_policy_context;
@@ -69,7 +69,7 @@ typedef struct blis_policy_setup {
   blis_signal_set needs;
   blis_signal_set needs_extremes; /* of a router or decider; see router.h */
   bool is_blind;
-  /* Of a cascade. */
+  /* For cascades. */
   const struct blis_cascade_chain *chains;
   size_t chain_count;
 } blis_policy_setup;
@@ -86,11 +86,11 @@ struct blis_policy_entry {
   /* What one in use begins with. */
   const void *ops;   /* blis_<kind>_ops */
   size_t state_size; /* of its state, which is zeroed; 0 = init makes it */
-  /* Columns it reads; more by view->column. Of an autoscaler: its metrics. */
+  /* Columns it reads; more by view->column. For autoscalers: its metrics. */
   blis_signal_set needs;
   bool needs_least_load; /* of a router; see router.h */
   bool is_blind;         /* of a router; see router.h */
-  const void *rule;      /* what tells policies with the same init apart */
+  const void *rule;      /* the difference between policies with the same init */
   /*
    * Fills the state, in which the parameters with BLIS__INTO are already; NULL
    * when that is all. What it leaves behind when it fails is freed by ops.
@@ -109,8 +109,8 @@ BLIS_MUSTUSE blis_status blis_policy_check(const blis_policy_entry *entry,
                                            const blis_params *params, blis_error *error);
 
 /*
- * Checks the parameters (params NULL = all defaults) and makes what the entry
- * says. *setup is filled on failure, too: what it holds is to be freed.
+ * Checks the parameters (params NULL = all defaults) and makes the policy of the
+ * entry. *setup is filled even on failure; the caller frees its contents.
  */
 BLIS_MUSTUSE blis_status blis_policy_make(blis_policy_setup *setup, const blis_policy_entry *entry,
                                           const blis_alloc *alloc, const blis_params *params,
@@ -160,8 +160,8 @@ typedef struct blis_policy_list {
 const char *blis_policy_kind_text(blis_policy_kind kind);
 
 /*
- * By name or alias. NULL when there is none, with BLIS_ERR_INVALID in *error
- * that names the nearest one or all.
+ * Finds an entry by name or alias. Returns NULL if it is unknown, with
+ * BLIS_ERR_INVALID in *error that names the nearest name or all names.
  */
 const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list, const char *name,
                                                blis_error *error);

@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-/* What an instance does where prefill and decode are apart; a set. */
+/* What an instance does with prefill/decode disaggregation; a set. */
 enum {
   BLIS_ROLE_PREFILL = 1,
   BLIS_ROLE_DECODE = 2,
@@ -50,12 +50,12 @@ typedef struct blis_instance_facts {
    */
   uint32_t roles;
   double kv_bytes_per_token; /* that move with a token's KV; 0 = unknown */
-  blis_fixed_kv fixed_kv;    /* that moves beside it */
+  blis_fixed_kv fixed_kv;    /* transferred in addition */
   double nic_bytes_per_us;   /* in and out of it; 0 = as of all */
   double capacity;           /* how strong it is among its kind, 0 to 1 */
 } blis_instance_facts;
 
-/* Of an instance about which nothing is stated. */
+/* Facts of an instance about which nothing is stated. */
 #define BLIS_INSTANCE_FACTS_UNKNOWN ((blis_instance_facts){.capacity = 1})
 
 /* Are two names of models the same, in whatever case? */

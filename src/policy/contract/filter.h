@@ -1,11 +1,11 @@
 /*
- * filter.h - narrows the candidates of one request: the first stage of the
- * pipeline filters -> scorers -> picker.
+ * filter.h - narrows the candidates of one request: the first stage of the pipeline
+ * filters -> scorers -> picker.
  *
- * Filters are applied one after the other by the weighted router
- * (policy/pipeline/weighted.h), each to what the one before has left; when
- * nobody is left the request is rejected, reason no-candidate. Built-in filters
- * and Lua functions stand behind the same interface.
+ * The weighted router (policy/pipeline/weighted.h) applies the filters in order,
+ * each to the candidates left by the previous filter. If no candidate is left, the
+ * request is rejected, reason no-candidate. Built-in filters and Lua functions have
+ * the same interface.
  */
 #ifndef BLIS_POLICY_CONTRACT_FILTER_H
 #define BLIS_POLICY_CONTRACT_FILTER_H

@@ -46,7 +46,7 @@ static blis_status make_room(blis__narrowed *narrowed) {
   return blis_array_reserve(&narrowed->alloc, &narrowed->columns, count * BLIS_SIGNAL_COUNT);
 }
 
-/* The first narrowing of this view: places are those of whole. */
+/* The first narrowing of this view: places refer to whole. */
 static blis_status leave_whole(blis__narrowed *narrowed) {
   const blis_routing_view *whole = narrowed->whole;
   BLIS_TRY(make_room(narrowed));

@@ -1,10 +1,9 @@
 /*
- * narrowed.h - a view of some of the candidates of another one.
+ * narrowed.h - a view of some candidates of another view.
  *
- * begin() shows all of them, at no cost; each keep() takes those away that are
- * not kept and copies what the rest of the columns say, O(candidates) for each
- * column that is there. Order, instances and signals on demand are as in the
- * whole view.
+ * begin() shows all candidates, at no cost. Each keep() removes candidates and
+ * copies the columns of the rest, O(candidates) per existing column. Order,
+ * instances, and signals on demand are as in the whole view.
  */
 #ifndef BLIS_POLICY_CONTRACT_NARROWED_H
 #define BLIS_POLICY_CONTRACT_NARROWED_H

@@ -1,9 +1,9 @@
 /*
- * picker.h - from scores to one candidate: the last stage of the pipeline
- * filters -> scorers -> picker.
+ * picker.h - from scores to one candidate: the last stage of the pipeline filters
+ * -> scorers -> picker.
  *
- * Built-in pickers (policy/pickers/pickers.c) and Lua functions stand behind
- * the same interface.
+ * Built-in pickers (policy/pickers/pickers.c) and Lua functions have the same
+ * interface.
  */
 #ifndef BLIS_POLICY_CONTRACT_PICKER_H
 #define BLIS_POLICY_CONTRACT_PICKER_H

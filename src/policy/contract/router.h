@@ -50,8 +50,8 @@ typedef struct blis_decision {
    * and no disaggregation policy is called. May equal the decode instance. */
   bool has_prefill;
   int64_t prefill;
-  /* Priority of the request from now on, higher is more urgent; passed to its instances. The
-   * last stage that sets it takes precedence. */
+  /* New priority of the request, higher is more urgent; passed to its instances. The last stage
+   * that sets it takes precedence. */
   bool has_priority;
   double priority;
   /* Leading prompt tokens that the policy predicts to be cached on the chosen instance, if it

@@ -1,9 +1,9 @@
 /*
  * scorer.h - rates every candidate for one request, 0 (worst) to 1 (best).
  *
- * Scorers are combined by the weighted router (policy/pipeline/weighted.h),
- * which clamps their values and refuses a NaN. Built-in scorers and Lua
- * functions stand behind the same interface.
+ * Scorers are combined by the weighted router (policy/pipeline/weighted.h), which
+ * clamps their values and refuses a NaN. Built-in scorers and Lua functions have
+ * the same interface.
  */
 #ifndef BLIS_POLICY_CONTRACT_SCORER_H
 #define BLIS_POLICY_CONTRACT_SCORER_H
@@ -40,9 +40,10 @@ typedef struct blis_scorer_ops {
    */
   blis_score_form (*form)(const void *state);
   /*
-   * The same as score() for a view of all instances and a scorer that gives 0
-   * to all but a few: scores are 0 before, and it writes those above 0 and
-   * lists them in few[0 .. *count), which has room. NULL when it cannot.
+   * Like score(), for a view of all instances and a scorer that gives 0 to all but
+   * a few. All scores are 0 before the call. It writes the scores above 0 and lists
+   * their places in few[0 .. *count), which has capacity for all. NULL if
+   * unsupported.
    */
   blis_status (*score_few)(const blis_question *q, double *scores, uint32_t *few, size_t *count);
   /* After every decision, for scorers with a memory; NULL when not wanted. */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /*
- * XX(constant, group, combination, name, unit, what it is)
+ * XX(constant, group, combination, name, unit, description).
  *
  * The group says where the value comes from, and so when the value is available:
  *
@@ -26,7 +26,8 @@
  *   ADAPTERS    LoRA adapters of the instance
  *   ADAPTER     LoRA adapter of a request
  *
- * The combination is the value of several instances that a router sees as one: SUM or MEAN.
+ * The combination is the value of several instances that a router sees as one: SUM
+ * or MEAN.
  */
 #define BLIS_SIGNAL_MAP(XX)                                                                        \
   XX(QUEUE_DEPTH, ENGINE, SUM, "queue_depth", "requests", "waiting, not yet in a batch")           \

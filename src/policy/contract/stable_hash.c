@@ -65,8 +65,8 @@ static stretch rest_of(walk *w) {
 }
 
 /*
- * The next tokens of one origin, at most that many. Segments that go on where
- * the one before ended make one stretch.
+ * The next tokens of one origin, at most that many. Segments that continue where
+ * the previous segment ended make one stretch.
  */
 static stretch next_stretch(walk *w, uint64_t most_tokens) {
   stretch all = rest_of(w);

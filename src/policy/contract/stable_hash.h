@@ -1,23 +1,24 @@
 /*
- * stable_hash.h - a tie break that depends on the prefix alone: rendezvous
- * hashing of instance and prefix.
+ * stable_hash.h - a tie break that depends only on the prefix: rendezvous hashing
+ * of instance and prefix.
  *
- * A prefix keeps its instance from one request to the next, and an instance
- * that goes away takes only its own prefixes along. The rule is that of
- * Cognitora's "Routing - KV-aware scoring deep dive", which names no hash
- * function; this is XXH64 (seed 0) throughout:
+ * A prefix keeps its instance from one request to the next, and the loss of an
+ * instance moves only its own prefixes. The rule follows Cognitora's "Routing -
+ * KV-aware scoring deep dive", which names no hash function. This module uses XXH64
+ * (seed 0).
+ *
+ * Formulas:
  *
  *   prefix hash   h(-1) = XXH64(model name)
  *                 h(i) = XXH64(h(i-1) as 8 bytes, little-endian; block i)
  *   weight        XXH64(instance id; one zero byte; prefix hash as 8 bytes)
  *
- * over the full blocks at the beginning of the prompt, a block being its
- * tokens as 32-bit words. In a simulation, where tokens are not known, a block
- * is the stretches of content that it consists of, each as three 64-bit words
- * (stream, offset, length) and a step of the chain of its own. So the hash
- * follows from what is in the prompt, and not from the identities of blocks,
- * which depend on who asked for them when. Cost: one hash per stretch, and one
- * per tied candidate.
+ * The chain covers the full blocks at the beginning of the prompt; a block is its
+ * tokens as 32-bit words. A simulation has no tokens. There a block is its
+ * stretches of content, each as three 64-bit words (stream, offset, length) and a
+ * separate step of the chain. The hash therefore depends on the content of the
+ * prompt, and not on the identities of blocks, which depend on the order of
+ * requests. Cost: one hash per stretch, and one per tied candidate.
  */
 #ifndef BLIS_POLICY_CONTRACT_STABLE_HASH_H
 #define BLIS_POLICY_CONTRACT_STABLE_HASH_H

@@ -59,8 +59,8 @@ void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed, const
 void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed, const char *policy);
 
 /*
- * Among tied >= 1 equally good candidates: the n-th in candidate order, from 0,
- * is taken; false: the one with the lowest id is.
+ * Breaks a tie of tied >= 1 equally good candidates. Returns true to choose the
+ * *n-th in candidate order, from 0; false to choose the one with the lowest id.
  */
 bool blis_tie_draw(blis_tie *tie, size_t tied, size_t *n);
 
@@ -68,7 +68,7 @@ bool blis_tie_draw(blis_tie *tie, size_t tied, size_t *n);
 size_t blis_tie_pick_max(blis_tie *tie, const double *values, const blis_routing_view *view);
 size_t blis_tie_pick_min(blis_tie *tie, const double *values, const blis_routing_view *view);
 
-/* The same as the latter for numbers that are kept up in a tree. */
+/* Like blis_tie_pick, for numbers that are maintained in a tree. */
 size_t blis_tie_pick_least(blis_tie *tie, const blis_least_tree *values);
 
 #endif

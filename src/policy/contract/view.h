@@ -30,7 +30,7 @@ typedef struct blis_ticket {
   int64_t values[2];
 } blis_ticket;
 
-/* What a router is told of a request that it has sent to an instance. */
+/* What is reported to a router about a request that it has sent to an instance. */
 typedef struct blis_request_times {
   int64_t now_us;     /* of the simulation */
   int64_t ttft_us;    /* since arrival, the last one; -1 = none so far */
@@ -43,7 +43,7 @@ typedef struct blis_traffic_state {
   int64_t tenant_requests; /* that have arrived, this one included */
   int64_t tenant_active;   /* admitted and not ended */
   double tenant_rate;      /* arrivals per second, over the last 10 s */
-  double request_rate;     /* the same of all tenants */
+  double request_rate;     /* sum over all tenants */
 } blis_traffic_state;
 
 /* The pool behind the gateway. */
@@ -59,7 +59,7 @@ typedef struct blis_routing_request {
   uint32_t slot;  /* no other live request has the same */
   int64_t arrival_us;
   int64_t deadline_us;   /* absolute; 0 = none */
-  int64_t slo_target_us; /* wanted time to first token; 0 = not said */
+  int64_t slo_target_us; /* target time to first token; 0 = not set */
   int64_t prompt_tokens;
   int64_t max_output_tokens;
   int64_t output_tokens; /* -1 unless the experiment is an oracle */
@@ -76,14 +76,14 @@ typedef struct blis_routing_request {
   uint32_t adapter_number; /* of the cluster's, from 1; 0 = needs none */
   uint32_t prefix_group;
   uint32_t prefix_tokens;
-  /* What the prompt begins with; tokens of the request's own come behind. */
+  /* The beginning of the prompt; the request's own tokens follow. */
   const blis_segment *segments;
   uint32_t segment_count;
-  const blis_call *call; /* of a program; NULL = it is nobody's */
+  const blis_call *call; /* of a program; NULL = none */
   /*
-   * Where prefill and decode are apart: what the candidates are asked for, one
-   * of BLIS_ROLE_*, and the instance of the other stage (-1 = not known yet).
-   * 0 elsewhere.
+   * With prefill/decode disaggregation: the stage that the candidates serve, one of
+   * BLIS_ROLE_*, and the instance of the other stage (-1 = not chosen yet). 0
+   * elsewhere.
    */
   uint32_t stage;
   int64_t peer;
@@ -118,29 +118,29 @@ typedef struct blis_routing_view {
   /* columns[signal][candidate]; NULL where no policy declared a need. */
   const double *columns[BLIS_SIGNAL_COUNT];
   /*
-   * The same, for a signal that was not declared: from now on it is kept up
-   * like a declared one. NULL = out of memory, or a signal of
-   * BLIS_SIGNALS_WITH_HISTORY, which cannot be had later. The pointer is NULL
-   * in views made by hand.
+   * Returns the column of a signal that was not declared. The column is maintained
+   * after the call like a declared one. NULL = out of memory, or a signal of
+   * BLIS_SIGNALS_WITH_HISTORY, which must be declared. The pointer is NULL in views
+   * made by hand.
    */
   const double *(*column)(void *column_ud, blis_signal signal);
   void *column_ud;
   /*
    * The least effective load over the candidates, by candidate and id_ranks,
-   * kept up for routers that need it. NULL where only the column tells: always
-   * when some instances are no candidates.
+   * maintained for routers that need it. NULL if only the column is available:
+   * always if some instances are no candidates.
    */
   const blis_least_tree *least_load;
   /*
-   * By signal, those of its column; NULL where nobody needs them. NULL
-   * altogether when some instances are no candidates. So where it is there,
-   * candidate k is instance k.
+   * Extremes of the column by signal; NULL for signals whose extremes are not
+   * needed. NULL as a whole if some instances are no candidates. If it is set,
+   * candidate k is therefore instance k.
    */
   const blis_extremes *const *extremes;
   const blis_extremes *rank_extremes; /* of id_ranks; there where extremes is */
 } blis_routing_view;
 
-/* What a policy of any kind is asked about, and where it says what fails. */
+/* The input of one call of any policy, and the place for its error. */
 typedef struct blis_question {
   void *state; /* the policy's own */
   const blis_routing_request *request;
@@ -183,7 +183,7 @@ static inline void blis_routing_request_init(blis_routing_request *shown,
   shown->call = request->call;
 }
 
-/* The state of a pool for which so many requests wait. */
+/* The state of a pool with this number of waiting requests. */
 static inline blis_pool_state blis_pool_state_of(int64_t waiting) {
   return (blis_pool_state){.gateway_queue_size = waiting};
 }

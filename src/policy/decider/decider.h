@@ -1,9 +1,9 @@
 /*
- * decider.h - whether the prompt of a request is computed by an instance of its
- * own, and its KV then moved to the one that decodes.
+ * decider.h - decides whether a separate instance computes the prompt of a request
+ * and then transfers the KV to the decode instance.
  *
- * It is asked when the instance that decodes has been chosen, which computes
- * the prompt as well if the answer is no.
+ * It is called after the decode instance was chosen. If the result is no, the
+ * decode instance also computes the prompt.
  */
 #ifndef BLIS_POLICY_DECIDER_DECIDER_H
 #define BLIS_POLICY_DECIDER_DECIDER_H
@@ -22,8 +22,8 @@ typedef struct blis_split {
 
 typedef struct blis_decider_ops {
   /*
-   * The view is that of the instances that decode; chosen is the candidate that
-   * the router has taken. BLIS_ERR_POLICY (or NOMEM) stops the run.
+   * The view shows the decode instances; chosen is the router's candidate.
+   * BLIS_ERR_POLICY (or NOMEM) stops the run.
    */
   blis_status (*decide)(const blis_question *q, size_t chosen, blis_split *split);
   void (*free)(const blis_alloc *alloc, void *state);

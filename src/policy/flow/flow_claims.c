@@ -221,7 +221,7 @@ static measure measure_all(const blis_flow_claims *claims, double service_weight
                    .now_us = now_us};
 }
 
-/* It falls with service and with the enqueue, also as rounded. */
+/* The score falls with service and with the enqueue time, even after rounding. */
 static inline double score(const measure *m, double service, int64_t enqueue_us) {
   return m->service_weight - (service - m->least_service) * m->per_token +
          ((double)(m->now_us - enqueue_us) - m->least_wait_us) * m->per_us;
@@ -237,7 +237,7 @@ typedef struct winner {
 static void look_at(const group *its, const measure *m, winner *best) {
   for (const item *at = its->items; at < its->items + its->count; at++) {
     if (at->enqueue_us >= best->first_us) {
-      continue; /* who has waited longer has had less, too */
+      continue; /* a longer wait came with less service */
     }
     best->first_us = at->enqueue_us;
     double its_score = score(m, at->service, at->enqueue_us);

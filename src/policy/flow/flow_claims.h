@@ -1,19 +1,18 @@
 /*
- * flow_claims.h - which of the programs that wait is served next with
- * least-service: the one with the highest
+ * flow_claims.h - the waiting program that least-service serves next: the program
+ * with the highest score.
  *
  *   service_weight (1 - norm(service)) + wait_weight norm(wait of the head),
  *
- * norm being min-max over all of them (llm-d-router, program-aware-fairness);
- * of equal ones the one with the least service, then the first by name.
+ * norm is min-max over all waiting programs (llm-d-router, program-aware-fairness).
+ * Ties are broken by the least service, then by name.
  *
- * Every service and every wait moves all scores, so that nothing can be kept in
- * their order. But one that has had more service and waited less than another
- * does not win. So claims are kept by service, and a choice goes along them and
- * looks at those alone which have waited longer than all before, up to the one
- * that has waited longest. They are in groups of 32 at most, which are passed
- * over where nobody has. A choice costs O(n / 16) and little more, a change
- * O(log n + 32).
+ * Every service and every wait moves all scores, so the score order cannot be
+ * maintained. However, a program with more service and a shorter wait than another
+ * never wins. Claims are therefore sorted by service. A choice examines, in this
+ * order, only the claims that have waited longer than all previous claims. Groups
+ * of at most 32 claims are skipped if none of their claims has waited longer. A
+ * choice costs about O(n / 16), a change O(log n + 32).
  */
 #ifndef BLIS_POLICY_FLOW_FLOW_CLAIMS_H
 #define BLIS_POLICY_FLOW_FLOW_CLAIMS_H

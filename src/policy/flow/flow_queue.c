@@ -35,7 +35,7 @@ typedef struct list {
   entry *newest;
 } list;
 
-/* A tenant that waits; it goes with its last entry. */
+/* A tenant with waiting entries; it is removed with its last entry. */
 struct flow {
   blis_heap_node node;   /* in its band, with strict-fifo; first */
   blis_flow_claim claim; /* the same with least-service */
@@ -82,7 +82,7 @@ struct blis_flow_queue {
   uint64_t next_sequence;
 };
 
-/* Lists: which link of an entry is told by its offset. */
+/* Lists: the offset identifies the link of an entry. */
 
 static inline link *link_of(entry *item, size_t offset) {
   return (link *)((char *)item + offset);
@@ -163,7 +163,7 @@ static void free_band(blis_flow_queue *queue, band *its) {
   const blis_alloc *alloc = &queue->alloc;
   for (entry *item = its->by_age.oldest; item != NULL;) {
     entry *next = item->in_band.newer;
-    if (--item->flow->count == 0) { /* it goes with its last entry */
+    if (--item->flow->count == 0) { /* it is removed with its last entry */
       blis_node_heap_deinit(&item->flow->entries, alloc);
     }
     item = next;
@@ -517,7 +517,7 @@ bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item) {
 
 /* Looking */
 
-/* Of the bands that have entries, the one with the oldest; NULL = none has. */
+/* The band whose oldest entry is the oldest of all; NULL = no entries. */
 static const band *oldest_band(const blis_flow_queue *queue) {
   const band *oldest = NULL;
   for (size_t i = 0; i < queue->bands.count && queue->count > 0; i++) {
@@ -612,7 +612,7 @@ static size_t pick_in_turn(const band *in) {
   return place < in->flows.count ? place : 0;
 }
 
-/* All service is told in other numbers. */
+/* All service values have a new base. */
 static void claim_all_anew(const blis_flow_queue *queue, band *in) {
   for (const entry *item = in->by_age.oldest; item != NULL; item = item->in_band.newer) {
     if (item == item->flow->by_age.oldest) { /* once for each flow */

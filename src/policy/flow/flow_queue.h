@@ -1,13 +1,13 @@
 /*
- * flow_queue.h - the requests that a gateway holds back: bands by priority,
- * flows by tenant within each, an order within each flow.
+ * flow_queue.h - the requests that a gateway holds back: bands by priority, flows
+ * by tenant within each, an order within each flow.
  *
- * It knows who waits and who is next, and nothing of time, saturation or
- * instances: who dispatches asks band after band. Every item has a sequence
- * number by its enqueue, refused ones too. Adding and taking are O(1) while the
- * items of a flow want to go in the order in which they come, and O(log items)
- * otherwise; where flows are told apart O(log flows) more, in turn and for
- * policies that choose themselves O(flows that wait in the band).
+ * It contains the waiting items and their order, and is independent of time,
+ * saturation, and instances: the dispatcher queries band after band. Every item,
+ * refused ones included, has a sequence number by its enqueue. Adding and taking
+ * are O(1) while the items of a flow leave in the order of arrival, and O(log
+ * items) otherwise. Separate flows add O(log flows). Rotation, and policies that
+ * choose themselves, add O(flows that wait in the band).
  */
 #ifndef BLIS_POLICY_FLOW_FLOW_QUEUE_H
 #define BLIS_POLICY_FLOW_FLOW_QUEUE_H
@@ -22,15 +22,15 @@
 
 /* Which flow of a band is served. */
 typedef enum blis_flow_fairness {
-  BLIS_FLOW_STRICT,        /* whoever is first of all: tenants are not told
-                              apart, and all of a band are one flow */
+  BLIS_FLOW_STRICT,        /* the first item of all: tenants are not separated, and all items of
+                            * a band are one flow */
   BLIS_FLOW_STRICT_FIFO,   /* the one whose oldest item is oldest of all */
   BLIS_FLOW_ROUND_ROBIN,   /* tenants in byte order, after the last served */
   BLIS_FLOW_LEAST_SERVICE, /* by attained service and wait; flow_service.h */
-  BLIS_FLOW_CHOSEN         /* somebody else says, see take_from */
+  BLIS_FLOW_CHOSEN         /* the caller chooses, see take_from */
 } blis_flow_fairness;
 
-/* Of one band; 0 = no limit. */
+/* Limits of one band; 0 = no limit. */
 typedef struct blis_flow_band_limits {
   int32_t priority;
   int64_t max_requests;
@@ -57,7 +57,7 @@ typedef struct blis_flow_item {
   uint64_t handle; /* the caller's name of the request */
   int32_t priority;
   uint32_t tenant; /* in the strings of the queue */
-  /* Within its flow the least goes first, then the oldest; 0 = first come. */
+  /* Within its flow the least order is first, then the oldest; 0 = first come. */
   int64_t order;
   int64_t size_bytes;
   int64_t enqueue_us;
@@ -84,24 +84,24 @@ blis_flow_queue *blis_flow_queue_new(const blis_alloc *alloc, const blis_flow_li
 void blis_flow_queue_free(blis_flow_queue *queue);
 
 /*
- * Queues the item, or says what is full. *has_displaced tells that another one
- * had to go for it, which is then *displaced. BLIS_ERR_NOMEM leaves the queue
- * as it was.
+ * Queues the item, or reports which limit is full. *has_displaced is set if another
+ * item was removed to make space; it is stored in *displaced. BLIS_ERR_NOMEM leaves
+ * the queue unchanged.
  */
 BLIS_MUSTUSE blis_status blis_flow_queue_add(blis_flow_queue *queue, const blis_flow_item *item,
                                              blis_flow_verdict *verdict, bool *has_displaced,
                                              blis_flow_item *displaced);
 
 /*
- * The band of that priority exists from now on, and if it is empty it has been
- * so since now. BLIS_ERR_NOMEM leaves the queue as it was.
+ * Creates the band of that priority if it is missing; an empty band counts as empty
+ * since this call. BLIS_ERR_NOMEM leaves the queue unchanged.
  */
 BLIS_MUSTUSE blis_status blis_flow_queue_open_band(blis_flow_queue *queue, int32_t priority,
                                                    int64_t now_us);
 
 /*
- * Does what adding the item and taking it at once would, with nobody waiting
- * and its band there; false, and nothing is done, when there is no room for it.
+ * Has the effect of adding the item and taking it at once, for an empty queue whose
+ * band exists. Returns false without an effect if the item does not fit.
  */
 bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item);
 
@@ -115,8 +115,8 @@ int64_t blis_flow_queue_count(const blis_flow_queue *queue);
 int64_t blis_flow_queue_bytes(const blis_flow_queue *queue);
 
 /*
- * Bands from the highest priority down, empty ones too: a band exists from its
- * first item on, also when that was refused, until it is forgotten.
+ * Bands from the highest priority down, empty ones included. A band exists after
+ * its first item, even a refused one, until it is forgotten.
  */
 typedef struct blis_flow_band {
   int32_t priority;

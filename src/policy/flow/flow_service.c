@@ -8,8 +8,8 @@
 #define HALVES_MAX 512.0
 
 /*
- * Instead of letting all service fade as time goes by, what is added later
- * counts for more: tokens are those of base_us.
+ * Service that is added later gets a higher weight, instead of reducing all earlier
+ * service over time: token counts refer to base_us.
  */
 struct blis_flow_service {
   blis_alloc alloc;

@@ -33,9 +33,9 @@ BLIS_MUSTUSE blis_status blis_flow_service_add(blis_flow_service *service, uint3
 double blis_flow_service_of(const blis_flow_service *service, uint32_t program, int64_t now_us);
 
 /*
- * The same without its fading: what can be compared with that of others, as all
- * service fades alike. Of one program it changes when something is added, and
- * of all when blis_flow_service_base is another.
+ * Service without fading. It can be compared between programs, because all service
+ * fades alike. The value of a program changes when service is added, and all values
+ * change with blis_flow_service_base.
  */
 double blis_flow_service_share(const blis_flow_service *service, uint32_t program);
 int64_t blis_flow_service_base(const blis_flow_service *service);

@@ -1,8 +1,8 @@
 /*
- * usage_limit.h - how full the instances may be while a band of a gateway's
- * queue is dispatched: a ceiling for each band.
+ * usage_limit.h - how full the instances may be while a band of a gateway's queue
+ * is dispatched: a ceiling for each band.
  *
- * Built-in policies and Lua functions stand behind the same interface.
+ * Built-in policies and Lua functions have the same interface.
  */
 #ifndef BLIS_POLICY_FLOW_USAGE_LIMIT_H
 #define BLIS_POLICY_FLOW_USAGE_LIMIT_H

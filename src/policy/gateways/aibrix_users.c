@@ -24,8 +24,7 @@ enum {
   TOKEN_WINDOW
 };
 
-/* The range of the tenants' tokens while nobody has any, and the least bucket.
- */
+/* The range of the tenants' tokens while no tenant has any, and the least bucket. */
 #define NO_USER_RANGE ((blis__range){1000, 8000})
 #define LEAST_BUCKET 1000.0
 
@@ -42,7 +41,7 @@ static const blis_param_spec vtc_params[] = {
     BLIS__INTEGER("window_us", 1, 1e15, 300e6, "us", "window in which a tenant's tokens count"),
 };
 
-/* Of a tenant, in the window. */
+/* Tokens of a tenant within the window. */
 typedef struct tenant_tokens {
   int64_t input;
   int64_t output; /* expected */

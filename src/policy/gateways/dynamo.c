@@ -1,6 +1,8 @@
 /*
- * dynamo.c - routing policies dynamo.kv and dynamo.lmetric: the cost function
- * of NVIDIA Dynamo's KV router, in KV blocks, and its choice by a temperature.
+ * dynamo.c - routing policies dynamo.kv and dynamo.lmetric: the cost function of
+ * NVIDIA Dynamo's KV router, in KV blocks, and its choice by a temperature.
+ *
+ * Cost of a candidate:
  *
  *   excess  = max(0, prefill tokens - the least of them) / B
  *   decay   = 1 / (1 + d * excess / request blocks), 1 with d = 0
@@ -9,10 +11,10 @@
  *   cost    = prefill + decode blocks + a * requests     (dynamo.kv)
  *           = prefill * (decode blocks + 1)              (dynamo.lmetric)
  *
- * Prefill tokens and decode blocks are those of the requests that the router
- * has sent: both rise at the decision, the prefill tokens fall at the first
- * token, the blocks at the end. Prefill tokens are counted without those that
- * were cached. The GPU tier alone is known.
+ * Prefill tokens and decode blocks count the requests that the router has sent.
+ * Both rise at the decision; the prefill tokens fall at the first token, the blocks
+ * at the end. Cached prefill tokens are not counted. The router sees only the GPU
+ * tier.
  */
 #include "base/array.h"
 #include "base/invariant.h"

@@ -49,7 +49,7 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   return BLIS_OK;
 }
 
-/* Of a rule without a memory there is nothing to learn. */
+/* A rule without a memory has nothing to learn. */
 static blis_status learn(const blis_question *q, size_t chosen) {
   blis__gateway *self = q->state;
   if (self->rule->has_memory) {

@@ -75,7 +75,7 @@ static inline int64_t blis__gateway_sent(const blis__gateway *gateway,
   return gateway->sent.items[view->instances[candidate]];
 }
 
-/* Figures of a rule with a memory: 0 - tokens known of the prompt, blocks. */
+/* Inputs of a rule with a memory: 0 - tokens of the prompt in the memory, blocks. */
 double blis__known_negated(const blis_question *q, size_t i);
 double blis__memory_size(const blis_question *q, size_t i);
 

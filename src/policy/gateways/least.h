@@ -1,8 +1,8 @@
 /*
- * least.h - the choice of the candidate with the least of a formula, and the
- * figures of candidates that formulas are made of.
+ * least.h - the choice of the candidate with the least of a formula, and the inputs
+ * of such formulas.
  *
- * A policy that is nothing else is its formula and a blis__least in its rule
+ * A policy of this form consists of its formula and a blis__least in its rule
  * (policy/gateways/gateway.h).
  */
 #ifndef BLIS_POLICY_GATEWAYS_LEAST_H
@@ -31,7 +31,7 @@ static inline double blis__column_at(const blis_question *q, blis_signal signal,
   return q->view->columns[signal][i];
 }
 
-/* Figures that are a signal. */
+/* Inputs that are a signal. */
 double blis__in_flight(const blis_question *q, size_t i);
 double blis__kv_utilization(const blis_question *q, size_t i);
 /* 0 - cached tokens: least where most is cached. */

@@ -1,11 +1,11 @@
 /*
- * smg_bucket.c - routing policy smg.bucket: every instance serves prompts of
- * some range of lengths; the ranges follow recent prompts, so that each carries
- * about the same number of characters; when one instance has received too many,
- * the one with the fewest is chosen.
+ * smg_bucket.c - routing policy smg.bucket: every instance serves prompts of a
+ * range of lengths. The ranges follow recent prompts, so that each contains about
+ * the same number of characters. If one instance has received too many, the one
+ * with the fewest is chosen.
  *
- * A range belongs to a place in the list of candidates, so a change of their
- * number begins anew with equal ranges.
+ * A range belongs to a place in the list of candidates, so a change of their number
+ * restarts with equal ranges.
  */
 #include <stdlib.h>
 
@@ -36,7 +36,7 @@ typedef struct bucket {
   BLIS_ARRAY(int64_t) lengths;    /* scratch */
   size_t ranges;                  /* 0 = not made yet */
   int64_t round;                  /* of the last adjustment */
-  double load;                    /* characters per range, then */
+  double load;                    /* characters per range in that period */
 } bucket;
 
 static void deinit_own(blis__gateway *self) {

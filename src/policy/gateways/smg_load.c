@@ -89,7 +89,7 @@ static int64_t poll_when_due(blis__gateway *self, const blis_routing_view *view)
   return round;
 }
 
-/* Of those that generated something. */
+/* Mean over the candidates that generated something. */
 static double mean_throughput(const blis__gateway *self, const blis_routing_view *view) {
   double sum = 0;
   double count = 0;

@@ -1,8 +1,10 @@
 /*
- * vllm_smetric.c - routing policy vllm-router.smetric: a session stays where
- * most of its history is cached as long as the TTFT there can be expected to be
- * in time; all other requests go to the least product of prefill work ahead and
- * load.
+ * vllm_smetric.c - routing policy vllm-router.smetric: a session stays where most
+ * of its history is cached while the expected TTFT there is in time. All other
+ * requests are sent to the candidate with the least product of prefill work ahead
+ * and load.
+ *
+ * Formulas:
  *
  *   cost = n + n (L - n / 2) / crossover, n = L - cached tokens, rounded up
  *   ahead = cost of what was sent and has no first token yet + cost

@@ -86,7 +86,7 @@ typedef struct prefix_scorer {
   int64_t max_tokens;  /* of a prompt that count; 0 = all */
 } prefix_scorer;
 
-/* The score of so many matched tokens, that share of the prompt. */
+/* The score of this number of matched tokens, which are this share of the prompt. */
 static double score_of(const prefix_scorer *self, double tokens, double share) {
   double weight = self->length_weight;
   double length = tokens / self->length_scale;
@@ -148,7 +148,7 @@ static const blis_scorer_ops prefix_ops = {.score = score_prefix,
                                            .believed_tokens = believed_tokens,
                                            .free = free_prefix};
 
-/* The precise producer hears of every block from the instances themselves. */
+/* The instances themselves report every block to the precise producer. */
 static blis_status score_precise(const blis_question *q, double *scores) {
   const blis_routing_view *view = q->view;
   const double *tokens = view->columns[BLIS_SIGNAL_CACHED_TOKENS];

@@ -57,7 +57,7 @@ static blis_status score(const blis_question *q, double *scores) {
   return BLIS_OK;
 }
 
-/* Keeps the bound one, and all when there is none. */
+/* Keeps the bound candidate, or all if none is bound. */
 static blis_status filter(const blis_question *q, bool *keep) {
   const blis_routing_view *view = q->view;
   size_t bound = bound_candidate(q->state, q->request, view);

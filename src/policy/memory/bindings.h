@@ -36,7 +36,7 @@ uint32_t blis__bindings_count(const blis__bindings *bindings);
 /* Valid until it is removed; NULL = not bound. Does not count as a use. */
 const blis__binding *blis__bindings_find(const blis__bindings *bindings, uint64_t key);
 
-/* The candidate that key is bound to; view->count when there is none. */
+/* The candidate that key is bound to; view->count if it is not bound. */
 size_t blis__bindings_candidate(const blis__bindings *bindings, uint64_t key,
                                 const blis_routing_view *view);
 

@@ -40,13 +40,13 @@ uint64_t *blis__holders_find(const blis__holders *holders, const blis__span_stor
                              uint32_t instance);
 
 /*
- * Appends an instance that is not there and does not hold all. Takes at most
- * one span of count + 1 words.
+ * Appends an instance that is missing and does not hold all. Takes at most one span
+ * of count + 1 words.
  */
 void blis__holders_add(blis__holders *holders, blis__span_store *store, uint32_t instance,
                        uint32_t entry);
 
-/* Removes an instance that is there; the last one frees the memory. */
+/* Removes an existing instance; the last one frees the memory. */
 void blis__holders_remove(blis__holders *holders, blis__span_store *store, uint32_t instance);
 
 #endif

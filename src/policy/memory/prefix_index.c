@@ -170,8 +170,8 @@ static bool is_private(blis_block_id id) {
 }
 
 /*
- * How many blocks from start on, the first of which is unknown, make a node:
- * up to one that begins another.
+ * Number of blocks from index start, the first of which is unknown, that make a
+ * node. The node ends before a block that begins another node.
  */
 static uint32_t gap(const blis_prefix_index *index, const blis_block_chain *chain, uint32_t start) {
   blis_block_id first = blis_block_chain_at(chain, start);
@@ -255,7 +255,7 @@ static uint32_t take_entry(blis_prefix_index *index) {
   return (uint32_t)index->entries.count++;
 }
 
-/* Room for a bit that is to be set was made. */
+/* The array already has capacity for this bit. */
 static void flip_first(blis_prefix_index *index, blis_block_id first) {
   if (!is_private(first)) {
     blis_status status = blis_sparse_bits_flip(&index->firsts, first / BLIS_WORD_BITS,
@@ -378,7 +378,7 @@ static void touch(blis_prefix_index *index, uint32_t which, uint32_t instance) {
   link_entry(index, order, e, NONE);
 }
 
-/* Drops the least recent blocks of an instance, all but so many. */
+/* Drops the least recent blocks of an instance, except kept_blocks of them. */
 static void trim(blis_prefix_index *index, uint32_t instance, uint64_t kept_blocks) {
   lru *order = &index->lrus.items[instance];
   while (order->blocks > kept_blocks) {

@@ -1,26 +1,27 @@
 /*
- * prefix_index.h - a router's belief about each instance's KV cache: an LRU set
- * of block identities per instance.
+ * prefix_index.h - a router's belief about each instance's KV cache: an LRU set of
+ * block identities per instance.
  *
- * The router learns from its own decisions alone: what it sent to an instance
- * counts as cached there until newer blocks push it out. Real evictions are
- * never seen; that gap is what approximate prefix routing lives with.
+ * The router learns only from its own decisions: the blocks that it sent to an
+ * instance count as cached there until newer blocks displace them. Real evictions
+ * are never seen; approximate prefix routing accepts this error.
  *
- * Semantics, block by block: observing a chain goes over its full blocks from
- * first to last; a block that is there becomes the most recent, another is
- * inserted as the most recent after the least recent one has made room.
- * Matching changes nothing. So the first block of a chain is always the oldest
- * of it, and a chain longer than the capacity loses its own head.
+ * Semantics, block by block: observing a chain goes over its full blocks from first
+ * to last; an existing block becomes the most recent, a new block is inserted as
+ * the most recent after the least recent block was dropped if necessary. Matching
+ * changes nothing. The first block of a chain is therefore always its oldest, and a
+ * chain longer than the capacity loses its own head.
  *
- * Representation: blocks that have always been seen together, and were so when
- * they were named, lie in one node, shared by all instances, and every instance
- * keeps its LRU order of nodes. Since a chain always touches whole nodes in
- * order, an instance holds the end of a node: all of it, except for its least
- * recent one. Matching is one lookup per node of the chain and one pass over
- * the node's holders, observing one lookup and one relink per node, whatever
- * the number of blocks.
+ * Representation: blocks that always appeared together, also when they were named,
+ * are in one node, which all instances share. Every instance keeps its LRU order of
+ * nodes. Since a chain always touches whole nodes in order, an instance holds whole
+ * nodes, except for its least recent node, of which it may hold only the end.
+ * Matching is one lookup per node of the chain and one pass over the node's
+ * holders, observing one lookup and one relink per node, whatever the number of
+ * blocks.
  *
- * Chains with the same private_base must be the same chain: one of a request.
+ * Chains with the same private_base must be the same chain: the chain of one
+ * request.
  */
 #ifndef BLIS_POLICY_MEMORY_PREFIX_INDEX_H
 #define BLIS_POLICY_MEMORY_PREFIX_INDEX_H
@@ -51,8 +52,9 @@ void blis_prefix_index_match(const blis_prefix_index *index, const blis_block_ch
                              uint32_t *blocks, uint32_t instance_count);
 
 /*
- * The same for blocks that are all 0, with a look at those instances alone that
- * hold some: lists these in few, which has room for all, and says how many.
+ * Like blis_prefix_index_match, for blocks that are all 0; visits only the
+ * instances that have matches. Lists these in few, which has capacity for all, and
+ * returns their number.
  */
 uint32_t blis_prefix_index_match_few(const blis_prefix_index *index, const blis_block_chain *chain,
                                      uint32_t *blocks, uint32_t instance_count, uint32_t *few);
@@ -62,7 +64,7 @@ BLIS_MUSTUSE blis_status blis_prefix_index_observe(blis_prefix_index *index,
                                                    const blis_block_chain *chain,
                                                    uint32_t instance);
 
-/* The instance holds nothing any more: it has failed, or starts anew. */
+/* Clears the contents of an instance that failed or restarts. */
 void blis_prefix_index_forget(blis_prefix_index *index, uint32_t instance);
 
 /* How many blocks an instance holds, <= capacity. */

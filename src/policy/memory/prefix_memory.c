@@ -36,7 +36,7 @@ static bool take_chain(const blis__prefix_memory *memory, const blis_routing_req
   return true;
 }
 
-/* Room for so many instances, and nothing matched. */
+/* Allocates entries for this number of instances, with nothing matched. */
 static blis_status begin(blis__prefix_memory *memory, uint32_t instances) {
   uint32_t *few = memory->few.items;
   for (size_t k = 0; k < memory->few.count; k++) {

@@ -19,7 +19,7 @@ typedef struct blis__prefix_memory {
   blis_prefix_index *index;
   uint32_t block_size_tokens;
   uint32_t max_blocks;         /* of a prompt that count; 0 = all */
-  uint32_t prompt_blocks;      /* full ones that count, of the last look-up */
+  uint32_t prompt_blocks;      /* full blocks that count, at the last lookup */
   BLIS_ARRAY(uint32_t) blocks; /* matched, by instance number */
   BLIS_ARRAY(uint32_t) few;    /* instances with some; has room for all */
 } blis__prefix_memory;

@@ -301,8 +301,9 @@ static void expire(blis__prompt_tree *tree, int64_t now_us) {
 }
 
 /*
- * How many blocks of the node the chain has from its first on, by which the
- * node was found. Equal identities mean equal ones before them.
+ * Returns how many blocks of the node agree with the chain, starting at its first
+ * block, by which the node was found. Equal identities imply equal blocks before
+ * them.
  */
 static uint32_t agreement(const blis__prompt_tree *tree, const node *n,
                           const blis_block_chain *chain) {

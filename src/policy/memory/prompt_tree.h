@@ -83,7 +83,7 @@ typedef struct blis__prompt_tree {
 /* Where a prompt would be in the tree, in blocks. */
 typedef struct blis__tree_match {
   uint32_t node;  /* the last one that it goes into; NONE = none */
-  uint32_t known; /* blocks in the tree, from the first on */
+  uint32_t known; /* leading blocks that are in the tree */
   uint32_t total; /* full blocks of the prompt */
 } blis__tree_match;
 
@@ -94,8 +94,8 @@ void blis__prompt_tree_init(blis__prompt_tree *tree, const blis_alloc *alloc,
 void blis__prompt_tree_deinit(blis__prompt_tree *tree);
 
 /*
- * Forgets what is before the window and finds the prompt; loads are there for
- * every candidate. BLIS_ERR_NOMEM or BLIS_OK.
+ * Drops the entries before the window and finds the prompt; loads has a value per
+ * candidate. BLIS_ERR_NOMEM or BLIS_OK.
  */
 BLIS_MUSTUSE blis_status blis__prompt_tree_look_up(blis__prompt_tree *tree,
                                                    const blis_routing_request *request,
@@ -103,16 +103,16 @@ BLIS_MUSTUSE blis_status blis__prompt_tree_look_up(blis__prompt_tree *tree,
                                                    blis__tree_match *match);
 
 /*
- * The request, looked up last, goes to an instance, where it is expected to
- * decode so many tokens. Writes the ticket. BLIS_ERR_NOMEM leaves the tree fit
- * only to be freed.
+ * Assigns the request of the last lookup to an instance, with its expected number
+ * of decode tokens. Writes the ticket. BLIS_ERR_NOMEM leaves the tree fit only to
+ * be freed.
  */
 BLIS_MUSTUSE blis_status blis__prompt_tree_take(blis__prompt_tree *tree,
                                                 const blis_routing_request *request,
                                                 const blis__tree_match *match, uint32_t instance,
                                                 int64_t now_us, int64_t decode_tokens);
 
-/* A request that was taken is not in flight any more. */
+/* Ends a request that was taken: it is no longer in flight. */
 void blis__prompt_tree_ended(blis__prompt_tree *tree, blis_ticket *ticket, uint32_t instance);
 
 static inline const blis__tree_node *blis__prompt_tree_node(const blis__prompt_tree *tree,
@@ -126,7 +126,7 @@ bool blis__prompt_tree_is_at(const blis__prompt_tree *tree, uint32_t node, uint3
 /* Walks everything; true when every invariant holds. For tests. */
 bool blis__prompt_tree_check(const blis__prompt_tree *tree);
 
-/* t in ms without what is apart in Preble: A6000 and V100. */
+/* t in ms, without the terms that Preble handles separately: A6000 and V100. */
 double blis__prefill_ms_a6000(double own_tokens, double context_tokens);
 double blis__prefill_ms_v100(double own_tokens, double context_tokens);
 /* As Preble has it, for an A6000. */

@@ -1,17 +1,17 @@
 /*
- * rank_balancer.h - the choice among data-parallel ranks as the clients of an
- * engine make it that balances them itself.
+ * rank_balancer.h - the choice among data-parallel ranks by the clients of an
+ * engine that balances them itself.
  *
- * Each client has its own copy of what is known of the ranks: requests waiting
- * and running as they were last published, and what it has sent since. The
- * least 4 x waiting + running wins, the first one from where the client begins
- * to look; each client begins elsewhere. A request sent counts as so many
- * waiting ones as there are clients, since the others will send as many.
+ * Each client has its own copy of the ranks' state: waiting and running requests as
+ * last published, and its own requests since. The least 4 x waiting + running is
+ * chosen, the first of equal ranks from the position where the client begins; each
+ * client begins elsewhere. A sent request counts as one waiting request per client,
+ * since the other clients will send the same number.
  *
- * The rule is that of vLLM, v0.10.2 (v1/engine/core_client.py and
- * coordinator.py). Clients take requests in turn. Counts are published when
- * somebody asks for them after they were due; that they would be published
- * more rarely while nothing changes cannot be seen. O(ranks) per choice.
+ * The rule follows vLLM, v0.10.2 (v1/engine/core_client.py and coordinator.py).
+ * Clients take requests in turn. Counts are published at the first read after they
+ * were due. That vLLM publishes more rarely while nothing changes has no visible
+ * effect. O(ranks) per choice.
  */
 #ifndef BLIS_POLICY_MEMORY_RANK_BALANCER_H
 #define BLIS_POLICY_MEMORY_RANK_BALANCER_H

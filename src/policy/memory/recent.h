@@ -25,7 +25,7 @@ typedef struct blis__recent_item {
 /* All zero is an empty one. */
 typedef struct blis__recent {
   BLIS_ARRAY(blis__recent_item) items;
-  size_t first; /* items[first .. count) are there */
+  size_t first; /* valid items are items[first .. count) */
 } blis__recent;
 
 void blis__recent_deinit(const blis_alloc *alloc, blis__recent *recent);

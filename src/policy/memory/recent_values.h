@@ -1,5 +1,5 @@
 /*
- * recent_values.h - the last few values of a figure, sorted: for medians and
+ * recent_values.h - the last few values of a metric, sorted: for medians and
  * percentiles.
  */
 #ifndef BLIS_POLICY_MEMORY_RECENT_VALUES_H

@@ -34,7 +34,7 @@ void blis__span_store_deinit(blis__span_store *store);
 /* How many words a span of count words takes. */
 size_t blis__span_size(size_t count);
 
-/* Room for spans of size words in all, sizes rounded by blis__span_size. */
+/* Reserves space for spans of a total of size words, sizes rounded by blis__span_size. */
 BLIS_MUSTUSE blis_status blis__span_store_reserve(blis__span_store *store, size_t size);
 
 /* A span of count >= 1 undefined words, within what was reserved. */

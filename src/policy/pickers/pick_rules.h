@@ -33,8 +33,8 @@ size_t blis_pick_softmax(blis_random *random, const double *scores, size_t count
 
 /*
  * With probability proportional to the score, by the largest U^(1/score)
- * (Efraimidis and Spirakis, A-Res) with one draw per candidate above 0; when
- * there is none, any of them.
+ * (Efraimidis and Spirakis, A-Res) with one draw per candidate above 0. If no score
+ * is above 0, all candidates are equally probable.
  */
 size_t blis_pick_weighted_random(blis_random *random, const double *scores, size_t count);
 

@@ -66,12 +66,12 @@ static range candidates_of(const blis__best_query *query, uint32_t level, uint32
 typedef struct finding {
   double best;
   const blis_extremes *ranks; /* wants the lowest; NULL = counts those tied */
-  double rank;                /* of the chosen one; of nobody at first */
+  double rank;                /* of the chosen candidate; initially of none */
   uint32_t chosen;            /* among those found by their terms */
   uint32_t tied;              /* of those */
 } finding;
 
-/* Can this node hold something better, given what none of it exceeds? */
+/* Whether this node can contain a better candidate, given an upper bound of its scores. */
 static bool is_promising(const finding *found, uint32_t level, uint32_t node, double bound) {
   if (bound != found->best || found->ranks == NULL) {
     return bound >= found->best;
@@ -238,7 +238,7 @@ static void meet(walk *w, range candidates) {
   }
 }
 
-/* Those with a sum of their own that come before a candidate. */
+/* Handles candidates with their own sum that precede a candidate. */
 static void meet_raised(walk *w, uint32_t before) {
   for (; w->raised < w->query->raised_count && !w->is_over; w->raised++) {
     const blis__raised *raised = &w->query->raised[w->raised];

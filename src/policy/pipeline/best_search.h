@@ -1,18 +1,17 @@
 /*
- * best_search.h - the candidate with the highest sum of scores, without a look
- * at all of them.
+ * best_search.h - finds the candidate with the highest sum of scores without
+ * visiting all candidates.
  *
- * The scores are rules on columns of which the extremes are kept
- * (base/extremes.h). No rule rises with its value, and rounding keeps the order
- * of what it rounds: so the sum for the least values of a stretch of
- * candidates, computed just like that of a candidate, is one that none of them
- * exceeds. Stretches that cannot hold the best are left alone. The sums have
- * the same bits as those of a pass over all candidates, and ties fall the same
- * way.
+ * The scores are rules on columns of which the extremes are kept (base/extremes.h).
+ * No rule rises with its value, and rounding is monotonic. The sum for the least
+ * values of a stretch of candidates, computed like the sum of a candidate, is
+ * therefore an upper bound of their sums. Stretches that cannot contain the best
+ * are skipped. The sums have the same bits as those of a pass over all candidates,
+ * and ties fall the same way.
  *
- * Cost: 16 sums per level of the tree for each stretch that is looked into.
- * With counts of requests, which balancing keeps close together, that is a
- * handful; at the worst it is a pass over all candidates and a sixteenth more.
+ * Cost: 16 sums per level of the tree for each stretch that is searched. With
+ * counts of requests, which balancing keeps close together, that is a handful; in
+ * the worst case it is a pass over all candidates plus one sixteenth.
  */
 #ifndef BLIS_POLICY_PIPELINE_BEST_SEARCH_H
 #define BLIS_POLICY_PIPELINE_BEST_SEARCH_H

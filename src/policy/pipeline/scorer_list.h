@@ -20,16 +20,15 @@ typedef struct blis_scorer_list {
 } blis_scorer_list;
 
 /*
- * A text of spaces alone is an empty list. place (a flag, a key) starts the
- * message of BLIS_ERR_INVALID, which names the part that is wrong and what is
- * allowed.
+ * Parses a list; only spaces make an empty list. place (a flag, a key) starts the
+ * message of BLIS_ERR_INVALID, which names the wrong part and the allowed values.
  */
 BLIS_MUSTUSE blis_status blis_scorer_list_parse(blis_scorer_list *list, const char *text,
                                                 const char *place, blis_error *error);
 
 /*
- * A weighted router of a list with scorers, all at their defaults; params are
- * those of blis_weighted_new.
+ * A weighted router of a list with scorers, all with their default parameters;
+ * params has the parameters of blis_weighted_new.
  */
 BLIS_MUSTUSE blis_status blis_scorer_list_router(const blis_alloc *alloc,
                                                  const blis_scorer_list *list,

@@ -86,7 +86,7 @@ static void keep_part(weighted *self, size_t part, size_t left) {
   }
 }
 
-/* The same without a look at the scores themselves. */
+/* Adds the scores of a rule on a column without computing the scores themselves. */
 static void add_by_form(const blis_scorer *scorer, double weight, const blis_routing_view *view,
                         double *composites) {
   blis_score_form form = scorer->ops->form(scorer->state);
@@ -134,7 +134,7 @@ static blis_status observe_all(const weighted *self, const blis_routing_request 
   return BLIS_OK;
 }
 
-/* Stops as soon as nobody is left. */
+/* Stops when no candidate is left. */
 static blis_status apply_filters(weighted *self, const blis_routing_request *request,
                                  blis_error *error) {
   bool *keep = self->keep.items;
@@ -347,7 +347,7 @@ static blis_status make_picker(weighted *self, const blis_params *params,
   return blis_picker_create(&self->alloc, name, &own, context, &self->picker, error);
 }
 
-/* Parameters are those of a picker by name; another one brings its own. */
+/* Parameters apply to a picker by name; another picker has its own. */
 static blis_status check_no_params(const blis_picker *picker, const blis_params *params,
                                    blis_error *error) {
   if (params == NULL || params->count == 0) {

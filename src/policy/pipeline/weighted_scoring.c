@@ -1,12 +1,14 @@
 /*
- * weighted_scoring.c - routing policy weighted-scoring, a template of the
- * macro plan, which names its parameters and gives no formula:
+ * weighted_scoring.c - routing policy weighted-scoring, a template of the macro
+ * plan, which names its parameters and gives no formula.
+ *
+ * Score of a candidate:
  *
  *   score = wc prefix-affinity + wl load-balance + wq queue-depth
  *           + bonus [every full block of the prompt is cached]
  *
- * with weights normalised to sum 1. The bonus comes on top of them, so this is
- * not a weighted router.
+ * The weights are normalized to sum 1. The bonus is added to them, so this is not a
+ * weighted router.
  */
 #include "base/array.h"
 #include "policy/pipeline/pieces.h"

@@ -1,14 +1,13 @@
 /*
- * attained.c - least attained service first: a call is the more urgent, the
- * less its program has been served.
+ * attained.c - least attained service first: a call is more urgent if its program
+ * has received less service.
  *
- * Programs whose length nobody knows are served well by who has had the least
- * so far (least attained service; for agents: Autellix, Luo et al. 2025, whose
- * PLAS counts the service of all calls of a program, and ATLAS that of the
- * longest way of calls to this one; from memory). Service is what has been
- * completed when the call arrives: work that is under way does not count, and
- * a priority does not change while its call waits. A request without a program
- * counts as one that has had nothing.
+ * Least attained service is effective for programs of unknown length. For agents,
+ * Autellix (Luo et al. 2025) has two forms: PLAS counts the service of all calls of
+ * a program, and ATLAS that of the longest path of calls to this one (from memory).
+ * Service is the work completed when the call arrives: work in progress does not
+ * count, and a priority does not change while its call waits. A request without a
+ * program counts as a program without service.
  */
 #include "policy/contract/entry.h"
 #include "policy/priority/priority.h"

@@ -70,7 +70,7 @@ static blis_status decide_by_deadline(void *ud, const blis_routing_request *requ
   return BLIS_OK;
 }
 
-/* inverted-slo: who arrives later goes first. */
+/* inverted-slo: later arrivals are first. */
 static blis_status decide_newest(void *ud, const blis_routing_request *request, int64_t now_us,
                                  double *priority, blis_error *error) {
   (void)ud, (void)now_us, (void)error;
@@ -112,7 +112,7 @@ static blis_status keep(state *self, const char *name, double number) {
 }
 
 /*
- * What the table says goes before the classes with a parameter. Workload
+ * The table takes precedence over the classes with a parameter. Workload
  * specifications call realtime critical since version 2.
  */
 static blis_status keep_numbers(state *self, const blis_policy_setup *setup) {

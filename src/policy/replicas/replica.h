@@ -1,5 +1,6 @@
 /*
- * replica.h - one replica: its policy, its counts, and what it has heard from the others.
+ * replica.h - one replica: its policy, its counts, and the messages that it
+ * received from the others.
  */
 #ifndef BLIS_POLICY_REPLICAS_REPLICA_H
 #define BLIS_POLICY_REPLICAS_REPLICA_H
@@ -21,7 +22,7 @@ typedef struct blis__flight {
 
 #define BLIS__NO_REPLICA UINT32_MAX
 
-/* Of a replica about a request of another. */
+/* What a replica has learned about a request of another replica. */
 typedef enum blis__knowledge {
   BLIS__UNKNOWN,
   BLIS__COUNTED,
@@ -44,7 +45,7 @@ typedef struct blis__replica {
   uint64_t sequence; /* of the messages that it has sent */
   double *own;       /* requests in flight, by instance */
   double *seen;      /* as its policy sees them */
-  double *published; /* by sender, then instance: the last counts that arrived; NULL: by events */
+  double *published; /* by sender, then instance: the last counts that arrived; NULL = by events */
   BLIS_ARRAY(blis__expiry) expiries; /* in order of time */
   size_t expired;                    /* of these */
   blis__mailbox mail;
@@ -73,7 +74,7 @@ void blis__replica_count(blis__replica *replica, const blis__replica_world *worl
 BLIS_MUSTUSE blis_status blis__replica_receive(blis__replica *replica, blis__replica_world *world,
                                                const blis_question *q);
 
-/* Loses the messages that have arrived by then. */
+/* Loses the messages that arrived at or before until_us. */
 void blis__replica_lose_mail(blis__replica *replica, blis__replica_world *world, int64_t until_us);
 
 /* Forgets everything; its policy and *policy are exchanged unless policy is NULL. */

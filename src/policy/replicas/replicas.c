@@ -80,7 +80,7 @@ static bool is_cut(const replicas *self, uint32_t sender, uint32_t receiver) {
   return false;
 }
 
-/* NULL with *lost: it is lost; NULL without: out of memory. */
+/* Returns NULL with *lost set if the message is lost, and NULL without it if out of memory. */
 static blis__mail *send(replicas *self, blis__replica *sender, uint32_t receiver, int64_t at_us,
                         int64_t arrival_us, uint32_t entries, bool *lost) {
   blis__replica *to = &self->all[receiver];
@@ -182,7 +182,7 @@ static bool has_ticks(const blis_replica_options *options) {
          (options->mode == BLIS_SYNC_PERIODIC || options->mode == BLIS_SYNC_PULL_PUSH);
 }
 
-/* The ticks of all replicas until then. One without news changes nothing, and is only counted. */
+/* Runs the ticks of all replicas up to until_us. A tick without changes is only counted. */
 static blis_status run_ticks(replicas *self, int64_t until_us) {
   const blis_replica_options *options = options_of(self);
   for (uint32_t r = 0; r < options->count && has_ticks(options); r++) {
@@ -240,7 +240,7 @@ static void turn(replicas *self, const turning_point *point) {
   }
 }
 
-/* Everything between decisions and ends, until then. */
+/* Runs everything between decisions and ends, up to until_us. */
 static blis_status advance(replicas *self, int64_t until_us) {
   while (self->turned < self->turning_count &&
          self->turning_points[self->turned].at_us <= until_us) {
@@ -324,7 +324,7 @@ static void add_fact(replicas *self, uint32_t replica, blis_decision *decision) 
   decision->fact_count = count + 1;
 }
 
-/* A flight that nobody owns yet. */
+/* Creates a flight without an owner. */
 static blis_status begin_flight(replicas *self, uint32_t *number) {
   BLIS_TRY(blis_pool_take(&self->world.flights, number));
   blis__flight *flight = blis_pool_item(&self->world.flights, *number);
@@ -547,7 +547,7 @@ size_t blis_replicas_policy_count(const blis_replica_options *options) {
   return count;
 }
 
-/* Ends come before beginnings of the same time. */
+/* Ends precede beginnings of the same time. */
 static int compare_points(const void *a, const void *b) {
   const turning_point *left = a;
   const turning_point *right = b;

@@ -1,20 +1,23 @@
 /*
  * replicas.h - several replicas of a routing policy behind a load balancer.
  *
- * A blis_router whose decisions are those of one of its replicas. Each replica is a routing policy
- * of its own: its memory of prompts, its sessions, its random streams, and its counts of requests
- * in flight are separate. Engines report the same to all replicas.
+ * A blis_router that lets one of its replicas make each decision. Each replica is a
+ * separate routing policy, with its own memory of prompts, sessions, random
+ * streams, and counts of requests in flight. Engines report the same to all
+ * replicas.
  *
- * What a replica knows of the others' decisions arrives by synchronization (sync.h): never, with a
- * delay per event, at periodic publications, or through a shared store. No event of the clock is
- * needed: a replica receives what has arrived when it decides next, since nothing else reads its
- * state. Invariant: messages sent = received + lost + under way.
+ * A replica receives the others' decisions by synchronization (sync.h): never, with
+ * a delay per event, at periodic publications, or through a shared store. No event
+ * of the clock is needed: a replica receives what has arrived when it decides next,
+ * since nothing else reads its state. Invariant: messages sent = received + lost +
+ * in flight.
  *
- * Order at one time: messages that arrive, publications, the balancer, the decision. Cost per
- * decision: O(1), plus the candidates if the policy reads in_flight, plus the messages that arrive.
+ * Order at one time: messages that arrive, publications, the balancer, the
+ * decision. Cost per decision: O(1), plus the candidates if the policy reads
+ * in_flight, plus the messages that arrive.
  *
- * Source of the semantics: llm-d-router (CrossReplicaContributor), Dynamo (replica sync, slot
- * tracker), AIBrix (state sync), GAIE issues 1406 and 2102.
+ * Source of the semantics: llm-d-router (CrossReplicaContributor), Dynamo (replica
+ * sync, slot tracker), AIBrix (state sync), GAIE issues 1406 and 2102.
  */
 #ifndef BLIS_POLICY_REPLICAS_REPLICAS_H
 #define BLIS_POLICY_REPLICAS_REPLICAS_H
@@ -81,7 +84,7 @@ typedef struct blis_replica_options {
   bool shares_in_flight;    /* each adds the others' counts of requests in flight to its own */
   int64_t every_us;         /* between ticks; > 0 where the mode has ticks */
   double jitter;            /* of a tick, as a share of every_us, 0 to 0.45 */
-  const int64_t *phases_us; /* of the first tick, by replica; NULL = 0; copied */
+  const int64_t *phases_us; /* of the first tick, by replica; copied. NULL = 0 */
   int64_t delay_us;         /* of a message */
   double loss;              /* share of the messages that are lost, 0 to 1 */
   int64_t ttl_us;           /* of a count that a message has added; 0 = none */
@@ -117,7 +120,7 @@ typedef struct blis_replica_report {
   int64_t ghosts;          /* counted for others, whose request has ended */
 } blis_replica_report;
 
-/* state is that of a router of blis_replicas_new. */
+/* state belongs to a router of blis_replicas_new. */
 uint32_t blis_replicas_count(const void *state);
 void blis_replicas_report(const void *state, uint32_t replica, blis_replica_report *report);
 /* Requests that no replica took. */

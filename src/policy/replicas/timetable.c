@@ -47,7 +47,7 @@ bool blis__timetable_loses(const blis__timetable *table, uint32_t sender, uint32
   return table->loss > 0 && draw(table, OF_LOSSES, sender, receiver, sequence) < table->loss;
 }
 
-/* Of the first tick after at_us. */
+/* Time of the first tick after at_us. */
 static int64_t tick_after(const blis__timetable *table, uint32_t replica, int64_t at_us) {
   return blis__timetable_tick(table, replica, blis__timetable_next(table, replica, at_us));
 }
@@ -60,7 +60,7 @@ int64_t blis__timetable_arrival(const blis__timetable *table, blis_sync_mode mod
   case BLIS_SYNC_PERIODIC:
     return tick_after(table, sender, at_us) + table->delay_us;
   case BLIS_SYNC_PULL_PUSH:
-    /* A pull at the time of the push comes before it. */
+    /* A pull at the time of the push precedes it. */
     return tick_after(table, receiver, tick_after(table, sender, at_us) + table->delay_us);
   case BLIS_SYNC_NONE:
   case BLIS_SYNC_SHARED:

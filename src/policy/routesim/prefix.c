@@ -1,28 +1,30 @@
 /*
- * prefix.c - the algorithms of RouteSim that add up cache and load:
- * prefix_aware (is the prefix there?) and prefix_overlap (how many of its
- * blocks are?).
+ * prefix.c - the algorithms of RouteSim that add up cache and load: prefix_aware
+ * (is the prefix cached?) and prefix_overlap (how many of its blocks are cached?).
+
+ *
+ * Score of a candidate:
  *
  *   score = w * cache + (1 - w) * (1 - load / max_queue_depth)
  *
- * RouteSim asks sets of prefix hashes and block ids; here the instances' own
- * caches answer, whose blocks hang on the blocks before them. So prefix_aware
- * finds the declared prefix if all its full blocks are cached (a prompt that
- * declares none, but shares content: if its first block is), and
- * prefix_overlap counts the leading run of cached blocks. A block that lies in
- * a cache without its predecessors is counted by neither.
+ * RouteSim queries sets of prefix hashes and block ids. Here the instances' own
+ * caches are queried, whose blocks depend on the blocks before them. prefix_aware
+ * finds the declared prefix if all its full blocks are cached. A prompt without a
+ * declared prefix that shares content needs its first block cached. prefix_overlap
+ * counts the leading run of cached blocks. A cached block without its predecessors
+ * is counted by neither.
  *
  * prefix_overlap needs ids of the prompt's blocks, as traces with hash ids and
- * conversations have them; a prompt of which only the prefix is known by a hash
- * has none, and goes to the least outstanding. Here every prompt has blocks
- * that can be looked for, which the parameter blocks asks for.
+ * conversations have them; a prompt with only a prefix hash has none, and is sent
+ * to the least outstanding. Here every prompt has blocks that can be looked up; the
+ * parameter blocks enables this.
  */
 #include "policy/routesim/routesim.h"
 
 typedef struct prefix_router {
   blis__routesim base;
   double cache_weight;
-  double breaker;          /* load / depth from which on it works; 0 = none */
+  double breaker;          /* minimum load / depth at which it acts; 0 = none */
   double imbalance;        /* load / mean load likewise; 0 = none */
   bool breaker_at_limit;   /* also at exactly that ratio */
   bool clamps_ratio;       /* of prefix_overlap, as is the next */
@@ -53,9 +55,10 @@ static bool is_broken(const prefix_router *self, double ratio) {
 }
 
 /*
- * The load from which on a cached prefix does not count: the document's weights
- * alone would send requests of a prefix to the instance that has it whatever
- * its load is, and ten prefixes keep four instances busy out of eight.
+ * The load at and above which a cached prefix does not count. With only the
+ * document's weights, requests of a prefix would always be sent to the instance
+ * that caches it, at any load. Ten prefixes would then use only four of eight
+ * instances.
  */
 static double load_limit(const prefix_router *self, const blis_routing_view *view) {
   double sum = 0;
@@ -69,7 +72,7 @@ static double load_limit(const prefix_router *self, const blis_routing_view *vie
   return self->imbalance > 0 ? self->imbalance * (1 + sum / count) : (double)INFINITY;
 }
 
-/* Cached tokens from which on the prefix counts as there; 0 = no prefix. */
+/* Minimum number of cached tokens at which the prefix counts as cached; 0 = no prefix. */
 static blis_status prefix_size(const prefix_router *self, const blis_routing_request *request,
                                double *tokens) {
   if (request->prefix_tokens > 0) {

@@ -26,8 +26,8 @@
 enum { BLIS__ROUTESIM_MAX_FACTS = 3 };
 
 /*
- * One of the candidates that are not full; there is one. The state is that of
- * the algorithm.
+ * Chooses one of the candidates that are not full; at least one exists. The state
+ * belongs to the algorithm.
  */
 typedef blis_status (*blis__routesim_choose)(const blis_question *q, size_t *chosen);
 
@@ -58,7 +58,7 @@ typedef struct blis__routesim {
 #define BLIS__ROUTESIM_NEEDS                                                                       \
   (BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE))
 
-/* What tells the algorithms apart. */
+/* The differences between the algorithms. */
 typedef struct blis__routesim_rule {
   blis__routesim_choose choose;
 } blis__routesim_rule;
@@ -66,7 +66,7 @@ typedef struct blis__routesim_rule {
 /* The init of an algorithm, and its beginning. */
 blis_status blis__routesim_init(void *state, blis_policy_setup *setup, blis_error *error);
 
-/* The members of an entry; signals are needed beside the common ones. */
+/* The members of an entry; signals are needed in addition to the common ones. */
 #define BLIS__ROUTESIM(type, operations, begin, chooser, signals)                                  \
   .ops = &(operations), .state_size = sizeof(type), .needs = BLIS__ROUTESIM_NEEDS | (signals),     \
   .rule = &(const blis__routesim_rule){chooser}, .init = (begin)

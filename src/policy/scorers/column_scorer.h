@@ -41,8 +41,8 @@ void blis__score_by_form(const blis_score_form *form, const blis_routing_view *v
   }
 
 /*
- * (max - value) / (max - min) of values that are no column; all 1 when they are
- * equal. count >= 1; scores may be the same array.
+ * Scores values that are not a column as (max - value) / (max - min), or all 1 if
+ * they are equal. count >= 1; scores may be the same array.
  */
 void blis__score_least(const double *values, size_t count, double *scores);
 

@@ -27,9 +27,9 @@ typedef struct llmd_scorer {
 } llmd_scorer;
 
 /*
- * In this order: it runs there, there is room for another one, it waits there.
- * Before pull request 2625, the adapters that run were told as waiting as well,
- * and those that wait were not.
+ * In this order: the adapter runs there, there is a free slot for another one, the
+ * adapter waits there. Before pull request 2625, running adapters were also
+ * reported as waiting, and waiting adapters were not.
  */
 static double llmd_score(const llmd_scorer *self, const blis_routing_view *view, size_t i) {
   double running = view->columns[BLIS_SIGNAL_ADAPTERS_RUNNING][i];

@@ -10,17 +10,17 @@
 #include "policy/memory/hash_ring.h"
 #include "policy/pickers/pick_rules.h"
 
-/* What tells the four apart. */
+/* The differences between the four. */
 typedef struct rule {
-  bool needs_session;      /* goes by it; without one, any instance */
-  bool bound_is_of_now;    /* not of when the request is there */
+  bool needs_session;      /* hash the session; any instance without one */
+  bool bound_is_of_now;    /* load of now, not of after adding the request */
   bool overflows_to_least; /* not to the next on the ring */
 } rule;
 
 typedef struct consistent_hash {
   blis__hash_ring ring;
   const rule *rule;
-  bool goes_by_session; /* where there is one */
+  bool goes_by_session; /* if the request has a session */
   blis_random random;   /* for requests without session */
   int64_t prefix_tokens;
   uint32_t block_size_tokens;

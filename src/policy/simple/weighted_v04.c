@@ -2,6 +2,8 @@
  * weighted_v04.c - routing policy weighted-v0.4: the formula that the scorer
  * framework replaced because it mistook free memory for cache affinity.
  *
+ * Score of a candidate:
+ *
  *   score = cw free blocks / most free blocks
  *           + lw / (1 + waiting + running + pending)
  *
