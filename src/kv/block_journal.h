@@ -20,7 +20,7 @@
 #include "base/containers/block_chain.h"
 #include "base/containers/sparse_bits.h"
 
-/* Private but for the functions below. */
+/* Private, except to the functions below. */
 typedef struct blis_block_journal {
   blis_sparse_bits differences; /* by identity */
   /* Words of differences, and some that are none any more; see mark. */
@@ -34,8 +34,9 @@ void blis_block_journal_init(blis_block_journal *journal, const blis_alloc *allo
 void blis_block_journal_deinit(blis_block_journal *journal);
 
 /*
- * The count identities from first on entered or left the prefix table. Cannot
- * fail: out of memory, the journal breaks and stays broken until the next mark.
+ * Records that count consecutive identities, beginning with first, entered or left
+ * the prefix table. Cannot fail: out of memory, the journal breaks and stays broken
+ * until the next mark.
  */
 void blis_block_journal_toggle(blis_block_journal *journal, blis_block_id first, uint64_t count);
 
@@ -53,7 +54,8 @@ static inline bool blis_block_journal_had(const blis_block_journal *journal, bli
   return is_there != blis_sparse_bits_get(&journal->differences, id);
 }
 
-/* How many of count identities from first on come before one that differs. */
+/* Returns how many of count consecutive identities, beginning with first, precede the first that
+ * differs. */
 static inline uint64_t blis_block_journal_equal(const blis_block_journal *journal,
                                                 blis_block_id first, uint64_t count) {
   return blis_sparse_bits_zeros(&journal->differences, first, count);

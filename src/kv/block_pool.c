@@ -21,7 +21,7 @@ struct blis_block_pool {
   block *blocks;
   blis_map table;                              /* identity -> block */
   blis_block_journal *journal;                 /* of the table; NULL = none */
-  void (*evicted)(void *ud, blis_block_id id); /* NULL = nobody hears */
+  void (*evicted)(void *ud, blis_block_id id); /* NULL = no listener */
   void *evicted_ud;
   uint32_t block_count;
   uint32_t block_size_tokens;

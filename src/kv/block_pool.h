@@ -2,19 +2,18 @@
  * block_pool.h - the KV blocks of one engine: owners, free blocks and reusable
  * prefixes.
  *
- * Follows the single-tier cache of BLIS (Go, inference-sim f90a1e3a), which
- * follows the block pool of vLLM v1: a full block keeps its identity when it
- * is freed, until the block is needed for something else; free blocks are
- * reused from the head of a list, freed ones go to its tail, the deepest
- * block of a request first.
+ * Follows the single-tier cache of BLIS (Go, inference-sim f90a1e3a), which follows
+ * the block pool of vLLM v1. A full block keeps its identity when it is freed,
+ * until the block is reused. Free blocks are reused from the head of a list. Freed
+ * blocks are appended to its tail, the deepest block of a request first.
  *
- * Main invariant: free blocks + referenced blocks = all blocks, and every
- * entry of the prefix table leads to a full block with that identity. Two
- * blocks may have the same identity; the table knows the one registered last,
- * and forgets it when either of them is reused.
+ * Main invariant: free blocks + referenced blocks = all blocks, and every entry of
+ * the prefix table leads to a full block with that identity. Two blocks may have
+ * the same identity; the table contains the one registered last, and drops it when
+ * either of them is reused.
  *
- * Every operation is O(1) a block. Nothing is allocated per operation once
- * the lists of the holders and the table have grown.
+ * Every operation is O(1) a block. Nothing is allocated per operation once the
+ * lists of the holders and the table have grown.
  */
 #ifndef BLIS_KV_BLOCK_POOL_H
 #define BLIS_KV_BLOCK_POOL_H
@@ -64,18 +63,16 @@ BLIS_MUSTUSE blis_status blis_block_pool_new(const blis_alloc *alloc, int64_t bl
                                              blis_error *error);
 
 /*
- * From now on only what others may share is kept: the blocks of prompts with
- * shared identities. The others get no names, are free for anybody as soon as
- * they are given back, and go before all that are kept, which go by how long
- * ago they were used (RouteSim: eviction in two passes). To be said of a pool
- * that nobody has used.
+ * Keeps only sharable blocks: the blocks of prompts with shared identities. Other
+ * blocks get no names and are free as soon as they are returned. They are evicted
+ * before all kept blocks, which are evicted in LRU order (RouteSim: eviction in two
+ * passes). Call it before the pool is used.
  */
 void blis_block_pool_keep_shared_only(blis_block_pool *pool);
 
 /*
- * From now on, output that fills a new block at once names it, too, as real
- * engines do: those of one token, or of a burst of drafted tokens. To be said
- * of a pool that nobody has used.
+ * Gives names to new blocks that output fills at once, as real engines do: blocks
+ * of one token, or of a burst of drafted tokens. Call it before the pool is used.
  */
 void blis_block_pool_name_whole_blocks(blis_block_pool *pool);
 
@@ -86,14 +83,14 @@ void blis_block_pool_free(blis_block_pool *pool);
 uint32_t blis_block_pool_count_cached(const blis_block_pool *pool, const blis_block_chain *chain);
 
 /*
- * Every change of the prefix table goes into journal from now on; borrowed.
- * Set it while the table is as at the journal's mark.
+ * Records every later change of the prefix table in journal; borrowed. Set it while
+ * the table is in the state of the journal's mark.
  */
 void blis_block_pool_set_journal(blis_block_pool *pool, blis_block_journal *journal);
 
 /*
- * From now on evicted (ud, identity) hears of every block that can no longer be
- * found, since its place was taken for another one. NULL = nobody does.
+ * Calls evicted(ud, identity) for every block that can no longer be found, because
+ * its space is reused for another one. NULL = no listener.
  */
 void blis_block_pool_hear(blis_block_pool *pool, void (*evicted)(void *ud, blis_block_id id),
                           void *ud);
@@ -121,9 +118,8 @@ BLIS_MUSTUSE blis_status blis_block_pool_allocate(blis_block_pool *pool, blis_bl
                                                   const blis_block_list *cached, bool *is_done);
 
 /*
- * What was stored without names can be found from now on: the full ones among
- * the first blocks of holder. BLIS_OK, or BLIS_ERR_NOMEM, which changes
- * nothing.
+ * Adds the full blocks among the first blocks of holder to the prefix table. They
+ * were stored without names. BLIS_OK, or BLIS_ERR_NOMEM, which changes nothing.
  */
 BLIS_MUSTUSE blis_status blis_block_pool_name(blis_block_pool *pool, const blis_block_list *holder,
                                               const blis_block_chain *chain);
@@ -132,8 +128,8 @@ BLIS_MUSTUSE blis_status blis_block_pool_name(blis_block_pool *pool, const blis_
 void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder);
 
 /*
- * The same of blocks that are holder's alone and have no names, in the order in
- * which they were taken: they are the next to be taken again.
+ * Returns blocks that only holder has and that have no names, in the order in which
+ * they were taken: they are the next to be taken again.
  */
 void blis_block_pool_put_back(blis_block_pool *pool, blis_block_list *holder);
 
@@ -209,7 +205,7 @@ uint32_t blis__block_pool_take(blis_block_pool *pool);
 /* Takes one reference back. Without references, a block is the last free one. */
 void blis__block_pool_give(blis_block_pool *pool, uint32_t block);
 
-/* Makes room in the table for so many more names. BLIS_OK or BLIS_ERR_NOMEM. */
+/* Reserves space in the table for this number of additional names. BLIS_OK or BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis__block_pool_reserve_names(blis_block_pool *pool, int64_t names);
 
 /* The block, which has no name and a reference, is full and findable under id. Room

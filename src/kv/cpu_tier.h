@@ -36,12 +36,12 @@ void blis_cpu_tier_free(blis_cpu_tier *tier);
 
 bool blis_cpu_tier_has(const blis_cpu_tier *tier, blis_block_id id);
 
-/* Makes id the newest; false, and nothing happens, when it is not there. */
+/* Makes id the newest; returns false without an effect if it is missing. */
 bool blis_cpu_tier_touch(blis_cpu_tier *tier, blis_block_id id);
 
 /*
- * Makes id the newest, storing it first when it is not there. BLIS_ERR_NOMEM
- * changes nothing.
+ * Makes id the newest, storing it first if it is missing. BLIS_ERR_NOMEM changes
+ * nothing.
  */
 BLIS_MUSTUSE blis_status blis_cpu_tier_save(blis_cpu_tier *tier, blis_block_id id);
 

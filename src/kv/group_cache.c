@@ -173,7 +173,7 @@ static new_blocks plan_blocks(const blis_group_cache *cache, size_t group, int64
   return (new_blocks){first, end, skips_borders(kind) ? blis_min_i64(count, 1) : count};
 }
 
-/* The sequence needs these of the found blocks: those from computed tokens on. */
+/* Returns the number of leading found blocks that are not needed; sets the range of found ones. */
 static int64_t dropped_of_found(const blis_group_cache *cache, size_t group, int64_t found_tokens,
                                 int64_t computed, int64_t *first, int64_t *end) {
   const blis_kv_group *kind = cache->groups[group];

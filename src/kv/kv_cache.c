@@ -60,10 +60,10 @@ static blis_status check_tier(const blis_kv_cache_config *config, blis_error *er
   return BLIS_OK;
 }
 
-/* So many that even a sum over many blocks stays within 64 bits. */
+/* Small enough that a sum over many blocks stays within 64 bits. */
 #define TRANSFER_US_MAX INT64_C(1000000000000)
 
-/* Of so many tokens in one piece. */
+/* Time to transfer this number of tokens in one piece. */
 static int64_t transfer_time(double tokens, double bandwidth, int64_t base_latency_us) {
   double us = ceil(tokens / bandwidth);
   int64_t copy_us = us < (double)TRANSFER_US_MAX ? (int64_t)us : TRANSFER_US_MAX;
@@ -141,7 +141,7 @@ blis_status blis_kv_cache_match(const blis_kv_cache *cache, const blis_block_cha
   return or_nomem(blis_block_pool_match(cache->pool, chain, found), error);
 }
 
-/* So many blocks have come back together. */
+/* Records that this number of blocks was loaded together. */
 static void note_transfer(blis_kv_cache *cache, int64_t blocks) {
   if (blocks == 0) {
     return;

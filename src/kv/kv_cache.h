@@ -2,13 +2,13 @@
  * kv_cache.h - the KV cache of one engine: a pool of GPU blocks and, where
  * configured, copies in CPU memory behind it.
  *
- * Follows BLIS (Go, inference-sim f90a1e3a). With a CPU tier every full block
- * of a running request is saved in every step; an allocation first reloads the
- * prompt blocks which the pool has lost and the tier still has, at a price in
- * transfer time that is added to the step.
+ * Follows BLIS (Go, inference-sim f90a1e3a). With a CPU tier, every full block of a
+ * running request is saved in every step. An allocation first reloads the prompt
+ * blocks that the pool has lost and the tier still has. The transfer time is added
+ * to the step.
  *
- * Stands alone: match, allocate and release need no engine. Costs are those
- * of block_pool.h and cpu_tier.h, O(1) a block.
+ * Needs no engine for match, allocate, and release. Costs are the costs of
+ * block_pool.h and cpu_tier.h, O(1) per block.
  */
 #ifndef BLIS_KV_KV_CACHE_H
 #define BLIS_KV_KV_CACHE_H
@@ -37,12 +37,11 @@ typedef struct blis_kv_cache_config {
    */
   double offload_threshold;
   /*
-   * As BLIS (Go) does: a request keeps reloaded blocks when the allocation
-   * they were claimed for fails, even though it goes on waiting.
+   * As in BLIS (Go): a request keeps reloaded blocks if the allocation they were
+   * claimed for fails, even though it continues to wait.
    */
   bool keeps_failed_claims;
-  /* Blocks that nobody else may share are not kept (block_pool.h); not with a
-     CPU tier. */
+  /* Blocks that no other request may share are dropped (block_pool.h); not with a CPU tier. */
   bool keeps_shared_only;
   bool names_whole_blocks; /* blis_block_pool_name_whole_blocks */
 } blis_kv_cache_config;
@@ -106,13 +105,13 @@ BLIS_MUSTUSE blis_status blis_kv_cache_name(blis_kv_cache *cache, const blis_blo
 
 /* Gives back all blocks of holder, the last one first, and empties its list. */
 void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder);
-/* The same of what nobody has named: the next to be taken (block_pool.h). */
+/* Returns blocks without names: they are the next to be taken (block_pool.h). */
 void blis_kv_cache_put_back(blis_kv_cache *cache, blis_block_list *holder);
 
 /* As blis_block_pool_forget; the CPU tier keeps what it has. */
 void blis_kv_cache_forget(blis_kv_cache *cache);
 
-/* Copies every full block of holder to the CPU tier, if there is one. */
+/* Copies every full block of holder to the CPU tier, if any. */
 BLIS_MUSTUSE blis_status blis_kv_cache_save(blis_kv_cache *cache, const blis_block_list *holder,
                                             blis_error *error);
 

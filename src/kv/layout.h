@@ -101,7 +101,7 @@ int64_t blis_kv_layout_hit_tokens(const blis_kv_layout *layout);
 int64_t blis_kv_group_first(const blis_kv_layout *layout, const blis_kv_group *group,
                             int64_t computed_tokens);
 
-/* Number of blocks from block 0 on that stored_tokens tokens fill or begin. */
+/* Number of blocks, beginning with block 0, that stored_tokens tokens fill or begin. */
 int64_t blis_kv_group_end(const blis_kv_group *group, int64_t stored_tokens);
 
 /*

@@ -6,10 +6,11 @@
 #define NO_ITEM UINT32_MAX
 
 /*
- * Blocks that are treated alike. A run of anonymous ones is on the free list. A
- * run of named ones has ascending identities, each block behind the one before
- * in every chain; the same requests hold all of them, or none does and they
- * are neighbours on the free list, the last one nearest to the head.
+ * Blocks that are treated alike. A run of anonymous blocks is on the free list. A
+ * run of named blocks has ascending identities, each block directly after the
+ * previous one in every chain. The same requests hold all blocks of the run, or
+ * none of them. In the second case the blocks are neighbors on the free list, the
+ * last one nearest to the head.
  */
 typedef struct item {
   blis_block_id id; /* of the first; BLIS_BLOCK_NONE = anonymous */
@@ -19,8 +20,8 @@ typedef struct item {
   /* Names behind its last block that its only holder will give to more blocks.
      The table leads from them to this item, which has no such blocks yet. */
   uint32_t promised;
-  /* What was cut off its end last: goes on the parts of holders that had more
-     of it. Out of date once there are none. */
+  /* The item that was cut off its end last. It continues the parts of holders that had more of
+   * the item. Out of date once no such parts exist. */
   uint32_t rest;
   uint32_t previous;
   uint32_t next; /* also links the records that are not in use */
@@ -166,8 +167,8 @@ static blis_paged_map *table_of(const blis_run_pool *pool) {
 }
 
 /*
- * The item that the table knows id by, and how many identities from id on it
- * knows by the same, at most limit; 0 = id is not in the table.
+ * Returns the item that the table has for id, and the number of consecutive
+ * identities with the same item, at most limit; 0 = id is not in the table.
  */
 static int64_t find_run(const blis_run_pool *pool, blis_block_id id, int64_t limit,
                         uint32_t *index) {
@@ -246,7 +247,7 @@ static void note_change(blis_run_pool *pool, blis_block_id id, uint64_t count) {
   }
 }
 
-/* Takes a promise back, but for what has replaced it at one name. */
+/* Removes a promise from the table, except the name replaced, which has another item now. */
 static void break_promise_but(blis_run_pool *pool, item *it, blis_block_id replaced) {
   blis_block_id first = end_of(it);
   uint64_t before = replaced - first;
@@ -320,7 +321,7 @@ static blis_status list_blocks(blis_run_pool *pool, blis_block_id id, uint64_t c
     BLIS_TRY(status);
     id += added;
     count -= added;
-    if (count > 0) { /* this one is there already */
+    if (count > 0) { /* this block already exists */
       BLIS_TRY(list_block(pool, id++, index));
       count--;
     }
@@ -391,7 +392,7 @@ blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
 
 /* Taking. */
 
-/* Takes blocks, at most so many, out of the item at the head. */
+/* Takes at most limit blocks out of the item at the head. */
 static int64_t take_from_head(blis_run_pool *pool, int64_t limit) {
   uint32_t index = pool->head;
   item *head = item_at(pool, index);
@@ -533,9 +534,10 @@ static bool overlap(blis_block_id a, int64_t a_count, blis_block_id b, int64_t b
 }
 
 /*
- * Takes free blocks for at most count names from id on. Nothing depends on
- * whether they are named one by one or together, unless a name that is given
- * to one of them is what another one loses; then there is only one.
+ * Takes free blocks for at most count consecutive names, beginning with id. The
+ * result is the same whether blocks are named one by one or together, unless a name
+ * given to one block is the name another block loses; in that case only one is
+ * taken.
  */
 static int64_t take_for_names(blis_run_pool *pool, blis_block_id id, int64_t count) {
   const item *head = item_at(pool, pool->head);
@@ -568,8 +570,8 @@ blis_status blis_run_pool_name_up_to(blis_run_pool *pool, blis_run_holder *holde
 /* Giving back. */
 
 /*
- * The items of a part ascend along its chain; those that nobody else holds go
- * to the tail of the free list in the reverse order.
+ * The items of a part ascend along its chain; those without other holders are
+ * appended to the tail of the free list in reverse order.
  */
 static void release_part(blis_run_pool *pool, const blis_run_part *part) {
   uint32_t tail = pool->tail;

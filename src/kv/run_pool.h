@@ -1,24 +1,22 @@
 /*
- * run_pool.h - the KV block pool of the fast engine: the same results as a pool
- * of single blocks (kv/block_pool.h), at a cost per run instead of per block.
+ * run_pool.h - the KV block pool of the fast engine: the same results as a pool of
+ * single blocks (kv/block_pool.h), at a cost per run instead of per block.
  *
- * Blocks that cannot be told apart by what may happen to them next are one
- * item. Most are anonymous: nobody else can hold their content. Blocks leave
- * the free list at the head and enter it at the tail, and an anonymous block
- * has nothing by which anybody could tell it from the next one; so a run of
- * anonymous neighbours on the free list is an item with a length, and a request
- * holds a number of them.
+ * Blocks that have the same possible futures are one item. Most are anonymous: no
+ * other request can hold their content. Blocks leave the free list at the head and
+ * enter it at the tail, and an anonymous block is indistinguishable from its
+ * neighbor. A run of anonymous neighbors on the free list is therefore an item with
+ * a length, and a request holds a number of them.
  *
- * A block whose content another request may hold is named: it has an identity
- * and an entry in the prefix table. Blocks of a prompt that was first seen at
- * once have identities that count up, are held together and are given back
- * together, so they are an item, too, until somebody wants the first of them
- * only, which cuts the item in two. Neighbours are never put together again.
+ * A block whose content another request may hold is named: it has an identity and
+ * an entry in the prefix table. Blocks of a prompt that was first seen at once have
+ * consecutive identities. They are held and returned together, so they are also an
+ * item. If a request needs only the first of them, the item is cut in two.
+ * Neighbors are never joined again.
  *
- * Condition: a request's named blocks come before its anonymous ones, which
- * holds because identities chain. Blocks of a request that nobody else can
- * have are named too once the request was preempted, since it may then find
- * its own blocks again.
+ * Condition: a request's named blocks precede its anonymous ones, which holds
+ * because identities chain. Blocks that only one request can have are also named
+ * once the request was preempted, since it may find its own blocks again.
  *
  * Costs: O(1) per item, and per 128 blocks that enter or leave the table. No
  * allocation once the tables have grown.
@@ -35,7 +33,7 @@
 #include "base/error.h"
 #include "kv/block_journal.h"
 
-/* So many named blocks: an item of the pool, and what was once cut off it. */
+/* A number of named blocks: an item of the pool, and the items that were cut off it. */
 typedef struct blis_run_part {
   uint32_t item;
   int64_t blocks;
@@ -67,8 +65,8 @@ uint32_t blis_run_pool_match(const blis_run_pool *pool, const blis_block_chain *
                              uint32_t limit, int64_t *unused);
 
 /*
- * Every change of the prefix table goes into journal from now on; borrowed.
- * Set it while the table is as at the journal's mark.
+ * Records every later change of the prefix table in journal; borrowed. Set it while
+ * the table is in the state of the journal's mark.
  */
 void blis_run_pool_set_journal(blis_run_pool *pool, blis_block_journal *journal);
 
@@ -106,9 +104,9 @@ bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count, blis_blo
                               blis_block_id last);
 
 /*
- * Gives the holder's first anonymous block the next name of chain, under which
- * the prefix table finds it from now on. The shared names of chain behind it
- * are expected to be given in the same way.
+ * Gives the holder's first anonymous block the next name of chain, and adds it to
+ * the prefix table. The caller gives the following shared names of chain in the
+ * same way.
  */
 BLIS_MUSTUSE blis_status blis_run_pool_name(blis_run_pool *pool, blis_run_holder *holder,
                                             const blis_block_chain *chain);

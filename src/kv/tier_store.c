@@ -245,7 +245,7 @@ static void drop_entry(blis_tier_store *store, uint32_t index) {
   store->spare = index;
 }
 
-/* A block leaves; arc remembers that it was there. */
+/* Removes a block; arc remembers its identity. */
 static void leave(blis_tier_store *store, uint32_t index, bool is_remembered) {
   const entry *e = &store->entries.items[index];
   store->stats.blocks--;
@@ -406,7 +406,7 @@ static int recall(blis_tier_store *store, blis_block_id id) {
   return ghosts;
 }
 
-/* True when an unpinned block is there to leave, or a place is free. */
+/* True if an unpinned block can be evicted, or a place is free. */
 static bool has_room(const blis_tier_store *store) {
   return store->stats.blocks < store->capacity || victim_of(store, false) != NO_ENTRY;
 }

@@ -1,21 +1,21 @@
 /*
- * tier_store.h - what one tier below the KV cache holds: a set of block
- * identities of a fixed size, and who leaves it when it is full.
+ * tier_store.h - one KV cache tier: a set of block identities of a fixed size, and
+ * its eviction policy.
  *
- * A block is on its way here (incoming: it has its place, and nobody can read
- * it), there, or not. One that is being read is pinned. Neither incoming nor
- * pinned blocks are ever evicted, so that a store can have no room.
+ * A block is incoming (it has a place, but cannot be read yet), stored, or absent.
+ * A block that is being read is pinned. Incoming and pinned blocks are never
+ * evicted, so a reservation can fail.
  *
- * Policies: lru, fifo; lfu, by uses since a block came, up to 12 of them, ties
- * by age; arc, the adaptive replacement of Megiddo and Modha (FAST 2003), which
- * remembers as many evicted identities as it has blocks; scored, where somebody
- * else gives every block a score and the lowest one leaves, ties by age.
+ * Policies are lru, fifo, lfu, arc, and scored. lfu counts uses since a block was
+ * stored, up to 12, ties by age. arc is the adaptive replacement of Megiddo and
+ * Modha (FAST 2003), which remembers as many evicted identities as it has blocks.
+ * With scored, the caller sets a score per block and the lowest score is evicted,
+ * ties by age.
  *
  * Main invariant: every identity has one entry, which is in one list (or, with
- * scores, in the heap as well); those of the lists that hold blocks are never
- * more than the capacity. Cost: O(1) for each operation and each pinned or
- * incoming block that is passed over for a victim; with scores O(log n). Memory
- * grows with what is stored.
+ * scores, in the heap as well); the lists that hold blocks never exceed the
+ * capacity. Cost: O(1) for each operation and each pinned or incoming block that is
+ * passed over for a victim; with scores O(log n). Memory grows with what is stored.
  */
 #ifndef BLIS_KV_TIER_STORE_H
 #define BLIS_KV_TIER_STORE_H
@@ -61,7 +61,7 @@ bool blis_tier_store_has(const blis_tier_store *store, blis_block_id id);
 /* It can be read, or will be. */
 bool blis_tier_store_knows(const blis_tier_store *store, blis_block_id id);
 
-/* A block that is there is used; with scores, it has this one from now on. */
+/* Records a use of a stored block; with scores, sets its score. */
 void blis_tier_store_touch(blis_tier_store *store, blis_block_id id, double score);
 
 /* How often a block that is known was used since it came, its coming included.
@@ -73,20 +73,19 @@ void blis_tier_store_pin(blis_tier_store *store, blis_block_id id);
 void blis_tier_store_unpin(blis_tier_store *store, blis_block_id id);
 
 /*
- * A place for a block that is not known; it is incoming then. *evicted is the
- * block that has left for it, or BLIS_BLOCK_NONE. *is_done = false: there is no
- * room, and nothing has changed. score: for scores, any other policy ignores
- * it. BLIS_ERR_NOMEM changes nothing.
+ * Reserves a place for an unknown block, which becomes incoming. *evicted is the
+ * block that was evicted for it, or BLIS_BLOCK_NONE. *is_done = false: there is no
+ * place, and nothing has changed. score is used only by policy scored.
+ * BLIS_ERR_NOMEM changes nothing.
  */
 BLIS_MUSTUSE blis_status blis_tier_store_reserve(blis_tier_store *store, blis_block_id id,
                                                  double score, blis_block_id *evicted,
                                                  bool *is_done);
 
-/* Who would leave for the next block, leaves now; BLIS_BLOCK_NONE = nobody can.
- */
+/* Evicts the next victim now; BLIS_BLOCK_NONE = no block can be evicted. */
 blis_block_id blis_tier_store_evict(blis_tier_store *store);
 
-/* An incoming block is there: the newest one. */
+/* Makes an incoming block readable and the newest. */
 void blis_tier_store_commit(blis_tier_store *store, blis_block_id id);
 
 /* An incoming block does not come. */

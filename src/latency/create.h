@@ -20,7 +20,7 @@
 
 #define BLIS_LATENCY_DEFAULT_KIND "calibrated"
 
-/* What the composed model needs beside the model and the GPU. Zero it first. */
+/* Additional inputs of the composed model, besides the model and the GPU. Zero it first. */
 typedef struct blis_composed_config {
   const blis__gpu_constants *constants; /* of the GPU; NULL = not known */
   bool is_async;                        /* asynchronous scheduling */
@@ -30,7 +30,7 @@ typedef struct blis_composed_config {
   int64_t backend_number;               /* version of vLLM: 1000 * major + minor; 0 = the latest */
   bool uses_tables;                     /* correct kernels by the tables below */
   blis__kernel_tables shipped_tables;   /* all-reduces use their rows always */
-  blis__kernel_tables own_tables;       /* of the user, which go first */
+  blis__kernel_tables own_tables;       /* the user's tables, which take precedence */
   blis_step_cache *cache;               /* of models made before; NULL = none */
 } blis_composed_config;
 
@@ -48,11 +48,11 @@ typedef struct blis_latency_config {
   const char *version; /* of the serving engine, for blackbox; NULL = latest */
 
   /*
-   * Both alpha and beta, or neither for the defaults: those of the catalogue
-   * for trained-physics, calibrated and blackbox, alpha = 0 for roofline (which
-   * takes no beta), RouteSim's for piecewise (whose beta are prefill tokens/s,
-   * decode tokens/s of one request, saturation batch, saturated decode
-   * tokens/s).
+   * Both alpha and beta, or neither for the defaults. trained-physics, calibrated,
+   * and blackbox take their defaults from the catalog. The default of roofline is
+   * alpha = 0 (it takes no beta). piecewise uses RouteSim's defaults; its beta are
+   * prefill tokens/s, decode tokens/s of one request, saturation batch, and
+   * saturated decode tokens/s.
    */
   blis_coefficients coefficients;
   const blis_catalogue *catalogue; /* needed where it is looked up */
@@ -98,8 +98,9 @@ typedef struct blis_step_parts {
 } blis_step_parts;
 
 /*
- * The parts of a step with these sums. The kind of config must be composed. Parts but for the host
- * add up to the time of the GPU. BLIS_ERR_INVALID as blis_latency_create.
+ * The parts of a step with these sums. The kind of config must be composed. All
+ * parts except the host add up to the GPU time. BLIS_ERR_INVALID as
+ * blis_latency_create.
  */
 BLIS_MUSTUSE blis_status blis_latency_step_parts(const blis_alloc *alloc,
                                                  const blis_latency_config *config,

@@ -69,7 +69,7 @@ static void put_hardware(blis__entries *all, const blis_catalogue_hardware *hard
   all->hardware.count += place == all->hardware.count;
 }
 
-/* The newest entry is to be the last one, so a replaced one leaves. */
+/* Keeps the newest entry last, so a replaced entry is removed. */
 static void put_coefficients(blis__entries *all, const blis_catalogue_coefficients *coefficients) {
   size_t kept = 0;
   for (size_t i = 0; i < all->coefficients.count; i++) {
@@ -117,8 +117,8 @@ static void merge(blis__entries *all, const blis__entries *added) {
   }
 }
 
-/* Inserts models and GPUs with new names at the place where the first deferred text was added, and
-   moves the places of the other deferred texts. */
+/* Inserts models and GPUs with new names at the place where the first deferred source was added,
+ * and moves the places of the other deferred sources. */
 static void insert(blis_catalogue *catalogue, const blis__deferred_text *text,
                    const blis__entries *added) {
   blis__entries *all = &catalogue->entries;

@@ -1,12 +1,12 @@
 /*
- * catalogue.h - models, GPUs and coefficients known by name.
+ * catalogue.h - models, GPUs, and coefficients by name.
  *
- * Filled from YAML texts: those shipped with blis, then a user's own. Within
- * one text a name or key may occur once; a later text replaces what an earlier
- * one said under the same name. Entries never change or move, so results stay
- * valid as long as the catalogue, replaced or not.
+ * The catalog is filled from YAML sources: the sources shipped with blis, then the
+ * user's. Within one source a name or key may occur once; a later source replaces
+ * entries of earlier sources with the same name. Entries never change or move, so
+ * results stay valid as long as the catalog, replaced or not.
  *
- * A text is a mapping with any of these lists:
+ * A source is a mapping with any of these lists.
  *
  *   models:        id; optional aliases, hardware and tp (the usual ones), and
  *                  the members of blis_model_spec; or a list of layers, see
@@ -46,7 +46,7 @@ typedef struct blis_catalogue_model {
   const char *hardware; /* the usual GPU, "" = none */
   int64_t tp;           /* the usual degree, 0 = none */
   bool has_dimensions;  /* false: only what is above is known */
-  blis_model_spec spec; /* valid with dimensions; of a list of layers, the closest one */
+  blis_model_spec spec; /* valid with dimensions; for a list of layers, the closest one */
   const blis_layered_model *layered; /* a list of layers, or NULL */
   const char *source;                /* name of the text it is from */
 } blis_catalogue_model;
@@ -71,7 +71,7 @@ typedef struct blis_coefficients_key {
 typedef struct blis_catalogue_coefficients {
   blis_coefficients_key key;
   blis_coefficients values;
-  int64_t kv_blocks; /* measured beside them, 0 = unknown */
+  int64_t kv_blocks; /* measured with the coefficients, 0 = unknown */
   bool has_coverage;
   blis_coverage coverage; /* where they were fitted */
   const char *source;
@@ -92,19 +92,20 @@ BLIS_MUSTUSE blis_status blis_catalogue_add_yaml(blis_catalogue *catalogue, cons
                                                  const char *text, size_t size, blis_error *error);
 
 /*
- * Adds a text that is read on first need: when blis_catalogue_find_model or
- * blis_catalogue_find_hardware finds no entry, or when blis_catalogue_read_deferred is called.
- * Entries of other texts with the same names replace its entries. It contains models and
- * hardware only, and a listing shows them where the text was added. name and text are borrowed and
- * must outlive the catalogue. BLIS_ERR_NOMEM or BLIS_OK.
+ * Adds a source that is read on first need: when blis_catalogue_find_model or
+ * blis_catalogue_find_hardware finds no entry, or when blis_catalogue_read_deferred
+ * is called. Entries of other sources with the same names replace its entries. It
+ * contains models and hardware only, and a listing shows them where the source was
+ * added. name and text are borrowed and must outlive the catalogue. BLIS_ERR_NOMEM
+ * or BLIS_OK.
  */
 BLIS_MUSTUSE blis_status blis_catalogue_defer_yaml(blis_catalogue *catalogue, const char *name,
                                                    const char *text, size_t size);
 
 /*
- * Reads all deferred texts, in the order of addition. A listing of all models or GPUs needs this
- * call first. A second call does nothing. The catalogue is const because no entry that a caller
- * has seen changes.
+ * Reads all deferred sources, in the order of addition. A listing of all models or
+ * GPUs needs this call first. A second call does nothing. The catalogue is const
+ * because no entry that a caller has seen changes.
  */
 BLIS_MUSTUSE blis_status blis_catalogue_read_deferred(const blis_catalogue *catalogue,
                                                       blis_error *error);
@@ -127,9 +128,10 @@ BLIS_MUSTUSE blis_status blis_catalogue_find_model_spec(const blis_catalogue *ca
                                                         blis_error *error);
 
 /*
- * The entry of a model that lists its layers: the entry that blis_catalogue_find_model finds, or
- * another of the same id. NULL if there is none, or if the entry describes a dense model by equal
- * layers, which are exact. Reads deferred texts unless the entry answers.
+ * Returns the entry of a model that lists its layers: the entry that
+ * blis_catalogue_find_model finds, or another with the same id. NULL if no such
+ * entry exists, or if the entry describes a dense model by equal layers, which are
+ * exact. Reads deferred sources only if they are needed.
  */
 BLIS_MUSTUSE blis_status blis_catalogue_find_layered(const blis_catalogue *catalogue,
                                                      const blis_catalogue_model *model,
@@ -143,16 +145,16 @@ BLIS_MUSTUSE blis_status blis_catalogue_find_hardware(const blis_catalogue *cata
                                                       blis_error *error);
 
 /*
- * The entry that states most of the wanted key and contradicts none of it;
- * among equals the one added last. What the search leaves open, an entry may
- * state only when it is the version. BLIS_ERR_INVALID repeats the key and
- * lists what is known for the model.
+ * Returns the entry that states most of the wanted key and does not contradict it;
+ * among equals the one added last. An entry may state a part that the search does
+ * not set only if this part is the version. BLIS_ERR_INVALID repeats the key and
+ * lists the entries of the model.
  */
 BLIS_MUSTUSE blis_status blis_catalogue_find_coefficients(
     const blis_catalogue *catalogue, const blis_coefficients_key *wanted,
     const blis_catalogue_coefficients **coefficients, blis_error *error);
 
-/* For listings, in the order of addition; index < count. Deferred texts: see above. */
+/* For listings, in the order of addition; index < count. See above for deferred sources. */
 size_t blis_catalogue_model_count(const blis_catalogue *catalogue);
 const blis_catalogue_model *blis_catalogue_model_at(const blis_catalogue *catalogue, size_t index);
 

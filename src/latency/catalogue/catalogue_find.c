@@ -44,7 +44,7 @@ static const blis_catalogue_hardware *hardware_of(const blis_catalogue *catalogu
   return NULL;
 }
 
-/* Of lists of words in messages. */
+/* Size of word lists in messages. */
 enum { LIST_SIZE = 320 };
 
 static size_t common_prefix(const char *a, const char *b) {
@@ -55,7 +55,7 @@ static size_t common_prefix(const char *a, const char *b) {
   return length;
 }
 
-/* Those that begin as name does, for as long as any of them goes along. */
+/* Lists the models whose names share the longest beginning with name. */
 static void list_similar_models(const blis_catalogue *catalogue, const char *name,
                                 char list[LIST_SIZE]) {
   const blis__entries *all = &catalogue->entries;

@@ -1,23 +1,27 @@
 /*
- * composed.h - step time as the sum of its kernels: matrix products and experts with a launch time
- * each, attention, all-reduces, sampling, and the host.
+ * composed.h - step time as the sum of its kernels: matrix products and experts
+ * with a launch time each, attention, all-reduces, sampling, and the host.
+ *
+ * Formulas:
  *
  *   gpu  = layers(tokens) + head(requests) + decode attention + prefill attention + sampling + step
  *   time = gpu + host                  synchronous scheduling
  *        = max(gpu, host)              asynchronous scheduling
  *
- * Main invariant: a step costs O(1) from sums (two table reads and a few multiplications with +, -,
- * *, / alone, so that bytes are equal on every machine), and never takes less time with more
- * tokens, requests or context. Construction evaluates the kernels at about 100 knots.
+ * Main invariant: a step costs O(1) from sums (two table reads and a few
+ * multiplications with +, -, *, / alone, so that bytes are equal on every machine),
+ * and never takes less time with more tokens, requests or context. Construction
+ * evaluates the kernels at about 100 knots.
  *
- * A request ends one microsecond after its last step, when its client has the answer.
+ * A request ends one microsecond after its last step, when its client has the
+ * answer.
  *
- * Layers with a window of W tokens read min(context, W). The sums hold only the total context of
- * all decodes, so the model takes min(total context, decodes * W), which is exact once every
- * context is longer than the window.
+ * Layers with a window of W tokens read min(context, W). The sums hold only the
+ * total context of all decodes, so the model takes min(total context, decodes * W),
+ * which is exact once every context is longer than the window.
  *
- * Source: the specification of the composed model in docs/validation.md and the constants of
- * data/latency/composed.yaml with their measurements.
+ * Source: the specification of the composed model in docs/validation.md and the
+ * constants of data/latency/composed.yaml with their measurements.
  */
 #ifndef BLIS_LATENCY_COMPOSED_COMPOSED_H
 #define BLIS_LATENCY_COMPOSED_COMPOSED_H

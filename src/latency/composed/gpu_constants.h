@@ -65,7 +65,7 @@ typedef struct blis__gpu_constants {
   double prefill_share;
   double old_expert_scale;     /* engine_scale of block-FP8 experts before vLLM 0.18; 0 = 1 */
   double old_dense_launch_us;  /* f before vLLM 0.12, dense models; 0 = never bound by launches */
-  double old_expert_launch_us; /* the same of models with experts */
+  double old_expert_launch_us; /* f before vLLM 0.12, models with experts */
   double allreduce_factor;
   const char *allreduce_of; /* NULL = none */
   blis__measured_gpu kernels_of[BLIS__MEASURED_GPUS_MAX];
@@ -73,7 +73,7 @@ typedef struct blis__gpu_constants {
   const struct blis__gpu_constants *with_tables; /* NULL = the same */
 } blis__gpu_constants;
 
-/* True if the constants are those of the GPU. The case of letters does not matter. */
+/* Returns true if the constants belong to the GPU. The case of letters does not matter. */
 bool blis__gpu_constants_are_of(const blis__gpu_constants *constants, const char *gpu);
 
 /*
@@ -100,9 +100,10 @@ typedef struct blis__composed_class {
 } blis__composed_class;
 
 /*
- * Fills *out from the constants and the catalog's `peak_tflops` and `bandwidth_tb_s`, but for the
- * all-reduces (links.h) and the overlay. A format without a kernel uses the 16-bit kernel with the
- * bytes of the format. Returns true if the constants of every format in use were fitted.
+ * Fills *out from the constants and the catalog's `peak_tflops` and
+ * `bandwidth_tb_s`, except the all-reduces (links.h) and the overlay. A format
+ * without a kernel uses the 16-bit kernel with the bytes of the format. Returns
+ * true if the constants of every format in use were fitted.
  */
 bool blis__composed_constants_of(const blis__gpu_constants *constants,
                                  const blis__composed_class *class, double peak_tflops,

@@ -28,7 +28,7 @@ const char *blis__table_file(blis__table_kind kind) {
   return FORMATS[kind].file;
 }
 
-/* A place in a text. */
+/* A position in a string. */
 typedef struct reader {
   const char *at;
   const char *end;

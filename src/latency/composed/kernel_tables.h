@@ -1,6 +1,6 @@
 /*
- * kernel_tables.h - measured times of kernels: CSV texts with one row per GPU, format, and shape,
- * and one column per size of the step.
+ * kernel_tables.h - measured times of kernels: CSV tables with one row per GPU,
+ * format, and shape, and one column per size of the step.
  *
  *   gemm.csv       gpu,dtype,n,k,m1,m4,...                               by tokens
  *   moe.csv        gpu,dtype,experts,chosen,hidden,width,local,n1,...    by tokens; width and local
@@ -8,11 +8,12 @@
  *   allreduce.csv  gpu,gpus,b256,b512,...                                by bytes, 256 and
  * doublings
  *
- * Times are microseconds. dtype is bf16 for the model's own type, otherwise the name of a format in
- * precision.h. Lines that start with # are comments. A cell of a time may be empty: not measured.
+ * Times are microseconds. dtype is bf16 for the model's own type, otherwise the
+ * name of a format in precision.h. Lines that start with # are comments. A cell of
+ * a time may be empty: not measured.
  *
- * The texts are borrowed. Nothing is read until a lookup needs it: a lookup walks the lines, and
- * reads the times of at most three rows.
+ * The tables are borrowed. Nothing is read until a lookup needs it: a lookup walks
+ * the lines, and reads the times of at most three rows.
  */
 #ifndef BLIS_LATENCY_COMPOSED_KERNEL_TABLES_H
 #define BLIS_LATENCY_COMPOSED_KERNEL_TABLES_H
@@ -41,7 +42,8 @@ enum { BLIS__TABLE_KEYS_MAX = 5, BLIS__TABLE_POINTS_MAX = 32, BLIS__TABLE_NEARES
 
 /* A row of a table. */
 typedef struct blis__kernel_row {
-  double key[BLIS__TABLE_KEYS_MAX]; /* n, k; or experts, chosen, hidden, width, local; or gpus */
+  double key[BLIS__TABLE_KEYS_MAX]; /* n and k, or experts, chosen, hidden, width, and local, or
+                                     * gpus */
   double size[BLIS__TABLE_POINTS_MAX];
   double time_us[BLIS__TABLE_POINTS_MAX];
   size_t points; /* measured, in ascending order of size */
@@ -69,8 +71,9 @@ bool blis__kernel_tables_have(const blis__kernel_tables *tables, blis__table_kin
                               const char *gpu, const char *dtype);
 
 /*
- * Checks a text as a whole; lookups skip lines that fail this check. `name` is for messages.
- * BLIS_ERR_PARSE names the file, the line, the column, the value, and what it must be.
+ * Checks a whole table; lookups skip lines that fail this check. `name` is for
+ * messages. BLIS_ERR_PARSE names the file, the line, the column, the value, and
+ * what it must be.
  */
 BLIS_MUSTUSE blis_status blis__kernel_table_check(blis__table_kind kind, const char *name,
                                                   blis_slice text, blis_error *error);

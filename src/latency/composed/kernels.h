@@ -1,11 +1,11 @@
 /*
- * kernels.h - the time of one GPU kernel in closed form: matrix products, experts, attention, and
- * all-reduces.
+ * kernels.h - the time of one GPU kernel in closed form: matrix products, experts,
+ * attention, and all-reduces.
  *
- * Every kernel is a launch time plus a smooth maximum of memory and compute time. All times are
- * microseconds, all sizes are those of one GPU, bandwidths are bytes per microsecond, and peaks are
- * FLOPs per microsecond. The functions build tables when a model is constructed; no step calls
- * them.
+ * Every kernel is a launch time plus a smooth maximum of memory and compute time.
+ * All times are microseconds, all sizes are per GPU, bandwidths are bytes per
+ * microsecond, and peaks are FLOPs per microsecond. The functions build tables when
+ * a model is constructed; no step calls them.
  */
 #ifndef BLIS_LATENCY_COMPOSED_KERNELS_H
 #define BLIS_LATENCY_COMPOSED_KERNELS_H

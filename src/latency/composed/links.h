@@ -1,17 +1,19 @@
 /*
- * links.h - the time of an all-reduce between the GPUs of one node: measured, or from the link.
+ * links.h - the time of an all-reduce between the GPUs of one node: measured, or
+ * from the link.
  *
- * A measured row (kernel_tables.h) goes first: that of the GPU itself in the user's tables, then
- * the row of the GPU that constants name. Without a row the time is t0 + bytes / rate. t0 and rate
- * depend on the kind of link and the number of GPUs, and the rate grows with the link's bandwidth:
+ * A measured row (kernel_tables.h) takes precedence: first the row of the GPU
+ * itself in the user's tables, then the row of the GPU that the constants name.
+ * Without a row the time is t0 + bytes / rate. t0 and rate depend on the kind of
+ * link and the number of GPUs, and the rate grows with the link's bandwidth:
  *
  *   NVLink            fitted to H100 (NVLink 4, 900 GB/s)
  *   PCIe              fitted to RTX PRO 6000 (PCIe 5 x16, 128 GB/s)
  *   Infinity Fabric   as NVLink; assumed
  *   a bridge          NVLink between two GPUs, PCIe 5 x16 between more
  *
- * Source of the fits: kernel times under vLLM 0.19, data/kernels/allreduce.csv. More than 8 GPUs
- * count as 8; traffic between nodes is not part of this model.
+ * Source of the fits: kernel times under vLLM 0.19, data/kernels/allreduce.csv.
+ * More than 8 GPUs count as 8; traffic between nodes is not part of this model.
  */
 #ifndef BLIS_LATENCY_COMPOSED_LINKS_H
 #define BLIS_LATENCY_COMPOSED_LINKS_H

@@ -98,7 +98,7 @@ static void log_ratios_of(const blis__kernel_row *row, const closed_form *form, 
   }
 }
 
-/* Adds the weighted ratios of a row to a curve, whose places are those of the nearest row. */
+/* Adds the weighted ratios of a row to a curve, whose places come from the nearest row. */
 static void add_row(curve *c, const blis__kernel_row *row, const closed_form *form, double weight) {
   double at[BLIS__TABLE_POINTS_MAX];
   double log_ratio[BLIS__TABLE_POINTS_MAX];

@@ -1,22 +1,28 @@
 /*
- * overlay.h - corrects kernels in closed form by measured times of the same kernels.
+ * overlay.h - corrects kernels in closed form by measured times of the same
+ * kernels.
+ *
+ * Formulas:
  *
  *   ratio = measured time / closed form on the GPU that was measured
  *   time  = ratio * closed form on the GPU that is simulated
  *
- * So the rows of one GPU serve its relatives, which differ in bandwidth. Rules:
- *   - A product never takes longer with fewer tokens, because an engine can pad: a time counts as
- *     the least time of that many tokens or more.
- *   - Between two sizes, ln ratio is linear in ln size. Outside, the ratio of the end holds.
- *   - A shape without a row has the mean of ln ratio of the three nearest rows, weighted by
- *     1 / (distance + 1e-4), times exp(-damping * least distance): far shapes use the closed form.
- *     Damping is 1/2 for products and 0.3 for experts.
+ * The rows of one GPU therefore serve its relatives, which differ in bandwidth.
+ * Rules:
+ *   - A product never takes longer with fewer tokens, because an engine can pad: a
+ *     time counts as the least time of that many tokens or more.
+ *   - Between two sizes, ln ratio is linear in ln size. Outside, the ratio of the
+ *     end holds.
+ *   - A shape without a row has the mean of ln ratio of the three nearest rows,
+ *     weighted by 1 / (distance + 1e-4), times exp(-damping * least distance): far
+ *     shapes use the closed form. Damping is 1/2 for products and 0.3 for experts.
  *
- * Construction looks up every matrix and the experts of a model once. Reading a ratio then costs a
- * search in a short list, one logarithm, and one exponential; only the construction of a model
- * reads ratios.
+ * Construction looks up every matrix and the experts of a model once. Reading a
+ * ratio then costs a search in a short list, one logarithm, and one exponential;
+ * only the construction of a model reads ratios.
  *
- * Source: held-out errors of rows left out of these tables: 5 to 9% (closed form: 6 to 17%).
+ * Source: errors of held-out rows, which are not in these tables, are 5 to 9%
+ * (closed form: 6 to 17%).
  */
 #ifndef BLIS_LATENCY_COMPOSED_OVERLAY_H
 #define BLIS_LATENCY_COMPOSED_OVERLAY_H
@@ -88,7 +94,7 @@ typedef struct blis__overlay_entry {
   blis_weight_kind format;
   double key[BLIS__TABLE_KEYS_MAX]; /* n, k; or experts, chosen, hidden, width, local */
   blis__kernel_source source;
-  const char *gpu;                      /* whose rows; "" without rows; borrowed */
+  const char *gpu;                      /* name of the GPU of the rows, borrowed; "" without rows */
   double nearest[BLIS__TABLE_KEYS_MAX]; /* key of the nearest row */
   double weight; /* of the rows: 1 = the shape itself, near 0 = the closed form alone */
 } blis__overlay_entry;

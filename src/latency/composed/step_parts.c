@@ -11,12 +11,12 @@ static const double WEIGHT_BYTES[BLIS_KIND_COUNT] = {
     [BLIS_KIND_MXFP4] = 0.53125, [BLIS_KIND_INT4] = 0.53125,
 };
 
-/* Bytes of an activation that a product reads: those of a weight, but for NVFP4. */
+/* Bytes of an activation that a product reads: the size of a weight, except for NVFP4. */
 static double input_bytes(blis_weight_kind kind) {
   return kind == BLIS_KIND_NVFP4 ? 2 : WEIGHT_BYTES[kind];
 }
 
-/* Up to this many tokens a step counts as decoding, from that many on as prefill. */
+/* A step of at most DECODE_TOKENS counts as decoding, one of at least PREFILL_TOKENS as prefill. */
 #define DECODE_TOKENS 64.0
 #define PREFILL_TOKENS 2048.0
 

@@ -1,11 +1,14 @@
 /*
- * step_parts.h - the parts of a step's time, from the work of one GPU and the constants of its
- * family.
+ * step_parts.h - the parts of a step's time, from the work of one GPU and the
+ * constants of its family.
+ *
+ * Formulas:
  *
  *   gpu  = layers(tokens) + head(requests) + decode attention + prefill attention + sampling + step
  *   host = h0 + h1 * requests (synchronous scheduling), or a pipeline that hides it (asynchronous)
  *
- * All times are microseconds. Everything here is evaluated when a model is constructed.
+ * All times are microseconds. Everything here is evaluated when a model is
+ * constructed.
  */
 #ifndef BLIS_LATENCY_COMPOSED_STEP_PARTS_H
 #define BLIS_LATENCY_COMPOSED_STEP_PARTS_H
@@ -50,7 +53,7 @@ typedef struct blis__composed_constants {
   double launch_bound_us;    /* f, per layer; 0 = never bound by launches */
   blis__allreduce allreduce;
   blis__allreduce exchange;     /* among the GPUs of all replicas, before and after experts */
-  const blis__overlay *overlay; /* corrections of products and experts; borrowed; NULL = none */
+  const blis__overlay *overlay; /* corrections of products and experts, borrowed; NULL = none */
 } blis__composed_constants;
 
 /*
@@ -63,7 +66,7 @@ BLIS_MUSTUSE blis_status blis__step_parts_look_up(const blis__step_work *work,
 
 /* The parts of G, scaled as G is. */
 typedef struct blis__layer_parts {
-  double products_us; /* matrix products but for routed experts */
+  double products_us; /* matrix products except routed experts */
   double experts_us;  /* routed experts and their router */
   double links_us;    /* all-reduces */
   double other_us;    /* launches, element-wise work, and the bound by launches */

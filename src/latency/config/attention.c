@@ -99,7 +99,7 @@ static int64_t read_gate(const blis__layer_reader *r, const blis_attention *a) {
   return is_by_head ? a->heads : 0;
 }
 
-/* An index of sparse attention beside full attention (MiniMax-M3). */
+/* An index of sparse attention in addition to full attention (MiniMax-M3). */
 static void read_sparse_index(const blis__layer_reader *r, blis_attention *a) {
   blis_json_value sparse = blis__config_member(r->config, "sparse_attention_config");
   blis_json_value layers = blis_json_member(sparse, "sparse_attention_freq");

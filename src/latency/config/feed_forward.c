@@ -205,7 +205,7 @@ static bool by_words(const blis__layer_reader *r, bool *has_experts) {
   return true;
 }
 
-/* A list of layers, or a text of numbers with commas. */
+/* A list of layers, or a string of numbers with commas. */
 static bool by_enumeration(const blis__layer_reader *r, bool *has_experts) {
   blis_json_value list = blis__config_member(r->config, "moe_layers_enum");
   const char *text = blis__text_of(list);
@@ -259,7 +259,7 @@ static bool by_interleaving(const blis__layer_reader *r, bool *has_experts) {
   return true;
 }
 
-/* ERNIE: from a first to a last layer, every so many. Lists are [text, vision]. */
+/* ERNIE: from a first to a last layer, at a fixed interval. Lists are [text, vision]. */
 static bool by_interval(const blis__layer_reader *r, bool *has_experts) {
   if (!blis__config_has(r->config, "moe_layer_start_index")) {
     return false;

@@ -201,7 +201,7 @@ static void note_experts(blis_layered_model *model) {
   }
 }
 
-/* All of it. */
+/* The complete list. */
 
 static bool is_stated(const char *option) {
   return option != NULL && option[0] != '\0' && strcmp(option, "auto") != 0;

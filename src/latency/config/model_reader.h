@@ -1,9 +1,10 @@
 /*
- * model_reader.h - reads a layered model from its published config.json (the format of Hugging Face
- * transformers) and the side-car files beside it.
+ * model_reader.h - reads a layered model from its published config.json (the format
+ * of Hugging Face transformers) and its side-car files.
  *
- * The content of the files decides everything. A name of a folder or a model that states another
- * precision only leads to a note. Keys that sizes do not depend on are ignored.
+ * The content of the files decides everything. A name of a folder or a model that
+ * states another precision only leads to a note. Keys that sizes do not depend on
+ * are ignored.
  */
 #ifndef BLIS_LATENCY_CONFIG_MODEL_READER_H
 #define BLIS_LATENCY_CONFIG_MODEL_READER_H
@@ -19,10 +20,11 @@ typedef struct blis_model_options {
 } blis_model_options;
 
 /*
- * Reads a text; `source` is for messages, `side_car` (an empty slice = none) is a
- * hf_quant_config.json or quantize_config.json. BLIS_ERR_PARSE for malformed JSON, BLIS_ERR_INVALID
- * with the key for a size that is missing or out of range, with the method for a quantization that
- * blis does not know. *model is filled on success alone; the caller frees it.
+ * Reads a model from text; `source` is for messages, `side_car` (an empty slice =
+ * none) is a hf_quant_config.json or quantize_config.json. BLIS_ERR_PARSE for
+ * malformed JSON, BLIS_ERR_INVALID with the key for a size that is missing or out
+ * of range, with the method for an unsupported quantization. *model is filled only
+ * on success; the caller frees it.
  */
 BLIS_MUSTUSE blis_status blis_model_read_text(const blis_alloc *alloc, const char *source,
                                               blis_slice text, blis_slice side_car,

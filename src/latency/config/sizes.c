@@ -7,7 +7,7 @@
 
 static const int64_t TOKENS_MAX = INT64_C(1) << 53;
 
-/* The number of layers, also of configs that state only their kinds. */
+/* The number of layers, including configs that state only their kinds. */
 static int64_t count_layers(blis__config *config) {
   int64_t layers = blis__config_whole(
       config, BLIS__KEYS("num_hidden_layers", "num_layers", "n_layers", "n_layer"));

@@ -42,14 +42,15 @@ blis_json_value blis__config_member(const blis__config *config, const char *key)
 /* True when the member is present and not null. */
 bool blis__config_has(const blis__config *config, const char *key);
 
-/* True when the key is present, also with null. */
+/* Returns true if the key is present, even with the value null. */
 bool blis__config_states(const blis__config *config, const char *key);
 
 /*
- * A size: a whole number from 0 to 2^31 - 1. Of a list with an item for every one of `layers`
- * layers, the item of `layer`; of another list, the first item. null and 0 give the value of the
- * next key, or 0. If no key is stated, the default of the class, or 0. A value of another type is
- * an error that names the key.
+ * Returns a size: a whole number from 0 to 2^31 - 1. For a list with an item for
+ * every one of `layers` layers, it is the item of `layer`; for another list, the
+ * first item. null and 0 give the value of the next key, or 0. If no key is stated,
+ * the default of the class, or 0. A value of another type is an error that names
+ * the key.
  */
 int64_t blis__config_size(blis__config *config, const blis__keys *keys, int64_t layer,
                           int64_t layers);
@@ -67,19 +68,19 @@ void blis__config_require(blis__config *config, const char *key, int64_t value);
 /* A flag; another type counts as absent. */
 bool blis__config_flag(const blis__config *config, const char *key, bool absent);
 
-/* A text; "" for anything else. */
+/* Returns a string; "" for values of other types. */
 const char *blis__config_text(const blis__config *config, const char *key);
 
 /* True when the model's type begins with the prefix. */
 bool blis__config_is(const blis__config *config, const char *prefix);
 
-/* Stores an error, unless there is one. The message begins with the source. */
+/* Stores an error, unless one is already stored. The message begins with the source. */
 void blis__config_fail(blis__config *config, const char *format, ...) BLIS_PRINTF(2, 3);
 
 /* A whole number, limited to 32 bits so that products stay exact; `absent` for everything else. */
 int64_t blis__whole_of(blis_json_value value, int64_t absent);
 
-/* A text, or "". */
+/* Returns a string, or "". */
 const char *blis__text_of(blis_json_value value);
 
 /* A number, or 0. */

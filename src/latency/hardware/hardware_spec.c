@@ -22,7 +22,7 @@ const blis_spec_field *blis_hardware_spec_fields(size_t *count) {
 blis_status blis_hardware_spec_validate(const blis_hardware_spec *spec, blis_error *error) {
   blis__problems problems = {0};
   for (size_t i = 0; i < FIELD_COUNT; i++) {
-    double value = blis_spec_get_number(spec, &FIELDS[i]); /* 0 for a text */
+    double value = blis_spec_get_number(spec, &FIELDS[i]); /* 0 for a string */
     if (!isfinite(value) || value < 0.0) {
       blis__problems_add(&problems, "%s must not be negative, got %g", FIELDS[i].name, value);
     }

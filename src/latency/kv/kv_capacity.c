@@ -16,7 +16,7 @@ static const double DENSE_ACTIVATIONS_GIB = 5.5;
 static const double NON_TORCH_GIB_ALONE = 0.15; /* per GPU, TP = 1 */
 static const double NON_TORCH_GIB = 0.6;        /* per GPU, TP > 1 */
 
-/* Exact arithmetic on sizes; one overflow spoils the sum for good. */
+/* Exact arithmetic on sizes; one overflow makes the sum invalid permanently. */
 typedef struct size_sum {
   int64_t value;
   bool is_too_large;
@@ -202,7 +202,7 @@ static blis_status check_activation(const blis_model_spec *model, blis_error *er
                    model->name, model->activation);
 }
 
-/* Of all GPUs together, in BLIS (Go). */
+/* For all GPUs together, in BLIS (Go). */
 static double activations_gib(const blis_model_spec *model) {
   return blis_model_spec_is_moe(model) ? MOE_ACTIVATIONS_GIB : DENSE_ACTIVATIONS_GIB;
 }
@@ -232,7 +232,7 @@ static blis_status fail_too_small(const blis_kv_capacity_config *config, const b
                    config->tp == 1 ? "" : "s", remedy);
 }
 
-/* Of the routed experts, those that lie on other replicas or ranks. */
+/* Bytes of the routed experts on other replicas or ranks. */
 static double experts_elsewhere_bytes(const blis_kv_capacity_config *config) {
   int64_t sharing = config->is_per_gpu ? config->dp : 1;
   sharing = blis_max_i64(sharing, config->ranks);

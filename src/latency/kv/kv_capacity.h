@@ -1,16 +1,16 @@
 /*
- * kv_capacity.h - the number of KV-cache blocks that fit beside a model on its
- * GPUs.
+ * kv_capacity.h - the number of KV-cache blocks that fit into GPU memory together
+ * with a model.
  *
- * Memory times utilisation, less weights, activations (a constant), what lies
- * outside of the framework, and adapters; divided by the bytes of a block.
- * Numbers are those of BLIS (August 2026), whose formula goes back to the
- * capacity planner of llm-d.
+ * Formula: memory times utilization, less weights, activations (a constant), memory
+ * outside of the framework, and adapters; divided by the bytes of a block. Numbers
+ * match BLIS (August 2026), whose formula goes back to the capacity planner of
+ * llm-d.
  *
- * Known property: memory is summed over the TP GPUs, bytes per block are those
- * of one GPU, so above TP 1 the count is about TP times what hardware holds.
- * is_per_gpu corrects that. Every replica of a MoE model has all experts there;
- * where capacity is per GPU, and for ranks, each has its share of them.
+ * Known property: memory is summed over the TP GPUs, but bytes per block are per
+ * GPU. Above TP 1 the count is therefore about TP times the real capacity;
+ * is_per_gpu corrects it. Every replica of a MoE model has all experts in this
+ * formula. With capacity per GPU, and for ranks, each has its share of the experts.
  */
 #ifndef BLIS_LATENCY_KV_KV_CAPACITY_H
 #define BLIS_LATENCY_KV_KV_CAPACITY_H
@@ -27,8 +27,8 @@ typedef struct blis_kv_capacity_config {
   const blis_hardware_spec *hardware;
   int64_t tp;    /* >= 1 */
   int64_t dp;    /* >= 1; multiplies the blocks of a MoE model */
-  int64_t ranks; /* that share the experts of a MoE model; capacity is that of
-                    one of them; 0 = 1 */
+  int64_t ranks; /* number of ranks that share the experts of a MoE model; capacity is per rank.
+                  * 0 = 1 */
   int64_t block_size_tokens;
   double memory_utilization; /* in (0, 1] */
   int64_t reserved_bytes;    /* for adapters, over all GPUs */

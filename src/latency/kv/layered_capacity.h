@@ -1,11 +1,11 @@
 /*
- * layered_capacity.h - the KV cache that fits beside a model on one GPU, with every term of the
- * calculation.
+ * layered_capacity.h - the KV cache that fits on one GPU together with a model,
+ * with every term of the calculation.
  *
  *   room   = memory * utilization - weights - activations - logits - fixed - adapters
  *   blocks = room / bytes of a block
  *
- * All terms are those of one GPU, so the printed line can be recomputed.
+ * All terms are per GPU, so the printed line can be recomputed. The terms are:
  *
  *   activations = 2 bytes * step tokens * (4 hidden + widest feed-forward part of a layer)
  *       dense:   matrices * width / TP
@@ -13,9 +13,9 @@
  *   logits      = 16 bytes * vocabulary * sequences
  *   fixed       = 0.45 GiB, and 0.25 GiB with TP above 1, and 4 GiB with experts in block FP8
  *
- * Source: formula fitted to the block counts that vLLM 0.14 to 0.19 reports on H100, H200, B200,
- * and RTX 4090. It is within 5 % of all of them; tests/latency/kv/test_layered_capacity.c has the
- * list.
+ * Source: formula fitted to the block counts that vLLM 0.14 to 0.19 reports on
+ * H100, H200, B200, and RTX 4090. It is within 5 % of all of them;
+ * tests/latency/kv/test_layered_capacity.c has the list.
  */
 #ifndef BLIS_LATENCY_KV_LAYERED_CAPACITY_H
 #define BLIS_LATENCY_KV_LAYERED_CAPACITY_H
@@ -37,7 +37,7 @@ typedef struct blis_layered_capacity_config {
   double adapter_bytes; /* on one GPU */
 } blis_layered_capacity_config;
 
-/* All values are those of one GPU. */
+/* All values are per GPU. */
 typedef struct blis_layered_capacity {
   blis_page_groups pages;
   double memory_gib; /* after utilization */

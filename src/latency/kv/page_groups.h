@@ -1,20 +1,27 @@
 /*
- * page_groups.h - how an engine divides KV memory among layers that keep different tokens.
+ * page_groups.h - how an engine divides KV memory among layers that keep different
+ * tokens.
  *
- * Layers with equal caches form a type: full attention, windows of one length, chunks of one
- * length, or states of one size. All groups of a model take blocks from one pool, and every block
- * has the same size in bytes. A block of a group holds `block_tokens` tokens of each of its
- * layers_per_group layers, or one state of each of them.
+ * Layers with equal caches form a type: full attention, windows of one length,
+ * chunks of one length, or states of one size. All groups of a model take blocks
+ * from one pool, and every block has the same size in bytes. A block of a group
+ * holds `block_tokens` tokens of each of its layers_per_group layers, or one state
+ * of each of them.
  *
- * Rules, from vLLM (v1/core/kv_cache_utils.py and model_executor/models/config.py, late 2026):
- *   1. One type: one group of all layers. Layers of one type may have pages of different sizes.
- *   2. Several types: all pages become as large as the largest one. A layer with a smaller page
- * gets more tokens per block. The number of layers in a group is that of the largest type if it is
- *      below 1.5 times that of the smallest type, otherwise that of the smallest type. A type with
- *      n layers has ceil(n / layers) groups; the last one is padded.
- *   3. With states, an attention block is enlarged until its page holds the largest state.
- * vLLM refuses pages of which no multiple is as large as the largest page; here they are padded,
- * and is_padded is set. Layers with compressed entries (DeepSeek V4) get one group per type.
+ * Rules, from vLLM (v1/core/kv_cache_utils.py and model_executor/models/config.py,
+ * late 2026):
+ *   1. One type: one group of all layers. Layers of one type may have pages of
+ *      different sizes.
+ *   2. Several types: all pages become as large as the largest one. A layer with a
+ *      smaller page gets more tokens per block. The number of layers in a group is
+ *      the number of the largest type if it is below 1.5 times the number of the
+ *      smallest type, otherwise the number of the smallest type. A type with n
+ *      layers has ceil(n / layers) groups; the last one is padded.
+ *   3. With states, an attention block is enlarged until its page holds the largest
+ *      state.
+ * vLLM refuses pages of which no multiple is as large as the largest page; here
+ * they are padded, and is_padded is set. Layers with compressed entries (DeepSeek
+ * V4) get one group per type.
  */
 #ifndef BLIS_LATENCY_KV_PAGE_GROUPS_H
 #define BLIS_LATENCY_KV_PAGE_GROUPS_H
@@ -39,7 +46,7 @@ typedef struct blis_page_group {
   int64_t span_tokens;  /* of a window or a chunk; 0 elsewhere */
   int64_t layers;       /* of the type */
   double bytes;         /* of one layer on one GPU: per token, or of a state; mean of rule 1 */
-  int64_t block_tokens; /* tokens of a block; of a state: distance of states that are kept */
+  int64_t block_tokens; /* tokens of a block; for a state: distance of stored states */
   int64_t count;        /* groups */
 } blis_page_group;
 

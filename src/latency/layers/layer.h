@@ -72,7 +72,7 @@ typedef struct blis_attention {
   int64_t key_heads; /* GDN */
   int64_t key_dim;
   int64_t value_heads; /* GDN; heads of Mamba2 */
-  int64_t value_dim;   /* GDN; head width of Mamba2; inner width of Mamba1; width of KDA */
+  int64_t value_dim;   /* width of GDN and KDA, head width of Mamba2, inner width of Mamba1 */
   int64_t state_size;  /* Mamba */
   int64_t state_groups;
   int64_t time_rank; /* Mamba1 */

@@ -62,7 +62,7 @@ BLIS_MUSTUSE blis_status blis_layered_model_copy(const blis_layered_model *model
 BLIS_MUSTUSE blis_status blis_layered_model_add(blis_layered_model *model, const blis_layer *layer,
                                                 int64_t count, blis_error *error);
 
-/* Appends a line to the notes, unless it is there already. The notes are cut, never overrun. */
+/* Appends a line to the notes, unless it is already present. The notes are cut, never overrun. */
 void blis_layered_model_note(blis_layered_model *model, const char *format, ...) BLIS_PRINTF(2, 3);
 
 /* Number of layers of all runs. */

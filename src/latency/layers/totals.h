@@ -1,8 +1,9 @@
 /*
- * totals.h - what a layered model takes in all: parameters, bytes of weights, and bytes of cache.
+ * totals.h - the totals of a layered model: parameters, bytes of weights, and bytes
+ * of cache.
  *
- * Every function sums over the runs of the model and costs O(runs). Layers of multi-token
- * prediction and towers for images and sound are not counted.
+ * Every function sums over the runs of the model and costs O(runs). Layers of
+ * multi-token prediction and towers for images and sound are not counted.
  */
 #ifndef BLIS_LATENCY_LAYERS_TOTALS_H
 #define BLIS_LATENCY_LAYERS_TOTALS_H

@@ -1,15 +1,17 @@
 /*
- * layer_notation.h - the notation of a model's layers in YAML files and tables: runs of equal
- * layers with what differs from the sizes of the whole model.
+ * layer_notation.h - the notation of a model's layers in YAML files and tables:
+ * runs of equal layers, with their differences from the sizes of the whole model.
+ * Example:
  *
  *   layers:
  *     - {count: 10}
  *     - {count: 52, attention: window, window: 1024}
  *
- * Sizes of the whole model stand beside `layers`: the members of blis_model_spec, and those of
- * blis_attention_fields and blis_ffn_fields. A run repeats only what differs. Formats of weights
- * are in `weights`: a name (fp8, nvfp4, ...), a number of bytes, or a mapping from classes
- * (attention, attention_out, indexer, linear, dense, experts, shared, head) to these.
+ * Sizes of the whole model are keys next to `layers`: the members of
+ * blis_model_spec, and those of blis_attention_fields and blis_ffn_fields. A run
+ * repeats only what differs. Formats of weights are in `weights`: a name (fp8,
+ * nvfp4, ...), a number of bytes, or a mapping from classes (attention,
+ * attention_out, indexer, linear, dense, experts, shared, head) to these.
  */
 #ifndef BLIS_LATENCY_MODEL_LAYER_NOTATION_H
 #define BLIS_LATENCY_MODEL_LAYER_NOTATION_H
@@ -19,7 +21,7 @@
 #include "latency/layers/layered_model.h"
 #include "latency/model/model_spec.h"
 
-/* True for a key beside `layers` that is no member of blis_model_spec. */
+/* Returns true for a key next to `layers` that is no member of blis_model_spec. */
 bool blis_layer_notation_has_key(const char *key);
 
 /*

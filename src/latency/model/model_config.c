@@ -45,7 +45,7 @@ static const struct {
     {offsetof(blis_model_spec, qk_rope_head_dim), {"qk_rope_head_dim"}},
 };
 
-/* A member, from text_config when it is there. */
+/* A member, from text_config if that exists. */
 static blis_json_value member_of(const config_tree *config, const char *key) {
   blis_json_value value = blis_json_member(config->text, key);
   return blis_json_type_of(value) == BLIS_JSON_MISSING ? blis_json_member(config->root, key)
@@ -71,7 +71,7 @@ static int64_t truncated(blis_json_value value) {
   return number <= -0x1p62 ? INT64_MIN : (int64_t)number;
 }
 
-/* A text; "" for anything else. */
+/* Returns a string; "" for values of other types. */
 static const char *text_of(blis_json_value value) {
   blis_slice text;
   return blis_json_text(value, &text, NULL) == BLIS_OK ? text.data : "";
@@ -259,7 +259,7 @@ static void read_precision(const config_tree *config, blis_model_spec *spec) {
   }
 }
 
-/* All of it. */
+/* All members. */
 
 static blis_status read_members(const config_tree *config, blis_model_spec *spec,
                                 blis_error *error) {
@@ -342,7 +342,7 @@ blis_status blis_model_config_load(const blis_alloc *alloc, const char *path, co
   return status;
 }
 
-/* Names that tell the precision. */
+/* Names that contain the precision. */
 
 static bool ends_word(char c) {
   return c == '\0' || c == '.' || c == '-' || c == '_';

@@ -15,10 +15,10 @@
 #include "latency/model/model_spec.h"
 
 /*
- * Reads a text; source is what messages call it, name becomes the spec's.
- * BLIS_ERR_PARSE for malformed JSON, BLIS_ERR_INVALID for a number that is
+ * Reads a config from text; source is its name in messages, name becomes the
+ * spec's. BLIS_ERR_PARSE for malformed JSON, BLIS_ERR_INVALID for a number that is
  * missing or out of range, with its key. The result passes
- * blis_model_spec_validate. *spec is left alone on failure.
+ * blis_model_spec_validate. *spec is unchanged on failure.
  */
 BLIS_MUSTUSE blis_status blis_model_config_parse(const blis_alloc *alloc, const char *source,
                                                  blis_slice text, const char *name,

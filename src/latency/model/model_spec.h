@@ -77,7 +77,7 @@ int64_t blis_model_spec_kv_heads(const blis_model_spec *spec);
 /* Does its MLP have a third matrix, for the gate? */
 bool blis_model_spec_is_gated(const blis_model_spec *spec);
 
-/* Width of the q projection as it is to be counted; heads divide the rest. */
+/* Width of the q projection for counting parameters; heads divide the rest. */
 int64_t blis_model_spec_q_width(const blis_model_spec *spec);
 
 /* weight_bytes_per_param, or bytes_per_param when that is not stated. */

@@ -17,8 +17,8 @@ static int64_t moe_layers(const blis_model_spec *spec) {
 }
 
 /*
- * Only Llama 4 states an interleave step. Each of its MoE layers has one
- * shared expert as wide as a routed one, of which its config.json says nothing.
+ * Only Llama 4 states an interleave step. Each of its MoE layers has one shared
+ * expert as wide as a routed one, which its config.json does not mention.
  */
 static double shared_width(const blis_model_spec *spec, double expert_width) {
   bool is_llama4 = spec->interleave_moe_layer_step > 0;

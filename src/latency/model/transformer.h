@@ -25,7 +25,7 @@ typedef struct blis_transformer {
   double kv_width; /* values cached per token and layer, over all heads */
 } blis_transformer;
 
-/* Of a valid spec. */
+/* Dimensions of a valid spec. */
 blis_transformer blis_transformer_of(const blis_model_spec *spec);
 
 /* All weights, those of the embedding too. */

@@ -197,7 +197,7 @@ static bool read_quark(blis_json_value q, blis__method *out) {
   return true;
 }
 
-/* The name of torchao's type: a text, or "_type" of the default of an object. */
+/* The name of torchao's type: a string, or "_type" of the default of an object. */
 static const char *torchao_type(blis_json_value type) {
   if (blis_json_type_of(type) == BLIS_JSON_OBJECT) {
     blis_json_value inner = blis_json_member(type, "default");

@@ -9,7 +9,7 @@
 /* What a method quantises. */
 typedef enum blis__quantised_scope {
   BLIS__SCOPE_ALL,     /* every linear layer but the head */
-  BLIS__SCOPE_HEAD,    /* the head, too, unless it is left out */
+  BLIS__SCOPE_HEAD,    /* the head as well, unless it is excluded */
   BLIS__SCOPE_EXPERTS, /* routed experts alone */
   BLIS__SCOPE_NAMED    /* only the modules that the file names with their formats */
 } blis__quantised_scope;

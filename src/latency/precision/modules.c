@@ -92,7 +92,7 @@ static bool glob_matches(const char *pattern, const char *text) {
   return *pattern == '\0';
 }
 
-/* True when the components of `entry` stand one after the other among those of `name`. */
+/* True if the components of `entry` occur in sequence among the components of `name`. */
 static bool has_components(const char *name, const char *entry) {
   size_t length = strlen(entry);
   for (const char *at = name; (at = strstr(at, entry)) != NULL; at++) {
@@ -104,7 +104,7 @@ static bool has_components(const char *name, const char *entry) {
   return false;
 }
 
-/* What follows `layers.` where a number follows, from there on; otherwise the whole entry. */
+/* The part of the entry after `layers.` if it starts with a number; otherwise the whole entry. */
 static const char *from_layers(const char *entry) {
   const char *at = strstr(entry, "layers.");
   return at == NULL ? entry : at;
@@ -154,7 +154,7 @@ static void translate(const char *from, char *to, size_t size) {
 }
 
 typedef struct matcher {
-  const char *entry; /* without `re:` and without what comes before `layers.` */
+  const char *entry; /* without `re:` and without the part before `layers.` */
   bool is_glob;
   bool is_regex;
   regex_t regex;

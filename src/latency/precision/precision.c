@@ -122,7 +122,8 @@ static bool is_linear(blis_json_value targets) {
   return !blis_json_has(targets);
 }
 
-/* Groups for all linear layers come first, so that groups for named modules override them. */
+/* Groups for all linear layers are painted first, so that groups for named modules override
+ * them. */
 static blis_status paint_groups(const char *source, blis_json_value groups, blis_precision *p,
                                 bool wants_linear, blis_error *error) {
   const char *key = NULL;

@@ -85,10 +85,11 @@ BLIS_MUSTUSE blis_status blis_precision_read(const blis_alloc *alloc,
                                              blis_precision *precision, blis_error *error);
 
 /*
- * The precision that a user states by name in place of the files': none, fp8, fp8_block, int8,
- * mxfp8, nvfp4, mxfp4, int4, or the name of a method of vLLM that fixes its format (awq, gptq,
- * fbgemm_fp8, modelopt, modelopt_fp4, bitsandbytes, ptpc_fp8, ...). With mxfp4, a model with
- * experts quantises its experts alone. BLIS_ERR_INVALID lists the names.
+ * Sets the precision that a user states by name, in place of the files'. Names are
+ * none, fp8, fp8_block, int8, mxfp8, nvfp4, mxfp4, int4, and the methods of vLLM
+ * that fix their format (awq, gptq, fbgemm_fp8, modelopt, modelopt_fp4,
+ * bitsandbytes, ptpc_fp8, ...). With mxfp4, a model with experts quantizes only its
+ * experts. BLIS_ERR_INVALID lists the names.
  */
 BLIS_MUSTUSE blis_status blis_precision_override(const blis_alloc *alloc, const char *name,
                                                  int64_t layers, bool has_experts,

@@ -25,11 +25,11 @@ static inline int64_t blis__step_us(double us) {
 }
 
 /*
- * The times of count >= 2 steps that grow by the same amount from each to the
- * next, from those of the first and the last before they are truncated. Each
- * is what truncating its own sum of up to 32 rounded terms, none negative,
- * would give; false when that is not certain: some time is too near a whole
- * number, times fall, or they are below 2 us or from 2^30 us on.
+ * Computes the times of count >= 2 steps with equal differences, from the
+ * untruncated times of the first and the last. Each result equals the truncation of
+ * its own sum of up to 32 rounded terms, none negative. Returns false if that is
+ * not certain: some time is too near a whole number, times fall, or times are below
+ * 2 us or at least 2^30 us.
  */
 bool blis__step_times_between(double first_us, double last_us, size_t count, int64_t *step_us);
 
@@ -58,10 +58,10 @@ static inline bool blis__is_eighths(double value) {
 }
 
 /*
- * base^exponent for 0 <= base <= 1, exponent >= 0, by squaring the mantissa
- * and keeping its exponent apart. This order of roundings is that of the
- * general power function of the Go library (math.Pow, 1.24); that of a C
- * library differs in the last bits and between libraries.
+ * base^exponent for 0 <= base <= 1, exponent >= 0, by squaring the mantissa and
+ * keeping its exponent separately. This order of roundings matches the general
+ * power function of the Go library (math.Pow, 1.24). C libraries differ from it in
+ * the last bits, and from each other.
  */
 double blis__power(double base, int64_t exponent);
 

@@ -42,14 +42,14 @@ const blis_spec_field *blis_spec_find(const blis_spec_field *fields, size_t coun
 BLIS_MUSTUSE blis_status blis_spec_set_number(void *spec, const blis_spec_field *field,
                                               double value, blis_error *error);
 
-/* Stores a text into a text member; BLIS_ERR_INVALID when it is too long. */
+/* Stores a string into a string member; BLIS_ERR_INVALID if it is too long. */
 BLIS_MUSTUSE blis_status blis_spec_set_text(void *spec, const blis_spec_field *field,
                                             const char *text, blis_error *error);
 
 /* The value of an integer, number or flag member. */
 double blis_spec_get_number(const void *spec, const blis_spec_field *field);
 
-/* The value of a text member; lives as long as *spec. */
+/* The value of a string member; lives as long as *spec. */
 const char *blis_spec_get_text(const void *spec, const blis_spec_field *field);
 
 /*

@@ -1,11 +1,13 @@
 /*
  * blackbox.h - step time as a linear function of the tokens of the batch, the
- * original model of BLIS (v0.2.0 to v0.7.10):
+ * original model of BLIS (v0.2.0 to v0.7.10).
+ *
+ * Formula:
  *
  *   beta0 + beta1 * (uncached prefill tokens) + beta2 * (decode tokens)
  *
- * It knows neither model nor GPU: the coefficients are measured per model,
- * GPU, TP degree and engine version. Exact from sums, O(1).
+ * It uses neither model nor GPU: the coefficients are measured per model, GPU, TP
+ * degree and engine version. Exact from sums, O(1).
  */
 #ifndef BLIS_LATENCY_STEP_BLACKBOX_H
 #define BLIS_LATENCY_STEP_BLACKBOX_H

@@ -28,14 +28,14 @@ typedef struct calibrated {
   double token_us;       /* compute, per token */
   double head_us;        /* compute, per request */
   double tile_us;        /* compute that tiles waste, whatever the batch */
-  double expert_tile_us; /* the same of all routed experts */
+  double expert_tile_us; /* like tile_us, for all routed experts */
   double fixed_us;       /* per step */
   double each_token_us;  /* KV, attention to itself and links, per token */
   double request_us;     /* overhead and sampling, per request */
   double context_us;     /* per token before a request */
   double pairs_us;       /* per unit of prefill_pairs */
 
-  /* Share of the routed experts that so many tokens need; then all. */
+  /* Share of the routed experts that a number of tokens needs; 1 beyond the table. */
   double *expert_share;
   int64_t expert_table_size;
 } calibrated;
@@ -44,7 +44,7 @@ static double expert_share(const calibrated *m, int64_t tokens) {
   return tokens < m->expert_table_size ? m->expert_share[tokens] : 1.0;
 }
 
-/* What a step costs but for the contexts of its requests. */
+/* Time of a step without the contexts of its requests. */
 static inline double base_us(const calibrated *m, int64_t tokens, int64_t requests) {
   const double n = (double)tokens;
   const double b = (double)requests;
@@ -177,7 +177,7 @@ static double product_peak(const machine *x) {
                    : peak(x, BLIS_CALIBRATED_COMPUTE);
 }
 
-/* Weights that lie on every replica, without the head. */
+/* Weights of every replica, without the head. */
 static double common_weights(const blis_transformer *p) {
   return p->layers * p->attention + p->dense_layers * p->dense_mlp +
          p->moe_layers * (p->shared_expert + p->router);
@@ -204,7 +204,7 @@ static void set_products(calibrated *m, const machine *x) {
   m->expert_tile_us = WASTED_TOKENS * experts / x->gpus * flops_us;
 }
 
-/* Latent KV lies on every GPU, a head on one GPU at least. */
+/* Latent KV is on every GPU; each GPU has at least one head. */
 static double kv_width_per_gpu(const machine *x) {
   if (x->model->kv_lora_rank > 0) {
     return x->parts.kv_width;

@@ -1,23 +1,25 @@
 /*
  * calibrated.h - step time from the peak rates of the hardware and measured
- * efficiencies: matrix products, attention, sampling, the launches of every
- * layer, and the links between GPUs. The coefficients are those of one GPU and
- * hold for all models on it.
+ * efficiencies: matrix products, attention, sampling, the launches of every layer,
+ * and the links between GPUs. The coefficients belong to one GPU and apply to all
+ * models on it.
+ *
+ * Formulas:
  *
  *   gemm  = sqrt(memory^2 + compute^2)
- *           memory: the weights, of experts those that so many tokens are
+ *           memory: the weights; of the experts, the number that the tokens are
  *           expected to choose; compute: 2 FLOPs per active weight and token,
  *           in tiles of 128 tokens of which half a one is wasted
  *   step  = gemm + KV read / bandwidth + attention FLOPs / peak
  *           + overheads of the step, each layer and each request
  *           + sampling over the vocabulary + all-reduces
  *
- * All rates are at most those of the data sheet, so a step is never faster
- * than its FLOPs and its bytes allow, and never shorter with more work in it.
+ * All rates are at most those of the data sheet, so a step is never faster than its
+ * FLOPs and its bytes allow, and never shorter with more work in it.
  *
- * Exact from sums, O(1). Attention counts (new token, earlier token) pairs, so
- * a cached prefix and a chunk cost what they are. KV heads are replicated where
- * TP exceeds them. Latent attention (MLA) reads its own, narrow cache.
+ * Exact from sums, O(1). Attention counts (new token, earlier token) pairs, so a
+ * cached prefix and a chunk cost what they are. KV heads are replicated where TP
+ * exceeds them. Latent attention (MLA) reads its own, narrow cache.
  */
 #ifndef BLIS_LATENCY_STEP_CALIBRATED_H
 #define BLIS_LATENCY_STEP_CALIBRATED_H

@@ -1,11 +1,11 @@
 /*
- * coefficients.h - the fitted coefficients of a latency model, and the three
- * times that follow from the first three alone.
+ * coefficients.h - the fitted coefficients of a latency model, and the three times
+ * that follow from the first three.
  *
- * alpha: a0, a1, a2. Blackbox and roofline queue a request for a0 + a1 *
- * prompt tokens; trained-physics and calibrated queue it for a0 and add a1 to
- * the E2E latency. a2 is added to every output token in all of them.
- * beta: step time, meaning and count by model.
+ * alpha: a0, a1, a2. Blackbox and roofline queue a request for a0 + a1 * prompt
+ * tokens. Trained-physics and calibrated queue it for a0 and add a1 to the E2E
+ * latency. All of them add a2 to every output token. Beta determines the step time;
+ * its meaning and count depend on the model.
  */
 #ifndef BLIS_LATENCY_STEP_COEFFICIENTS_H
 #define BLIS_LATENCY_STEP_COEFFICIENTS_H
@@ -34,8 +34,8 @@ BLIS_MUSTUSE blis_status blis_coefficients_validate(const blis_coefficients *coe
                                                     blis_error *error);
 
 /*
- * The state of every model with alphas begins with them, so that these
- * functions can stand in its blis_latency_ops.
+ * The state of every model with alphas begins with them, so that blis_latency_ops
+ * can use these functions.
  */
 typedef struct blis__alpha {
   double values[BLIS_ALPHA_COUNT];

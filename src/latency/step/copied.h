@@ -13,8 +13,8 @@
 #include "latency/step/latency_model.h"
 
 /*
- * Fills *out, which the caller owns; takes *model, a built-in one, also on
- * failure. copies >= 1.
+ * Fills *out, which the caller owns; takes *model, a built-in one, even on failure.
+ * copies >= 1.
  */
 BLIS_MUSTUSE blis_status blis_copied_latency_new(const blis_alloc *alloc, blis_latency_model *model,
                                                  int64_t copies, blis_latency_model *out,

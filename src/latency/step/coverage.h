@@ -51,8 +51,8 @@ int64_t blis_coverage_beyond(const blis_coverage *coverage, int64_t decodes, int
                              int64_t count);
 
 /*
- * What of a model with so many parameters on so many GPUs is beyond the range,
- * a phrase; false and "" when nothing is.
+ * Writes the parts of a model with these parameters and GPUs that are outside the
+ * range, as a phrase. Returns false and "" if nothing is.
  */
 bool blis_coverage_lacks(const blis_coverage *coverage, double parameters, int64_t tp, char *text,
                          size_t size);

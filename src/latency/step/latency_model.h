@@ -1,18 +1,18 @@
 /*
- * latency_model.h - the duration of an engine step: the interface of every
- * latency model, built in or scripted.
+ * latency_model.h - the duration of an engine step: the interface of every latency
+ * model, built in or scripted.
  *
- * A model answers four questions: the time of a step (from the batch, or from
- * a few exact integer sums over it), the time a request spends before it is
- * queued, the time added to every output token, and the time added once to a
- * finished request. All answers are whole microseconds.
+ * A model computes four times: the time of a step (from the batch, or from a few
+ * exact integer sums over it), the time of a request before it is queued, the time
+ * added to every output token, and the time added once to a finished request. All
+ * results are whole microseconds.
  *
- * Main invariant: when step_time_from_sums answers, its answer is the one
- * step_time gives for the same batch, to the microsecond. It costs O(1);
- * step_time costs O(batch).
+ * Main invariant: when step_time_from_sums answers, its answer is the one step_time
+ * gives for the same batch, to the microsecond. It costs O(1); step_time costs
+ * O(batch).
  *
- * A built-in model never changes after its construction, so any number of
- * instances may share one. The caller who created it owns it.
+ * A built-in model never changes after its construction, so any number of instances
+ * may share one. The caller who created it owns it.
  */
 #ifndef BLIS_LATENCY_STEP_LATENCY_MODEL_H
 #define BLIS_LATENCY_STEP_LATENCY_MODEL_H
@@ -61,9 +61,9 @@ void blis_batch_sums_add(blis_batch_sums *sums, const blis_batch_item *item);
 typedef struct blis_coverage blis_coverage;
 
 /*
- * How much later than its step a first token gets out where the next batch is
- * built while a step is under way (vLLM from 0.14 on): by delay_us, and by
- * depth times the step that was under way when its request was admitted.
+ * Delay of a first token after its step if the engine builds the next batch while a
+ * step runs (vLLM since 0.14). The delay is delay_us, plus depth times the step
+ * that was running when the request was admitted.
  */
 typedef struct blis_first_token {
   int64_t delay_us; /* >= 0 */
@@ -95,14 +95,15 @@ typedef struct blis_latency_ops {
    */
   bool (*step_time_from_sums)(const void *state, const blis_batch_sums *sums, int64_t *step_us);
 
-  /* It costs little, and may be asked about steps that never come. */
+  /* It is cheap, and may be called for steps that never run. */
   bool may_look_ahead;
 
   /*
-   * The times of count steps in a row, as step_time_from_sums gives them: each
-   * gives one token to each of decodes requests and prefills nothing; context
-   * is the sum of their contexts before the first. Answers how many of the
-   * first ones it could tell. NULL, or 0: they are asked for one by one.
+   * Returns the times of count consecutive steps, as step_time_from_sums does. Each
+   * step gives one token to each of decodes requests and prefills nothing; context
+   * is the sum of their contexts before the first. Returns how many of the first
+   * times it could compute. If the pointer is NULL or the result is 0, the times
+   * are computed one by one.
    */
   size_t (*decode_times)(const void *state, int64_t decodes, int64_t context, size_t count,
                          int64_t *step_us);
@@ -116,7 +117,7 @@ typedef struct blis_latency_ops {
   /* Added once to the E2E latency of a request with output. */
   int64_t (*fixed_overhead)(const void *state);
 
-  /* What was measured beside the step times. */
+  /* Measured in addition to the step times. */
   blis_first_token (*first_token)(const void *state);
 
   /* Where the step times were fitted; NULL = that is not known. */

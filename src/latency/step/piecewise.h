@@ -1,6 +1,8 @@
 /*
- * piecewise.h - linear prefill and piecewise linear decode, the compute model
- * of RouteSim (design document, February 2026).
+ * piecewise.h - linear prefill and piecewise linear decode, the compute model of
+ * RouteSim (design document, February 2026).
+ *
+ * Formulas:
  *
  *   prefill of t tokens    t / prefill_tokens_per_sec
  *   one token of b decodes b / T(b), where the throughput T rises linearly
@@ -8,9 +10,8 @@
  *                          decode_tokens_per_sec_saturated at b =
  *                          decode_saturation_batch, and stays there
  *
- * The two do not disturb each other: a step with both takes as long as the
- * longer one. Neither context length nor GPU plays a part. Exact from sums,
- * O(1).
+ * The two do not disturb each other: a step with both takes as long as the longer
+ * one. Neither context length nor GPU plays a part. Exact from sums, O(1).
  */
 #ifndef BLIS_LATENCY_STEP_PIECEWISE_H
 #define BLIS_LATENCY_STEP_PIECEWISE_H
@@ -26,7 +27,7 @@ typedef struct blis_piecewise_params {
                               does, instead of to 1 us */
 } blis_piecewise_params;
 
-/* RouteSim's defaults: 50,000; 80; 64; 3,200; exact times. */
+/* RouteSim's defaults: 50,000 and 80 tokens/s, batch 64, 3,200 tokens/s, exact times. */
 blis_piecewise_params blis_piecewise_defaults(void);
 
 /*

@@ -35,7 +35,7 @@ typedef struct roofline {
   double decode_flops_per_s;
   double bytes_per_s;
 
-  /* Of the evaluation from sums. */
+  /* For the evaluation from sums. */
   double flops_per_token;
   double flops_per_pair; /* of a new token and a token of its context */
   double prefill_s_per_flop;

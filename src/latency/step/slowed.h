@@ -14,8 +14,8 @@
 
 typedef struct blis_slowed_latency {
   const blis_latency_model *model; /* borrowed */
-  /* Of steps that compute prompt tokens, and of the others: > 0, finite; the
-     time is cut to whole us, at least 1. */
+  /* For steps that compute prompt tokens, and for the others: > 0, finite; the time is truncated
+   * to whole us, at least 1. */
   double prefill_factor;
   double decode_factor;
 } blis_slowed_latency;

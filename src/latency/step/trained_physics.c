@@ -21,10 +21,9 @@ enum {
 };
 
 /*
- * Products of all that a term has beside the sums over the batch. When TP and
- * DP are powers of two, a term is a whole multiple of 1 / (TP * DP) up to its
- * first division, so regrouping changes no bit as long as it stays below its
- * limit.
+ * Products of all factors of a term except the sums over the batch. When TP and DP
+ * are powers of two, a term is a whole multiple of 1 / (TP * DP) up to its first
+ * division, so regrouping changes no bit while it stays below its limit.
  */
 typedef struct merged {
   double flops_per_token;   /* projections and FFN */
@@ -137,7 +136,7 @@ typedef struct work {
   double communication_us;
 } work;
 
-/* Everywhere, what a coefficient of 0 will multiply is left out. */
+/* Terms that a coefficient of 0 multiplies are skipped everywhere. */
 static bool counts(const trained_physics *m, int term) {
   return m->beta[term] != 0.0;
 }
@@ -308,7 +307,7 @@ static bool trained_physics_from_sums(const void *state, const blis_batch_sums *
 /* Steps in a row, in all of which the same requests decode. */
 typedef struct decode_run {
   double decodes;
-  double flops; /* but for those that depend on the context */
+  double flops; /* except those that depend on the context */
   extra extra;
 } decode_run;
 
@@ -340,7 +339,7 @@ static bool interpolate(const trained_physics *m, const decode_run *run, double 
          blis__step_times_between(run_us(m, run, context), run_us(m, run, last), count, step_us);
 }
 
-/* For loads with merged work; the others are asked for one by one. */
+/* For loads with merged work; other times are computed one by one. */
 static size_t trained_physics_decode_times(const void *state, int64_t decodes, int64_t context,
                                            size_t count, int64_t *step_us) {
   enum { AT_ONCE = 64 };

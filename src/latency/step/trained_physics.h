@@ -1,12 +1,12 @@
 /*
- * trained_physics.h - step time as a fitted sum of physical terms: compute and
- * KV traffic of prefill and decode, weight traffic, communication, and
- * overheads per layer, request and step (BLIS, "trained-physics", from
- * v0.7.1; the default of August 2026 is the fit "iter29").
+ * trained_physics.h - step time as a fitted sum of physical terms. They are compute
+ * and KV traffic of prefill and decode, weight traffic, communication, and
+ * overheads per layer, request, and step. Source: BLIS, "trained-physics", since
+ * v0.7.1; the default of August 2026 is the fit "iter29".
  *
  * The coefficients were fitted to short-prompt chat traffic on H100: do not
- * extrapolate to prefill-heavy loads, where they run faster than the hardware
- * can. Prefill attention is charged for the whole prompt in every chunk.
+ * extrapolate to prefill-heavy loads, where they run faster than the hardware can.
+ * Prefill attention is charged for the whole prompt in every chunk.
  *
  * Exact from sums, O(1).
  */

@@ -30,7 +30,7 @@ typedef struct chat {
 typedef struct reading {
   blis__trace_rows rows;
   blis__trace_ids ids; /* of the row */
-  /* What only the whole file tells. */
+  /* State that depends on the whole file. */
   BLIS_ARRAY(chat) chats;        /* of the rows, until their sessions are */
   BLIS_ARRAY(uint32_t) sessions; /* known: these, by number of the row */
   blis_map row_of_chat;          /* of rows whose session is not named */
@@ -129,7 +129,7 @@ static blis_status next(void *reader, blis_request *row, bool *has_row, blis_err
 
 /* Sessions. */
 
-/* Whether the session of a row is that of another one, its parent. */
+/* Whether the session of a row belongs to another row, its parent. */
 static bool find_parent(const reading *r, size_t row, size_t *parent) {
   const chat *one = &r->chats.items[row];
   uint64_t found;
@@ -141,8 +141,7 @@ static bool find_parent(const reading *r, size_t row, size_t *parent) {
   return true;
 }
 
-/* A chain ends in a known session, in a root, or in a chat that is not there.
- */
+/* A chain ends in a known session, in a root, or in a missing chat. */
 static blis_status name_session(reading *r, size_t row, uint32_t *session, blis_error *error) {
   const chat *end = &r->chats.items[row];
   *session = end->session;

@@ -10,7 +10,7 @@
 
 enum { SYNONYMS_MAX = 32 };
 
-/* What may stand in a column of a role. */
+/* The values that are allowed in a column of a role. */
 typedef enum content_kind { TIME, NUMBER, ANY } content_kind;
 
 /*
@@ -225,7 +225,7 @@ static size_t find_among(const blis__column *columns, size_t count, const char *
   return SIZE_MAX;
 }
 
-/* Texts, where no column has lengths. */
+/* Columns with text, used if no column has lengths. */
 static const char *const prompt_texts[] = {"prompt",   "input", "textinput",
                                            "question", "query", NULL};
 static const char *const output_texts[] = {"output", "completion",    "response",

@@ -1,11 +1,13 @@
 /*
- * Any table of requests, as CSV with a header row or as JSON lines. The start of the file gives the
- * columns and their types, columns.h their meaning, clock.h the unit of times that are numbers.
+ * Any table of requests, as CSV with a header row or as JSON lines. The start of
+ * the file gives the columns and their types, columns.h their meaning, clock.h the
+ * unit of times that are numbers.
  *
- * CSV may have commas, semicolons, tabs, or bars between its fields. Members of nested objects have
- * names such as usage.prompt_tokens. A prompt or an output that is a text has a token per 4 bytes,
- * with a note. Requests of equal prefixes share their first prefix_tokens tokens. Without turns,
- * the rows of a session are its rounds in order of time.
+ * CSV may have commas, semicolons, tabs, or bars between its fields. Members of
+ * nested objects have names such as usage.prompt_tokens. A prompt or an output that
+ * is text counts one token per 4 bytes, with a note. Requests of equal prefixes
+ * share their first prefix_tokens tokens. Without turns, the rows of a session are
+ * its rounds in order of time.
  */
 #include "workload/trace/formats/generic.h"
 
@@ -19,7 +21,7 @@
 #include "workload/trace/formats/timestamp.h"
 #include "workload/trace/rows/jsonl.h"
 
-/* Keeps prefixes apart from other streams of content. */
+/* Separates prefixes from other streams of content. */
 #define PREFIX_STREAM (UINT64_C(1) << 63)
 
 enum { BYTES_PER_TOKEN = 4, SNIFFED_ROWS = 20, NOTE_SIZE = 600, DEPTH_MAX = 3 };
@@ -31,14 +33,14 @@ typedef struct reading {
   blis__mapping map;
   bool has_text_times; /* such as 2026-05-10 00:00:00 */
   blis_segment prefix; /* of the row */
-  int64_t estimated;   /* lengths of texts */
+  int64_t estimated;   /* lengths estimated from text */
 } reading;
 
 /* Sniffing. */
 
 static const blis_slice blank = {.data = "", .length = 0};
 
-/* Whole lines of the start of a file; all of it when it has no line end. */
+/* Whole lines of the start of a file; the whole start if it has no line end. */
 static blis_slice whole_lines(blis_slice head) {
   size_t length = head.length;
   while (length > 0 && head.data[length - 1] != '\n') {
@@ -247,12 +249,12 @@ static blis_status open_jsonl(void *reader, blis_error *error) {
 
 /* Values. */
 
-/* A value of a row: a field of the table, or a member of the object as a text or a number. */
+/* A value of a row: a field of the table, or a member of the object as a string or a number. */
 typedef struct cell {
   size_t column;
   blis_slice text;
   blis_json_value member;
-  bool is_text; /* of a table, or a text of an object */
+  bool is_text; /* of a table, or a string of an object */
   bool is_there;
 } cell;
 
@@ -348,7 +350,7 @@ static blis_status read_time(reading *r, blis_json_value row, int64_t *arrival_u
   return BLIS_OK;
 }
 
-/* A number of tokens, or a text that is counted. */
+/* A number of tokens, or a string whose tokens are counted. */
 static blis_status read_tokens(reading *r, blis_json_value row, blis__role role, uint32_t *tokens,
                                blis_error *error) {
   cell value;

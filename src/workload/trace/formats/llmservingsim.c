@@ -1,20 +1,20 @@
 /*
- * The traces of LLMServingSim (Cho et al., IISWC 2024): one JSON object per
- * line, of one of three kinds.
+ * The traces of LLMServingSim (Cho et al., IISWC 2024): one JSON object per line,
+ * of one of three kinds.
  *
  *   flat         input_toks, output_toks and arrival_time_ns
  *   multi-call   arrival_time_ns and sub_requests, a list of calls with
  *                input_toks, output_toks and tool_duration_ns
  *   measurement  input_toks, output_toks and arrival_time, in s since 1970
  *
- * The calls of a line are the rounds of a session: the next one comes
- * tool_duration_ns after the one before has ended. When that will be, a trace
- * cannot know; so as recorded they arrive as if nothing took any time but the
- * tools, with a note. Measurements arrive from the earliest one on.
+ * The calls of a line are the rounds of a session: the next call arrives
+ * tool_duration_ns after the end of the previous one. A trace does not contain this
+ * end, so recorded arrivals assume that only the tools take time, with a note.
+ * Arrivals of measurements are relative to the earliest one.
  *
- * With input_tok_ids tokens are compared in pieces of 16: equal pieces are
- * equal content, so prompts share what they have in common up to a multiple of
- * 16 tokens. Without ids prompts share nothing.
+ * With input_tok_ids tokens are compared in pieces of 16: equal pieces are equal
+ * content, so prompts share what they have in common up to a multiple of 16 tokens.
+ * Without ids prompts share nothing.
  */
 #include <stdio.h>
 
@@ -38,7 +38,7 @@ typedef struct reading {
   int64_t arrival_us;         /* of the next call */
   int64_t think_us;           /* before it */
   BLIS_ARRAY(int32_t) rounds; /* so far, by session */
-  /* What only the whole file tells. */
+  /* State that depends on the whole file. */
   int64_t later_calls; /* requests that are not the first of a line */
   bool is_measured;
 } reading;
@@ -46,7 +46,7 @@ typedef struct reading {
 static const char *const call_fields[] = {"input_toks",    "output_toks",    "tool_duration_ns",
                                           "input_tok_ids", "output_tok_ids", NULL};
 
-/* Of all kinds, with the measured times that only calibration reads. */
+/* Fields of all kinds, with the measured times that only calibration reads. */
 static const char *const row_fields[] = {"request_id",     "input_toks",
                                          "output_toks",    "arrival_time_ns",
                                          "arrival_time",   "input_tok_ids",

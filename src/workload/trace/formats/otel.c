@@ -1,14 +1,13 @@
 /*
  * Spans of OpenTelemetry in OTLP JSON, as RouteSim reads them: resourceSpans,
- * scopeSpans, spans. The file is one JSON text, or has one in every line, as
- * the file exporter of the collector writes them.
+ * scopeSpans, spans. The file is one JSON text, or has one in every line, as the
+ * file exporter of the collector writes them.
  *
- * A span is a request when it has the number of its prompt tokens; the others
- * are left out, with a note. Attributes have several names each, the first one
- * that is there counts. Without the number of its completion tokens a request
- * has 64. Requests arrive from the earliest one on. The hash of the system
- * prompt is the prefix group; since nobody tells how long that prompt is,
- * prompts share nothing.
+ * A span is a request if it has the number of its prompt tokens; other spans are
+ * skipped, with a note. Each attribute has several names; the first existing name
+ * is used. Without the number of its completion tokens a request has 64. Arrivals
+ * are relative to the earliest request. The hash of the system prompt is the prefix
+ * group; since its length is not recorded, prompts share nothing.
  */
 #include <stdio.h>
 #include <string.h>

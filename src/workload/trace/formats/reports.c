@@ -6,9 +6,8 @@
  *   guidellm        benchmarks, each with requests.successful: prompt_tokens,
  *                   output_tokens, request_start_time (s) or info.timings
  *
- * Each file is one JSON text. Requests that failed are left out, with a note;
- * those of GuideLLM are in a list of their own. Requests arrive from the
- * earliest one on.
+ * Each file is one JSON text. Failed requests are skipped, with a note; GuideLLM
+ * has a separate list for them. Arrivals are relative to the earliest request.
  */
 #include <math.h>
 

@@ -1,14 +1,14 @@
 /*
  * Compact JSONL, the format of RouteSim: one object per line with ts (ms),
- * prompt_tokens and gen_tokens; prefix_hash and prefix_len are the first tokens
- * of the prompt, equal for equal hashes; conversation_id is the session. Lines
- * that start with '#' are comments. priority is checked and not used.
+ * prompt_tokens, and gen_tokens. prefix_hash and prefix_len describe the first
+ * tokens of the prompt, equal for equal hashes. conversation_id is the session.
+ * Lines that start with '#' are comments. priority is checked and not used.
  *
- * Files that are written here may have keys of their own beside these, so that
- * nothing is lost: those in the tables below, arrival_us where ts, which is a
- * whole number for RouteSim, cannot tell it, and segments (segments.h),
- * which then tells all shared content in place of prefix_hash. Without any
- * turn, the rows of a session are its rounds in order of time.
+ * Files written by blis may have additional keys, so that nothing is lost: the keys
+ * in the tables below, arrival_us, and segments (segments.h). arrival_us is written
+ * if ts cannot represent the time, since ts is a whole number in RouteSim. segments
+ * describes all shared content and replaces prefix_hash. Without any turn, the rows
+ * of a session are its rounds in order of time.
  */
 #include <stdio.h>
 
@@ -104,7 +104,7 @@ static blis_status read_rest(reading *r, blis_json_value row, blis_request *requ
   return BLIS_OK;
 }
 
-/* In milliseconds, or to the microsecond where a file written here says so. */
+/* In milliseconds, or in microseconds if a file written by blis has them. */
 static blis_status read_time(reading *r, blis_json_value row, blis_request *request,
                              blis_error *error) {
   BLIS_TRY(blis__trace_time(row, "ts", r->rows.clock.unit_us, &request->arrival_us, error));

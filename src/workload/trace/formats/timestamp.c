@@ -2,7 +2,7 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* A text of which the front is read bit by bit; bad once something is wrong. */
+/* A string whose front is read step by step; bad after an error. */
 typedef struct scanner {
   const char *at;
   const char *end;

@@ -10,8 +10,9 @@
 #include "base/slice.h"
 
 /*
- * Nanoseconds since 1970 of a text such as "2023-11-16 18:15:46.6805900" or
- * "2024-05-10T00:00:00+01:00"; false when it is no time from 1970 to 2199.
+ * Parses a time such as "2023-11-16 18:15:46.6805900" or
+ * "2024-05-10T00:00:00+01:00" into nanoseconds since 1970; returns false if it is
+ * no time from 1970 to 2199.
  */
 bool blis__trace_parse_timestamp(blis_slice text, int64_t *time_ns);
 

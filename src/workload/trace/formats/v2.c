@@ -1,22 +1,20 @@
 /*
- * TraceV2, the format of BLIS (Go, inference-sim f90a1e3a): a CSV file with one
- * row per request and a YAML header beside it, replayed at fixed times.
+ * TraceV2, the format of BLIS (Go, inference-sim f90a1e3a): a CSV file with one row
+ * per request and a YAML header file, replayed at fixed times.
  *
- * Columns are found by name, in any order. A prompt is the prefix of its group
- * and tokens of its own; the first row of a group with a prefix_length fixes it
- * for all rows of the group, those before it as well.
+ * Columns are found by name, in any order. A prompt is the prefix of its group and
+ * tokens of its own; the first row of a group with a prefix_length fixes it for all
+ * rows of the group, those before it as well.
  *
- * Files that are written here may have more columns: cascade and mean_logprob,
- * for cascades of models (request.h); max_output_tokens;
- * request_number, what the request was called in the run that the trace is of,
- * in place of request_id; and segments (segments.h), which tells what
- * prompts share in place of the group; a prefix is then as long as its own row
- * says.
+ * Files written by blis may have more columns. cascade and mean_logprob are for
+ * cascades of models (request.h). max_output_tokens is the limit of the output.
+ * request_number replaces request_id and is the request's number in the recorded
+ * run. segments (segments.h) replaces the group and describes the content that
+ * prompts share; the length of a prefix is the length in its own row.
  *
  * An observed trace has send times in microseconds since 1970, and arrivals and
- * deadlines on the clock of the load generator. Requests are put on that clock:
- * the smallest difference between a row's send and arrival time is when it
- * started.
+ * deadlines on the clock of the load generator. Requests are put on that clock: the
+ * smallest difference between a row's send and arrival time is when it started.
  */
 #include <string.h>
 
@@ -114,7 +112,7 @@ typedef struct reading {
   blis__trace_rows rows;
   bool is_observed;
   size_t places[COLUMNS];      /* in the file; BLIS_CSV_NONE = not there */
-  int64_t values[COLUMNS];     /* of the row; texts as their numbers; else 0 */
+  int64_t values[COLUMNS];     /* of the row; strings as their numbers; otherwise 0 */
   double reason_ratio;         /* of the row */
   size_t segments_place;       /* the column in the file, too */
   blis__segment_list segments; /* of the row */

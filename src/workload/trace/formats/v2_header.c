@@ -179,7 +179,7 @@ static blis_status check_keys(const blis_yaml_node *root, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Whether a text key has one of two values; an absent key has the first. */
+/* Checks that a string key has one of two values; an absent key has the first. */
 static blis_status check_choice(const blis_yaml_node *root, const char *key, const char *first,
                                 const char *second, bool *is_second, blis_error *error) {
   const blis_yaml_node *node = blis_yaml_get(root, key);

@@ -2,10 +2,10 @@
  * The result file of vLLM's "bench serve" with --save-detailed: one JSON object
  * whose input_lens, output_lens and start_times (s) have an entry per request.
  *
- * Start times are on a clock of the machine, so requests arrive from the first
- * one on. With queue_times (newest versions) they arrive when the client has
- * let them go: with a limit of concurrency, some wait for others there.
- * Requests with an entry in errors failed; they are left out, with a note.
+ * Start times are on a clock of the machine, so arrivals are relative to the first
+ * request. With queue_times (newest versions), requests arrive when the client
+ * releases them: with a concurrency limit, some wait in the client. Requests with
+ * an entry in errors failed; they are skipped, with a note.
  */
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ typedef struct result_lists {
 } result_lists;
 
 typedef struct reading {
-  blis__trace_rows rows; /* whose failed are those with an error */
+  blis__trace_rows rows; /* failed counts the rows with an error */
   result_lists lists;
   int64_t count;
 } reading;

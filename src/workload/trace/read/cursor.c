@@ -5,7 +5,7 @@
 #include "workload/trace/read/order.h"
 #include "workload/trace/read/stream_state.h"
 
-/* Segments of a request that somebody has. */
+/* Segments of a request that a caller has. */
 typedef struct kept_segments {
   struct kept_segments *before;
   struct kept_segments *behind;

@@ -1,8 +1,8 @@
 /*
- * edit.h - edits that apply to the requests of a trace one by one, in a list or
- * a stream: selecting a part, changing the pace.
+ * edit.h - edits that apply to the requests of a trace one by one, in a list or a
+ * stream: selecting a part, changing the pace.
  *
- * Requests keep their numbers, texts and order. A deadline moves with its
+ * Requests keep their numbers, strings, and order. A deadline moves with its
  * arrival; think times stay as they are.
  */
 #ifndef BLIS_WORKLOAD_TRACE_READ_EDIT_H
@@ -17,11 +17,11 @@
 
 /* What is cut out: of the requests that arrive in a window, a stretch. */
 typedef struct blis_trace_cut_options {
-  int64_t start_us; /* arrivals from here on ... */
+  int64_t start_us; /* earliest arrival ... */
   int64_t end_us;   /* ... and before this; 0 = no end */
-  int64_t skip;     /* of these, leave out so many ... */
-  int64_t limit;    /* ... and keep at most so many; 0 = all */
-  bool from_zero;   /* the first one that is kept arrives at 0 */
+  int64_t skip;     /* number of these to skip ... */
+  int64_t limit;    /* ... and maximum number to keep; 0 = all */
+  bool from_zero;   /* the first kept request arrives at 0 */
 } blis_trace_cut_options;
 
 /* What arrives at from_us shall arrive at to_us. */
@@ -48,7 +48,7 @@ typedef enum blis_trace_edit_kind {
   BLIS_TRACE_CAP
 } blis_trace_edit_kind;
 
-/* Beside its kind, what that needs. Points and marks are borrowed. */
+/* The kind and its parameters. Points and marks are borrowed. */
 typedef struct blis_trace_edit {
   blis_trace_edit_kind kind;
   blis_trace_cut_options cut;
@@ -73,7 +73,7 @@ const char *blis__trace_edit_name(const blis_trace_edit *edit);
 /* BLIS_ERR_INVALID for an edit that cannot be. */
 BLIS_MUSTUSE blis_status blis__trace_edit_check(const blis_trace_edit *edit, blis_error *error);
 
-/* One edit on its way through the requests; zero it but for edit. */
+/* State of one edit during its pass through the requests; zero all members except edit. */
 typedef struct blis__trace_editing {
   const blis_trace_edit *edit;
   size_t index;      /* of the next request */

@@ -234,7 +234,7 @@ blis_status blis__trace_open_again(const blis__trace_file *known, const blis_all
   return status;
 }
 
-/* What the file has and nobody reads. */
+/* Notes the fields of the file that no reader uses. */
 static blis_status note_unread(const blis__trace_rows *rows, blis_error *error) {
   if (rows->unread.count == 0) {
     return BLIS_OK;

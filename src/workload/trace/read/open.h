@@ -15,9 +15,9 @@ typedef struct blis__trace_file {
 } blis__trace_file;
 
 /*
- * Checks the options, recognises the format unless it is named and opens a
- * reader. Texts and notes go to the workload. Everything is borrowed until
- * blis__trace_close, which is to be called even when this fails.
+ * Checks the options, detects the format unless it is named, and opens a reader.
+ * Strings and notes are added to the workload. Everything is borrowed until
+ * blis__trace_close, which must be called even after a failure.
  */
 BLIS_MUSTUSE blis_status blis__trace_open(const blis_alloc *alloc, const char *path,
                                           const blis_trace_options *options,

@@ -13,7 +13,7 @@
 #include "base/error.h"
 #include "workload/request.h"
 
-/* A row may come at most so many rows too late. */
+/* Maximum number of rows by which a row may be late. */
 enum { BLIS__TRACE_WINDOW_MAX = 65536 };
 
 /*

@@ -1,18 +1,17 @@
 /*
  * stream.h - a trace that is read from its file while it is replayed.
  *
- * A stream has read its file once, to check every row and to learn what only
- * the whole file tells; whoever wants the requests reads it once more, each
- * reader for itself and as fast as it likes. They are those of the list that
+ * A stream has read its file once, to check every row and to collect the properties
+ * of the whole file. Each reader of requests reads the file once more,
+ * independently and at its own pace. The requests equal the list that
  * blis_trace_read makes of the same file, in the same order.
  *
- * Memory does not grow with the rows, only with what is different in them: 60
- * to 100 bytes for every text (a session, say), 1/8 byte for every id of
- * tracev2 (up to 50 where ids are far apart), about 100 bytes per chat of
- * bailian.
+ * Memory does not grow with the rows, only with their distinct values: 60 to 100
+ * bytes per string (for example a session), 1/8 byte per id of tracev2 (up to 50
+ * for sparse ids), and about 100 bytes per chat of bailian.
  *
- * Rows may be out of order by up to 65536 places; those in between are then
- * kept. What needs more, and what cannot be read twice, is no stream.
+ * Rows may be out of order by up to 65536 places; those in between are then kept.
+ * Files that need more, or that cannot be read twice, are not streamed.
  */
 #ifndef BLIS_WORKLOAD_TRACE_READ_STREAM_H
 #define BLIS_WORKLOAD_TRACE_READ_STREAM_H
@@ -30,9 +29,9 @@
 typedef struct blis_trace_stream blis_trace_stream;
 
 /*
- * Reads the file once. The caller owns *stream. Errors are those of
- * blis_trace_read; BLIS_ERR_INVALID for a file that cannot be streamed says why
- * and what to do.
+ * Reads the file once. The caller owns *stream. Returns the errors of
+ * blis_trace_read. For a file that cannot be streamed, BLIS_ERR_INVALID explains
+ * the reason and the remedy.
  */
 BLIS_MUSTUSE blis_status blis_trace_stream_new(const blis_alloc *alloc, const char *path,
                                                const blis_trace_options *options,
@@ -50,21 +49,20 @@ BLIS_MUSTUSE blis_status blis_trace_stream_apply(blis_trace_stream *stream,
 /* NULL is allowed. */
 void blis_trace_stream_free(blis_trace_stream *stream);
 
-/* A workload without requests that has the texts, and the notes, of a stream.
- */
+/* A workload without requests that contains the strings and the notes of a stream. */
 const blis_workload *blis_trace_stream_about(const blis_trace_stream *stream);
 
 /* What it is, in a few words. */
 const char *blis_trace_stream_description(const blis_trace_stream *stream);
 
-/* How many requests there are; -1 when nobody has counted them yet. */
+/* Returns the number of requests, or -1 if they were not counted yet. */
 int64_t blis_trace_stream_count(const blis_trace_stream *stream);
 
 /* Counts them, which takes a pass over the file unless it is known. */
 BLIS_MUSTUSE blis_status blis_trace_stream_need_count(blis_trace_stream *stream, int64_t *count,
                                                       blis_error *error);
 
-/* The same with when the last one arrives; 0 when there is none. */
+/* Like blis_trace_stream_need_count, for the arrival of the last request; 0 without requests. */
 BLIS_MUSTUSE blis_status blis_trace_stream_need_last_us(blis_trace_stream *stream, int64_t *last_us,
                                                         blis_error *error);
 

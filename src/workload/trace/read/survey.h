@@ -18,7 +18,7 @@ typedef struct blis__survey {
   blis__trace_file file; /* its reader has finished */
   int64_t count;
   int64_t last_us; /* the last arrival */
-  size_t window;   /* rows may come so many places too late */
+  size_t window;   /* maximum number of places by which a row may be late */
   bool numbers_rounds;
 } blis__survey;
 

@@ -66,7 +66,7 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 
-/* The number at the start of a text: digits, signs, a point, and an exponent. */
+/* The number at the start of a string: digits, signs, a point, and an exponent. */
 static blis_slice number_at(const char *at, const char *end) {
   const char *start = at;
   while (at < end && (strchr("+-.eE", *at) != NULL || (*at >= '0' && *at <= '9')) && *at != '\0') {

@@ -1,16 +1,18 @@
 /*
  * clock.h - the unit of the timestamps of a trace; for trace files only.
  *
- * A file rarely states the unit of its numbers, and files of one format differ. The unit is the
- * first of these:
+ * A file rarely states the unit of its numbers, and files of one format differ. The
+ * unit is the first of these.
  *
  *   1. the unit that the options, or the name of a column, state
- *   2. the unit that makes the earliest sampled number a time since 1970 between 2000 and 2100
- *   3. the usual unit of the format, unless it gives an implausible number of requests per second
+ *   2. the unit that makes the earliest sampled number a time since 1970 between
+ *      2000 and 2100
+ *   3. the usual unit of the format, unless it gives an implausible number of
+ *      requests per second
  *   4. the unit that gives the most plausible number of requests per second
  *
- * The sample is the start of the file, so readers have the unit before they read the first row.
- * Every unit but the usual one is printed as a note.
+ * The sample is the start of the file, so readers have the unit before they read
+ * the first row. Every unit but the usual one is printed as a note.
  */
 #ifndef BLIS_WORKLOAD_TRACE_ROWS_CLOCK_H
 #define BLIS_WORKLOAD_TRACE_ROWS_CLOCK_H
@@ -47,7 +49,7 @@ const char *blis__clock_unit_name(double unit_us);
 
 void blis__clock_add(blis__clock *clock, double time);
 
-/* Adds the numbers behind a key in the lines of JSON of a text. */
+/* Adds the numbers after a key in the JSON lines of head. */
 void blis__clock_add_json(blis__clock *clock, blis_slice head, const char *key);
 
 /* Chooses the unit. stated_us = 0: nothing states it. */

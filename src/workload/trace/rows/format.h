@@ -1,16 +1,14 @@
 /*
- * format.h - the interface of the reader of one trace format; for trace files
- * only.
+ * format.h - the interface of the reader of one trace format; for trace files only.
  *
- * A reader gives the rows of a file one after the other, in the order of the
- * file. What can only be known when all rows were seen (the earliest time, the
- * length of a prefix) it learns on the way, and settle then makes a row final.
- * So rows can go through a list, which is settled at the end, or, without being
- * kept, through two readers: the first learns, the second is given the first
- * and settles each row as it comes.
+ * A reader returns the rows of a file in file order. It collects properties of the
+ * whole file (the earliest time, the length of a prefix) on the way, and settle
+ * uses them to make a row final. Rows can be collected in a list, which is settled
+ * at the end. Without a list, two readers are used: the first collects the
+ * properties, the second receives the first and settles each row as it is read.
  *
- * A new format is one file that defines a blis__trace_format, and its name in
- * the map below; one that is a plain table is a rule of table.c in its place.
+ * A new format is one file that defines a blis__trace_format, and its name in the
+ * map below; one that is a plain table is a rule of table.c in its place.
  */
 #ifndef BLIS_WORKLOAD_TRACE_ROWS_FORMAT_H
 #define BLIS_WORKLOAD_TRACE_ROWS_FORMAT_H
@@ -32,8 +30,8 @@ typedef struct blis__trace_job {
   const char *name; /* what messages call the file */
   const blis_trace_options *options;
   int64_t limit;           /* rows to read at most */
-  blis_workload *workload; /* where texts and notes go */
-  /* The file from its start; NULL = path is that of a pair without ending. */
+  blis_workload *workload; /* receives strings and notes */
+  /* The file from its start; NULL = path names a pair without its endings. */
   blis_input *input;
   int64_t size_bytes; /* on the disk; -1 = it cannot be read twice */
   bool is_packed;
@@ -48,16 +46,16 @@ typedef struct blis__trace_format {
   bool (*recognise)(blis_slice head);
   const char *marks[2];
   /*
-   * What a file of the format starts with ('{', '['; 0 = a header row), and texts in its start that
-   * explain why a file is not of it; NULL = the marks.
+   * What a file of the format starts with ('{', '[', or 0 = a header row), and
+   * strings in its start that explain why a file is not of it; NULL = the marks.
    */
   char start;
   const char *needs[2];
   const void *rule; /* what the reader makes of it; may be NULL */
   /*
-   * The columns, or the members of a row, that are read or passed over on
-   * purpose, ending with NULL: others are told. NULL when the reader sees to
-   * it.
+   * The columns, or the members of a row, that are read or ignored on purpose,
+   * ending with NULL. Other fields are reported. NULL if the reader reports them
+   * itself.
    */
   const char *const *fields;
   size_t reader_size; /* of the state behind every void *reader */
@@ -118,7 +116,7 @@ typedef struct blis__trace_format {
 BLIS__TRACE_FORMAT_MAP(XX)
 #undef XX
 
-/* Whether a path is that of a tracev2 trace but for ".csv". BLIS_ERR_NOMEM. */
+/* Whether a path names a tracev2 trace without ".csv". BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path,
                                                   bool *is_stem, blis_error *error);
 

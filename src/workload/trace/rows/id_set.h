@@ -26,7 +26,7 @@ typedef struct blis__id_set {
 void blis__id_set_init(blis__id_set *set, const blis_alloc *alloc);
 void blis__id_set_deinit(blis__id_set *set);
 
-/* *is_new tells whether it was not there. BLIS_ERR_NOMEM. */
+/* Adds id; sets *is_new if it was missing. BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis__id_set_add(blis__id_set *set, int64_t id, bool *is_new);
 
 #endif

@@ -41,8 +41,8 @@ BLIS_MUSTUSE blis_status blis__trace_tokens(blis_json_value row, const char *key
                                             blis_error *error);
 
 /*
- * A member that names something: a text or a whole number, which is a name,
- * too. Its number among the workload's texts; 0 when it is absent or null.
+ * Reads a name: a string, or a whole number, which is also a name. Returns its
+ * number among the workload's strings; 0 if it is absent or null.
  */
 BLIS_MUSTUSE blis_status blis__trace_name(const blis__trace_job *job, blis_json_value row,
                                           const char *key, uint32_t *id, blis_error *error);
@@ -57,7 +57,7 @@ typedef struct blis__trace_turns {
 BLIS_MUSTUSE blis_status blis__trace_read_turn(blis__trace_turns *turns, blis_json_value row,
                                                int32_t *turn, blis_error *error);
 
-/* Tells of rows without a turn; for finish. */
+/* Adds a note about rows without a turn; for finish. */
 BLIS_MUSTUSE blis_status blis__trace_note_turns(blis__trace_rows *rows,
                                                 const blis__trace_turns *turns, blis_error *error);
 

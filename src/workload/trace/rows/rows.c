@@ -185,7 +185,7 @@ void blis__trace_settle_ns(const void *reader, blis_request *row, blis_segment *
   row->arrival_us /= 1000;
 }
 
-/* Texts. */
+/* Strings. */
 
 blis_status blis__trace_text(const blis__trace_job *job, blis_slice text, uint32_t *id,
                              blis_error *error) {

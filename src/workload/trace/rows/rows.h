@@ -13,16 +13,16 @@
 #include "workload/unread.h"
 
 /*
- * The first member of every reader. Whoever opens the trace fills it in, and
- * closes what is open in it when all rows were read; a reader opens one of the
+ * The first member of every reader. The caller that opens the trace fills it in,
+ * and closes its open inputs after all rows were read; a reader opens one of the
  * inputs.
  */
 typedef struct blis__trace_rows {
   blis__trace_job *job;
   /*
-   * The reader that has finished the same file, for one that reads it again;
-   * else this one. The second one says nothing twice: it checks only what it
-   * has to, and adds no notes.
+   * The reader that has finished the same file, for a reader that reads it again;
+   * otherwise this reader. The second reader repeats no notes and makes only the
+   * necessary checks.
    */
   const void *known;
   const void *rule;          /* of the format */
@@ -32,7 +32,7 @@ typedef struct blis__trace_rows {
   blis_text *text;
   blis_json json;    /* of the row, or of the whole file */
   int64_t taken;     /* rows of the file, at most job->limit */
-  int64_t failed;    /* of these: left out, with a note */
+  int64_t failed;    /* failed rows among taken; skipped, with a note */
   int64_t start;     /* the earliest arrival noted; INT64_MAX = none */
   blis__clock clock; /* of timestamps that are numbers; unit_us 0 = the format fixes the unit */
   char separator;    /* of a table; 0 = comma */
@@ -51,8 +51,9 @@ BLIS_MUSTUSE blis_status blis__trace_head(const blis__trace_job *job, blis_slice
                                           blis_error *error);
 
 /*
- * Find the unit of timestamps from the start of the input, before it is opened: of a member of JSON
- * lines, or of a column. usual_us and stated_us are those of blis__clock_choose.
+ * Find the unit of timestamps from the start of the input, before it is opened: of
+ * a member of JSON lines, or of a column. usual_us and stated_us are as in
+ * blis__clock_choose.
  */
 BLIS_MUSTUSE blis_status blis__trace_json_clock(blis__trace_rows *rows, const char *key,
                                                 double usual_us, double stated_us,
@@ -75,7 +76,7 @@ BLIS_MUSTUSE blis_status blis__trace_change_input(blis__trace_job *job, const ch
 void blis__trace_see_members(blis__trace_rows *rows, blis_json_value object,
                              const char *const *fields);
 
-/* Closes the input of a job if nobody has taken it. */
+/* Closes the input of a job if no reader has taken it. */
 void blis__trace_drop_input(blis__trace_job *job);
 
 /* Idempotent. */
@@ -103,9 +104,9 @@ static inline void blis__trace_note_start(blis__trace_rows *rows, int64_t arriva
 void blis__trace_settle_us(const void *reader, blis_request *row, blis_segment *segments);
 void blis__trace_settle_ns(const void *reader, blis_request *row, blis_segment *segments);
 
-/* Texts. */
+/* Strings. */
 
-/* The number of a text among the workload's; 0 when it is empty. */
+/* Returns the number of a string among the workload's; 0 if it is empty. */
 BLIS_MUSTUSE blis_status blis__trace_text(const blis__trace_job *job, blis_slice text, uint32_t *id,
                                           blis_error *error);
 

@@ -1,13 +1,15 @@
 /*
- * segments.h - the shared content of a prompt as text, an addition of our own
- * to the trace formats; for trace files only.
+ * segments.h - the shared content of a prompt as text, our own addition to the
+ * trace formats; for trace files only.
+ *
+ * Example:
  *
  *   7:512 8:512 9:64@128
  *
- * is 512 tokens of stream 7 from its start, 512 of stream 8, then 64 of stream
- * 9 from its token 128 on. A "+" at the end says that the output goes on in the
- * last stream (shares_output of a request), "++" that its last token does, too
- * (shares_last_output).
+ * This means 512 tokens of stream 7 from its start, 512 of stream 8, and 64 of
+ * stream 9 starting at its token 128. A "+" at the end means that the output
+ * continues the last stream (shares_output of a request), "++" that its last token
+ * also does (shares_last_output).
  */
 #ifndef BLIS_WORKLOAD_TRACE_ROWS_SEGMENTS_H
 #define BLIS_WORKLOAD_TRACE_ROWS_SEGMENTS_H
@@ -24,11 +26,11 @@ typedef BLIS_ARRAY(blis_segment) blis__segment_list;
 enum { BLIS__SEGMENTS_FAULT_SIZE = 120 };
 
 /*
- * Appends the segments of a text to the list and sets segment_count,
- * shared_tokens, shares_output and shares_last_output of the request, whose
- * prompt_tokens are known; its segments are left to the caller, for the list
- * may still move. BLIS_ERR_NOMEM, or BLIS_ERR_PARSE with what is wrong in
- * fault, to be put behind the text.
+ * Appends the segments of text to the list and sets segment_count, shared_tokens,
+ * shares_output, and shares_last_output of the request, whose prompt_tokens must be
+ * set. The caller sets its segments, because the list may still move.
+ * BLIS_ERR_NOMEM, or BLIS_ERR_PARSE with a description in fault, which is appended
+ * to text.
  */
 BLIS_MUSTUSE blis_status blis__trace_parse_segments(const blis_alloc *alloc, blis_slice text,
                                                     blis__segment_list *list, blis_request *request,

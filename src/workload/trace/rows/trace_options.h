@@ -13,9 +13,8 @@ typedef struct blis_trace_options {
   int64_t limit;              /* at most this many rows from the start; 0 = all */
   uint32_t hash_block_tokens; /* tokens per hash id; 0 = those of the format */
   /*
-   * tracev2: the file of the header; NULL = beside the data. The path that is
-   * read may be that of the data, that of the header or both without ".csv" or
-   * ".yaml".
+   * tracev2: path of the header file; NULL = in the folder of the data. The path to
+   * read may name the data, the header, or both without ".csv" or ".yaml".
    */
   const char *header_path;
   /*
@@ -24,8 +23,9 @@ typedef struct blis_trace_options {
    */
   bool keep_epoch;
   /*
-   * Formats csv and jsonl: what columns mean, "timestamp=start,prompt=tokens_in"; the roles are
-   * those of columns.h. NULL = by their names. Given, a file is of one of these formats.
+   * Formats csv and jsonl: roles of columns, "timestamp=start,prompt=tokens_in";
+   * columns.h lists the roles. NULL = by their names. If set, a file has one of
+   * these formats.
    */
   const char *columns;
   const char *time_unit; /* of timestamps that are numbers: s, ms, us, ns; NULL = detect it */

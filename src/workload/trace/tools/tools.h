@@ -3,10 +3,10 @@
  * several merged.
  *
  * The result is new and sealed and belongs to the caller; requests keep their
- * numbers and texts unless it is said otherwise. A deadline moves with its
- * arrival; think times stay as they are. Errors are BLIS_ERR_NOMEM and
- * BLIS_ERR_INVALID for options that cannot be. Every tool takes time and memory
- * in proportion to the requests.
+ * numbers and strings unless stated otherwise. A deadline moves with its arrival;
+ * think times stay as they are. Errors are BLIS_ERR_NOMEM and BLIS_ERR_INVALID for
+ * options that cannot be. Every tool takes time and memory in proportion to the
+ * requests.
  */
 #ifndef BLIS_WORKLOAD_TRACE_TOOLS_TOOLS_H
 #define BLIS_WORKLOAD_TRACE_TOOLS_TOOLS_H
@@ -34,16 +34,15 @@ BLIS_MUSTUSE blis_status blis_trace_cap(const blis_alloc *alloc, const blis_work
                                         blis_error *error);
 
 /*
- * All requests of count workloads in order of arrival; those that arrive
- * together in the order of the workloads. Numbers are given anew, 0, 1, 2, ...
+ * Merges all requests of count workloads in order of arrival; at equal times in the
+ * order of the workloads. Requests get new numbers, 0, 1, 2, ...
  *
- * same_content tells that equal streams, sessions and prefix groups of the
- * workloads are the same, as in parts that were cut from one, or in traces with
- * the same hash ids. Otherwise those of
- * different workloads have nothing in common, and a session or group whose name
- * another workload has before it is called "name#2", "name#3" and so on.
- * Labels such as tenants and models are the same anyway. Costs a look at every
- * workload per request.
+ * same_content means that equal streams, sessions, and prefix groups of the
+ * workloads are identical, as in parts of one trace, or in traces with the same
+ * hash ids. Otherwise different workloads share nothing, and a session or group
+ * whose name an earlier workload uses is renamed to "name#2", "name#3", and so on.
+ * Labels such as tenants and models are always shared. Costs one comparison per
+ * workload and request.
  */
 BLIS_MUSTUSE blis_status blis_trace_merge(const blis_alloc *alloc,
                                           const blis_workload *const *workloads, size_t count,

@@ -1,18 +1,17 @@
 /*
- * write.h - writes writes a workload as a trace file, which trace.h reads back.
+ * write.h - writes a workload as a trace file, which trace.h reads back.
  *
  *   tracev2   <stem>.csv and its header <stem>.yaml, as BLIS writes them
  *   routesim  compact JSONL, the format of RouteSim
  *
- * Reading the file gives the same requests with the same shared content. What a
- * format cannot say goes into columns or keys of our own behind its own ones,
- * which other readers of the format pass over; they are there only when they
- * are needed. Numbers that name content are given anew, 1, 2, 3, ..., so equal
- * workloads are equal files.
+ * Reading the file gives the same requests with the same shared content. Values
+ * that a format cannot represent are written to our own columns or keys after the
+ * standard ones, only when needed; other readers of the format ignore them. Content
+ * gets new numbers, 1, 2, 3, ..., so equal workloads give equal files.
  *
- * A file appears when it is complete (base/output.h); of a pair, the data come
- * before the header. With .gz or .zst at the end of the path the data are
- * packed. "-" is standard output, for routesim.
+ * A file appears when it is complete (base/output.h); for a pair, the data file
+ * appears before the header. If the path ends with .gz or .zst, the data are
+ * compressed. "-" is standard output, for routesim.
  */
 #ifndef BLIS_WORKLOAD_TRACE_WRITE_WRITE_H
 #define BLIS_WORKLOAD_TRACE_WRITE_WRITE_H
@@ -42,12 +41,12 @@ typedef struct blis_trace_outcome {
 /* Zeroed options are the defaults. Everything is borrowed. */
 typedef struct blis_trace_write_options {
   /*
-   * NULL = by the end of the path: .jsonl; .csv, .yaml or none for tracev2; "-"
-   * is routesim.
+   * NULL = by the end of the path (.jsonl for routesim; .csv, .yaml, or none for
+   * tracev2); "-" is routesim.
    */
   const char *format;
   bool renumber;       /* ids are places in the file, as BLIS writes them */
-  bool needs_requests; /* BLIS_ERR_INVALID when there are none */
+  bool needs_requests; /* BLIS_ERR_INVALID without requests */
   /*
    * The rest is for tracev2. One outcome per request, or NULL. With outcomes
    * the numbers of a run are kept, in a column of our own if need be.

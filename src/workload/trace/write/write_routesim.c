@@ -50,7 +50,7 @@ static blis_status write_content(blis__trace_writing *w, blis_json_writer *json,
   return status;
 }
 
-/* Numbers that are left out when they are 0. */
+/* Numbers that are omitted if they are 0. */
 static void write_rest(blis_json_writer *json, const blis_request *request) {
   const struct {
     const char *key;

@@ -50,7 +50,7 @@ typedef struct group_prefix {
   uint64_t stream;
 } group_prefix;
 
-/* A look at all requests, before the first is written. */
+/* Survey of all requests, before the first is written. */
 typedef struct survey {
   blis__trace_writing *w;
   blis__id_set ids;
@@ -95,8 +95,8 @@ static bool fits_group(const blis_request *request, bool needs_even, group_prefi
          (!needs_even || prefix->length_tokens == request->shared_tokens);
 }
 
-/* Clears is_by_group when groups do not tell the content, or two have the same.
- */
+/* Clears is_by_group if groups do not determine the content, or if two groups have the same
+ * content. */
 static blis_status compare_group(survey *s, const blis_request *request) {
   bool *is_by_group = &s->w->is_by_group;
   uint32_t text = request->prefix_group;

@@ -16,7 +16,7 @@
 typedef struct blis__trace_writing {
   const blis_alloc *alloc;
   const char *path;
-  /* Either all requests or a stream of them; what texts mean. */
+  /* Either all requests or a stream of them; the table of their strings. */
   const blis_workload *list; /* NULL for a stream */
   struct blis_trace_stream *stream;
   const blis_intern *strings;
