@@ -224,7 +224,7 @@ static blis_status new_adapters(blis_instance *instance, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Of the time of steps, beside what their experts and a cap make of it. */
+/* Sets the factor of step times, in addition to the factors of experts and power caps. */
 static void set_factor(blis_instance *instance, double factor) {
   const blis_rank_config *ranks = instance->config.ranks;
   double whole = ranks == NULL ? factor : factor * ranks->expert_factor;

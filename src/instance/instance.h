@@ -62,12 +62,12 @@ BLIS_MUSTUSE blis_status blis_instance_evict(blis_instance *instance, blis_live_
 bool blis_instance_serves(const blis_instance *instance, const blis_live_request *request);
 
 /*
- * Sets blocks aside for a request that is with no other instance under this
- * record, and whose blocks are named. The instance serves it, unless its whole
- * prompt is to come without a first token (BLIS, Go) and a token more fits.
- * *is_done = false: the free blocks do not suffice, and nothing has changed.
- * Else the request is with this instance, and *cached_tokens of the demand are
- * there already.
+ * Reserves blocks for a request that no other instance has under this record, and
+ * whose blocks are named. The instance serves it, unless the whole prompt is
+ * expected without a first token (BLIS, Go) and one more token fits. *is_done =
+ * false: there are too few free blocks, and nothing has changed. Otherwise the
+ * request is with this instance, and *cached_tokens of the demand are already
+ * cached.
  */
 BLIS_MUSTUSE blis_status blis_instance_reserve(blis_instance *instance, blis_live_request *request,
                                                const blis_kv_demand *demand, int64_t *cached_tokens,
@@ -82,15 +82,15 @@ BLIS_MUSTUSE blis_status blis_instance_activate(blis_instance *instance, blis_li
                                                 blis_error *error);
 
 /*
- * The engine comes up anew, with an empty cache; counters go on. No request is
- * with the instance. BLIS_ERR_NOMEM leaves it as it was.
+ * Restarts the engine with an empty cache; counters continue. No request may be
+ * with the instance. BLIS_ERR_NOMEM leaves it unchanged.
  */
 BLIS_MUSTUSE blis_status blis_instance_restart(blis_instance *instance, blis_error *error);
 
 /*
- * The prefix cache is emptied. Requests in the batch keep their blocks, which
- * others may go on to find; the CPU tier keeps what it has. Not to be called
- * from the instance's own events.
+ * Empties the prefix cache. Requests in the batch keep their blocks, which other
+ * requests may continue to find; the CPU tier keeps its contents. Must not be
+ * called from the instance's own events.
  */
 BLIS_MUSTUSE blis_status blis_instance_forget_cache(blis_instance *instance, blis_error *error);
 
@@ -104,35 +104,32 @@ void blis_instance_slow_down(blis_instance *instance, double factor);
 const blis_latency_model *blis_instance_usual_latency(const blis_instance *instance);
 
 /*
- * From now on no step ends, the one under way included, and none begins, until
- * the engine comes up anew (blis_instance_restart). Requests still arrive, time
- * out and may be taken away. Where a step has its effects at its start (profile
- * go-blis), the one under way has had them. Not to be called from the
- * instance's own events.
+ * Stops all steps, the current one included, until the engine restarts
+ * (blis_instance_restart). Requests still arrive, time out, and may be removed. If
+ * a step has its effects at its start (profile go-blis), the current step has had
+ * them. Must not be called from the instance's own events.
  */
 BLIS_MUSTUSE blis_status blis_instance_hang(blis_instance *instance, blis_error *error);
 
-/* Time of the next event, BLIS_TIME_NEVER_US when there is none. */
+/* Time of the next event, BLIS_TIME_NEVER_US without events. */
 int64_t blis_instance_next_us(const blis_instance *instance);
 
 /*
- * The same, but for steps that do what the one before did: nothing. In BLIS
- * (Go) there are many where reserved blocks are all that there are; the fast
- * engine executes all of them before a limit at once.
+ * Like blis_instance_next_us, except for steps that repeat the previous step
+ * without doing anything. In BLIS (Go) such steps are frequent if all blocks are
+ * reserved; the fast engine executes all of them before a limit at once.
  */
 int64_t blis_instance_next_work_us(const blis_instance *instance);
 
 /*
  * Executes the next event and all others of its time (a fast engine: and more
- * of them, none at or after limit_us). There must be one before limit_us that
- * is not after the horizon.
- * *clock_moved tells whether the event counted for the clock: a timeout of a
- * request that has already ended does not.
+ * events, none at or after limit_us). An event must exist before limit_us that is
+ * not after the horizon. *clock_moved is set if the event counted for the clock: a
+ * timeout of a request that has already ended does not.
  *
- * Fails when the latency model, a scripted scheduler or ended() does, when
- * memory runs out, and with BLIS_ERR_STUCK when no request gets any further.
- * The instance can then be looked at and freed; every later call fails in the
- * same way.
+ * Fails if the latency model, a scripted scheduler, or ended() fails, if memory
+ * runs out, and with BLIS_ERR_STUCK if no request makes progress. The instance can
+ * be inspected and freed after a failure; every later call fails in the same way.
  */
 BLIS_MUSTUSE blis_status blis_instance_run_next(blis_instance *instance, int64_t limit_us,
                                                 bool *clock_moved, blis_error *error);
@@ -144,23 +141,23 @@ BLIS_MUSTUSE blis_status blis_instance_run_next(blis_instance *instance, int64_t
  */
 int64_t blis_instance_open_us(const blis_instance *instance);
 
-/* The open step goes on at the time of its beginning, and takes step_us >= 1.
-   Fails like run_next. */
+/* Continues the open step at the time of its beginning, with a duration of step_us >= 1. Fails
+ * like run_next. */
 BLIS_MUSTUSE blis_status blis_instance_go_on(blis_instance *instance, int64_t step_us,
                                              blis_error *error);
 
-/* With a gate: its GPUs are busy for so long from then on, for the steps of
-   others. Fails as a function that says what steps draw does. */
+/* With a gate: marks its GPUs as busy from start_us for this duration, for the steps of other
+ * instances. Fails if the function for the power of steps fails. */
 BLIS_MUSTUSE blis_status blis_instance_be_busy(blis_instance *instance, int64_t start_us,
                                                int64_t us, blis_error *error);
 
-/* State as of the last executed event. */
+/* State after the last executed event. */
 void blis_instance_get_stats(const blis_instance *instance, blis_instance_stats *stats);
 
-/* The same of the load alone, at a fraction of the cost. */
+/* Returns only the load, at a fraction of the cost of the full statistics. */
 blis_instance_load blis_instance_get_load(const blis_instance *instance);
 
-/* Of its drafts; all zero without speculative decoding. */
+/* Statistics of its drafts; all zero without speculative decoding. */
 void blis_instance_get_drafts(const blis_instance *instance, blis_draft_stats *stats);
 /* *sum has those of *stats, too. */
 void blis_draft_stats_add(blis_draft_stats *sum, const blis_draft_stats *stats);
@@ -168,7 +165,7 @@ void blis_draft_stats_add(blis_draft_stats *sum, const blis_draft_stats *stats);
 /* All 0 without config.power. */
 void blis_instance_get_energy(const blis_instance *instance, blis_instance_energy *energy);
 
-/* Of its adapters; all zero without them. */
+/* Statistics of its adapters; all zero without adapters. */
 void blis_instance_get_adapters(const blis_instance *instance, blis_adapter_stats *stats);
 /* adapter >= 1, up to the count of the configuration. */
 blis_adapter_state blis_instance_adapter(const blis_instance *instance, uint32_t adapter);

@@ -57,16 +57,15 @@ typedef struct blis_batch_entry {
   int64_t tokens; /* of its prefill, at most; 0 = as many as there is room for */
 } blis_batch_entry;
 
-/* Without anything to do, the plan is asked for again after so long. */
+/* Time until the next plan is requested after a plan without work. */
 #define BLIS_PLAN_WAIT_US 1000
 
-/* Who takes part in a step, in that order. Who is not there computes nothing.
- */
+/* The requests that take part in a step, in order. All other requests compute nothing. */
 typedef struct blis_batch_plan {
   blis_batch_entry *entries; /* room for all requests; each at most once */
   size_t count;
   bool *preempted; /* by running request: goes back to the queue; all false */
-  int64_t wait_us; /* >= 1: the time of a step in which nobody computes */
+  int64_t wait_us; /* >= 1: the time of a step in which no request computes */
 } blis_batch_plan;
 
 typedef enum blis_engine_kind {
@@ -85,10 +84,10 @@ typedef struct blis_engine_rules {
    */
   bool leaves_at_step_end;
   /*
-   * A preempted request goes on behind the last token it has given: what it
-   * loses is computed again as one prefill, together with the prompt. Its TTFT
-   * and its scheduling delay are the first ones, and the time it has lost lies
-   * between two tokens, as does that of steps which have left it out.
+   * A preempted request continues after its last emitted token: its lost KV is
+   * computed again as one prefill, together with the prompt. TTFT and scheduling
+   * delay are the first ones. The lost time is between two tokens, as is the time
+   * of steps that skipped the request.
    */
   bool resumes_preempted;
   /*
@@ -96,12 +95,12 @@ typedef struct blis_engine_rules {
    * when a request is first admitted: not those of its output.
    */
   bool counts_prompt_blocks;
-  /* A prompt that is wholly in the cache has its last block computed again,
-     since somebody has to compute the first token. */
+  /* The last block of a fully cached prompt is computed again, because the first token must be
+   * computed. */
   bool recomputes_last_token;
-  /* The KV of a request's last token, which nobody will read, needs no room. */
+  /* The KV of a request's last token needs no block, because it is never read. */
   bool drops_last_kv;
-  /* The first step of a request knows how much of its context was cached. */
+  /* The first step of a request includes how much of its context was cached. */
   bool knows_cached_context;
   /*
    * Asynchronous scheduling (vLLM from 0.14 on): the next batch is built while
@@ -111,9 +110,9 @@ typedef struct blis_engine_rules {
    */
   bool schedules_ahead;
   /*
-   * The next batch is formed when a step starts. A request that reaches the queue while a step is
-   * under way therefore joins the step after the next at the earliest; when nothing runs, it starts
-   * at once. Requests whose KV arrives from elsewhere are not delayed.
+   * The next batch is formed when a step starts. A request that reaches the queue while a step runs
+   * therefore joins the step after the next or a later one. If no step runs, it starts at once.
+   * Requests whose KV arrives from elsewhere are not delayed.
    */
   bool looks_ahead;
   /* The base latency of the CPU tier is paid once for all blocks of an
@@ -124,18 +123,18 @@ typedef struct blis_engine_rules {
      step of an instance with such blocks is computed. */
   bool names_whole_blocks;
   /*
-   * The next three are those of RouteSim's design document; with any of them,
-   * every step is computed, whatever the engine.
+   * The next three rules come from RouteSim's design document. With any of them,
+   * every engine computes every step.
    *
-   * Requests join a batch at boundaries alone: when it is empty, a prompt has
-   * been computed, or a request has left.
+   * Requests join a batch only at boundaries: when it is empty, a prompt has been
+   * computed, or a request has left.
    */
   bool joins_at_boundaries;
   /* The KV blocks of the whole request, output included, are taken when it is
      admitted; if there are too few, it is rejected ("kv-full"). */
   bool reserves_whole;
-  /* Blocks that nobody else may share are free as soon as their request is
-     over, and go first (kv/block_pool.h). */
+  /* Blocks that no other request may share are free when their request is over, and are evicted
+   * first (kv/block_pool.h). */
   bool keeps_shared_only;
 } blis_engine_rules;
 
@@ -148,10 +147,10 @@ typedef struct blis_adapter_tier {
 /*
  * LoRA adapters, numbered from 1, as one engine serves them (adapters.h).
  *
- * A load takes load_us, and fetch_us before that where the adapter is not on
- * the host. A step takes 1 + factor * n times as long with requests of n
- * adapters in the batch; factor is that of the tier nearest to the largest of
- * their ranks, of two as near the lower one. Everything is borrowed.
+ * A load takes load_us, plus fetch_us before it if the adapter is not on the host.
+ * A step takes 1 + factor * n times as long with requests of n adapters in the
+ * batch. factor belongs to the tier nearest to the largest of their ranks, the
+ * lower of two equally near tiers. Everything is borrowed.
  */
 typedef struct blis_adapter_config {
   uint32_t count;
@@ -166,8 +165,8 @@ typedef struct blis_adapter_config {
      once it has waited for max_skip_us (0 = at any time). */
   bool skips;
   int64_t max_skip_us;
-  /* A load is part of the step that its request joins, and the engine waits
-     for it, as vLLM does; else steps go on meanwhile. */
+  /* A load is part of the step that its request joins, and the engine waits for it, as in vLLM;
+   * otherwise steps continue during a load. */
   bool loads_in_steps;
   /* A preempted request's adapter keeps its slot, as in BLIS (Go). */
   bool pins_preempted;
@@ -185,8 +184,9 @@ typedef struct blis_speculation_config {
   /* That draft i holds when those before it do, 0 to 1. */
   double acceptance[BLIS_SPECULATION_MAX];
   /*
-   * The same of one request: fills rates[tokens], each 0 to 1. Asked once when
-   * the request comes to the instance. May fail. NULL = it is the same for all.
+   * Acceptance rates of one request: fills rates[tokens], each 0 to 1. Called once,
+   * when the request reaches the instance. May fail. NULL = all requests have the
+   * same rates.
    */
   blis_status (*rates_of)(void *ud, const blis_live_request *request, double *rates,
                           blis_error *error);
@@ -196,7 +196,7 @@ typedef struct blis_speculation_config {
   double pass_us;
   double pass_us_per_sequence;
   bool drafts_in_one_pass;
-  int64_t max_batch; /* no drafts in larger batches; 0 = in all */
+  int64_t max_batch; /* no drafts in larger batches; 0 = no limit */
   uint64_t seed;
 } blis_speculation_config;
 
@@ -209,13 +209,13 @@ typedef struct blis_rank_config {
   /* Passes of all of them begin and end together. */
   bool has_barrier;
   int64_t dummy_us;         /* of a pass without work; -1 = as a decode of one token */
-  int64_t sync_every;       /* passes; then a group without work may stop; >= 1 */
-  int64_t prefill_interval; /* prompts in every so many passes alone; >= 1 */
-  double expert_factor;     /* steps take so many times as long, >= 1 */
+  int64_t sync_every;       /* passes after which a group without work may stop; >= 1 */
+  int64_t prefill_interval; /* prompts are computed only in every n-th pass; >= 1 */
+  double expert_factor;     /* factor of step times, >= 1 */
   /*
-   * Routers choose the group, and that the rank: as so many clients do that
-   * know the load of ranks as published every so often (see
-   * policy/memory/rank_balancer.h, which has their ranges).
+   * Routers choose the group, and the group chooses the rank. It uses this number
+   * of clients that see the load of ranks as published at this interval
+   * (policy/memory/rank_balancer.h has the ranges).
    */
   bool balances_itself;
   uint32_t clients;
@@ -235,7 +235,7 @@ typedef struct blis_step_gate {
   bool (*may_prefill)(const void *ud);
 } blis_step_gate;
 
-/* What is known of a step when somebody says what it draws. */
+/* The input of a function for the power draw of a step. */
 typedef struct blis_power_step {
   int64_t prefill_tokens;
   int64_t decode_tokens;
@@ -243,7 +243,7 @@ typedef struct blis_power_step {
   int64_t duration_us;
 } blis_power_step;
 
-/* How much carbon dioxide a kWh stands for, from a time on. */
+/* Carbon dioxide per kWh after a start time. */
 typedef struct blis_carbon_step {
   int64_t from_us; /* of the first one 0, and rising */
   double g_per_kwh;
@@ -261,17 +261,16 @@ typedef struct blis_power_config {
   int64_t gpus;                   /* of the engine, >= 1 */
   const blis_carbon_step *carbon; /* borrowed; NULL = not counted */
   size_t carbon_count;
-  /* Says what a step draws, in place of the first three; NULL = nobody. Steps
-     may be told in another order than that of their times over several engines.
-     May fail. */
+  /* Returns the power draw of a step, in place of the first three; NULL = not used. Over several
+   * engines, steps may be reported in another order than their times. May fail. */
   blis_status (*draw)(void *ud, const blis_power_step *step, double *watts, blis_error *error);
   void *draw_ud;
 } blis_power_config;
 
 typedef struct blis_instance_config {
   const blis_latency_model *latency; /* borrowed; outlives the instance */
-  /* So many times as long take steps that compute prompt tokens, and others,
-     as with power caps; 0 = 1. */
+  /* Factors of the time of steps that compute prompt tokens, and of other steps, for power caps;
+   * 0 = 1. */
   double prefill_slowdown;
   double decode_slowdown;
   int64_t kv_blocks;         /* >= 1 */
@@ -296,8 +295,7 @@ typedef struct blis_instance_config {
   blis_engine_kind engine;
   blis_instance_defects defects;
   blis_engine_rules rules;
-  /* A request that finds so many in the wait queue is rejected ("queue-full");
-     0 = they may be any number. */
+  /* Maximum length of the wait queue. Later requests are rejected ("queue-full"); 0 = no limit. */
   int64_t max_queue_depth;
   /* Prompt and output of all running requests; one that needs more runs alone.
      0 = off. */
@@ -317,11 +315,11 @@ typedef struct blis_instance_config {
   /* Borrowed; NULL = steps begin and end on their own. With it, every step is
      computed, whatever the engine. */
   const blis_step_gate *gate;
-  /* NULL = nobody asks what it draws. */
+  /* NULL = power draw is not needed. */
   const blis_power_config *power;
   /*
-   * For BLIS_SCHEDULER_SCRIPTED: does a go before b? Must be a strict weak
-   * order; ties keep the order of the queue. May fail.
+   * For BLIS_SCHEDULER_SCRIPTED: whether a precedes b. Must be a strict weak order;
+   * ties keep the order of the queue. May fail.
    */
   blis_status (*goes_before)(void *ud, const blis_live_request *a, const blis_live_request *b,
                              bool *before, blis_error *error);
@@ -334,9 +332,9 @@ typedef struct blis_instance_config {
                                size_t *victim, blis_error *error);
   void *choose_victim_ud;
   /*
-   * Plans every batch, in place of the order of admission and of the queue;
-   * NULL = these. Who finds no blocks still preempts as above. May fail. With
-   * it, every step is computed, whatever the engine.
+   * Plans every batch, in place of the order of admission and of the queue; NULL =
+   * these. A request without blocks still preempts as above. May fail. With it,
+   * every engine computes every step.
    */
   blis_status (*make_batch)(void *ud, const blis_batch_context *context, blis_batch_plan *plan,
                             blis_error *error);

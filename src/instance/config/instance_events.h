@@ -32,9 +32,9 @@ typedef struct blis_prefill_step {
 } blis_prefill_step;
 
 /*
- * What the instance tells its owner. Every pointer but ended may be NULL.
- * Calls happen inside blis_instance_run_next; they may inject requests into
- * other instances but not touch this one.
+ * Callbacks of the instance to its owner. Every pointer except ended may be NULL.
+ * Calls happen inside blis_instance_run_next; they may inject requests into other
+ * instances but not touch this one.
  */
 typedef struct blis_instance_events {
   void *ud;
@@ -44,10 +44,11 @@ typedef struct blis_instance_events {
      rules.resumes_preempted. */
   void (*first_token)(void *ud, blis_live_request *request, int64_t now_us);
   /*
-   * request has left the batch for the wait queue; is in it again, or for the
-   * first time where its KV came from elsewhere; and what it had lost is
-   * computed at end_us, to which its step goes. Without rules.resumes_preempted
-   * its prompt is computed as at first, which first_token tells.
+   * Report that request has left the batch for the wait queue (preempted), that it
+   * is in the batch again, or for the first time with KV from elsewhere
+   * (readmitted), and that its lost KV is computed at end_us, the end of its step
+   * (recomputed). Without rules.resumes_preempted its prompt is computed as before,
+   * which first_token reports.
    */
   void (*preempted)(void *ud, blis_live_request *request, int64_t now_us);
   void (*readmitted)(void *ud, blis_live_request *request, int64_t now_us);
@@ -55,16 +56,16 @@ typedef struct blis_instance_events {
   /* One that is lost with its instance has not ended. */
   void (*adapter_loaded)(void *ud, const blis_adapter_load *load);
   /*
-   * request gets its token of that number, from 1, of those since a preemption
-   * that starts anew; a batch of count requests is formed; and it is known how
-   * long its step takes, unless it computes nothing. Only the stepwise engine
-   * tells, which computes tokens one by one.
+   * Only the stepwise engine calls these, because it computes tokens one by one.
+   * token reports the token with this number, from 1, counted since a preemption
+   * that restarts the request. batch reports a new batch of count requests. step
+   * reports a step whose duration is set, unless it computes nothing.
    */
   blis_status (*token)(void *ud, const blis_live_request *request, int64_t number,
                        blis_error *error);
   blis_status (*batch)(void *ud, int64_t count, blis_error *error);
   blis_status (*step)(void *ud, const blis_step_report *report, blis_error *error);
-  /* A step of a request with holds_kv begins; NULL = nobody wants to know. */
+  /* A step of a request with holds_kv begins; NULL = not needed. */
   blis_status (*computing)(void *ud, blis_live_request *request, const blis_prefill_step *step,
                            blis_error *error);
   /*
@@ -76,10 +77,10 @@ typedef struct blis_instance_events {
                            bool *counts_itl, blis_error *error);
   /*
    * request has reached its last state (completed, length-capped, timed out,
-   * unservable or rejected, see its member rejection) and belongs to the owner
-   * again. end_us is when it leaves: the end of its last step (with
-   * rules.leaves_at_step_end when its client has the last token), or now for
-   * the others.
+   * unservable, or rejected, see its member rejection). It belongs to the owner
+   * again. end_us is when it leaves. For completed requests, this is the end of the
+   * last step, or with rules.leaves_at_step_end the time when its client has the
+   * last token. For other requests it is now.
    */
   blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us, int64_t end_us,
                        blis_error *error);

@@ -9,7 +9,7 @@
 
 #include "instance/config/instance_config.h"
 
-/* Live figures; all counters are since the start. */
+/* Live metrics; all counters are since the start. */
 typedef struct blis_instance_stats {
   int64_t queue_depth;
   int64_t batch_size;
@@ -42,14 +42,14 @@ typedef struct blis_instance_stats {
   int64_t end_us;          /* min(time of the last executed event, horizon) */
 } blis_instance_stats;
 
-/* Of speculative decoding; counters since the start. */
+/* Metrics of speculative decoding; counters since the start. */
 typedef struct blis_draft_stats {
   int64_t drafts;                            /* steps of sequences that drafted, */
   int64_t draft_tokens;                      /* how many tokens, */
   int64_t accepted_tokens;                   /* and those of them that were given out, */
   int64_t accepted_at[BLIS_SPECULATION_MAX]; /* by their place in the step */
-  /* Of the inter-token latencies in itl_us: tokens behind the first one of
-     their step, which are 0. */
+  /* Number of inter-token latencies in itl_us that are 0: tokens after the first one of their
+   * step. */
   int64_t itl_zeros;
 } blis_draft_stats;
 
@@ -63,7 +63,7 @@ typedef struct blis_instance_energy {
   double carbon_us;    /* and g / kWh times us while it computed */
 } blis_instance_energy;
 
-/* Of the adapters of an engine; counters since the start. */
+/* Metrics of the adapters of an engine; counters since the start. */
 typedef struct blis_adapter_stats {
   int64_t slots;
   int64_t loaded;    /* adapters, */
@@ -71,7 +71,7 @@ typedef struct blis_adapter_stats {
   int64_t running;   /* with requests in the batch, */
   int64_t waiting;   /* with requests in the wait queue */
   int64_t requests;  /* with an adapter, that were admitted */
-  int64_t hits;      /* whose adapter was there when it was first asked for */
+  int64_t hits;      /* requests whose adapter was loaded at its first use */
   int64_t waits;     /* times that requests waited for an adapter, */
   int64_t wait_us;   /* and for how long */
   int64_t loads;     /* that have begun, */
@@ -80,7 +80,7 @@ typedef struct blis_adapter_stats {
   int64_t load_us;   /* of all loads, fetches included */
 } blis_adapter_stats;
 
-/* Of one adapter. */
+/* State of one adapter. */
 typedef struct blis_adapter_state {
   bool is_loaded;
   bool is_loading;

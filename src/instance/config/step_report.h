@@ -10,7 +10,7 @@ typedef struct blis_step_report {
   int64_t start_us;
   int64_t end_us;           /* unless the instance is lost before */
   int64_t prefill_requests; /* that compute tokens of their prompts, */
-  int64_t prefill_tokens;   /* so many of them */
+  int64_t prefill_tokens;   /* prefill tokens among them */
   int64_t decode_requests;  /* that compute a token each behind these */
   /* Requests in the wait queue, those included whose KV is being loaded. */
   int64_t waiting;

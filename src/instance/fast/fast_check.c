@@ -39,7 +39,7 @@ static bool check_latencies(const fast_engine *engine) {
 
 static census count_batch(const fast_engine *engine) {
   census found = {.is_sound = true};
-  /* Those whose last step is under way are still there. */
+  /* Requests whose last step is still running remain in the batch. */
   int leaves_later = engine->config->rules.leaves_at_step_end;
   uint64_t last_order = 0;
   for (const fast_request *r = engine->batch.head; r != NULL; r = r->links[FAST_LINK_BATCH].next) {

@@ -1,10 +1,10 @@
 /*
  * Runs of decode steps.
  *
- * As long as nobody enters or leaves the batch and there are blocks, steps
- * differ in their times alone. These are asked for ahead, several at once, and
- * stay known until something else happens: an engine that goes on in small
- * pieces does not ask again, and books the latencies of all pieces at once.
+ * While no request enters or leaves the batch and there are enough blocks, steps
+ * differ only in their times. Several times are computed ahead at once, and stay
+ * valid until another event. An engine that advances in small pieces reuses them,
+ * and records the latencies of all pieces at once.
  */
 #include "base/inline.h"
 #include "base/invariant.h"
@@ -24,7 +24,7 @@ static int64_t quiet_until(const fast_engine *engine, int64_t limit_us) {
     limit_us = blis_min_i64(limit_us, arrivals->pending.items[arrivals->first].queued_us);
   }
   if (engine->deadlines.head != NULL) {
-    /* A step at the deadline itself still comes first. */
+    /* A step at the deadline itself precedes it. */
     int64_t deadline_us = engine->deadlines.head->live->deadline_us;
     limit_us = blis_min_i64(limit_us, blis_time_after_us(deadline_us, 1));
   }
@@ -107,8 +107,8 @@ static size_t steps_with_enough(const fast_engine *engine, size_t n, int64_t fre
 }
 
 /*
- * How many of the next n steps find their blocks without a look at the order
- * of requests.
+ * How many of the next n steps find their blocks without checking the order of
+ * requests.
  */
 static size_t steps_with_blocks(fast_engine *engine, size_t n) {
   int64_t free_blocks = blis_run_pool_free_blocks(engine->pool);
@@ -144,8 +144,7 @@ static int64_t steps_to_leaving(const fast_engine *engine) {
   if (first == NULL) {
     return 0;
   }
-  /* The step in which it completes is one of them where nothing leaves before
-     its end. */
+  /* The step in which it completes is included if no request leaves before its end. */
   int at_end = engine->config->rules.leaves_at_step_end;
   return first->step - 1 + at_end - engine->step_index;
 }
@@ -202,7 +201,7 @@ static blis_status steps_before(fast_engine *engine, int64_t limit_us, size_t *w
   return BLIS_OK;
 }
 
-/* Of the next n decode steps, those that the model was not made for. */
+/* Counts the steps outside the model's range among the next n decode steps. */
 static void count_uncovered_run(fast_engine *engine, size_t n) {
   const blis_coverage *coverage = blis_latency_coverage(engine->config->latency);
   if (coverage != NULL) {
@@ -211,7 +210,7 @@ static void count_uncovered_run(fast_engine *engine, size_t n) {
   }
 }
 
-/* Goes on by n > 0 steps; the last one begins at last_us and takes so long. */
+/* Advances by n > 0 steps; the last one begins at last_us and takes duration_us. */
 static void move_clock(fast_engine *engine, size_t n, int64_t last_us, int64_t duration_us) {
   engine->clock_us = last_us;
   engine->stats.busy_us = blis_time_after_us(

@@ -200,7 +200,7 @@ static BLIS_NOT_INLINE blis_status run_timeout(fast_engine *engine, blis_error *
   return BLIS_OK;
 }
 
-/* An adapter is there. */
+/* Continues after an adapter was loaded. */
 static BLIS_NOT_INLINE void run_loaded(fast_engine *engine) {
   engine->clock_us = blis__adapters_load_end_us(engine->adapters);
   blis__adapters_loaded(engine->adapters);

@@ -1,10 +1,11 @@
 /*
  * fast_engine.h - the state of the fast engine, shared by its files.
  *
- * The fast engine gives the answers of the stepwise one without visiting the
- * running requests in every step. A decode step changes every running request
- * in the same way, so requests are described relative to the step counter and
- * a step updates sums:
+ * The fast engine has the results of the stepwise engine without visiting the running requests in
+ * every step. A decode step changes every running request in the same way, so requests are
+ * described relative to the step counter and a step updates sums.
+ *
+ * Definitions:
  *
  *   progress of a decode before step s    s - decode_base
  *   its tokens in the KV cache            s - stored_base
@@ -12,23 +13,21 @@
  *   it has completed when                 s = finish.step
  *   its inter-token latencies             differences of a running total
  *
- * What a rule (blis_engine_rules) adds to that for single requests, samples
- * that are no step times, is kept with them.
+ * If a rule (blis_engine_rules) adds samples that are not step times, they are stored with their
+ * requests.
  *
- * The step time comes from integer sums (latency_model.h), block needs from
- * one counter per residue, completions from a heap. Only requests that are
- * prefilling are visited one by one, and under FCFS those that are preempted.
- * A step in which the order of requests matters (a shortage of token budget,
- * or of blocks under another preemption) is formed carefully, request by
- * request, on the same state (fast_batch.c).
+ * The step time comes from integer sums (latency_model.h), block needs from one counter per
+ * residue, completions from a heap. Only requests that are prefilling are visited one by one, and
+ * under FCFS those that are preempted. A step in which the order of requests matters (a shortage of
+ * token budget, or of blocks under another preemption) is formed carefully, request by request, on
+ * the same state (fast_batch.c).
  *
- * One module in several files: fast_engine.c events; fast_step.c the step;
- * fast_decode.c runs of decode steps; fast_form.c formation without a walk;
- * fast_batch.c admission, and formation
- * request by request; fast_preempt.c preemption; fast_latency.c inter-token
- * latencies; fast_naming.c output that can be found again; fast_remote.c KV
- * that moves; fast_load.c KV that is brought back; fast_groups.c KV layouts; fast_request.c lists,
- * arrivals and the life of a record; fast_check.c; finish_heap.c;
+ * One module in several files. fast_engine.c contains events, fast_step.c the step, and
+ * fast_decode.c runs of decode steps. fast_form.c forms batches without visiting requests;
+ * fast_batch.c contains admission, and formation request by request. fast_preempt.c contains
+ * preemption, fast_latency.c inter-token latencies, and fast_naming.c output that can be found
+ * again. fast_remote.c contains KV transfers, fast_load.c KV loads, fast_groups.c KV layouts, and
+ * fast_request.c lists, arrivals, and records. The rest are fast_check.c, finish_heap.c, and
  * step_history.c.
  */
 #ifndef BLIS_INSTANCE_FAST_FAST_ENGINE_H
@@ -82,9 +81,9 @@ struct fast_request {
   int64_t first_decode_step; /* that it decodes without a break since;
                                 INT64_MAX = none */
   uint64_t itl_total_before; /* the running total when decoding began */
-  blis_drawn token_before;   /* the same of power->token */
+  blis_drawn token_before;   /* value of power->token when decoding began */
   int64_t own_itl_sum_us;    /* of own_itl_us and of its decoding before; */
-  int64_t gap_us;            /* steps since its last token that left it out; */
+  int64_t gap_us;            /* steps since its last token that skipped it; */
   int64_t token_end_us;      /* while preempted: end of the step of that token */
   int64_t furthest_tokens;   /* progress at the best of its preemptions */
   bool is_decoding;
@@ -133,14 +132,13 @@ typedef struct fast_block {
   int64_t budget_tokens;
 } fast_block;
 
-/* So many decode steps are known ahead at most. */
+/* Maximum number of decode steps computed ahead. */
 enum { BLIS__STEPS_AHEAD = 64 };
 
 /*
- * Steps to come that do nothing but decode, for which there are blocks: those
- * from next to end - 1. They come true unless the batch, the queue or the pool
- * changes, or how long steps take. Those before next are done, but nobody has
- * their latencies yet.
+ * Future steps that only decode, and have their blocks: steps next to end - 1. They
+ * become valid unless the batch, the queue, the pool, or the duration of steps
+ * changes. Steps before next are done, but their latencies are not recorded yet.
  */
 typedef struct fast_ahead {
   size_t next;
@@ -153,7 +151,7 @@ typedef struct fast_engine {
   const blis_instance_config *config; /* borrowed */
   blis_instance_events events;
   blis__adapters *adapters; /* borrowed; NULL = requests need none */
-  blis__power *power;       /* borrowed; NULL = nobody asks what it draws */
+  blis__power *power;       /* borrowed; NULL = power draw is not needed */
   int64_t output_token_us;
   int64_t fixed_overhead_us;
 
@@ -178,8 +176,8 @@ typedef struct fast_engine {
   fast_list prefills; /* the part of the batch with prompt left */
   fast_list loads;    /* requests whose KV is brought; as the next one, of the
                          same links as prefills */
-  fast_list firsts;   /* that has computed a first token in the step under
-                         way; of the same links as prefills */
+  fast_list firsts;   /* requests with a first token in the current step; uses the links of
+                       * prefills */
   uint64_t next_order;
   fast_block block;
 
@@ -220,8 +218,8 @@ typedef struct fast_engine {
 /* What forming the batch has decided for one step. */
 typedef struct fast_plan {
   int64_t budget_tokens; /* left */
-  bool is_preempted;     /* somebody was: no admission in this step */
-  bool is_careful;       /* some decodes may have been left out */
+  bool is_preempted;     /* a request was preempted: no admission in this step */
+  bool is_careful;       /* some decodes may have been skipped */
   blis_batch_sums sums;
 } fast_plan;
 
@@ -241,8 +239,8 @@ void blis__fast_deadline_add(fast_engine *engine, fast_request *request);
 
 /* fast_step.c */
 /*
- * What the step that ends now has computed leaves, where that is at its end
- * (rules.leaves_at_step_end): comes before the next step.
+ * Applies the effects of the step that ends now, if they are at its end
+ * (rules.leaves_at_step_end). Called before the next step.
  */
 blis_status blis__fast_land(fast_engine *engine, blis_error *error);
 blis_status blis__fast_step(fast_engine *engine, blis_error *error);
@@ -281,8 +279,8 @@ static inline blis_status blis__fast_end_run(fast_engine *engine, blis_error *er
 
 /* fast_form.c */
 /*
- * Decides who of the batch computes how much in this step, and takes the blocks
- * for it; who gives way is preempted.
+ * Decides how much each request of the batch computes in this step, and takes the
+ * blocks for it. Requests that must release blocks are preempted.
  */
 blis_status blis__fast_form(fast_engine *engine, fast_plan *plan, blis_error *error);
 /* Gives the request chunk more prompt tokens; there are blocks for them. */
@@ -291,7 +289,7 @@ blis_status blis__fast_extend(fast_engine *engine, fast_request *request, int64_
 int64_t blis__fast_wanted_chunk(const fast_engine *engine, const fast_request *request);
 
 /* fast_request.c */
-/* It leaves the batch for good: see first_itl_us of its live record. */
+/* Called when the request leaves the batch permanently: see first_itl_us of its live record. */
 void blis__fast_note_first_itl(const fast_engine *engine, const fast_request *request);
 /* The sum of its inter-token latencies so far; it decodes. */
 int64_t blis__fast_itl_sum_us(const fast_engine *engine, const fast_request *request);
@@ -327,7 +325,7 @@ blis_status blis__fast_reserve(void *state, blis_live_request *live, const blis_
                                int64_t *cached_tokens, bool *is_done, blis_error *error);
 blis_status blis__fast_activate(void *state, blis_live_request *live,
                                 const blis_kv_arrival *arrival, int64_t now_us, blis_error *error);
-/* It is completed with so many tokens stored, and keeps its blocks. */
+/* Completes the request with this number of stored tokens; it keeps its blocks. */
 void blis__fast_hold(fast_engine *engine, fast_request *request, int64_t stored_tokens);
 /* It does not run, and gives back the blocks that it has all the same. */
 blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request);
@@ -337,15 +335,15 @@ blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request);
  * only one.
  */
 blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped);
-/* It has its KV: takes the block of its next token, if there is one. */
+/* For a request with its KV: takes the block of its next token, if one is free. */
 blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request, fast_plan *plan,
                                    bool *is_admitted);
 
 /* fast_load.c: what kv_source.h says of it. */
 /*
- * About to be admitted: asks its source. *is_loading = true: it is out of the
- * queue; *is_blocked = true: there are too few blocks for what could be
- * brought; else it is to be computed.
+ * Called before admission: queries its source. *is_loading = true: it has left the
+ * queue. *is_blocked = true: there are too few blocks for the KV to load. Otherwise
+ * it must be computed.
  */
 blis_status blis__fast_load(fast_engine *engine, fast_request *request, int64_t now_us,
                             bool *is_loading, bool *is_blocked, blis_error *error);
@@ -363,8 +361,8 @@ void blis__fast_unpark(fast_engine *engine, fast_request *request);
 BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_init(fast_engine *engine,
                                                                 blis_error *error);
 BLIS_NOT_INLINE void blis__fast_groups_deinit(fast_engine *engine);
-/* The request starts to decode, with has_token in the step under way, for which it
-   has its blocks; stops to decode; or is left out of this step. */
+/* start: the request starts to decode, with has_token in the current step, for which it has its
+ * blocks. stop: it stops to decode. postpone: it is skipped in this step. */
 BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_start(fast_engine *engine,
                                                                  fast_request *request,
                                                                  bool has_token);
@@ -427,16 +425,17 @@ BLIS_MUSTUSE blis_status blis__fast_preempt_one(fast_engine *engine, fast_plan *
                                                 const fast_request *request, bool *is_there,
                                                 blis_error *error);
 /*
- * A preempted request may find its own blocks again, so from now on all that
- * its prefills fill are named: first those it holds, with those that decoding
- * has filled where it resumes. Blocks of one token are not named by decoding.
+ * A preempted request may find its own blocks again. All blocks that its prefills
+ * fill are therefore named after this call, first the blocks it holds, including
+ * blocks that decoding has filled if it resumes. Decoding does not name blocks of
+ * one token.
  */
 blis_status blis__fast_track(fast_engine *engine, fast_request *request, int64_t stored_tokens);
 
 /* fast_engine.c */
 /* It reaches the wait queue at the engine's clock. */
 void blis__fast_enter_queue(fast_engine *engine, fast_request *request);
-/* A step at the clock where none is to come and somebody waits. */
+/* Schedules a step at the clock if none is scheduled and a request waits. */
 void blis__fast_wake(fast_engine *engine);
 /* fast_step.c: its first decode step is the next one, one of least_steps. */
 blis_status blis__fast_start_decoding(fast_engine *engine, fast_request *request,
@@ -446,33 +445,32 @@ blis_status blis__fast_start_decoding(fast_engine *engine, fast_request *request
 blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan, int64_t now_us,
                              blis_error *error);
 /*
- * True when a waiting request, with nothing in the cache, would be prefilled in
- * one step. It needs as many blocks as its prompt has, less those found in the
- * cache that others hold: those that nobody holds are among the free ones.
+ * Returns true if a waiting request, with nothing in the cache, would be prefilled
+ * in one step. It needs as many blocks as its prompt has, less those found in the
+ * cache that others hold: cached blocks without holders are among the free ones.
  */
 bool blis__fast_takes_whole(const fast_engine *engine, const fast_request *request,
                             int64_t budget_tokens);
 /*
- * True when it is known that a waiting request that has its adapter would not
- * be admitted: since it was tried, nothing it needs can have shrunk, and
- * the free blocks can only have got fewer, until blocks are given back, the
- * prefix table changes, or it or the budget is another one. For one that
- * takes the whole prompt, what leaves the table is no reason, since nobody
- * holds it; and if nobody else can have any of its blocks, it need not even
- * have been tried.
+ * Returns true if a waiting request with its adapter certainly cannot be admitted.
+ * Since its last attempt, its needs cannot have shrunk, and the number of free
+ * blocks can only have fallen. This ends when blocks are returned, the prefix table
+ * changes, or the request or the budget changes. For a request that takes the whole
+ * prompt, removals from the table do not matter, because no request holds these
+ * blocks. If no other request can have any of its blocks, no attempt is needed.
  */
 bool blis__fast_is_blocked(const fast_engine *engine, const fast_request *request,
                            int64_t budget_tokens);
 /*
- * Who of the queue, which is in order, would be tried first: the head, but for
- * adapters. NULL: nobody. *acts: not even that can be said before somebody has
- * asked for an adapter.
+ * Returns the request of the ordered queue that would be tried first: the head,
+ * except for adapters. NULL = none. *acts is set if this depends on an adapter
+ * query.
  */
 const fast_request *blis__fast_next_waiting(const fast_engine *engine, bool *acts);
 
 /* fast_batch.c: formation request by request. */
 blis_status blis__fast_form_carefully(fast_engine *engine, fast_plan *plan, blis_error *error);
-/* After the step time is known: decodes that were left out stay behind. */
+/* Called after the step time is known: updates decodes that were skipped. */
 blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us, blis_error *error);
 
 /* fast_preempt.c */
@@ -485,8 +483,8 @@ blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us, blis_er
 blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan, fast_request *victim,
                                blis_error *error);
 /*
- * Preempts until so many blocks are free; *is_there = false: request itself
- * had to go.
+ * Preempts until this number of blocks is free; *is_there = false: request itself
+ * was preempted.
  */
 blis_status blis__fast_make_room(fast_engine *engine, fast_plan *plan, const fast_request *request,
                                  int64_t blocks, bool *is_there, blis_error *error);
@@ -501,7 +499,7 @@ blis_status blis__fast_record_itl(fast_engine *engine, const int64_t *itl_us, si
                                   uint64_t sum_us, int64_t decodes, blis_error *error);
 /* The request's latencies are not wanted: all of them, so far. */
 void blis__fast_withdraw_itl(fast_engine *engine, fast_request *request);
-/* They stay where they are, for good. */
+/* Keeps its latencies in the histogram permanently. */
 void blis__fast_forget_itl(fast_engine *engine, fast_request *request);
 /* It is about to stop decoding, but what it has given stays given. */
 blis_status blis__fast_keep_itl(fast_engine *engine, fast_request *request);
@@ -510,10 +508,10 @@ blis_status blis__fast_skip_itl(fast_engine *engine, fast_request *request, int6
 /* A latency that is the request's alone. */
 blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request, int64_t itl_us,
                                    blis_error *error);
-/* Makes the histogram exact, but for requests that have not ended yet. */
+/* Makes the histogram exact, except for requests that have not ended yet. */
 void blis__fast_settle_itl(fast_engine *engine);
 
-/* When the adapter is there that is on its way; BLIS_TIME_NEVER_US = none. */
+/* Time when the adapter that is being loaded is ready; BLIS_TIME_NEVER_US = none. */
 static inline int64_t blis__fast_load_end_us(const fast_engine *engine) {
   return engine->adapters == NULL ? BLIS_TIME_NEVER_US
                                   : blis__adapters_load_end_us(engine->adapters);
@@ -535,7 +533,7 @@ static inline int64_t blis__fast_free_blocks(const fast_engine *engine) {
                                 : blis_block_pool_free_blocks(engine->block_pool);
 }
 
-/* Blocks that so many tokens take. */
+/* Number of blocks for this number of tokens. */
 static inline int64_t blis__fast_blocks_of(const fast_engine *engine, int64_t tokens) {
   int64_t size = engine->config->block_size_tokens;
   return (tokens + size - 1) / size;

@@ -1,7 +1,7 @@
 /*
- * Forms the running part of a batch without visiting the decodes. Possible
- * when each of them gets its token, in whatever order they are served; a
- * shortage of blocks need not stand in the way.
+ * Forms the running part of a batch without visiting the decodes. This is possible
+ * if each of them gets its token in any order; a shortage of blocks does not always
+ * prevent this.
  */
 #include "base/invariant.h"
 #include "instance/fast/fast_engine.h"
@@ -41,7 +41,7 @@ typedef struct demand {
   int64_t budget_tokens; /* left, when all get what they want; < 0: too few */
   int64_t blocks;
   bool prefills_name; /* blocks that a prefill takes may get a name */
-  bool is_met;        /* by the budget, but for the last of the batch */
+  bool is_met;        /* by the budget, except the last of the batch */
 } demand;
 
 /* Sets the chunks of the prefills; changes nothing else. */
@@ -68,7 +68,7 @@ static demand find_demand(fast_engine *engine) {
   return d;
 }
 
-/* True when all that prefill come behind all that decode. */
+/* Returns true if all prefills follow all decodes in the batch. */
 static bool prefills_are_last(const fast_engine *engine) {
   const fast_request *r = engine->batch.tail;
   for (int64_t i = 0; i < engine->prefills.count; i++) {
@@ -149,13 +149,13 @@ static blis_status form_quickly(fast_engine *engine, fast_plan *plan) {
 }
 
 /*
- * Under FCFS, victims are the last of the batch, who have nothing of this step
- * yet, and everybody else is served. So who gives way does not depend on when
- * the first request finds too few blocks: it is the shortest tail of the batch
- * whose blocks, with the free ones, suffice for the rest. Nor does it matter
- * that the tail goes before the rest is served: blocks are taken at the head
- * of the free list and given back at its end, and what a victim's blocks are
- * named by is nobody else's (blis__fast_preempt).
+ * Under FCFS, victims are the last requests of the batch. They have not received
+ * anything in this step yet, and all other requests are served. The victims
+ * therefore do not depend on when the first request finds too few blocks: they are
+ * the shortest tail of the batch whose blocks, with the free ones, suffice for the
+ * rest. Preempting the tail before serving the rest changes nothing. Blocks are
+ * taken at the head of the free list and returned at its end, and no other request
+ * uses the names of a victim's blocks (blis__fast_preempt).
  */
 static blis_status preempt_tail(fast_engine *engine, fast_plan *plan, demand *d,
                                 blis_error *error) {

@@ -1,7 +1,7 @@
 /*
  * Several KV groups in the fast engine.
  *
- * Blocks are those of kv/group_cache.h, as in the stepwise engine. A decode needs
+ * Blocks are managed by kv/group_cache.h, as in the stepwise engine. A decode needs
  * attention only in steps in which one of its groups takes, returns, or names a
  * block. These steps follow from the layout, so each decode has its next one in a
  * heap, in order of steps and admission; all other steps are skipped. A run of
@@ -110,7 +110,7 @@ size_t blis__fast_groups_steps(const fast_engine *engine, size_t n) {
   int64_t residue = blis__fast_residue(engine, engine->step_index);
   int64_t groups = blis_kv_layout_groups(engine->config->kv_layout);
   int64_t free_blocks = blis__fast_free_blocks(engine);
-  int64_t taken = 0; /* at most: returned blocks are left out */
+  int64_t taken = 0; /* upper bound: returned blocks are not subtracted */
   for (size_t i = 0; i < n; i++) {
     taken += engine->boundaries[residue] * groups;
     if (taken > free_blocks) {

@@ -1,8 +1,8 @@
 /*
- * The inter-token latencies of decodes. They go into the histogram as their
- * steps are computed, without a look at who decodes. Where those of a request
- * are not wanted in the end, the steps are known, and the history takes them
- * back: those since it decodes, and the ranges of steps it has from before.
+ * The inter-token latencies of decodes. They are added to the histogram as their
+ * steps are computed, without visiting the decodes. If the latencies of a request
+ * are not wanted at its end, the history removes them: the steps since it decodes,
+ * and its earlier ranges of steps.
  */
 #include "base/invariant.h"
 #include "instance/fast/fast_engine.h"
@@ -107,8 +107,8 @@ static blis_status own_ranges(fast_engine *engine, fast_request *request) {
 }
 
 /*
- * The oldest step that is still needed. A request that waits for long after a
- * preemption does not make the history grow for ever: its ranges are given up.
+ * Finds the oldest step that is still needed. A request that waits long after a
+ * preemption does not keep the history growing: its ranges are dropped.
  */
 static blis_status find_oldest(fast_engine *engine, int64_t *oldest) {
   *oldest = engine->step_index;
@@ -131,7 +131,7 @@ static blis_status find_oldest(fast_engine *engine, int64_t *oldest) {
   return BLIS_OK;
 }
 
-/* Room for n more steps, at the cost of steps nobody can ask for. */
+/* Makes space for n more steps by dropping steps that are not needed any longer. */
 static blis_status make_history_room(fast_engine *engine, size_t n) {
   step_history *history = &engine->history;
   int64_t oldest;

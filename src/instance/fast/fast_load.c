@@ -3,8 +3,7 @@
 #include "instance/fast/fast_engine.h"
 #include "instance/parts/rules.h"
 
-/* Blocks that nobody else can have lie in the cache only once their request was
-   preempted. */
+/* Private blocks are in the cache only after their request was preempted. */
 static uint32_t count_cached(const fast_engine *engine, const fast_request *request,
                              uint32_t findable, int64_t *unused) {
   const blis_block_chain *chain = &request->live->chain;
@@ -87,7 +86,7 @@ blis_status blis__fast_cancel_load(fast_engine *engine, fast_request *request) {
   return blis__fast_give_up_kv(engine, request);
 }
 
-/* Blocks that nobody else may hold need no names, but to be found again. */
+/* Blocks that no other request may hold need names only for finding them again. */
 static blis_status name(fast_engine *engine, fast_request *request, uint32_t end) {
   int64_t limit = end;
   int64_t taken;

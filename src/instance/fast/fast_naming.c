@@ -102,7 +102,7 @@ blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
     return BLIS_OK;
   }
   BLIS_ASSERT(holder->named_blocks + 1 == stored_tokens / engine->config->block_size_tokens);
-  /* While decoding, nobody keeps count of the anonymous blocks. */
+  /* The number of anonymous blocks is not counted during decoding. */
   holder->anonymous = 1;
   engine->namings++;
   return blis_run_pool_name(engine->pool, holder, chain);

@@ -72,7 +72,7 @@ static int64_t nameable_blocks(const fast_engine *engine, const blis_live_reques
   return blis_min_i64(live->chain.shared_count, tokens / engine->config->block_size_tokens);
 }
 
-/* One token at least is to come, so that a cached prefix is claimed. */
+/* At least one token remains to be computed, so that a cached prefix is claimed. */
 static uint32_t find_cached(const fast_engine *engine, const blis_live_request *live,
                             const blis_kv_demand *demand, int64_t *unused) {
   *unused = 0;
@@ -117,7 +117,7 @@ static blis_status reserve_in_groups(fast_engine *engine, blis_live_request *liv
   return BLIS_OK;
 }
 
-/* The blocks of the first tokens tokens are findable from now on. */
+/* Adds the blocks of the first tokens tokens to the prefix table. */
 static blis_status name(fast_engine *engine, fast_request *request, int64_t tokens) {
   engine->namings++;
   if (engine->groups != NULL) {

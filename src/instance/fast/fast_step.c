@@ -298,8 +298,7 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   if (engine->batch.count == 0 && !plan.is_preempted &&
       (!engine->config->defects.steps_empty ||
        blis__fast_load_end_us(engine) < BLIS_TIME_NEVER_US)) {
-    /* The blocks are held by requests that do not run, or adapters are to come.
-     */
+    /* Requests that do not run hold the blocks, or adapters are being loaded. */
     engine->step_us = BLIS_TIME_NEVER_US;
     return BLIS_OK;
   }

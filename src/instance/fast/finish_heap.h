@@ -1,9 +1,9 @@
 /*
  * finish_heap.h - the decode that completes next: a heap of (step, order).
  *
- * Entries live inside their owners, which know their place, so any of them
- * can be taken out or moved. O(log n), no allocation beyond growth. (A ring of
- * buckets by step would be O(1), but its size is that of the longest output.)
+ * Entries live inside their owners, which know their place, so any of them can be
+ * taken out or moved. O(log n), no allocation beyond growth. (A ring of buckets by
+ * step would be O(1), but as large as the longest output.)
  */
 #ifndef BLIS_INSTANCE_FAST_FINISH_HEAP_H
 #define BLIS_INSTANCE_FAST_FINISH_HEAP_H
@@ -24,7 +24,7 @@ typedef struct finish_entry {
   size_t index;   /* kept by the heap */
 } finish_entry;
 
-/* A copy of the key beside the pointer, so that sifting reads one array. */
+/* A copy of the key next to the pointer, so that sifting reads one array. */
 typedef struct finish_slot {
   int64_t step;
   uint64_t order;

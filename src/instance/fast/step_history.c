@@ -40,9 +40,9 @@ void blis__step_history_forget(step_history *history, int64_t first_step,
 }
 
 /*
- * Copies what is kept for the steps first to end - 1 between places of two
- * capacities. Both are powers of two, so that steps lie one behind the other in
- * both up to the next multiple of the smaller one.
+ * Copies the entries of steps first to end - 1 between arrays of two capacities.
+ * Both are powers of two, so steps are contiguous in both arrays up to the next
+ * multiple of the smaller capacity.
  */
 static void copy_steps(int64_t *into, size_t into_capacity, const int64_t *from,
                        size_t from_capacity, step_range steps) {

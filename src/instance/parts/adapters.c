@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "instance/parts/timing.h"
 
-/* One adapter as it is here. */
+/* State of one adapter in this engine. */
 typedef struct entry {
   bool is_loaded;
   bool is_loading;
@@ -17,7 +17,7 @@ typedef struct entry {
   int64_t running;
   int64_t waiting;
   uint64_t used;     /* when it was last, as a count of uses; */
-  uint64_t fetched;  /* the same of its place on the host */
+  uint64_t fetched;  /* like used, for its place on the host */
   int64_t loaded_us; /* when its last load ended */
   int64_t loads;     /* since the start, */
   int64_t evictions;
@@ -80,7 +80,7 @@ static size_t slot_count(const blis_adapter_config *config) {
   return (size_t)blis_min_i64(config->slots, config->count);
 }
 
-/* As at the start, but for the counters. */
+/* Restores the initial state, except the counters. */
 static void reset(blis__adapters *a) {
   for (uint32_t i = 0; i < a->config->count; i++) {
     a->entries[i] = (entry){.loads = a->entries[i].loads, .evictions = a->entries[i].evictions};
@@ -231,7 +231,7 @@ void blis__adapters_queued(blis__adapters *adapters, blis_live_request *request)
   }
 }
 
-/* It has waited since it was first refused, until its adapter was there. */
+/* Adds the wait of a request, from its first refusal until its adapter was loaded. */
 static void count_wait(blis__adapters *adapters, const entry *e, blis_live_request *request) {
   blis_adapter_stats *stats = &adapters->stats;
   bool waited = request->adapter_asked_us >= 0;
@@ -414,13 +414,13 @@ static bool may_load(const blis__adapters *adapters, const entry *e) {
   return !e->is_loading && adapters->loading == 0 && has_slot(adapters);
 }
 
-/* Every slot is kept by preempted requests that wait: unless these pass, nobody
-   ever gets one. */
+/* Every slot is kept by waiting preempted requests: unless these can pass, no request ever gets
+ * a slot. */
 static bool is_stuck(const blis__adapters *adapters) {
   return adapters->stats.running == 0 && adapters->loading == 0 && !has_slot(adapters);
 }
 
-/* Of a request that waits: may those behind it pass? */
+/* Whether later requests may pass this waiting request. */
 static bool lets_pass(const blis__adapters *adapters, const blis_live_request *request,
                       int64_t now_us) {
   const blis_adapter_config *config = adapters->config;

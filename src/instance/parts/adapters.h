@@ -47,8 +47,8 @@ void blis__adapters_restart(blis__adapters *adapters);
 BLIS_MUSTUSE blis_status blis__adapters_check(const blis_adapter_config *config, blis_error *error);
 
 /*
- * The life of a request here: it enters the wait queue; joins the batch; goes
- * back to the queue; leaves the queue or the batch for good.
+ * The lifecycle of a request: it enters the wait queue, joins the batch, returns to
+ * the queue, and leaves the queue or the batch permanently.
  */
 void blis__adapters_queued(blis__adapters *adapters, blis_live_request *request);
 void blis__adapters_admitted(blis__adapters *adapters, blis_live_request *request);
@@ -57,18 +57,18 @@ void blis__adapters_left_queue(blis__adapters *adapters, blis_live_request *requ
 void blis__adapters_left_batch(blis__adapters *adapters, blis_live_request *request);
 
 /*
- * A waiting request wants to join the batch now. True: its adapter is there.
- * Else a load may have begun, and goes_on says whether those behind it may
- * still be asked about.
+ * A waiting request asks to join the batch now. Returns true if its adapter is
+ * loaded. Otherwise a load may have begun, and goes_on is set if later requests may
+ * still be tried.
  */
 bool blis__adapters_ask(blis__adapters *adapters, blis_live_request *request, int64_t now_us,
                         bool *goes_on);
 
 /* What asking would come to. */
 typedef enum blis__adapter_look {
-  BLIS__ADAPTER_READY,  /* it is there */
+  BLIS__ADAPTER_READY,  /* it is loaded */
   BLIS__ADAPTER_ACTS,   /* something would change: ask */
-  BLIS__ADAPTER_WAITS,  /* nothing would; those behind it may be asked about */
+  BLIS__ADAPTER_WAITS,  /* nothing would; later requests may be tried */
   BLIS__ADAPTER_BLOCKS, /* nothing would, and these may not */
 } blis__adapter_look;
 
@@ -77,12 +77,12 @@ blis__adapter_look blis__adapters_look(const blis__adapters *adapters,
 
 /* When the load under way ends; BLIS_TIME_NEVER_US = there is none. */
 int64_t blis__adapters_load_end_us(const blis__adapters *adapters);
-/* It has ended: the adapter is there. */
+/* Ends the load: the adapter is ready. */
 void blis__adapters_loaded(blis__adapters *adapters);
 
 /* How long a step takes that would take step_us without adapters. */
 int64_t blis__adapters_step_us(const blis__adapters *adapters, int64_t step_us);
-/* Of the loads that the step being formed waits for; they are then paid. */
+/* Time of the loads that the step being formed waits for; resets it. */
 int64_t blis__adapters_take_load_us(blis__adapters *adapters);
 /* The batch has requests with adapters that make steps longer. */
 bool blis__adapters_slow_steps(const blis__adapters *adapters);

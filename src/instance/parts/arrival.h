@@ -1,9 +1,9 @@
 /*
  * arrival.h - the handling of a request that reaches the wait queue.
  *
- * The guards of BLIS (Go, inference-sim f90a1e3a), shared by all engines. One
- * is added: a request that needs more blocks than there are for its own
- * tokens would evict itself for ever, and is unservable, too.
+ * The guards of BLIS (Go, inference-sim f90a1e3a), shared by all engines. One is
+ * added: a request whose own tokens need more blocks than the cache has would evict
+ * itself forever, and is also unservable.
  */
 #ifndef BLIS_INSTANCE_PARTS_ARRIVAL_H
 #define BLIS_INSTANCE_PARTS_ARRIVAL_H

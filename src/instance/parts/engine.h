@@ -18,7 +18,7 @@
 
 /*
  * Classes of the events of an instance, first to last among equal times. The
- * numbers are those of BLIS (Go), where 4 marks that a request was scheduled.
+ * numbers match BLIS (Go), where 4 marks that a request was scheduled.
  */
 enum {
   BLIS__EVENT_ARRIVAL = 0, /* a request was delivered */
@@ -46,14 +46,14 @@ typedef struct blis__engine_ops {
   blis_instance_load (*get_load)(const void *state);
   const blis_draft_stats *(*drafts)(const void *state); /* NULL = none */
   uint32_t (*cached_blocks)(const void *state, const blis_block_chain *chain);
-  /* The journal of the prefix table from now on, borrowed; and its answers. */
+  /* Sets the journal of the prefix table, borrowed; cached_blocks_at_mark reads it. */
   void (*set_journal)(void *state, blis_block_journal *journal);
   uint32_t (*cached_blocks_at_mark)(const void *state, const blis_block_chain *chain);
   /* The prefix cache is emptied; who holds blocks keeps them. */
   blis_status (*forget)(void *state, blis_error *error);
-  /* Steps take another time from the next one on; NULL = it is not told. */
+  /* The duration of later steps changes; NULL = not needed. */
   void (*retime)(void *state);
-  /* Of a gate; NULL = the engine has none. See instance.h. */
+  /* For gates; NULL = the engine has none. See instance.h. */
   int64_t (*open_us)(const void *state);
   blis_status (*go_on)(void *state, int64_t step_us, blis_error *error);
   blis_status (*be_busy)(void *state, int64_t start_us, int64_t us, blis_error *error);

@@ -1,14 +1,14 @@
 /*
- * power.h - what the steps of an engine draw, and for whose tokens that was.
+ * power.h - the energy of the steps of an engine, and its division among tokens.
  *
- * Everything is in whole nJ, of all GPUs: what a step has drawn is shared by
- * the tokens that it computes, each the same, and what that leaves, less than 1
- * nJ a token, goes to the next step. What steps without tokens draw is
- * nobody's. So the shares of all requests and what is nobody's are the energy
- * of the steps, in either engine. Where intensities of the grid are known, what
- * each step emits is shared likewise, in whole pg. A step costs O(1), and so do
- * decode steps in a row unless a function says what they draw or carbon is
- * counted.
+ * Everything is in whole nJ, of all GPUs. The energy of a step is shared equally by
+ * the tokens that it computes. The remainder, less than 1 nJ per token, is carried
+ * to the next step. The energy of steps without tokens belongs to no request. The
+ * shares of all requests and the energy without a request therefore add up to the
+ * energy of the steps, in either engine. If intensities of the grid are configured,
+ * the emissions of each step are shared in the same way, in whole pg. A step costs
+ * O(1). Consecutive decode steps also cost O(1), unless a function computes their
+ * power or carbon is counted.
  */
 #ifndef BLIS_INSTANCE_PARTS_POWER_H
 #define BLIS_INSTANCE_PARTS_POWER_H
@@ -24,8 +24,8 @@ typedef struct blis__power {
   uint64_t prefill_nj;               /* and of those that computed prompt tokens */
   uint64_t nobody_nj;                /* and of those without any token */
   blis_drawn token;                  /* taken by one token in every step so far; wraps */
-  blis_drawn step;                   /* the same of the last step */
-  blis_drawn rest;                   /* of steps so far, for nobody yet */
+  blis_drawn step;                   /* like token, of the last step */
+  blis_drawn rest;                   /* of steps so far, not assigned to a request yet */
   double carbon_g;                   /* as in blis_instance_energy */
   double carbon_us;
 } blis__power;

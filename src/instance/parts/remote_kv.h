@@ -1,22 +1,22 @@
 /*
- * remote_kv.h - KV that moves: one instance computes a prompt, and another goes
- * on with it.
+ * remote_kv.h - KV transfers: one instance computes a prompt, and another continues
+ * with it.
  *
- * Where it comes from: a request with holds_kv is completed as any other and
- * reported by ended(), but stays with its instance and keeps its blocks (it
- * holds them) until blis_instance_evict.
+ * At the source, a request with holds_kv is completed like any other and reported
+ * by ended(), but stays with its instance and keeps its blocks until
+ * blis_instance_evict.
  *
- * Where it goes: blis_instance_reserve sets blocks aside,
- * blis_instance_activate says that their content has come, and the request
- * waits in the queue with its blocks until there is room in the batch. It
- * passes those that have none; with defects.admits_by_head only when nothing
- * runs, as the head of the queue lacks blocks or has just given its own up.
- * blis_instance_evict takes it out in each of these states. Preempted, it is
- * like any other request; and where all that could run wait with their KV for a
- * block more, the last of them is preempted.
+ * At the destination, blis_instance_reserve reserves blocks, and
+ * blis_instance_activate reports that their content has arrived. The request waits
+ * in the queue with its blocks until the batch has a place. It passes requests
+ * without blocks; with defects.admits_by_head only when nothing runs, because the
+ * head of the queue lacks blocks or has just given up its own. blis_instance_evict
+ * removes it in each of these states. After a preemption, it is like any other
+ * request. If all requests that could run wait with their KV for one more block,
+ * the last of them is preempted.
  *
- * A block in flight has a place at both ends; who owns it is the cluster's
- * business. Costs are those of an admission.
+ * A block in flight has a place at both ends; the cluster manages its ownership.
+ * Costs are the costs of an admission.
  */
 #ifndef BLIS_INSTANCE_PARTS_REMOTE_KV_H
 #define BLIS_INSTANCE_PARTS_REMOTE_KV_H
@@ -28,8 +28,8 @@
 typedef struct blis_kv_demand {
   int64_t tokens;    /* of the prompt, the first ones; >= 1, as its output */
   bool reuses_cache; /* what is cached of them need not come */
-  /* Others find the blocks at once, before their content has come: BLIS (Go).
-     False: from activate on. */
+  /* Other requests find the blocks at once, before their content has arrived: BLIS (Go). False:
+   * after activate. */
   bool is_found_at_once;
 } blis_kv_demand;
 
@@ -38,18 +38,19 @@ typedef struct blis_kv_arrival {
   int64_t tokens;              /* as demanded */
   int64_t scheduling_delay_us; /* until its prefill was admitted; -1 = n/a */
   /*
-   * When its client got the first token, after its arrival; -1 = not yet. Then
-   * the first step here gives the second token; only with
+   * Time from its arrival until its client got the first token; -1 = not yet. If it
+   * is set, the first step here gives the second token; only with
    * rules.resumes_preempted, and if blis_can_bring_first_token.
    *
-   * Without a first token, less than the prompt: the rest is computed here and
-   * gives it. The whole prompt: the first step decodes, and what it gives is
-   * not told as a first token (BLIS, Go; not with rules.resumes_preempted).
+   * Without a first token there are two cases. With less than the prompt, the rest
+   * is computed here and gives the first token. With the whole prompt, the first
+   * step decodes, and its token is not reported as a first token (BLIS, Go; not
+   * with rules.resumes_preempted).
    */
   int64_t ttft_us;
 } blis_kv_arrival;
 
-/* The whole prompt is here, and there is a second token to come. */
+/* Whether the whole prompt has arrived and a second token follows. */
 bool blis_can_bring_first_token(const blis_instance_config *config,
                                 const blis_live_request *request, int64_t tokens);
 
@@ -60,7 +61,7 @@ bool blis_can_bring_first_token(const blis_instance_config *config,
 void blis__note_kv(const blis_instance_config *config, blis_live_request *request,
                    const blis_kv_arrival *arrival, int64_t now_us);
 
-/* It has lost its KV while it was waiting, and is to be computed here. */
+/* The request lost its KV while it was waiting, and must be computed here. */
 void blis__note_lost_kv(blis_live_request *request);
 
 #endif

@@ -12,7 +12,7 @@
 #include "instance/config/instance_events.h"
 #include "instance/config/instance_stats.h"
 
-/* Of the blocks of its next prefill, how many may be taken from the cache. */
+/* How many blocks of its next prefill may be taken from the cache. */
 uint32_t blis__findable_blocks(const blis_instance_config *config,
                                const blis_live_request *request);
 
@@ -40,10 +40,10 @@ static inline bool blis__starts_by_a_token(const blis_instance_config *config, b
 }
 
 /*
- * Of a request that has the KV of its prompt and lacks a block for its next
- * token: prompts may come to instances that would not have served them, and
- * there the token would be the last one anyway. It goes without, since
- * nobody could compute its prompt again if it had to give its blocks up.
+ * For a request with the KV of its prompt that lacks a block for its next token.
+ * Prompts may arrive at instances that would not have served them; the token would
+ * be the last one there. The request proceeds without the block, because its prompt
+ * could not be computed again if it released its blocks.
  */
 static inline bool blis__goes_without_block(const blis_instance_config *config,
                                             const blis_live_request *request) {

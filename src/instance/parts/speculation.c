@@ -48,7 +48,7 @@ static int64_t room_of(const blis_instance_config *config, const blis_live_reque
   return (limit > 0 ? limit : room) - request->progress_tokens;
 }
 
-/* Of its output, behind what is computed. */
+/* Remaining output after the computed tokens. */
 static int64_t left_of(const blis_instance_config *config, const blis_live_request *request) {
   int64_t progress = request->progress_tokens;
   int64_t limit = config->max_model_len_tokens;

@@ -27,15 +27,14 @@ BLIS_MUSTUSE blis_status blis__speculation_check(const blis_speculation_config *
                                                  blis_error *error);
 
 /*
- * What a decoding request of this instance, whose drafts hold with rates, gets
- * from a step in which it may compute up to budget_tokens (>= 1) beside others
- * in a batch of that size.
+ * Returns the result of one step for a decoding request of this instance with these
+ * acceptance rates. The step may compute up to budget_tokens (>= 1) for it, in a
+ * batch of that size.
  */
 blis__burst blis__speculate(const blis_instance_config *config, const blis_live_request *request,
                             const double *rates, int64_t batch_size, int64_t budget_tokens);
 
-/* A step in which request drafted so many tokens, of which so many are given
-   out. */
+/* Counts a step in which request drafted, accepted, and emitted these numbers of tokens. */
 void blis__count_drafts(blis_draft_stats *stats, blis_live_request *request, int64_t drafted,
                         int64_t accepted);
 

@@ -38,16 +38,16 @@ BLIS_MUSTUSE blis_status blis__check_step_time(const blis_latency_model *latency
                                                blis_error *error);
 
 /*
- * Tells events that a step computes the prompt of a request up to its
- * computed_tokens, if they want to know.
+ * Reports to events that a step computes the prompt of a request up to its
+ * computed_tokens, if they have a callback for it.
  */
 BLIS_MUSTUSE blis_status blis__tell_computing(const blis_instance_events *events,
                                               blis_live_request *request, int64_t start_us,
                                               int64_t end_us, blis_error *error);
 
 /*
- * Tells events that request is completed; *counts_itl = whether its inter-token
- * latencies are wanted.
+ * Reports to events that request is completed; *counts_itl = whether its
+ * inter-token latencies are wanted.
  */
 BLIS_MUSTUSE blis_status blis__tell_completed(const blis_instance_events *events,
                                               const blis_live_request *request, int64_t end_us,

@@ -1,15 +1,14 @@
 /*
- * wait_queue.h - the waiting requests of one engine in the order of its
- * scheduler.
+ * wait_queue.h - the waiting requests of one engine in the order of its scheduler.
  *
- * Arrivals go to the back and preempted requests to the front; order() then
- * sorts stably by the scheduler's key. Under FCFS it does nothing. The other
- * built-in orders are total, by arrival and the byte order of ids among equal
- * keys, as in BLIS (Go, inference-sim f90a1e3a).
+ * Arrivals are added at the back and preempted requests at the front; order() sorts
+ * stably by the scheduler's key. Under FCFS it does nothing. The other built-in
+ * orders are total, by arrival and the byte order of ids among equal keys, as in
+ * BLIS (Go, inference-sim f90a1e3a).
  *
- * Main invariant: a doubly linked list of nodes that their owners embed, so
- * nothing is allocated. Changes are O(1), order() O(n log n), O(n) for a
- * scripted scheduler when nothing has changed and O(1) for the others then.
+ * Main invariant: a doubly linked list of nodes that their owners embed, so nothing
+ * is allocated. Changes are O(1), order() O(n log n), and without changes O(n) for
+ * a scripted scheduler and O(1) for the others.
  */
 #ifndef BLIS_INSTANCE_PARTS_WAIT_QUEUE_H
 #define BLIS_INSTANCE_PARTS_WAIT_QUEUE_H

@@ -1,23 +1,22 @@
 /*
- * kv_source.h - KV that is somewhere below the cache of an instance, and can be
- * brought back in place of being computed again.
+ * kv_source.h - KV in tiers below the cache of an instance, which can be loaded
+ * instead of being computed again.
  *
- * When a request is about to be admitted, the instance looks how much of its
- * prefill is in its cache, and asks its source (kv_source of the
- * configuration) how much further the rest reaches. If that is further, it
- * sets blocks aside for it, takes the request out of its queue, and tells the
- * source to bring them; others pass meanwhile. blis_instance_loaded says that
- * the content has come: the request waits again, now with its KV
- * (remote_kv.h), and computes what it lacks. While it lacks nothing but blocks
- * for that, nobody else is admitted. Where there are too few free blocks for
- * what could be brought, the request blocks the queue, as any other does. Each
- * time that it is preempted, it asks again.
+ * Before a request is admitted, the instance determines the cached part of its
+ * prefill, and queries its source (kv_source of the configuration) for the blocks
+ * after that part. If the source has more blocks, the instance reserves blocks for
+ * them, removes the request from its queue, and starts the load. Other requests may
+ * pass during the load. blis_instance_loaded reports that the content has arrived:
+ * the request waits again, now with its KV (remote_kv.h), and computes the rest.
+ * While it lacks only blocks for that, no other request is admitted. If there are
+ * too few free blocks for the load, the request blocks the queue, as any other
+ * does. After each preemption, the source is queried again.
  *
- * A request that waits for its KV counts as queued. The source hears of those
- * that leave before (cancel): they time out, or are evicted.
+ * A request that waits for its KV counts as queued. cancel reports requests that
+ * leave before the load ends: they time out, or are evicted.
  *
- * Cost: a question per admission, and per attempt of the head of the queue.
- * Without a source, a comparison per admission.
+ * Cost: a question per admission, and per attempt of the head of the queue. Without
+ * a source, a comparison per admission.
  */
 #ifndef BLIS_INSTANCE_REQUEST_KV_SOURCE_H
 #define BLIS_INSTANCE_REQUEST_KV_SOURCE_H
@@ -55,9 +54,9 @@ typedef struct blis_kv_source {
 } blis_kv_source;
 
 /*
- * What was to be brought for the request has come at now_us, up to before block
- * end of its prefill (at most as far as was asked for): all of it, or what lies
- * beyond was lost on its way and is computed.
+ * Reports that the load for the request ended at now_us, up to before block end of
+ * its prefill, and at most as far as requested. If end is lower than requested, the
+ * rest was lost in transfer and is computed.
  */
 BLIS_MUSTUSE blis_status blis_instance_loaded(struct blis_instance *instance,
                                               blis_live_request *request, uint32_t end,

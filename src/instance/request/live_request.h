@@ -1,9 +1,9 @@
 /*
  * live_request.h - a request between its arrival and its end.
  *
- * The cluster takes one from its pool when a request arrives, fills in the
- * first part and hands it to an instance; the instance owns the second part
- * while the request is with it, and gives the whole thing back through
+ * The cluster takes a record from its pool when a request arrives, fills in the
+ * first part, and passes it to an instance. The instance owns the second part while
+ * the request is with it, and returns the record through
  * blis_instance_events.ended. Nothing else keeps a pointer to it.
  */
 #ifndef BLIS_INSTANCE_REQUEST_LIVE_REQUEST_H
@@ -15,13 +15,13 @@
 #include "base/containers/block_chain.h"
 #include "workload/request.h"
 
-/* What was drawn for somebody, and what that emitted. */
+/* Energy that was drawn for a request, and its emissions. */
 typedef struct blis_drawn {
   uint64_t nj;
   uint64_t carbon_pg; /* 0 where steps do not count it */
 } blis_drawn;
 
-/* So many times as much more. */
+/* Adds a multiple of drawn. */
 static inline void blis_drawn_add(blis_drawn *sum, const blis_drawn *drawn, uint64_t times) {
   sum->nj += drawn->nj * times;
   sum->carbon_pg += drawn->carbon_pg * times;
@@ -43,8 +43,8 @@ typedef enum blis_request_state {
 enum { BLIS_REQUEST_STATE_COUNT = BLIS_REQUEST_FAILED + 1 };
 
 /*
- * What results call the states, in the order in which they are told:
- * XX(state, name, what is better, what it says of requests).
+ * Names of the states in results, in the order of reports: XX(state, name,
+ * preferred direction, description of the metric).
  */
 #define BLIS_REQUEST_STATE_MAP(XX)                                                                 \
   XX(COMPLETED, completed, MORE, "requests that were answered, length_capped ones included")       \
@@ -69,7 +69,7 @@ static inline bool blis_request_is_completed(blis_request_state state) {
 /* "completed", "still_running", ...; static. */
 const char *blis_request_state_name(blis_request_state state);
 
-/* The end of an id, where the stages of a hand-off count as requests; in the order of texts. */
+/* The end of an id, if the stages of a hand-off count as requests; in string order. */
 typedef enum blis_part {
   BLIS_PART_WHOLE,
   BLIS_PART_DECODE, /* "_decode" */
@@ -86,7 +86,7 @@ typedef struct blis_live_request {
   int64_t prompt_tokens;
   int64_t output_tokens;
   int64_t output_budget_tokens; /* 0 = what the model length leaves */
-  int64_t max_output_tokens;    /* what policies see; 0 = no limit is said */
+  int64_t max_output_tokens;    /* as seen by policies; 0 = no limit */
   double priority;              /* higher is more urgent */
   bool holds_kv;                /* keeps its blocks when it is completed (remote_kv.h) */
   char part;                    /* a blis_part */
@@ -115,25 +115,25 @@ typedef struct blis_live_request {
   int64_t delivery_us;         /* from its first token to who asked for it */
   int64_t itl_sum_us;
   int64_t itl_count;
-  int64_t drafted_tokens;   /* with may_draft, since it came there, */
+  int64_t drafted_tokens;   /* with may_draft, since it reached the instance, */
   int64_t accepted_tokens;  /* and those of them that were given out */
   int64_t first_itl_us;     /* once out of the batch, reserved for, and not
                                   rules.resumes_preempted; else -1 */
   int64_t e2e_us;           /* -1 until completed */
   void *load;               /* of its source, while KV is brought for it */
   int64_t adapter_asked_us; /* waits for its adapter since; -1 = does not */
-  int64_t adapter_wait_us;  /* all of that so far */
+  int64_t adapter_wait_us;  /* total so far */
   bool is_adapter_counted;  /* it has been admitted with its adapter */
-  bool had_adapter;         /* which was there when it was first asked for */
-  blis_drawn drawn;         /* for its tokens, wherever they were computed (power.h);
-                               0 where nobody asks */
+  bool had_adapter;         /* its adapter was loaded at its first use */
+  blis_drawn drawn;         /* for its tokens, on any instance (power.h); 0 if power is not
+                             * needed */
   bool pins_adapter;        /* it keeps its adapter in its slot */
   const char *rejection;    /* why the instance has; static, NULL elsewhere */
   void *engine;             /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;
 
-/* What the id of a request is made of (blis_request_id_of), for who remembers
-   it longer than the request is there. */
+/* The components of a request's id (blis_request_id_of), for callers that need them longer than
+ * the request exists. */
 typedef struct blis_request_name {
   int64_t number;
   const char *session; /* borrowed from the source; may be NULL */
@@ -149,8 +149,8 @@ void blis_live_request_init(blis_live_request *live, const blis_request *request
 
 /*
  * Byte order of two ids, so that request_10 is before request_2: <0, 0 or >0.
- * This is how equal keys are ordered in schedulers. The id of a follow-up is
- * "session_<session>_round_<round_index>_<-number>"; that of a part goes on.
+ * Schedulers order equal keys this way. The id of a follow-up is
+ * "session_<session>_round_<round_index>_<-number>"; the id of a part has a suffix.
  */
 int blis_request_compare_ids(const blis_live_request *a, const blis_live_request *b);
 

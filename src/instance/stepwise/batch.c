@@ -139,9 +139,9 @@ static void preempt(blis__stepwise *engine, size_t index) {
 
 /*
  * Stores *span for the running request at *index, with is_ahead in its blocks for
- * drafts, and preempts others until there are enough blocks. *index follows the
- * request when one before it leaves the batch. *is_scheduled is false when the
- * request had to be preempted itself.
+ * drafts, and preempts others until there are enough blocks. If a request before it
+ * leaves the batch, *index is updated. *is_scheduled is false if the request itself
+ * had to be preempted.
  */
 static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
                                        const blis_block_span *span, bool is_ahead,
@@ -167,8 +167,8 @@ static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
   }
 }
 
-/* Blocks for its next tokens, and for the ahead drafts behind them that will
-   not hold, whose content nobody may find. */
+/* Blocks for its next tokens, and for the ahead rejected drafts after them, whose content must
+ * not be found. */
 static blis_status get_blocks(blis__stepwise *engine, size_t *index, int64_t tokens, int64_t ahead,
                               bool *is_scheduled, blis_error *error) {
   blis__sequence *sequence = engine->batch.items[*index];
@@ -273,7 +273,7 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence, int64_
   }
   blis__note_admission(config, &engine->events, request, engine->clock_us,
                        step_under_way_us(engine));
-  request->was_brought = false; /* it may be asked about again */
+  request->was_brought = false; /* the source may be queried again */
   sequence->loaded_blocks = 0;
   if (config->rules.knows_cached_context && tokens > 0) {
     request->progress_tokens = cached_tokens;
@@ -282,8 +282,8 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence, int64_
   give_tokens(engine, request, tokens);
 }
 
-/* For how many tokens behind the first done ones it gets blocks now, of which
-   it computes so many. */
+/* The number of tokens after the first done ones that get blocks now, including the tokens it
+ * computes now. */
 static int64_t tokens_to_store(const blis__stepwise *engine, const blis_live_request *request,
                                int64_t done, int64_t tokens) {
   if (!engine->config->rules.reserves_whole) {
@@ -414,8 +414,8 @@ static bool has_room(const blis__stepwise *engine, const blis__waiting *next) {
          is_within_reservations(engine, next);
 }
 
-/* Its adapter is there, if it needs one; if not, it may be loaded from now on,
-   and goes_on says whether those behind it may pass. */
+/* Returns whether its adapter is loaded, if it needs one. If not, a load may begin, and goes_on
+ * is set if later requests may pass. */
 static blis_status ask_for_adapter(blis__stepwise *engine, const blis__waiting *place,
                                    bool *is_there, bool *goes_on, blis_error *error) {
   *is_there = true;
@@ -446,8 +446,8 @@ static bool is_prefilled(const blis_live_request *request) {
   return request->progress_tokens >= request->prefill_tokens;
 }
 
-/* Whoever has its KV goes first: nobody else can have these blocks before.
- *lacking is who lacks nothing but these, if somebody does. */
+/* Requests with their KV are admitted first, because no other request can get these blocks
+ * before. lacking is the request that lacks only these blocks, if any. */
 static blis_status admit_those_with_kv(blis__stepwise *engine, const blis__sequence **lacking,
                                        blis_error *error) {
   bool goes_on = true;
@@ -472,9 +472,9 @@ static blis_status admit_those_with_kv(blis__stepwise *engine, const blis__seque
 }
 
 /*
- * Nobody runs, and the head lacks blocks: one that has its KV must, unless it
- * lacks nothing but an adapter that is to come. lacking is who was found to in
- * this step so far.
+ * No request runs, and the head lacks blocks: a request with its KV must be
+ * admitted, unless it lacks only an adapter that is being loaded. lacking is the
+ * candidate found in this step so far.
  */
 static blis_status admit_somebody(blis__stepwise *engine, const blis__sequence *lacking,
                                   blis_error *error) {
@@ -504,7 +504,7 @@ static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   if (engine->defers_prefills) {
     return BLIS_OK;
   }
-  /* Whose KV was brought does not lose its blocks to others for ever. */
+  /* A request with loaded KV does not lose its blocks to others forever. */
   goes_on = lacking == NULL || lacking->loaded_blocks == 0;
   blis__waiting *next = NULL;
   for (blis__waiting *place = engine->waiting.head;

@@ -23,9 +23,9 @@ typedef struct blis__sequence {
   blis__waiting place;        /* and the request; first, so that it leads to this */
   blis_block_list blocks;     /* held; empty while waiting */
   blis_group_holder groups;   /* with a KV layout, in place of blocks */
-  BLIS_ARRAY(int64_t) itl_us; /* since the last preemption that starts anew */
+  BLIS_ARRAY(int64_t) itl_us; /* since the last preemption that restarts it */
   int64_t itl_zeros;          /* and as many of 0, of tokens that come with another */
-  int64_t told_tokens;        /* of the last step, that are told when they leave */
+  int64_t told_tokens;        /* of the last step, reported when they leave */
   blis_block_list ahead;      /* for drafts, until the next step */
   BLIS_ARRAY(double) rates;   /* that they hold, of its own; empty = none */
   int64_t drafted_tokens;     /* in this step; */
@@ -36,7 +36,7 @@ typedef struct blis__sequence {
   blis_event_handle event;
   int64_t furthest_tokens; /* highest progress ever; -1 = none */
   /* Where KV moves (remote_kv.h). */
-  int64_t queued_us; /* when it reaches the queue, but for rules.looks_ahead */
+  int64_t queued_us; /* when it reaches the queue, except with rules.looks_ahead */
   bool has_waited;   /* for the step after the next, see rules.looks_ahead */
   bool is_parked;    /* has blocks, and is neither in the queue nor in the batch */
   bool has_kv;       /* waits, with blocks that hold what it has computed */
@@ -44,7 +44,7 @@ typedef struct blis__sequence {
   bool is_loading;         /* parked, until its KV is brought (kv_source.h) */
   uint32_t awaited_blocks; /* of its prefill that are loaded, hits included */
   uint32_t loaded_blocks;  /* that count as hits when it is admitted */
-  int64_t first_itl_us;    /* since the last preemption that starts anew */
+  int64_t first_itl_us;    /* since the last preemption that restarts it */
 } blis__sequence;
 
 /* All sequences of an engine. Zero it first. */

@@ -1,16 +1,15 @@
 /*
  * stepwise.h - the plain engine: every step, every request, every block.
  *
- * It follows BLIS (Go, inference-sim f90a1e3a) rule by rule and is what the
- * fast engine is measured against, so it is written to be read. A step costs
- * O(running requests), and O(waiting ones) where the scheduler sorts.
+ * It follows BLIS (Go, inference-sim f90a1e3a) rule by rule and is the reference
+ * for the fast engine, so it is written for readability. A step costs O(running
+ * requests), and O(waiting ones) where the scheduler sorts.
  *
- * One module in several files: stepwise.c executes events, step.c is one step,
- * batch.c decides who takes part in it, batch_scripted.c does so as somebody
- * plans it, stepwise_kv.c stores its blocks with or without a KV layout,
- * stepwise_remote.c is about KV that moves, stepwise_load.c about KV
- * that is brought back, sequence.c recycles what
- * is kept per request.
+ * One module in several files. stepwise.c executes events, and step.c is one step.
+ * batch.c forms its batch, and batch_scripted.c forms it by a plan. stepwise_kv.c
+ * stores its blocks with or without a KV layout, stepwise_remote.c handles KV
+ * transfers, and stepwise_load.c handles KV loads. sequence.c recycles the records
+ * of requests.
  */
 #ifndef BLIS_INSTANCE_STEPWISE_STEPWISE_H
 #define BLIS_INSTANCE_STEPWISE_STEPWISE_H
@@ -25,10 +24,10 @@
 #include "latency/step/latency_model.h"
 
 /*
- * After so many steps in which no request gets further than it has ever been,
- * the simulation is stuck. Such steps are either empty, 1 us each, or repeat
- * what a preemption has undone; a request that is recomputed in the ordinary
- * way needs a few thousand of them at most.
+ * After this number of steps in which no request exceeds its earlier progress, the
+ * simulation is stuck. Such steps are either empty, 1 us each, or repeat work that
+ * a preemption has undone; an ordinary recomputation needs at most a few thousand
+ * of them.
  */
 enum { BLIS__STUCK_STEPS = 1 << 24, BLIS__STUCK_PLANS = 10000 };
 
@@ -60,18 +59,18 @@ typedef struct blis__stepwise {
   blis__sequences sequences;
   blis__wait_queue waiting;
   blis__adapters *adapters;           /* borrowed; NULL = requests need none */
-  blis__power *power;                 /* borrowed; NULL = nobody asks what it draws */
+  blis__power *power;                 /* borrowed; NULL = power draw is not needed */
   BLIS_ARRAY(blis__sequence *) batch; /* running, in order of admission */
 
-  /* Of the step that is being formed. */
+  /* Of the step being formed. */
   int64_t budget_tokens;      /* not yet given out */
   int64_t chunk_limit_tokens; /* of a prefill, as planned; 0 = none */
-  int64_t wait_us;            /* as planned, if nobody computes */
+  int64_t wait_us;            /* as planned, if no request computes */
   int64_t batch_size;         /* before anybody left or joined */
   blis__plan_room plan;
   bool has_preempted;
   bool defers_prefills;                     /* to a later step, by config.ranks */
-  int64_t decoding_steps;                   /* since the last one in which nobody decoded */
+  int64_t decoding_steps;                   /* since the last step without decodes */
   bool is_at_boundary;                      /* others may join the batch, see joins_at_boundaries */
   bool has_progressed;                      /* a request got further than ever */
   blis_block_list found;                    /* prefix of the request to admit, */
@@ -154,7 +153,7 @@ void blis__batch_remove(blis__stepwise *engine, size_t index);
 /* Tokens [start, start + count) of a request, for the KV cache. */
 blis_block_span blis__span_of(const blis_live_request *request, int64_t start, int64_t count);
 
-/* Schedules a step at the clock where none is to come. */
+/* Schedules a step at the clock unless one is scheduled. */
 BLIS_MUSTUSE blis_status blis__stepwise_wake(blis__stepwise *engine, blis_error *error);
 
 /* It reaches the wait queue at the engine's clock. */
@@ -180,7 +179,7 @@ void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence);
  * only one.
  */
 bool blis__stepwise_drop_kv(blis__stepwise *engine);
-/* It leaves the batch for good: see first_itl_us of its live record. */
+/* Called when the request leaves the batch permanently: see first_itl_us of its live record. */
 void blis__stepwise_note_first_itl(const blis__stepwise *engine, const blis__sequence *sequence);
 /* It has blocks, and is in neither queue nor batch. */
 void blis__stepwise_park(blis__stepwise *engine, blis__sequence *sequence);
@@ -189,9 +188,9 @@ void blis__stepwise_unpark(blis__stepwise *engine, blis__sequence *sequence);
 
 /* stepwise_load.c: what kv_source.h says of it. */
 /*
- * It waits, and is about to be admitted: asks its source. *is_loading = true:
- * it is out of the queue; *is_blocked = true: there are too few blocks for what
- * could be brought; else it is to be computed.
+ * Called before admission: queries the source of a waiting request. *is_loading =
+ * true: it has left the queue. *is_blocked = true: there are too few blocks for the
+ * KV to load. Otherwise it must be computed.
  */
 BLIS_MUSTUSE blis_status blis__stepwise_load(blis__stepwise *engine, blis__sequence *sequence,
                                              bool *is_loading, bool *is_blocked, blis_error *error);
@@ -207,13 +206,13 @@ static inline bool blis__stepwise_awaits_adapter(const blis__stepwise *engine) {
 
 /* Executes a step at the engine's clock; with a gate, as far as that. */
 BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine, blis_error *error);
-/* The open step goes on, and takes step_us. */
+/* Continues the open step, with a duration of step_us. */
 BLIS_MUSTUSE blis_status blis__step_go_on(blis__stepwise *engine, int64_t step_us,
                                           blis_error *error);
 
 /*
- * The request leaves in its last state: its blocks and its timeout are given
- * up, and its owner is told. It is in neither batch nor queue any more.
+ * Ends the request in its last state: releases its blocks and its timeout, and
+ * notifies its owner. It is no longer in the batch or the queue.
  */
 BLIS_MUSTUSE blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
                                             blis_request_state state, int64_t end_us,

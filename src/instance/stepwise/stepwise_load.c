@@ -25,7 +25,7 @@ static blis_status set_aside(blis__stepwise *engine, blis__sequence *sequence,
   int64_t size = engine->config->block_size_tokens;
   blis_block_span span = blis__span_of(sequence->place.request, stretch->first * size,
                                        (int64_t)(stretch->end - stretch->first) * size);
-  span.chain = NULL; /* nobody finds them before they have come */
+  span.chain = NULL; /* not found before their content has arrived */
   return blis__kv_set_aside(engine, sequence, &span, is_done, error);
 }
 

@@ -53,7 +53,7 @@ bool blis__stepwise_drop_kv(blis__stepwise *engine) {
   return true;
 }
 
-/* One token at least is to come, so that a cached prefix is claimed. */
+/* At least one token remains to be computed, so that a cached prefix is claimed. */
 static blis_status find_cached(blis__stepwise *engine, const blis_live_request *request,
                                const blis_kv_demand *demand, blis_error *error) {
   blis__kv_find_nothing(engine);
@@ -91,7 +91,7 @@ blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
     status = blis__stepwise_ask_rates(engine, sequence, error);
   }
   if (status != BLIS_OK || !*is_done) {
-    /* What was reloaded for it stays cached: who has no room holds nothing. */
+    /* Its reloaded blocks stay cached: a request without a reservation holds nothing. */
     blis__kv_release(engine, sequence);
     blis__sequences_give(&engine->sequences, sequence);
     return status;
