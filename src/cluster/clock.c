@@ -92,8 +92,8 @@ static int64_t last_planned_us(const blis_cluster *cluster) {
 }
 
 /*
- * Whether what is planned may let a request go on, or bring an instance; or
- * ends the run.
+ * Whether a planned event may let a request continue, start an instance, or end the
+ * run.
  */
 static bool is_change_due(const blis_cluster *cluster) {
   int64_t now_us = cluster->now_us;
@@ -104,9 +104,9 @@ static bool is_change_due(const blis_cluster *cluster) {
 }
 
 /*
- * Functions that call themselves again and requests that are put off again may
- * go on for ever. While a request can still move on by itself that is no harm,
- * nor while something is due, which is looked at once in so many.
+ * Functions that call themselves again and requests that are repeatedly deferred
+ * may continue forever. This is harmless while a request can still advance by
+ * itself, or while another event is due; this is checked once per FRUITLESS_MAX of them.
  */
 blis_status blis__cluster_note_fruitless(blis_cluster *cluster, blis_error *error) {
   if (++cluster->fruitless == 1) {

@@ -1,9 +1,9 @@
 /*
- * clock.h - the shared clock: scheduling of cluster events, and the instances
- * that follow them.
+ * clock.h - the shared clock: scheduling of cluster events, and the instances that
+ * follow them.
  *
- * Requests, calls and follow-ups are events in one queue; each instance has
- * events of its own, which may lie behind the clock (see bring_forward).
+ * Requests, calls and follow-ups are events in one queue; each instance has its own
+ * events, which may lag behind the clock (see bring_forward).
  */
 #ifndef BLIS_CLUSTER_CLOCK_H
 #define BLIS_CLUSTER_CLOCK_H
@@ -71,13 +71,13 @@ static inline int64_t blis__cluster_instances_next_us(const blis_cluster *cluste
   return eager_us < next_us ? eager_us : next_us;
 }
 
-/* When the cluster has its next event, but for an arrival of the source. */
+/* Time of the cluster's next event, except arrivals of the source. */
 static inline int64_t blis__cluster_planned_us(const blis_cluster *cluster) {
   int64_t next_us = blis_event_queue_next_us(cluster->queue);
   return cluster->hooks.sources_due_us < next_us ? cluster->hooks.sources_due_us : next_us;
 }
 
-/* The instance is eager from now on, or no longer; it may not exist yet. */
+/* Makes the instance eager, or ends this; it may not exist yet. */
 void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number, bool is_eager);
 
 /*
@@ -95,7 +95,7 @@ BLIS_MUSTUSE blis_status blis__cluster_run_instance(blis_cluster *cluster, uint3
                                                     int64_t time_us, int64_t limit_us,
                                                     blis_error *error);
 
-/* The open step of an instance goes on now, see blis_instance_go_on. */
+/* Continues the open step of an instance now, see blis_instance_go_on. */
 BLIS_MUSTUSE blis_status blis__cluster_go_on(blis_cluster *cluster, uint32_t number,
                                              int64_t step_us, blis_error *error);
 

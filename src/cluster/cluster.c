@@ -219,11 +219,11 @@ static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us, in
 }
 
 /*
- * Executes the next event if it is not later than last_us. Where listeners let
- * them, instances stay behind the cluster's events until their next request,
- * and their steps in between are computed together; or they run ahead of each
- * other, but neither beyond last_us nor past the next event of the cluster.
- * Eager instances (clock.h) do neither.
+ * Executes the next event if it is not later than last_us. If the listeners permit
+ * it, instances lag behind the cluster's events until their next request, and their
+ * steps in between are computed together. Instances may also run ahead of each
+ * other, but not beyond last_us or past the next event of the cluster. Eager
+ * instances (clock.h) do neither.
  */
 static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster, int64_t last_us,
                                               bool may_run_ahead, bool *done, blis_error *error) {

@@ -1,10 +1,10 @@
 /*
  * cluster.h - the shared clock: arrival -> admission -> routing -> instance.
  *
- * Two levels of events: the cluster's own, ordered by (time, class, sequence),
- * and those of the instances. All cluster events at t come before any instance
- * event at t; among instances the lowest index goes first. Behaviour follows
- * BLIS (Go, inference-sim f90a1e3a).
+ * Two levels of events: the cluster's own, ordered by (time, class, sequence), and
+ * those of the instances. All cluster events at t precede any instance event at t;
+ * among instances the lowest index is first. Behavior follows BLIS (Go,
+ * inference-sim f90a1e3a).
  */
 #ifndef BLIS_CLUSTER_CLUSTER_H
 #define BLIS_CLUSTER_CLUSTER_H
@@ -51,11 +51,11 @@ typedef struct blis_cluster_config {
   int64_t cache_signal_delay_us;  /* 0 = caches are seen as they are */
   int64_t horizon_us;             /* BLIS_TIME_NEVER_US = none */
   int64_t max_requests_in_memory; /* waiting or running; 0 = unlimited */
-  /* Asked now and then; true stops the run with BLIS_ERR_INTERRUPTED. */
+  /* Called at intervals; true stops the run with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
   void *interrupted_ud;
   /*
-   * Options of features that are there when instances are made, by slot; borrowed during
+   * Options of features that exist before the instances are made, by slot; borrowed during
    * construction. NULL = not configured. The type is in the header of the feature.
    */
   const void *options[BLIS_FEATURE_COUNT];
@@ -72,7 +72,7 @@ typedef struct blis_cluster_config {
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
   bool surveys_mark_caches;   /* go-blis: so do surveys by features, not those of
                                  decisions alone */
-  bool keeps_traffic;         /* policies are told what tenants send */
+  bool keeps_traffic;         /* policies see the traffic of each tenant */
   bool oracle;                /* policies see the true output length */
   /*
    * Policies see no limit of output tokens that is the output length itself:
@@ -85,15 +85,14 @@ typedef struct blis_cluster_config {
    * itl_us then does not get. NULL = all of them go to itl_us.
    */
   blis_histogram *itl_of_instance_us;
-  /* Hears of every decision; borrowed. NULL = nobody does, at no cost. */
+  /* Receives every decision; borrowed. NULL = none, at no cost. */
   const struct blis_decision_sink *decisions;
-  const blis_observer *observer; /* copied; NULL = nobody */
-  /* Copied; NULL = nobody. Kinds that tell steps take the stepwise engine. */
+  const blis_observer *observer; /* copied; NULL = none */
+  /* Copied; NULL = none. Kinds that report steps need the stepwise engine. */
   const blis_run_listener *run_listener;
-  /* Hears of every step; copied. NULL = nobody; else all instances take the
-     stepwise engine. */
+  /* Receives every step; copied. NULL = none; otherwise all instances use the stepwise engine. */
   const blis_step_sink *steps;
-  const blis_load_sink *loads;   /* copied; NULL = nobody wants to hear of them */
+  const blis_load_sink *loads;   /* copied; NULL = none */
   const blis_visit_sink *visits; /* the same */
   /*
    * The priority (higher is more urgent) of a request that arrives, which is
@@ -118,7 +117,7 @@ typedef struct blis_cluster_counts {
   int64_t timed_out;
   int64_t unservable;
   int64_t failed;            /* lost with their instance */
-  int64_t escalated;         /* times that another model was asked after an answer */
+  int64_t escalated;         /* times that another model was tried after an answer */
   int64_t rerouted;          /* taken from an instance and routed once more */
   int64_t recomputed_tokens; /* prompt and output, that these and the next had
                                 at the instance */
@@ -137,7 +136,7 @@ typedef enum blis_service {
   BLIS_SERVICE_DRAINED,  /* has finished, and has gone */
   BLIS_SERVICE_FAILED,
   BLIS_SERVICE_RECOVERING, /* from a failure */
-  BLIS_SERVICE_ABSENT,     /* nobody has asked for it yet */
+  BLIS_SERVICE_ABSENT,     /* not requested yet */
   BLIS_SERVICE_REQUESTED,  /* waits for a place */
   BLIS_SERVICE_PENDING,    /* there is none with room; not paid */
   BLIS_SERVICE_PROVISIONING,
@@ -179,17 +178,17 @@ uint32_t blis_cluster_place_in_unit(const blis_cluster *cluster, uint32_t index)
 bool blis_cluster_has_pools(const blis_cluster *cluster);
 
 /*
- * Executes the next event (a fast engine: all events of one instance at one
- * time). *done = true when there was none (or the horizon
- * is reached); nothing then happens any more.
+ * Executes the next event (a fast engine: all events of one instance at one time).
+ * *done = true if no event was left or the horizon is reached; later calls have no
+ * effect.
  */
 BLIS_MUSTUSE blis_status blis_cluster_step(blis_cluster *cluster, bool *done, blis_error *error);
 
 /*
- * Executes every event up to and including limit_us. The clock is then at
- * limit_us, or at the last event when there are none left. Fast engines run
- * ahead between two cluster events, so records may come out in another order
- * than by single steps; each of them is the same.
+ * Executes every event up to and including limit_us. The clock is then at limit_us,
+ * or at the last event if none is left. Fast engines run ahead between two cluster
+ * events, so records may be emitted in another order than by single steps; each
+ * record is the same.
  */
 BLIS_MUSTUSE blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us,
                                                 blis_error *error);
@@ -212,26 +211,25 @@ BLIS_MUSTUSE blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_
                                               void *ud, blis_error *error);
 
 /*
- * Failures. To be called from functions of call_at and between steps, not while
- * an event is being executed (BLIS_ERR_INVALID, as when there is no such
- * instance). What has happened up to now stays happened: a request whose last
- * step has begun is completed, unless rules.leaves_at_step_end. BLIS_ERR_NOMEM
- * leaves the cluster fit only to be freed. Without an instance in service that
- * serves a request's model, the request is rejected when it is to be routed,
- * reason no-instance.
+ * Failures. Call these from functions of call_at and between steps, not while an
+ * event is executed (BLIS_ERR_INVALID, as for a missing instance). Earlier effects
+ * remain: a request whose last step has begun is completed, unless
+ * rules.leaves_at_step_end. BLIS_ERR_NOMEM leaves the cluster fit only to be freed.
+ * If no instance in service serves a request's model, the request is rejected at
+ * routing, reason no-instance.
  */
 
 /*
- * What becomes of requests that lose their instance. Those that are not lost
- * start from nothing, in order of arrival, and all their times count from their
- * own arrival.
+ * How requests on a lost instance are handled. Requests that are not lost restart
+ * from nothing, in order of arrival, and all their times count from their own
+ * arrival.
  */
 typedef enum blis_loss_kind {
   /* State failed, reason instance-failed; those that are handed off to or from
      the instance as the policy of hand-offs says. */
   BLIS_LOSS_USUAL,
   BLIS_LOSS_FAILED,   /* all of them fail */
-  BLIS_LOSS_REROUTED, /* routing is asked again, with its latency */
+  BLIS_LOSS_REROUTED, /* routed again, with routing latency */
   BLIS_LOSS_RETRIED,  /* they are sent again after pause_us: admission, too */
   BLIS_LOSS_KIND_COUNT
 } blis_loss_kind;
@@ -281,7 +279,7 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_lose_cache(blis_cluster *cluster,
 
 blis_service blis_cluster_instance_service(const blis_cluster *cluster, uint32_t index);
 
-/* The cluster's own; texts are never NULL. */
+/* The cluster's own; strings are never NULL. */
 const blis_instance_facts *blis_cluster_instance_facts(const blis_cluster *cluster, uint32_t index);
 
 int64_t blis_cluster_now_us(const blis_cluster *cluster);
@@ -300,7 +298,7 @@ uint64_t blis_cluster_fingerprint(const blis_cluster *cluster);
 /* Are there requests that have not ended, or more to arrive? */
 bool blis_cluster_has_requests(const blis_cluster *cluster);
 
-/* Those that are or were there; numbers are never used again. */
+/* Number of current and former instances; numbers are never reused. */
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster);
 
 /* Borrowed; index < instance count. Its state is as of now. */
@@ -317,7 +315,7 @@ bool blis_cluster_has_history(const blis_cluster *cluster);
 /* The live value of a signal that does not depend on a request. */
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index, blis_signal signal);
 
-/* As blis_router_change, for the decisions from now on. */
+/* Like blis_router_change, for later decisions. */
 BLIS_MUSTUSE blis_status blis_cluster_change_routing(blis_cluster *cluster,
                                                      const blis_params *params, blis_error *error);
 

@@ -7,7 +7,7 @@
 
 #include "cluster/state.h"
 
-/* feedback.c: tells the router the outcome of the requests it routed... */
+/* feedback.c: reports to the router the outcome of the requests it routed... */
 BLIS_MUSTUSE blis_status blis__add_router_feedback(blis_cluster *cluster);
 /* ...and another router, which sends attempts of a feature... */
 BLIS_MUSTUSE blis_status blis__add_feedback_of(blis_cluster *cluster, const blis_router *router);

@@ -1,6 +1,6 @@
 /*
- * ending.c - the way of a request out: reports of instances, and announcing its
- * end.
+ * ending.c - the end of a request: reports of instances, and the announcement of
+ * its end.
  */
 #include "cluster/ending.h"
 

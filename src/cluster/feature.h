@@ -47,7 +47,7 @@ struct blis__feature {
 
   /* Adds what it has planned outside of the queue of events. */
   void (*list_pending)(const blis_cluster *cluster, blis__pending_list *list);
-  /* Whether it has something planned that may let a request go on. */
+  /* Whether it has planned an event that may let a request continue. */
   bool (*expects_change)(const blis_cluster *cluster);
   /* How many requests it holds that wait for an instance. */
   int64_t (*waiting)(const blis_cluster *cluster);
@@ -66,7 +66,7 @@ int64_t blis__features_waiting(const blis_cluster *cluster);
 /* By the first feature that measures it; false: none does. */
 bool blis__features_saturation(blis_cluster *cluster, bool is_live, double *value);
 
-/* Appends to words, which has size bytes and is a text. */
+/* Appends to the string words, which has size bytes. */
 void blis__features_describe_waiting(const blis_cluster *cluster, char *words, size_t size);
 
 bool blis__features_expect_change(const blis_cluster *cluster);

@@ -1,7 +1,6 @@
 /*
- * hooks.h - what features add to the clock: work after events, due times beside
- * the queue of events, a last turn at a time, and limits of how far instances
- * run.
+ * hooks.h - what features add to the clock: work after events, due times outside
+ * the queue of events, a last turn at a time, and limits of how far instances run.
  *
  * Listeners (listeners.h) are called when something happens to requests and
  * instances; hooks are called by the clock. A point without hooks costs one
@@ -37,8 +36,8 @@ typedef struct blis__hook_list {
 } blis__hook_list;
 
 /*
- * Something that is due at a time and is not in the queue, since that time
- * changes often. At equal times it comes before the events of its class.
+ * A due time that changes often and is therefore not in the queue. At equal times
+ * it precedes the events of its class.
  */
 typedef struct blis__clock_source {
   int64_t due_us;  /* BLIS_TIME_NEVER_US = nothing is due */

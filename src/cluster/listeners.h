@@ -26,21 +26,21 @@
 #include "cluster/requests/request_table.h"
 #include "instance/parts/remote_kv.h"
 
-/* In the order of the lifecycle of a request. The comment names the fields of the news. */
+/* In the order of the lifecycle of a request. The comment names the fields of blis__news. */
 typedef enum blis__moment {
   BLIS__ARRIVED,           /* it is counted and in the table */
-  BLIS__ADMITTING,         /* no policy was asked yet; refusal */
+  BLIS__ADMITTING,         /* before any admission policy; refusal */
   BLIS__ADMISSION_DECIDED, /* admission */
-  BLIS__ADMITTED,          /* it goes on to routing, unless it is taken */
-  BLIS__TO_BE_ROUTED,      /* no policy was asked yet; it may be taken, or refused */
+  BLIS__ADMITTED,          /* its routing follows, unless it is taken */
+  BLIS__TO_BE_ROUTED,      /* before any routing policy; it may be taken, or refused */
   BLIS__WAITING,           /* no instance may take it; it waits for one */
-  BLIS__ROUTING,           /* no policy was asked yet; view */
+  BLIS__ROUTING,           /* before any routing policy; view */
   BLIS__TO_BE_ASKED,       /* peer, which may be set: the router is about to choose */
   BLIS__CHOSEN,            /* choice, which may be changed, or be a rejection */
   BLIS__ROUTING_DECIDED,   /* shown, view, routing, policy; maybe a rejection */
   BLIS__SPLIT_DECIDED,     /* instance, which decodes; decided, policy */
-  BLIS__SPLIT_SETTLED,     /* likewise, always; another router may be asked now */
-  BLIS__TO_BE_SENT,        /* choice, to be told yet; it may be taken, or sent elsewhere */
+  BLIS__SPLIT_SETTLED,     /* likewise, always; another router may be called now */
+  BLIS__TO_BE_SENT,        /* choice, not reported yet; it may be taken, or sent elsewhere */
   BLIS__BELIEVED,          /* instance, routing, which has a belief */
   BLIS__ROUTED,            /* instance, which has not got it yet */
   BLIS__JOINED,            /* instance, which gets it now, its blocks named */
@@ -60,8 +60,9 @@ typedef enum blis__moment {
   BLIS__SERVICE_CHANGED,   /* instance, whose service has; no request */
   BLIS__STATE_ENTERED,     /* instance, in a part of its start, maybe again; no request */
   BLIS__START_FAILED,      /* instance, which starts again, or has failed; no request */
-  BLIS__INSTANCE_LOST,     /* instance, which is about to lose what it has; loss; no request */
-  BLIS__HUNG,              /* instance, whose engine does nothing from now on; no request */
+  BLIS__INSTANCE_LOST,     /* instance, which is about to lose its requests and cache; loss; no
+                            * request */
+  BLIS__HUNG,              /* instance, whose engine stops all steps; no request */
   BLIS__RESTARTED,         /* instance, whose engine is as new; no request */
   BLIS__UNIT_PLANNED,      /* instance: the first of a unit like destination's; no request */
   BLIS__UNIT_MADE,         /* likewise, and its instances exist; no request */
@@ -169,16 +170,16 @@ BLIS_MUSTUSE blis_status blis__tell(blis__listeners *listeners, blis__moment mom
                                     blis_error *error);
 
 /*
- * Offers a request to the listeners of a moment, one after the other, until one of them has taken
- * or refused it: news->is_taken and news->refusal are set.
+ * Offers a request to the listeners of a moment in order, until one of them has taken or refused
+ * it: news->is_taken and news->refusal are set.
  */
 BLIS_MUSTUSE blis_status blis__offer(blis__listeners *listeners, blis__moment moment,
                                      blis_cluster *cluster, const blis__news *news,
                                      blis_error *error);
 
 /*
- * blis__tell, with the fields of the news behind error; they are looked at only
- * when somebody listens.
+ * blis__tell, with the fields of blis__news after error; they are evaluated only if
+ * a listener exists.
  */
 #define BLIS__TELL(cluster, moment, error, ...)                                                    \
   (!blis__listeners_hear(&(cluster)->listeners, (moment))                                          \

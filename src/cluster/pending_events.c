@@ -58,7 +58,7 @@ static blis_pending_event of_cluster(const blis_cluster *cluster, size_t i) {
   return shown;
 }
 
-/* What features have beside the queue comes before what the queue has. */
+/* Due times of features outside the queue precede the events in the queue. */
 static void collect_of_cluster(const blis_cluster *cluster, blis__pending_list *list) {
   for (size_t i = 0; i < cluster->table->count; i++) {
     const blis__feature *feature = cluster->table->all[i];

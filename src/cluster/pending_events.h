@@ -18,7 +18,7 @@ typedef struct blis_pending_event {
   uint64_t sequence;   /* among those of one time and order */
 } blis_pending_event;
 
-/* Of the next event; BLIS_TIME_NEVER_US when there is none. */
+/* Time of the next event; BLIS_TIME_NEVER_US without events. */
 int64_t blis_cluster_next_us(const blis_cluster *cluster);
 
 /* How many events there are: for each instance at most one, its next. */

@@ -1,11 +1,11 @@
 /*
- * run_events.h - what happens in a run, for policies that want to hear of it.
+ * run_events.h - events of a run, for policies that subscribe to them.
  *
- * The kinds are those of RouteSim's design document ("Event Types"), and what
- * else ends a request. A kind that nobody asks for is not delivered and costs
- * nothing. Those that come from instances need them in the order of time
- * (BLIS__NEEDS_ORDER); single tokens and batches need every step computed, by
- * the stepwise engine, and are slow.
+ * The kinds are the "Event Types" of RouteSim's design document, and the other
+ * events that end a request. A kind without subscribers is not delivered and costs
+ * nothing. Kinds from instances need these in the order of time
+ * (BLIS__NEEDS_ORDER). Single tokens and batches need the stepwise engine, which
+ * computes every step, and are slow.
  */
 #ifndef BLIS_CLUSTER_RUN_EVENTS_H
 #define BLIS_CLUSTER_RUN_EVENTS_H

@@ -1,13 +1,12 @@
 /*
- * service.h - whether instances serve, and how long they have been in which
- * state.
+ * service.h - whether instances serve, and the time that they spent in each state.
  *
- * Every change of a state goes through blis__set_service, which asserts that it
- * is a step of the life cycle, keeps the candidates and the books, and tells
+ * Every change of a state goes through blis__set_service, which asserts that it is
+ * a step of the life cycle, updates the candidates and the times, and notifies
  * listeners (BLIS__SERVICE_CHANGED).
  *
- * All instances of a unit (units.h) change together: what is done to one
- * instance here is done to all of its unit.
+ * All instances of a unit (units.h) change together: a change of one instance here
+ * is applied to its whole unit.
  */
 #ifndef BLIS_CLUSTER_SERVICE_H
 #define BLIS_CLUSTER_SERVICE_H
@@ -19,7 +18,7 @@ struct blis__service_times {
   int64_t spent_us[BLIS_SERVICE_COUNT];
   /* What it was paid for of these and was not: its place was elsewhere. */
   int64_t unpaid_us;
-  bool will_recover;  /* it is down, or to go, and is to come back */
+  bool will_recover;  /* it is down or about to be, and will recover */
   bool is_given_back; /* it has failed, and another instance has its place */
 };
 
@@ -28,7 +27,7 @@ static inline bool blis__is_starting(blis_service service) {
   return service >= BLIS_SERVICE_REQUESTED && service <= BLIS_SERVICE_WARMING;
 }
 
-/* Its engine has requests, or could; of the others nothing is left to find. */
+/* Its engine has requests, or could have them; the engines of other instances are empty. */
 static inline bool blis__is_up(blis_service service) {
   return service == BLIS_SERVICE_ACTIVE || service == BLIS_SERVICE_DRAINING;
 }
@@ -36,7 +35,7 @@ static inline bool blis__is_up(blis_service service) {
 BLIS_MUSTUSE blis_status blis__set_service(blis_cluster *cluster, uint32_t index,
                                            blis_service service, blis_error *error);
 
-/* That the group is to come back, or not. */
+/* Sets whether the group will recover. */
 void blis__set_will_recover(const blis_cluster *cluster, uint32_t index, bool will_recover);
 
 /* An instance that is down might come back; one that has drained does not if a feature keeps a
@@ -65,7 +64,7 @@ struct blis__speed {
 /* From its next step on; factor 1 = no longer for that reason. */
 void blis__slow_down(blis_cluster *cluster, uint32_t index, blis__slowness reason, double factor);
 
-/* The same for all of its group. */
+/* Applies to every rank of the instance's group. */
 void blis__slow_down_group(blis_cluster *cluster, uint32_t index, blis__slowness reason,
                            double factor);
 
@@ -81,7 +80,7 @@ void blis__note_group_change(blis_cluster *cluster, uint32_t index);
 BLIS_MUSTUSE blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index,
                                                 blis_error *error);
 
-/* Which requests leave the instances of a group, and what becomes of them. */
+/* Which requests leave the instances of a group, and how they are handled. */
 typedef struct blis__eviction {
   uint32_t index;
   bool spares_running;
@@ -89,7 +88,7 @@ typedef struct blis__eviction {
   const char *reason; /* static; why they fail, if they do */
 } blis__eviction;
 
-/* In order of arrival; routers are shown the instances as they are then. */
+/* Evicts in order of arrival; routers see the instances in their new state. */
 BLIS_MUSTUSE blis_status blis__evict_all(blis_cluster *cluster, const blis__eviction *how,
                                          blis_error *error);
 

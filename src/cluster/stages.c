@@ -1,6 +1,6 @@
 /*
- * stages.c - the way of a request in: arrival, admission, routing, injection
- * into an instance.
+ * stages.c - the stages of a request: arrival, admission, routing, injection into
+ * an instance.
  */
 #include <inttypes.h>
 
@@ -46,7 +46,7 @@ static blis_status classify(blis_cluster *cluster, blis__cluster_request *reques
   return BLIS_OK;
 }
 
-/* A request is there; *entered is in the table. */
+/* Handles an arrival; *entered is in the table. */
 static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
                          blis__cluster_request **entered, blis_error *error) {
   int64_t limit = cluster->config.max_requests_in_memory;
@@ -162,7 +162,7 @@ static blis_status reject(blis_cluster *cluster, blis__cluster_request *request,
   return blis__cluster_end(cluster, request, cluster->now_us, reason, error);
 }
 
-/* Somebody may refuse the request before any policy is asked. */
+/* A listener may refuse the request before any policy is called. */
 static blis_status ask_admission(blis_cluster *cluster, blis__cluster_request *request,
                                  blis_admission_decision *decision, blis_error *error) {
   const char *refusal = NULL;

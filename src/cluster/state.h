@@ -58,8 +58,8 @@ typedef struct blis__dropped_counts {
 struct blis__choice; /* stages.h */
 
 /*
- * Instances that may lag behind and have done something since next_events was
- * told of them, which is when it is asked.
+ * Instances that may lag behind and have changed since next_events was last
+ * updated, which happens before each read.
  */
 typedef struct blis__laggards {
   bool *is_one; /* by instance */
@@ -88,13 +88,15 @@ struct blis_cluster {
   struct blis__units *units;                 /* units.h; NULL: each instance is one */
   struct blis__service_times *service_times; /* service.h */
   struct blis__speed *speeds;                /* service.h */
-  /* By instance: the one that routers see in its place (candidates.h); NULL: each is seen. */
+  /* By instance: the instance that routers see in its place (candidates.h). NULL = every
+   * instance is visible. */
   const uint32_t *fronts;
-  uint32_t existing;             /* instances that are or were there: the first ones */
+  uint32_t existing;             /* number of current and former instances, which have the lowest
+                                  * numbers */
   blis_arena texts;              /* the ids, and what facts say */
   blis_winner_tree *next_events; /* of the instances */
   uint32_t event_owners;         /* that it has room for; it grows */
-  /* Of the eager instances (clock.h), which are not in the other tree; NULL: there are none. */
+  /* Next events of the eager instances (clock.h), which are not in the other tree; NULL = none. */
   blis_winner_tree *eager_events;
   bool *is_eager;           /* by instance */
   blis__laggards *laggards; /* of the others */
@@ -121,10 +123,10 @@ struct blis_cluster {
   const struct blis__placer *placer;       /* placement.h; NULL: there is always room */
   struct blis__life_cycle *life_cycle;     /* life_cycle.c */
   struct blis__waiting_room *waiting_room; /* waiting_room.h */
-  bool has_power;                          /* some engine is asked what it draws */
+  bool has_power;                          /* some engine computes its power draw */
   bool has_prefill_history;
   bool has_drains;
-  bool may_bring_instances; /* a feature may, at a look (below) */
+  bool may_bring_instances; /* a feature may, at an evaluation (below) */
   /* What keeps a number of instances, for messages: one that has drained does not come back.
      NULL: nothing does. */
   const char *number_keeper;
@@ -134,7 +136,7 @@ struct blis_cluster {
   bool is_busy;           /* in an event other than a call: policies are running */
   bool is_stepped;        /* each stage of a request is an event of its own */
   bool has_arrival;
-  blis_request arrival; /* the next one of the source, when there is one */
+  blis_request arrival; /* the next one of the source, if any */
   int64_t now_us;
   int64_t last_end_us;  /* of any request so far */
   int64_t life_due_us;  /* the last start, recovery or node that is planned */
@@ -158,7 +160,7 @@ static inline uint32_t blis__front_of(const blis_cluster *cluster, uint32_t i) {
   return cluster->fronts == NULL ? i : cluster->fronts[i];
 }
 
-/* A start, a recovery or a node is planned for then. */
+/* A start, a recovery, or a node is planned for due_us. */
 static inline void blis__note_life_due(blis_cluster *cluster, int64_t due_us) {
   if (due_us > cluster->life_due_us && due_us != BLIS_TIME_NEVER_US) {
     cluster->life_due_us = due_us;
@@ -167,7 +169,7 @@ static inline void blis__note_life_due(blis_cluster *cluster, int64_t due_us) {
 
 typedef struct blis__traffic blis__traffic;
 
-/* Of a request that has arrived, with config.keeps_traffic; ud is the state. */
+/* Traffic of the tenant of an arrived request, with config.keeps_traffic; ud is the state. */
 blis_traffic_state blis__cluster_traffic(void *ud, uint32_t number, int64_t now_us);
 
 /* What waits in front of the pool, and how full that is; ud is the cluster. */

@@ -7,7 +7,7 @@
 #include "base/invariant.h"
 #include "policy/memory/recent.h"
 
-/* A rate is of the last so many seconds, or of those since the start. */
+/* Period of a rate, or the time since the start if that is shorter. */
 enum { WINDOW_S = 10 };
 
 typedef struct tenant {

@@ -26,7 +26,7 @@ struct blis__units {
 BLIS_MUSTUSE blis_status blis__units_divide(blis_cluster *cluster, const uint32_t *sizes,
                                             blis_error *error);
 
-/* As many instances as other's unit has, from first on, are the last unit. */
+/* Makes a last unit with as many instances as the unit of other, beginning with first. */
 void blis__units_join(const blis_cluster *cluster, uint32_t first, uint32_t other);
 
 /* The first instance of i's unit. */

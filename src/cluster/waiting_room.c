@@ -77,7 +77,7 @@ static blis_status put(blis_cluster *cluster, blis__cluster_request *request, bl
   return blis_cluster_call_at(cluster, at_us, on_deadline, request, error);
 }
 
-/* O(instances), where nobody is there. */
+/* Whether an instance is expected; O(instances) if none is up. */
 static bool somebody_comes(const blis_cluster *cluster, const blis__group *group, uint32_t role) {
   const blis__waiting_room *room = cluster->waiting_room;
   if (room->keeps_any || (role & room->kept_roles) != 0) {
@@ -98,7 +98,7 @@ blis_status blis__wait_for_candidates(blis_cluster *cluster, blis__cluster_reque
   bool takes_anybody = role == 0 && request->request.model == 0;
   *waits = false;
   if (takes_anybody && all->out_count < all->count) {
-    return BLIS_OK; /* somebody is there */
+    return BLIS_OK; /* an instance is up */
   }
   const blis__group *group = blis__candidates_for(
       &cluster->snapshot.candidates, cluster->source->strings, request->request.model, role);

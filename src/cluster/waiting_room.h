@@ -1,11 +1,11 @@
 /*
- * waiting_room.h - requests that wait in front of routing for an instance that
- * may take them, in order of their coming.
+ * waiting_room.h - requests that wait before routing for an instance that may serve
+ * them, in order of arrival.
  *
- * They wait if an instance is known to come: a feature keeps a number of
- * instances, or one of them starts, recovers from a failure or will do so. Else
- * a request without candidates is rejected, as without a waiting room. A request
- * waits no longer than until its deadline; then it is rejected, reason
+ * They wait if an instance is expected: a feature maintains a number of instances,
+ * or an instance starts, recovers from a failure, or will recover. Otherwise a
+ * request without candidates is rejected, as without a waiting room. A request
+ * waits at most until its deadline; it is rejected at that time, reason
  * no-instance.
  */
 #ifndef BLIS_CLUSTER_WAITING_ROOM_H

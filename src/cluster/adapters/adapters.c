@@ -12,7 +12,7 @@
 struct blis__adapter_texts {
   blis_adapter_names names;     /* borrowed */
   BLIS_ARRAY(uint32_t) numbers; /* by number of the text; 0 = is no adapter */
-  /* As policies see them: those of an instance, one after the other. */
+  /* As policies see them: contiguous per instance. */
   blis_adapter_state *seen;
   const blis_cluster *cluster;
   blis__signal_source signals;
@@ -139,7 +139,7 @@ static void forget_instance(void *ud, blis__snapshot *snapshot, uint32_t i) {
   }
 }
 
-/* Of the adapter that the request needs; 0 if it needs none. */
+/* Value for the adapter that the request needs; 0 if it needs none. */
 static double of_request(const void *ud, uint32_t i, const blis_routing_request *request,
                          blis_signal signal) {
   const struct blis__adapter_texts *a = ud;

@@ -2,8 +2,8 @@
  * adapters.h - the LoRA adapters that requests name, over all instances. How an
  * engine serves them is in instance/adapters.h.
  *
- * The names become texts of the source when the cluster is made, so that a
- * request costs one look into an array.
+ * The names become strings of the source when the cluster is made, so that a
+ * request costs one array access.
  */
 #ifndef BLIS_CLUSTER_ADAPTERS_ADAPTERS_H
 #define BLIS_CLUSTER_ADAPTERS_ADAPTERS_H
@@ -20,8 +20,8 @@ typedef struct blis_adapter_names {
   bool own_prefixes;        /* KV is shared only under the same adapter */
 } blis_adapter_names;
 
-/* Of the adapters of all instances; slots and what is in them, of those that
-   are up. */
+/* Statistics of the adapters of all instances; slots and their contents cover only instances
+ * that are up. */
 void blis_cluster_get_adapters(const blis_cluster *cluster, blis_adapter_stats *stats);
 
 /* What one of them came to, over all instances. */

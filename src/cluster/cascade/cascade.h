@@ -9,10 +9,10 @@
 #include "policy/cascade/cascade.h"
 
 /*
- * Takes *cascade (also on failure), once, before the first event. The models of
- * its chains become texts of the source. BLIS_ERR_INVALID names a chain with a
- * model that no instance serves or that is given twice; a request's own chain
- * is looked at when it arrives, and such a one stops the run.
+ * Takes *cascade (even on failure), once, before the first event. The models of its
+ * chains become strings of the source. BLIS_ERR_INVALID names a chain with a
+ * duplicate model or a model that no instance serves. A request's own chain is
+ * checked when it arrives, and an invalid one stops the run.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_cascade(blis_cluster *cluster, blis_cascade *cascade,
                                                   blis_error *error);

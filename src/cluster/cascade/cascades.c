@@ -204,7 +204,7 @@ static blis_status chain_of(blis_cluster *cluster, const blis__cluster_request *
 
 /* Answers. */
 
-/* "-1.5", or "small=-1.5;large=-0.3"; NAN = it says nothing of the model. */
+/* Reads "-1.5", or a list such as "small=-1.5;large=-0.3"; NAN = the model is missing. */
 static blis_status own_logprob(const blis_cluster *cluster, const blis_request *request,
                                double *logprob, blis_error *error) {
   const blis_intern *strings = cluster->source->strings;

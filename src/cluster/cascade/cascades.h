@@ -16,7 +16,7 @@ typedef struct blis__chain {
   uint32_t count; /* 0: no part in the cascade */
 } blis__chain;
 
-/* Of a request that takes part. */
+/* State of a request that takes part. */
 typedef struct blis__cascade_run {
   const blis__chain *chain;
   uint32_t slot;  /* in the pool */

@@ -1,5 +1,5 @@
 /*
- * feedback.c - tells policies the outcome of the requests they decided.
+ * feedback.c - reports to policies the outcome of the requests they decided.
  */
 #include "cluster/core_listeners.h"
 

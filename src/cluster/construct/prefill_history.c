@@ -1,7 +1,7 @@
 /*
- * prefill_history.c - what is known of instances from the requests that were
- * sent to them: prompt tokens that they still have to compute, prompts under
- * way, and the history of each (instance_history.h).
+ * prefill_history.c - the state of instances that follows from the requests sent to
+ * them: pending prompt tokens, prompts in progress, and the history of each
+ * (instance_history.h).
  */
 #include "cluster/core_listeners.h"
 

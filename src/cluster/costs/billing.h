@@ -1,10 +1,10 @@
 /*
- * billing.h - how the time is rounded for which instances are paid: up to whole
- * units, and to a minimum, each time that one is there.
+ * billing.h - rounding of the paid time of instances: up to whole units, and to a
+ * minimum, for each period of an instance.
  *
- * What goes on without a gap (life_cycle.h says when an instance is paid) is
- * rounded once. A change of an instance's service costs O(1), everything else
- * nothing; without rules nothing is kept.
+ * A period without a gap (life_cycle.h defines when an instance is paid) is rounded
+ * once. A change of an instance's service costs O(1), everything else nothing;
+ * without rules nothing is kept.
  */
 #ifndef BLIS_CLUSTER_COSTS_BILLING_H
 #define BLIS_CLUSTER_COSTS_BILLING_H
@@ -16,7 +16,7 @@ typedef struct blis_billing {
   int64_t minimum_us;
 } blis_billing;
 
-/* What is billed for so much. Nothing costs nothing. */
+/* Billed time for a paid time; 0 for 0. */
 int64_t blis_billed_us(const blis_billing *billing, int64_t paid_us);
 
 /* For the instances of a group, before the first event. BLIS_ERR_INVALID: a

@@ -1,15 +1,15 @@
 /*
- * encode.h - the encode stage of multimodal requests: images, sound and video
- * become tokens on instances of their own before anything else is computed.
+ * encode.h - the encode stage of multimodal requests: separate instances turn
+ * images, sound, and video into tokens before anything else is computed.
  *
- * A request that needs it is routed among the instances that encode, and waits
- * there for its turn, first come, first served. One at a time is encoded, in
+ * A request that needs it is routed among the encode instances, and waits there,
+ * first come, first served. An instance encodes one request at a time. Time:
  *
  *   base_us + us_per_token * (image + audio + video tokens)
  *
- * rounded up; both are the user's figures. Then the request is routed as any
- * other, and its times still count from its arrival. What is encoded is not
- * moved over links, and needs no room.
+ * The time is rounded up; the user sets both parameters. The request is routed
+ * afterwards like any other, and its times still count from its arrival. Encoded
+ * data is not transferred over links, and needs no memory.
  *
  * While it waits or is encoded, it counts as pending and in flight there.
  */
@@ -22,11 +22,11 @@
 #include "cluster/cluster.h"
 #include "policy/contract/router.h"
 
-/* Who is encoded. */
+/* The requests that are encoded. */
 typedef enum blis_encode_rule {
   BLIS_ENCODES_NOBODY,
   BLIS_ENCODES_ALL,
-  BLIS_ENCODES_MULTIMODAL /* who has other tokens than text */
+  BLIS_ENCODES_MULTIMODAL /* requests with tokens other than text */
 } blis_encode_rule;
 
 typedef struct blis_encode_stage {

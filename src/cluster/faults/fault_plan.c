@@ -41,7 +41,7 @@ static struct blis__fault_plan *state_of(const blis_cluster *cluster) {
   return blis__feature_state(cluster, BLIS_FEATURE_FAULTS);
 }
 
-/* Far more than a run can be asked about; they would fill memory. */
+/* Far above any useful number of notes; limits their memory. */
 enum { NOTES_MAX = 100000 };
 
 /* What lasts. */
@@ -76,7 +76,7 @@ static void set_signals(blis_cluster *cluster, uint32_t instance) {
   blis__snapshot_set_apart(&cluster->snapshot, instance, is_apart);
 }
 
-/* Stale ones are seen now and then, unless another fault hides them. */
+/* Stale signals are refreshed at intervals, unless another fault hides them. */
 static blis_status on_look(void *ud, blis_cluster *cluster, blis_error *error) {
   active_fault *a = ud;
   const struct blis__fault_plan *plan = a->plan;
@@ -107,7 +107,7 @@ static void forget_over(struct blis__fault_plan *plan) {
   plan->active.count = kept;
 }
 
-/* An engine that comes up anew knows nothing of what was before. */
+/* A restarted engine has lost all earlier state. */
 static void end_all_at(struct blis__fault_plan *plan, uint32_t instance) {
   plan->lasting[instance] = 0;
   for (size_t i = 0; i < plan->active.count; i++) {
@@ -171,7 +171,7 @@ static blis_status end_reclaim(blis_cluster *cluster, active_fault *a, blis_erro
 
 static blis_status end(blis_cluster *cluster, active_fault *a, blis_error *error) {
   switch (a->effect.kind) {
-  case BLIS_FAULT_HANG: /* somebody has noticed, and starts it anew */
+  case BLIS_FAULT_HANG: /* the hang is detected, and the engine is restarted */
     return blis__is_up(cluster->services[a->instance])
                ? crash(cluster, a->instance, &a->effect, a->effect.recovering_us, error)
                : BLIS_OK;
@@ -226,7 +226,7 @@ static blis_status hang_one(blis_cluster *cluster, uint32_t instance, blis_error
   return BLIS_OK;
 }
 
-/* Until its engine comes up anew; others wait for it at their barrier. */
+/* Lasts until its engine restarts; other ranks wait for it at their barrier. */
 static blis_status hang(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   const blis_rank_config *ranks = blis_instance_get_config(cluster->instances[instance])->ranks;
   if (ranks == NULL || !ranks->has_barrier) {
@@ -241,7 +241,7 @@ static blis_status hang(blis_cluster *cluster, uint32_t instance, blis_error *er
 
 /* What happens. */
 
-/* One that does not end is not kept, but in the factor of its instance. */
+/* A slowdown without an end is stored only as the factor of its instance. */
 static blis_status slow_down_for_good(blis_cluster *cluster, uint32_t instance, double factor,
                                       blis_error *error) {
   double *lasting = &state_of(cluster)->lasting[instance];
@@ -249,7 +249,7 @@ static blis_status slow_down_for_good(blis_cluster *cluster, uint32_t instance, 
   return set_speed(cluster, instance, error);
 }
 
-/* The same is on already, and does not end. */
+/* Whether the same fault is already active without an end. */
 static bool is_on_for_good(const struct blis__fault_plan *plan, uint32_t instance,
                            const blis_fault_effect *effect) {
   for (size_t i = 0; i < plan->active.count; i++) {

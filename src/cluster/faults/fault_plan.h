@@ -1,16 +1,16 @@
 /*
- * fault_plan.h - faults that are known before a run, and random ones.
+ * fault_plan.h - planned faults of a run, and random ones.
  *
- * Several faults may be on at one instance. One that is gone or down cannot
- * suffer another: that one is noted as missed. Factors of step times multiply,
- * and signals are as the faults let them be that last longest: apart before
- * stale. A crash ends what it finds: hangs and slowness before it are over, and
- * so is their end. What is between an instance and its routers, partitions and
- * stale signals, goes on through a crash.
+ * Several faults may be active at one instance. A fault at an instance that is
+ * removed or down has no effect and is recorded as missed. Factors of step times
+ * multiply. Of several faults of signals, the one that lasts longest applies; a
+ * partition takes precedence over stale signals. A crash ends earlier hangs and
+ * slowdowns, and their end has no effect. Faults between an instance and its
+ * routers (partitions and stale signals) continue through a crash.
  *
- * Of a group of data-parallel ranks (cluster/units.h), all fail, restart and
- * are reclaimed with the one that is named, and hang with it where they have a
- * barrier; one alone is slow, cut off, or without its cache. Random faults
+ * In a group of data-parallel ranks (cluster/units.h), all ranks fail, restart, and
+ * are reclaimed with the named rank, and hang with it if they have a barrier.
+ * Slowdowns, partitions, and cache losses affect only the named rank. Random faults
  * strike each rank as often as an instance.
  */
 #ifndef BLIS_CLUSTER_FAULTS_FAULT_PLAN_H
@@ -45,14 +45,14 @@ typedef struct blis_fault_effect {
      instance starts again on another one. */
   bool gives_back;
   int64_t period_us; /* of BLIS_FAULT_STALE, >= 1 */
-  blis_loss loss;    /* what becomes of the requests that it ends */
+  blis_loss loss;    /* how the requests that it ends are handled */
 } blis_fault_effect;
 
 typedef struct blis_fault {
   int64_t at_us;
   uint32_t instance;
-  /* Of BLIS_FAULT_RECLAIM: the instance is not there from the start on, so that
-     nothing is taken away, and nothing is noted. */
+  /* For BLIS_FAULT_RECLAIM: the instance is absent since the start, so nothing is reclaimed and
+   * nothing is noted. */
   bool is_absence;
   blis_fault_effect effect;
 } blis_fault;
@@ -65,12 +65,12 @@ typedef struct blis_random_fault {
   blis_fault_effect effect;
 } blis_random_fault;
 
-/* What became of one. */
+/* The outcome of one fault. */
 typedef struct blis_fault_note {
   int64_t time_us;
   uint32_t instance;
   blis_fault_kind kind;
-  bool is_missed; /* the instance was not there, or not up */
+  bool is_missed; /* the instance was absent or not up */
   int64_t lost;   /* requests, when it began and when it was over */
   int64_t rerouted;
   int64_t retried;

@@ -43,7 +43,7 @@ static void count(struct blis__presence *presence, const blis_cluster *cluster, 
   }
 }
 
-/* Of several changes at one time the last one counts. */
+/* The last of several changes at one time counts. */
 static blis_status note(struct blis__presence *presence, const blis_cluster *cluster) {
   blis_presence_level level = presence->now;
   level.time_us = cluster->now_us;

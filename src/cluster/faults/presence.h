@@ -1,12 +1,11 @@
 /*
- * presence.h - how many instances there were, from when on, where faults or a
- * market take them away. Clusters without such faults keep nothing of it. A
- * group of data-parallel ranks counts as one instance.
+ * presence.h - the number of instances over time, if faults or a market remove
+ * instances. Clusters without such faults store nothing. A group of data-parallel
+ * ranks counts as one instance.
  *
- * A change costs O(1), and so does what is kept of it: 40 bytes per time at
- * which something changed. There are a few such times per fault (of which a run
- * has at most 100,000, see fault_plan.h), and per decision of an autoscaler or
- * a script.
+ * A change costs O(1) time, and 40 bytes per time of a change. There are a few such
+ * times per fault (of which a run has at most 100,000, see fault_plan.h), and per
+ * decision of an autoscaler or a script.
  */
 #ifndef BLIS_CLUSTER_FAULTS_PRESENCE_H
 #define BLIS_CLUSTER_FAULTS_PRESENCE_H
@@ -41,12 +40,12 @@ typedef struct blis_market_times {
   int64_t serving_us; /* of all of them */
 } blis_market_times;
 
-/* Of a run that ended at end_us, some requests maybe later. False: no market
-   was set. O(levels). */
+/* Times of a run that ended at end_us; some requests may have ended later. Returns false if no
+ * market was set. O(levels). */
 bool blis_cluster_get_market_times(const blis_cluster *cluster, int64_t end_us,
                                    blis_market_times *times);
 
-/* Counts from now on; called when faults are set. */
+/* Starts counting; called when faults are set. */
 BLIS_MUSTUSE blis_status blis__add_presence(blis_cluster *cluster);
 
 #endif

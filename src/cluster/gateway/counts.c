@@ -1,6 +1,6 @@
 /*
- * counts.c - what became of the requests of each band of the gateway's
- * queue, and how long they waited.
+ * counts.c - outcomes and waiting times of the requests of each band of the
+ * gateway's queue.
  */
 #include "base/invariant.h"
 #include "cluster/gateway/gateway.h"

@@ -73,7 +73,7 @@ static blis_status take_one(blis_cluster *cluster, blis__gateway *gateway, size_
   return BLIS_OK;
 }
 
-/* Dispatches the next unexpired request of a band; *has_left = false if there is none. */
+/* Dispatches the next unexpired request of a band; *has_left = false without one. */
 static blis_status serve(blis_cluster *cluster, blis__gateway *gateway, size_t band, bool *has_left,
                          blis_error *error) {
   while (blis_flow_queue_band(gateway->queue, band).count > 0) {

@@ -1,11 +1,10 @@
 /*
- * gateway.h - a queue between admission and routing: what can be said about
- * it, and what is counted.
+ * gateway.h - a queue between admission and routing: its options and counters.
  *
- * Admitted requests wait in bands of equal priority (the value of their SLO
- * class) and leave one by one while a detector says that the instances are not
- * too full (policy/flow). Bands are tried from the highest priority down, and
- * the first closed one ends the try. Sources: llm-d-router ebab6879, flow
+ * Admitted requests wait in bands of equal priority (the value of their SLO class)
+ * and leave one by one while a detector reports that the instances have capacity
+ * (policy/flow). Bands are tried from the highest priority down, and the first
+ * closed band ends the dispatch attempt. Sources: llm-d-router ebab6879, flow
  * control; BLIS (Go, inference-sim f90a1e3a), --flow-control.
  */
 #ifndef BLIS_CLUSTER_GATEWAY_GATEWAY_H
@@ -22,7 +21,7 @@
 #include "policy/flow/saturation.h"
 #include "policy/flow/usage_limit.h"
 
-/* When somebody may leave the queue. */
+/* When a request may leave the queue. */
 typedef enum blis_gateway_dispatch {
   /*
    * llm-d: one request when one comes, and one at each multiple of cycle_us;
@@ -32,14 +31,14 @@ typedef enum blis_gateway_dispatch {
   /* BLIS (Go): the same for each that comes, and cycle_us after a try. */
   BLIS_GATEWAY_TICK,
   /*
-   * Ideal: as many as may, when one comes and 1 us after an instance has done
-   * anything, by instances as they are at that moment. Detector and usage
-   * limit must be pure, and nobody is evicted.
+   * Ideal: dispatches as many requests as possible, at each arrival and 1 us after
+   * any activity of an instance, by the current state of the instances. Detector
+   * and usage limit must be pure, and no request is evicted.
    */
   BLIS_GATEWAY_EVENT
 } blis_gateway_dispatch;
 
-/* Who is first in a flow. */
+/* Which request is first in a flow. */
 typedef enum blis_gateway_order {
   BLIS_GATEWAY_FIFO,
   BLIS_GATEWAY_DEADLINE,        /* by arrival + wanted time to first token */
@@ -79,19 +78,19 @@ typedef struct blis_gateway {
   size_t target_count;
   blis_gateway_eviction eviction;
   /*
-   * How long a request waits at most: while there are instances, and while
-   * there are none, from its enqueue or from the last change of that; in all
-   * not longer than the larger one. 0 = for ever.
+   * Maximum wait of a request, with and without instances, counted since its
+   * enqueue or the last change between the two. The larger one limits the total
+   * wait. 0 = no limit.
    */
   int64_t ttl_us;
   int64_t empty_ttl_us;
   int64_t sweep_us;          /* expired ones leave at its multiples; > 0 */
-  int64_t forget_bands_us;   /* empty for so long; 0 = never */
+  int64_t forget_bands_us;   /* minimum time that a band is empty; 0 = never */
   bool by_stage;             /* the larger saturation of prefill and decode, if apart */
   blis_flow_hook order_hook; /* of BLIS_GATEWAY_SCRIPTED */
   blis_flow_hook flow_hook;  /* of BLIS_FLOW_CHOSEN; when there are several */
-  /* Which band with requests is next, instead of the highest one; nobody leaves
-     if it is closed. */
+  /* Chooses the next band with requests, instead of the highest one; if it is closed, no request
+   * leaves. */
   blis_flow_hook band_hook;
 } blis_gateway;
 
@@ -120,7 +119,7 @@ typedef struct blis_gateway_counts {
   double saturation; /* at the last try */
 } blis_gateway_counts;
 
-/* The same of one band; since the start, also of one that was forgotten. */
+/* Counts of one band since the start, including a forgotten band. */
 typedef struct blis_gateway_band_counts {
   int64_t priority;
   int64_t enqueued;
@@ -135,9 +134,9 @@ typedef struct blis_gateway_band_counts {
 } blis_gateway_band_counts;
 
 /*
- * The status of HTTP that llm-d's gateway answers with: for these reasons, for
- * routing without candidates (no instance: 503; all filtered out: 429), and for
- * what its admission refuses, legacy or by a plugin (429); 0 for any other.
+ * The HTTP status of llm-d's gateway for these reasons. Routing without candidates
+ * gives 503 without an instance, and 429 if all were filtered out. Requests refused
+ * by its admission, legacy or by a plugin, give 429. 0 for any other reason.
  */
 int blis_gateway_status_code(const char *reason);
 

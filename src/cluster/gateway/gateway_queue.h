@@ -163,9 +163,8 @@ void blis__bound_dispatch(blis__gateway *gateway, blis__cluster_request *request
 bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request);
 BLIS_MUSTUSE blis_status blis__bound_join(blis__gateway *gateway, blis__cluster_request *request);
 void blis__bound_settle(blis__gateway *gateway, blis__cluster_request *request);
-/* Adds the KV that they will take, as shares of the blocks of each instance of
-   the group; of those on their way if that is said. blocks: room for a number
-   for each. */
+/* Adds their future KV, as shares of the blocks of each instance of the group; includes requests
+ * in transit if counts_bound. blocks has capacity for a number per instance. */
 void blis__bound_add_kv(const blis_cluster *cluster, const blis__gateway *gateway,
                         const blis__group *group, bool counts_bound, double *shares,
                         double *blocks);

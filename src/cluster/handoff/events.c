@@ -160,7 +160,7 @@ static blis_status leave_destination(blis_cluster *cluster, blis__handoff *hando
   return blis__check_drained(cluster, destination, error);
 }
 
-/* Who has chosen the destination: that came to nothing. */
+/* Reports to the router that chose the destination that its choice was withdrawn. */
 static void take_choice_back(const blis_cluster *cluster, const blis__handoff *handoff) {
   const blis_router *router = &cluster->router;
   const blis_request_times times = {.now_us = cluster->now_us, .ttft_us = -1};
@@ -227,7 +227,7 @@ blis_status blis__handoff_is_late(blis_cluster *cluster, blis__handoff *handoff,
   return blis__handoff_give_up(cluster, handoff, BLIS_REQUEST_TIMED_OUT, cluster->now_us, error);
 }
 
-/* Routing is asked once more, after a while. */
+/* Repeats routing after a pause. */
 static blis_status retry(blis_cluster *cluster, blis__cluster_request *request, int64_t pause_us,
                          blis_error *error) {
   request->router_ticket = (blis_ticket){{0}};
@@ -298,7 +298,7 @@ blis_status blis__handoff_fail(blis_cluster *cluster, blis__handoff *handoff, co
   return end_request(cluster, request, BLIS_REQUEST_FAILED, cluster->now_us, reason, error);
 }
 
-/* The fault says what becomes of it, which goes before the policy. */
+/* The fault determines how the request is handled, and takes precedence over the policy. */
 static blis_status lose(blis_cluster *cluster, blis__handoff *handoff, blis_loss loss,
                         const char *reason, blis_error *error) {
   blis__cluster_request *request = handoff->request;

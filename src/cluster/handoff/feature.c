@@ -2,7 +2,7 @@
 #include "cluster/feature.h"
 #include "cluster/handoff/handoffs.h"
 
-/* What is due beside the queue: transfers that end, and the last moments of hand-offs. */
+/* Lists due times outside the queue: ends of transfers, and timeouts of hand-offs. */
 static void list_pending(const blis_cluster *cluster, blis__pending_list *list) {
   const blis__handoffs *h = blis__handoffs_of(cluster);
   blis_pending_event shown = {.kind = "hand-off", .instance = -1};

@@ -133,7 +133,7 @@ static void drop(blis_cluster *cluster, blis__cluster_request *request) {
 
 /* The times of a request are joined from those of its two parts. */
 
-/* The first token is that of the first step which decodes. */
+/* The first token is the token of the first step that decodes. */
 static void join_starts(const blis__handoff *handoff, blis_live_request *live) {
   live->ttft_us = live->first_itl_us >= 0
                       ? blis_time_after_us(live->scheduling_delay_us, live->first_itl_us)
@@ -141,7 +141,7 @@ static void join_starts(const blis__handoff *handoff, blis_live_request *live) {
   live->scheduling_delay_us = handoff->prefill.scheduling_delay_us;
 }
 
-/* Of a request that timed out at end_us, after its KV had moved. */
+/* Handles a request that timed out at end_us, after the transfer of its KV. */
 static void join_late(blis__handoff *handoff, int64_t end_us) {
   blis_live_request *live = &handoff->request->live;
   live->e2e_us = end_us - live->arrival_us;
@@ -224,9 +224,9 @@ static void add_hooks(blis__hooks *hooks) {
  * Quirks that are rules:
  *
  * - The last token of a prompt moves, so that a prompt of one token is split.
- * - A split is decided without a look at the destination's limits and models.
- * - A choice is not visible before its KV arrives, and the decision trace has
- *   only the requests that are not split.
+ * - A split is decided without checking the destination's limits and models.
+ * - A choice is not visible before its KV arrives, and the decision trace has only
+ *   the requests that are not split.
  * - The instance that decodes stores the only token of an output before it is
  *   counted, so that the next round of a session has it in its prompt.
  * - All transfers have the size of the first prefill instance's part.

@@ -1,17 +1,15 @@
 /*
- * handoff.h - prefill and decode apart: what can be said about it, and what is
- * counted.
+ * handoff.h - prefill/decode disaggregation: its options and counters.
  *
- * Instances have roles (policy/contract/facts.h). A request is routed among
- * those that decode; then a decider (policy/decider/decider.h) says whether
- * that instance computes the prompt, too, or one of the prefill pool, to which
- * the request is then routed. In the latter case its KV is handed off. The states
- * of a hand-off are in states.h.
+ * Instances have roles (policy/contract/facts.h). A request is routed among the
+ * decode instances. A decider (policy/decider/decider.h) determines whether the
+ * chosen instance also computes the prompt. Otherwise the request is routed to the
+ * prefill pool, and its KV is handed off. The states of a hand-off are in states.h.
  *
  * The source holds a block until the end of its transfer, and the destination
- * reserves a place for the block before the transfer. The owner of a block
- * changes only at the end of the transfer. Without room, a hand-off waits: first
- * come, first served.
+ * reserves a place for the block before the transfer. The owner of a block changes
+ * only at the end of the transfer. If the destination is full, a hand-off waits:
+ * first come, first served.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_HANDOFF_H
 #define BLIS_CLUSTER_HANDOFF_HANDOFF_H
@@ -24,14 +22,14 @@
 #include "policy/contract/router.h"
 #include "policy/decider/decider.h"
 
-/* What becomes of a hand-off for which its destination has no room. */
+/* How a hand-off is handled if its destination is full. */
 typedef enum blis_no_room {
   BLIS_NO_ROOM_WAIT,
   BLIS_NO_ROOM_DROP,  /* the request fails */
   BLIS_NO_ROOM_LOCAL, /* the destination computes it, as any request */
 } blis_no_room;
 
-/* What becomes of the request when its hand-off fails. */
+/* How the request is handled if its hand-off fails. */
 typedef enum blis_handoff_failure {
   BLIS_HANDOFF_FAILS,
   BLIS_HANDOFF_IS_RECOMPUTED, /* by its destination, else by another one */
@@ -51,24 +49,25 @@ typedef struct blis_disaggregation {
   int64_t retries_max;
   int64_t retry_pause_us;
   /*
-   * From when room is first wanted at the destination until the KV is there;
-   * 0 = none, and instances that do both stages may wait for each other.
+   * Timeout between the first reservation attempt at the destination and the
+   * arrival of the KV; 0 = none, and instances that do both stages may wait for
+   * each other.
    */
   int64_t timeout_us;
-  /* No place is reserved that would fill more of the KV cache; 1 = all of it.
-     An empty cache takes anybody. */
+  /* Maximum share of the KV cache that reservations may fill; 1 = the whole cache. An empty
+   * cache accepts any request. */
   double kv_limit;
   /* Links; 1 GB/s is 1000 bytes/us. INFINITY = takes no time. */
-  double bytes_per_us;        /* in and out of each instance whose facts say nothing */
+  double bytes_per_us;        /* in and out of each instance whose facts do not set it */
   double fabric_bytes_per_us; /* shared by all; INFINITY = none */
   double base_us;             /* of every transfer */
   int64_t handshake_us;       /* once for a pair of instances */
   bool moves_missing;         /* only what the destination has not cached */
   /*
-   * Transfers that begin while the prompt is computed, with reserves_first: of
-   * what a step computes, such a portion goes as soon as its layers are done; 1
-   * = all of it when the step, a chunk of the prompt, has ended; 0 = nothing
-   * goes before the prefill is over. Of prompts of so many tokens or more.
+   * Transfers that begin while the prompt is computed, with reserves_first. A step
+   * sends this portion of its tokens as soon as their layers are done. 1 = all
+   * tokens when the step, a chunk of the prompt, has ended; 0 = nothing before the
+   * prefill has ended. Applies to prompts of at least overlap_from_tokens.
    */
   double overlap_portion;
   int64_t overlap_from_tokens;
@@ -144,8 +143,8 @@ BLIS_MUSTUSE blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
 /* All zero without disaggregation. */
 void blis_cluster_get_handoffs(const blis_cluster *cluster, blis_handoff_counts *counts);
 
-/* The links of hand-offs, also those that were never used; 0 without these, and
-   with BLIS (Go), whose links are one number. */
+/* The number of links of hand-offs, including unused links. 0 without hand-offs, and with BLIS
+ * (Go), whose links are one number. */
 size_t blis_cluster_link_count(const blis_cluster *cluster);
 blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index);
 

@@ -1,13 +1,13 @@
 /*
- * handoffs.h - the hand-offs of a cluster, shared by their files: the record
- * of each, and what the rest of the cluster calls.
+ * handoffs.h - the hand-offs of a cluster, shared by their files: the record of
+ * each, and what the rest of the cluster calls.
  *
- * One module in several files: states.c states and legal transitions;
- * events.c events and ends; prefill.c the decision and the prefill;
- * transfer.c room, links, and transfers; timeouts.c ends of transfers and
- * timeouts; design.c the usual variant (ops.h has the table, go_blis.c another
- * one); policy_queries.c what policies may read; setup.c construction;
- * feature.c the descriptor.
+ * One module in several files. states.c contains states and legal transitions,
+ * events.c events and ends, and prefill.c the decision and the prefill. transfer.c
+ * contains reservations, links, and transfers. timeouts.c contains ends of
+ * transfers and timeouts. design.c is the default variant, go_blis.c another one
+ * (ops.h has the table). policy_queries.c contains the queries of policies, setup.c
+ * construction, and feature.c the descriptor.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_HANDOFFS_H
 #define BLIS_CLUSTER_HANDOFF_HANDOFFS_H

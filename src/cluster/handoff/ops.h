@@ -20,8 +20,8 @@ struct blis_handoff_ops {
   bool may_cancel;           /* one instance serves it all where no KV needs to move */
 
   /* What others see of a hand-off. */
-  bool counts_choice; /* the destination counts the request from the decision on,
-                         not from the arrival of the KV */
+  bool counts_choice; /* the destination counts the request since the decision, not since the
+                       * arrival of the KV */
   bool traces;        /* the choices of both stages and the decision are traced */
   bool brings_times;  /* the request keeps the times of its prefill when it decodes */
 
@@ -33,7 +33,7 @@ struct blis_handoff_ops {
   bool shares_only_token;  /* an output of one token belongs to the session's next prompt */
   bool has_links;          /* transfers share links; otherwise start() times them */
   bool has_one_sender;     /* the first source's part of the KV counts for all */
-  bool limits_time;        /* deadlines and timeouts apply from when room is sought */
+  bool limits_time;        /* deadlines and timeouts apply since the first reservation attempt */
   bool may_lose;           /* a hand-off that can never proceed stays unfinished */
   blis_part prefill_part;  /* how the records of the two stages are named */
   blis_part decode_part;

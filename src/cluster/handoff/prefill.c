@@ -18,7 +18,7 @@ enum { PROBLEM_SIZE = 128 };
 
 /* The decision. */
 
-/* Who says whether a request is split; NULL = nobody was asked. */
+/* Name of the policy that decides whether a request is split; NULL = none was called. */
 static const char *who_decides(const blis_cluster *cluster, const blis__choice *choice) {
   const blis_decider *decider = &blis__handoffs_of(cluster)->policy.decider;
   return choice->decision.has_prefill ? choice->policy
@@ -78,8 +78,7 @@ static bool can_split(const blis_cluster *cluster, const blis__cluster_request *
          (!ops->checks_fit || blis_instance_serves(cluster->instances[destination], live));
 }
 
-/* The record of the request's last hand-off, if there was one, is used again.
- */
+/* Reuses the record of the request's last hand-off, if any. */
 static blis_status new_handoff(blis_cluster *cluster, blis__cluster_request *request,
                                blis__handoff **made) {
   blis__handoff *handoff = blis__handoff_of(request);
@@ -229,8 +228,8 @@ blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *r
 
 /* The prefill. */
 
-/* The part of the request that its source computes: the prompt alone. All that
-   is not said here is 0 in a new hand-off, which is routed once. */
+/* The part of the request that its source computes: only the prompt. All other members are 0 in
+ * a new hand-off, which is routed once. */
 static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
   const blis_handoff_ops *ops = blis__handoffs_of(cluster)->ops;
   const blis_live_request *live = &handoff->request->live;
@@ -305,7 +304,7 @@ static blis_status inject(blis_cluster *cluster, blis__handoff *handoff, uint32_
   return BLIS_OK;
 }
 
-/* Where somebody is known to come who prefills, all is decided anew then. */
+/* If a prefill instance is expected, everything is decided again when it is up. */
 static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff, const char *reason,
                           blis_error *error) {
   blis__cluster_request *request = handoff->request;

@@ -13,7 +13,7 @@ static bool has(set values, unsigned value) {
   return (values >> value & 1U) != 0;
 }
 
-/* The stages that come before a stage, and the values of each side that permit it. */
+/* The stages that precede a stage, and the values of each side that permit it. */
 typedef struct entry {
   set from;
   set source;

@@ -1,11 +1,10 @@
 /*
- * states.h - the states of a hand-off and the legal transitions between
- * them.
+ * states.h - the states of a hand-off and the legal transitions between them.
  *
- * Four values describe a hand-off. The stage is the progress of the hand-off as
- * a whole; the other three describe one side each, because these sides proceed
- * independently (room may be reserved before or after the prefill; with overlap,
- * bytes move during the prefill):
+ * Four values describe a hand-off. The stage is the progress of the hand-off as a
+ * whole. The other three describe one side each, because these sides proceed
+ * independently: blocks may be reserved before or after the prefill, and with
+ * overlap, bytes move during the prefill.
  *
  *   stage      NEW -> [RESERVING ->] ROUTING -> PREFILL -> READY [-> HELD]
  *                  -> TRANSFER -> DECODE
@@ -17,14 +16,13 @@
  *              AWAITED or RESERVED -> NONE
  *   transfer   NONE -> MOVING [-> SENT] -> ENDED; MOVING or SENT -> STOPPED
  *
- * Each value changes only through its function below. The function asserts that
- * the transition is in the table of states.c and, for a stage, that the
- * other three values permit the stage. Without assertions a transition is one
- * assignment.
+ * Each value changes only through its function below. The function asserts that the
+ * transition is in the table of states.c and, for a stage, that the other three
+ * values permit the stage. Without assertions a transition is one assignment.
  *
- * The stage also names the owner of the KV blocks, the only instance that may
- * serve them: nothing owns them before READY, the source from READY to
- * TRANSFER, the destination in DECODE.
+ * The stage also names the owner of the KV blocks, the only instance that may serve
+ * them: nothing owns them before READY, the source from READY to TRANSFER, the
+ * destination in DECODE.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_STATES_H
 #define BLIS_CLUSTER_HANDOFF_STATES_H

@@ -1,11 +1,10 @@
 /*
- * Hand-offs: what is due beside the queue of the cluster, since each transfer
- * changes it: when links have something to tell, and the last moments of
- * hand-offs.
+ * Hand-offs: due times outside the queue of the cluster, because each transfer
+ * changes them. They are the next events of links, and the timeouts of hand-offs.
  *
- * Of those, one that is not before the others goes to the end of a list, where
- * it costs next to nothing; the rest, of requests with deadlines of their own,
- * are events of the queue. At equal times links go first, then the list.
+ * A timeout that is not before the others is appended to a list at almost no cost.
+ * Other timeouts, of requests with their own deadlines, are events of the queue. At
+ * equal times links precede the list.
  */
 #include "base/invariant.h"
 #include "cluster/clock.h"

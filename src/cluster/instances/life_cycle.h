@@ -1,14 +1,14 @@
 /*
- * life_cycle.h - instances that come and go.
+ * life_cycle.h - start and removal of instances.
  *
- * A cluster has room for more instances than are there at first
- * (blis_cluster_config.initial_count). One that is asked for takes the next
- * place and keeps its number for ever; it starts with an empty cache, and costs
- * from then on until it has gone. One that is to go finishes what it has, or
- * not, and its place stays empty.
+ * A cluster has places for more than the initial instances
+ * (blis_cluster_config.initial_count). A requested instance takes the next place
+ * and keeps its number permanently. It starts with an empty cache, and costs money
+ * until it is removed. An instance that is removed finishes its requests, or not,
+ * and its place stays empty.
  *
- * A unit (units.h) comes and goes as a whole, with one cold start: what is done
- * here to an instance is done to its unit.
+ * A unit (units.h) starts and is removed as a whole, with one cold start: a change
+ * of an instance here is applied to its unit.
  *
  * Like the failures of cluster.h, these are called between events.
  */
@@ -57,7 +57,7 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint3
 
 /* A failed instance recovers after after_us; during the last recovering_us its state is
  * recovering. The same applies to a drained instance, if no feature controls the number of
- * instances. No effect if it is up by then. */
+ * instances. No effect if it is up before. */
 BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
                                                        int64_t after_us, int64_t recovering_us,
                                                        blis_error *error);
@@ -77,9 +77,9 @@ int64_t blis_cluster_instance_time_us(const blis_cluster *cluster, uint32_t inde
                                       blis_service service, int64_t until_us);
 
 /*
- * Whether an instance is paid for now: it was asked for, has a place where
- * these are counted (placement.h), and has not gone, nor failed for good, nor
- * was its place given back. The time for which it was, up to until_us.
+ * Whether an instance is paid now: it was requested, has a place if places are
+ * counted (placement.h), was not removed, did not fail permanently, and its place
+ * was not returned. The second function returns its paid time up to until_us.
  */
 bool blis_cluster_instance_is_paid(const blis_cluster *cluster, uint32_t index);
 int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster, uint32_t index,

@@ -1,8 +1,8 @@
 /*
- * places.h - the instances of a cluster, each made when it is asked for.
+ * places.h - the instances of a cluster, each made on request.
  *
- * There is room for a number of them. Those at first are made with the cluster;
- * a later one is made like one of these, and before that its place is empty:
+ * A cluster has a number of places. The initial instances are made with the
+ * cluster. A later instance copies an initial one; before, its place is empty:
  * cluster->instances has NULL there.
  */
 #ifndef BLIS_CLUSTER_INSTANCES_PLACES_H
@@ -11,8 +11,8 @@
 #include "cluster/state.h"
 
 /*
- * Before the instances: keeps what they are made of, from cluster->config.
- * itl_us is borrowed; events are those of every instance.
+ * Called before the instances are made: keeps their parameters from
+ * cluster->config. itl_us is borrowed; events are the events of every instance.
  */
 BLIS_MUSTUSE blis_status blis__places_init(blis_cluster *cluster,
                                            const blis_instance_events *events,

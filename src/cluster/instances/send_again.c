@@ -10,7 +10,7 @@
 /* Far more than a request can need that gets anywhere at all. */
 enum { RETURNS_MAX = 10000 };
 
-/* Instances that always fail before anything is done would go on for ever. */
+/* Limits retries: instances that fail before any progress would continue forever. */
 static blis_status note_return(const blis_cluster *cluster, blis__cluster_request *request,
                                blis_error *error) {
   char id[BLIS_REQUEST_ID_SIZE];

@@ -1,5 +1,5 @@
 /*
- * send_again.h - requests that have lost their instance, and go on elsewhere.
+ * send_again.h - requests that have lost their instance, and continue elsewhere.
  */
 #ifndef BLIS_CLUSTER_INSTANCES_SEND_AGAIN_H
 #define BLIS_CLUSTER_INSTANCES_SEND_AGAIN_H
@@ -12,9 +12,8 @@ static inline bool blis__goes_on(blis_loss loss) {
 }
 
 /*
- * The request is nowhere any more, and goes on as blis__goes_on has it, as if
- * it were a new one of the same arrival. BLIS_ERR_STUCK: it has done so too
- * often.
+ * The request is on no instance, and continues as blis__goes_on determines, like a
+ * new request with the same arrival. BLIS_ERR_STUCK: it was retried too often.
  */
 BLIS_MUSTUSE blis_status blis__send_again(blis_cluster *cluster, blis__cluster_request *request,
                                           blis_loss loss, blis_error *error);

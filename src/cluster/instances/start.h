@@ -36,7 +36,7 @@ blis__start blis__draw_start(const blis_cold_start *cold_start, uint32_t index, 
 BLIS_MUSTUSE blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
                                              const blis__start *start, blis_error *error);
 
-/* Instances that wait for a place go on where there is one, by id. */
+/* Starts instances that wait for a place, by id, as long as places are free. */
 BLIS_MUSTUSE blis_status blis__start_pending(blis_cluster *cluster, blis_error *error);
 
 #endif

@@ -1,26 +1,26 @@
 /*
  * link.h - links between instances, and the transfers that share them.
  *
- * A transfer goes over a few links at once, such as the network card of its
- * source and that of its destination, and has one rate on all of them. Rates
- * are max-min fair: whenever a transfer starts or ends, each link is shared
- * among its transfers, the tightest link first, and what those that are held
- * up elsewhere leave is shared among the rest. Between two such moments bytes
- * flow evenly, so ends are exact real numbers.
+ * A transfer uses a few links at once, such as the network cards of its source and
+ * its destination, and has one rate on all of them. Rates are max-min fair.
+ * Whenever a transfer starts or ends, each link is shared among its transfers, the
+ * tightest link first. Bandwidth that a transfer cannot use because of another link
+ * is shared among the rest. Between two such moments bytes flow evenly, so ends are
+ * exact real numbers.
  *
- * A link may carry only a part of a transfer, such as one of several network
- * cards at one of its ends: then it uses that part of its rate there. Fair
- * rates are those of whole transfers.
+ * A link may carry only a part of a transfer, such as one of several network cards
+ * at one of its ends. The transfer uses only that part of its rate there. Fair
+ * rates are rates of whole transfers.
  *
- * A transfer may begin before all its bytes are there, and is fed as they are
- * computed, a chunk or a layer at a time. While it lacks bytes it takes nothing
- * of its links.
+ * A transfer may begin before all its bytes are available, and receives them as
+ * they are computed, a chunk or a layer at a time. While it lacks bytes, it uses no
+ * bandwidth.
  *
- * Stands alone: it knows neither requests nor instances. A transfer with all
- * its bytes whose links nobody else uses is alone: it costs O(transfers) from
- * start to end, and nothing happens in between, not even at its first byte.
- * Else a change costs O(transfers * links that have something to move). Memory
- * is O(links + transfers).
+ * The module is independent of requests and instances. A transfer with all its
+ * bytes and no other transfer on its links is alone: it costs O(transfers) from
+ * start to end, without events in between, even at its first byte. Otherwise a
+ * change costs O(transfers * links that have something to move). Memory is O(links
+ * + transfers).
  */
 #ifndef BLIS_CLUSTER_LINKS_LINK_H
 #define BLIS_CLUSTER_LINKS_LINK_H
@@ -59,7 +59,7 @@ typedef struct blis__transfer {
   double parts[BLIS__TRANSFER_LINKS_MAX]; /* on each, above 0 and at most 1 */
   uint32_t link_count;
   bool is_on_its_way;
-  bool is_alone;   /* its end is known, and is counted in its links then */
+  bool is_alone;   /* its end is computed and counted in its links */
   bool was_shared; /* it has not had a link for itself all the time */
 } blis__transfer;
 
@@ -86,7 +86,7 @@ typedef struct blis__links {
   size_t alone;   /* how many of the active ones are */
   BLIS_ARRAY(blis__link) all;
   BLIS_ARRAY(blis__transfer *) active; /* also those to come; by start */
-  BLIS_ARRAY(blis__transfer *) ended;  /* not yet taken; from next_ended on */
+  BLIS_ARRAY(blis__transfer *) ended;  /* not yet taken; starts at next_ended */
   BLIS_ARRAY(uint32_t) busy;           /* links with something to move, room for all */
   size_t next_ended;
 } blis__links;
@@ -99,8 +99,8 @@ void blis__links_deinit(blis__links *links);
 BLIS_MUSTUSE blis_status blis__links_add(blis__links *links, double bytes_per_us, uint32_t *link);
 
 /*
- * A transfer of so many bytes (>= 0) begins at transfer->from_us, which is not
- * before now, over the links it says. BLIS_ERR_NOMEM changes nothing.
+ * Starts a transfer of this number of bytes (>= 0) over its links at
+ * transfer->from_us, which is not before now. BLIS_ERR_NOMEM changes nothing.
  */
 BLIS_MUSTUSE blis_status blis__links_start(blis__links *links, blis__transfer *transfer,
                                            double bytes);
@@ -117,10 +117,10 @@ void blis__links_feed(blis__links *links, blis__transfer *transfer, const blis__
 /* It is given up, wherever it is. */
 void blis__links_stop(blis__links *links, blis__transfer *transfer);
 
-/* Goes on to to_us, which is not before now, where there is something to do. */
+/* Advances to to_us, which is not before now, if there is work. */
 void blis__links_go_on(blis__links *links, double to_us);
 
-/* Goes on to to_us, which is not before now. */
+/* Advances to to_us, which is not before now. */
 static inline void blis__links_advance(blis__links *links, double to_us) {
   if (links->next_us > to_us && links->busy.count == 0) {
     links->now_us = to_us;

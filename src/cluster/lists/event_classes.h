@@ -16,7 +16,7 @@
 enum { BLIS__OF_CORE = -1 };
 
 /*
- * XX(class, number, owner, kind, makes_room, repeats):
+ * XX(class, number, owner, kind, makes_room, repeats).
  *
  *   kind        the name that users see
  *   makes_room  an event of this class may free capacity at an instance, so that
@@ -26,8 +26,8 @@ enum { BLIS__OF_CORE = -1 };
  *
  * LOADED, CHECK and SCALED are the events of the autoscaler of BLIS (Go): an
  * instance has loaded, a check, and the effect of a check. PREFILL routes the
- * prefill of a hand-off, MOVE starts the transfer of its KV, MOVED ends
- * transfers. EVICT removes a request from its instance for a more important one.
+ * prefill of a hand-off, MOVE starts the transfer of its KV, MOVED ends transfers.
+ * EVICT removes a request from its instance for a more important one.
  */
 #define BLIS__EVENT_CLASS_MAP(XX)                                                                  \
   XX(LOADED, -1, BLIS__OF_CORE, "scaling", true, false)                                            \
@@ -63,7 +63,7 @@ typedef struct blis__event_class {
   bool repeats;
 } blis__event_class;
 
-/* Numbers from BLIS__EVENT_CLASS_FIRST on; static. */
+/* Numbers start at BLIS__EVENT_CLASS_FIRST; static. */
 const blis__event_class *blis__event_class_of(int number);
 
 #endif

@@ -3,8 +3,8 @@
  *
  * One table for the structs of C, the store of records, the records of Lua, saved results, exports,
  * annotations, and the reference. To add a field, add a line here and set its value where the
- * request ends: an extra field with blis_record_extras_set, and any other field in
- * blis_record_of (results/record/record.c).
+ * request ends: an extra field with blis_record_extras_set, and any other field in blis_record_of
+ * (results/record/record.c).
  *
  * Lines are in the order of the columns of saved results and exports. The first word of a line says
  * where the value is kept:
@@ -27,7 +27,7 @@
  *   surfaces   SAVED (in files of blis.save), EXPORTED (in CSV and JSON lines), or EVERYWHERE
  *   when       which results have the column in files: those with the part "energy.kwh", or those
  *              with "handoffs.encoded > 0"; "" = all of them
- *   text       what it is
+ *   text       description
  */
 #ifndef BLIS_CLUSTER_LISTS_RECORD_FIELDS_H
 #define BLIS_CLUSTER_LISTS_RECORD_FIELDS_H

@@ -21,7 +21,7 @@ typedef struct blis_request_end {
   const char *reason;          /* of a rejection or failure; or NULL */
   bool was_counted;
   bool had_hit;                /* some of its prompt was cached when it was first admitted, */
-  int64_t cached_tokens;       /* so many tokens, in whichever store */
+  int64_t cached_tokens;       /* tokens in any store */
   int64_t ttft_us;             /* -1 = never */
   int64_t e2e_us;              /* -1 = not completed */
   int64_t scheduling_delay_us; /* -1 = never */

@@ -16,8 +16,8 @@
 typedef struct blis_request_sink {
   blis_status (*ended)(void *ud, const blis_request_end *end, blis_error *error);
   /*
-   * An attempt of a cascade is over; of a request's last one before ended().
-   * request->model is the one that the request wants. NULL = not wanted.
+   * An attempt of a cascade is over; the last attempt is reported before ended().
+   * request->model is the requested model. NULL = not needed.
    */
   blis_status (*attempted)(void *ud, const blis_request *request,
                            const blis_cascade_attempt *attempt, blis_cascade_verdict verdict,
@@ -26,13 +26,13 @@ typedef struct blis_request_sink {
 } blis_request_sink;
 
 /*
- * An observer sees what happens to requests and changes nothing. Every function
- * may be NULL; a failure stops the run. The request is shown without prompt
- * (chain = NULL) and ticket. All effects of a step happen at its start, so first
- * tokens and ends are reported then.
+ * An observer sees what happens to requests and changes nothing. Every function may
+ * be NULL; a failure stops the run. The request is shown without prompt (chain =
+ * NULL) and ticket. All effects of a step happen at its start, so first tokens and
+ * ends are reported at that time.
  *
- * With first_token or ended, instances do not run ahead of each other: events
- * are reported in order of time, and the run is slower.
+ * With first_token or ended, instances do not run ahead of each other: events are
+ * reported in order of time, and the run is slower.
  */
 typedef struct blis_observer {
   void *ud;
@@ -44,7 +44,7 @@ typedef struct blis_observer {
   /* Again after a preemption. */
   blis_status (*first_token)(void *ud, const blis_routing_request *request, uint32_t instance,
                              int64_t ttft_us, int64_t now_us, blis_error *error);
-  /* Another model is about to be asked; the request has the last one's. */
+  /* Called before another model is tried; the request has the previous model. */
   blis_status (*escalated)(void *ud, const blis_routing_request *request,
                            const blis_cascade_attempt *attempt, int64_t now_us, blis_error *error);
   /* After the sink; not for what is unfinished at the end of the run. */

@@ -29,7 +29,7 @@ struct blis__node_pools {
   size_t pool_count;
   BLIS_ARRAY(node *) nodes;    /* in the arena; pool after pool at first */
   BLIS_ARRAY(int32_t) node_of; /* by instance; -1 = it has none */
-  BLIS_ARRAY(double) price_of; /* by instance; of its last pool, -1 = none */
+  BLIS_ARRAY(double) price_of; /* by instance; price of its last pool, -1 = none */
   blis_random random;
   blis_node_pool_rules rules;
   bool looks_for_room; /* when the event is over */
@@ -126,7 +126,7 @@ static blis_status take(blis_cluster *cluster, uint32_t i, int32_t place) {
 
 /* Instances that wait for room: they start when others have gone, or when a node is ready. */
 
-/* Those that have failed for good hold nothing. */
+/* Permanently failed instances hold nothing. */
 static void collect_failed(blis_cluster *cluster) {
   for (uint32_t i = 0; i < cluster->existing; i++) {
     if (cluster->services[i] == BLIS_SERVICE_FAILED &&

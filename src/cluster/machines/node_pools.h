@@ -1,13 +1,13 @@
 /*
  * node_pools.h - machines with GPUs, on which instances are placed.
  *
- * An instance takes its GPUs on one node: the first with room, pools and nodes
- * in their order. One that finds no room is pending, and pays nothing for a
- * node that is not there; it starts as soon as GPUs are free. A pool that may
- * grow orders another node for it.
+ * An instance takes its GPUs on one node: the first with enough free GPUs, pools
+ * and nodes in their order. An instance without a node is pending, and costs
+ * nothing; it starts as soon as GPUs are free. A pool that may grow orders another
+ * node for it.
  *
- * Invariant: on no node more GPUs are taken than it has. Each question costs
- * O(nodes + instances).
+ * Invariant: on no node more GPUs are taken than it has. Each query costs O(nodes +
+ * instances).
  */
 #ifndef BLIS_CLUSTER_MACHINES_NODE_POOLS_H
 #define BLIS_CLUSTER_MACHINES_NODE_POOLS_H
@@ -23,7 +23,7 @@ typedef struct blis_node_pool {
   uint32_t max_nodes;      /* it grows no further */
   blis_delay provisioning; /* of another node */
   double cost_per_hour;    /* of an instance on it; below 0 = as in its facts */
-  /* What each GPU of an instance is paid then; below 0 = as in its facts. */
+  /* Hourly price of each GPU of an instance in this pool; below 0 = as in its facts. */
   double gpu_price_per_hour;
 } blis_node_pool;
 
@@ -35,22 +35,22 @@ typedef struct blis_node_pool_rules {
 } blis_node_pool_rules;
 
 typedef struct blis_node_pools_config {
-  const blis_node_pool *pools; /* copied, with their texts */
+  const blis_node_pool *pools; /* copied, with their strings */
   size_t count;
   blis_node_pool_rules rules;
   int64_t seed; /* of the times that are drawn */
 } blis_node_pools_config;
 
 /*
- * Before the first event, and before an autoscaler: places the instances that
- * are there. BLIS_ERR_INVALID: a pool is out of range, no pool can ever hold an
- * instance, or there is no room for those at first.
+ * Places the existing instances. Call it before the first event, and before setting
+ * an autoscaler. BLIS_ERR_INVALID: a pool is out of range, no pool can ever hold an
+ * instance, or the initial instances do not fit.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_node_pools(blis_cluster *cluster,
                                                      const blis_node_pools_config *config,
                                                      blis_error *error);
 
-/* How the nodes of a pool are used now; borrowed texts. */
+/* Current use of the nodes of a pool; borrowed strings. */
 typedef struct blis_node_pool_use {
   const char *name;
   const char *gpu;

@@ -58,7 +58,7 @@ static blis_status allocate(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* These instances are a group that balances itself, if their configuration says so. */
+/* Makes these instances a group that balances itself, if they are configured so. */
 static void join(const blis_cluster *cluster, uint32_t first, uint32_t count,
                  const blis_rank_config *ranks) {
   const blis__rank_balance *balance = state_of(cluster);

@@ -1,10 +1,10 @@
 /*
- * balance.h - groups of ranks that balance themselves: routers see and
- * choose a group, and the group chooses the rank
- * (policy/memory/rank_balancer.h).
+ * balance.h - groups of ranks that balance themselves: routers see and choose a
+ * group, and the group chooses the rank (policy/memory/rank_balancer.h).
  *
- * Of such a group only the first instance is shown, with the figures of all
- * (candidates.h). What routing policies remember of a request is of that one.
+ * Routers see only the first instance of such a group, with the combined signals of
+ * all (candidates.h). Routing policies store that instance in their memory of
+ * requests.
  */
 #ifndef BLIS_CLUSTER_RANKS_BALANCE_H
 #define BLIS_CLUSTER_RANKS_BALANCE_H

@@ -1,17 +1,17 @@
 /*
  * barrier.c - the barrier of a group of data-parallel ranks.
  *
- * A pass of the group begins when a rank has work, and takes as long as the
- * slowest of its ranks; one without work runs a dummy pass. Who gets work in
- * the meantime waits for the end, and every rank that has some begins its next
- * step there. After every sync_every passes the ranks find out whether all of
- * them are without work; until then such a group runs dummy passes, which are
- * counted when the next request comes.
+ * A pass of the group begins when a rank has work, and takes as long as the slowest
+ * of its ranks; a rank without work runs a dummy pass. A rank that gets work during
+ * the pass waits for its end, and every rank with work begins its next step there.
+ * After every sync_every passes the ranks find out whether all of them are without
+ * work; until then such a group runs dummy passes, which are counted when the next
+ * request comes.
  *
- * The steps of the ranks stop at their gate (blis_step_gate) when their own
- * times are known; once no rank has an event left at that time, all go on
- * together. So instances run in order of time: the barriers need that of the
- * clock. A pass costs O(ranks).
+ * The steps of the ranks stop at their gate (blis_step_gate) when their own times
+ * are known; once no rank has an event left at that time, all continue together.
+ * Instances therefore run in order of time: the barriers require this of the clock.
+ * A pass costs O(ranks).
  */
 #include "base/invariant.h"
 #include "base/minmax.h"
@@ -21,7 +21,7 @@
 #include "cluster/ranks/ranks.h"
 #include "cluster/units.h"
 
-/* Of a group. */
+/* State of a group. */
 typedef struct barrier {
   blis_cluster *cluster;
   const blis_rank_config *config; /* NULL: the group has no barrier */
@@ -60,7 +60,7 @@ static blis_status dummy_us(const barrier *b, int64_t *us, blis_error *error) {
   return BLIS_OK;
 }
 
-/* So many passes without work, at all ranks. */
+/* Runs this number of passes without work, at all ranks. */
 static blis_status run_dummies(barrier *b, int64_t passes, int64_t each_us, blis_error *error) {
   blis_rank_counts *counts = &state_of(b->cluster)->counts;
   int64_t us = passes * each_us;
@@ -83,8 +83,8 @@ static blis_status run_dummies(barrier *b, int64_t passes, int64_t each_us, blis
 }
 
 /*
- * A request has come to a group without work: what has passed since its last
- * pass, and whether it has stopped meanwhile.
+ * A request has reached a group without work: computes the passes since its last
+ * pass, and whether it has stopped in between.
  */
 static blis_status wake(barrier *b, int64_t now_us, blis_error *error) {
   int64_t over = b->passes % b->config->sync_every;
@@ -168,7 +168,7 @@ static blis_status count_pass(barrier *b, int64_t *pass_us, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Nobody else comes to the pass that begins now. */
+/* No other rank joins the pass that begins now. */
 static blis_status run_pass(barrier *b, blis_error *error) {
   blis_cluster *cluster = b->cluster;
   int64_t pass_us;
@@ -206,7 +206,7 @@ static blis_status meet(blis_cluster *cluster, uint32_t number, blis_error *erro
   return is_open ? run_pass(b, error) : BLIS_OK;
 }
 
-/* Of the barrier of an instance's group; NULL: it has none. */
+/* The gate of the barrier of an instance's group; NULL = none. */
 static const blis_step_gate *gate_of(const blis_cluster *cluster, uint32_t number) {
   const blis__barriers *barriers = state_of(cluster);
   if (barriers == NULL) {
@@ -241,7 +241,7 @@ static blis_status on_restarted(void *ud, blis_cluster *cluster, const blis__new
   return BLIS_OK;
 }
 
-/* One rank waits for nobody. */
+/* A single rank needs no barrier. */
 static bool has_barrier(const blis_cluster *cluster, uint32_t number) {
   const blis_rank_config *ranks = cluster->config.instances[number].ranks;
   return ranks != NULL && ranks->has_barrier && ranks->count > 1;

@@ -15,7 +15,7 @@
 typedef struct blis_rank_counts {
   int64_t passes;       /* of groups, and */
   int64_t rank_passes;  /* of their ranks, */
-  int64_t dummy_passes; /* of which so many had nothing to compute */
+  int64_t dummy_passes; /* passes among them without work */
   int64_t own_us;       /* that they would have taken alone, */
   int64_t pass_us;      /* and with the slowest of their group */
   double running;       /* requests * us, at the mean of the ranks, */

@@ -29,9 +29,9 @@ void blis__chain_cache_deinit(blis__chain_cache *cache);
 void blis__chain_cache_begin(blis__chain_cache *cache, const blis_request *request);
 
 /*
- * Another decision about a request whose chain is known, borrowed until the
- * end: its private blocks are those of that chain, too. Every chain asked for
- * has the same block size.
+ * Begins another decision about a request whose chain exists, borrowed until the
+ * end; its private blocks equal the blocks of that chain. Every requested chain has
+ * the same block size.
  */
 void blis__chain_cache_begin_again(blis__chain_cache *cache, const blis_request *request,
                                    const blis_block_chain *own);

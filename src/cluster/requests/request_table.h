@@ -25,13 +25,13 @@ typedef enum blis__place {
 } blis__place;
 
 /*
- * An attempt to serve a request at an instance. A request has one of its own, and features may
- * make others that go on at the same time. live->owner is the attempt.
+ * An attempt to serve a request at an instance. A request has its own attempt, and features may
+ * make others that run at the same time. live->owner is the attempt.
  */
 typedef struct blis__attempt {
   struct blis__cluster_request *request;
   blis_live_request *live;
-  /* In place of the cluster's own (ending.h), where they are not NULL; ud is the cluster. */
+  /* Replace the cluster's own events (ending.h) unless they are NULL; ud is the cluster. */
   const blis_instance_events *events;
   void *part; /* what the feature that has made it keeps about it */
   /* The router that has sent it to its instance. NULL: the cluster's, with the request's ticket. */

@@ -21,8 +21,7 @@
   XX(FAILED, "failed")                                                                             \
   XX(UNFINISHED, "unfinished") /* the run has ended */                                             \
   XX(PREFILLED, "prefilled")   /* its KV is handed off */                                          \
-  XX(RECOMPUTED, "recomputed") /* a hand-off has failed: all of it is done                         \
-                                  elsewhere */                                                     \
+  XX(RECOMPUTED, "recomputed") /* after a failed hand-off, elsewhere */                            \
   XX(REROUTED, "rerouted")                                                                         \
   XX(RETRIED, "retried")
 
@@ -43,8 +42,8 @@ typedef struct blis_visit {
   int64_t from_us;
   int64_t queued_us;   /* in the wait queue; -1 = never */
   int64_t admitted_us; /* first in a batch; -1 = never */
-  /* Time of its first token, which can be later; from_us if its prompt was computed elsewhere;
-     -1 = never. */
+  /* Time of its first token, which can be later. from_us if its prompt was computed elsewhere,
+   * and -1 if there is no first token. */
   int64_t first_us;
   int64_t left_us; /* time at which it finally left the batch or the queue, */
   int64_t to_us;   /* and its client has its last token */

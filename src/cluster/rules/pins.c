@@ -1,10 +1,10 @@
 /*
  * pins.c - routing decisions made in advance.
  *
- * For a pinned request the policy is shown its instance alone, as if the others
- * were out of service at that moment. So the policy remembers this decision
- * like any other, and every policy can be pinned, scripted ones included. Of
- * ranks that are balanced by their group it is shown the group.
+ * For a pinned request the policy sees only its instance, as if the others were out
+ * of service at that moment. The policy therefore remembers this decision like any
+ * other, and every policy can be pinned, scripted ones included. If a group
+ * balances its ranks, the policy sees the group.
  */
 #include "cluster/rules/pins.h"
 

@@ -117,7 +117,7 @@ static blis_status read_budgets(blis__tenant_budgets *budgets, const blis_tenant
   return BLIS_OK;
 }
 
-/* What instances can run at once: all that are there, or those in service. */
+/* Capacity of all existing instances, or of those in service. */
 static double capacity_of(const blis_cluster *cluster, bool in_service) {
   int64_t capacity = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {

@@ -17,7 +17,7 @@ static bool needs(const blis__scale_look *look, blis_scale_metric metric) {
   return (look->needs & BLIS_SCALE_BIT(metric)) != 0;
 }
 
-/* What is heard. */
+/* Listeners. */
 
 static blis_status on_arrived(void *ud, blis_cluster *cluster, const blis__news *news,
                               blis_error *error) {
@@ -239,7 +239,7 @@ static void look_at_instances(blis__scale_look *look, const blis_cluster *cluste
       look_at_group(look, cluster, i, metrics);
     }
   }
-  /* Nobody is there who could take anything: full, as llm-d has it. */
+  /* No instance can take a request: full, as in llm-d. */
   double count = (double)look->instances.count;
   metrics[BLIS_SCALE_POOL_SATURATION] = count > 0 ? metrics[BLIS_SCALE_POOL_SATURATION] / count : 1;
 }

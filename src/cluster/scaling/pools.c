@@ -11,8 +11,7 @@ static uint32_t first_of(const blis_cluster *cluster, blis_scale_role role) {
   return first;
 }
 
-/* One decode or prefill step of so much, as the engine's model has it; ranks
-   share it evenly. */
+/* Time of one decode or prefill step of this size, by the engine's model; ranks share it evenly. */
 static double step_us(void *state, double prefill_tokens, double requests, double kv_tokens) {
   const blis__scale_engine *engine = state;
   int64_t t = (int64_t)(prefill_tokens / engine->ranks);

@@ -86,7 +86,7 @@ typedef struct blis_scaling_report {
   const char *off; /* blis_scale_decision; NULL = it scales */
 } blis_scaling_report;
 
-/* Takes ownership of *autoscaler, also on failure. Call before the first event, once, or once
+/* Takes ownership of *autoscaler, even on failure. Call before the first event, once, or once
  * per pool of prefill and decode. New instances copy the cheapest initial instance, and the most
  * expensive ones are removed first, unless the policy decides. BLIS_ERR_INVALID names the value
  * that is out of range, such as an initial number of instances outside of the bounds. */

@@ -1,13 +1,14 @@
 /*
- * candidates.h - the instances a request can be routed to: those in service
- * that serve its model, and, where there are pools, have the role asked for.
+ * candidates.h - the instances a request can be routed to: those in service that
+ * serve its model, and, with pools, have the requested role.
  *
- * Where instances stand behind others (fronts), only those in front are
- * candidates, each for all of them. They go in and out of service together.
+ * If an instance represents others (fronts), only the representatives are
+ * candidates. Representatives and the instances they represent enter and leave
+ * service together.
  *
- * Requests with the same wish share one group of candidates. A group is made
- * at the first question and again after somebody went out of service or came
- * back, O(instances); every other question is O(1).
+ * Requests with the same model and role share one group of candidates. A group is
+ * made at the first query and again after an instance entered or left service,
+ * O(instances); every other query is O(1).
  */
 #ifndef BLIS_CLUSTER_SIGNALS_CANDIDATES_H
 #define BLIS_CLUSTER_SIGNALS_CANDIDATES_H
@@ -77,8 +78,8 @@ blis__model_search blis__candidates_find(const blis__candidates *candidates, con
 /* Can a name without an owner be that of several models? */
 bool blis__candidates_are_confusable(const blis__candidates *candidates);
 
-/* The facts of an instance that is out of service are others, but its model is
-   one of those that were there. */
+/* Updates the facts of an instance that is out of service; its model is one of the existing
+ * models. */
 void blis__candidates_note_facts(blis__candidates *candidates, uint32_t i);
 
 /* At first everybody is in service. */
@@ -91,7 +92,7 @@ void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i, b
 blis__group *blis__candidates_for(blis__candidates *candidates, const blis_intern *strings,
                                   uint32_t model, uint32_t role);
 
-/* The same of all instances, also those behind others, whatever the model. */
+/* Returns a group of all instances, including represented ones, for every model. */
 blis__group *blis__candidates_all(blis__candidates *candidates, uint32_t role);
 
 /* Is front shown for instance i, which may be behind the last one? */

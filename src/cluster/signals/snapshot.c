@@ -36,7 +36,7 @@ static inline double share(int64_t part, int64_t whole) {
   XX(KV_UTILIZATION, share(l->used_kv_blocks, l->kv_blocks))                                       \
   XX(FREE_KV_BLOCKS, (double)(l->kv_blocks - l->used_kv_blocks))
 
-/* The same in its stats s, which take longer to be had. */
+/* Readings from its stats s, which are more expensive. */
 #define STATS_READINGS(XX)                                                                         \
   XX(DECODED_TOKENS, (double)s->decoded_tokens)                                                    \
   XX(OUTPUT_TOKENS, (double)(s->decoded_tokens + s->output_tokens))                                \
@@ -47,7 +47,7 @@ static inline double share(int64_t part, int64_t whole) {
 #define BIT_OF(name, value) | BIT(name)
 #define STATS_SIGNALS ((blis_signal_set)0 STATS_READINGS(BIT_OF))
 
-/* The running batch, as if all of it decoded. */
+/* The running batch, as if all requests in it decoded. */
 static blis_batch_sums sums_of(const blis_instance_config *config, const blis_instance_load *load) {
   return (blis_batch_sums){
       .requests = load->batch_size,
@@ -124,7 +124,7 @@ static double time_value(const blis__snapshot *snapshot, uint32_t i, blis_signal
                                            : idle_watts + (watts - idle_watts) * utilization;
 }
 
-/* Of one of these signals. */
+/* Value of one of these signals. */
 static double engine_value(const blis__snapshot *snapshot, uint32_t i, blis_signal signal) {
   const blis_instance *instance = snapshot->instances[i];
   if ((BLIS_SIGNAL_BIT(signal) & (HISTORY_SIGNALS | TIME_SIGNALS)) != 0) {
@@ -479,7 +479,7 @@ static bool keeps_engine(const blis__snapshot *snapshot) {
   return (snapshot->kept & ENGINE_SIGNALS) != 0;
 }
 
-/* Of the engine signals that are kept; all of those that lag behind. */
+/* The maintained engine signals that an update writes; all of the delayed ones. */
 static blis_signal_set written_signals(const blis__snapshot *snapshot) {
   blis_signal_set kept = snapshot->kept & ENGINE_SIGNALS;
   if (snapshot->refresh_us > 0) {
@@ -528,7 +528,7 @@ void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals) {
   blis__snapshot_keep(snapshot, signals);
 }
 
-/* A tree for so many, with the loads as they were last written. */
+/* Makes a tree for this number of instances, with their loads as last written. */
 static blis_status make_least_tree(blis__snapshot *snapshot, uint32_t count) {
   blis_least_tree *made =
       blis_least_tree_new(&snapshot->alloc, snapshot->candidates.id_ranks, count);

@@ -12,16 +12,16 @@
  *     nothing is cached.
  *   counters of the router side (pending, in flight): always current.
  *   constants: facts and sizes.
- * Both rules are those of BLIS (Go, inference-sim f90a1e3a).
+ * Both rules match BLIS (Go, inference-sim f90a1e3a).
  *
- * A candidate that is shown for several instances (candidates.h) has the sum of
- * what they count, and the mean of shares, rates and times.
+ * A candidate that represents several instances (candidates.h) has the sum of their
+ * counts, and the mean of shares, rates, and times.
  *
- * Work follows need: an instance is read again only if it has changed, and
- * unused columns are not updated. A view costs O(instances that changed),
- * O(candidates) for each signal of the request, and for each other column only
- * when the candidates are not the first instances without gaps. With refresh_us
- * and a reader of engine signals, O(candidates) more once per interval.
+ * Work follows need: an instance is read again only if it has changed, and unused
+ * columns are not updated. A view costs O(instances that changed), O(candidates)
+ * for each signal of the request, and for each other column only when the
+ * candidates are not the first instances without gaps. With refresh_us and a reader
+ * of engine signals, O(candidates) more once per interval.
  */
 #ifndef BLIS_CLUSTER_SIGNALS_SNAPSHOT_H
 #define BLIS_CLUSTER_SIGNALS_SNAPSHOT_H
@@ -80,7 +80,7 @@ typedef struct blis__snapshot {
   double *ranks; /* of ids, and their extremes; with those of any column */
   blis_extremes *rank_extremes;
 
-  /* By signal: the part that provides it; NULL: the snapshot itself. Borrowed. */
+  /* By signal: the part that provides it; NULL = the snapshot itself. Borrowed. */
   const struct blis__signal_source *sources[BLIS_SIGNAL_COUNT];
   /* The source that keeps what it has read of engines; NULL: none does. */
   const struct blis__signal_source *keeper;
@@ -90,8 +90,8 @@ typedef struct blis__snapshot {
   blis_routing_request peers_request; /* of the last decision that had some */
 } blis__snapshot;
 
-/* An optional part of the cluster that provides signals. Every function can be NULL, except
- * value, which can be NULL only if none of its signals is per instance. */
+/* An optional part of the cluster that provides signals. Every function can be NULL. value can
+ * be NULL only if every signal of the part is global. */
 typedef struct blis__signal_source {
   void *ud;
   blis_signal_set signals;
@@ -191,20 +191,20 @@ BLIS_MUSTUSE blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
                                                 int64_t now_us);
 
 /*
- * The instances in service with a role (0 = whatever they do), all models and
- * also those that others are shown for; the
- * columns that are kept are as fresh as in a view at now_us; below 0 nothing
- * that lags behind is read again. Caches are only with surveys_mark_caches:
- * nobody who surveys sees them, and how often somebody does depends on the
- * engine where steps are planned ahead, which BLIS (Go) does not do.
+ * Surveys the instances in service with a role (0 = any), of all models, including
+ * represented instances. The maintained columns are as fresh as in a view at
+ * now_us; if now_us is below 0, delayed signals are not read again. Caches are
+ * included only with surveys_mark_caches. Surveys do not use caches otherwise,
+ * because their frequency depends on the engine if steps are planned ahead, which
+ * BLIS (Go) does not do.
  */
 BLIS_MUSTUSE blis_status blis__snapshot_survey(blis__snapshot *snapshot, uint32_t role,
                                                int64_t now_us, const blis__group **group);
 
 /*
- * The view for a decision about request at now_us, valid until the next change
- * of anything, beside those of the other stages of the same request; it may
- * have no candidates. NULL = out of memory.
+ * The view for a decision about request at now_us. It is valid until the next
+ * change of anything, together with the views of the other stages of the same
+ * request, and may have no candidates. NULL = out of memory.
  */
 const blis_routing_view *blis__snapshot_show(blis__snapshot *snapshot,
                                              const blis_routing_request *request, int64_t now_us);

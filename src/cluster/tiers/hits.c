@@ -35,7 +35,7 @@ static void fill(blis__tier_hits *its, uint32_t tiers, int64_t size, int64_t cac
   }
 }
 
-/* Where prefill and decode are apart, who decodes has been admitted before. */
+/* With prefill/decode disaggregation, the decode stage was admitted before. */
 void blis__tiers_admitted(void *ud, const blis_live_request *live, int64_t cached_tokens) {
   const blis__tier_end *end_of = ud;
   blis__tiers *tiers = end_of->tiers;

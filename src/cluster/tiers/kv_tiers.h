@@ -1,29 +1,26 @@
 /*
- * kv_tiers.h - KV below the cache of the instances: what can be said about it,
- * and what is counted.
+ * kv_tiers.h - KV cache tiers: their options and counters.
  *
- * A tier has one store or several (kv/tier_store.h): one for each instance, for
- * each node of so many instances, or one for all. What an instance has computed
- * of a prompt is saved to the tiers; a request about to be admitted whose
- * prompt goes on in them where the cache ends has it brought back
- * (instance/request/kv_source.h) in place of computing it again. Tiers are asked in
- * order, block by block: a block counts for the first one that has it, and the
- * first block that none has is the end.
+ * A tier has one store or several (kv/tier_store.h): one per instance, one per node
+ * of several instances, or one for all. The computed blocks of prompts are saved to
+ * the tiers. Before a request is admitted, blocks of its prompt after the cached
+ * ones are loaded from the tiers (instance/request/kv_source.h) instead of being
+ * computed again. Tiers are searched in order, block by block: a block counts for
+ * the first tier that has it, and the first block that no tier has ends the load.
  *
- * A tier behind another one (stage) is read through it, in batches one behind
- * the other, and what is read stays there, too (promotion); it gets what is
- * saved there: all of it, or what is evicted there.
+ * A tier with a staging tier (stage) is read through it in consecutive batches, and
+ * the staging tier keeps a copy of the blocks (promotion). The tier receives all
+ * blocks that are saved to the staging tier, or the blocks evicted from it.
  *
- * Bytes go over links that are shared max-min fairly (link.h): one in and one
- * out of every store, and, for what lies on another machine, the network of the
- * instance that reads and of the one that is read.
+ * Bytes go over links that are shared max-min fairly (link.h): one in and one out
+ * of every store, and for blocks on another machine the networks of both machines.
  *
- * With an instance, the stores go that are its own, unless they survive it; who
- * reads of them computes the rest.
+ * When an instance is lost, its own stores are lost unless they are persistent;
+ * requests that read from them compute the rest.
  *
  * Model: the layers of vLLM's offloading connector (tiers behind a CPU tier,
  * docs/features/kv_offloading_usage.md), Dynamo's G2 to G4, Mooncake Store;
- * docs/kv-tiers.md says what is as there, and what is not.
+ * docs/kv-tiers.md lists the common features and the differences.
  */
 #ifndef BLIS_CLUSTER_TIERS_KV_TIERS_H
 #define BLIS_CLUSTER_TIERS_KV_TIERS_H
@@ -54,20 +51,20 @@ typedef enum blis_tier_saving {
 
 typedef struct blis_kv_tier {
   const char *name; /* borrowed during construction */
-  int64_t blocks;   /* of a store, 0 = the tier is as if it were not there */
+  int64_t blocks;   /* of a store, 0 = the tier does not exist */
   double bytes;     /* above 0: of a store, in place of blocks */
   blis_tier_scope scope;
   int64_t instances_per_node; /* >= 1, with that scope */
   int32_t stage;              /* an earlier tier; -1 = none */
   double read_bytes_per_us;   /* of a store; INFINITY = takes no time */
   double write_bytes_per_us;
-  bool is_per_gpu;     /* bandwidths are those of each GPU of an instance */
+  bool is_per_gpu;     /* bandwidths are per GPU of an instance */
   bool is_half_duplex; /* both share the bandwidth for reading */
   double latency_us;   /* of each read and each write */
   /*
-   * Above 0: once a store is fuller than this share of it, or has no room,
-   * blocks leave: of those that are there evict_share, and as much more as it
-   * is too full. 0 = one leaves a full store for each that comes.
+   * High watermark. If the fill of a store exceeds this share, or a block does not
+   * fit, blocks are evicted: evict_share of the stored blocks, plus the excess
+   * above the watermark. 0 = a full store evicts one block for each new one.
    */
   double evict_above; /* 0 to 1 */
   double evict_share; /* with it: above 0, to 1 */
@@ -80,13 +77,12 @@ typedef struct blis_kv_tier {
   int64_t keep_us; /* >= 0 */
   blis_tier_saving saving;
   int64_t threshold;   /* a block is saved at that sight of it; 0 or 1: first */
-  int64_t sights_kept; /* of so many blocks at most, with a threshold */
+  int64_t sights_kept; /* maximum number of blocks whose uses are counted, with a threshold */
   bool promotes;       /* what is read from behind it stays in it */
   bool is_shared;      /* other instances may read its stores */
   bool survives;       /* its instance */
   double weight;       /* of its blocks in tiered_prefix_hit, 0 to 1 */
-  double peer_weight;  /* the same of what other instances have; 0 = as if it
-                          were not there */
+  double peer_weight;  /* weight of blocks that other instances have; 0 = these are ignored */
 } blis_kv_tier;
 
 /* What a request could have brought, for load_choice. */
@@ -105,10 +101,10 @@ typedef struct blis_kv_offer {
 typedef struct blis_kv_sight {
   uint32_t tier;
   uint32_t depth;  /* its place in its prompt, from 0, */
-  uint32_t blocks; /* of so many; 0 = evicted from another tier, not known */
-  int64_t uses;    /* so often seen since it came, this time included */
-  /* What its program said: used again so long after the end of its request; -1
-     = it says nothing. */
+  uint32_t blocks; /* number of its blocks; 0 = evicted from another tier, unknown */
+  int64_t uses;    /* number of uses since it was stored, including this one */
+  /* The hint of its program: minimum time between the end of its request and the next use; -1 =
+   * no hint. */
   int64_t reused_after_us;
   int64_t now_us;
 } blis_kv_sight;
@@ -126,8 +122,8 @@ typedef struct blis_kv_tiers {
   double bytes_per_token;      /* 0 = as the facts of the instances say */
   double network_bytes_per_us; /* in and out of each instance, for what lies
                                   elsewhere; INFINITY = none */
-  int64_t chunk_tokens;        /* only whole chunks of so many are brought, a multiple
-                                  of every block size; 0 = of a block */
+  int64_t chunk_tokens;        /* only whole chunks of this size are loaded, a multiple of every
+                                * block size; 0 = of a block */
   int64_t batch_blocks;        /* of reads in stages; >= 1 */
   bool saves_output;           /* also what is decoded, when a request is over */
   blis_load_rule rule;
@@ -162,7 +158,7 @@ typedef struct blis_kv_move {
   double bytes;
 } blis_kv_move;
 
-/* Of one tier. */
+/* Counters of one tier. */
 typedef struct blis_kv_tier_counts {
   const char *name;
   blis_tier_scope scope;
@@ -186,14 +182,14 @@ typedef struct blis_kv_tier_counts {
   double write_busy_us;
 } blis_kv_tier_counts;
 
-/* Of all tiers. */
+/* Counters of all tiers. */
 typedef struct blis_kv_tiers_counts {
   int64_t requests;  /* times that a request had something brought */
   int64_t completed; /* and had it all */
   int64_t failed;    /* had some of it or nothing, since a store was lost */
   int64_t canceled;  /* was gone before */
   int64_t in_flight; /* is still waiting; = requests - these */
-  int64_t declined;  /* times that nothing of what is there was wanted */
+  int64_t declined;  /* times that none of the available blocks was wanted */
   int64_t loaded_blocks;
   double wait_us;     /* of completed and failed ones, added up */
   double moved_bytes; /* by all reads and writes, each byte once */

@@ -75,7 +75,7 @@ static blis_status touch_known(const blis__tiers *tiers, int32_t store,
   return BLIS_OK;
 }
 
-/* Of a store that has so many, as evict_above says. */
+/* Number of blocks to evict from a store with this number of blocks, by evict_above. */
 static int64_t blocks_to_evict(const blis_kv_tier *tier, int64_t blocks, int64_t capacity) {
   const double rounding = 1e-9;
   double usage = (double)blocks / (double)capacity;
@@ -141,7 +141,7 @@ static blis_status place_one(blis__tiers *tiers, int32_t store, const blis__tier
   return BLIS_OK;
 }
 
-/* Whoever is in a store that is too full now leaves it, after the victims. */
+/* Evicts the excess blocks of a store, after the victims. */
 static blis_status relieve(blis__tiers *tiers, uint32_t instance, int32_t store,
                            blis__tier_blocks *victims, blis_error *error) {
   BLIS_TRY(blis__tiers_evict_above(tiers, store, false, victims, error));

@@ -85,7 +85,7 @@ static bool is_common(const blis_kv_tiers *config) {
   return found;
 }
 
-/* Blocks that go from one instance to another are those of one model. */
+/* Instances that exchange blocks must have equal models. */
 static blis_status check_equal(const blis_cluster_config *config, uint32_t i, blis_error *error) {
   const char *a = config->facts == NULL ? NULL : config->facts[0].model;
   const char *b = config->facts == NULL ? NULL : config->facts[i].model;
@@ -146,8 +146,8 @@ static blis_status measure_blocks(blis__tiers *tiers, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Of a store that belongs to an instance, its own; else as of the first one,
-   which all are like. */
+/* The model of a store: the model of its own instance, or of the first instance, which all
+ * others equal. */
 static uint32_t model_of(const blis_kv_tier *tier, uint32_t owner) {
   return tier->scope == BLIS_TIER_OF_INSTANCE ? owner : 0;
 }
@@ -214,7 +214,7 @@ static blis_status add_tier(blis__tiers *tiers, uint32_t t) {
   uint32_t count = stores_of(&made->is, cluster->config.instance_count);
   for (uint32_t k = 0; k < count; k++) {
     if (capacity_of(tiers, &made->is, k) < 1) {
-      return BLIS_OK; /* nobody finds anything there */
+      return BLIS_OK; /* no block can be found there */
     }
   }
   for (uint32_t k = 0; k < count; k++) {
@@ -224,7 +224,7 @@ static blis_status add_tier(blis__tiers *tiers, uint32_t t) {
   return BLIS_OK;
 }
 
-/* Only a tier that gets what caches evict wants to hear of it. */
+/* Only a tier that receives evicted cache blocks needs these events. */
 static blis_status add_ends(blis__tiers *tiers) {
   uint32_t count = tiers->cluster->config.instance_count;
   bool hears = false;

@@ -1,14 +1,14 @@
 /*
  * tiers.h - the tiers of a cluster while it runs, shared by their files.
  *
- * One module in several files: setup.c construction, failures and counts;
- * lookup.c what is where; load.c what is brought to requests;
- * hits.c what was found of their prompts; save.c what is saved;
- * jobs.c reads and writes on their links.
+ * One module in several files. setup.c contains construction, failures, and counts,
+ * and lookup.c finds blocks. load.c loads blocks for requests, and hits.c counts
+ * the hits of their prompts. save.c saves blocks, and jobs.c reads and writes over
+ * links.
  *
  * Main invariants: a block of a store is incoming exactly while one save or one
- * promotion of a load will settle it, and is pinned exactly while a load reads
- * it; the bytes of the links are those of the jobs.
+ * promotion of a load will settle it, and is pinned exactly while a load reads it.
+ * The bytes of the links equal the bytes of the jobs.
  */
 #ifndef BLIS_CLUSTER_TIERS_TIERS_H
 #define BLIS_CLUSTER_TIERS_TIERS_H
@@ -21,7 +21,7 @@
 
 enum {
   BLIS__NO_STORE = -1,
-  /* Of a load: of each tier its own store, and that of one peer. */
+  /* Jobs of a load: per tier, one for its own store and one for a peer's. */
   BLIS__LOAD_JOBS_MAX = 2 * BLIS_KV_TIERS_MAX
 };
 
@@ -38,7 +38,7 @@ typedef struct blis__tier_place {
 typedef struct blis__tier_block {
   blis_block_id id;
   uint32_t depth;          /* in its prompt, */
-  uint32_t blocks;         /* of so many; 0 = not known */
+  uint32_t blocks;         /* number of its blocks; 0 = unknown */
   int64_t reused_after_us; /* as its program said; -1 = it did not */
   int32_t from;            /* the store that it is read of; BLIS__NO_STORE: a save */
   int32_t into;            /* the store in which it is incoming */
@@ -64,7 +64,7 @@ typedef struct blis__tier_job {
 
 /* What is brought to one request. */
 typedef struct blis__tier_load {
-  blis_live_request *live; /* NULL: nobody waits for it any more */
+  blis_live_request *live; /* NULL = no request waits for it any longer */
   uint32_t instance;
   blis_kv_stretch stretch;
   int64_t since_us;
@@ -127,7 +127,7 @@ typedef struct blis__tiers {
 
 /* lookup.c */
 
-/* Of a tier, as an instance has it. */
+/* The store of a tier that an instance uses. */
 int32_t blis__tier_store_of(const blis__tiers *tiers, uint32_t tier, uint32_t instance);
 
 /*
@@ -156,14 +156,14 @@ BLIS_MUSTUSE blis_status blis__tiers_bring(void *ud, blis_live_request *request,
                                            blis_error *error);
 void blis__tiers_cancel(void *ud, blis_live_request *request);
 
-/* A read has ended; the request may go on. */
+/* A read has ended; the request may continue. */
 BLIS_MUSTUSE blis_status blis__tiers_read(blis__tiers *tiers, blis__tier_job *job,
                                           blis_error *error);
 
 /* Nothing more is read for requests of this instance. */
 void blis__tiers_stop_loads(blis__tiers *tiers, uint32_t instance);
 
-/* A store is about to be lost: who reads of it has what has come so far. */
+/* Called before a store is lost: requests that read from it keep the blocks received so far. */
 BLIS_MUSTUSE blis_status blis__tiers_cut_loads(blis__tiers *tiers, int32_t store,
                                                blis_error *error);
 
@@ -178,7 +178,7 @@ void blis__tier_hits_add(blis__tiers *tiers, const blis_live_request *live, uint
 /* ... and it is admitted: as kv_source.h has it. */
 void blis__tiers_admitted(void *ud, const blis_live_request *live, int64_t cached_tokens);
 
-/* What is known of a request that ends; NULL = nothing. */
+/* The hits of a request that ends; NULL = none. */
 const blis_kv_hits *blis__tier_hits_of(const blis__tiers *tiers, const blis_live_request *live);
 
 /* save.c */
@@ -189,7 +189,7 @@ typedef struct blis__tier_stretch {
   const blis_block_chain *chain;
   uint32_t first;
   uint32_t end;
-  int64_t reused_after_us; /* -1 = not said */
+  int64_t reused_after_us; /* -1 = not set */
 } blis__tier_stretch;
 
 /* These were computed. */
@@ -197,7 +197,7 @@ BLIS_MUSTUSE blis_status blis__tiers_save_chain(blis__tiers *tiers,
                                                 const blis__tier_stretch *stretch,
                                                 blis_error *error);
 
-/* Their request is over: from now on it counts when they are used again. */
+/* Called when their request is over: later uses count. */
 BLIS_MUSTUSE blis_status blis__tiers_keep_chain(blis__tiers *tiers,
                                                 const blis__tier_stretch *stretch,
                                                 blis_error *error);
@@ -236,7 +236,7 @@ BLIS_MUSTUSE blis_status blis__tiers_score(const blis__tiers *tiers, int32_t sto
 /* A job without blocks, not yet begun; NULL = out of memory. */
 blis__tier_job *blis__tier_job_new(blis__tiers *tiers, int32_t store, uint32_t instance);
 
-/* Its bytes are those of so many blocks of its instance. */
+/* Begins a job with the bytes of this number of blocks of its instance. */
 BLIS_MUSTUSE blis_status blis__tier_job_begin(blis__tiers *tiers, blis__tier_job *job,
                                               int64_t blocks, blis_error *error);
 

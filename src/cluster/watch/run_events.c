@@ -1,4 +1,4 @@
-/* run_events.c - tells config.run_listener what happens. */
+/* run_events.c - reports events to config.run_listener. */
 #include "cluster/run_events.h"
 
 #include "cluster/feature.h"
@@ -78,7 +78,7 @@ static blis_run_event_kind kind_of_end(blis_request_state state) {
                                         : BLIS_RUN_EVENT_REQUEST_FAILED;
 }
 
-/* Nothing is said of what is unfinished at the end of the run. */
+/* Requests that are unfinished at the end of the run are not reported. */
 static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
                             blis_error *error) {
   const blis_run_listener *listener = ud;
