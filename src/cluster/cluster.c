@@ -276,7 +276,7 @@ blis_status blis_cluster_step(blis_cluster *cluster, bool *done, blis_error *err
 }
 
 /* Instances can be ahead of last_us. The end of the step in which a request leaves can be after
- * last_us. */
+   last_us. */
 static void catch_up(blis_cluster *cluster, int64_t last_us) {
   for (uint32_t i = 0; i < cluster->existing; i++) {
     blis_instance_stats stats;

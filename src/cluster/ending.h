@@ -5,7 +5,7 @@
 #include "cluster/state.h"
 
 /* The request has left its instance, which no longer refers to it. at_us can be in the future:
- * the end of its last step. */
+   the end of its last step. */
 BLIS_MUSTUSE blis_status blis__cluster_leave_instance(blis_cluster *cluster,
                                                       blis__cluster_request *request, int64_t at_us,
                                                       blis_error *error);

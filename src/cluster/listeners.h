@@ -61,7 +61,7 @@ typedef enum blis__moment {
   BLIS__STATE_ENTERED,     /* instance, in a part of its start, maybe again; no request */
   BLIS__START_FAILED,      /* instance, which starts again, or has failed; no request */
   BLIS__INSTANCE_LOST,     /* instance, which is about to lose its requests and cache; loss; no
-                            * request */
+                              request */
   BLIS__HUNG,              /* instance, whose engine stops all steps; no request */
   BLIS__RESTARTED,         /* instance, whose engine is as new; no request */
   BLIS__UNIT_PLANNED,      /* instance: the first of a unit like destination's; no request */

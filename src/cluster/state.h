@@ -89,10 +89,10 @@ struct blis_cluster {
   struct blis__service_times *service_times; /* service.h */
   struct blis__speed *speeds;                /* service.h */
   /* By instance: the instance that routers see in its place (candidates.h). NULL = every
-   * instance is visible. */
+     instance is visible. */
   const uint32_t *fronts;
   uint32_t existing;             /* number of current and former instances, which have the lowest
-                                  * numbers */
+                                    numbers */
   blis_arena texts;              /* the ids, and what facts say */
   blis_winner_tree *next_events; /* of the instances */
   uint32_t event_owners;         /* that it has room for; it grows */

@@ -142,12 +142,12 @@ BLIS_MUSTUSE blis_status blis_instance_run_next(blis_instance *instance, int64_t
 int64_t blis_instance_open_us(const blis_instance *instance);
 
 /* Continues the open step at the time of its beginning, with a duration of step_us >= 1. Fails
- * like run_next. */
+   like run_next. */
 BLIS_MUSTUSE blis_status blis_instance_go_on(blis_instance *instance, int64_t step_us,
                                              blis_error *error);
 
 /* With a gate: marks its GPUs as busy from start_us for this duration, for the steps of other
- * instances. Fails if the function for the power of steps fails. */
+   instances. Fails if the function for the power of steps fails. */
 BLIS_MUSTUSE blis_status blis_instance_be_busy(blis_instance *instance, int64_t start_us,
                                                int64_t us, blis_error *error);
 

@@ -55,7 +55,7 @@ static inline bool blis_block_journal_had(const blis_block_journal *journal, bli
 }
 
 /* Returns how many of count consecutive identities, beginning with first, precede the first that
- * differs. */
+   differs. */
 static inline uint64_t blis_block_journal_equal(const blis_block_journal *journal,
                                                 blis_block_id first, uint64_t count) {
   return blis_sparse_bits_zeros(&journal->differences, first, count);

@@ -99,7 +99,7 @@ void blis_block_pool_hear(blis_block_pool *pool, void (*evicted)(void *ud, blis_
 uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool, const blis_block_chain *chain);
 
 /* The blocks that count_cached counts, in *found. BLIS_OK or BLIS_ERR_NOMEM.
- * Pure. */
+   Pure. */
 BLIS_MUSTUSE blis_status blis_block_pool_match(const blis_block_pool *pool,
                                                const blis_block_chain *chain,
                                                blis_block_list *found);

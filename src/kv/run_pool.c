@@ -21,7 +21,7 @@ typedef struct item {
      The table leads from them to this item, which has no such blocks yet. */
   uint32_t promised;
   /* The item that was cut off its end last. It continues the parts of holders that had more of
-   * the item. Out of date once no such parts exist. */
+     the item. Out of date once no such parts exist. */
   uint32_t rest;
   uint32_t previous;
   uint32_t next; /* also links the records that are not in use */

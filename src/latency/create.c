@@ -309,7 +309,7 @@ static uint64_t hash_of_texts(const blis__kernel_tables *tables, uint64_t hash) 
 }
 
 /* A hash of everything that determines an overlay in addition to the setup; 0 without an
- * overlay. */
+   overlay. */
 static uint64_t hash_of_tables(const blis_latency_config *config) {
   const blis_composed_config *given = &config->composed;
   if (!given->uses_tables) {

@@ -9,7 +9,7 @@
 enum { SECOND_US = 1000000 };
 
 /* Strings of a request that are counted: each kind has a place that records the strings already
- * seen. */
+   seen. */
 enum { TENANT, SLO_CLASS, MODEL, SESSION, CLIENT, PREFIX_GROUP };
 
 /* Times of the last second, oldest first, in a ring. */

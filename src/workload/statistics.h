@@ -55,9 +55,9 @@ typedef struct blis_workload_statistics {
 } blis_workload_statistics;
 
 /* Consumes all requests of a source, which arrive in order, and releases them. block_size > 0 is
- * the size of KV blocks for reused_tokens. Costs about 100 ns per request; memory grows with
- * distinct strings, lengths, and shareable blocks. Returns errors of the source and
- * BLIS_ERR_NOMEM. */
+   the size of KV blocks for reused_tokens. Costs about 100 ns per request; memory grows with
+   distinct strings, lengths, and shareable blocks. Returns errors of the source and
+   BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis_source_measure(const blis_alloc *alloc,
                                              const blis_request_source *source, uint32_t block_size,
                                              blis_workload_statistics *statistics,

@@ -28,7 +28,7 @@ typedef struct blis__unread {
 void blis__unread_add(blis__unread *unread, const char *name);
 
 /* Notes the columns of a table, or the members of an object, that are not among
- * the known ones, a list that ends with NULL. */
+   the known ones, a list that ends with NULL. */
 void blis__unread_see_columns(blis__unread *unread, const blis_csv *csv, const char *const *known);
 void blis__unread_see_members(blis__unread *unread, blis_json_value object,
                               const char *const *known);

@@ -8,7 +8,7 @@
 #include "workload/workload.h"
 
 /* Can change the request and its segments, stored at segments. The number of segments can
- * decrease, but not increase. */
+   decrease, but not increase. */
 typedef void blis__workload_edit_fn(const void *state, blis_request *request,
                                     blis_segment *segments);
 
@@ -19,8 +19,8 @@ typedef void blis__workload_edit_fn(const void *state, blis_request *request,
 void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn, const void *state);
 
 /* Numbers the requests of each session in order of arrival, from 0; requests without a session
- * do not change. The workload must be sealed and have no readers yet. BLIS_ERR_NOMEM changes
- * nothing. */
+   do not change. The workload must be sealed and have no readers yet. BLIS_ERR_NOMEM changes
+   nothing. */
 BLIS_MUSTUSE blis_status blis__workload_number_rounds(blis_workload *workload);
 
 #endif

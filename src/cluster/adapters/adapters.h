@@ -21,7 +21,7 @@ typedef struct blis_adapter_names {
 } blis_adapter_names;
 
 /* Statistics of the adapters of all instances; slots and their contents cover only instances
- * that are up. */
+   that are up. */
 void blis_cluster_get_adapters(const blis_cluster *cluster, blis_adapter_stats *stats);
 
 /* What one of them came to, over all instances. */

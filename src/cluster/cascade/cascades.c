@@ -249,7 +249,7 @@ static blis_status find_answer(blis_cluster *cluster, blis__cluster_request *req
 }
 
 /* Later prompts of a session contain a response of the planned length, so a different length is
- * not part of any prompt. */
+   not part of any prompt. */
 static void plan_output(blis__cluster_request *request) {
   const blis__cascade_run *run = run_of(request);
   blis_request *r = &request->request;

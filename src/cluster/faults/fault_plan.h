@@ -52,7 +52,7 @@ typedef struct blis_fault {
   int64_t at_us;
   uint32_t instance;
   /* For BLIS_FAULT_RECLAIM: the instance is absent since the start, so nothing is reclaimed and
-   * nothing is noted. */
+     nothing is noted. */
   bool is_absence;
   blis_fault_effect effect;
 } blis_fault;

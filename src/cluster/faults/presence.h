@@ -41,7 +41,7 @@ typedef struct blis_market_times {
 } blis_market_times;
 
 /* Times of a run that ended at end_us; some requests may have ended later. Returns false if no
- * market was set. O(levels). */
+   market was set. O(levels). */
 bool blis_cluster_get_market_times(const blis_cluster *cluster, int64_t end_us,
                                    blis_market_times *times);
 

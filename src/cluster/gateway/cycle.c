@@ -32,7 +32,7 @@ static int64_t cycle_from(const blis__gateway *gateway, int64_t at_us) {
 }
 
 /* If only arriving and departing requests change the saturation, waiting requests are notified
- * of them in order of time; otherwise the queue is checked after each event. */
+   of them in order of time; otherwise the queue is checked after each event. */
 static bool is_told(const blis_cluster *cluster, const blis__gateway *gateway) {
   return gateway->policy.saturation.needs != 0 && blis__gateway_counts_requests(cluster, gateway);
 }

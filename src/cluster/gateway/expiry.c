@@ -18,7 +18,7 @@ static int64_t budget_us(const blis__gateway *gateway) {
 }
 
 /* Time when a request with this enqueue time has waited too long; never earlier than for an
- * earlier request. */
+   earlier request. */
 static int64_t expiry_us(const blis__gateway *gateway, int64_t enqueue_us) {
   int64_t ttl_us = gateway->policy.ttl_us;
   int64_t empty_ttl_us = gateway->policy.empty_ttl_us;

@@ -90,7 +90,7 @@ typedef struct blis_gateway {
   blis_flow_hook order_hook; /* of BLIS_GATEWAY_SCRIPTED */
   blis_flow_hook flow_hook;  /* of BLIS_FLOW_CHOSEN; when there are several */
   /* Chooses the next band with requests, instead of the highest one; if it is closed, no request
-   * leaves. */
+     leaves. */
   blis_flow_hook band_hook;
 } blis_gateway;
 

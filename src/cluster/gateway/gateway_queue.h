@@ -120,7 +120,7 @@ bool blis__gateway_tell_saturation(blis_cluster *cluster, bool is_live, double *
 BLIS_MUSTUSE blis_status blis__gateway_find_ceilings(blis__gateway *gateway, blis_error *error);
 
 /* If the queue is empty and the item can be dispatched immediately, sets *has_passed: it skips
- * the queue and continues to routing. */
+   the queue and continues to routing. */
 BLIS_MUSTUSE blis_status blis__gateway_pass(blis_cluster *cluster, blis__gateway *gateway,
                                             const blis_flow_item *item, bool *has_passed,
                                             blis_error *error);
@@ -158,13 +158,13 @@ BLIS_MUSTUSE blis_status blis__gateway_expire(blis_cluster *cluster, blis__gatew
                                               const blis_flow_item *item, blis_error *error);
 
 /* With dispatch "event": a request has left the queue, has reached an instance or ended before
- * (true: it was in transit), has finished its prompt, or has left the instance. */
+   (true: it was in transit), has finished its prompt, or has left the instance. */
 void blis__bound_dispatch(blis__gateway *gateway, blis__cluster_request *request);
 bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request);
 BLIS_MUSTUSE blis_status blis__bound_join(blis__gateway *gateway, blis__cluster_request *request);
 void blis__bound_settle(blis__gateway *gateway, blis__cluster_request *request);
 /* Adds their future KV, as shares of the blocks of each instance of the group; includes requests
- * in transit if counts_bound. blocks has capacity for a number per instance. */
+   in transit if counts_bound. blocks has capacity for a number per instance. */
 void blis__bound_add_kv(const blis_cluster *cluster, const blis__gateway *gateway,
                         const blis__group *group, bool counts_bound, double *shares,
                         double *blocks);
@@ -174,7 +174,7 @@ BLIS_MUSTUSE blis_status blis__evictables_add(blis__gateway *gateway,
                                               blis__cluster_request *request);
 void blis__evictables_remove(blis__gateway *gateway, blis__cluster_request *request);
 /* Schedules the evictions of the policy at this saturation. The band, with this ceiling, is the
- * highest closed band with requests. Sets *has_any if any are scheduled. */
+   highest closed band with requests. Sets *has_any if any are scheduled. */
 BLIS_MUSTUSE blis_status blis__gateway_evict_for(blis_cluster *cluster, blis__gateway *gateway,
                                                  int32_t priority, double saturation,
                                                  double ceiling, bool *has_any, blis_error *error);

@@ -55,7 +55,7 @@ typedef struct blis_disaggregation {
    */
   int64_t timeout_us;
   /* Maximum share of the KV cache that reservations may fill; 1 = the whole cache. An empty
-   * cache accepts any request. */
+     cache accepts any request. */
   double kv_limit;
   /* Links; 1 GB/s is 1000 bytes/us. INFINITY = takes no time. */
   double bytes_per_us;        /* in and out of each instance whose facts do not set it */
@@ -144,7 +144,7 @@ BLIS_MUSTUSE blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
 void blis_cluster_get_handoffs(const blis_cluster *cluster, blis_handoff_counts *counts);
 
 /* The number of links of hand-offs, including unused links. 0 without hand-offs, and with BLIS
- * (Go), whose links are one number. */
+   (Go), whose links are one number. */
 size_t blis_cluster_link_count(const blis_cluster *cluster);
 blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index);
 

@@ -287,8 +287,8 @@ static inline bool blis__handoff_is_source(const blis_cluster *cluster, uint32_t
 }
 
 /* Returns the bytes per token of a hand-off. Each GPU has a NIC for its part of the KV. If the
- * parts of both ends differ, the larger part counts, which is on the end with fewer GPUs. With a
- * sender, returns the sender's part. */
+   parts of both ends differ, the larger part counts, which is on the end with fewer GPUs. With a
+   sender, returns the sender's part. */
 static inline double blis__handoff_token_bytes(const blis_cluster *cluster, uint32_t source,
                                                uint32_t destination) {
   const blis__handoffs *h = blis__handoffs_of(cluster);

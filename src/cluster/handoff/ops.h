@@ -21,7 +21,7 @@ struct blis_handoff_ops {
 
   /* What others see of a hand-off. */
   bool counts_choice; /* the destination counts the request since the decision, not since the
-                       * arrival of the KV */
+                         arrival of the KV */
   bool traces;        /* the choices of both stages and the decision are traced */
   bool brings_times;  /* the request keeps the times of its prefill when it decodes */
 

@@ -229,7 +229,7 @@ blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *r
 /* The prefill. */
 
 /* The part of the request that its source computes: only the prompt. All other members are 0 in
- * a new hand-off, which is routed once. */
+   a new hand-off, which is routed once. */
 static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
   const blis_handoff_ops *ops = blis__handoffs_of(cluster)->ops;
   const blis_live_request *live = &handoff->request->live;

@@ -53,7 +53,7 @@ blis_status blis__handoff_try_again(blis_cluster *cluster, uint32_t instance, bl
 }
 
 /* Sets the time limit, counted from the first allocation or reservation of blocks. Instances
- * with both stages can block each other's requests; only this timeout resolves it. */
+   with both stages can block each other's requests; only this timeout resolves it. */
 static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   const blis_disaggregation *policy = &blis__handoffs_of(cluster)->policy;
   int64_t deadline_us = handoff->request->live.deadline_us;

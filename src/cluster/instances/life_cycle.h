@@ -25,10 +25,10 @@ typedef struct blis_cold_start {
   blis_delay loading; /* weights, compilation, graphs */
   blis_delay warming;
   /* If set, the instance serves during warm-up, and its steps take this many times as long (1e-3
-   * to 1e6): it is active after loading. 0 = it does not serve during warm-up. */
+     to 1e6): it is active after loading. 0 = it does not serve during warm-up. */
   double warming_factor;
   /* Probability (0 to 1) that a start fails at its end and repeats provisioning, with the same
-   * durations. After this many consecutive further failures it has failed permanently. */
+     durations. After this many consecutive further failures it has failed permanently. */
   double failure;
   int64_t retries;
 } blis_cold_start;
@@ -42,22 +42,22 @@ typedef enum blis_stop {
 } blis_stop;
 
 /* Starts the next instance as a copy of an existing or former instance, or a group of that size,
- * of which *index is the first. Its random durations use a separate stream named by the
- * instance. BLIS_ERR_INVALID: the maximum number of starts is reached. */
+   of which *index is the first. Its random durations use a separate stream named by the
+   instance. BLIS_ERR_INVALID: the maximum number of starts is reached. */
 BLIS_MUSTUSE blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
                                                      const blis_cold_start *cold_start,
                                                      int64_t seed, uint32_t *index,
                                                      blis_error *error);
 
 /* Removes the instance, in any state. It has grace_us to finish its requests; the remaining ones
- * are lost. */
+   are lost. */
 BLIS_MUSTUSE blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint32_t index,
                                                     blis_stop how, int64_t grace_us,
                                                     blis_error *error);
 
 /* A failed instance recovers after after_us; during the last recovering_us its state is
- * recovering. The same applies to a drained instance, if no feature controls the number of
- * instances. No effect if it is up before. */
+   recovering. The same applies to a drained instance, if no feature controls the number of
+   instances. No effect if it is up before. */
 BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
                                                        int64_t after_us, int64_t recovering_us,
                                                        blis_error *error);

@@ -43,7 +43,7 @@ typedef struct blis_visit {
   int64_t queued_us;   /* in the wait queue; -1 = never */
   int64_t admitted_us; /* first in a batch; -1 = never */
   /* Time of its first token, which can be later. from_us if its prompt was computed elsewhere,
-   * and -1 if there is no first token. */
+     and -1 if there is no first token. */
   int64_t first_us;
   int64_t left_us; /* time at which it finally left the batch or the queue, */
   int64_t to_us;   /* and its client has its last token */

@@ -1,6 +1,6 @@
 /* control_loop.c - evaluates an autoscaler at its intervals, and maintains its target. With
- * disaggregation, each pool can have an autoscaler. It counts groups of ranks, each by its first
- * instance. */
+   disaggregation, each pool can have an autoscaler. It counts groups of ranks, each by its first
+   instance. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

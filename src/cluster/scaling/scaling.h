@@ -87,9 +87,9 @@ typedef struct blis_scaling_report {
 } blis_scaling_report;
 
 /* Takes ownership of *autoscaler, even on failure. Call before the first event, once, or once
- * per pool of prefill and decode. New instances copy the cheapest initial instance, and the most
- * expensive ones are removed first, unless the policy decides. BLIS_ERR_INVALID names the value
- * that is out of range, such as an initial number of instances outside of the bounds. */
+   per pool of prefill and decode. New instances copy the cheapest initial instance, and the most
+   expensive ones are removed first, unless the policy decides. BLIS_ERR_INVALID names the value
+   that is out of range, such as an initial number of instances outside of the bounds. */
 BLIS_MUSTUSE blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
                                                      blis_autoscaler *autoscaler,
                                                      const blis_scaling_config *config,

@@ -32,7 +32,7 @@ BLIS_MUSTUSE blis_status blis__scale_trigger_init(blis__scale_trigger *trigger,
 void blis__scale_trigger_deinit(blis__scale_trigger *trigger, const blis_cluster *cluster);
 
 /* Returns the cause of an evaluation at the present time, other than the interval;
- * BLIS_SCALE_BY_INTERVAL = none. O(1) amortized. */
+   BLIS_SCALE_BY_INTERVAL = none. O(1) amortized. */
 blis_scale_cause blis__scale_trigger_of(blis__scale_trigger *trigger, const blis_cluster *cluster);
 
 /* The scaler looks now, for whatever reason. */

@@ -79,7 +79,7 @@ blis__model_search blis__candidates_find(const blis__candidates *candidates, con
 bool blis__candidates_are_confusable(const blis__candidates *candidates);
 
 /* Updates the facts of an instance that is out of service; its model is one of the existing
- * models. */
+   models. */
 void blis__candidates_note_facts(blis__candidates *candidates, uint32_t i);
 
 /* At first everybody is in service. */

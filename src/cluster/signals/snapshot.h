@@ -91,7 +91,7 @@ typedef struct blis__snapshot {
 } blis__snapshot;
 
 /* An optional part of the cluster that provides signals. Every function can be NULL. value can
- * be NULL only if every signal of the part is global. */
+   be NULL only if every signal of the part is global. */
 typedef struct blis__signal_source {
   void *ud;
   blis_signal_set signals;
@@ -170,7 +170,7 @@ void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i, int64_t to
 void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i, bool is_in_service);
 
 /* While partitioned, an instance continues to work, and its engine signals keep their last
- * values; counters of the router continue. */
+   values; counters of the router continue. */
 void blis__snapshot_set_apart(blis__snapshot *snapshot, uint32_t i, bool is_apart);
 
 /* The instance has restarted: it has no readings yet. */
@@ -185,7 +185,7 @@ BLIS_MUSTUSE blis_status blis__snapshot_cached_blocks(const blis__snapshot *snap
                                                       uint32_t *blocks);
 
 /* The candidates for a model (a number in strings) are used at now_us without any column:
- * delayed signals are read again. */
+   delayed signals are read again. */
 BLIS_MUSTUSE blis_status blis__snapshot_refresh(blis__snapshot *snapshot,
                                                 const blis_intern *strings, uint32_t model,
                                                 int64_t now_us);
@@ -227,12 +227,12 @@ static inline double *blis__snapshot_column(const blis__snapshot *snapshot, blis
 void blis__snapshot_keep(blis__snapshot *snapshot, blis_signal_set signals);
 
 /* Returns the time in microseconds, by the latency model of an instance, to compute this many
- * prompt tokens together with its running batch; 0 if the model does not support it. */
+   prompt tokens together with its running batch; 0 if the model does not support it. */
 double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i, double tokens);
 
 /* Returns the wait of a prompt in addition to computation, in microseconds: the front end
- * without other requests and, with rules.looks_ahead, the steps that are already formed. 0
- * without both. */
+   without other requests and, with rules.looks_ahead, the steps that are already formed. 0
+   without both. */
 double blis__snapshot_entry_us(const blis__snapshot *snapshot, uint32_t i, int64_t prompt_tokens);
 
 /* Brings the columns up to date where something has changed. */

@@ -104,7 +104,7 @@ typedef struct blis_kv_sight {
   uint32_t blocks; /* number of its blocks; 0 = evicted from another tier, unknown */
   int64_t uses;    /* number of uses since it was stored, including this one */
   /* The hint of its program: minimum time between the end of its request and the next use; -1 =
-   * no hint. */
+     no hint. */
   int64_t reused_after_us;
   int64_t now_us;
 } blis_kv_sight;
@@ -123,7 +123,7 @@ typedef struct blis_kv_tiers {
   double network_bytes_per_us; /* in and out of each instance, for what lies
                                   elsewhere; INFINITY = none */
   int64_t chunk_tokens;        /* only whole chunks of this size are loaded, a multiple of every
-                                * block size; 0 = of a block */
+                                  block size; 0 = of a block */
   int64_t batch_blocks;        /* of reads in stages; >= 1 */
   bool saves_output;           /* also what is decoded, when a request is over */
   blis_load_rule rule;

@@ -147,7 +147,7 @@ static blis_status measure_blocks(blis__tiers *tiers, blis_error *error) {
 }
 
 /* The model of a store: the model of its own instance, or of the first instance, which all
- * others equal. */
+   others equal. */
 static uint32_t model_of(const blis_kv_tier *tier, uint32_t owner) {
   return tier->scope == BLIS_TIER_OF_INSTANCE ? owner : 0;
 }

@@ -1,5 +1,5 @@
 /* decision_sink.h - receiver of a cluster's decisions: admission, routing, disaggregation, and
- * evaluations of autoscalers. */
+   evaluations of autoscalers. */
 #ifndef BLIS_CLUSTER_WATCH_DECISION_SINK_H
 #define BLIS_CLUSTER_WATCH_DECISION_SINK_H
 

@@ -11,7 +11,7 @@
 
 typedef struct blis_instance_defects {
   bool admits_too_long;     /* a request that outgrows the cache evicts itself forever instead of
-                             * being dropped as unservable */
+                               being dropped as unservable */
   bool keeps_failed_claims; /* a failed partial reload keeps its blocks */
   bool admits_by_head;  /* requests that have their KV pass the head of the queue only if nothing
                            runs, and the head lacks blocks or has just given up its own */

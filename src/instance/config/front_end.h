@@ -27,7 +27,7 @@ typedef struct blis__front_end {
 } blis__front_end;
 
 /* Takes a request that arrives at now_us, and returns when it leaves the front end. Times of
- * arrival never fall. */
+   arrival never fall. */
 int64_t blis__front_end_take(blis__front_end *front_end, const blis_front_end_config *config,
                              int64_t prompt_tokens, int64_t now_us);
 

@@ -96,7 +96,7 @@ typedef struct blis_engine_rules {
    */
   bool counts_prompt_blocks;
   /* The last block of a fully cached prompt is computed again, because the first token must be
-   * computed. */
+     computed. */
   bool recomputes_last_token;
   /* The KV of a request's last token needs no block, because it is never read. */
   bool drops_last_kv;
@@ -134,7 +134,7 @@ typedef struct blis_engine_rules {
      admitted; if there are too few, it is rejected ("kv-full"). */
   bool reserves_whole;
   /* Blocks that no other request may share are free when their request is over, and are evicted
-   * first (kv/block_pool.h). */
+     first (kv/block_pool.h). */
   bool keeps_shared_only;
 } blis_engine_rules;
 
@@ -166,7 +166,7 @@ typedef struct blis_adapter_config {
   bool skips;
   int64_t max_skip_us;
   /* A load is part of the step that its request joins, and the engine waits for it, as in vLLM;
-   * otherwise steps continue during a load. */
+     otherwise steps continue during a load. */
   bool loads_in_steps;
   /* A preempted request's adapter keeps its slot, as in BLIS (Go). */
   bool pins_preempted;
@@ -262,7 +262,7 @@ typedef struct blis_power_config {
   const blis_carbon_step *carbon; /* borrowed; NULL = not counted */
   size_t carbon_count;
   /* Returns the power draw of a step, in place of the first three; NULL = not used. Over several
-   * engines, steps may be reported in another order than their times. May fail. */
+     engines, steps may be reported in another order than their times. May fail. */
   blis_status (*draw)(void *ud, const blis_power_step *step, double *watts, blis_error *error);
   void *draw_ud;
 } blis_power_config;
@@ -270,7 +270,7 @@ typedef struct blis_power_config {
 typedef struct blis_instance_config {
   const blis_latency_model *latency; /* borrowed; outlives the instance */
   /* Factors of the time of steps that compute prompt tokens, and of other steps, for power caps;
-   * 0 = 1. */
+     0 = 1. */
   double prefill_slowdown;
   double decode_slowdown;
   int64_t kv_blocks;         /* >= 1 */

@@ -49,7 +49,7 @@ typedef struct blis_draft_stats {
   int64_t accepted_tokens;                   /* and those of them that were given out, */
   int64_t accepted_at[BLIS_SPECULATION_MAX]; /* by their place in the step */
   /* Number of inter-token latencies in itl_us that are 0: tokens after the first one of their
-   * step. */
+     step. */
   int64_t itl_zeros;
 } blis_draft_stats;
 

@@ -216,8 +216,8 @@ static blis_status admit_the_ready(fast_engine *engine, fast_plan *plan, int64_t
 }
 
 /* No request runs, and the head of the queue lacks blocks. Admits a request with loaded KV,
- * unless it only waits for an adapter that will be loaded. lacking is the request found so far
- * in this step. */
+   unless it only waits for an adapter that will be loaded. lacking is the request found so far
+   in this step. */
 static blis_status admit_somebody(fast_engine *engine, fast_plan *plan, int64_t now_us,
                                   const fast_request *lacking, blis_error *error) {
   while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {

@@ -177,7 +177,7 @@ typedef struct fast_engine {
   fast_list loads;    /* requests whose KV is brought; as the next one, of the
                          same links as prefills */
   fast_list firsts;   /* requests with a first token in the current step; uses the links of
-                       * prefills */
+                         prefills */
   uint64_t next_order;
   fast_block block;
 
@@ -362,7 +362,7 @@ BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_init(fast_engine *eng
                                                                 blis_error *error);
 BLIS_NOT_INLINE void blis__fast_groups_deinit(fast_engine *engine);
 /* start: the request starts to decode, with has_token in the current step, for which it has its
- * blocks. stop: it stops to decode. postpone: it is skipped in this step. */
+   blocks. stop: it stops to decode. postpone: it is skipped in this step. */
 BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_start(fast_engine *engine,
                                                                  fast_request *request,
                                                                  bool has_token);

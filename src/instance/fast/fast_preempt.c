@@ -7,7 +7,7 @@
 #include "instance/parts/rules.h"
 
 /* After this many consecutive preemptions in which no victim has progressed since its previous
- * preemption and no request completed, no request can ever complete. */
+   preemption and no request completed, no request can ever complete. */
 enum { STUCK_PREEMPTIONS = 1 << 20 };
 
 blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,

@@ -415,7 +415,7 @@ static bool may_load(const blis__adapters *adapters, const entry *e) {
 }
 
 /* Every slot is kept by waiting preempted requests: unless these can pass, no request ever gets
- * a slot. */
+   a slot. */
 static bool is_stuck(const blis__adapters *adapters) {
   return adapters->stats.running == 0 && adapters->loading == 0 && !has_slot(adapters);
 }

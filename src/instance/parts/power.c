@@ -44,7 +44,7 @@ static blis_status ask(const blis__power *power, const blis_batch_sums *sums, in
 }
 
 /* The fraction of prompt time in a step with prefills and decodes, by the times of separate
- * steps. Falls back to tokens if the latency model does not support sums. */
+   steps. Falls back to tokens if the latency model does not support sums. */
 static double prefill_share(const blis__power *power, const blis_batch_sums *sums) {
   const blis_batch_sums decodes = {.requests = sums->decode_requests,
                                    .decode_requests = sums->decode_requests,

@@ -29,7 +29,7 @@ typedef struct blis_kv_demand {
   int64_t tokens;    /* of the prompt, the first ones; >= 1, as its output */
   bool reuses_cache; /* what is cached of them need not come */
   /* Other requests find the blocks at once, before their content has arrived: BLIS (Go). False:
-   * after activate. */
+     after activate. */
   bool is_found_at_once;
 } blis_kv_demand;
 

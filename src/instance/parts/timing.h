@@ -29,7 +29,7 @@ BLIS_MUSTUSE blis_status blis__check_latency_constants(const blis_latency_model 
                                                        blis_error *error);
 
 /* When a request that is delivered at now_us reaches the queue: after the front end, which takes it
- * and sets its frontend_us, and after the queueing time of the latency model. */
+   and sets its frontend_us, and after the queueing time of the latency model. */
 int64_t blis__queued_at_us(const blis_instance_config *config, blis__front_end *front_end,
                            blis_live_request *request, int64_t now_us);
 

@@ -35,8 +35,8 @@ typedef struct blis_kv_stretch {
 typedef struct blis_kv_source {
   void *ud;
   /* The request's first stretch->first blocks are in the cache. Sets *end to the block up to
-   * which the source offers to load, at most the end of its data; at most first = no offer. Must
-   * not change state, because it can be called again for the request. */
+     which the source offers to load, at most the end of its data; at most first = no offer. Must
+     not change state, because it can be called again for the request. */
   blis_status (*offer)(void *ud, const blis_live_request *request, blis_kv_stretch *stretch,
                        int64_t now_us, blis_error *error);
   /* What was offered just now has room. loaded() or cancel() follows, and not

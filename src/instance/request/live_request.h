@@ -126,14 +126,14 @@ typedef struct blis_live_request {
   bool is_adapter_counted;  /* it has been admitted with its adapter */
   bool had_adapter;         /* its adapter was loaded at its first use */
   blis_drawn drawn;         /* for its tokens, on any instance (power.h); 0 if power is not
-                             * needed */
+                               needed */
   bool pins_adapter;        /* it keeps its adapter in its slot */
   const char *rejection;    /* why the instance has; static, NULL elsewhere */
   void *engine;             /* what else the engine keeps about it; NULL at both ends */
 } blis_live_request;
 
 /* The components of a request's id (blis_request_id_of), for callers that need them longer than
- * the request exists. */
+   the request exists. */
 typedef struct blis_request_name {
   int64_t number;
   const char *session; /* borrowed from the source; may be NULL */

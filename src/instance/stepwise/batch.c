@@ -168,7 +168,7 @@ static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
 }
 
 /* Blocks for its next tokens, and for the ahead rejected drafts after them, whose content must
- * not be found. */
+   not be found. */
 static blis_status get_blocks(blis__stepwise *engine, size_t *index, int64_t tokens, int64_t ahead,
                               bool *is_scheduled, blis_error *error) {
   blis__sequence *sequence = engine->batch.items[*index];
@@ -283,7 +283,7 @@ static void enter_batch(blis__stepwise *engine, blis__sequence *sequence, int64_
 }
 
 /* The number of tokens after the first done ones that get blocks now, including the tokens it
- * computes now. */
+   computes now. */
 static int64_t tokens_to_store(const blis__stepwise *engine, const blis_live_request *request,
                                int64_t done, int64_t tokens) {
   if (!engine->config->rules.reserves_whole) {
@@ -415,7 +415,7 @@ static bool has_room(const blis__stepwise *engine, const blis__waiting *next) {
 }
 
 /* Returns whether its adapter is loaded, if it needs one. If not, a load may begin, and goes_on
- * is set if later requests may pass. */
+   is set if later requests may pass. */
 static blis_status ask_for_adapter(blis__stepwise *engine, const blis__waiting *place,
                                    bool *is_there, bool *goes_on, blis_error *error) {
   *is_there = true;
@@ -447,7 +447,7 @@ static bool is_prefilled(const blis_live_request *request) {
 }
 
 /* Requests with their KV are admitted first, because no other request can get these blocks
- * before. lacking is the request that lacks only these blocks, if any. */
+   before. lacking is the request that lacks only these blocks, if any. */
 static blis_status admit_those_with_kv(blis__stepwise *engine, const blis__sequence **lacking,
                                        blis_error *error) {
   bool goes_on = true;

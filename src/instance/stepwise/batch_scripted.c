@@ -1,5 +1,5 @@
 /* batch_scripted.c - batches planned by a script: the requests, their numbers of tokens, and
- * preemptions. Requests that the plan omits wait. */
+   preemptions. Requests that the plan omits wait. */
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "instance/stepwise/stepwise.h"
@@ -56,7 +56,7 @@ static size_t place_in_batch(const blis__stepwise *engine, const blis__sequence 
 }
 
 /* As in an unplanned batch, a request that preempts itself ends the step, and no request joins
- * after a preemption due to missing blocks. */
+   after a preemption due to missing blocks. */
 static blis_status schedule(blis__stepwise *engine, blis__sequence *sequence, bool is_running,
                             bool *admits, bool *goes_on, blis_error *error) {
   if (is_running) {

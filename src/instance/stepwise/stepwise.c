@@ -201,7 +201,7 @@ static blis_status execute(blis__stepwise *engine, const blis_event *event, blis
 }
 
 /* All events of one time run together, so that the engine is never visible between two of them.
- * Events that follow an open step wait for its end. */
+   Events that follow an open step wait for its end. */
 static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved, blis_error *error) {
   blis__stepwise *engine = state;
   int64_t now_us = blis_event_queue_next_us(engine->queue);

@@ -118,7 +118,7 @@ static void merge(blis__entries *all, const blis__entries *added) {
 }
 
 /* Inserts models and GPUs with new names at the place where the first deferred source was added,
- * and moves the places of the other deferred sources. */
+   and moves the places of the other deferred sources. */
 static void insert(blis_catalogue *catalogue, const blis__deferred_text *text,
                    const blis__entries *added) {
   blis__entries *all = &catalogue->entries;

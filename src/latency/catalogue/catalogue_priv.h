@@ -31,7 +31,7 @@ typedef struct blis__deferred_text {
 } blis__deferred_text;
 
 /* An entry with a list of layers. The catalog owns the layers until it is freed, including
- * layers of replaced entries. */
+   layers of replaced entries. */
 typedef struct blis__layered_entry {
   const blis_catalogue_model *model;
   blis_layered_model *layers;
@@ -46,7 +46,7 @@ struct blis_catalogue {
 };
 
 /* Reads a document into *entries, which must be empty. The caller releases *entries, also after
- * a failure. Entries are allocated in the arena. */
+   a failure. Entries are allocated in the arena. */
 BLIS_MUSTUSE blis_status blis__catalogue_read(blis_catalogue *catalogue, const char *name,
                                               const char *text, size_t size, blis__entries *entries,
                                               blis_error *error);

@@ -45,7 +45,7 @@ typedef struct blis__host {
 blis__host blis__host_of(bool is_async, int64_t tp);
 
 /* From a request's arrival to the scheduler's queue, and what the first token waits for besides its
- * step. */
+   step. */
 typedef struct blis__front {
   blis_first_token first_token;
 } blis__front;

@@ -43,7 +43,7 @@ enum { BLIS__TABLE_KEYS_MAX = 5, BLIS__TABLE_POINTS_MAX = 32, BLIS__TABLE_NEARES
 /* A row of a table. */
 typedef struct blis__kernel_row {
   double key[BLIS__TABLE_KEYS_MAX]; /* n and k, or experts, chosen, hidden, width, and local, or
-                                     * gpus */
+                                       gpus */
   double size[BLIS__TABLE_POINTS_MAX];
   double time_us[BLIS__TABLE_POINTS_MAX];
   size_t points; /* measured, in ascending order of size */

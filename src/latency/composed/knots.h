@@ -21,7 +21,7 @@ typedef struct blis__knots {
 } blis__knots;
 
 /* Tabulates f(ud, n) for 0 <= n <= most; most is at most 2^25 and at least 1. f(ud, 0) is taken as
- * 0. */
+   0. */
 void blis__knots_fill(blis__knots *knots, int64_t most, double (*f)(void *ud, double n), void *ud);
 
 double blis__knots_read(const blis__knots *knots, int64_t n);

@@ -53,7 +53,7 @@ void blis__work_free(const blis_alloc *alloc, blis__step_work *work);
 blis_weight_kind blis__work_attention_kind(const blis__step_work *work);
 
 /* The format of the experts in most layers with experts; without experts, of the feed-forward
- * matrices in most layers. */
+   matrices in most layers. */
 blis_weight_kind blis__work_mlp_kind(const blis__step_work *work);
 
 #endif

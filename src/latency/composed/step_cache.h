@@ -29,7 +29,7 @@ void blis_step_cache_free(blis_step_cache *cache);
 uint64_t blis__setup_hash(const blis__composed_setup *setup, uint64_t seed);
 
 /* The state of the model that was kept under a hash, or NULL. It lives until the next
- * blis__step_cache_keep. */
+   blis__step_cache_keep. */
 const void *blis__step_cache_find(const blis_step_cache *cache, uint64_t hash);
 
 /* Keeps a copy of the state of a model of blis__composed_new. Without memory, keeps nothing. */

@@ -24,7 +24,7 @@ typedef struct blis__scales {
 } blis__scales;
 
 /* Constants of a GPU for one class of models. Section numbers of sources are in
- * data/latency/composed.yaml. */
+   data/latency/composed.yaml. */
 typedef struct blis__composed_constants {
   double bandwidth; /* bytes per us */
   double peak;      /* 16-bit FLOPs per us */
@@ -105,7 +105,7 @@ double blis__window_context_us(const blis__step_work *work,
                                const blis__composed_constants *constants, double window);
 
 /* Prefill attention: fixed (with any prefill) + token * tokens + pair * sum(new * context + new^2 /
- * 2). */
+   2). */
 typedef struct blis__prefill_attention {
   double fixed_us;
   double token_us;

@@ -236,7 +236,7 @@ blis_status blis_layered_model_override(blis_layered_model *model,
 }
 
 /* The precision of the files. With a quantization of the user's, only the type of the KV cache is
- * read from files that blis understands. */
+   read from files that blis understands. */
 static blis_status read_precision(const blis_alloc *alloc, const blis_precision_files *files,
                                   int64_t layers, const blis_model_options *options,
                                   blis_precision *precision, blis_error *error) {

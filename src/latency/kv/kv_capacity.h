@@ -28,7 +28,7 @@ typedef struct blis_kv_capacity_config {
   int64_t tp;    /* >= 1 */
   int64_t dp;    /* >= 1; multiplies the blocks of a MoE model */
   int64_t ranks; /* number of ranks that share the experts of a MoE model; capacity is per rank.
-                  * 0 = 1 */
+                    0 = 1 */
   int64_t block_size_tokens;
   double memory_utilization; /* in (0, 1] */
   int64_t reserved_bytes;    /* for adapters, over all GPUs */

@@ -277,7 +277,7 @@ static void clear_unused(blis_layer *layer) {
 }
 
 /* Sizes that others imply: a KV head for every query head, heads that divide the hidden state,
- * gated feed-forward layers, experts as wide as dense layers. */
+   gated feed-forward layers, experts as wide as dense layers. */
 static void fill_implied(blis_layer *layer, int64_t hidden_size) {
   blis_attention *a = &layer->attention;
   blis_ffn *f = &layer->ffn;
@@ -596,7 +596,7 @@ static void take_missing(void *part, const blis_layered_model *model, const blis
 }
 
 /* The layer of the whole model: the sizes of the longest run, and of others what that does not
- * have. */
+   have. */
 static void take_common(blis_layer *base, const blis_layered_model *model) {
   size_t best = 0;
   for (size_t i = 1; i < model->run_count; i++) {

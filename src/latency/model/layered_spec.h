@@ -10,7 +10,7 @@
 #include "latency/model/model_spec.h"
 
 /* A layer with the attention and the feed-forward part that the sizes of a description state: dense
- * without experts, otherwise with experts. */
+   without experts, otherwise with experts. */
 blis_layer blis_model_spec_layer(const blis_model_spec *spec);
 
 /*

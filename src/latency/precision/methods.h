@@ -20,7 +20,7 @@ typedef struct blis__method {
 } blis__method;
 
 /* Bits per weight in groups of `group` (0 or less = one per channel), with bytes of scale and zero
- * point per group. */
+   point per group. */
 blis_weight_format blis__integer_format(int64_t bits, int64_t group, double bytes_per_group);
 
 /* 8-bit floats in blocks of rows x columns with one scale of `scale_bytes` each. */

@@ -124,7 +124,7 @@ static bool is_other(const char *entry) {
 }
 
 /* Python's \d, \w and \s in the notation of POSIX; lazy and possessive marks do not change what
- * matches. */
+   matches. */
 static void translate(const char *from, char *to, size_t size) {
   size_t length = 0;
   for (; *from != '\0' && length + 16 < size; from++) {

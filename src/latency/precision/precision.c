@@ -100,7 +100,7 @@ static blis_status paint_entries(blis_json_value entries, painter *to, blis_erro
 }
 
 /* The modules that a quantization leaves in `format`: the model's type, or that of the method
- * around it. */
+   around it. */
 static blis_status paint_ignored(blis_json_value quantization, blis_precision *p,
                                  blis_weight_format format, blis_error *error) {
   static const char *const KEYS[] = {
@@ -123,7 +123,7 @@ static bool is_linear(blis_json_value targets) {
 }
 
 /* Groups for all linear layers are painted first, so that groups for named modules override
- * them. */
+   them. */
 static blis_status paint_groups(const char *source, blis_json_value groups, blis_precision *p,
                                 bool wants_linear, blis_error *error) {
   const char *key = NULL;
@@ -209,7 +209,7 @@ static blis_status read_exceptions(const char *source, blis_json_value quantizat
 }
 
 /* Experts in FP4 inside a model in FP8 (DeepSeek V4), and ModelOpt's own format of experts on top
- * of another method. */
+   of another method. */
 static blis_status read_experts(const blis_precision_files *files, blis_json_value quantization,
                                 blis_precision *p, blis_error *error) {
   const char *algorithm = text_of(blis_json_member(quantization, "moe_quant_algo"));
@@ -271,7 +271,7 @@ static stated find_stated(const blis_precision_files *files) {
 }
 
 /* The bytes of a KV cache type in one of the notations of files: an object with num_bits, or the
- * name of a type. */
+   name of a type. */
 static double kv_bytes_of(blis_json_value value) {
   int64_t bits;
   if (blis_json_int64(blis_json_member(value, "num_bits"), 1, 32, &bits, NULL) == BLIS_OK) {

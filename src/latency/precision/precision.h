@@ -57,7 +57,7 @@ typedef struct blis_weight_format {
 } blis_weight_format;
 
 /* Formats by layer and class. The caller of blis_precision_read or blis_precision_override owns the
- * table. */
+   table. */
 typedef struct blis_precision {
   char method[48]; /* as the file names it; "" = not quantised */
   int64_t layers;
@@ -96,12 +96,12 @@ BLIS_MUSTUSE blis_status blis_precision_override(const blis_alloc *alloc, const 
                                                  blis_precision *precision, blis_error *error);
 
 /* The format that blis_precision_override gives all linear layers for a name. BLIS_ERR_INVALID
- * lists the names. */
+   lists the names. */
 BLIS_MUSTUSE blis_status blis_weight_format_named(const char *name, blis_weight_format *format,
                                                   blis_error *error);
 
 /* Bytes per element of a KV cache type: auto (0), bfloat16, float16, fp8, fp8_e4m3, fp8_e5m2,
- * nvfp4, ... */
+   nvfp4, ... */
 BLIS_MUSTUSE blis_status blis_precision_kv_bytes(const char *name, double *bytes,
                                                  blis_error *error);
 

@@ -1,5 +1,5 @@
 /* sizes_check.h - checks the data that latency models need: sizes of a model and peak rates of
- * GPUs. */
+   GPUs. */
 #ifndef BLIS_LATENCY_STEP_SIZES_CHECK_H
 #define BLIS_LATENCY_STEP_SIZES_CHECK_H
 

@@ -15,7 +15,7 @@
 typedef struct blis_slowed_latency {
   const blis_latency_model *model; /* borrowed */
   /* For steps that compute prompt tokens, and for the others: > 0, finite; the time is truncated
-   * to whole us, at least 1. */
+     to whole us, at least 1. */
   double prefill_factor;
   double decode_factor;
 } blis_slowed_latency;

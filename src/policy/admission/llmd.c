@@ -90,7 +90,7 @@ const blis_policy_entry blis__admission_probabilistic = {
 /* latency-slo */
 
 /* llm-d learns to predict latencies. Here prompts are computed at a constant rate, in the order
- * of arrival. */
+   of arrival. */
 static double expected_ttft_us(const admitter *self, const blis_question *q, size_t i) {
   const double *pending = q->view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   return (double)(q->view->now_us - q->request->arrival_us) +

@@ -117,14 +117,14 @@ typedef struct blis_scale_pool {
   uint32_t max;      /* it */
   double gpus;       /* of one replica */
   /* Power draw of a GPU since the last evaluation, in steps that computed prompt tokens and in
-   * others; below 0 = no such steps, or unknown. */
+     others; below 0 = no such steps, or unknown. */
   double prefill_watts;
   double decode_watts;
   const blis_scale_model *model; /* NULL = not known */
 } blis_scale_pool;
 
 /* Input that only an oracle has: the requests of the trace, in order of time, with their true
- * lengths. */
+   lengths. */
 typedef struct blis_scale_arrival {
   int64_t time_us;
   uint32_t prompt_tokens;
@@ -152,7 +152,7 @@ typedef struct blis_scale_context {
   /* To be read by blis_scale_value; GATEWAY_QUEUE_SIZE is always there. */
   double metrics[BLIS_SCALE_METRIC_COUNT];
   /* Computes a metric that needs a search (BLIS_SCALE_TTFT_P90 to SLO_ATTAINMENT) on demand;
-   * NULL = all are in metrics. */
+     NULL = all are in metrics. */
   double (*measure)(void *ud, blis_scale_metric metric);
   void *measure_ud;
   const blis_scale_instance *instances; /* those that are ready, by id */

@@ -158,7 +158,7 @@ static void share(state *self, const blis_scale_context *context) {
 }
 
 /* A plan that does not meet the targets changes nothing; if it is the first, planning is off for
- * the rest of the run. */
+   the rest of the run. */
 static void plan(state *self, const blis_scale_context *context) {
   const blis_planner_sides sides = blis_planner_sides_of(context);
   const blis_scale_model *prefill = sides.prefill->model;

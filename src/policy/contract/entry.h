@@ -46,7 +46,7 @@ typedef struct blis_policy_context {
   int64_t seed;        /* of the experiment */
   int64_t script_seed; /* what policies in Lua know as the seed */
   /* For routers with replicas: the number of this replica, from 0, and the number of replicas;
-   * otherwise 0 and 0. */
+     otherwise 0 and 0. */
   uint32_t replica;
   uint32_t replicas;
   uint32_t incarnation; /* crashes of that replica before */

@@ -101,8 +101,8 @@ typedef struct blis_param_spec {
   BLIS__INTEGER("capacity", 1, 1 << 30, usual, "blocks", __VA_ARGS__)
 
 /* One parameter that is set; text for choices and strings, number for the rest. A table is
- * represented by one entry per key (empty table: none), a list of strings by one per string
- * (empty list: one ""). */
+   represented by one entry per key (empty table: none), a list of strings by one per string
+   (empty list: one ""). */
 typedef struct blis_param {
   const char *name;
   double number;

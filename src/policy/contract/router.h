@@ -28,11 +28,11 @@ typedef struct blis_decision {
   size_t chosen; /* candidate index, < view->count */
   double score;  /* of the chosen one; 0 for policies without scores */
   /* One score per candidate, or NULL for policies without scores; -INFINITY for excluded
-   * candidates. Also NULL if the policy did not evaluate every candidate, unless
-   * request->wants_parts. Owned by the router, valid until its next decision. */
+     candidates. Also NULL if the policy did not evaluate every candidate, unless
+     request->wants_parts. Owned by the router, valid until its next decision. */
   const double *scores;
   /* If not NULL: no candidate is selected, for this reason, and the request is rejected; chosen
-   * is ignored. Static, or owned by the router until its next decision. */
+     is ignored. Static, or owned by the router until its next decision. */
   const char *rejected;
   /*
    * If request->wants_parts: what the scores consist of, or NULL for policies
@@ -47,15 +47,15 @@ typedef struct blis_decision {
   const blis_decision_fact *facts;
   size_t fact_count;
   /* For decode routing in a disaggregated cluster: the router also selects the prefill instance,
-   * and no disaggregation policy is called. May equal the decode instance. */
+     and no disaggregation policy is called. May equal the decode instance. */
   bool has_prefill;
   int64_t prefill;
   /* New priority of the request, higher is more urgent; passed to its instances. The last stage
-   * that sets it takes precedence. */
+     that sets it takes precedence. */
   bool has_priority;
   double priority;
   /* Leading prompt tokens that the policy predicts to be cached on the chosen instance, if it
-   * uses cache information. */
+     uses cache information. */
   bool has_belief;
   int64_t believed_tokens;
 } blis_decision;
@@ -88,7 +88,7 @@ typedef struct blis_router {
   blis_signal_set needs_extremes; /* of these columns, in view->extremes */
   bool needs_least_load;          /* it asks view->least_load, with effective_load */
   /* It reads no column, also not on demand, and does not depend on the times of first tokens and
-   * ends, so instances need not be up to date. */
+     ends, so instances need not be up to date. */
   bool is_blind;
   const char *name;                      /* static, or owned by state */
   const struct blis_policy_entry *entry; /* NULL = it is not built in */

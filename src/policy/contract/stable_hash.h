@@ -37,7 +37,7 @@ uint64_t blis_stable_hash_next(uint64_t hash, const void *block, size_t size);
 uint64_t blis_stable_hash_weight(const char *instance_id, uint64_t prefix_hash);
 
 /* Returns the prefix hash of a request, over the full blocks in its first window_tokens tokens
- * (0 = all tokens). */
+   (0 = all tokens). */
 uint64_t blis_stable_hash_of(const blis_routing_request *request, uint32_t block_size_tokens,
                              int64_t window_tokens);
 
@@ -55,7 +55,7 @@ typedef struct blis_stable_hash {
   ((blis_stable_hash){.epsilon = 0.01, .block_size_tokens = 16, .window_tokens = 64})
 
 /* Returns the candidate of the highest weight among candidates with best - score <= epsilon; for
- * equal weights the lowest id. A single candidate needs no hash. */
+   equal weights the lowest id. A single candidate needs no hash. */
 size_t blis_stable_hash_pick(const blis_stable_hash *rule, const blis_routing_request *request,
                              const blis_routing_view *view, const double *scores);
 

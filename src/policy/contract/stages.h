@@ -26,8 +26,8 @@ typedef struct blis_stages {
   blis_status (*transfer_us)(void *ud, const blis_routing_request *request, uint32_t source,
                              uint32_t destination, double *transfer_us, blis_error *error);
   /* For disaggregation policies: the prefill instance that the prefill router selects now. If
-   * the request is split, it is routed there; otherwise the router is notified that it has
-   * ended. -1 = none. */
+     the request is split, it is routed there; otherwise the router is notified that it has
+     ended. -1 = none. */
   blis_status (*preview)(void *ud, int64_t *source, blis_error *error);
 } blis_stages;
 

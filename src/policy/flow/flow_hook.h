@@ -43,8 +43,8 @@ typedef struct blis_flow_question {
 
 typedef struct blis_flow_hook {
   /* Returns the index of a band or flow (below 0 = no band), or the position of the request in
-   * its flow. The smallest value is first, then the oldest request. The value must not be NaN.
-   * BLIS_ERR_POLICY or BLIS_ERR_NOMEM stops the run with *error. NULL = no delegation. */
+     its flow. The smallest value is first, then the oldest request. The value must not be NaN.
+     BLIS_ERR_POLICY or BLIS_ERR_NOMEM stops the run with *error. NULL = no delegation. */
   blis_status (*ask)(void *state, const blis_flow_question *question, double *answer,
                      blis_error *error);
   void *state;

@@ -23,7 +23,7 @@
 /* Which flow of a band is served. */
 typedef enum blis_flow_fairness {
   BLIS_FLOW_STRICT,        /* the first item of all: tenants are not separated, and all items of
-                            * a band are one flow */
+                              a band are one flow */
   BLIS_FLOW_STRICT_FIFO,   /* the one whose oldest item is oldest of all */
   BLIS_FLOW_ROUND_ROBIN,   /* tenants in byte order, after the last served */
   BLIS_FLOW_LEAST_SERVICE, /* by attained service and wait; flow_service.h */

@@ -8,7 +8,7 @@
 #include "policy/pickers/pick_rules.h"
 
 /* Most cached tokens; the last of equal candidates. If no candidate has cached tokens: the first
- * with the least load. */
+   with the least load. */
 static blis_status choose_kv_aware(const blis_question *q, size_t *chosen) {
   static const blis__least most_cached = {.by = {blis__cached_negated}, .takes_last = true};
   *chosen = blis__least_of(q, &most_cached);

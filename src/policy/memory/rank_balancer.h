@@ -40,7 +40,7 @@ typedef struct blis__rank_balancer {
 } blis__rank_balancer;
 
 /* clients: 1 to BLIS__BALANCER_CLIENTS_MAX. publish_us >= 0. The first publication is after half
- * of it; 0 = counts are always current. */
+   of it; 0 = counts are always current. */
 void blis__rank_balancer_init(blis__rank_balancer *balancer, uint32_t clients, int64_t publish_us);
 void blis__rank_balancer_deinit(blis__rank_balancer *balancer, const blis_alloc *alloc);
 

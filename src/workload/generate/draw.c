@@ -116,7 +116,7 @@ static uint8_t draw_reason_percent(blis__drawing *d) {
 }
 
 /* Draws the lengths and tokens of a round; earlier rounds of the session precede them in the
- * prompt. */
+   prompt. */
 static blis_status draw_round(blis__drawing *d, const lengths *from, blis__drawn *request,
                               blis_error *error) {
   BLIS_TRY(draw_length(d, from->input, "input", &request->input_tokens, error));

@@ -39,7 +39,7 @@ typedef struct blis__session_rule {
   int64_t horizon_us;             /* nothing arrives after it */
   bool accumulates;               /* prompts grow */
   /* A round that was abandoned is followed by the next round at least one second later, as a
-   * user would come back. */
+     user would come back. */
   bool persists;
   bool keeps_labels; /* follow-ups have prefix group and streaming, too */
 } blis__session_rule;

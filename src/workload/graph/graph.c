@@ -52,7 +52,7 @@ static blis_status push_segments(blis_graph_builder *b, const blis_segment *segm
 }
 
 /* The first request that extends a node continues its stream, so that the prompt of a
- * conversation remains one segment. Further requests start separate streams. */
+   conversation remains one segment. Further requests start separate streams. */
 static blis_status extend(blis_graph_builder *b, blis_request *request, uint32_t extended,
                           blis_error *error) {
   blis_graph_node *known = &b->nodes.items[extended];

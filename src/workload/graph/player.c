@@ -392,8 +392,8 @@ bool blis__player_gives_room(live *l) {
 }
 
 /* Returns when a slot is free: immediately, or one second after a graph without any completed
- * request, like a returning user. Otherwise graphs could be rejected without end at the same
- * time. */
+   request, like a returning user. Otherwise graphs could be rejected without end at the same
+   time. */
 static int64_t room_us(const live *l, int64_t end_us) {
   return l->completed > 0 ? end_us : blis_time_after_us(end_us, 1000000);
 }

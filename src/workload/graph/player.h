@@ -41,14 +41,14 @@
 
 typedef struct blis_graph_play {
   /* Starts of graphs. With rate > 0 (graphs per second), they start at random times of arrival.
-   * With concurrency > 0, this number of graphs runs at once, from time 0. Otherwise they start
-   * as recorded, or at 0. rate and concurrency exclude each other. */
+     With concurrency > 0, this number of graphs runs at once, from time 0. Otherwise they start
+     as recorded, or at 0. rate and concurrency exclude each other. */
   double rate;
   const blis_arrival_spec *arrival; /* NULL = poisson */
   int64_t concurrency;
   /* Maximum number of graphs; 0 = each graph of the feed once. A shorter feed is rewound, if
-   * possible: recorded starts continue after the last one, and every replay has different
-   * content and sessions. */
+     possible: recorded starts continue after the last one, and every replay has different
+     content and sessions. */
   int64_t count;
   /*
    * With concurrency only: so long from the end of the warm-up on graphs are
@@ -168,7 +168,7 @@ typedef struct blis_task_counts {
 blis_task_counts blis_graph_player_task_counts(const blis_graph_player *player);
 
 /* Returns the start of the measurement, and the end of arrivals (BLIS_TIME_NEVER_US = open).
- * false and -1: it has not started, or neither a warm-up nor a duration is set. */
+   false and -1: it has not started, or neither a warm-up nor a duration is set. */
 bool blis_graph_player_measured(const blis_graph_player *player, int64_t *from_us, int64_t *to_us);
 
 #endif

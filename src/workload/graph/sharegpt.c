@@ -1,6 +1,6 @@
 /* ShareGPT: a JSON list of {id, conversations: [{from, value}]}. The turns of users and systems
- * up to a response are the new text of a request. Each response is the output of a request, and
- * the next request extends it. Tokens are derived from bytes (4 per token by default). */
+   up to a response are the new text of a request. Each response is the output of a request, and
+   the next request extends it. Tokens are derived from bytes (4 per token by default). */
 #include "workload/graph/format.h"
 
 #include <math.h>

@@ -373,7 +373,7 @@ static void opt_targets(writer *w, const blis_workload_spec *spec) {
 }
 
 /* Checks for fixed rates. Without an aggregate rate, clients with their own rates have windows
- * instead. */
+   instead. */
 static bool has_fixed_rates(const blis_workload_spec *spec) {
   return spec->client_count > 0 && spec->clients[0].fixed_rate > 0;
 }

@@ -42,7 +42,7 @@ typedef struct blis__trace_format {
   const char *name;
   const char *text;
   /* Whether a file that starts with head (some KB, unpacked) is of the format.
-   * NULL: when its first line has both marks. */
+     NULL: when its first line has both marks. */
   bool (*recognise)(blis_slice head);
   const char *marks[2];
   /*

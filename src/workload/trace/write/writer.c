@@ -96,7 +96,7 @@ static bool fits_group(const blis_request *request, bool needs_even, group_prefi
 }
 
 /* Clears is_by_group if groups do not determine the content, or if two groups have the same
- * content. */
+   content. */
 static blis_status compare_group(survey *s, const blis_request *request) {
   bool *is_by_group = &s->w->is_by_group;
   uint32_t text = request->prefix_group;
