@@ -1,14 +1,14 @@
 /*
- * instance.h - one serving engine: wait queue, continuous batching with
- * chunked prefill and preemption, paged KV cache with prefix reuse.
+ * instance.h - one serving engine: wait queue, continuous batching with chunked
+ * prefill and preemption, paged KV cache with prefix reuse.
  *
- * Behaviour follows BLIS (Go, inference-sim f90a1e3a), which follows vLLM's
- * v1 scheduler; blis_engine_rules are where a real engine differs from it.
- * Every change of state belongs to an event of this instance, ordered by
- * (time, class, sequence): arrival, queued, adapter loaded, step, timeout. A
- * step computes its tokens at its start; when they get out is one of the rules.
+ * Behavior follows BLIS (Go, inference-sim f90a1e3a), which follows vLLM's v1
+ * scheduler; blis_engine_rules are the differences of real engines. Every change of
+ * state belongs to an event of this instance, ordered by (time, class, sequence):
+ * arrival, queued, adapter loaded, step, timeout. A step computes its tokens at its
+ * start; a rule determines when they are emitted.
  *
- * The caller owns the clock: it asks when the next event is, and lets the
+ * The caller owns the clock: it queries the time of the next event, and lets the
  * instance execute it.
  */
 #ifndef BLIS_INSTANCE_INSTANCE_H
@@ -29,8 +29,8 @@
 typedef struct blis_instance blis_instance;
 
 /*
- * Copies *config and *events. BLIS_ERR_INVALID names the field, its value and
- * what is allowed. The caller owns *instance.
+ * Copies *config and *events. BLIS_ERR_INVALID names the field, its value, and the
+ * allowed values. The caller owns *instance.
  */
 BLIS_MUSTUSE blis_status blis_instance_new(const blis_alloc *alloc,
                                            const blis_instance_config *config,
@@ -49,11 +49,11 @@ BLIS_MUSTUSE blis_status blis_instance_inject(blis_instance *instance, blis_live
                                               int64_t now_us, blis_error *error);
 
 /*
- * Takes request out at now_us, wherever it is: on its way to the queue, in the
- * queue or in the batch. Its blocks are released and it belongs to the owner
- * again, without ended() and with the state it was in; what is under way in
- * the current step stays done. Not to be called from the instance's own
- * events. BLIS_ERR_NOMEM leaves the instance fit only to be freed.
+ * Removes request at now_us in any state: in transit to the queue, in the queue, or
+ * in the batch. Its blocks are released and it belongs to the owner again, without
+ * ended() and with its last state; the effects of the current step remain. Must not
+ * be called from the instance's own events. BLIS_ERR_NOMEM leaves the instance fit
+ * only to be freed.
  */
 BLIS_MUSTUSE blis_status blis_instance_evict(blis_instance *instance, blis_live_request *request,
                                              int64_t now_us, blis_error *error);
@@ -95,8 +95,8 @@ BLIS_MUSTUSE blis_status blis_instance_restart(blis_instance *instance, blis_err
 BLIS_MUSTUSE blis_status blis_instance_forget_cache(blis_instance *instance, blis_error *error);
 
 /*
- * From its next step on, a step takes factor (> 0, finite) times as long as the
- * latency model of the configuration says; 1 at first.
+ * Sets the factor (> 0, finite) of the latency model's step times, since the next
+ * step; initially 1.
  */
 void blis_instance_slow_down(blis_instance *instance, double factor);
 
@@ -117,7 +117,7 @@ int64_t blis_instance_next_us(const blis_instance *instance);
 /*
  * Like blis_instance_next_us, except for steps that repeat the previous step
  * without doing anything. In BLIS (Go) such steps are frequent if all blocks are
- * reserved; the fast engine executes all of them before a limit at once.
+ * reserved; the fast engine executes all such steps before a limit at once.
  */
 int64_t blis_instance_next_work_us(const blis_instance *instance);
 
@@ -135,9 +135,8 @@ BLIS_MUSTUSE blis_status blis_instance_run_next(blis_instance *instance, int64_t
                                                 bool *clock_moved, blis_error *error);
 
 /*
- * With a gate: how long the step that is open would take alone, 0 if it
- * computes nothing; -1 = none is open. An instance with an open step has no
- * next event.
+ * With a gate: duration of the open step on its own, 0 if it computes nothing; -1 =
+ * no step is open. An instance with an open step has no next event.
  */
 int64_t blis_instance_open_us(const blis_instance *instance);
 
@@ -159,7 +158,7 @@ blis_instance_load blis_instance_get_load(const blis_instance *instance);
 
 /* Statistics of its drafts; all zero without speculative decoding. */
 void blis_instance_get_drafts(const blis_instance *instance, blis_draft_stats *stats);
-/* *sum has those of *stats, too. */
+/* Adds the values of *stats to *sum. */
 void blis_draft_stats_add(blis_draft_stats *sum, const blis_draft_stats *stats);
 
 /* All 0 without config.power. */
@@ -177,9 +176,9 @@ blis_adapter_state blis_instance_adapter(const blis_instance *instance, uint32_t
 uint32_t blis_instance_cached_blocks(const blis_instance *instance, const blis_block_chain *chain);
 
 /*
- * For views of the cache that lag behind: from the first mark on, changes of
- * the prefix table are kept in a journal (kv/block_journal.h), which every
- * later mark empties. A restart is a mark, too.
+ * For views of the cache that lag behind: after the first mark, changes of the
+ * prefix table are kept in a journal (kv/block_journal.h), which every later mark
+ * empties. A restart is also a mark.
  */
 void blis_instance_mark_cache(blis_instance *instance);
 
@@ -191,7 +190,7 @@ BLIS_MUSTUSE blis_status blis_instance_cached_blocks_at_mark(const blis_instance
                                                              const blis_block_chain *chain,
                                                              uint32_t *count);
 
-/* Its latency model is the one in force, see blis_instance_slow_down. */
+/* Its latency model is the current one, see blis_instance_slow_down. */
 const blis_instance_config *blis_instance_get_config(const blis_instance *instance);
 
 /*
@@ -202,7 +201,7 @@ const blis_instance_config *blis_instance_get_config(const blis_instance *instan
  */
 BLIS_MUSTUSE blis_status blis_instance_close(blis_instance *instance, blis_error *error);
 
-/* Walks every structure; true when all invariants hold. For tests. */
+/* Walks every structure; returns true if all invariants hold. For tests. */
 bool blis_instance_check(const blis_instance *instance);
 
 #endif

@@ -1,14 +1,14 @@
 /*
  * block_journal.h - the changes of a prefix table since a mark.
  *
- * A router that sees caches as they were some time ago needs no copy of them:
- * whether an identity was there at the mark is whether it is there now, turned
- * round if it is in the journal. The journal is the symmetric difference of
- * the two tables, so an identity that came and went again takes no room.
+ * A router with a delayed view of caches needs no copy of them. An identity was in
+ * the table at the mark if it is in the table now, inverted if it is in the
+ * journal. The journal is the symmetric difference of the two tables, so an
+ * identity that was added and removed again takes no memory.
  *
- * Cost: one table access per 64 neighbours that change; a mark costs no more
- * than the changes since the last one. Memory is bounded by the changes, and
- * by the sizes of both tables.
+ * Cost: one table access per 64 neighbours that change; a mark costs no more than
+ * the changes since the last one. Memory is bounded by the changes, and by the
+ * sizes of both tables.
  */
 #ifndef BLIS_KV_BLOCK_JOURNAL_H
 #define BLIS_KV_BLOCK_JOURNAL_H

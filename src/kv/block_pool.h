@@ -55,8 +55,8 @@ typedef struct blis_block_pool_stats {
 typedef struct blis_block_pool blis_block_pool;
 
 /*
- * blocks and block_size_tokens are >= 1 and < 2^32 - 1; BLIS_ERR_INVALID says
- * which one is not. Copies *alloc. The caller owns *pool.
+ * blocks and block_size_tokens are >= 1 and < 2^32 - 1; BLIS_ERR_INVALID names the
+ * wrong one. Copies *alloc. The caller owns *pool.
  */
 BLIS_MUSTUSE blis_status blis_block_pool_new(const blis_alloc *alloc, int64_t blocks,
                                              int64_t block_size_tokens, blis_block_pool **pool,
@@ -95,7 +95,7 @@ void blis_block_pool_set_journal(blis_block_pool *pool, blis_block_journal *jour
 void blis_block_pool_hear(blis_block_pool *pool, void (*evicted)(void *ud, blis_block_id id),
                           void *ud);
 
-/* As count_cached, of the table as it was at that mark. */
+/* Like count_cached, for the table at that mark. */
 uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool, const blis_block_chain *chain);
 
 /* The blocks that count_cached counts, in *found. BLIS_OK or BLIS_ERR_NOMEM.
@@ -105,13 +105,12 @@ BLIS_MUSTUSE blis_status blis_block_pool_match(const blis_block_pool *pool,
                                                blis_block_list *found);
 
 /*
- * Stores *span for holder (a request's list, empty at first). A holder that
- * has no blocks yet first claims those of *cached (may be NULL), as returned
- * by match; span then starts behind them. An empty span claims nothing.
+ * Stores *span for holder (a request's list, initially empty). A holder without
+ * blocks first claims the blocks of *cached (may be NULL), as returned by match; in
+ * this case span starts after them. An empty span claims nothing.
  *
- * *is_done is false, and nothing is changed, when the free blocks do not
- * suffice for the new ones and the claimed ones. BLIS_ERR_NOMEM changes
- * nothing either.
+ * *is_done is false, and nothing is changed, if the free blocks do not suffice for
+ * the new ones and the claimed ones. BLIS_ERR_NOMEM changes nothing either.
  */
 BLIS_MUSTUSE blis_status blis_block_pool_allocate(blis_block_pool *pool, blis_block_list *holder,
                                                   const blis_block_span *span,
@@ -124,7 +123,7 @@ BLIS_MUSTUSE blis_status blis_block_pool_allocate(blis_block_pool *pool, blis_bl
 BLIS_MUSTUSE blis_status blis_block_pool_name(blis_block_pool *pool, const blis_block_list *holder,
                                               const blis_block_chain *chain);
 
-/* Gives back all blocks of holder, the last one first, and empties its list. */
+/* Returns all blocks of holder, the last one first, and empties its list. */
 void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder);
 
 /*
@@ -134,7 +133,7 @@ void blis_block_pool_release(blis_block_pool *pool, blis_block_list *holder);
 void blis_block_pool_put_back(blis_block_pool *pool, blis_block_list *holder);
 
 /*
- * What is cached in free blocks can no longer be found; who holds blocks keeps
+ * Removes free cached blocks from the prefix table; requests that hold blocks keep
  * them with their identities.
  */
 void blis_block_pool_forget(blis_block_pool *pool);
@@ -144,21 +143,21 @@ int64_t blis_block_pool_free_blocks(const blis_block_pool *pool);
 
 void blis_block_pool_get_stats(const blis_block_pool *pool, blis_block_pool_stats *stats);
 
-/* Walks everything; true when all invariants hold. */
+/* Walks everything; returns true if all invariants hold. */
 bool blis_block_pool_check(const blis_block_pool *pool);
 
 /*
  * The identity of the full block with tokens [start, start + block size) that
- * follows the block called previous (BLIS_BLOCK_NONE for none or a nameless
- * one). It is the chain's own where the block continues the chain. Elsewhere,
- * as for the output of a request whose fully cached prompt holds no blocks, it
- * is mixed from previous and content: equal whenever these are equal, marked
+ * follows the block called previous (BLIS_BLOCK_NONE for none or a nameless one).
+ * If the block continues the chain, it is the chain's own identity. Otherwise, for
+ * example for the output of a request whose fully cached prompt holds no blocks, it
+ * is mixed from previous and content: equal if these are equal, marked
  * BLIS_BLOCK_OFF_CHAIN, and never found by a match.
  */
 blis_block_id blis__block_identity(blis_block_id previous, const blis_block_chain *chain,
                                    int64_t start_tokens, int64_t block_size_tokens);
 
-/* The rest is for kv_cache.c, which puts a second tier behind the pool. */
+/* The rest is for kv_cache.c, which adds a second tier to the pool. */
 
 /* Identity of a block, BLIS_BLOCK_NONE unless it is full and registered. */
 blis_block_id blis__block_pool_identity_of(const blis_block_pool *pool, uint32_t block);
@@ -180,7 +179,7 @@ int64_t blis__block_pool_count_idle(const blis_block_pool *pool, const blis_bloc
 BLIS_MUSTUSE blis_status blis__block_pool_reserve(blis_block_pool *pool, blis_block_list *holder,
                                                   int64_t blocks);
 
-/* holder, with room reserved, references these blocks; each is a hit. */
+/* holder, with reserved capacity, references these blocks; each is a hit. */
 void blis__block_pool_claim(blis_block_pool *pool, blis_block_list *holder, const uint32_t *blocks,
                             size_t count);
 
@@ -208,8 +207,8 @@ void blis__block_pool_give(blis_block_pool *pool, uint32_t block);
 /* Reserves space in the table for this number of additional names. BLIS_OK or BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis__block_pool_reserve_names(blis_block_pool *pool, int64_t names);
 
-/* The block, which has no name and a reference, is full and findable under id. Room
-   in the table has been reserved. */
+/* Adds a full block, which has no name and a reference, to the table under id. The table has
+   reserved capacity. */
 void blis__block_pool_register(blis_block_pool *pool, uint32_t block, blis_block_id id);
 
 #endif

@@ -3,8 +3,8 @@
  * identities.
  *
  * Main invariant: the list from oldest to newest and the table hold the same
- * identities, never more than the capacity. Every operation is O(1); memory
- * grows with what is stored.
+ * identities, never more than the capacity. Every operation is O(1); memory grows
+ * with the number of stored blocks.
  */
 #ifndef BLIS_KV_CPU_TIER_H
 #define BLIS_KV_CPU_TIER_H
@@ -19,7 +19,7 @@
 typedef struct blis_cpu_tier_stats {
   int64_t blocks;    /* stored now */
   int64_t saved;     /* ever stored */
-  int64_t evictions; /* forgotten to make room */
+  int64_t evictions; /* evicted for other blocks */
 } blis_cpu_tier_stats;
 
 typedef struct blis_cpu_tier blis_cpu_tier;
@@ -47,7 +47,7 @@ BLIS_MUSTUSE blis_status blis_cpu_tier_save(blis_cpu_tier *tier, blis_block_id i
 
 void blis_cpu_tier_get_stats(const blis_cpu_tier *tier, blis_cpu_tier_stats *stats);
 
-/* Walks everything; true when all invariants hold. */
+/* Walks everything; returns true if all invariants hold. */
 bool blis_cpu_tier_check(const blis_cpu_tier *tier);
 
 #endif

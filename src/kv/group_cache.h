@@ -46,7 +46,7 @@ typedef struct blis_group_holder {
 
 /* A prefix that is cached in every group. Zero it before the first use. */
 typedef struct blis_group_found {
-  blis_block_list blocks; /* those that a sequence of that length keeps, group by group */
+  blis_block_list blocks; /* blocks that a sequence of that length keeps, group by group */
   int64_t tokens;
 } blis_group_found;
 
@@ -80,12 +80,12 @@ BLIS_MUSTUSE blis_status blis_group_cache_match(const blis_group_cache *cache,
                                                 blis_group_found *found);
 
 /*
- * Stores tokens for holder up to span->end_tokens, of which computed_tokens are
- * computed (or come from elsewhere). A holder without blocks claims those of
- * *found (may be NULL) that the sequence still needs. Full blocks become findable
- * if the span has a chain.
+ * Stores tokens for holder up to span->end_tokens; computed_tokens of them are
+ * computed (or come from elsewhere). A holder without blocks claims the blocks of
+ * *found (may be NULL) that the sequence still needs. Full blocks are added to the
+ * prefix table if the span has a chain.
  *
- * *is_done is false when the free blocks do not suffice. In this case, as after
+ * *is_done is false if the free blocks do not suffice. In this case, as after
  * BLIS_ERR_NOMEM, only the blocks that the sequence no longer needs have returned.
  */
 BLIS_MUSTUSE blis_status blis_group_cache_allocate(blis_group_cache *cache,

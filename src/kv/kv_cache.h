@@ -1,6 +1,6 @@
 /*
- * kv_cache.h - the KV cache of one engine: a pool of GPU blocks and, where
- * configured, copies in CPU memory behind it.
+ * kv_cache.h - the KV cache of one engine: a pool of GPU blocks and, if configured,
+ * copies in CPU memory.
  *
  * Follows BLIS (Go, inference-sim f90a1e3a). With a CPU tier, every full block of a
  * running request is saved in every step. An allocation first reloads the prompt
@@ -58,13 +58,13 @@ typedef struct blis_kv_cache_stats {
   int64_t cpu_saved;
   int64_t cpu_evictions;
   int64_t cpu_transfers;   /* allocations that brought blocks back */
-  int64_t cpu_transfer_us; /* what these took */
+  int64_t cpu_transfer_us; /* time of these transfers */
 } blis_kv_cache_stats;
 
 typedef struct blis_kv_cache blis_kv_cache;
 
 /*
- * BLIS_ERR_INVALID names the field, its value and what is allowed. Copies
+ * BLIS_ERR_INVALID names the field, its value, and the allowed values. Copies
  * *alloc and *config. The caller owns *cache.
  */
 BLIS_MUSTUSE blis_status blis_kv_cache_new(const blis_alloc *alloc,
@@ -90,9 +90,9 @@ BLIS_MUSTUSE blis_status blis_kv_cache_match(const blis_kv_cache *cache,
                                              blis_error *error);
 
 /*
- * Stores *span for holder, as blis_block_pool_allocate, after reloading what
- * the CPU tier can give to a span with names. *is_done is false when the free
- * blocks do not suffice; holder is then unchanged, unless keeps_failed_claims.
+ * Stores *span for holder, like blis_block_pool_allocate, after reloading blocks
+ * from the CPU tier if the span has names. *is_done is false if the free blocks do
+ * not suffice; holder is unchanged in this case, unless keeps_failed_claims.
  */
 BLIS_MUSTUSE blis_status blis_kv_cache_allocate(blis_kv_cache *cache, blis_block_list *holder,
                                                 const blis_block_span *span,
@@ -103,12 +103,12 @@ BLIS_MUSTUSE blis_status blis_kv_cache_allocate(blis_kv_cache *cache, blis_block
 BLIS_MUSTUSE blis_status blis_kv_cache_name(blis_kv_cache *cache, const blis_block_list *holder,
                                             const blis_block_chain *chain, blis_error *error);
 
-/* Gives back all blocks of holder, the last one first, and empties its list. */
+/* Returns all blocks of holder, the last one first, and empties its list. */
 void blis_kv_cache_release(blis_kv_cache *cache, blis_block_list *holder);
 /* Returns blocks without names: they are the next to be taken (block_pool.h). */
 void blis_kv_cache_put_back(blis_kv_cache *cache, blis_block_list *holder);
 
-/* As blis_block_pool_forget; the CPU tier keeps what it has. */
+/* Like blis_block_pool_forget; the CPU tier keeps its contents. */
 void blis_kv_cache_forget(blis_kv_cache *cache);
 
 /* Copies every full block of holder to the CPU tier, if any. */
@@ -126,7 +126,7 @@ double blis_kv_cache_hit_rate(int64_t hits, int64_t misses, int64_t cpu_misses);
 /* The pool of GPU blocks, for a group_cache.h that shares it; borrowed. */
 blis_block_pool *blis_kv_cache_pool(const blis_kv_cache *cache);
 
-/* Walks everything; true when all invariants hold. */
+/* Walks everything; returns true if all invariants hold. */
 bool blis_kv_cache_check(const blis_kv_cache *cache);
 
 #endif

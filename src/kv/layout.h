@@ -89,8 +89,8 @@ bool blis_kv_layout_aligns_steps(const blis_kv_layout *layout);
 int64_t blis_kv_layout_groups(const blis_kv_layout *layout);
 
 /*
- * Length in tokens of which every hit is a multiple: the least common multiple of
- * the block sizes.
+ * Unit of hits in tokens: the least common multiple of the block sizes. Every hit
+ * is a multiple of it.
  */
 int64_t blis_kv_layout_hit_tokens(const blis_kv_layout *layout);
 
@@ -105,9 +105,9 @@ int64_t blis_kv_group_first(const blis_kv_layout *layout, const blis_kv_group *g
 int64_t blis_kv_group_end(const blis_kv_group *group, int64_t stored_tokens);
 
 /*
- * Most blocks that a sequence holds at once in all groups until it has stored
- * tokens tokens, when a step computes at most step_tokens of them. drafts = further
- * states for speculative decoding, one per drafted token.
+ * Maximum number of blocks that a sequence holds at once in all groups until it has
+ * stored tokens tokens, when a step computes at most step_tokens of them. drafts =
+ * further states for speculative decoding, one per drafted token.
  */
 int64_t blis_kv_layout_peak_blocks(const blis_kv_layout *layout, int64_t tokens,
                                    int64_t step_tokens, int64_t drafts);

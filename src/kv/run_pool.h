@@ -39,7 +39,7 @@ typedef struct blis_run_part {
   int64_t blocks;
 } blis_run_part;
 
-/* What one request holds; zero it before the first use. */
+/* The blocks of one request; zero it before the first use. */
 typedef struct blis_run_holder {
   BLIS_ARRAY(blis_run_part) parts; /* its named blocks, in chain order */
   int64_t named_blocks;
@@ -52,14 +52,14 @@ typedef struct blis_run_pool blis_run_pool;
 blis_run_pool *blis_run_pool_new(const blis_alloc *alloc, int64_t block_count);
 void blis_run_pool_free(blis_run_pool *pool);
 
-/* Frees the memory of a holder that holds nothing any more. */
+/* Frees the memory of a holder without blocks. */
 void blis_run_pool_drop_holder(blis_run_pool *pool, blis_run_holder *holder);
 
 int64_t blis_run_pool_free_blocks(const blis_run_pool *pool);
 
 /*
- * How many of the first `limit` blocks of chain are in the prefix table, up to
- * the first that is not. *unused (may be NULL) = those that no request holds.
+ * How many of the first `limit` blocks of chain are in the prefix table, up to the
+ * first missing one. *unused (may be NULL) = the number of these without a holder.
  */
 uint32_t blis_run_pool_match(const blis_run_pool *pool, const blis_block_chain *chain,
                              uint32_t limit, int64_t *unused);
@@ -74,15 +74,15 @@ void blis_run_pool_set_journal(blis_run_pool *pool, blis_block_journal *journal)
 uint32_t blis_run_pool_match_at_mark(const blis_run_pool *pool, const blis_block_chain *chain);
 
 /*
- * Gives holder (which holds nothing) the first count blocks of chain, all of
- * which were just matched.
+ * Gives holder (which holds nothing) the first count blocks of chain, which were
+ * just matched.
  */
 BLIS_MUSTUSE blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
                                              const blis_block_chain *chain, uint32_t count);
 
 /*
- * Gives holder count blocks from the head of the free list, anonymous; what
- * was cached in them can no longer be found. count <= free blocks.
+ * Gives holder count blocks from the head of the free list, anonymous, and removes
+ * their cached content from the table. count <= free blocks.
  */
 void blis_run_pool_take(blis_run_pool *pool, blis_run_holder *holder, int64_t count);
 
@@ -121,20 +121,19 @@ BLIS_MUSTUSE blis_status blis_run_pool_name_up_to(blis_run_pool *pool, blis_run_
                                                   int64_t *taken);
 
 /*
- * Gives back everything, last block first, so that the deepest blocks are
- * reused first. The holder holds nothing afterwards and keeps its memory.
+ * Returns all blocks, last block first, so that the deepest blocks are reused
+ * first. The holder holds nothing afterwards and keeps its memory.
  */
 BLIS_MUSTUSE blis_status blis_run_pool_release(blis_run_pool *pool, blis_run_holder *holder);
 
 /*
- * What is cached in free blocks can no longer be found; who holds blocks keeps
+ * Removes free cached blocks from the prefix table; requests that hold blocks keep
  * them with their names.
  */
 BLIS_MUSTUSE blis_status blis_run_pool_forget(blis_run_pool *pool);
 
 /*
- * Grows with every change of the prefix table: as long as it is the same, so
- * is every match.
+ * Grows with every change of the prefix table: matches are equal while it is equal.
  */
 uint64_t blis_run_pool_table_version(const blis_run_pool *pool);
 

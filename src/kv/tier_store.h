@@ -15,7 +15,8 @@
  * Main invariant: every identity has one entry, which is in one list (or, with
  * scores, in the heap as well); the lists that hold blocks never exceed the
  * capacity. Cost: O(1) for each operation and each pinned or incoming block that is
- * passed over for a victim; with scores O(log n). Memory grows with what is stored.
+ * skipped in the search of a victim; with scores O(log n). Memory grows with the
+ * number of stored blocks.
  */
 #ifndef BLIS_KV_TIER_STORE_H
 #define BLIS_KV_TIER_STORE_H
@@ -64,8 +65,7 @@ bool blis_tier_store_knows(const blis_tier_store *store, blis_block_id id);
 /* Records a use of a stored block; with scores, sets its score. */
 void blis_tier_store_touch(blis_tier_store *store, blis_block_id id, double score);
 
-/* How often a block that is known was used since it came, its coming included.
- */
+/* How often a stored block was used since it was stored, including the store itself. */
 int64_t blis_tier_store_uses(const blis_tier_store *store, blis_block_id id);
 
 /* A block that is there is being read, once more; once less. */
@@ -98,7 +98,7 @@ int64_t blis_tier_store_capacity(const blis_tier_store *store);
 
 blis_tier_store_stats blis_tier_store_get_stats(const blis_tier_store *store);
 
-/* Walks everything; true when all invariants hold. */
+/* Walks everything; returns true if all invariants hold. */
 bool blis_tier_store_check(const blis_tier_store *store);
 
 #endif

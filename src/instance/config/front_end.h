@@ -18,7 +18,7 @@ typedef struct blis_front_end_config {
   int64_t servers;   /* API server processes, 1 to BLIS_FRONT_END_SERVERS_MAX */
   double request_us; /* of a process, per request; >= 0, finite */
   double token_us;   /* of a process, per prompt token; >= 0, finite */
-  int64_t delay_us;  /* after that; >= 0 */
+  int64_t delay_us;  /* after both; >= 0 */
 } blis_front_end_config;
 
 /* The time until which each process is busy. Zero it first. */

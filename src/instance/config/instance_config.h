@@ -34,13 +34,13 @@ typedef enum blis_preemption_kind {
 
 /* A request of the batch, for choose_victim. */
 typedef struct blis_running_request {
-  const blis_live_request *request; /* its progress may lag behind */
+  const blis_live_request *request; /* its progress may be out of date */
   int64_t progress_tokens;          /* computed so far */
 } blis_running_request;
 
 /*
- * What is known when a batch is planned: the running requests in the order of
- * the batch, and behind them, in one numbering, those of the wait queue.
+ * Input of a batch plan: the running requests in the order of the batch, followed
+ * by the requests of the wait queue, in one numbering.
  */
 typedef struct blis_batch_context {
   int64_t now_us;
@@ -53,8 +53,8 @@ typedef struct blis_batch_context {
 } blis_batch_context;
 
 typedef struct blis_batch_entry {
-  size_t index;   /* running ones first, then those that wait */
-  int64_t tokens; /* of its prefill, at most; 0 = as many as there is room for */
+  size_t index;   /* running requests first, then waiting ones */
+  int64_t tokens; /* of its prefill, at most; 0 = as many as fit */
 } blis_batch_entry;
 
 /* Time until the next plan is requested after a plan without work. */
@@ -62,7 +62,7 @@ typedef struct blis_batch_entry {
 
 /* The requests that take part in a step, in order. All other requests compute nothing. */
 typedef struct blis_batch_plan {
-  blis_batch_entry *entries; /* room for all requests; each at most once */
+  blis_batch_entry *entries; /* capacity for all requests; each at most once */
   size_t count;
   bool *preempted; /* by running request: goes back to the queue; all false */
   int64_t wait_us; /* >= 1: the time of a step in which no request computes */
@@ -74,13 +74,13 @@ typedef enum blis_engine_kind {
 } blis_engine_kind;
 
 /*
- * What a real engine does and BLIS (Go) does not. All false is BLIS (Go).
+ * Rules of real engines that BLIS (Go) lacks. All false is BLIS (Go).
  */
 typedef struct blis_engine_rules {
   /*
-   * First tokens and completed requests leave when their step ends, not when
-   * it begins, and until then the engine is busy; the end of a request is when
-   * its client has the last token: its arrival + its E2E latency.
+   * First tokens and completed requests leave when their step ends, not when it
+   * begins, and the engine is busy during the step. The end of a request is the
+   * time when its client has the last token: its arrival + its E2E latency.
    */
   bool leaves_at_step_end;
   /*
@@ -91,8 +91,8 @@ typedef struct blis_engine_rules {
    */
   bool resumes_preempted;
   /*
-   * Hits and misses of the cache are the blocks of the prompt, counted once,
-   * when a request is first admitted: not those of its output.
+   * Hits and misses of the cache count the blocks of the prompt, once, when a
+   * request is first admitted, and not the blocks of its output.
    */
   bool counts_prompt_blocks;
   /* The last block of a fully cached prompt is computed again, because the first token must be
@@ -100,13 +100,13 @@ typedef struct blis_engine_rules {
   bool recomputes_last_token;
   /* The KV of a request's last token needs no block, because it is never read. */
   bool drops_last_kv;
-  /* The first step of a request includes how much of its context was cached. */
+  /* The first step of a request receives the number of cached context tokens. */
   bool knows_cached_context;
   /*
-   * Asynchronous scheduling (vLLM from 0.14 on): the next batch is built while
-   * a step is under way, and tokens are handed out later than they are
-   * computed, the first one by the latency model's blis_first_token. The others
-   * follow it as they would.
+   * Asynchronous scheduling (vLLM since 0.14): the next batch is built while a step
+   * runs, and tokens are emitted later than they are computed. The latency model's
+   * blis_first_token is the delay of the first token. Later tokens follow it at
+   * their usual distance.
    */
   bool schedules_ahead;
   /*
@@ -158,11 +158,11 @@ typedef struct blis_adapter_config {
   const int64_t *load_us;  /* the same, >= 1 */
   const int64_t *fetch_us; /* the same, >= 0 */
   int64_t slots;           /* adapters on the GPUs at once, >= 1 */
-  int64_t host_slots;      /* on the host, >= slots; 0 = all of them */
+  int64_t host_slots;      /* on the host, >= slots; 0 = no limit */
   const blis_adapter_tier *tiers;
   size_t tier_count; /* 0 = adapters cost no time */
-  /* Those behind a request that waits for its adapter may pass it; but not
-     once it has waited for max_skip_us (0 = at any time). */
+  /* Later requests may pass a request that waits for its adapter, until it has waited for
+     max_skip_us (0 = always). */
   bool skips;
   int64_t max_skip_us;
   /* A load is part of the step that its request joins, and the engine waits for it, as in vLLM;
@@ -181,7 +181,7 @@ enum { BLIS_SPECULATION_MAX = 16 };
  */
 typedef struct blis_speculation_config {
   int64_t tokens; /* drafted per sequence and step, 1 to the limit above */
-  /* That draft i holds when those before it do, 0 to 1. */
+  /* Probability that draft i is accepted if all earlier drafts are, 0 to 1. */
   double acceptance[BLIS_SPECULATION_MAX];
   /*
    * Acceptance rates of one request: fills rates[tokens], each 0 to 1. Called once,
@@ -206,7 +206,7 @@ typedef struct blis_speculation_config {
  */
 typedef struct blis_rank_config {
   uint32_t count; /* of the group's ranks, >= 1 */
-  /* Passes of all of them begin and end together. */
+  /* Passes of all ranks begin and end together. */
   bool has_barrier;
   int64_t dummy_us;         /* of a pass without work; -1 = as a decode of one token */
   int64_t sync_every;       /* passes after which a group without work may stop; >= 1 */
@@ -223,15 +223,15 @@ typedef struct blis_rank_config {
 } blis_rank_config;
 
 /*
- * Begins and ends the steps of an instance together with those of others. Such
- * a step is formed, and then stays open (blis_instance_open_us) until
- * blis_instance_go_on says how long it takes.
+ * Begins and ends the steps of an instance together with the steps of others. Such
+ * a step is formed, and stays open (blis_instance_open_us) until
+ * blis_instance_go_on sets its duration.
  */
 typedef struct blis_step_gate {
   void *ud;
   /* When a step may begin that could begin now, *at_us >= now_us. */
   blis_status (*begins_at)(void *ud, int64_t now_us, int64_t *at_us, blis_error *error);
-  /* May the one that begins compute prompts? */
+  /* Whether the beginning step may compute prompts. */
   bool (*may_prefill)(const void *ud);
 } blis_step_gate;
 
@@ -250,12 +250,11 @@ typedef struct blis_carbon_step {
   double before; /* g / kWh times us, from 0 to from_us */
 } blis_carbon_step;
 
-/* What one GPU of an engine draws while it computes (power.h), in W. */
+/* Power draw of one GPU of an engine while it computes (power.h), in W. */
 typedef struct blis_power_config {
   double prefill_watts; /* in steps that compute prompt tokens, */
-  double decode_watts;  /* and in the others */
-  /* Steps that do both draw something between these, by the time that both
-     would take alone. */
+  double decode_watts;  /* in other steps */
+  /* The power of mixed steps is between these, weighted by the times of both parts on their own. */
   bool mixes;
   double cap_watts;               /* none draws more */
   int64_t gpus;                   /* of the engine, >= 1 */
@@ -297,8 +296,7 @@ typedef struct blis_instance_config {
   blis_engine_rules rules;
   /* Maximum length of the wait queue. Later requests are rejected ("queue-full"); 0 = no limit. */
   int64_t max_queue_depth;
-  /* Prompt and output of all running requests; one that needs more runs alone.
-     0 = off. */
+  /* Prompt and output of all running requests; a larger request runs on its own. 0 = off. */
   int64_t max_reserved_tokens;
   /* CPU tier of the KV cache; 0 blocks = none. */
   int64_t cpu_blocks;
@@ -307,10 +305,9 @@ typedef struct blis_instance_config {
   double cpu_offload_threshold; /* 0 to 1, see kv_cache.h */
   /* NULL = requests are served alike, whatever adapter they name. */
   const blis_adapter_config *adapters;
-  /* NULL = a step gives a sequence one token. With it, every step is computed,
-     whatever the engine. */
+  /* NULL = a step computes one token per sequence. With it, every engine computes every step. */
   const blis_speculation_config *speculation;
-  /* Borrowed, equal for all of a group; NULL = none, and a group of its own. */
+  /* Borrowed, equal for all of a group; NULL = none, and the instance is its own group. */
   const blis_rank_config *ranks;
   /* Borrowed; NULL = steps begin and end on their own. With it, every step is
      computed, whatever the engine. */
@@ -325,8 +322,8 @@ typedef struct blis_instance_config {
                              bool *before, blis_error *error);
   void *goes_before_ud;
   /*
-   * For BLIS_PREEMPTION_SCRIPTED: which of the running requests (in the order
-   * of the batch, count >= 1) gives way; *victim < count. May fail.
+   * For BLIS_PREEMPTION_SCRIPTED: which of the running requests (in the order of
+   * the batch, count >= 1) is preempted; *victim < count. May fail.
    */
   blis_status (*choose_victim)(void *ud, const blis_running_request *running, size_t count,
                                size_t *victim, blis_error *error);

@@ -27,7 +27,7 @@ typedef struct blis_adapter_load {
 typedef struct blis_prefill_step {
   int64_t start_us;
   int64_t end_us;
-  int64_t from_tokens; /* at its admission: those that were cached */
+  int64_t from_tokens; /* at its admission: the cached tokens */
   int64_t to_tokens;
 } blis_prefill_step;
 
@@ -53,7 +53,7 @@ typedef struct blis_instance_events {
   void (*preempted)(void *ud, blis_live_request *request, int64_t now_us);
   void (*readmitted)(void *ud, blis_live_request *request, int64_t now_us);
   void (*recomputed)(void *ud, blis_live_request *request, int64_t end_us);
-  /* One that is lost with its instance has not ended. */
+  /* A load that is lost with its instance is not reported. */
   void (*adapter_loaded)(void *ud, const blis_adapter_load *load);
   /*
    * Only the stepwise engine calls these, because it computes tokens one by one.

@@ -16,8 +16,8 @@ typedef struct blis_instance_stats {
   int64_t kv_blocks;
   int64_t used_kv_blocks; /* referenced by a live request, in any KV group */
   int64_t cache_hits;     /* blocks, of all KV groups */
-  int64_t cache_misses;   /* blocks, those of output included; both of the
-                             prompt alone with rules.counts_prompt_blocks */
+  int64_t cache_misses;   /* blocks, output included; hits and misses count only the prompt with
+                             rules.counts_prompt_blocks */
   int64_t cpu_reloads;    /* blocks, from the CPU tier */
   int64_t cpu_misses;
   int64_t cpu_saved;
@@ -32,12 +32,12 @@ typedef struct blis_instance_stats {
   int64_t unservable;
   int64_t prompt_tokens;  /* of every request that passed the guards */
   int64_t output_tokens;  /* of completed requests */
-  int64_t decoded_tokens; /* by the running requests, behind their prompts */
+  int64_t decoded_tokens; /* by the running requests, after their prompts */
   int64_t steps;
-  int64_t uncovered_steps; /* beyond the coverage of the latency model; none
-                              where that is not known */
+  int64_t uncovered_steps; /* beyond the coverage of the latency model; 0 if the coverage is
+                              unknown */
   int64_t busy_us;         /* of these steps, the last one whole */
-  int64_t prefill_us;      /* of those of them that computed prompt tokens */
+  int64_t prefill_us;      /* of the steps that computed prompt tokens */
   int64_t queue_depth_sum; /* over steps, for the head-of-line counter */
   int64_t end_us;          /* min(time of the last executed event, horizon) */
 } blis_instance_stats;
@@ -46,17 +46,17 @@ typedef struct blis_instance_stats {
 typedef struct blis_draft_stats {
   int64_t drafts;                            /* steps of sequences that drafted, */
   int64_t draft_tokens;                      /* how many tokens, */
-  int64_t accepted_tokens;                   /* and those of them that were given out, */
+  int64_t accepted_tokens;                   /* number of these that were emitted, */
   int64_t accepted_at[BLIS_SPECULATION_MAX]; /* by their place in the step */
   /* Number of inter-token latencies in itl_us that are 0: tokens after the first one of their
      step. */
   int64_t itl_zeros;
 } blis_draft_stats;
 
-/* What the steps of an instance have drawn, in nJ, restarts included. */
+/* Energy of the steps of an instance, in nJ, restarts included. */
 typedef struct blis_instance_energy {
   uint64_t busy_nj;
-  uint64_t prefill_nj; /* of those that computed prompt tokens */
+  uint64_t prefill_nj; /* of the steps that computed prompt tokens */
   uint64_t rest_nj;    /* of busy_nj, of no request: less than 1 nJ a token, and
                           of steps without tokens */
   double carbon_g;     /* of busy_nj, where config.power has carbon, */
@@ -67,7 +67,7 @@ typedef struct blis_instance_energy {
 typedef struct blis_adapter_stats {
   int64_t slots;
   int64_t loaded;    /* adapters, */
-  int64_t loading;   /* on their way into a slot, */
+  int64_t loading;   /* being loaded into a slot, */
   int64_t running;   /* with requests in the batch, */
   int64_t waiting;   /* with requests in the wait queue */
   int64_t requests;  /* with an adapter, that were admitted */
@@ -90,7 +90,7 @@ typedef struct blis_adapter_state {
   int64_t evictions;
 } blis_adapter_state;
 
-/* The few of these that say how much there is to do. */
+/* The subset of these that describes the load. */
 typedef struct blis_instance_load {
   int64_t queue_depth;
   int64_t batch_size;

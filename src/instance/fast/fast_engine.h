@@ -60,11 +60,11 @@ typedef enum fast_link_kind {
 
 struct fast_request {
   /* The memory of these stays with the record, for its next request. */
-  blis_run_holder holder; /* anonymous is out of date while decoding */
+  blis_run_holder holder; /* its anonymous count is out of date during decoding */
   /* Its steps before first_decode_step, in ascending order. */
   BLIS_ARRAY(step_range) kept_steps;
-  /* With rules.resumes_preempted: latencies that are not those of kept_steps
-     or since first_decode_step; */
+  /* With rules.resumes_preempted: latencies that are neither in kept_steps nor since
+     first_decode_step; */
   BLIS_ARRAY(int64_t) own_itl_us;
   blis_group_holder groups; /* with a KV layout, in place of holder */
   struct {                  /* while in that list */
@@ -72,7 +72,7 @@ struct fast_request {
     fast_request *next;
   } links[FAST_LINK_COUNT];
 
-  blis_live_request *live; /* the first one that is cleared for it */
+  blis_live_request *live; /* first member that is cleared for a new request */
   blis__waiting waiting;   /* its place in the wait queue */
   finish_entry finish;     /* while decoding; finish.order = order of admission */
   finish_entry change;     /* while decoding with a KV layout: when its blocks change */
@@ -91,11 +91,11 @@ struct fast_request {
   bool is_tracked;       /* was preempted: all its prompt blocks are named */
   bool owns_prompt;      /* false when the whole prompt was cached */
   bool has_deadline;     /* is in the list of deadlines */
-  bool names_output;     /* others may hold its output: see fast_naming.c */
+  bool names_output;     /* other requests may find its output: see fast_naming.c */
   bool awaits_first;     /* is in the list of first tokens */
   /* Where KV moves (remote_kv.h). */
   bool is_parked;          /* has blocks, and is neither in the queue nor in the batch */
-  bool has_kv;             /* waits, with blocks that hold what it has computed */
+  bool has_kv;             /* waits, and its blocks contain its computed KV */
   bool was_reserved;       /* its first latency may be wanted */
   bool is_loading;         /* parked, until its KV is brought (kv_source.h) */
   uint32_t awaited_blocks; /* with a KV layout: of its prefill that are loaded, hits included */
@@ -109,7 +109,7 @@ typedef struct fast_list {
   int64_t count;
 } fast_list;
 
-/* A request on its way to the wait queue. */
+/* A request in transit to the wait queue. */
 typedef struct fast_arrival {
   int64_t queued_us;
   fast_request *request;
@@ -125,7 +125,7 @@ typedef struct fast_arrivals {
 /* Why the first of the queue that has its adapter could not be admitted, to
    spare the next try. */
 typedef struct fast_block {
-  const fast_request *head; /* NULL = nothing known */
+  const fast_request *head; /* NULL = unknown */
   uint64_t table_version;
   int64_t namings;
   int64_t releases;
@@ -138,7 +138,8 @@ enum { BLIS__STEPS_AHEAD = 64 };
 /*
  * Future steps that only decode, and have their blocks: steps next to end - 1. They
  * become valid unless the batch, the queue, the pool, or the duration of steps
- * changes. Steps before next are done, but their latencies are not recorded yet.
+ * changes. Steps before next were executed, but their latencies are not recorded
+ * yet.
  */
 typedef struct fast_ahead {
   size_t next;
@@ -160,7 +161,7 @@ typedef struct fast_engine {
                               completed a request */
   int64_t step_us;          /* the pending step, BLIS_TIME_NEVER_US = none */
   bool hangs;               /* there is none, and will be none */
-  bool idles;               /* it will do what the last one did: nothing */
+  bool idles;               /* the next step repeats the last one without doing anything */
   int64_t step_index;       /* of the step to be formed next */
   int64_t last_decode_us;   /* how long the last step of a decode run took */
   int64_t last_step_us;     /* how long the last step takes, */
@@ -185,7 +186,7 @@ typedef struct fast_engine {
   int64_t decodes;
   int64_t decode_context; /* sum of progress before the next step */
   int64_t decode_prompts; /* sum of their prompts */
-  int64_t gaps;           /* those with a gap_us */
+  int64_t gaps;           /* requests with a gap_us */
   int64_t *boundaries;    /* decodes by (stored_base mod block size) */
   fast_list *naming;      /* decodes that name their output, by the same;
                              NULL until there is one */
@@ -199,7 +200,7 @@ typedef struct fast_engine {
   blis_group_cache *groups; /* NULL without one */
   blis_group_found found;   /* prefix of the request to admit */
   finish_heap changes;      /* decodes by the step in which their blocks change next */
-  int64_t releases;         /* how often blocks were given back, */
+  int64_t releases;         /* how often blocks were returned, */
   int64_t namings;          /* and how often some may have got a name */
   int64_t pool_hits;
   int64_t pool_misses;
@@ -224,12 +225,12 @@ typedef struct fast_plan {
 } fast_plan;
 
 /* fast_request.c */
-/* Behind before; NULL = to the front. */
+/* Inserts request after before; NULL = at the front. */
 void blis__fast_list_insert(fast_list *list, fast_request *request, fast_request *before);
 void blis__fast_list_append(fast_list *list, fast_request *request);
 void blis__fast_list_remove(fast_list *list, fast_request *request);
 blis_status blis__fast_arrivals_add(fast_engine *engine, fast_arrival arrival);
-/* The request is on its way to the queue. */
+/* The request is in transit to the queue. */
 void blis__fast_arrivals_remove(fast_engine *engine, const fast_request *request);
 blis_status blis__fast_request_new(fast_engine *engine, blis_live_request *live,
                                    fast_request **request);
@@ -246,7 +247,7 @@ blis_status blis__fast_land(fast_engine *engine, blis_error *error);
 blis_status blis__fast_step(fast_engine *engine, blis_error *error);
 /* Takes a request out of the decode sums, not out of the batch. */
 void blis__fast_stop_decoding(fast_engine *engine, fast_request *request);
-/* Gives back the blocks of a request with that many tokens stored. */
+/* Returns the blocks of a request with that many tokens stored. */
 blis_status blis__fast_release(fast_engine *engine, fast_request *request, int64_t stored_tokens);
 
 /* fast_decode.c */
@@ -269,8 +270,8 @@ static inline bool blis__fast_knows_ahead(const fast_engine *engine) {
 blis_status blis__fast_book_run(fast_engine *engine, blis_error *error);
 
 /*
- * Books the latencies of the decode run so far, and forgets what was to come:
- * before anything else than a decode run happens.
+ * Records the latencies of the decode run so far, and drops the planned steps.
+ * Called before any event that is not part of the run.
  */
 static inline blis_status blis__fast_end_run(fast_engine *engine, blis_error *error) {
   engine->idles = false;
@@ -283,7 +284,7 @@ static inline blis_status blis__fast_end_run(fast_engine *engine, blis_error *er
  * blocks for it. Requests that must release blocks are preempted.
  */
 blis_status blis__fast_form(fast_engine *engine, fast_plan *plan, blis_error *error);
-/* Gives the request chunk more prompt tokens; there are blocks for them. */
+/* Gives the request chunk more prompt tokens; there are enough blocks for them. */
 blis_status blis__fast_extend(fast_engine *engine, fast_request *request, int64_t chunk_tokens);
 /* The chunk a prefill would like, before the token budget. */
 int64_t blis__fast_wanted_chunk(const fast_engine *engine, const fast_request *request);
@@ -299,7 +300,7 @@ int64_t blis__fast_itl_sum_us(const fast_engine *engine, const fast_request *req
  */
 void blis__fast_note_progress(const fast_engine *engine, fast_request *request);
 
-/* What its tokens have drawn while it decodes, up to now, becomes its own. */
+/* Adds the energy of its tokens in the current decode run to the request. */
 void blis__fast_note_energy(const fast_engine *engine, fast_request *request);
 /* fast_check.c: sums, lists, heap and pool agree with a walk over the batch. */
 bool blis__fast_check(const fast_engine *engine);
@@ -310,11 +311,11 @@ void blis__fast_naming_remove(fast_engine *engine, fast_request *request);
 /* The decodes whose block fills up in that step, in order of admission. */
 fast_request *blis__fast_naming_first(const fast_engine *engine, int64_t step_index);
 /*
- * The blocks that the decodes fill in the next steps get names which are none
- * of those that the next taken_blocks blocks to be taken have.
+ * Whether the names of the blocks that decodes fill in the next steps differ from
+ * the names of the next taken_blocks blocks to be taken.
  */
 bool blis__fast_names_avoid(const fast_engine *engine, size_t steps, int64_t taken_blocks);
-/* Names what the decodes fill in the next steps, whose blocks are taken. */
+/* Names the blocks that decodes fill in the next steps; the blocks are taken. */
 blis_status blis__fast_name_outputs(fast_engine *engine, size_t steps);
 /* The token stored last has filled a block, which gets its name. */
 blis_status blis__fast_name_output(fast_engine *engine, fast_request *request,
@@ -327,12 +328,11 @@ blis_status blis__fast_activate(void *state, blis_live_request *live,
                                 const blis_kv_arrival *arrival, int64_t now_us, blis_error *error);
 /* Completes the request with this number of stored tokens; it keeps its blocks. */
 void blis__fast_hold(fast_engine *engine, fast_request *request, int64_t stored_tokens);
-/* It does not run, and gives back the blocks that it has all the same. */
+/* Returns the blocks of a request that has blocks but does not run. */
 blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request);
 /*
- * Those that wait with their KV have no room for another token: the last one
- * that could be computed here gives way, as in a preemption, unless it is the
- * only one.
+ * Waiting requests with their KV lack blocks for one more token. Preempts the last
+ * of them that could be computed here, unless it is the only one.
  */
 blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped);
 /* For a request with its KV: takes the block of its next token, if one is free. */
@@ -385,7 +385,7 @@ BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_schedule(fast_engine 
                                                                     fast_request *request,
                                                                     int64_t tokens, bool *is_there,
                                                                     blis_error *error);
-/* Stores its last token, behind stored tokens, if there are blocks. */
+/* Stores its last token, after its stored tokens, if there are blocks. */
 BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__fast_groups_store_last(fast_engine *engine,
                                                                       fast_request *request,
                                                                       int64_t stored);
@@ -437,7 +437,7 @@ blis_status blis__fast_track(fast_engine *engine, fast_request *request, int64_t
 void blis__fast_enter_queue(fast_engine *engine, fast_request *request);
 /* Schedules a step at the clock if none is scheduled and a request waits. */
 void blis__fast_wake(fast_engine *engine);
-/* fast_step.c: its first decode step is the next one, one of least_steps. */
+/* fast_step.c: the next step is its first decode step, of at least least_steps. */
 blis_status blis__fast_start_decoding(fast_engine *engine, fast_request *request,
                                       int64_t least_steps);
 
@@ -475,10 +475,10 @@ blis_status blis__fast_leave_behind(fast_engine *engine, int64_t itl_us, blis_er
 
 /* fast_preempt.c */
 /*
- * victim, of the batch, goes back to the front of the queue, with nothing but
- * its cached blocks and, if it is to resume, what its client has. The blocks
- * it holds get their names, so that it may find them again; those that had
- * none before are no other request's, now or ever.
+ * Moves victim from the batch to the front of the queue. It keeps only its cached
+ * blocks and, if it resumes, the tokens that its client has. The blocks it holds
+ * get their names, so that it may find them again; blocks without earlier names
+ * never belong to another request.
  */
 blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan, fast_request *victim,
                                blis_error *error);
@@ -488,7 +488,7 @@ blis_status blis__fast_preempt(fast_engine *engine, fast_plan *plan, fast_reques
  */
 blis_status blis__fast_make_room(fast_engine *engine, fast_plan *plan, const fast_request *request,
                                  int64_t blocks, bool *is_there, blis_error *error);
-/* Out of the batch and its sums, with all its blocks given back. */
+/* Removes the request from the batch and its sums, and returns all its blocks. */
 blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
                                    int64_t stored_tokens);
 
@@ -497,15 +497,15 @@ blis_status blis__fast_leave_batch(fast_engine *engine, fast_request *request,
    to sum_us. */
 blis_status blis__fast_record_itl(fast_engine *engine, const int64_t *itl_us, size_t n,
                                   uint64_t sum_us, int64_t decodes, blis_error *error);
-/* The request's latencies are not wanted: all of them, so far. */
+/* Removes all latencies of the request so far from the histogram. */
 void blis__fast_withdraw_itl(fast_engine *engine, fast_request *request);
 /* Keeps its latencies in the histogram permanently. */
 void blis__fast_forget_itl(fast_engine *engine, fast_request *request);
-/* It is about to stop decoding, but what it has given stays given. */
+/* Called before it stops decoding: its recorded latencies stay valid. */
 blis_status blis__fast_keep_itl(fast_engine *engine, fast_request *request);
-/* The latency of the step under way is not one of the request's. */
+/* The latency of the current step does not count for the request. */
 blis_status blis__fast_skip_itl(fast_engine *engine, fast_request *request, int64_t itl_us);
-/* A latency that is the request's alone. */
+/* Records a latency that only this request has. */
 blis_status blis__fast_add_own_itl(fast_engine *engine, fast_request *request, int64_t itl_us,
                                    blis_error *error);
 /* Makes the histogram exact, except for requests that have not ended yet. */
@@ -549,7 +549,7 @@ static inline int64_t blis__fast_blocks_for(const fast_engine *engine, const fas
   return blis__fast_blocks_of(engine, stored + chunk_tokens) - blis__fast_blocks_of(engine, stored);
 }
 
-/* Gives back the blocks of a request whose holder is up to date. */
+/* Returns the blocks of a request whose holder is up to date. */
 static inline blis_status blis__fast_give_back(fast_engine *engine, fast_request *request) {
   engine->releases++;
   if (BLIS_UNLIKELY(engine->groups != NULL)) {

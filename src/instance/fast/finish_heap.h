@@ -1,8 +1,8 @@
 /*
  * finish_heap.h - the decode that completes next: a heap of (step, order).
  *
- * Entries live inside their owners, which know their place, so any of them can be
- * taken out or moved. O(log n), no allocation beyond growth. (A ring of buckets by
+ * Entries are part of their owners, which store their place, so any entry can be
+ * removed or moved. O(log n), no allocation beyond growth. (A ring of buckets by
  * step would be O(1), but as large as the longest output.)
  */
 #ifndef BLIS_INSTANCE_FAST_FINISH_HEAP_H
@@ -55,7 +55,7 @@ static inline void blis__finish_heap_sift_up(finish_heap *heap, size_t i, finish
 /* Moves slot from i down to its place. */
 void blis__finish_heap_sift_down(finish_heap *heap, size_t i, finish_slot slot);
 
-/* BLIS_ERR_NOMEM leaves the heap as it was. */
+/* BLIS_ERR_NOMEM leaves the heap unchanged. */
 BLIS_MUSTUSE static BLIS_ALWAYS_INLINE blis_status blis__finish_heap_add(const blis_alloc *alloc,
                                                                          finish_heap *heap,
                                                                          finish_entry *entry) {

@@ -1,15 +1,14 @@
 /*
  * step_history.h - the inter-token latency of every recent step.
  *
- * The fast engine adds the samples of all decodes to a histogram as it goes.
- * When a request turns out not to complete (preemption, timeout, end of the
- * run), its samples are taken out again: this is where their values are. A
- * range of steps is taken out in O(1): only where it begins and ends is noted,
- * and the histogram changes, once per step, when steps are forgotten or
- * settled.
+ * The fast engine adds the samples of all decodes to a histogram as it goes. If a
+ * request does not complete (preemption, timeout, end of the run), its samples are
+ * removed again; the history contains their values. A range of steps is removed in
+ * O(1): only its begin and end are recorded, and the histogram changes once per
+ * step, when steps are forgotten or settled.
  *
- * Covers the steps from the oldest decode of the batch on; the owner forgets
- * older ones when room is needed.
+ * It covers the steps since the oldest decode of the batch; the owner drops older
+ * steps when space is needed.
  */
 #ifndef BLIS_INSTANCE_FAST_STEP_HISTORY_H
 #define BLIS_INSTANCE_FAST_STEP_HISTORY_H
@@ -57,7 +56,7 @@ static inline size_t blis__step_history_room(const step_history *history) {
 void blis__step_history_forget(step_history *history, int64_t first_step,
                                blis_histogram *histogram);
 
-/* Doubles the room. */
+/* Doubles the capacity. */
 BLIS_MUSTUSE blis_status blis__step_history_grow(const blis_alloc *alloc, step_history *history);
 
 /* Adds the values of n steps starting at next_step; requires capacity. */

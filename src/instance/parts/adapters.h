@@ -1,23 +1,21 @@
 /*
- * adapters.h - the LoRA adapters of one engine: slots, loads, who uses them.
+ * adapters.h - the LoRA adapters of one engine: slots, loads, and users.
  *
  * A request that names an adapter can be admitted to the batch only while the
- * adapter is in a slot. One that is not is loaded when its turn comes: the
- * adapter that has been out of use for longest gives its slot up at the start
- * of the load, and one load is under way at a time. An adapter in use, by a
- * running request (with pins_preempted also by one that was running), keeps its
- * slot. Where the host has room for fewer adapters than there are, one that is
- * not there is fetched first, which takes longer.
+ * adapter is in a slot. A missing adapter is loaded when the request is next: the
+ * least recently used adapter loses its slot at the start of the load, and one load
+ * runs at a time. An adapter in use, by a running request (with pins_preempted also
+ * by one that was running), keeps its slot. If the host has capacity for only some
+ * adapters, a missing one is fetched first, which takes longer.
  *
- * Main invariant: what is loaded or being loaded never needs more than the
- * slots, and every change follows from calls whose order both engines share:
- * admissions, preemptions and ends in the order of the batch. That an engine
- * does not ask while nothing can come of it is no difference (see
- * blis__adapters_look).
+ * Main invariant: loaded and loading adapters never exceed the slots, and every
+ * change follows from calls whose order both engines share: admissions,
+ * preemptions, and ends in the order of the batch. An engine may skip queries
+ * without an effect (see blis__adapters_look).
  *
- * A request costs O(1), a load O(slots), and O(adapters on the host) where
- * these are limited. Rules: BLIS (Go), LoRA control plane of 2026-07-15; vLLM
- * v1 (max_loras, max_cpu_loras).
+ * A request costs O(1), a load O(slots), and O(adapters on the host) where these
+ * are limited. Rules: BLIS (Go), LoRA control plane of 2026-07-15; vLLM v1
+ * (max_loras, max_cpu_loras).
  */
 #ifndef BLIS_INSTANCE_PARTS_ADAPTERS_H
 #define BLIS_INSTANCE_PARTS_ADAPTERS_H
@@ -43,7 +41,7 @@ void blis__adapters_free(blis__adapters *adapters);
 /* The engine restarts without adapters and requests; counters continue. */
 void blis__adapters_restart(blis__adapters *adapters);
 
-/* BLIS_ERR_INVALID names what is out of range. */
+/* BLIS_ERR_INVALID names the value that is out of range. */
 BLIS_MUSTUSE blis_status blis__adapters_check(const blis_adapter_config *config, blis_error *error);
 
 /*
@@ -75,7 +73,7 @@ typedef enum blis__adapter_look {
 blis__adapter_look blis__adapters_look(const blis__adapters *adapters,
                                        const blis_live_request *request, int64_t now_us);
 
-/* When the load under way ends; BLIS_TIME_NEVER_US = there is none. */
+/* End of the current load; BLIS_TIME_NEVER_US = none. */
 int64_t blis__adapters_load_end_us(const blis__adapters *adapters);
 /* Ends the load: the adapter is ready. */
 void blis__adapters_loaded(blis__adapters *adapters);

@@ -21,10 +21,10 @@ typedef enum blis__verdict {
 blis__verdict blis__judge_arrival(const blis_instance_config *config,
                                   const blis_live_request *request, int64_t now_us);
 
-/* The engine's part of a request as it is on arrival. */
+/* Resets the engine's part of a request to its state on arrival. */
 void blis__reset_request(blis_live_request *request);
 
-/* Most KV blocks that a sequence holds at once until it has stored tokens tokens. */
+/* Maximum number of KV blocks that a sequence holds at once until it has stored tokens tokens. */
 int64_t blis__peak_blocks(const blis_instance_config *config, int64_t tokens);
 
 /*

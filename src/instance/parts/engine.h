@@ -1,9 +1,9 @@
 /*
- * engine.h - the interface of the engines behind a blis_instance.
+ * engine.h - the interface of the engines of a blis_instance.
  *
- * An engine is a set of functions and a state. instance.c checks the
- * configuration, creates the engine that it asks for, and hands every call of
- * instance.h on, so the contracts are the ones written there.
+ * An engine is a set of functions and a state. instance.c checks the configuration,
+ * creates the configured engine, and passes on every call of instance.h, so the
+ * contracts of instance.h apply.
  */
 #ifndef BLIS_INSTANCE_PARTS_ENGINE_H
 #define BLIS_INSTANCE_PARTS_ENGINE_H
@@ -49,7 +49,7 @@ typedef struct blis__engine_ops {
   /* Sets the journal of the prefix table, borrowed; cached_blocks_at_mark reads it. */
   void (*set_journal)(void *state, blis_block_journal *journal);
   uint32_t (*cached_blocks_at_mark)(const void *state, const blis_block_chain *chain);
-  /* The prefix cache is emptied; who holds blocks keeps them. */
+  /* Empties the prefix cache; requests that hold blocks keep them. */
   blis_status (*forget)(void *state, blis_error *error);
   /* The duration of later steps changes; NULL = not needed. */
   void (*retime)(void *state);

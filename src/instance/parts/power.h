@@ -21,8 +21,8 @@ typedef struct blis__power {
   const blis_power_config *config;
   const blis_latency_model *latency; /* for shares of time; borrowed */
   uint64_t busy_nj;                  /* of all steps, */
-  uint64_t prefill_nj;               /* and of those that computed prompt tokens */
-  uint64_t nobody_nj;                /* and of those without any token */
+  uint64_t prefill_nj;               /* of steps that computed prompt tokens */
+  uint64_t nobody_nj;                /* and of steps without any token */
   blis_drawn token;                  /* taken by one token in every step so far; wraps */
   blis_drawn step;                   /* like token, of the last step */
   blis_drawn rest;                   /* of steps so far, not assigned to a request yet */
@@ -35,7 +35,7 @@ BLIS_MUSTUSE blis_status blis__power_check(const blis_power_config *config, blis
 /* config and latency are borrowed. Nothing to free. */
 blis__power blis__power_of(const blis_power_config *config, const blis_latency_model *latency);
 
-/* Sums up what is before each step. */
+/* Computes the sums before each step. */
 void blis_carbon_add_up(blis_carbon_step *steps, size_t count);
 
 /* g / kWh times us from 0 to time_us, which is not below 0. */

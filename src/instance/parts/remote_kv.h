@@ -27,13 +27,13 @@
 /* What to set aside. */
 typedef struct blis_kv_demand {
   int64_t tokens;    /* of the prompt, the first ones; >= 1, as its output */
-  bool reuses_cache; /* what is cached of them need not come */
+  bool reuses_cache; /* cached blocks among them need no transfer */
   /* Other requests find the blocks at once, before their content has arrived: BLIS (Go). False:
      after activate. */
   bool is_found_at_once;
 } blis_kv_demand;
 
-/* What has come. */
+/* The part that has arrived. */
 typedef struct blis_kv_arrival {
   int64_t tokens;              /* as demanded */
   int64_t scheduling_delay_us; /* until its prefill was admitted; -1 = n/a */

@@ -1,13 +1,13 @@
 /*
- * speculation.h - speculative decoding of one engine: how many tokens a
- * sequence drafts in a step, how many of them hold, what drafting takes.
+ * speculation.h - speculative decoding of one engine: how many tokens a sequence
+ * drafts in a step, how many of them are accepted, and the time of drafting.
  *
  * Each decoding sequence drafts up to k tokens; the step verifies them and one
- * more. Draft i holds with the conditional probability p_i, given that those
- * before it hold, and the first that does not ends the burst, which has its
- * correction: accepted + 1 tokens. Whether a draft holds follows from the seed,
- * the request and the place of the token in the output, so that it does not
- * depend on batches, preemptions or the engine. O(k).
+ * more. Draft i is accepted with the conditional probability p_i, given that all
+ * earlier drafts are. The first rejected draft ends the burst, which includes its
+ * correction: accepted + 1 tokens. Acceptance follows from the seed, the request,
+ * and the place of the token in the output, so it does not depend on batches,
+ * preemptions, or the engine. O(k).
  *
  * Rates: vLLM, features/speculative_decoding (v0.32); Dynamo, nextn.
  */
@@ -22,7 +22,7 @@ typedef struct blis__burst {
   int64_t tokens;  /* that come of it, 1 to drafted + 1 */
 } blis__burst;
 
-/* BLIS_ERR_INVALID names what is out of range. */
+/* BLIS_ERR_INVALID names the value that is out of range. */
 BLIS_MUSTUSE blis_status blis__speculation_check(const blis_speculation_config *config,
                                                  blis_error *error);
 

@@ -22,8 +22,8 @@
 #define BLIS__DURATION_MAX_US (INT64_C(1) << 50)
 
 /*
- * BLIS_ERR_INVALID names a constant of the model, its value and what is
- * allowed: 0 to BLIS__DURATION_MAX_US, or any finite number of steps.
+ * BLIS_ERR_INVALID names a constant of the model, its value, and the allowed
+ * values: 0 to BLIS__DURATION_MAX_US, or any finite number of steps.
  */
 BLIS_MUSTUSE blis_status blis__check_latency_constants(const blis_latency_model *latency,
                                                        blis_error *error);
@@ -54,9 +54,8 @@ BLIS_MUSTUSE blis_status blis__tell_completed(const blis_instance_events *events
                                               bool *counts_itl, blis_error *error);
 
 /*
- * Adds count inter-token latencies of each of the n values us; itl_us may be
- * NULL. BLIS_ERR_INVALID when all of them add up to more than a histogram can
- * hold.
+ * Adds count inter-token latencies of each of the n values us; itl_us may be NULL.
+ * BLIS_ERR_INVALID if their sum exceeds the limit of a histogram.
  */
 BLIS_MUSTUSE blis_status blis__count_itl(blis_histogram *itl_us, const int64_t *us, size_t n,
                                          int64_t count, blis_error *error);

@@ -2,7 +2,7 @@
  * wait_queue.h - the waiting requests of one engine in the order of its scheduler.
  *
  * Arrivals are added at the back and preempted requests at the front; order() sorts
- * stably by the scheduler's key. Under FCFS it does nothing. The other built-in
+ * stably by the scheduler's key. Under FCFS it does nothing. All other built-in
  * orders are total, by arrival and the byte order of ids among equal keys, as in
  * BLIS (Go, inference-sim f90a1e3a).
  *

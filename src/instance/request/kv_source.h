@@ -15,8 +15,8 @@
  * A request that waits for its KV counts as queued. cancel reports requests that
  * leave before the load ends: they time out, or are evicted.
  *
- * Cost: a question per admission, and per attempt of the head of the queue. Without
- * a source, a comparison per admission.
+ * Cost: a query per admission, and per attempt of the head of the queue. Without a
+ * source, a comparison per admission.
  */
 #ifndef BLIS_INSTANCE_REQUEST_KV_SOURCE_H
 #define BLIS_INSTANCE_REQUEST_KV_SOURCE_H
@@ -29,7 +29,7 @@ struct blis_instance;
 /* Blocks of a request's prefill: those from first to before end. */
 typedef struct blis_kv_stretch {
   uint32_t first; /* number of cached blocks */
-  uint32_t end;   /* and the source has what is between */
+  uint32_t end;   /* and the source has the blocks between */
 } blis_kv_stretch;
 
 typedef struct blis_kv_source {
@@ -39,7 +39,7 @@ typedef struct blis_kv_source {
      not change state, because it can be called again for the request. */
   blis_status (*offer)(void *ud, const blis_live_request *request, blis_kv_stretch *stretch,
                        int64_t now_us, blis_error *error);
-  /* What was offered just now has room. loaded() or cancel() follows, and not
+  /* Loads the last offer, for which blocks are reserved. loaded() or cancel() follows, but not
      within this call. */
   blis_status (*bring)(void *ud, blis_live_request *request, const blis_kv_stretch *stretch,
                        int64_t now_us, blis_error *error);

@@ -29,7 +29,7 @@ static inline void blis_drawn_add(blis_drawn *sum, const blis_drawn *drawn, uint
 
 /* Where a request is; each request is in exactly one state. */
 typedef enum blis_request_state {
-  BLIS_REQUEST_ARRIVED, /* not yet routed, or on its way to a wait queue */
+  BLIS_REQUEST_ARRIVED, /* not yet routed, or in transit to a wait queue */
   BLIS_REQUEST_QUEUED,
   BLIS_REQUEST_RUNNING,
   BLIS_REQUEST_COMPLETED,
@@ -85,13 +85,13 @@ typedef struct blis_live_request {
   int32_t round_index; /* of a follow-up */
   int64_t prompt_tokens;
   int64_t output_tokens;
-  int64_t output_budget_tokens; /* 0 = what the model length leaves */
+  int64_t output_budget_tokens; /* 0 = the rest of the model length */
   int64_t max_output_tokens;    /* as seen by policies; 0 = no limit */
   double priority;              /* higher is more urgent */
   bool holds_kv;                /* keeps its blocks when it is completed (remote_kv.h) */
   char part;                    /* a blis_part */
   uint32_t slot;                /* the cluster's index of its request */
-  void *owner;                  /* what the record belongs to, for the cluster alone */
+  void *owner;                  /* owner of the record, used only by the cluster */
   uint32_t adapter;             /* of the configuration, from 1; 0 = it needs none */
   blis_block_chain chain;       /* for the instance's block size */
 
@@ -112,11 +112,11 @@ typedef struct blis_live_request {
   int64_t scheduling_delay_us; /* of the last admission (first one, with
                                   rules.resumes_preempted); -1 = never */
   int64_t frontend_us;         /* in the front end of its last instance; 0 = none */
-  int64_t delivery_us;         /* from its first token to who asked for it */
+  int64_t delivery_us;         /* from its first token to its client */
   int64_t itl_sum_us;
   int64_t itl_count;
   int64_t drafted_tokens;   /* with may_draft, since it reached the instance, */
-  int64_t accepted_tokens;  /* and those of them that were given out */
+  int64_t accepted_tokens;  /* number of these that were emitted */
   int64_t first_itl_us;     /* once out of the batch, reserved for, and not
                                   rules.resumes_preempted; else -1 */
   int64_t e2e_us;           /* -1 until completed */
@@ -129,7 +129,7 @@ typedef struct blis_live_request {
                                needed */
   bool pins_adapter;        /* it keeps its adapter in its slot */
   const char *rejection;    /* why the instance has; static, NULL elsewhere */
-  void *engine;             /* what else the engine keeps about it; NULL at both ends */
+  void *engine;             /* engine data of the request; NULL at both ends */
 } blis_live_request;
 
 /* The components of a request's id (blis_request_id_of), for callers that need them longer than

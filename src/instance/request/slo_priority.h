@@ -27,7 +27,7 @@ typedef struct blis_slo_priority blis_slo_priority;
 
 /*
  * Copies *alloc and the overrides; of equal classes the last one counts.
- * BLIS_ERR_INVALID names the class, its value and what is allowed. The caller
+ * BLIS_ERR_INVALID names the class, its value, and the allowed values. The caller
  * owns *priorities.
  */
 BLIS_MUSTUSE blis_status blis_slo_priority_new(const blis_alloc *alloc,
@@ -41,8 +41,8 @@ void blis_slo_priority_free(blis_slo_priority *priorities);
 int32_t blis_slo_priority_value(const blis_slo_priority *priorities, const char *slo_class);
 
 /*
- * What BLIS (Go) calls the priority of a class: the highest value of all
- * classes (at least 3) minus its own, so that 0 is the most urgent.
+ * Returns the priority of a class as in BLIS (Go): the highest value of all classes
+ * (at least 3) minus its own, so that 0 is the most urgent.
  */
 int32_t blis_slo_priority_of(const blis_slo_priority *priorities, const char *slo_class);
 

@@ -21,15 +21,15 @@
 
 typedef struct blis__sequence {
   blis__waiting place;        /* and the request; first, so that it leads to this */
-  blis_block_list blocks;     /* held; empty while waiting */
+  blis_block_list blocks;     /* of the sequence; empty while waiting */
   blis_group_holder groups;   /* with a KV layout, in place of blocks */
   BLIS_ARRAY(int64_t) itl_us; /* since the last preemption that restarts it */
   int64_t itl_zeros;          /* and as many of 0, of tokens that come with another */
   int64_t told_tokens;        /* of the last step, reported when they leave */
   blis_block_list ahead;      /* for drafts, until the next step */
-  BLIS_ARRAY(double) rates;   /* that they hold, of its own; empty = none */
+  BLIS_ARRAY(double) rates;   /* its own acceptance rates; empty = none */
   int64_t drafted_tokens;     /* in this step; */
-  int64_t ahead_tokens;       /* those that it verifies and does not give out */
+  int64_t ahead_tokens;       /* drafts that it verifies and rejects */
   int64_t token_end_us;       /* end of the step that computed its last token */
   /* The last event scheduled about it: its arrival, its place in the queue,
      its timeout. BLIS_EVENT_NONE or past when none is pending. */
@@ -39,7 +39,7 @@ typedef struct blis__sequence {
   int64_t queued_us; /* when it reaches the queue, except with rules.looks_ahead */
   bool has_waited;   /* for the step after the next, see rules.looks_ahead */
   bool is_parked;    /* has blocks, and is neither in the queue nor in the batch */
-  bool has_kv;       /* waits, with blocks that hold what it has computed */
+  bool has_kv;       /* waits, and its blocks contain its computed KV */
   bool was_reserved;
   bool is_loading;         /* parked, until its KV is brought (kv_source.h) */
   uint32_t awaited_blocks; /* of its prefill that are loaded, hits included */
@@ -58,10 +58,10 @@ BLIS_MUSTUSE blis_status blis__sequences_take(const blis_alloc *alloc, blis__seq
                                               blis_live_request *request,
                                               blis__sequence **sequence);
 
-/* Parts request and sequence; the sequence must hold no blocks. */
+/* Separates request and sequence; the sequence must hold no blocks. */
 void blis__sequences_give(blis__sequences *sequences, blis__sequence *sequence);
 
-/* Frees all of them, in use or not. */
+/* Frees all sequences, in use or not. */
 void blis__sequences_deinit(const blis_alloc *alloc, blis__sequences *sequences);
 
 static inline blis__sequence *blis__sequence_at(blis__waiting *place) {

@@ -31,7 +31,7 @@
  */
 enum { BLIS__STUCK_STEPS = 1 << 24, BLIS__STUCK_PLANS = 10000 };
 
-/* What a plan of a batch is made of (batch_scripted.c). */
+/* Buffers for a plan of a batch (batch_scripted.c). */
 typedef struct blis__plan_room {
   BLIS_ARRAY(blis_running_request) shown;
   BLIS_ARRAY(blis__sequence *) sequences;
@@ -49,7 +49,7 @@ typedef struct blis__stepwise {
   bool hangs;
   blis__front_end front_end;
   bool is_open;        /* a step is formed, and its gate has not closed it: */
-  bool open_prefills;  /* what it computes, and how long that would take; */
+  bool open_prefills;  /* whether it computes prompts, and its duration; */
   int64_t open_us;     /* 0 = it computes nothing */
   int64_t step_us;     /* how long the last step takes, */
   int64_t step_end_us; /* and until when */
@@ -62,8 +62,8 @@ typedef struct blis__stepwise {
   blis__power *power;                 /* borrowed; NULL = power draw is not needed */
   BLIS_ARRAY(blis__sequence *) batch; /* running, in order of admission */
 
-  /* Of the step being formed. */
-  int64_t budget_tokens;      /* not yet given out */
+  /* State of the step being formed. */
+  int64_t budget_tokens;      /* not used yet */
   int64_t chunk_limit_tokens; /* of a prefill, as planned; 0 = none */
   int64_t wait_us;            /* as planned, if no request computes */
   int64_t batch_size;         /* before anybody left or joined */
@@ -82,7 +82,7 @@ typedef struct blis__stepwise {
   int64_t parked_blocks; /* of requests in neither queue nor batch */
   int64_t waiting_with_kv;
   int64_t loading;            /* parked, while their KV is brought */
-  int64_t idle_steps;         /* since the last one that has progressed */
+  int64_t idle_steps;         /* since the last step with progress */
   blis_instance_stats counts; /* only the counters */
   blis_draft_stats drafts;
 } blis__stepwise;
@@ -98,14 +98,13 @@ BLIS_MUSTUSE blis_status blis__batch_form(blis__stepwise *engine, blis_error *er
 BLIS_MUSTUSE blis_status blis__batch_form_planned(blis__stepwise *engine, blis_error *error);
 
 /*
- * The running request at index computes what it wants, if it gets blocks;
- * goes_on is false when it had to be preempted itself.
+ * Computes the planned tokens of the running request at index, if it gets blocks;
+ * goes_on is false if it had to be preempted itself.
  */
 BLIS_MUSTUSE blis_status blis__batch_run(blis__stepwise *engine, size_t index, bool *goes_on,
                                          blis_error *error);
 
-/* A waiting request joins the batch, if there is room; else goes_on is false.
- */
+/* Admits a waiting request to the batch, if it fits; otherwise goes_on is false. */
 BLIS_MUSTUSE blis_status blis__batch_admit(blis__stepwise *engine, blis__sequence *sequence,
                                            bool *goes_on, blis_error *error);
 
@@ -142,12 +141,12 @@ BLIS_MUSTUSE blis_status blis__kv_name(blis__stepwise *engine, blis__sequence *s
 /* Blocks that the sequence lacks for end_tokens tokens. */
 int64_t blis__kv_lacking(const blis__stepwise *engine, const blis__sequence *sequence,
                          int64_t end_tokens);
-/* Blocks that the sequence holds, those for drafts excluded. */
+/* Number of blocks that the sequence holds, without blocks for drafts. */
 int64_t blis__kv_held(const blis__sequence *sequence);
 /* Returns all blocks of the sequence, those for drafts excluded. */
 void blis__kv_release(blis__stepwise *engine, blis__sequence *sequence);
 
-/* Takes the request at index out of the batch; the others keep their order. */
+/* Removes the request at index from the batch; the order of the rest is unchanged. */
 void blis__batch_remove(blis__stepwise *engine, size_t index);
 
 /* Tokens [start, start + count) of a request, for the KV cache. */
@@ -168,15 +167,14 @@ BLIS_MUSTUSE blis_status blis__stepwise_reserve(void *state, blis_live_request *
 BLIS_MUSTUSE blis_status blis__stepwise_activate(void *state, blis_live_request *request,
                                                  const blis_kv_arrival *arrival, int64_t now_us,
                                                  blis_error *error);
-/* It has come to stay: whether its drafts hold, if that is its own. */
+/* Queries the acceptance rates of a new request, if it has its own. */
 BLIS_MUSTUSE blis_status blis__stepwise_ask_rates(blis__stepwise *engine, blis__sequence *sequence,
                                                   blis_error *error);
 /* It is completed, and keeps its blocks; it is in neither queue nor batch. */
 void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence);
 /*
- * Those that wait with their KV have no room for another token: the last one
- * that could be computed here gives way, as in a preemption, unless it is the
- * only one.
+ * Waiting requests with their KV lack blocks for one more token. Preempts the last
+ * of them that could be computed here, unless it is the only one.
  */
 bool blis__stepwise_drop_kv(blis__stepwise *engine);
 /* Called when the request leaves the batch permanently: see first_itl_us of its live record. */
@@ -198,13 +196,13 @@ BLIS_MUSTUSE blis_status blis__stepwise_loaded(void *state, blis_live_request *r
                                                uint32_t end, int64_t now_us, blis_error *error);
 /* It leaves the engine while its KV is being brought. */
 void blis__stepwise_cancel_load(blis__stepwise *engine, blis__sequence *sequence);
-/* An adapter is on its way. */
+/* An adapter is being loaded. */
 static inline bool blis__stepwise_awaits_adapter(const blis__stepwise *engine) {
   return engine->adapters != NULL &&
          blis__adapters_load_end_us(engine->adapters) < BLIS_TIME_NEVER_US;
 }
 
-/* Executes a step at the engine's clock; with a gate, as far as that. */
+/* Executes a step at the engine's clock; with a gate, up to the gate. */
 BLIS_MUSTUSE blis_status blis__step(blis__stepwise *engine, blis_error *error);
 /* Continues the open step, with a duration of step_us. */
 BLIS_MUSTUSE blis_status blis__step_go_on(blis__stepwise *engine, int64_t step_us,
