@@ -33,15 +33,15 @@ void *blis_alloc_zeroed(const blis_alloc *alloc, size_t count, size_t item_size)
 void blis_alloc_free(const blis_alloc *alloc, void *block, size_t size);
 
 /*
- * For tests: an allocator on top of the heap that counts what is live and can
- * be told to refuse. Lives in the caller's storage; zero it first.
+ * For tests: an allocator on top of the heap that counts live blocks and can be set to fail. Stored
+ * by the caller; zero it first.
  */
 typedef struct blis_alloc_probe {
   size_t live_bytes;
   size_t peak_bytes;
   long requests;    /* allocations and growths asked for so far */
   long fail_at;     /* refuse this request (1 = the first); 0 = never */
-  int fail_forever; /* refuse every request from fail_at on */
+  int fail_forever; /* refuse every request after fail_at, too */
 } blis_alloc_probe;
 
 blis_alloc blis_alloc_probed(blis_alloc_probe *probe);

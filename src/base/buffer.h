@@ -1,8 +1,8 @@
 /*
  * buffer.h - a growable text buffer for writers.
  *
- * Appending returns nothing. Once memory has run out the buffer takes nothing
- * more and blis_buffer_status says so, so a writer checks once, at its end.
+ * Appending returns nothing. After memory is exhausted, the buffer ignores all appends, and
+ * blis_buffer_status reports the error. So a writer checks once, at its end.
  */
 #ifndef BLIS_BASE_BUFFER_H
 #define BLIS_BASE_BUFFER_H
@@ -41,8 +41,7 @@ const char *blis_buffer_text(const blis_buffer *buffer);
 
 blis_slice blis_buffer_slice(const blis_buffer *buffer);
 
-/* Room for size more bytes; NULL when there is none. Append by raising length.
- */
+/* Returns room for size more bytes; NULL if memory is exhausted. Append by raising length. */
 char *blis_buffer_reserve(blis_buffer *buffer, size_t size);
 
 void blis_buffer_bytes(blis_buffer *buffer, const char *data, size_t length);

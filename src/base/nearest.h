@@ -36,16 +36,15 @@ typedef struct blis_suggestion {
   char text[512];
 } blis_suggestion;
 
-/* "; did you mean 'b'?"; without a near word, "; known are a, b, c". */
+/* Returns "; did you mean 'b'?", or "; known are a, b, c" without a near word. */
 blis_suggestion blis_nearest_suggest(const blis_nearest *nearest);
 
 /* The same with another text in place of all known words; "" = nothing. */
 blis_suggestion blis_nearest_suggest_or(const blis_nearest *nearest, const char *otherwise);
 
 /*
- * Appends ", word" (or "word" to an empty list) to a text in a buffer of size
- * bytes; a list that does not fit ends with "...". It must be terminated
- * before.
+ * Appends ", word" (or "word" to an empty list) to a terminated string in a buffer of size bytes. A
+ * list that does not fit ends with "...".
  */
 void blis_word_list_add(char *list, size_t size, const char *word);
 

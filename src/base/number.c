@@ -12,7 +12,7 @@
 
 enum {
   DIGITS_MAX = 17,         /* that any double needs */
-  NUMBER_LENGTH_MAX = 1023 /* of a text that is still taken for a number */
+  NUMBER_LENGTH_MAX = 1023 /* longest string that is parsed as a number */
 };
 
 const char *blis_number_fault_text(blis_number_fault fault) {
@@ -130,7 +130,7 @@ static blis_number_fault parse_whole(blis_slice text, uint64_t limit, int64_t *v
   return fault == BLIS_NUMBER_OK ? whole_of(number, limit, value) : fault;
 }
 
-/* So many digits always fit. */
+/* A number of this many digits always fits. */
 enum { SAFE_DIGITS = 18 };
 
 blis_number_fault blis_parse_int64(blis_slice text, int64_t *value) {

@@ -37,9 +37,8 @@ blis_number_fault blis_parse_int64(blis_slice text, int64_t *value);
 blis_number_fault blis_parse_double(blis_slice text, double *value);
 
 /*
- * The numbers from min to max as a message names them: "0 to 100", "0 or more"
- * when max is the largest there is (INT64_MAX; DBL_MAX or more), "100 or less";
- * "a finite number" for all of them.
+ * The range from min to max as messages name it: "0 to 100", "0 or more" if max is the largest
+ * value (INT64_MAX, or DBL_MAX and more), "100 or less", and "a finite number" for the full range.
  */
 typedef struct blis_range_text {
   char text[64];
@@ -61,10 +60,9 @@ enum { BLIS_INT64_TEXT_SIZE = 21, BLIS_DOUBLE_TEXT_SIZE = 344 };
 size_t blis_format_int64(int64_t value, char text[BLIS_INT64_TEXT_SIZE]);
 
 /*
- * Writes the shortest decimal number that is nearer to value than to any other
- * double, and a zero; returns the length. Whole numbers get no ".0". The styles
- * are those of Go's encoding/json and of its strconv with 'g' and 'f'. What is
- * not finite becomes NaN, +Inf or -Inf.
+ * Writes the shortest decimal number that is nearer to value than to any other double, and a zero.
+ * Returns the length. Whole numbers get no ".0". The styles equal Go's encoding/json and its
+ * strconv with 'g' and 'f'. Non-finite values become NaN, +Inf, or -Inf.
  */
 size_t blis_format_double(double value, blis_double_style style, char text[BLIS_DOUBLE_TEXT_SIZE]);
 

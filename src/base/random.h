@@ -1,18 +1,17 @@
 /*
  * random.h - seeded streams of random numbers, equal to Go's math/rand (v1).
  *
- * The generator is the additive lagged Fibonacci generator
- * s[n] = s[n - 607] + s[n - 273] mod 2^64 of Mitchell and Moore, seeded and
- * sampled as math/rand does it for an explicit source, so that equal seeds
- * give equal numbers in both. The normal and exponential draws use the
- * ziggurat of Marsaglia and Tsang (2000).
+ * The generator is the additive lagged Fibonacci generator of Mitchell and Moore: s[n] = s[n - 607]
+ * + s[n - 273] mod 2^64. Seeding and sampling follow math/rand for an explicit source, so equal
+ * seeds produce equal numbers in both. The normal and exponential samples use the ziggurat of
+ * Marsaglia and Tsang (2000).
  *
- * A stream is 5 KB, lives in the caller's storage and holds no pointer, so it
- * may be copied. Seeding costs about 2 us at the first draw, a draw about 1 ns.
+ * A stream is 5 KB, is stored by the caller, and contains no pointer, so it may be copied. Seeding
+ * costs about 2 us at the first sample, a sample about 1 ns.
  *
- * Integers, uniform doubles and shuffles are the same on every machine. The
- * rare tails and wedges of the ziggurats call exp and log of the C library,
- * which may differ in the last bit between libraries.
+ * Integers, uniform doubles, and shuffles are the same on every machine. The rare tails and wedges
+ * of the ziggurats call exp and log of the C library, which may differ in the last bit between
+ * libraries.
  */
 #ifndef BLIS_BASE_RANDOM_H
 #define BLIS_BASE_RANDOM_H
@@ -34,7 +33,7 @@ typedef struct blis_random {
 /* FNV-1a, 64 bits, of the bytes of name. */
 uint64_t blis_fnv1a64(const char *name);
 
-/* The same of more bytes behind those whose hash it is. */
+/* Continues a hash with more bytes. */
 uint64_t blis_fnv1a64_add(uint64_t hash, const void *bytes, size_t size);
 
 /*

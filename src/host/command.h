@@ -1,11 +1,10 @@
 /*
  * command.h - `blis COMMAND ...`: commands are Lua modules blis.cmd.NAME.
  *
- * Such a module is a table { summary = "one line", run = function(args) }, or
- * just the function. args is the array of what follows the name; the result
- * becomes the exit status: an integer as it is, false 1, anything else 0. An
- * error that is a table with a message is printed without a traceback, since
- * it speaks to the user; with code = "usage" the status is 2.
+ * Such a module is a table { summary = "one line", run = function(args) }, or just the function.
+ * args is the array of the arguments after the name. The result becomes the exit status: an integer
+ * unchanged, false 1, anything else 0. An error that is a table with a message is printed without a
+ * traceback, because it is a message to the user. With code = "usage" the status is 2.
  */
 #ifndef BLIS_HOST_COMMAND_H
 #define BLIS_HOST_COMMAND_H
@@ -13,14 +12,13 @@
 #include <lua.h>
 #include <stdbool.h>
 
-/* True for the name of a command that comes with the program or lies in
- * folder, that of host_modules_open. */
+/* Returns whether name is a command of the program or of folder, the folder of
+   host_modules_open. */
 bool host_command_is_known(lua_State *L, const char *folder, const char *name);
 
 /*
- * Runs the command with count arguments and returns the exit status. folder is
- * that of host_modules_open. Raises a usage error when there is no such
- * command, naming the nearest one.
+ * Runs the command with count arguments and returns the exit status. folder is the folder of
+ * host_modules_open. Raises a usage error that suggests the nearest name if the command is unknown.
  */
 int host_command_run(lua_State *L, const char *folder, const char *name, char **arguments,
                      int count);

@@ -70,10 +70,9 @@ static int clear_line(int count, int key) {
 /* ---- characters --------------------------------------------------------- */
 
 /*
- * libedit drops what is no character of the locale. The one of the user holds
- * only while a line is edited: classes of Lua's patterns are those of "C"
- * everywhere else, and numbers always are. "C" itself knows ASCII alone, while
- * terminals without a locale write UTF-8 nowadays.
+ * Selects the locale of the user while a line is edited, because libedit drops bytes that are no
+ * characters of the locale. Everywhere else, classes of Lua's patterns and numbers use "C". The
+ * locale "C" has ASCII only, while terminals without a locale write UTF-8 today.
  */
 static void use_characters_of_user(void) {
   const char *name = setlocale(LC_CTYPE, "");
@@ -113,7 +112,8 @@ static bool push_words(lua_State *L, lua_Integer *begin) {
   return true;
 }
 
-/* In place of what stands from start on: what is between is kept or cut. */
+/* Returns item i as the replacement of the text that begins at start: the text between is kept or
+   cut. */
 static char *word_at(lua_State *L, int list, lua_Integer i, int start, lua_Integer begin) {
   lua_rawgeti(L, list, i);
   if (begin > start) {
@@ -212,8 +212,8 @@ static void open_editor(void) {
 }
 
 /*
- * Ctrl-C is a key like others while a line is typed, wherever in it the
- * terminal is: libedit takes over what the terminal knows of such keys.
+ * Reads a line. Ctrl-C is an ordinary key while a line is typed, at any cursor position: libedit
+ * takes over the terminal's settings for such keys.
  */
 static char *read_edited(lua_State *L, const char *prompt) {
   struct termios usual;

@@ -20,11 +20,10 @@ typedef enum host_line_news {
 void host_line_open(bool keeps_history);
 
 /*
- * Interrupts are as host_signals_reset leaves them, but for Ctrl-C on a
- * terminal, where they are watched for afterwards. Shows the prompt and reads a
- * line. The function at index words, if any, is asked for what may stand at the
- * cursor: words(text up to it) returns a list and the place where what they
- * replace begins. before is the text of the lines of the same statement so far.
+ * Shows the prompt and reads a line. Interrupts stay as host_signals_reset sets them, except Ctrl-C
+ * on a terminal, which is watched afterwards. The function at index words, if any, completes words:
+ * words(text up to the cursor) returns a list and the start of the text that its items replace.
+ * before is the text of the previous lines of the statement.
  */
 host_line_news host_line_read(lua_State *L, const char *prompt, int words, const char *before);
 

@@ -147,7 +147,7 @@ static void run_statements(lua_State *L, const host *h) {
   }
 }
 
-/* Modules beside a script are found from every folder. */
+/* Finds modules in the folder of a script, from every current folder. */
 static void find_modules_beside(lua_State *L, const char *path) {
   const char *end = path == NULL ? NULL : strrchr(path, '/');
   if (end == NULL) {
@@ -206,7 +206,8 @@ static bool is_file(const char *name) {
   return stat(name, &information) == 0 && !S_ISDIR(information.st_mode);
 }
 
-/* A command goes before a file of its name, which is ./NAME. */
+/* Runs a command or a script. A command has priority over a file of its name; ./NAME is the
+   file. */
 static void run_script(lua_State *L, host *h) {
   const char *name = h->argv[h->options.script];
   if (strcmp(name, "-") == 0 && strcmp(h->argv[h->options.script - 1], "--") != 0) {
@@ -283,7 +284,7 @@ int main(int argc, char **argv) {
   lua_pushlightuserdata(L, &h);
   bool is_done = lua_pcall(L, 1, 0, 1) == LUA_OK;
   int number = host_signals_last();
-  /* Programs end without a word when the reader of their output has left. */
+  /* Programs end silently when the reader of their output is gone. */
   int status = is_done || number == SIGPIPE ? h.status : host_print_error(L);
   lua_close(L);
   if (number != 0) {

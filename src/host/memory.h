@@ -15,16 +15,14 @@
 #include <stddef.h>
 
 /*
- * A lua_Alloc: blocks of 32 MB and more are, on Linux, mappings of their own.
- * old_size must be true, as lua_Alloc says, and blocks must be from here: a
- * state has it from lua_newstate on.
+ * A lua_Alloc. Blocks of 32 MB and more are separate mappings on Linux. old_size must be correct,
+ * as lua_Alloc requires, and blocks must come from this allocator: pass it to lua_newstate.
  */
 void *host_memory_alloc(void *ud, void *block, size_t old_size, size_t new_size);
 
 /*
- * From now on, forked processes take small blocks from memory of their own,
- * close together: the ones that are free in the parent lie on pages that both
- * have, and a process that takes one of them copies its page first.
+ * Makes processes forked afterwards take small blocks from separate memory, close together. Free
+ * blocks of the parent are on shared pages: a process that used one would first copy its page.
  */
 void host_memory_watch_forks(void);
 

@@ -1,8 +1,8 @@
 /*
  * options.h - the options before the script on the command line.
  *
- * The short options are those of lua, so that fingers work. Reading happens
- * before there is a Lua state and allocates nothing; the strings are argv's.
+ * The short options equal those of lua. Parsing precedes the creation of the Lua state and
+ * allocates nothing; the strings belong to argv.
  */
 #ifndef BLIS_HOST_OPTIONS_H
 #define BLIS_HOST_OPTIONS_H
@@ -13,7 +13,7 @@
 typedef struct host_options {
   bool show_help;
   bool show_version; /* print it and end */
-  bool announce;     /* print the version, then go on (-v, -i) */
+  bool announce;     /* print the version, then continue (-v, -i) */
   bool interactive;
   bool no_history; /* what is typed at the prompt leaves no trace */
   bool ignore_environment;

@@ -9,8 +9,8 @@
 #include "host/report.h"
 #include "host/signals.h"
 
-/* What lies at the bottom of the stack. The last three come from blis.prompt,
-   and are nil when that is not there. */
+/* Indexes at the bottom of the stack. The last three values come from blis.prompt, and are nil if
+   that module is missing. */
 enum { HANDLER = 1, WORDS, SHOW, SHORT_ERROR, BOTTOM = SHORT_ERROR };
 
 /* True when the statement only lacks more lines; then the message is popped. */

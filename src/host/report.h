@@ -12,15 +12,14 @@
 enum { HOST_EXIT_USAGE = 2, HOST_EXIT_INTERRUPTED = 130 };
 
 /*
- * A message handler. Error values become their text followed by a traceback,
- * but for three kinds, which stay as they are and are shown without one:
- * tables with code = "usage", tables with traceback = false, and any table
- * that has a message while host_expect_errors is on.
+ * A message handler. Error values become their text followed by a traceback. Three kinds are not
+ * changed and are shown without traceback: tables with code = "usage", tables with traceback =
+ * false, and any table that has a message while host_expect_errors is on.
  */
 int host_handle_error(lua_State *L);
 
-/* From now on, a table with a message is a message to the user, not a defect in a script:
- * commands report bad input by raising one. */
+/* Makes a table with a message a message to the user instead of a defect in a script, for the rest
+   of the process. Commands report bad input by raising such a table. */
 void host_expect_errors(lua_State *L);
 
 /*

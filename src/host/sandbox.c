@@ -78,7 +78,7 @@ static int run_script(lua_State *L) {
   return 0;
 }
 
-/* The traceback of an error that is a text; nothing of the script is run. */
+/* Adds the traceback to an error that is a string. Runs no code of the script. */
 static int add_traceback(lua_State *L) {
   if (lua_type(L, 1) == LUA_TSTRING) {
     luaL_traceback(L, L, lua_tostring(L, 1), 1);
@@ -98,8 +98,8 @@ static void tell_limit(const boxed *b) {
 }
 
 /*
- * A text of the script on the terminal: nothing that controls it, and no line
- * that looks like one of blis.
+ * Prints a string of the script on the terminal, without control characters and without lines that
+ * look like blis output.
  */
 static void tell_text(const char *text) {
   fputs("blis: ", stderr);
@@ -173,7 +173,7 @@ static void wake_up(int number) {
 static int supervise(pid_t child, const host_options *options) {
   const struct sigaction on_alarm = {.sa_handler = wake_up};
   sigaction(SIGALRM, &on_alarm, NULL);
-  signal(SIGINT, SIG_IGN); /* the child is told, too */
+  signal(SIGINT, SIG_IGN); /* the child receives it as well */
   alarm((unsigned)options->sandbox_seconds);
   int status = 0;
   bool is_late = false;
@@ -191,7 +191,7 @@ static int supervise(pid_t child, const host_options *options) {
   } else if (number == SIGINT) {
     return HOST_EXIT_INTERRUPTED;
   } else if (number == SIGPIPE) {
-    return 128 + SIGPIPE; /* as programs end when nobody reads any more */
+    return 128 + SIGPIPE; /* exit status of programs whose reader is gone */
   } else if (number == SIGSYS) {
     fputs("blis: sandbox: the script tried to start a process or to open a "
           "connection\n",
@@ -220,5 +220,5 @@ int host_sandbox_run(int argc, char **argv, const host_options *options) {
   blis_jail_die_with((int64_t)parent);
   int status = run_in_state(argc, argv, options);
   fflush(NULL);
-  _exit(status); /* what runs at exit may need what the jail refuses */
+  _exit(status); /* exit handlers may need what the sandbox refuses */
 }

@@ -74,8 +74,8 @@ static int core_embedded(lua_State *L) {
 }
 
 /*
- * suggestion(word, words[, otherwise]): the end of a message about an unknown
- * word: "; did you mean 'this'?", else "; " and otherwise or all words.
+ * suggestion(word, words[, otherwise]) returns the end of a message about an unknown word: "; did
+ * you mean 'this'?", or "; " followed by otherwise or all words.
  */
 static int core_suggestion(lua_State *L) {
   blis_nearest nearest = {.wanted = luaL_checkstring(L, 1)};
@@ -128,9 +128,8 @@ static int core_error_object(lua_State *L) {
 }
 
 /*
- * script_place(folder): the source, its short form and the line of the
- * innermost function that is neither C nor of a source whose name begins with
- * folder; nothing where there is none.
+ * script_place(folder) returns the source, its short form, and the line of the innermost Lua
+ * function whose source does not begin with folder. Returns nothing without such a function.
  */
 static int core_script_place(lua_State *L) {
   size_t length;

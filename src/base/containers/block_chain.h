@@ -1,15 +1,13 @@
 /*
  * block_chain.h - the identities of the KV blocks of one request.
  *
- * A full block is known by its identity: equal identities mean equal tokens
- * in this block and in every block before it. Identities are integers, given
- * out once per run (workload/block_namer.h), so caches and router indexes
- * compare and hash integers and never look at tokens.
+ * A full block is known by its identity: equal identities mean equal tokens in this block and in
+ * every block before it. Identities are integers, assigned once per run (workload/block_namer.h),
+ * so caches and router indexes compare and hash integers and never read tokens.
  *
- * A block that holds only content which other requests may hold too has an
- * identity of its own in shared[]. From the first block with a token of the
- * request's own on, nobody else can ever have the same block, so those
- * identities are simply counted up from private_base and take no memory.
+ * shared[] contains the identities of blocks whose whole content other requests may have. The first
+ * block with a private token, and all later ones, can never equal a block of another request. Their
+ * identities count up from private_base and take no memory.
  */
 #ifndef BLIS_BASE_CONTAINERS_BLOCK_CHAIN_H
 #define BLIS_BASE_CONTAINERS_BLOCK_CHAIN_H
@@ -25,9 +23,8 @@ typedef uint64_t blis_block_id;
 #define BLIS_BLOCK_PRIVATE ((blis_block_id)1 << 63)
 
 /*
- * Set, beside PRIVATE, in the identities of blocks that are not part of any
- * chain, such as output stored without its prompt (kv/block_pool.h). The
- * chains themselves never use it.
+ * Set together with PRIVATE in the identities of blocks that are not part of any chain, such as
+ * output stored without its prompt (kv/block_pool.h). Chains never use it.
  */
 #define BLIS_BLOCK_OFF_CHAIN ((blis_block_id)1 << 62)
 
@@ -53,8 +50,8 @@ static inline blis_block_id blis_block_chain_at(const blis_block_chain *chain, u
 }
 
 /*
- * How many blocks from block k on, at most limit (>= 1), have identities that
- * count up by one: equal ones there are equal blocks.
+ * Returns how many blocks, starting at block k and at most limit (>= 1), have identities that count
+ * up by one. Equal identities in such a run are equal blocks.
  */
 uint32_t blis_block_chain_run(const blis_block_chain *chain, uint32_t k, uint32_t limit);
 

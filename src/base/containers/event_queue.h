@@ -39,29 +39,29 @@ void blis_event_queue_free(blis_event_queue *queue);
 
 size_t blis_event_queue_count(const blis_event_queue *queue);
 
-/* Room for count events in all. */
+/* Reserves room for a total of count events. */
 BLIS_MUSTUSE blis_status blis_event_queue_reserve(blis_event_queue *queue, size_t count);
 
 /*
- * Copies *event. handle may be NULL. BLIS_ERR_NOMEM, also for more than 2^32-1
- * pending events, leaves the queue unchanged.
+ * Copies *event. handle may be NULL. BLIS_ERR_NOMEM leaves the queue unchanged; it also reports
+ * more than 2^32-1 pending events.
  */
 BLIS_MUSTUSE blis_status blis_event_queue_push(blis_event_queue *queue, const blis_event *event,
                                                blis_event_handle *handle);
 
-/* The next event, left in the queue; false when there is none. */
+/* Copies the next event and leaves it in the queue. Returns false if the queue is empty. */
 bool blis_event_queue_peek(const blis_event_queue *queue, blis_event *event);
 
 /*
- * Pending event i < count, in no particular order, for a look at all of them:
- * events of equal time and class come in the order of *sequence.
+ * Returns pending event i < count, in no particular order. Use it to inspect all events. Events of
+ * equal time and class are due in the order of *sequence.
  */
 blis_event blis_event_queue_look(const blis_event_queue *queue, size_t i, uint64_t *sequence);
 
-/* The next event's time; BLIS_TIME_NEVER_US when there is none. */
+/* Returns the next event's time; BLIS_TIME_NEVER_US if the queue is empty. */
 int64_t blis_event_queue_next_us(const blis_event_queue *queue);
 
-/* Takes the next event out; false when there is none. */
+/* Removes the next event. Returns false if the queue is empty. */
 bool blis_event_queue_pop(blis_event_queue *queue, blis_event *event);
 
 /* Takes an event out; false when it is pending no longer. */

@@ -51,7 +51,7 @@ static blis_status make_chunk(blis_histogram *histogram, size_t i) {
   return needed->counts != NULL ? BLIS_OK : BLIS_ERR_NOMEM;
 }
 
-/* Makes the counts of chunk i, if they are not there. */
+/* Allocates the counts of chunk i on first use. */
 static inline blis_status need_chunk(blis_histogram *histogram, size_t i) {
   return i < histogram->near.count && histogram->near.items[i].counts != NULL
              ? BLIS_OK
@@ -111,7 +111,7 @@ static void add_far(blis_histogram *histogram, int64_t value, uint64_t count) {
   }
 }
 
-/* The index of the first far value from start on, in the sorted list. */
+/* Returns the index of the first far value >= start in the sorted list. */
 static size_t next_far(const blis_histogram *histogram, int64_t start) {
   size_t low = 0;
   size_t high = histogram->far.count;
@@ -183,7 +183,7 @@ static blis_status need_room(blis_histogram *histogram, const int64_t *values, s
              : blis_array_reserve(&histogram->alloc, &histogram->far, histogram->far.count + far);
 }
 
-/* Values of one near chunk, which is there. */
+/* Adds values to one near chunk, which must exist. */
 static void add_to_chunk(chunk *changed, const int64_t *values, size_t n, uint64_t count) {
   uint64_t *counts = changed->counts;
   for (size_t i = 0; i < n; i++) {
@@ -352,7 +352,7 @@ int64_t blis_histogram_max(blis_histogram *histogram) {
   return histogram->total == 0 ? 0 : blis_histogram_at_rank(histogram, histogram->total - 1);
 }
 
-/* The first near value from start on that occurred, or NEAR_LIMIT. */
+/* Returns the first near value >= start that occurred, or NEAR_LIMIT. */
 static int64_t next_near(const blis_histogram *histogram, int64_t start) {
   size_t c = (size_t)start / CHUNK_VALUES;
   size_t i = (size_t)start % CHUNK_VALUES;

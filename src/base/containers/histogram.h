@@ -1,12 +1,11 @@
 /*
  * histogram.h - exact counts of durations in whole microseconds.
  *
- * Counts of values below 2^20 us (1.05 s) lie in arrays that are made as
- * values come near them; longer ones lie in a sorted list with a short
- * unsorted end. Nothing is rounded, so sums and ranks are those of the full
- * list of samples, and they do not depend on the order in which samples came.
- * Adding is O(1) below 2^20 us and O(log n) on average above; memory depends
- * on the number of distinct values, not of samples.
+ * Counts of values below 2^20 us (1.05 s) are in arrays, which are made when values come near them.
+ * Longer values are in a sorted list with a short unsorted end. Nothing is rounded, so sums and
+ * ranks equal those of the full list of samples, and the order of samples does not matter. Adding
+ * is O(1) below 2^20 us and O(log n) on average above. Memory depends on the number of distinct
+ * values, not of samples.
  */
 #ifndef BLIS_BASE_CONTAINERS_HISTOGRAM_H
 #define BLIS_BASE_CONTAINERS_HISTOGRAM_H
@@ -55,9 +54,9 @@ BLIS_MUSTUSE blis_status blis_histogram_add_each(blis_histogram *histogram, cons
                                                  size_t n, uint64_t count);
 
 /*
- * Takes count samples of value out again; they are there. For samples that
- * were counted before it was known whether they should be. Costs what adding
- * does, unless there is no memory.
+ * Removes count samples of value, which the histogram must contain. Use it for samples that were
+ * counted before it was known whether they should be. Costs as much as adding, unless memory is
+ * exhausted.
  */
 void blis_histogram_remove(blis_histogram *histogram, int64_t value, uint64_t count);
 
@@ -71,7 +70,7 @@ uint64_t blis_histogram_total(const blis_histogram *histogram);
 /* The sum of all samples. */
 uint64_t blis_histogram_sum(const blis_histogram *histogram);
 
-/* The least and the greatest sample; 0 when there is none. */
+/* The least and the greatest sample; 0 without samples. */
 int64_t blis_histogram_min(blis_histogram *histogram);
 int64_t blis_histogram_max(blis_histogram *histogram);
 
@@ -82,8 +81,8 @@ int64_t blis_histogram_max(blis_histogram *histogram);
 int64_t blis_histogram_at_rank(blis_histogram *histogram, uint64_t rank);
 
 /*
- * Steps through the distinct values in ascending order: gives the first one
- * after *value and its count; false when there is none. Start with -1.
+ * Steps through the distinct values in ascending order. Stores the first value after *value and its
+ * count. Returns false at the end. Start with -1.
  */
 bool blis_histogram_next(blis_histogram *histogram, int64_t *value, uint64_t *count);
 

@@ -20,7 +20,7 @@
 
 /* Private; public only so that lookups can be inline. */
 typedef struct blis_map_slot {
-  uint64_t key; /* 0 = empty; the key 0 is kept beside the slots */
+  uint64_t key; /* 0: empty; the key 0 is stored outside the slots */
   uint64_t value;
 } blis_map_slot;
 
@@ -70,7 +70,7 @@ static inline uint64_t *blis_map_find(blis_map *map, uint64_t key) {
   return &map->slots[i].value;
 }
 
-/* False, and *value left alone, when key is not there. */
+/* Returns false, and leaves *value unchanged, if key is missing. */
 static inline bool blis_map_get(const blis_map *map, uint64_t key, uint64_t *value) {
   /* find does not change the map; it only hands out a writable place. */
   const uint64_t *found = blis_map_find((blis_map *)map, key);
@@ -85,14 +85,14 @@ static inline bool blis_map_get(const blis_map *map, uint64_t key, uint64_t *val
 BLIS_MUSTUSE blis_status blis_map_put(blis_map *map, uint64_t key, uint64_t value);
 
 /*
- * Adds key with value unless it is there already. Either way *place points to
- * the key's value until the next change, and *is_new (may be NULL) tells which
- * it was. BLIS_ERR_NOMEM leaves the map unchanged.
+ * Adds key with value unless the map contains it. Either way *place points to the key's value until
+ * the next change, and *is_new (may be NULL) is whether it was added. BLIS_ERR_NOMEM leaves the map
+ * unchanged.
  */
 BLIS_MUSTUSE blis_status blis_map_add(blis_map *map, uint64_t key, uint64_t value, uint64_t **place,
                                       bool *is_new);
 
-/* True when key was there. */
+/* Removes key. Returns whether the map contained it. */
 bool blis_map_remove(blis_map *map, uint64_t key);
 
 /* Walks all slots; true when every key can be found. */

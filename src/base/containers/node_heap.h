@@ -1,12 +1,11 @@
 /*
- * node_heap.h - a priority queue of nodes that lie in their owners.
+ * node_heap.h - a priority queue of nodes that are members of their owners.
+ *
+ * The first node has the least (key, sequence). A node stores its position, so it can be removed,
+ * or moved after its key changed, in O(log n). Pairs (key, sequence) must differ, so the order does
+ * not depend on the history of the heap. A node must not move while it is in a heap. Example:
  *
  *   typedef struct entry { blis_heap_node node; ... } entry;
- *
- * The first node has the least (key, sequence). A node knows where it is, so
- * that it can be removed, or moved after its key changed, in O(log n). Pairs
- * (key, sequence) must differ, which makes the order the same whatever came
- * before. A node must not move while it is in a heap.
  */
 #ifndef BLIS_BASE_CONTAINERS_NODE_HEAP_H
 #define BLIS_BASE_CONTAINERS_NODE_HEAP_H

@@ -35,7 +35,7 @@ typedef struct blis_paged_map {
   BLIS_ARRAY(blis__page) pages;
   BLIS_ARRAY(uint32_t) counts;     /* keys of each page */
   BLIS_ARRAY(uint32_t) free_pages; /* has room for all */
-  uint64_t last_number;            /* of the page used last, if there is one */
+  uint64_t last_number;            /* number of the page used last */
   uint32_t last_page;              /* UINT32_MAX = none */
 } blis_paged_map;
 
@@ -58,7 +58,7 @@ static inline uint32_t blis__paged_map_page(blis_paged_map *map, uint64_t key) {
   return map->last_page;
 }
 
-/* False, and *value left alone, when key is not there. */
+/* Returns false, and leaves *value unchanged, if key is missing. */
 static inline bool blis_paged_map_get(blis_paged_map *map, uint64_t key, uint32_t *value) {
   uint32_t page = blis__paged_map_page(map, key);
   if (page == UINT32_MAX) {
@@ -76,21 +76,21 @@ static inline bool blis_paged_map_get(blis_paged_map *map, uint64_t key, uint32_
 BLIS_MUSTUSE blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key, uint32_t value,
                                             uint32_t *before);
 
-/* True when key was there. */
+/* Removes key. Returns whether the map contained it. */
 bool blis_paged_map_remove(blis_paged_map *map, uint64_t key);
 
 /*
- * Runs: the count keys from key on; they do not go past the highest key.
+ * Runs are `count` consecutive keys that start at key. They do not exceed the highest key.
  */
 
 /*
- * Adds keys with value up to the first one that is there already; *added is
- * how many these are. BLIS_ERR_NOMEM adds *added keys, too.
+ * Adds keys with value up to the first key that the map already contains. *added is their number.
+ * On BLIS_ERR_NOMEM, *added keys were added as well.
  */
 BLIS_MUSTUSE blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key, uint64_t count,
                                                 uint32_t value, uint64_t *added);
 
-/* Removes keys, all of which are there. */
+/* Removes keys. The map must contain all of them. */
 void blis_paged_map_remove_run(blis_paged_map *map, uint64_t key, uint64_t count);
 
 /* Gives those of the keys whose value is old a new one; how many these are. */

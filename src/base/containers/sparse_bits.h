@@ -40,7 +40,7 @@ static inline bool blis_sparse_bits_get(const blis_sparse_bits *bits, uint64_t n
   return (word >> number % BLIS_WORD_BITS & 1) != 0;
 }
 
-/* How many of the count bits from first on come before one that is set. */
+/* Returns how many of the count bits that start at first precede the first set bit. */
 uint64_t blis_sparse_bits_zeros(const blis_sparse_bits *bits, uint64_t first, uint64_t count);
 
 #endif

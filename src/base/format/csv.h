@@ -1,10 +1,9 @@
 /*
  * csv.h - tables of comma-separated values, row by row (RFC 4180).
  *
- * A field in double quotes may hold separators, line ends and, doubled,
- * quotes. Blank lines are skipped. Reads plain and packed files (text.h) at
- * several hundred MB/s; fields are pieces of the row, nothing is copied unless
- * it was quoted.
+ * A field in double quotes may contain separators, line ends, and doubled quotes. Blank lines are
+ * skipped. The reader handles plain and compressed files (text.h) at several hundred MB/s. Fields
+ * are pieces of the row; only quoted fields are copied. Example:
  *
  *   blis_csv *csv;
  *   blis_csv_options options = {.has_header = true};
@@ -13,8 +12,8 @@
  *   BLIS_TRY(blis_csv_next(csv, &has_row, error));
  *   BLIS_TRY(blis_csv_int64(csv, arrival, 0, INT64_MAX, &time_us, error));
  *
- * Errors read "trace.csv:17: column 'arrival_us': '-3' is not allowed (0 or
- * more)". Once blis_csv_next has failed, only blis_csv_close is allowed.
+ * Errors read "trace.csv:17: column 'arrival_us': '-3' is not allowed (0 or more)". After
+ * blis_csv_next has failed, only blis_csv_close is allowed.
  */
 #ifndef BLIS_BASE_FORMAT_CSV_H
 #define BLIS_BASE_FORMAT_CSV_H
@@ -54,7 +53,7 @@ BLIS_MUSTUSE blis_status blis_csv_open_memory(const blis_alloc *alloc, const cha
                                               blis_slice bytes, const blis_csv_options *options,
                                               blis_csv **csv, blis_error *error);
 
-/* What is left of an input, which is taken over, also when it fails. */
+/* Opens the rest of an input and takes ownership of it, even on failure. */
 BLIS_MUSTUSE blis_status blis_csv_open_input(const blis_alloc *alloc, blis_input *input,
                                              const blis_csv_options *options, blis_csv **csv,
                                              blis_error *error);
@@ -70,7 +69,7 @@ size_t blis_csv_column_count(const blis_csv *csv);
 const char *blis_csv_column_name(const blis_csv *csv, size_t column);
 size_t blis_csv_column(const blis_csv *csv, const char *name);
 
-/* The column of a name; BLIS_ERR_PARSE lists the names when there is none. */
+/* Finds the column of a name. BLIS_ERR_PARSE lists the names if the column is missing. */
 BLIS_MUSTUSE blis_status blis_csv_need(const blis_csv *csv, const char *name, size_t *column,
                                        blis_error *error);
 

@@ -45,16 +45,15 @@ BLIS_MUSTUSE blis_status blis_input_read(blis_input *input, char *bytes, size_t 
                                          blis_error *error);
 
 /*
- * The next bytes, at most BLIS_INPUT_PEEK_MAX and fewer only where the input
- * ends, without taking them: the next read gives them again. They are valid
- * until then.
+ * Peeks at the next bytes: at most BLIS_INPUT_PEEK_MAX, and fewer only at the end of the input. The
+ * next read returns them again. They are valid until that read.
  */
 enum { BLIS_INPUT_PEEK_MAX = 65536 };
 BLIS_MUSTUSE blis_status blis_input_peek(blis_input *input, blis_slice *bytes, blis_error *error);
 
 /*
- * The size of the file as it lies on the disk, packed or not. -1 for what
- * cannot be opened and read a second time: pipes, standard input, memory.
+ * Returns the size of the file on the disk, compressed or not. Returns -1 for inputs that cannot be
+ * opened and read a second time: pipes, standard input, memory.
  */
 int64_t blis_input_file_size(const blis_input *input);
 

@@ -1,11 +1,11 @@
 /*
- * json.h - JSON texts as trees (RFC 8259).
+ * json.h - JSON documents as trees (RFC 8259).
  *
- * Integers have 64 bits; members and items keep the order of the text. These
- * are errors: a duplicate key, invalid UTF-8, a zero character, a number out of
- * the range of its type (int64_t, or double for a number with a fraction or an
- * exponent), and more than 2048 levels of nesting. An error of the text reports
- * its line and column; a failed conversion reports the place of its value:
+ * Integers have 64 bits. Members and items keep the order of the document. These are errors: a
+ * duplicate key, invalid UTF-8, a zero character, a number out of the range of its type (int64_t,
+ * or double for a number with a fraction or an exponent), and more than 2048 levels of nesting. A
+ * syntax error reports its line and column. A failed conversion reports the place of its value.
+ * Example:
  *
  *   blis_json_value time = blis_json_member(root, "timestamp");
  *   BLIS_TRY(blis_json_int64(time, 0, INT64_MAX, &time_ms, error));
@@ -99,19 +99,19 @@ blis_json_value blis_json_root(const blis_json *json);
 
 blis_json_type blis_json_type_of(blis_json_value value);
 
-/* True when the value is there and not null. */
+/* Returns whether the value exists and is not null. */
 bool blis_json_has(blis_json_value value);
 
 /* The number of items or members; 0 for anything but arrays and objects. */
 size_t blis_json_count(blis_json_value value);
 
 /*
- * The member of an object, missing when there is none or value is no object.
- * Looks through the members in their order.
+ * Returns the member of an object; a missing value if it has no such member or value is no object.
+ * Searches the members in order.
  */
 blis_json_value blis_json_member(blis_json_value value, const char *key);
 
-/* An item of an array, from 0; missing when there is none. */
+/* Returns an item of an array, from 0; a missing value beyond its end. */
 blis_json_value blis_json_item(blis_json_value value, size_t index);
 
 /*

@@ -31,7 +31,7 @@ static bool is_at_end(const parser *p, const char *at) {
   return at == p->json->text.data + p->text.length;
 }
 
-/* The text from `at` on, without changes. */
+/* Returns the unchanged text that starts at `at`. */
 static blis_slice given(const parser *p, const char *at) {
   size_t offset = (size_t)(at - p->json->text.data);
   return (blis_slice){p->text.data + offset, p->text.length - offset};
@@ -132,7 +132,7 @@ static char *behind_digits(char *at, uint64_t *size) {
   return at;
 }
 
-/* Moves past digits; false when there is none. */
+/* Moves past digits. Returns false if the next character is not a digit. */
 static bool take_digits(parser *p) {
   const char *start = p->at;
   uint64_t size;
@@ -362,7 +362,7 @@ static char *take_rest(parser *p, const char *start, char *to) {
   return to;
 }
 
-/* A text at its quote. */
+/* Parses a string, starting at its quote. */
 static blis_status parse_text(parser *p, blis__json_node *value) {
   const char *start = p->at + 1;
   p->at = behind_plain(p->at + 1);
@@ -396,7 +396,7 @@ static blis_status push_copy(blis_json *json, const blis__json_node *value) {
   return BLIS_OK;
 }
 
-/* Moves the nodes from base on to where they stay. */
+/* Moves the nodes that start at base to their final position. */
 static blis_status close_node(parser *p, blis_json_type type, size_t base, blis__json_node *value) {
   blis_json *json = p->json;
   size_t count = json->open.count - base;
@@ -460,7 +460,7 @@ static int compare_keys(const void *a, const void *b) {
   return strcmp(left->text, right->text);
 }
 
-/* Fails at the second of two equal keys: their texts lie where they were in the text. */
+/* Fails at the second of two equal keys. Their text still is in the input. */
 static blis_status fail_twice(const parser *p, const blis__json_node *a, const blis__json_node *b) {
   const blis__json_node *second = a->text > b->text ? a : b;
   return fail(p, second->text - 1, "duplicate key %s; expected each key once",
@@ -489,7 +489,7 @@ static blis_status check_many_keys(const parser *p, const blis__json_node *keys,
   return status;
 }
 
-/* Fails when two keys of the object from `base` on are equal. */
+/* Fails if the object whose members start at `base` has two equal keys. */
 static blis_status check_keys(const parser *p, size_t base) {
   size_t count = (p->json->open.count - base) / 2;
   if (count < 2) {

@@ -15,7 +15,7 @@
 
 typedef struct blis__json_node {
   blis_json_type type;
-  size_t count; /* items, members, or bytes of a text */
+  size_t count; /* items, members, or bytes of a string */
   union {
     bool flag;
     int64_t whole;
@@ -26,8 +26,8 @@ typedef struct blis__json_node {
 } blis__json_node;
 
 /*
- * Parses a text; the new tree replaces the tree of json. After an error json
- * has no tree: BLIS_ERR_PARSE fills *error, BLIS_ERR_NOMEM does not.
+ * Parses JSON. The new tree replaces the tree of json. After an error json has no tree:
+ * BLIS_ERR_PARSE fills *error, BLIS_ERR_NOMEM does not.
  */
 BLIS_MUSTUSE blis_status blis__json_tree_parse(blis_json *json, blis_slice text, blis_error *error);
 

@@ -1,5 +1,10 @@
 /*
- * json_writer.h - writes JSON texts into a buffer, value by value.
+ * json_writer.h - writes JSON into a buffer, value by value.
+ *
+ * The output equals that of Go's encoding/json: numbers are as short as possible
+ * (BLIS_DOUBLE_JSON), and "<", ">", and "&" are escaped, so a web page can contain it. A call order
+ * that does not produce JSON is an error of the caller. The buffer reports lack of memory at the
+ * end. Example:
  *
  *   blis_json_writer writer;
  *   blis_json_writer_init(&writer, &buffer, 2);
@@ -7,11 +12,6 @@
  *   blis_json_writer_key(&writer, "ttft_ms");
  *   blis_json_writer_double(&writer, 12.5);
  *   blis_json_writer_end_object(&writer);
- *
- * The text is the one Go's encoding/json would write: numbers as short as they
- * can be (BLIS_DOUBLE_JSON), "<", ">" and "&" escaped, so that it may stand in
- * a web page. Calls in an order that gives no JSON are mistakes of the caller.
- * Lack of memory is found in the buffer at the end.
  */
 #ifndef BLIS_BASE_FORMAT_JSON_WRITER_H
 #define BLIS_BASE_FORMAT_JSON_WRITER_H

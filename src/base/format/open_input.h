@@ -1,9 +1,8 @@
 /*
  * open_input.h - the function that opens every file that the program reads.
  *
- * A file that somebody names by mistake must not stop the program: a directory
- * has no bytes, a device may have no end, and opening a named pipe waits for
- * its writer. What may be read:
+ * A file that was named by mistake must not stop the program. A directory has no bytes, a device
+ * may have no end, and opening a named pipe waits for its writer. These can be read:
  *
  *   regular files    text: at most BLIS_TEXT_FILE_MAX bytes on the disk
  *   /dev/null        as an empty file
@@ -22,7 +21,7 @@ typedef enum blis_input_kind {
   BLIS_INPUT_DATA  /* of any size: traces, saved results, journals */
 } blis_input_kind;
 
-/* Bytes of a text file. */
+/* Maximum size of a text file, bytes. */
 #define BLIS_TEXT_FILE_MAX ((long long)1 << 30)
 
 /*

@@ -67,8 +67,8 @@ static blis_status open_part(blis_output *output, blis_error *error) {
   return fail(output, "cannot be written", error);
 }
 
-/* Kinds of files that nothing here writes, so that one of such a name would be
-   taken for what it is not. */
+/* Fails for file name endings of formats that blis cannot write: the content would not match the
+   name. */
 static blis_status check_ending(const char *path, blis_error *error) {
   static const char *const foreign[] = {".parquet", ".arrow", ".feather", ".orc"};
   size_t length = strlen(path);

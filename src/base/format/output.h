@@ -1,15 +1,13 @@
 /*
  * output.h - a file that is written completely or not at all.
  *
- * Bytes go to a file beside the target, called "<path>.part", which takes the
- * target's name when everything is written. Until then the target stays as it
- * was; a failure leaves it so. What exists and is no regular file (a pipe, a
- * terminal, /dev/null) cannot be replaced and is written to directly; so is
- * standard output, called "-".
+ * Bytes go to "<path>.part", which is renamed to the target when everything is written. Until then
+ * the target is unchanged, and a failure leaves it unchanged. A target that exists and is no
+ * regular file (a pipe, a terminal, /dev/null) cannot be replaced and is written to directly. The
+ * same applies to standard output, called "-".
  *
- * A path that ends in .gz or .zst gets a file that is packed so; one that ends
- * as Parquet, Arrow, Feather or ORC do is BLIS_ERR_INVALID, for no such file is
- * ever written.
+ * A path that ends in .gz or .zst produces a compressed file. A path with an ending of Parquet,
+ * Arrow, Feather, or ORC is BLIS_ERR_INVALID, because blis cannot write these formats.
  */
 #ifndef BLIS_BASE_FORMAT_OUTPUT_H
 #define BLIS_BASE_FORMAT_OUTPUT_H
@@ -28,14 +26,14 @@ BLIS_MUSTUSE blis_status blis_output_open(const blis_alloc *alloc, const char *p
                                           blis_output **output, blis_error *error);
 
 /*
- * Whether a finished file may take the place of what is there: nothing, or
- * another file. A device or a pipe is written to, never replaced.
+ * Returns whether a finished file may replace the target: the target is missing or a regular file.
+ * A device or a pipe is written to, never replaced.
  */
 bool blis_output_is_replaceable(const char *path);
 
 /*
- * Whether a file could be started there, as far as that can be told without
- * leaving a trace: pipes and devices are not opened. Fails as open does.
+ * Checks whether a file could be created, without leaving a trace. Pipes and devices are not
+ * opened. Fails like open.
  */
 BLIS_MUSTUSE blis_status blis_output_probe(const blis_alloc *alloc, const char *path,
                                            blis_error *error);
@@ -44,8 +42,8 @@ BLIS_MUSTUSE blis_status blis_output_write(blis_output *output, blis_slice bytes
                                            blis_error *error);
 
 /*
- * Closes the file and gives it its name, in place of what had it before. The
- * output is gone afterwards, also when that fails; then nothing was replaced.
+ * Closes the file and renames it to the target, which it replaces. The output is freed even on
+ * failure; then nothing was replaced.
  */
 BLIS_MUSTUSE blis_status blis_output_commit(blis_output *output, blis_error *error);
 

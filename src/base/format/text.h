@@ -1,9 +1,9 @@
 /*
- * text.h - a text file line by line, packed or not (see input.h).
+ * text.h - reads a text file line by line, compressed or not (see input.h).
  *
- * Lines end in LF or CR LF, the last one also in nothing. A byte order mark at
- * the start is skipped. Memory is bounded by the longest line, and that by
- * 64 MiB; a zero byte is an error, since text has none. 1 to 2 GB/s.
+ * Lines end in LF or CR LF; the last line may have no line end. A byte order mark at the start is
+ * skipped. Memory is bounded by the longest line, which is limited to 64 MiB. A zero byte is an
+ * error. 1 to 2 GB/s.
  */
 #ifndef BLIS_BASE_FORMAT_TEXT_H
 #define BLIS_BASE_FORMAT_TEXT_H
@@ -36,7 +36,7 @@ BLIS_MUSTUSE blis_status blis_text_open_memory(const blis_alloc *alloc, const ch
                                                blis_slice bytes, blis_text **text,
                                                blis_error *error);
 
-/* What is left of an input, which the text takes over, also when it fails. */
+/* Opens the rest of an input and takes ownership of it, even on failure. */
 BLIS_MUSTUSE blis_status blis_text_open_input(const blis_alloc *alloc, blis_input *input,
                                               blis_text **text, blis_error *error);
 

@@ -12,7 +12,7 @@
 
 enum { DEPTH_MAX = 100 };
 
-/* How many nodes aliases and merge keys may repeat in all. */
+/* Limit on nodes that aliases and merge keys repeat. */
 #define REPEATED_MAX UINT64_C(1000000)
 
 /* Values of a file. A tree takes some 150 bytes for each, and as many again for
@@ -22,8 +22,8 @@ enum { VALUES_MAX = 500000 };
 #define TAG_PREFIX "tag:yaml.org,2002:"
 
 /*
- * A collection that has begun: its children are those from first_child on. The
- * last pair of a mapping has a key and no item until its value comes.
+ * An open collection. Its children start at first_child. The last pair of a mapping has a key and
+ * no item until its value arrives.
  */
 typedef struct frame {
   blis_yaml_node *node;
@@ -130,7 +130,7 @@ static blis_status add_child(builder *b, const blis_yaml_node *node) {
   return BLIS_OK;
 }
 
-/* Makes a node known under the name of an anchor, if there is one. */
+/* Registers a node under the name of its anchor, if it has an anchor. */
 static blis_status set_anchor(builder *b, const yaml_char_t *anchor_name,
                               const blis_yaml_node *node) {
   if (anchor_name == NULL) {
@@ -176,8 +176,8 @@ static blis_status read_alias(builder *b) {
 }
 
 /*
- * Finds whether a tag forces a scalar to be a text ("!", "!!str"). Tags of the
- * other core types leave the scalar as it is; foreign ones are errors.
+ * Finds whether a tag forces a scalar to be a string ("!", "!!str"). Tags of the other core types
+ * leave the scalar unchanged. Unknown tags are errors.
  */
 static blis_status check_tag(builder *b, const yaml_char_t *tag, bool *is_text) {
   static const char *const known[] = {"int", "float", "bool", "null", "seq", "map", "merge"};

@@ -1,17 +1,18 @@
 /*
  * yaml.h - YAML files as trees, read by libyaml.
  *
- * Scalars have no type of their own: the caller asks for the type it expects,
- * so "version: 2" is a text or a number as needed and "yes" is true only where
- * a boolean is due. The rules are those of go-yaml v3: a plain scalar may be a
- * number or a boolean, one in quotes is a text; a float where a whole number is
- * due loses its fraction; yes, no, on and off are booleans; "_" in numbers is
- * skipped; a missing value, "~" and "null" are null.
+ * Scalars are untyped: the caller names the type that it expects. "version: 2" can be read as a
+ * string or a number, and "yes" is true only if the caller reads a boolean. The rules follow
+ * go-yaml v3:
+ * - Only a plain scalar can be a number or a boolean; a quoted scalar is a string.
+ * - A float that is read as an integer loses its fraction.
+ * - yes, no, on, and off are booleans.
+ * - "_" in numbers is skipped.
+ * - A missing value, "~", and "null" are null.
  *
- * Anchors, aliases and "<<" merge keys work; a key given twice is an error that
- * names both lines. Nesting is limited to 100 levels and the nodes repeated by
- * aliases to a million, so that no small file becomes a large tree. A file has
- * one document. libyaml's own memory is on the C heap.
+ * Anchors, aliases, and "<<" merge keys work. A duplicate key is an error that names both lines.
+ * Nesting is limited to 100 levels and aliases to a million repeated nodes, so a small file cannot
+ * become a large tree. A file contains one document. libyaml allocates its memory on the C heap.
  */
 #ifndef BLIS_BASE_FORMAT_YAML_H
 #define BLIS_BASE_FORMAT_YAML_H
@@ -37,8 +38,8 @@ typedef enum blis_yaml_type {
 } blis_yaml_type;
 
 /*
- * Parses a text; file (copied) is for messages. The caller owns *yaml.
- * BLIS_ERR_PARSE tells the line, also for a text without a document.
+ * Parses `text`. file (copied) appears in messages. The caller owns *yaml. BLIS_ERR_PARSE reports
+ * the line; a text without a document is such an error.
  */
 BLIS_MUSTUSE blis_status blis_yaml_parse(const blis_alloc *alloc, const char *file, blis_slice text,
                                          blis_yaml **yaml, blis_error *error);

@@ -15,13 +15,13 @@
 /* A tree without nodes, ended by blis_yaml_free. NULL = out of memory. */
 blis_yaml *blis_yaml_new(const blis_alloc *alloc);
 
-/* The first node made is the root. Nodes belong to the tree; texts are copied.
-   NULL = out of memory, in all of these. */
+/* The first node made is the root. Nodes belong to the tree; strings are copied. All of these
+   return NULL if memory is exhausted. */
 blis_yaml_node *blis_yaml_make_null(blis_yaml *yaml, const char *place);
 blis_yaml_node *blis_yaml_make_bool(blis_yaml *yaml, const char *place, bool value);
 blis_yaml_node *blis_yaml_make_int64(blis_yaml *yaml, const char *place, int64_t value);
 blis_yaml_node *blis_yaml_make_double(blis_yaml *yaml, const char *place, double value);
-/* A text, never a number or a boolean. */
+/* Makes a string, which is never read as a number or a boolean. */
 blis_yaml_node *blis_yaml_make_text(blis_yaml *yaml, const char *place, const char *text,
                                     size_t length);
 /* A list or mapping with room for count members, which are null at first. */

@@ -66,7 +66,7 @@ bool blis_yaml_is_null(const blis_yaml_node *node) {
   return node->is_plain && is_one_of(node->text, words);
 }
 
-/* A number as a plain scalar tells it. */
+/* A number in a plain scalar. */
 typedef struct number {
   blis_yaml_kind kind; /* integer, real, or text for no number */
   int64_t integer;
@@ -213,7 +213,7 @@ blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what, blis_er
                    show(node).text, what);
 }
 
-/* A text in quotes gets a hint, since it may look just right. */
+/* Fails for a value of another type. A quoted scalar gets a hint, because it may look right. */
 static blis_status fail_type(const blis_yaml_node *node, const char *type, blis_error *error) {
   bool is_quoted = node->type == BLIS_YAML_SCALAR && !node->is_plain && node->place == NULL;
   char what[96];

@@ -32,8 +32,8 @@ void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const l
 void bind_open_errors(lua_State *L);
 
 /*
- * Tables of figures have a metatable of this name, by which they print as short
- * Lua: lua/blis/show.lua says how. Made once per state.
+ * Metatable name for tables of metrics. It makes them print as short Lua (lua/blis/show.lua). Made
+ * once per state.
  */
 #define FIGURES_TYPE "blis.figures"
 void bind_open_figures_type(lua_State *L);
@@ -72,7 +72,7 @@ void push_signal(lua_State *L, double value);
 /* What the id of a request is made of, see blis_request_id_of. */
 typedef struct bind_request_name {
   int64_t number;
-  const char *session; /* borrowed; NULL from number 0 on */
+  const char *session; /* borrowed; NULL if number >= 0 */
   int32_t round_index;
 } bind_request_name;
 
@@ -85,8 +85,8 @@ void push_request_id(lua_State *L, const bind_request_name *name);
 const char *push_what(lua_State *L, int index);
 
 /*
- * Raises for a key of the table at index that is none of the names, and tells
- * the nearest one; what is the table: "a record".
+ * Raises for a key of the table at index that is none of the names, and suggests the nearest one.
+ * what names the table: "a record".
  */
 void check_names(lua_State *L, int index, const char *what, const char *const *names, size_t count);
 
@@ -107,8 +107,8 @@ int check_field_choice(lua_State *L, int index, const char *name, const char *co
 /* Index of an argument in words, which ends with NULL; fallback when it is
    absent. The error says what is allowed. */
 int check_word(lua_State *L, int argument, const char *fallback, const char *const *words);
-/* The same of one that has to be there; the error names the function, which is
-   what a method called through pcall does not know. */
+/* Like check_word, for a required word. The error names the function, which a method called through
+   pcall does not know. */
 int check_word_of(lua_State *L, int argument, const char *function, const char *const *words);
 
 /* Pushes 16 hexadecimal digits. */

@@ -14,7 +14,7 @@ typedef struct bind_closed {
   const char *owner;        /* "a band of the queue", for messages */
   const char *const *names; /* some may be nil at times; ends with NULL */
   const char *help;         /* where they are listed, as a sentence's end */
-  /* Offers more names, or raises why a known one is not there. NULL = none. */
+  /* Offers more names, or raises why a known name is missing. NULL: none. */
   void (*offer_more)(lua_State *L, const char *name, blis_nearest *nearest);
 } bind_closed;
 
@@ -22,10 +22,9 @@ typedef struct bind_closed {
 void close_table(lua_State *L, const bind_closed *closed);
 
 /*
- * Closes it, and puts an empty one in its place through which it is read and
- * cannot be written; for what is made seldom. names of closed NULL: it is a
- * list. instead, static, is what a script does that wants to change something,
- * as the end of a sentence.
+ * Closes the table and replaces it by an empty table through which it can be read but not written.
+ * Use it for tables that are made seldom. If closed->names is NULL, the table is a list. instead
+ * (static) is the end of a sentence: what a script should do to change a value.
  */
 void seal_table(lua_State *L, const bind_closed *closed, const char *instead);
 

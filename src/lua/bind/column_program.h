@@ -1,23 +1,19 @@
 /*
- * column_program.h - a Lua function over columns, or of one candidate, as a
- * list of operations, so that it need not be called for every decision.
+ * column_program.h - a Lua function over columns, or of one candidate, as a list of operations, so
+ * that it need not be called for every decision.
  *
- * A function has a program when it goes from its first instruction to its
- * return without a branch, changes nothing, and does only arithmetic, calls of
- * blis.vec and reads with constant names: of its arguments, of upvalues and
- * globals, and of tables in these. The program is made of the instructions of
- * the function, not of what they have once computed. Whatever the function
- * reads, a run of the program reads anew, raw and in the same places; where a
- * value is not of the kind that it was, or where the function would raise an
- * error, the run declines, and the caller calls the function instead. Nothing
- * has been changed then. So there is no result but the one that the function
- * would have had, to the last bit.
+ * A function has a program if it has no branch, changes nothing, and only does arithmetic, calls
+ * blis.vec, and reads with constant names. It may read its arguments, upvalues, globals, and tables
+ * in these. The program is made from the instructions of the function, not from their results. A
+ * run of the program repeats all reads of the function, raw and in the same places. The run
+ * declines if a value has a different type than before or if the function would raise an error;
+ * then nothing has changed, and the caller calls the function instead. So results equal those of
+ * the function, to the last bit.
  *
- * It is one module in two files: column_program.c runs programs, and
- * column_translate.c makes them.
+ * The module has two files: column_program.c runs programs, and column_translate.c makes them.
  *
- * What the debug library does to the metatable of vectors once a program has
- * been made is not noticed.
+ * Changes that the debug library makes to the metatable of vectors after a program was made have no
+ * effect on it.
  */
 #ifndef BLIS_LUA_BIND_COLUMN_PROGRAM_H
 #define BLIS_LUA_BIND_COLUMN_PROGRAM_H
@@ -36,10 +32,9 @@ typedef enum bind_translation {
 } bind_translation;
 
 /*
- * For the function at index function, whose arguments lie behind it on top of
- * the stack; vectors have count items now, and at most capacity later. When it
- * is made, pushes a table that keeps the program alive, and sets *program.
- * Raises when there is no memory. O(instructions).
+ * Translates the function at index function, whose arguments follow it on top of the stack. Vectors
+ * have count items now, and at most capacity later. On success, pushes a table that keeps the
+ * program alive, and sets *program. Raises if memory is exhausted. O(instructions).
  */
 bind_translation push_column_program(lua_State *L, int function, size_t count, size_t capacity,
                                      bind_column_program **program);

@@ -17,7 +17,7 @@
 enum {
   READS_MAX = 24,
   NODES_MAX = 64,
-  KEEPER_PROGRAM = 0 /* place in the keeper; texts are from 1 on */
+  KEEPER_PROGRAM = 0 /* place in the keeper; strings start at 1 */
 };
 
 /* What is read of Lua's values; each leaves its value on the stack. */
@@ -94,8 +94,8 @@ static inline value bind__integer_value(lua_Integer integer) {
 }
 
 /*
- * Pushes what the read finds; nil where there is nothing to look into. What
- * reads have found so far lies above base.
+ * Pushes the value that the read finds; nil if its parent is no table. The values of earlier reads
+ * are above base.
  */
 void bind__push_read(lua_State *L, const value_read *read, int base, int function, int keeper);
 

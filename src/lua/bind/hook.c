@@ -52,8 +52,8 @@ int push_hook_field(lua_State *L, int index, const char *name, bind_hooks *hooks
 }
 
 /*
- * Message handler: while the stack of the error is still there. An error of a
- * run inside the policy has seen all of this stack already, and more.
+ * Adds the traceback as message handler, while the stack of the error exists. An error of a run
+ * inside the policy already contains this stack and more.
  */
 static int add_traceback(lua_State *L) {
   lua_settop(L, 1);
@@ -131,7 +131,7 @@ static void push_said(lua_State *L, int cause) {
   lua_settop(L, failed);
 }
 
-/* Pushes the text of an error value; an address would say nothing. */
+/* Pushes the text of an error value, but no addresses, which carry no meaning. */
 static void push_cause(lua_State *L, int cause) {
   bool is_text = lua_type(L, cause) == LUA_TSTRING || lua_type(L, cause) == LUA_TNUMBER;
   if (push_error_text(L, cause, "message")) {

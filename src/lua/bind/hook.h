@@ -1,10 +1,9 @@
 /*
  * hook.h - the one place where the core calls Lua.
  *
- * Hooks run in protected calls: an error inside one is stored as an error
- * object that names the policy, the request and the simulated time, the core
- * unwinds with BLIS_ERR_POLICY, and whoever drives the simulation raises that
- * very object.
+ * Hooks run in protected calls. An error in a hook is stored as an error object that names the
+ * policy, the request, and the simulated time. The core unwinds with BLIS_ERR_POLICY, and the
+ * driver of the simulation raises that object.
  */
 #ifndef BLIS_LUA_BIND_HOOK_H
 #define BLIS_LUA_BIND_HOOK_H
@@ -28,8 +27,8 @@ enum {
   ANCHOR_REQUEST,
   ANCHOR_INSTANCES,  /* tables of all instances, by number + 1 */
   ANCHOR_CANDIDATES, /* tables of the candidates of a decision, in order */
-  ANCHOR_PEERS,      /* the same of the other stage, anew each time */
-  ANCHOR_CONTEXT,    /* what is known of stages, and of links: two tables */
+  ANCHOR_PEERS,      /* candidates of the other stage, rebuilt for each decision */
+  ANCHOR_CONTEXT,    /* facts about stages and links: two tables */
   ANCHOR_LINKS,
   ANCHOR_COLUMNS,
   ANCHOR_VECTORS, /* the columns, by signal + 1 */
@@ -51,15 +50,15 @@ enum {
 
 /* What all hooks of one simulation share. */
 typedef struct bind_hooks {
-  lua_State *L; /* the thread that drives the run; NULL while nobody does */
+  lua_State *L; /* thread that drives the run; NULL between drives */
   bool has_error;
   struct bind_sandbox *sandbox; /* NULL = none; gives each call a budget */
-  int functions;                /* places used from ANCHOR_FUNCTIONS on */
+  int functions;                /* places in use, starting at ANCHOR_FUNCTIONS */
   uint64_t entries;             /* how often code of a script may have run; never 0 */
   bind_alias alias;             /* of what they are shown */
 } bind_hooks;
 
-/* Who is called about what, for error texts. */
+/* Subject of a hook call, for error messages. */
 typedef struct bind_hook_place {
   const char *kind;                 /* "scorer" */
   const char *name;                 /* "" when it has none */
@@ -69,8 +68,8 @@ typedef struct bind_hook_place {
 } bind_hook_place;
 
 /*
- * Creates and pushes the anchor of hooks, for its owner to keep, and opens it.
- * hooks must not move from then on.
+ * Creates the anchor of hooks, pushes it for its owner to keep, and opens it. hooks must not move
+ * afterwards.
  */
 void push_hooks_anchor(lua_State *L, bind_hooks *hooks);
 
@@ -88,8 +87,7 @@ void bind_hooks_anchor(lua_State *L, const bind_hooks *hooks);
 int push_hook_function(lua_State *L, bind_hooks *hooks);
 
 /*
- * Keeps the function in a field of the table at index and returns its place; 0
- * when there is none.
+ * Keeps the function in a field of the table at index. Returns its place; 0 if the field is nil.
  */
 int push_hook_field(lua_State *L, int index, const char *name, bind_hooks *hooks);
 

@@ -1,10 +1,9 @@
 /*
  * interrupt.h - the flag by which Ctrl-C reaches a running simulation.
  *
- * A signal handler has no argument to find its program by, so this flag, with
- * whether it is heeded, is the one mutable global of the project. The host
- * raises it; whoever loops for long in C polls it and gives up with
- * BLIS_ERR_INTERRUPTED. Under stock Lua nobody raises it.
+ * A signal handler has no argument through which it could find its program. So this flag, with
+ * whether it is heeded, is the one mutable global of the project. The host raises it. Long loops in
+ * C poll it and return BLIS_ERR_INTERRUPTED. Under stock Lua the flag is never raised.
  */
 #ifndef BLIS_LUA_BIND_INTERRUPT_H
 #define BLIS_LUA_BIND_INTERRUPT_H

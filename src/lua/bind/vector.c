@@ -62,8 +62,8 @@ static bind_vector *check_vector(lua_State *L, int index) {
 }
 
 /*
- * A script can make vectors as long as it likes, and its time goes by in here.
- * The columns of a decision are short.
+ * Charges the vector to the script's budget, because a script can make vectors without limit and
+ * spends its time in this file. The columns of a decision are short.
  */
 static void charge(lua_State *L, const bind_vector *vector) {
   enum { FREE_ITEMS = 1024, ITEMS_PER_INSTRUCTION = 4 };
@@ -294,7 +294,7 @@ static int vector_newindex(lua_State *L) {
   return luaL_error(L, "vectors are read-only");
 }
 
-/* Lua makes one truth value of a comparison, where there is one per item. */
+/* Returns one truth value per item. Lua's comparison operators reduce them to one. */
 static int vector_compare(lua_State *L) {
   return luaL_error(L, "columns are compared item by item: blis.vec.lt(a, b), "
                        "with blis.vec.where(condition, a, b) instead of if, "

@@ -9,7 +9,7 @@
 /* Well below what the sums over a batch can count. */
 static const lua_Integer TOKENS_MAX = 1000000000;
 
-/* In the order in which error texts list them. */
+/* In the order in which error messages list them. */
 static const struct {
   const char *name;
   size_t offset;
@@ -136,7 +136,7 @@ void hide_batch(lua_State *L, int index, bind_batch *batch) {
 void set_batch(lua_State *L, int index, bind_batch *batch, const blis_batch_sums *sums,
                const blis_batch_item *items, size_t count) {
   blis_batch_sums now = *sums;
-  hide_batch(L, index, batch); /* after an error they are still there */
+  hide_batch(L, index, batch); /* they remain after an error */
   lua_pushvalue(L, index);
   for (int i = 0; i < SUM_COUNT; i++) {
     int64_t value = *sum_at(&now, i);

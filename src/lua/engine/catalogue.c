@@ -80,7 +80,7 @@ static void check_embedded_composed(lua_State *L, blis_catalogue *catalogue) {
   check_added(L, catalogue, file->name, file->bytes, file->size);
 }
 
-/* Pushes a new catalog, filled from what is compiled in. */
+/* Pushes a new catalog that contains the built-in entries. */
 static blis_catalogue *
 push_filled_catalogue(lua_State *L, void (*fill)(lua_State *L, blis_catalogue *catalogue)) {
   blis_catalogue **self = lua_newuserdatauv(L, sizeof *self, 0);
@@ -375,7 +375,7 @@ void check_model_file(lua_State *L, const char *path, const char *name, blis_mod
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   check_status(L, blis_model_config_load(&alloc, path, name, spec, &error), &error);
-  /* The file may be silent about the precision, then the name tells. */
+  /* The name implies the precision if the file does not state it. */
   if (spec->weight_bytes_per_param == 0) {
     spec->weight_bytes_per_param = blis_model_weight_bytes_from_name(name);
   }

@@ -30,7 +30,7 @@ typedef struct bind_engine {
   int64_t tp;
   int64_t dp;
   double kv_bytes_per_token;     /* on one GPU; 0 = not known */
-  blis_fixed_kv fixed_kv;        /* beside these, on one GPU */
+  blis_fixed_kv fixed_kv;        /* in addition to these, on one GPU */
   double gpu_price_per_hour;     /* US dollars; 0 = unknown */
   bool strict_coverage;          /* steps beyond its coverage are an error */
   bool is_capacity_computed;     /* config.kv_blocks was worked out */
@@ -62,7 +62,7 @@ void bind_engine_close(bind_engine *engine);
  */
 void push_engine_facts(lua_State *L, const bind_engine *engine);
 
-/* engine_facts(cluster): the same of a table of cluster options. */
+/* engine_facts(cluster): these facts for a table of cluster options. */
 int bind_engine_facts(lua_State *L);
 
 #endif

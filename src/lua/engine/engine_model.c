@@ -62,7 +62,7 @@ static blis_model_options model_options(lua_State *L, int index) {
   };
 }
 
-/* A config.json goes before what the catalogue says of the model. */
+/* Reads a config.json, which has priority over the catalog entry of the model. */
 static bool check_model_config(lua_State *L, int index, bind_engine_model *m) {
   const char *path = opt_field_string(L, index, "model_config");
   if (path == NULL) {
@@ -82,8 +82,8 @@ static bool check_model_config(lua_State *L, int index, bind_engine_model *m) {
   return true;
 }
 
-/* A model of the catalogue that lists its layers stands in for an entry without them. Its usual GPU
-   and degree fit the model. */
+/* Uses the layer list of a similar catalog model for an entry without layers. That model's default
+   GPU and degree fit the model. */
 static void check_listed_layers(lua_State *L, bind_engine_model *m) {
   const blis_catalogue_model *listed = NULL;
   blis_error error = {0};
@@ -205,8 +205,8 @@ static void check_hardware(lua_State *L, int index, bind_engine_model *m) {
   }
 }
 
-/* The smallest usual degree, from `least` on, at which the model fits; `least` if none fits, or if
-   the options state the KV blocks. */
+/* Returns the smallest usual degree >= `least` at which the model fits. Returns `least` if none
+   fits or if the options set the number of KV blocks. */
 static int64_t fitting_tp(lua_State *L, int index, const bind_engine_model *m, int64_t least) {
   static const int64_t DEGREES[] = {1, 2, 4, 8};
   bool has_blocks = opt_field_integer(L, index, "kv_blocks", 0) > 0;
@@ -294,7 +294,7 @@ static blis_slice opt_field_slice(lua_State *L, int index, const char *name) {
   return text;
 }
 
-/* The texts of a folder of kernel tables by file name, which Lua has read. The table of options
+/* Returns the kernel tables of a folder, by file name. Lua has read them, and the table of options
    keeps them alive. */
 static blis__kernel_tables opt_own_tables(lua_State *L, int index) {
   blis__kernel_tables tables = {0};

@@ -19,8 +19,8 @@ typedef struct bind_engine_model {
   const char *id;                          /* as it was given */
   const blis_catalogue_model *model;       /* NULL: unknown and not needed */
   const blis_model_spec *spec;             /* NULL: dimensions not known */
-  const blis_layered_model *layered;       /* the layers; NULL in profile go-blis, and if not
-                                              enough is known of the model */
+  const blis_layered_model *layered;       /* the layers; NULL in profile go-blis, and if the
+                                              model has too few details */
   bool has_own_layers;                     /* layered is of a file or of a list of layers, not
                                               equal layers of spec */
   const blis_catalogue_hardware *hardware; /* NULL: not needed */
@@ -31,9 +31,9 @@ typedef struct bind_engine_model {
 } bind_engine_model;
 
 /*
- * Fills *m, which must not move, from the table of cluster options at index;
- * pushes what must stay on the stack as long as *m is used. has_blocks: nobody
- * will ask for the KV capacity. May raise.
+ * Fills *m, which must not move, from the table of cluster options at index. Pushes the values that
+ * must stay on the stack as long as *m is used. has_blocks: the KV capacity is not needed. May
+ * raise.
  */
 void check_engine_model(lua_State *L, int index, bool has_blocks, bind_engine_model *m);
 

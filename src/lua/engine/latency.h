@@ -1,10 +1,9 @@
 /*
  * latency.h - a latency model in Lua: an implementation of blis_latency_ops.
  *
- * Its step time is a function of the batch and nothing else, so the engine may
- * ask for the same step twice. From items it is asked once per step; from sums
- * alone (from_sums = true) the fast engine skips ahead as with a built-in
- * model, at one call per step.
+ * Its step time is a function of the batch and nothing else, so the engine may compute the same
+ * step twice. A model from items is called once per step. A model from sums only (from_sums = true)
+ * lets the fast engine skip ahead as with a built-in model, at one call per step.
  */
 #ifndef BLIS_LUA_ENGINE_LATENCY_H
 #define BLIS_LUA_ENGINE_LATENCY_H
@@ -32,7 +31,7 @@ typedef struct bind_latency {
   int64_t fixed_overhead_us;
 } bind_latency;
 
-/* The same model as one instance asks it, for error texts. */
+/* The model as called by one instance, for error messages. */
 typedef struct bind_instance_latency {
   blis_latency_model model; /* its state is this structure */
   bind_latency *latency;

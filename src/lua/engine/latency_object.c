@@ -70,7 +70,7 @@ int bind_latency_definition(lua_State *L) {
   return 1;
 }
 
-/* Before a model in Lua is asked. May raise. */
+/* Checks that a model in Lua can be called. May raise. */
 static void check_open(lua_State *L, latency_object *self) {
   if (!is_scripted(self)) {
     return;
@@ -86,7 +86,7 @@ static void check_open(lua_State *L, latency_object *self) {
   self->hooks.L = L;
 }
 
-/* After it was asked: raises what its functions have raised. */
+/* Ends a call of a model and raises the error of its functions, if any. */
 static void check_shut(lua_State *L, latency_object *self) {
   if (!is_scripted(self)) {
     return;
@@ -100,7 +100,7 @@ static void check_shut(lua_State *L, latency_object *self) {
   }
 }
 
-/* Pushes the answer to sums alone, nil when there is none. */
+/* Pushes the step time computed from sums only; nil if the model has none. */
 static void push_from_sums(lua_State *L, latency_object *self, const blis_batch_sums *sums) {
   int64_t step_us = 0;
   check_open(L, self);

@@ -7,11 +7,14 @@
 #include <lua.h>
 
 /*
- * model_facts(cluster): a table with layers_text ("62 layers: 10 full, 52 window 1,024"),
- * parameters, active_parameters, weight_bytes, and for one GPU weight_bytes_per_gpu,
- * kv_bytes_per_token, window_bytes_per_sequence, and state_bytes_per_sequence; hardware, tp, dp;
- * precision (a text), kv_bits; notes (lines); tp_problem if engines refuse the degree. nil if not
- * enough is known of the model.
+ * model_facts(cluster) returns a table with:
+ * - layers_text ("62 layers: 10 full, 52 window 1,024"), parameters, active_parameters,
+ *   weight_bytes;
+ * - per GPU: weight_bytes_per_gpu, kv_bytes_per_token, window_bytes_per_sequence,
+ *   state_bytes_per_sequence;
+ * - hardware, tp, dp, precision (a string), kv_bits, notes (lines);
+ * - tp_problem, if engines refuse the degree.
+ * Returns nil if the model has too few details.
  */
 int bind_model_facts(lua_State *L);
 

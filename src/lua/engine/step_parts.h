@@ -7,17 +7,17 @@
 #include <lua.h>
 
 /*
- * step_parts(cluster, batches): for each { decodes =, context =, prompt = } of a list, the parts of
- * that step: { products_us =, experts_us =, attention_us =, links_us =, other_us =, host_us =,
- * total_us = }. `context` is that of each decode; `prompt` is the number of tokens of one prompt.
+ * step_parts(cluster, batches) returns the parts of a step for each { decodes =, context =, prompt
+ * = } of a list: { products_us =, experts_us =, attention_us =, links_us =, other_us =, host_us =,
+ * total_us = }. `context` is the context of each decode; `prompt` is the number of tokens of one
+ * prompt.
  */
 int bind_step_parts(lua_State *L);
 
 /*
- * step_kernels(cluster): the kernels that tables were searched for, a list of { is_experts =,
- * format
- * =, shape = { n, k } or { experts, chosen, hidden, width, local }, source = "measured", "near", or
- * "closed form", gpu =, nearest =, weight = }. Empty if the cluster uses no tables.
+ * step_kernels(cluster) returns the kernels that were searched for in tables; an empty list if the
+ * cluster uses no tables. Each item has is_experts, format, shape = { n, k } or { experts, chosen,
+ * hidden, width, local }, source = "measured", "near", or "closed form", gpu, nearest, and weight.
  */
 int bind_step_kernels(lua_State *L);
 

@@ -1,5 +1,5 @@
 /*
- * figures.h - the figures of results as fields of Lua tables.
+ * figures.h - the metrics of results as fields of Lua tables.
  */
 #ifndef BLIS_LUA_RESULTS_FIGURES_H
 #define BLIS_LUA_RESULTS_FIGURES_H

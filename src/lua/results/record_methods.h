@@ -33,23 +33,22 @@ int bind_records_slowest(lua_State *L);
 /* outcomes.c */
 
 /*
- * outcomes(patience_us, end_us, planned): ttft and e2e in ms, mean and 99th
- * percentile (rank p (n - 1), interpolated), over the requests and as many
- * more, that never came, as make planned. One that was not completed counts
- * with the time from its arrival to end_us, or patience_us if that is more.
- * {ttft_mean_ms=, ttft_p99_ms=, e2e_mean_ms=, e2e_p99_ms=, itl_mean_ms=,
- * offered=, completed=, rejected=, worst=}, the last one the place of the
- * request with the longest TTFT, nil without any.
+ * outcomes(patience_us, end_us, planned) returns {ttft_mean_ms=, ttft_p99_ms=, e2e_mean_ms=,
+ * e2e_p99_ms=, itl_mean_ms=, offered=, completed=, rejected=, worst=}. TTFT and E2E are in ms, as
+ * mean and 99th percentile (rank p (n - 1), interpolated). They cover the requests, plus enough
+ * requests that never arrived to reach `planned`. A request that was not completed counts with the
+ * time from its arrival to end_us, or patience_us if that is more. `worst` is the position of the
+ * request with the longest TTFT; nil without requests.
  */
 int bind_records_outcomes(lua_State *L);
 
 /* spread.c */
 
 /*
- * Method of a list of requests: spread(name, from_us, to_us, intervals) counts
- * the requests by a time, "ttft_us", "itl_us" (the request's mean), "e2e_us" or
- * "scheduling_delay_us", in so many equal intervals. Times outside belong to
- * the nearest one; requests without that time are left out. O(requests).
+ * Method of a list of requests: spread(name, from_us, to_us, intervals) counts the requests by a
+ * time in `intervals` equal intervals. The time is "ttft_us", "itl_us" (the request's mean),
+ * "e2e_us", or "scheduling_delay_us". Times outside count in the nearest interval; requests without
+ * that time are omitted. O(requests).
  */
 int bind_records_spread(lua_State *L);
 
@@ -66,14 +65,12 @@ int bind_records_within(lua_State *L);
 int bind_records_warm_up(lua_State *L);
 
 /*
- * requests:batches(from_us, { { latency =, share =, limit_ms = }, ... }), where
- * share is missing for a mean, returns
+ * requests:batches(from_us, { { latency =, share =, limit_ms = }, ... }) returns the table below.
+ * An entry without `share` uses the mean.
  * { arrived =, completed =, span_us =, e2e_us =, missed = { by batch },
  *   ttft = { mean by batch }, e2e = ..., targets = { { value_ms =, batches = {
- *   share beyond the limit, or mean in ms }, tail = { share beyond value_ms }
- * },
- *   ... } }.
- * Lists are nil when there are too few requests for them.
+ *   share beyond the limit, or mean in ms }, tail = { share beyond value_ms } }, ... } }
+ * Lists are nil if they have too few requests.
  */
 int bind_records_batches(lua_State *L);
 

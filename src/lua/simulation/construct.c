@@ -218,8 +218,8 @@ static blis_status keep_step(void *ud, uint32_t instance, const blis_step_report
   return BLIS_OK;
 }
 
-/* Rows of each log that a picture can show, and Lua hold. Of longer runs a row
-   is several steps; rows of the other logs beyond it are dropped. */
+/* Limit on the rows of each log, for charts and for Lua's memory. In longer runs a row is several
+   steps. Other logs drop the rows beyond the limit. */
 enum { KEPT_ROWS = 1 << 18 };
 
 /* With keep_steps = true: what every step computed. */
@@ -262,7 +262,7 @@ static blis_facility_carbon check_carbon(lua_State *L, int options) {
   return carbon;
 }
 
-/* What it returns borrows from the simulation and from what it pushes. */
+/* Returns a configuration that borrows from the simulation and from the values it pushes. */
 static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_simulation *sim) {
   lua_getfield(L, config, "cluster");
   int options = lua_gettop(L);
@@ -294,7 +294,7 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_s
   }
   BIND_EACH_FEATURE(configure, L, config, sim, &made);
   if (!reads_caches(L, config, sim)) {
-    made.cache_signal_delay_us = 0; /* nobody sees the difference */
+    made.cache_signal_delay_us = 0; /* no policy could see the difference */
   }
   bind_observer_configure(&sim->observer, &made);
   check_run_events(L, &sim->view, &sim->run_events);

@@ -47,7 +47,7 @@ static void attach_pools(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
-/* Of links that were used; there are two for each instance. */
+/* Sets the links that were used; each instance has two links. */
 static void set_links(lua_State *L, const blis_cluster *cluster, int64_t duration_us) {
   lua_newtable(L);
   for (size_t i = 0; i < blis_cluster_link_count(cluster); i++) {
@@ -219,8 +219,8 @@ static bind_engine *engine_of_group(bind_simulation *sim, uint32_t group) {
   return group == 0 ? &sim->engine : &sim->groups.others[group - 1];
 }
 
-/* Which drafts hold is drawn anew with every seed; how probable that is, a
-   function may say. */
+/* Reads speculation. Every seed samples which drafts are accepted; a function may return the
+   probability. */
 static void check_speculation(lua_State *L, int cluster, bind_simulation *sim) {
   uint32_t count = sim->groups.other_count + 1;
   bool drafts = false;
@@ -299,7 +299,7 @@ static bool has_ranks(const bind_simulation *sim) {
   return has;
 }
 
-/* Of the result on the stack, and of its instances; nothing without ranks. */
+/* Sets the ranks of the result on the stack and of its instances; sets nothing without ranks. */
 static void set_ranks(lua_State *L, const bind_simulation *sim, const blis_summary *summary) {
   (void)summary;
   if (!has_ranks(sim)) {

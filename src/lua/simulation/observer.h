@@ -1,9 +1,9 @@
 /*
- * observer.h - functions called when something happens to a request
- * (on_arrival, on_routed, on_first_token, on_escalation, on_completion,
- * on_rejection, on_failure), and the two that say something about a request by
- * itself: its priority, and how long a user thinks before the next round of a
- * session.
+ * observer.h - functions of a script that are called for requests.
+ *
+ * Functions for events: on_arrival, on_routed, on_first_token, on_escalation, on_completion,
+ * on_rejection, on_failure. Two functions return a value for a request: its priority, and the think
+ * time of a user before the next round of a session.
  */
 #ifndef BLIS_LUA_SIMULATION_OBSERVER_H
 #define BLIS_LUA_SIMULATION_OBSERVER_H
@@ -27,8 +27,8 @@ typedef enum bind_event {
 typedef struct bind_observer {
   bind_view *view;
   int functions[EVENT_COUNT]; /* places in the anchor; 0 = none */
-  int outcome;                /* the table that tells of an end */
-  int attempt;                /* and that of an attempt of a cascade */
+  int outcome;                /* table that describes an outcome */
+  int attempt;                /* table that describes an attempt of a cascade */
   int priority;
   int think_time;
   blis_observer observer;

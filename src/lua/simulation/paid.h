@@ -7,14 +7,13 @@
 #include "lua/simulation/simulation.h"
 
 /*
- * Sets the field paid of the summary on top: for each group { seconds =,
- * billed_seconds =, whole_seconds =, node_seconds =, node_usd =,
- * listed_seconds =, listed_gpu_usd = } up to end_us: all of it; the same as it
- * is billed; what would be billed for one instance all the time; of what is
- * billed, that of instances whose price the pool of their machine says, and
- * that of those with a list of prices (of each of their GPUs). Without pools of
- * machines, lists and rules of billing, and where all instances were paid all
- * the time, which is told by the duration alone, only if it is asked for.
+ * Sets the field `paid` of the summary on top, up to end_us. It has for each group:
+ * - seconds: paid time, and billed_seconds: that time as billed;
+ * - whole_seconds: billed time of one instance that is paid throughout;
+ * - node_seconds, node_usd: the part of the billed time that a machine pool prices;
+ * - listed_seconds, listed_gpu_usd: the part that a price list prices, per GPU.
+ * Without machine pools, price lists, and billing rules, and if all instances were paid throughout,
+ * the duration implies these values. Then the field is set only if `always` is true.
  */
 void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us, bool always);
 

@@ -1,10 +1,10 @@
 /*
- * progress.h - a Lua function called now and then with the progress of a run,
- * for a display on a terminal.
+ * progress.h - a Lua function called at intervals with the progress of a run, for a display on a
+ * terminal.
  *
- * It is called where the cluster asks whether it was interrupted, when enough
- * time has passed by the clock on the wall. Nothing that is simulated depends
- * on it. Without a function it costs one comparison per some thousand events.
+ * The function is called at the cluster's interrupt checks, when enough wall-clock time has passed.
+ * No simulated result depends on it. Without a function the cost is one comparison per some
+ * thousand events.
  */
 #ifndef BLIS_LUA_SIMULATION_PROGRESS_H
 #define BLIS_LUA_SIMULATION_PROGRESS_H
@@ -16,7 +16,7 @@
 
 typedef struct bind_progress {
   bind_hooks *hooks;
-  const blis_cluster *cluster; /* set when there is one */
+  const blis_cluster *cluster; /* NULL until the cluster exists */
   int function;                /* its place among the hooks; 0 = none */
   int64_t interval_ms;
   int64_t next_ms; /* 0 = not started */

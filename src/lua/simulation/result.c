@@ -161,7 +161,7 @@ static void set_coverage(lua_State *L, const bind_simulation *sim, const blis_su
   lua_setfield(L, -2, "coverage");
 }
 
-/* What policies in Lua have said of themselves; nothing where none does. */
+/* Sets the custom metrics of policies in Lua; sets nothing without such metrics. */
 static void set_custom_metrics(lua_State *L, int index) {
   lua_getiuservalue(L, index, SIMULATION_ANCHOR);
   if (lua_rawgeti(L, -1, ANCHOR_METRICS) == LUA_TTABLE) {

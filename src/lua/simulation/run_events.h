@@ -9,7 +9,7 @@
 #include "cluster/run_events.h"
 #include "lua/policies/view/view.h"
 
-/* Who is told, and the one table of events; must not move. */
+/* The subscribed policies and the one table of events; must not move. */
 typedef struct bind_run_events {
   bind_view *view;
   int event;
@@ -17,8 +17,8 @@ typedef struct bind_run_events {
 } bind_run_events;
 
 /*
- * For the policies that view->ears has by now. Fills *events; the cluster's
- * configuration takes its listener, of no kind where nobody listens. May raise.
+ * Fills *events for the policies that view->ears contains at this time. The cluster's configuration
+ * takes its listener, which has no kinds without subscribers. May raise.
  */
 void check_run_events(lua_State *L, bind_view *view, bind_run_events *events);
 

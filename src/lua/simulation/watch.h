@@ -1,12 +1,11 @@
 /*
- * watch.h - a Lua function that is shown the cluster now and then while a run
- * goes on, for a display (lua/blis/watch).
+ * watch.h - a Lua function that shows the cluster at intervals during a run, for a display
+ * (lua/blis/watch).
  *
- * It is called where the cluster asks whether it was interrupted, when enough
- * time has passed by the clock on the wall: at least its interval, and so long
- * that it takes no more than a two-hundredth of the time. Nothing that is
- * simulated depends on it. Instances that lag behind the clock are shown as
- * they are. Without a function it costs one comparison per some hundred events.
+ * The function is called at the cluster's interrupt checks, when enough wall-clock time has passed:
+ * its interval, and long enough that it takes at most 1/200 of the time. No simulated result
+ * depends on it. Instances that lag behind the clock are shown in their current state. Without a
+ * function the cost is one comparison per some hundred events.
  */
 #ifndef BLIS_LUA_SIMULATION_WATCH_H
 #define BLIS_LUA_SIMULATION_WATCH_H
@@ -40,8 +39,8 @@ void set_watch(lua_State *L, int anchor, bind_watch *watch);
 void bind_watch_close(bind_watch *watch);
 
 /*
- * Calls the function with a look, when it is due: a table whose fields are
- * those of blis.watch.Look. An error in it is stored in the hooks.
+ * Calls the function with a snapshot if it is due. The snapshot is a table with the fields of
+ * blis.watch.Look. An error in the function is stored in the hooks.
  */
 void bind_watch_tell(bind_watch *watch);
 

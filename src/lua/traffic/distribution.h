@@ -16,7 +16,7 @@
 /* Appends the value on top of the stack to the table at keep, and pops it. */
 void keep_on_top(lua_State *L, int keep);
 
-/* Pushes a field: a table, or nil and false when it is left out. */
+/* Pushes a field: a table, or nil and false if it is not set. */
 bool opt_part(lua_State *L, int index, const char *name);
 
 /* {type =, params = {{name, value}, ...}} */
@@ -26,9 +26,8 @@ void check_distribution(lua_State *L, int table, int keep, blis_distribution_spe
 void check_arrival(lua_State *L, int table, blis_arrival_spec *spec);
 
 /*
- * check_distribution(spec, where), check_arrival(spec, where): raise what is
- * wrong with a part of a specification. The latter returns what a user should
- * hear of it, if there is something.
+ * check_distribution(spec, where), check_arrival(spec, where): raise the error of a part of a
+ * specification. check_arrival returns a note to the user, if there is a reason for it.
  */
 int bind_check_distribution(lua_State *L);
 int bind_check_arrival(lua_State *L);

@@ -23,10 +23,9 @@ typedef struct bind_graphs {
 bool bind_is_graphs(lua_State *L, int index);
 
 /*
- * Starts *graphs from the table at index, {graphs = factory, rate =, ...}; the
- * factory makes a function(number) that returns a graph, or nil; or it is a
- * userdata of graph_file.h. hooks may be
- * NULL for who only asks whether requests follow on others. May raise.
+ * Starts *graphs from the table at index, {graphs = factory, rate =, ...}, or from a userdata of
+ * graph_file.h. The factory makes a function(number) that returns a graph, or nil. hooks may be
+ * NULL if the caller only checks whether requests follow on others. May raise.
  */
 void check_graphs(lua_State *L, int index, bind_hooks *hooks, bind_graphs *graphs);
 

@@ -16,7 +16,7 @@ enum { WHERE_SIZE = 128 };
 typedef enum field {
   NAME, /* of a graph only */
   START,
-  ID, /* from here on of requests only */
+  ID, /* first field that only requests have */
   AFTER,
   EXTENDS,
   PROMPT,
@@ -26,7 +26,7 @@ typedef enum field {
   TOOL,
   BACKGROUND,
   SESSION,
-  PREFIX_GROUP, /* from here on of both: a request has what its graph has */
+  PREFIX_GROUP, /* first field of both: a request inherits it from its graph */
   PREFIX_TOKENS,
   TENANT,
   SLO_CLASS,
@@ -74,7 +74,7 @@ static bool belongs_to(field f, bool is_graph) {
   return f >= PREFIX_GROUP || (is_graph ? f <= START : f >= ID);
 }
 
-/* Values of a table; texts as their numbers. */
+/* Values of a table. Strings are stored as their numbers. */
 typedef struct values {
   bool is_given[FIELDS];
   int64_t items[FIELDS];
@@ -207,7 +207,7 @@ static bool is_said(const reading *r, field f) {
   return r->node.is_given[f] || (belongs_to(f, true) && r->graph.is_given[f]);
 }
 
-/* A request has what it says itself, or else its graph. */
+/* Returns the value of the request, or of its graph if the request does not set the field. */
 static int64_t value_of(const reading *r, field f, int64_t fallback) {
   bool may_inherit = belongs_to(f, true) && r->graph.is_given[f];
   return r->node.is_given[f] ? r->node.items[f] : may_inherit ? r->graph.items[f] : fallback;
@@ -280,7 +280,7 @@ static uint32_t *push_waits(const reading *r, uint32_t *count) {
   return waits;
 }
 
-/* Whoever goes on with an answer has waited for it. */
+/* Checks that a request that extends an answer has waited for it. */
 static void check_has_ended(const reading *r, uint32_t extended, const uint32_t *waits,
                             uint32_t count) {
   bool has_ended;
@@ -293,7 +293,7 @@ static void check_has_ended(const reading *r, uint32_t extended, const uint32_t 
   }
 }
 
-/* Whose context the request at index goes on with. */
+/* Finds the request whose context the request at index extends. */
 static uint32_t check_extends(const reading *r, int index, const uint32_t *waits, uint32_t count) {
   lua_State *L = r->L;
   uint32_t extends = count > 0 ? waits[0] : BLIS_GRAPH_NO_NODE;
@@ -322,9 +322,9 @@ static uint32_t check_new_text(const reading *r, const char *format, const char 
 }
 
 /*
- * The session and round of a node: it goes on with that of the first one that
- * it extends; branches have sessions of their own. caller is the node that it
- * extends, or else waits for first.
+ * Sets the session and round of a node. The first node that extends another one continues its
+ * session; later branches start sessions. caller is the node that it extends, or else the first
+ * node that it waits for.
  */
 static void set_session(const reading *r, int index, uint32_t caller, blis_graph_node *node) {
   lua_State *L = r->L;
@@ -503,7 +503,7 @@ blis_graph check_graph(lua_State *L, int index, const char *where, lua_Integer n
                                 r.graph.is_given[START] ? r.graph.items[START] : -1);
 }
 
-/* What is needed to look at a graph. */
+/* Temporary memory for reading a graph. */
 typedef struct scratch {
   blis_graph_builder builder;
   blis_intern *strings;

@@ -1,14 +1,13 @@
 /*
- * graph_table.h - session graphs as scripts write them:
+ * graph_table.h - session graphs as scripts write them.
+ *
+ * Requests are in an order in which each follows the requests that it waits for. Example:
  *
  *   { name = "task 7", tenant = "team-a",
  *     { id = "plan", prompt_tokens = 3000, output_tokens = 200 },
  *     { id = "search", after = "plan", tool_us = 800000, prompt_tokens = 900,
  *       output_tokens = 60 },
- *     { after = { "plan", "search" }, prompt_tokens = 50, output_tokens = 400 }
- * }
- *
- * Requests are in an order in which each comes behind those that it waits for.
+ *     { after = { "plan", "search" }, prompt_tokens = 50, output_tokens = 400 } }
  */
 #ifndef BLIS_LUA_TRAFFIC_GRAPH_TABLE_H
 #define BLIS_LUA_TRAFFIC_GRAPH_TABLE_H
@@ -19,9 +18,8 @@
 #include "workload/graph/graph.h"
 
 /*
- * Builds the graph of the table at index; where and number say in messages
- * which it is. Texts go to strings. Raises, and leaves the builder fit for the
- * next graph.
+ * Builds the graph of the table at index. where and number identify it in messages. Strings are
+ * interned. Raises, and leaves the builder usable for the next graph.
  */
 blis_graph check_graph(lua_State *L, int index, const char *where, lua_Integer number,
                        blis_graph_builder *builder, blis_intern *strings);

@@ -46,7 +46,7 @@ typedef enum field_kind {
   TEXT,
   FLAG,
   MODELS,  /* a list of strings, as one */
-  NUMBERS, /* a number, or one by name, as a text */
+  NUMBERS, /* a number, or the name of a predefined one, as a string */
   OTHER
 } field_kind;
 
@@ -83,10 +83,10 @@ static const struct {
 typedef struct row {
   lua_State *L;
   int table;
-  blis_workload *workload; /* whose texts these are */
+  blis_workload *workload; /* owns the strings */
   char where[WHERE_SIZE];  /* how messages begin */
   bool is_given[FIELDS];
-  int64_t values[FIELDS]; /* texts as their numbers */
+  int64_t values[FIELDS]; /* strings as their numbers */
 } row;
 
 static void raise_row(const row *r, const char *what) {
@@ -213,7 +213,7 @@ static int compare_texts(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Pushes the texts of a list in their order, with semicolons between them. */
+/* Pushes the strings of a list in sorted order, separated by semicolons. */
 static void push_sorted(lua_State *L, int list, lua_Integer count) {
   const char **texts = push_buffer(L, (size_t)count, sizeof *texts);
   for (lua_Integer i = 0; i < count; i++) {
@@ -435,14 +435,14 @@ static bool push_next_row(lua_State *L, const row *r) {
 /* Requests of a function without a stated number, and those of them at one time. */
 enum { ENDLESS_COUNT = 5000000, STILL_COUNT = 1000000 };
 
-/* A function that does not end, as far as can be told. */
+/* State of the check for a function that seems not to end. */
 typedef struct endless {
   const char *function; /* "the function at FILE:LINE" */
   int64_t last_us;
   int64_t still; /* requests in a row that arrived at last_us */
 } endless;
 
-/* Raises where a function without a stated number goes on for too long. */
+/* Raises an error if a function without a stated number returns too many requests. */
 static void check_end(const row *r, endless *self, int64_t number) {
   int64_t arrival_us = r->is_given[ARRIVAL] ? r->values[ARRIVAL] : self->last_us;
   self->still = arrival_us == self->last_us ? self->still + 1 : 1;

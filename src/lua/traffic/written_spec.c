@@ -30,7 +30,7 @@ static int written_gc(lua_State *L) {
   return 0;
 }
 
-/* Whether a setting is there; then *value is set. */
+/* Returns whether a setting exists, and sets *value if so. */
 static bool opt_setting(lua_State *L, const char *name, int64_t *value) {
   bool is_there = lua_getfield(L, 3, name) != LUA_TNIL;
   lua_pop(L, 1);
@@ -160,7 +160,7 @@ static int arena_gc(lua_State *L) {
   return 0;
 }
 
-/* Notes of a composition; static texts. */
+/* Notes of a composition; static strings. */
 typedef struct note_list {
   const char *texts[32];
   size_t count;

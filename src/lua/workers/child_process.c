@@ -48,7 +48,7 @@ blis_status blis_child_start(blis_child_process *child, const char *command,
     close(pair[0]);
     return blis_fail(error, BLIS_ERR_IO, "cannot start a process: %s", strerror(problem));
   }
-  (void)setpgid(process, process); /* whoever of the two comes first */
+  (void)setpgid(process, process); /* the first of the two processes sets it */
   child->process = process;
   child->owner = parent;
   child->socket = pair[0];
@@ -126,8 +126,7 @@ static bool tell(const blis_child_process *child, blis_slice line, size_t *sent)
   return now >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
-/* Sends what is left of the line, and hears what there is, as far as possible.
- */
+/* Sends as much of the remaining line, and reads as much output, as possible without blocking. */
 static blis_status exchange_some(blis_child_process *child, blis_slice line, int64_t left_ms,
                                  size_t *sent, bool *is_open, blis_error *error) {
   struct pollfd polled = {.fd = child->socket, .events = POLLIN};
@@ -176,7 +175,7 @@ static blis_status ask(blis_child_process *child, blis_slice line, int64_t timeo
                        blis_slice *answer, blis_error *error) {
   bool is_open = true;
   blis_buffer_clear(&child->heard);
-  BLIS_TRY(hear(child, &is_open, error)); /* nothing, or what nobody asked */
+  BLIS_TRY(hear(child, &is_open, error)); /* nothing, or unrequested output */
   if (child->heard.length == 0) {
     BLIS_TRY(exchange(child, line, timeout_ms, error));
   }

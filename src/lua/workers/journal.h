@@ -37,9 +37,9 @@ void blis_journal_close(blis_journal *journal);
 BLIS_MUSTUSE blis_status blis_folder_make(const char *path, blis_error *error);
 
 /*
- * Makes the file at path with line and a newline in it, unless there is one:
- * of all who ask for the same path at once, *claimed is true for one, on
- * shared file systems too (NFS from version 3 on).
+ * Creates the file at path with line and a newline in it, unless the file exists. If several
+ * processes claim the same path at once, *claimed is true for exactly one. This also applies to
+ * shared file systems (NFS 3 or later).
  */
 BLIS_MUSTUSE blis_status blis_file_claim(const char *path, blis_slice line, bool *claimed,
                                          blis_error *error);

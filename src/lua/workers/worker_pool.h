@@ -1,19 +1,17 @@
 /*
  * worker_pool.h - forked processes that execute numbered tasks.
  *
- * Tasks are handed out one at a time to whichever worker is free; what a task
- * wrote comes back through a socket. A worker is a copy of the process as it
- * was when a task found nobody free, so it sees all that was loaded before,
- * in memory that is shared until somebody writes to it. It does one task after
- * the other and is replaced when it dies, hangs or runs out of memory; the
- * task that did it is reported with the reason, the others do not notice.
+ * Each task is handed to the next free worker; a socket returns the output of the task. A worker is
+ * forked when a task finds no free worker. It copies the process at that time, so it sees all that
+ * was loaded before, in memory that is shared until one side writes to it. A worker executes one
+ * task at a time. It is replaced if it dies, hangs, or runs out of memory. Its task is reported
+ * with the reason; other tasks are not affected.
  *
- * In a worker, standard output is standard error and standard input is empty;
- * a worker ends when its parent does, and neither runs exit handlers nor
- * flushes what the parent had buffered.
+ * In a worker, standard output is standard error and standard input is empty. A worker ends when
+ * its parent does. It runs no exit handlers and flushes nothing that the parent had buffered.
  *
- * Handing out a task costs about 6 us; a worker about 0.3 ms, and 29 ms for
- * each GB in pages of 4 KB that the process has.
+ * Handing out a task costs about 6 us. Forking a worker costs about 0.3 ms, plus 29 ms per GB of
+ * the process in pages of 4 KB.
  */
 #ifndef BLIS_LUA_WORKERS_WORKER_POOL_H
 #define BLIS_LUA_WORKERS_WORKER_POOL_H
@@ -74,8 +72,8 @@ BLIS_MUSTUSE blis_status blis_worker_pool_new(const blis_alloc *alloc,
 void blis_worker_pool_free(blis_worker_pool *pool);
 
 /*
- * Adds a task behind those that wait. time_limit_us is its own, from when a
- * worker has it; 0 = that of the options.
+ * Appends a task to the queue. time_limit_us is the limit of this task, counted from its start in a
+ * worker; 0: the limit of the options.
  */
 BLIS_MUSTUSE blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task,
                                                  int64_t time_limit_us, blis_error *error);
@@ -97,10 +95,9 @@ typedef struct blis_worker_watch {
 } blis_worker_watch;
 
 /*
- * Hands out tasks and waits for one to end. *has_result is false when none
- * did in timeout_us (negative = wait for ever), when none is pending and
- * nothing watched, when what is watched (NULL = nothing) happened, and when a
- * signal came. BLIS_ERR_IO when no process can be started.
+ * Hands out tasks and waits for one to end. *has_result is false in these cases: no task ended
+ * within timeout_us (negative: no limit); no task is pending and watched is NULL; the watched event
+ * happened; a signal arrived. BLIS_ERR_IO if no process can be started.
  */
 BLIS_MUSTUSE blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
                                                const blis_worker_watch *watch,

@@ -10,11 +10,13 @@
 void bind_open_workers(lua_State *L);
 
 /*
- * workers{jobs=, time_limit_us=, memory_limit_bytes=, is_fresh=, work=}: a
- * pool that calls work(task), which returns a text, in worker processes
- * (worker_pool.h). Methods: submit(task[, time_limit_us]); cancel(task);
- * wait([timeout_us[, for_input[, for_output]]]) = task, outcome, text, detail
- * or nothing; pending(); close().
+ * workers{jobs=, time_limit_us=, memory_limit_bytes=, is_fresh=, work=} creates a pool that calls
+ * work(task), which returns a string, in worker processes (worker_pool.h). Methods:
+ * - submit(task[, time_limit_us])
+ * - cancel(task)
+ * - wait([timeout_us[, for_input[, for_output]]]) returns task, outcome, string, detail or nothing
+ * - pending()
+ * - close()
  */
 int bind_workers_new(lua_State *L);
 

@@ -1,13 +1,12 @@
 /*
- * arrivals.h - the records of a run in the order of their arrivals, for what is
- * to be said of its steady state.
+ * arrivals.h - the records of a run in order of arrival, for the analysis of its steady state.
  *
- * A percentile is over all that arrived, requests that were not completed being
- * slower than any other. So "the p99 is within its limit" and "99 % were served
- * within the limit" are one statement, and the second one can be made of each
- * part of a run: how much the parts differ tells what the run is worth.
+ * A percentile covers all requests that arrived. Requests that were not completed count as slower
+ * than any other. So "the p99 is within its limit" and "99% were served within the limit" are the
+ * same statement, and the second one applies to each part of a run: the difference between the
+ * parts shows how reliable the run is.
  *
- * All of it is one pass over the records, but percentiles, which sort.
+ * Each analysis is one pass over the records, except percentiles, which sort.
  */
 #ifndef BLIS_RESULTS_ANALYSIS_ARRIVALS_H
 #define BLIS_RESULTS_ANALYSIS_ARRIVALS_H
@@ -15,8 +14,8 @@
 #include "results/record/record.h"
 #include "results/record/recorder.h"
 
-/* Parts of a run: so many that their scatter is known, so few that they hardly
- * depend on each other. An even number, for halves. */
+/* Batches per run: enough to estimate their scatter, few enough to be nearly independent. The
+   number is even, for halves. */
 enum { BLIS_BATCH_COUNT = 20 };
 
 /* Some records in a row, of a recorder that stays as it is. */
@@ -63,10 +62,10 @@ BLIS_MUSTUSE blis_status blis_arrivals_percentile(const blis_arrivals *arrivals,
                                                   double share, double *value_us);
 
 /*
- * The warm-up of a series by MSER-5 (White 1997): averaged in batches of five;
- * of all cuts in the first half, the one after which the squared standard error
- * of the mean is least. Returns how many values to drop. It is not settled when
- * the best cut is in the very middle: the series is too short.
+ * Finds the warm-up of a series by MSER-5 (White 1997). The series is averaged in batches of five.
+ * The cut is the one in the first half that minimizes the squared standard error of the mean after
+ * it. Returns how many values to drop. *is_settled is false if the best cut is in the very middle:
+ * the series is too short.
  */
 size_t blis_mser5(const double *series, size_t count, bool *is_settled);
 

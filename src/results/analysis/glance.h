@@ -1,10 +1,10 @@
 /*
- * glance.h - the latencies of a run so far, while it goes on, for a display.
+ * glance.h - the latencies of a run in progress, for a display.
  *
- * A look takes a sample of the requests that have ended since the last one, so
- * many at most, evenly over the order in which they ended; so its cost does not
- * depend on how many there are. Who is not taken is never looked at again.
- * Nothing of the run changes.
+ * A snapshot samples the requests that have ended since the previous snapshot. The sample has a
+ * fixed maximum size and is spread evenly over the order of completion, so its cost does not depend
+ * on the number of requests. Requests outside the sample are never read again. The run does not
+ * change.
  */
 #ifndef BLIS_RESULTS_ANALYSIS_GLANCE_H
 #define BLIS_RESULTS_ANALYSIS_GLANCE_H

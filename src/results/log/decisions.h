@@ -33,22 +33,22 @@ typedef struct blis_decision_record {
   int64_t number; /* with session and round: of the request, if it has one */
   uint32_t session;
   int32_t round_index;
-  int32_t chosen;  /* instance; -1 = none; of a split the one that decodes */
-  int32_t prefill; /* of a split: the instance that was named; -1 = none */
+  int32_t chosen;  /* instance; a split: the decoding instance; -1: none */
+  int32_t prefill; /* a split: the instance named for prefill; -1: none */
   uint32_t reason; /* the policy's name, or why it refused: see below */
-  double score;    /* of the chosen one; of a cascade the mean log-probability */
+  double score;    /* score of the chosen instance; a cascade: mean log-probability */
   double regret;
   size_t first_candidate;
   size_t first_score;       /* of the scorers for the candidates */
   size_t first_fact;        /* of the policy about the decision */
-  uint32_t candidate_count; /* that are kept */
+  uint32_t candidate_count; /* recorded candidates */
   uint32_t scorer_count;    /* 0 = the policy does not add up scores */
   uint32_t fact_count;
   uint8_t kind;    /* blis_decision_kind */
   uint8_t stage;   /* of routing with pools: a role of instances; else 0 */
-  uint8_t verdict; /* blis_admission_verdict; of routing ADMIT, REJECT; of a
-                      cascade blis_cascade_verdict; of scaling ADMIT; of a
-                      split: 1 = they are apart */
+  uint8_t verdict; /* blis_admission_verdict. Routing uses ADMIT and REJECT, scaling uses ADMIT.
+                      A cascade stores blis_cascade_verdict. A split stores 1 if it
+                      disaggregates. */
   bool has_scores; /* of the policy itself */
   uint16_t step;   /* of a cascade: which attempt, from 1 */
   uint32_t model;  /* and with which model: in the workload's string table */
@@ -112,7 +112,7 @@ double blis_decisions_scorer_score(const blis_decisions *decisions,
                                    const blis_decision_record *record, size_t candidate,
                                    size_t scorer);
 
-/* What a policy told of its decision beside scores. */
+/* Returns a fact that the policy reported with its decision. */
 blis_decision_fact blis_decisions_fact(const blis_decisions *decisions,
                                        const blis_decision_record *record, size_t fact);
 

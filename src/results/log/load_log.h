@@ -1,12 +1,11 @@
 /*
- * load_log.h - what was loaded in a run, for pictures: adapters into the slots
- * of instances, and KV from and to tiers.
+ * load_log.h - the loads of a run, for charts: adapters into the slots of instances, and KV from
+ * and to tiers.
  *
- * Keeps up to so many of each, the first to end; the others are counted. Once
- * settled, loads are in the order of their ends, of equal ones by instance,
- * whichever engine told of them in which order. Adding is O(log most)
- * amortised, the loss of an instance O(1), as what it takes with it goes with
- * the next settling; twice as many loads are held while they come.
+ * Keeps a limited number of each kind, the first to end; the others are counted. After settling,
+ * loads are in the order of their ends, then of their instances, in whatever order engines reported
+ * them. Adding is amortized O(log limit). The loss of an instance is O(1), because the next
+ * settling removes its loads. The log stores up to twice the limit before it settles.
  */
 #ifndef BLIS_RESULTS_LOG_LOAD_LOG_H
 #define BLIS_RESULTS_LOG_LOAD_LOG_H

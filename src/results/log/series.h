@@ -1,12 +1,11 @@
 /*
- * series.h - a run over time: a row of figures per interval.
+ * series.h - a run over time: one row of metrics per interval.
  *
- * A row is taken at 0, interval_us, 2 * interval_us, ... after the other
- * cluster events of that time and before the instances do anything at it, as
- * long as there are requests on their way or to come. As everywhere, what a
- * step brings counts from its beginning on. Looking changes nothing: the
- * records and their hash are those of a run without a series. Instances have to
- * stop for being looked at, so short intervals cost time.
+ * Rows are taken at 0, interval_us, 2 * interval_us, ... while requests are in flight or yet to
+ * arrive. A row follows the other cluster events of its time and precedes the work of instances at
+ * that time. The effects of a step count from its start, as in all metrics. Taking rows changes
+ * nothing: the records and their hash equal those of a run without a series. Instances must stop
+ * for each row, so short intervals cost time.
  */
 #ifndef BLIS_RESULTS_LOG_SERIES_H
 #define BLIS_RESULTS_LOG_SERIES_H
@@ -31,7 +30,7 @@ typedef enum blis_series_count {
       BLIS_SERIES_COUNT_COUNT
 } blis_series_count;
 
-/* A run that asks for more fails: an interval was taken for another unit. */
+/* Limit on rows; a run that needs more fails. Its interval was probably given in another unit. */
 enum { BLIS_SERIES_ROWS_MAX = 1000000 };
 
 /* Static storage. */
@@ -91,15 +90,15 @@ typedef struct blis_series {
   BLIS_ARRAY(int64_t) counts;                 /* BLIS_SERIES_COUNT_COUNT per row */
   BLIS_ARRAY(blis_series_instance) instances; /* as many as there were */
   BLIS_ARRAY(size_t) row_ends;                /* of rows, in instances */
-  /* Of the gateway's queue: one per row, or none without such a queue. */
+  /* Saturation of the gateway queue: one per row; empty without such a queue. */
   BLIS_ARRAY(double) saturations;
-  BLIS_ARRAY(blis_series_band) bands;        /* that there had been by then */
+  BLIS_ARRAY(blis_series_band) bands;        /* bands that exist at the row */
   BLIS_ARRAY(size_t) band_ends;              /* of rows, in bands */
   BLIS_ARRAY(blis_series_handoffs) handoffs; /* none without pools */
   size_t link_count;                         /* as blis_cluster_link has them */
-  BLIS_ARRAY(blis_series_link) links;        /* so many per row */
+  BLIS_ARRAY(blis_series_link) links;        /* link_count per row */
   size_t tier_count;
-  BLIS_ARRAY(blis_series_tier) tiers;        /* so many per row */
+  BLIS_ARRAY(blis_series_tier) tiers;        /* tier_count per row */
   BLIS_ARRAY(blis_series_adapters) adapters; /* none without adapters */
 } blis_series;
 
@@ -114,7 +113,7 @@ BLIS_MUSTUSE blis_status blis_series_init(blis_series *series, const blis_alloc 
 /* What a link was like from the row before to this one. */
 typedef struct blis_series_link_use {
   double utilization; /* share of that time in which it had a transfer */
-  double mean_depth;  /* transfers on it meanwhile; 0 = there was none */
+  double mean_depth;  /* mean number of transfers on it; 0 without transfers */
 } blis_series_link_use;
 
 blis_series_link_use blis_series_link_at(const blis_series *series, size_t row, size_t link);

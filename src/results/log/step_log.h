@@ -1,14 +1,12 @@
 /*
- * step_log.h - the steps of all instances, for pictures.
+ * step_log.h - the steps of all instances, for charts.
  *
- * An entry is one step, or several consecutive ones of an instance: where there
- * are more entries than there may be, neighbours become one, and from then on
- * twice as many steps make an entry. So memory is bounded however long the run
- * is, and runs of few steps show every one.
+ * An entry is one step, or several consecutive steps of an instance. When the log is full,
+ * neighboring entries are merged, and later entries cover twice as many steps. So memory is bounded
+ * for runs of any length, and runs of few steps show every step.
  *
- * Invariants: entries of an instance are in order of time and do not overlap;
- * their steps add up to those that were told within the window. Adding is O(1)
- * amortised.
+ * Invariants: entries of an instance are in order of time and do not overlap; their steps add up to
+ * the steps that were reported within the window. Adding is amortized O(1).
  */
 #ifndef BLIS_RESULTS_LOG_STEP_LOG_H
 #define BLIS_RESULTS_LOG_STEP_LOG_H
@@ -21,7 +19,7 @@
 #include "base/error.h"
 #include "instance/config/step_report.h"
 
-/* Sums over the steps of an entry, but for the times. */
+/* Sums over the steps of an entry, except the times. */
 typedef struct blis_step_entry {
   int64_t steps;
   int64_t start_us; /* of the first one */
@@ -41,8 +39,8 @@ typedef struct blis_step_list {
 typedef struct blis_step_log {
   blis_alloc alloc;
   size_t most;                      /* entries of all instances together */
-  int64_t from_us;                  /* steps that end before are left out, */
-  int64_t to_us;                    /* and those that begin after it */
+  int64_t from_us;                  /* steps that end before are omitted */
+  int64_t to_us;                    /* steps that begin after it are omitted */
   int64_t merged;                   /* steps of an entry at most; a power of two */
   size_t count;                     /* of entries */
   BLIS_ARRAY(blis_step_list) lists; /* by instance */

@@ -1,10 +1,9 @@
 /*
- * visit_log.h - where the requests of a run were, what preemptions cut out of
- * that, and in which states its instances were, for pictures.
+ * visit_log.h - the visits of requests to instances, their interruptions by preemptions, and the
+ * states of instances, for charts.
  *
- * Keeps up to so many of each, the earliest ones, in whatever order they come;
- * the others are counted. Adding is O(log most) amortised; there is room for
- * twice as many.
+ * Keeps a limited number of each kind, the earliest ones, in any order of arrival; the others are
+ * counted. Adding is amortized O(log limit). The log has room for twice the limit.
  */
 #ifndef BLIS_RESULTS_LOG_VISIT_LOG_H
 #define BLIS_RESULTS_LOG_VISIT_LOG_H
@@ -19,8 +18,8 @@ typedef struct blis_visit_log {
   BLIS_ARRAY(blis_preempted) preemptions;
   BLIS_ARRAY(blis_service_change) states;
   int64_t left_out;       /* of all */
-  int64_t whole_until_us; /* all of these before it are there; INT64_MAX when
-                             nothing was left out. Known once it is sorted */
+  int64_t whole_until_us; /* the log is complete before this time; INT64_MAX if nothing was
+                             omitted. Set by sorting */
 } blis_visit_log;
 
 /* Keeps nothing yet; most >= 1. */

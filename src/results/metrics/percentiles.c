@@ -96,8 +96,8 @@ static void count_parts(const part *p, const digit *d, uint32_t *starts, uint32_
 }
 
 /*
- * Puts each key into its part: whoever is in the way goes on to its own. Free
- * places of a part begin at next, which ends up where the part ends.
+ * Moves each key into its part; the key that it displaces moves next. next is the first free place
+ * of each part, and ends at the end of the part.
  */
 static void distribute(const part *p, const digit *d, uint32_t *next, const uint32_t *ends) {
   for (size_t k = 0; k < d->parts; k++) {
@@ -262,9 +262,9 @@ static void put_rest(blis_percentiles *d, size_t count, double min, double max, 
 }
 
 /*
- * The mean is that of adding up ascending values. While the sum is a whole
- * number that a double has exactly, the order makes no difference, and only the
- * values at the ranks of percentiles have to be found.
+ * Sums the values for the mean. The mean equals the sum of ascending values. While the sum is an
+ * integer that a double represents exactly, the order makes no difference, and only the values at
+ * the ranks of percentiles have to be found.
  */
 static bool sum_exactly(const blis_value_set *set, double *sum) {
   const uint64_t limit = UINT64_C(1) << 53;

@@ -1,10 +1,9 @@
 /*
  * percentiles.h - mean and percentiles of a set of times.
  *
- * The percentile p of n ascending values has the rank p / 100 * (n - 1); a
- * rank between two values interpolates between them. Values are microseconds;
- * the figures in ms are computed from them in the order of operations of BLIS
- * (Go), to the last bit. An empty set has zeros everywhere.
+ * The percentile p of n ascending values has the rank p / 100 * (n - 1). A rank between two values
+ * interpolates between them. Values are microseconds. The metrics in ms are computed from them in
+ * the order of operations of BLIS (Go), to the last bit. An empty set has zeros everywhere.
  */
 #ifndef BLIS_RESULTS_METRICS_PERCENTILES_H
 #define BLIS_RESULTS_METRICS_PERCENTILES_H
@@ -37,7 +36,7 @@ typedef enum blis_percentile {
 /* "p50", "p99.9"; static storage. */
 const char *blis_percentile_name(blis_percentile percentile);
 
-/* The same figures in both units; _us ones are not the rounded _ms ones. */
+/* The metrics in both units. _us values are not the rounded _ms values. */
 typedef struct blis_percentiles {
   int64_t count;
   double min_us;
@@ -76,10 +75,10 @@ void blis_value_set_clear(blis_value_set *set, bool is_double);
 /* Reorders the set, O(count). */
 void blis_percentiles_of_set(blis_percentiles *result, blis_value_set *set);
 
-/* Of a sketch: percentiles at most 1/256 too low, the rest exact. */
+/* Computes them from a sketch. Percentiles are at most 1/256 too low; the rest is exact. */
 void blis_percentiles_of_sketch(blis_percentiles *result, const blis_sketch *sketch);
 
-/* Of all samples of a histogram. */
+/* Computes them from all samples of a histogram. */
 void blis_percentiles_of_histogram(blis_percentiles *result, blis_histogram *histogram);
 
 #endif

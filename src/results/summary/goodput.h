@@ -1,11 +1,10 @@
 /*
  * goodput.h - the requests that met the targets of their SLO class.
  *
- * A completed request is good when every gated time of it (TTFT, mean
- * inter-token latency, E2E) is at most the target of its class. Attainment is
- * good / arrived, so rejected and timed-out requests count against it. Requests
- * without a class belong to class "default"; classes without a target are left
- * out. Formulas of BLIS (Go).
+ * A completed request is good if every gated time of it (TTFT, mean inter-token latency, E2E) is at
+ * most the target of its class. Attainment is good / arrived, so rejected and timed-out requests
+ * count against it. Requests without a class belong to class "default". Classes without a target
+ * are omitted. Formulas of BLIS (Go).
  */
 #ifndef BLIS_RESULTS_SUMMARY_GOODPUT_H
 #define BLIS_RESULTS_SUMMARY_GOODPUT_H
@@ -37,9 +36,9 @@ typedef struct blis_goodput_span {
 } blis_goodput_span;
 
 /*
- * Counts the requests of each span by their arrival; the caller has set
- * from_us, in ascending order. Requests before the first one are left out, and
- * the last one has no end. One pass over the records.
+ * Counts the requests of each span by their arrival. The caller has set from_us, in ascending
+ * order. Requests before the first span are not counted; the last span has no end. One pass over
+ * the records.
  */
 BLIS_MUSTUSE blis_status blis_goodput_over_time(blis_goodput_span *spans, size_t span_count,
                                                 const blis_goodput_target *targets, size_t count,

@@ -7,8 +7,8 @@
 #include "base/containers/map.h"
 #include "base/invariant.h"
 
-/* Origins say the group of all their records; sessions and programs are told by
-   each record. */
+/* Returns whether the key belongs to an origin: all records of an origin have the same group. The
+   key is in each record for sessions and programs. */
 static bool is_of_origin(blis_group_key key) {
   return key != BLIS_GROUP_SESSION && key != BLIS_GROUP_PROGRAM;
 }
@@ -26,7 +26,7 @@ static uint32_t text_of_origin(const blis__origin *origin, blis_group_key key) {
   }
 }
 
-/* place is that of an origin, or of a record. */
+/* place is the index of an origin or of a record. */
 static uint32_t text_at(const blis__record_store *store, blis_group_key key, size_t place) {
   if (is_of_origin(key)) {
     return text_of_origin(&store->origins.items[place], key);
@@ -276,7 +276,7 @@ static int compare_completions(const void *a, const void *b) {
   return (left->number > right->number) - (left->number < right->number);
 }
 
-/* Of those that arrived from from_us to to_us. */
+/* Lists the completions of requests that arrived from from_us to to_us. */
 static size_t list_completions(completion *list, const blis_recorder *recorder, int64_t from_us,
                                int64_t to_us) {
   size_t found = 0;
@@ -291,7 +291,7 @@ static size_t list_completions(completion *list, const blis_recorder *recorder, 
   return found;
 }
 
-/* Of the kept ones, which are in the order of their ends. */
+/* Fills the window from the kept completions, which are in order of completion. */
 static blis_status fill_with_completions(blis_window *window, const blis_alloc *alloc,
                                          const blis_recorder *recorder, const completion *kept,
                                          size_t count, uint32_t *which) {
@@ -315,7 +315,7 @@ static blis_status fill_with_completions(blis_window *window, const blis_alloc *
   return BLIS_OK;
 }
 
-/* Of the completions of these arrivals behind the first skipped ones. */
+/* Fills the window from the completions of these arrivals, without the first `skipped` ones. */
 static blis_status fill_behind(blis_window *window, const blis_alloc *alloc,
                                const blis_recorder *recorder, int64_t from_us, int64_t to_us,
                                size_t skipped) {

@@ -10,14 +10,13 @@
 #include "policy/flow/flow_hook.h"
 
 /*
- * Make *hook from the definition at index; the caller owns it, and it borrows
- * view. They may raise.
- *   fairness: pick(flows, now_us) returns the index of a flow, from 1; flows
- *     is a list of { tenant, waiting, head_wait_us, service_tokens }.
- *   band selection: pick(bands, saturation, now_us) returns the index of a band
- *     or nil; bands is a list of { priority, waiting, longest_wait_us, ceiling,
- *     is_open, dispatched, dispatched_tokens }.
- *   order: key(request, now_us) returns a number.
+ * Make *hook from the definition at index; the caller owns it, and it borrows view. They may raise.
+ * - fairness: pick(flows, now_us) returns the index of a flow, from 1.
+ *   flows is a list of { tenant, waiting, head_wait_us, service_tokens }.
+ * - band selection: pick(bands, saturation, now_us) returns the index of a band or nil.
+ *   bands is a list of { priority, waiting, longest_wait_us, ceiling, is_open, dispatched,
+ *   dispatched_tokens }.
+ * - order: key(request, now_us) returns a number.
  */
 void check_fairness_hook(lua_State *L, int index, bind_view *view,
                          const blis_policy_context *context, blis_flow_hook *hook);

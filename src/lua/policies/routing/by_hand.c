@@ -25,11 +25,11 @@ typedef struct question {
   blis_request prompt;
   blis_block_chain chain;
   uint32_t chain_block_size; /* 0 = there is none yet */
-  bool lacks_content;        /* and was asked for blocks */
+  bool lacks_content;        /* and the scorer requested blocks */
   blis_ticket ticket;
   blis_routing_request request;
   blis_routing_view view;
-  double *signals; /* by signal and candidate; 0 where nothing was given */
+  double *signals; /* by signal and candidate; 0 if not set */
   bool *is_given;
 } question;
 
@@ -257,7 +257,7 @@ static void push_view_of(lua_State *L, int list, size_t count, question *q) {
   q->view.column_ud = q;
 }
 
-/* Raises what went wrong with a question that has been asked. */
+/* Raises the error of a question, if it failed. */
 static void check_answer(lua_State *L, question *q, blis_status status, const blis_error *error) {
   blis_block_namer_release(q->self->namer, &q->chain);
   if (status != BLIS_OK && q->lacks_content) {

@@ -12,7 +12,7 @@
 
 typedef struct scripted_cascade {
   bind_decider decider; /* with one of these functions: */
-  blis_cascade inner;   /* what is asked where the script says nothing */
+  blis_cascade inner;   /* called if the script does not decide */
   int quality;          /* places in the anchor; 0 = none */
   int escalate;
   int attempt; /* the one table of attempts */

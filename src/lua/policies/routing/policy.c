@@ -49,13 +49,13 @@ static void push_policy_definition(lua_State *L, int index, const char *kind) {
  * about requests and candidates of their own.
  */
 
-/* Whether no decision is being taken in which the scorer could be asked. */
+/* Returns whether no decision is in progress in which the scorer could be called. */
 static bool is_by_hand(lua_State *L) {
   const bind_view *view = bind_vector_pool_of(L)->view;
   return view == NULL || view->view == NULL;
 }
 
-/* The scorer at index 1 as it is asked by hand; pushed. */
+/* Pushes the scorer at index 1 in the form for calls outside of runs. */
 static void push_asked_by_hand(lua_State *L) {
   push_policy_definition(L, 1, "scorer");
   int definition = lua_gettop(L);

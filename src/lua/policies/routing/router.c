@@ -132,7 +132,7 @@ static int observe(lua_State *L, void *ud) {
   return 0;
 }
 
-/* Its own observe hears first, then scorers that it may have asked. */
+/* Reports a choice to the policy's observe function, then to scorers that it may have called. */
 static blis_status tell_of_choice(router_call *call, const blis_question *q) {
   bind_decider teller = call->router->decider;
   teller.function = 0;

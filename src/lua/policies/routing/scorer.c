@@ -22,12 +22,12 @@ struct bind_scorer {
   bind_scorer_form form;
   int score;                    /* places of the functions in the anchor */
   int observe;                  /* 0 = none */
-  bool is_in_router;            /* which tells it of decisions */
+  bool is_in_router;            /* the router reports decisions to it */
   bind_column_program *program; /* of score; NULL = none now */
   int program_keeper;           /* its place in the anchor */
   int calls;                    /* of score */
-  /* Of a program about candidates: the fields that it reads, and what the
-     entries of the hooks were when their tables were last looked at. */
+  /* Programs on candidates: the fields that the program reads, and the value of the hooks'
+     `entries` when the tables of instances were last checked. */
   int field_count;
   int field_texts[CANDIDATE_FIELDS_MAX];
   blis_signal fields[CANDIDATE_FIELDS_MAX];
@@ -130,9 +130,8 @@ static bool set_fields(lua_State *L, bind_scorer *self, int keeper) {
 }
 
 /*
- * Gives a function a program, if it can have one, from its second call on: the
- * fields that it reads are there then. Programs that decline may be made anew,
- * but not for ever.
+ * Gives a function a program, if it can have one, from its second call: the fields that it reads
+ * exist only after the first call. Programs that decline may be remade a limited number of times.
  */
 static void find_program(lua_State *L, bind_scorer *self, int anchor, int function) {
   enum { CALLS_MAX = 8 };
@@ -159,8 +158,8 @@ static void find_program(lua_State *L, bind_scorer *self, int anchor, int functi
 }
 
 /*
- * Whether the tables of instances hold what they were given, in the fields of
- * the program: scripts may write to them. Nobody has, while no script has run.
+ * Returns whether the tables of instances still hold their original values in the fields of the
+ * program. Scripts can write to these tables, so the check is skipped only if no script has run.
  */
 static bool has_own_fields(lua_State *L, bind_scorer *self, int anchor, int keeper) {
   const bind_view *view = self->decider.view;
@@ -248,8 +247,8 @@ static void set_scores(lua_State *L, int scores, const double *base, size_t coun
 }
 
 /*
- * A table of scores nobody else is writing to, false for each: one scorer may
- * ask another. What the last decision has left in the usual one was taken out.
+ * Pushes a table of scores, false for each candidate, that has no other writer: one scorer may call
+ * another. The usual table no longer holds scores of the last decision.
  */
 static void push_scores_table(lua_State *L, const bind_view *view, int anchor) {
   if (view->scorings == 1) {

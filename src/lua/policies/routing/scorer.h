@@ -1,13 +1,11 @@
 /*
  * scorer.h - scorers defined or called by scripts.
  *
- * A bind_scorer is one definition (lua/blis/policy/init.lua) at work in one
- * simulation: a built-in scorer or a Lua function in one of three forms. The
- * weighted router asks those that are in its list; scripts ask any, as
- * scorer:score_all(request, instances), and build on one with `base =`. Each
- * definition is at work once in a simulation, whoever asks, so that a scorer
- * with a memory has one memory: it hears of every routing decision from the
- * moment it was first asked.
+ * A bind_scorer is one definition (lua/blis/policy/init.lua) in use by one simulation: a built-in
+ * scorer or a Lua function in one of three forms. The weighted router calls the scorers in its
+ * list. Scripts call any scorer with scorer:score_all(request, instances), and extend one with
+ * `base =`. Each definition is in use once per simulation, whichever policies call it, so a scorer
+ * with a memory has one memory. It observes every routing decision after its first call.
  */
 #ifndef BLIS_LUA_POLICIES_ROUTING_SCORER_H
 #define BLIS_LUA_POLICIES_ROUTING_SCORER_H
@@ -61,7 +59,7 @@ const double *check_scores(lua_State *L, bind_scorer *scorer, int anchor);
  */
 void set_clamped_scores(lua_State *L, const bind_view *view);
 
-/* The scorers that scripts have asked hear of a routing decision. */
+/* Reports a routing decision to the scorers that scripts have called. */
 blis_status bind_observe_decision(bind_view *view, const blis_routing_request *request,
                                   const blis_routing_view *candidates, size_t chosen,
                                   blis_error *error);

@@ -19,7 +19,7 @@ static const blis_scale_metric all_metrics[] = {
 
 /* Names that tables do not have. */
 
-/* A metric that a table might have had is one that nobody collects. */
+/* Raises for a valid metric that the run does not collect. */
 static void offer_metrics(lua_State *L, const blis_scale_metric *metrics, size_t count,
                           const char *name, blis_nearest *nearest) {
   for (size_t k = 0; k < count; k++) {
@@ -121,7 +121,7 @@ static void push_instances(lua_State *L, const bind_alias *alias,
   }
 }
 
-/* Nothing where it is not known, or there is no such pool. */
+/* Sets the table of a pool; sets nothing if the pool is unknown or does not exist. */
 static void set_pool(lua_State *L, const char *name, const blis_scale_pool *pool) {
   if (pool == NULL) {
     return;
@@ -154,7 +154,7 @@ static void keep_sample(bind_scale_samples *samples, int64_t now_us,
   }
 }
 
-/* The last looks, this one included, oldest first. */
+/* Pushes the most recent samples, including the current one, oldest first. */
 static void push_samples(lua_State *L, const bind_scale_samples *samples) {
   size_t looks = samples->looks;
   size_t count = looks < BIND_SCALE_SAMPLES ? looks : BIND_SCALE_SAMPLES;

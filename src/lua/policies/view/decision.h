@@ -12,7 +12,7 @@
 /* A function at work in a run; the first member of what policies keep. */
 typedef struct bind_decider {
   bind_view *view;
-  const char *kind; /* "scorer", for error texts */
+  const char *kind; /* "scorer", for error messages */
   int function;     /* its place in the anchor; 0 = bodies push what they call */
   char name[64];    /* "least-prefill"; "" when it has none */
 } bind_decider;
@@ -22,8 +22,8 @@ bind_decider check_decider(lua_State *L, int index, bind_view *view, const char 
                            const char *field);
 
 /*
- * A copy of what a policy keeps, for the core to free. Called last: nothing may
- * raise from then on.
+ * Copies the data that a policy keeps; the core frees the copy. Call it last: later code must not
+ * raise.
  */
 void *check_copy(lua_State *L, const void *made, size_t size);
 
@@ -35,8 +35,8 @@ typedef int (*bind_body)(lua_State *L, void *call);
 enum { AT_ANCHOR = 2, AT_FUNCTION, AT_REQUEST };
 
 /*
- * Copies the text at index, why something was decided, into reason[size]; what
- * does not fit is left out by whole characters of UTF-8. Raises for others.
+ * Copies the string at index, the reason of a decision, into reason[size]. A long string is cut
+ * between UTF-8 characters. Raises if the value is no string.
  */
 void check_reason_text(lua_State *L, int index, char *reason, size_t size);
 

@@ -1,9 +1,9 @@
 /*
- * hints.h - what a priority policy says of a request beside its priority: a
- * table of the script, which later policies read as request.hints.
+ * hints.h - a table of the script that a priority policy returns together with the priority of a
+ * request. Later policies read it as request.hints.
  *
- * Hints are kept by slot of the live request, so there are never more than
- * there are live requests. A run without hints costs nothing.
+ * Hints are stored by slot of the live request, so their number is limited by the number of live
+ * requests. A run without hints has no cost.
  */
 #ifndef BLIS_LUA_POLICIES_VIEW_HINTS_H
 #define BLIS_LUA_POLICIES_VIEW_HINTS_H
@@ -20,9 +20,9 @@ void push_hints(lua_State *L, const bind_view *view, uint32_t slot);
 void push_hints_copy(lua_State *L, const bind_view *view, int index);
 
 /*
- * Keeps the value on top of the stack (popped), a table or nil. May raise. In a
- * sandbox it keeps a copy, which has the plain values of the table: a table that
- * the policy goes on writing to would carry later values to other roles.
+ * Keeps the value on top of the stack (popped), a table or nil. May raise. A sandbox keeps a copy
+ * with the plain values of the table: if the policy wrote to a shared table afterwards, later
+ * values would reach other roles.
  */
 void set_hints(lua_State *L, bind_view *view, uint32_t slot);
 

@@ -1,6 +1,6 @@
 /*
- * listening.h - what policies in Lua hear of and say besides their decisions:
- * on_event, for the kinds of events that they ask for, and custom_metrics.
+ * listening.h - the interface of Lua policies beyond their decisions: on_event, for the kinds of
+ * events that they subscribe to, and custom_metrics.
  */
 #ifndef BLIS_LUA_POLICIES_VIEW_LISTENING_H
 #define BLIS_LUA_POLICIES_VIEW_LISTENING_H
@@ -26,7 +26,7 @@ typedef struct bind_ear {
  */
 void check_listening(lua_State *L, int index, bind_view *view, const bind_decider *policy);
 
-/* All kinds that somebody wants to hear of. */
+/* Returns all kinds of events that a policy subscribes to. */
 uint32_t bind_ear_kinds(const bind_view *view);
 
 /*

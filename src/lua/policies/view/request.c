@@ -12,8 +12,8 @@ typedef enum field_kind {
   FIELD_INTEGER,
   FIELD_NUMBER,  /* bits of a double */
   FIELD_ID,      /* "request_<number>" */
-  FIELD_TEXT,    /* number of a text */
-  FIELD_NAME,    /* number of a text that is made up, not of the user */
+  FIELD_TEXT,    /* number of a string */
+  FIELD_NAME,    /* number of a generated string, not of the user */
   FIELD_MOMENT,  /* a time of the run */
   FIELD_TIME,    /* the same; 0 means none and is shown as nil */
   FIELD_SPAN,    /* 0 means none and is shown as nil */
@@ -80,7 +80,7 @@ static int64_t bits_of(double number) {
   return bits;
 }
 
-/* Of the priority as scripts have it. */
+/* Returns the bits of the priority in the form that scripts see. */
 static int64_t priority_bits(const bind_view *view, const blis_routing_request *request) {
   return bits_of(bind_view_priority(view, request->priority));
 }
@@ -102,7 +102,7 @@ static blis_pool_state pool_of(const blis_routing_request *request, const blis_r
   return request->pool == NULL ? (blis_pool_state){0} : request->pool(request->pool_ud, view);
 }
 
-/* Of what the prompt shares with others; 0 when it shares nothing. */
+/* Returns the hash of the shared part of the prompt; 0 if nothing is shared. */
 static int64_t prefix_hash(const bind_view *view, const blis_routing_request *request) {
   if (request->segment_count == 0) {
     return 0;
@@ -131,7 +131,7 @@ static void set_known(lua_State *L, const char *name, int64_t value) {
   }
 }
 
-/* What is known of the program of the request; nil when it has none. */
+/* Pushes a table about the program of the request; nil without a program. */
 static void push_program(lua_State *L, const bind_view *view) {
   const blis_routing_request *request = view->request;
   const blis_call *call = request->call;

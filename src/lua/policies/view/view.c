@@ -151,7 +151,7 @@ static bind_view *check_open_view(lua_State *L, const char *owner) {
   return view;
 }
 
-/* First read of a field: from now on it is refreshed for every decision. */
+/* Handles the first read of a field, which makes every later decision refresh it. */
 static int instance_index(lua_State *L) {
   blis_signal signal = check_signal(L, 2, "an instance");
   bind_view *view = check_open_view(L, "an instance");

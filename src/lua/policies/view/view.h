@@ -1,12 +1,10 @@
 /*
- * view.h - the request, instances and signals of a decision as Lua policies
- * see them.
+ * view.h - the request, instances, and signals of a decision as Lua policies see them.
  *
- * The request is one table, each instance is one table, and all signals
- * together are one table of columns; they live as long as the simulation and
- * are refreshed in place. A field that no policy has ever read is not kept up:
- * the first read of it misses, is answered, and puts the field on the list of
- * those that are refreshed, and only where they have changed.
+ * The request is one table, each instance is one table, and all signals together are one table of
+ * columns. They live as long as the simulation and are refreshed in place. A field is not updated
+ * until a policy first reads it: that read misses, is answered, and adds the field to the list of
+ * refreshed fields. Fields are refreshed only where they have changed.
  */
 #ifndef BLIS_LUA_POLICIES_VIEW_VIEW_H
 #define BLIS_LUA_POLICIES_VIEW_VIEW_H
@@ -40,7 +38,7 @@ typedef struct bind_view {
   struct bind_ear *ears;       /* of policies that listen, see listening.h */
   struct bind_scorer *scorers; /* at work in this run, see scorer.h */
   int scorings;                /* of scripted ones, one inside the other */
-  bool is_observed;            /* they have heard of the last decision */
+  bool is_observed;            /* the policies have observed the last decision */
   bool missing_is_zero;        /* a score that one does not give counts as 0 */
   bool has_hints;              /* the priority policy has given hints about a request */
   const void *replicas;        /* the state of the router, if it has replicas; else NULL */
@@ -48,7 +46,7 @@ typedef struct bind_view {
   /* The decision being taken; NULL outside decisions. */
   const blis_routing_request *request;
   const blis_routing_view *view;
-  const blis_routing_view *peers; /* of the other stage; NULL = not asked for */
+  const blis_routing_view *peers; /* of the other stage; NULL: not requested */
   int64_t peer;                   /* the instance of the other stage, in a context; -1 = none */
 
   const void *request_table; /* as lua_topointer gives them */
@@ -79,8 +77,7 @@ static inline double bind_view_priority(const bind_view *view, double priority) 
 }
 
 /*
- * Fills *view, which must not move from then on; context says how many
- * instances there are. May raise.
+ * Fills *view, which must not move afterwards. context contains the number of instances. May raise.
  */
 void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
                       const blis_policy_context *context, bool oracle);
@@ -95,8 +92,8 @@ void push_view_candidates(lua_State *L, bind_view *view, int anchor);
 void push_view_columns(lua_State *L, bind_view *view, int anchor);
 
 /*
- * In a decision: the candidates of the other stage, where prefill and decode
- * are apart. Raises.
+ * Pushes the candidates of the other stage during a decision with prefill/decode disaggregation.
+ * Raises otherwise.
  */
 void push_view_peers(lua_State *L, bind_view *view, int anchor);
 
