@@ -77,6 +77,12 @@ static blis_status put(blis_cluster *cluster, blis__cluster_request *request, bl
   return blis_cluster_call_at(cluster, at_us, on_deadline, request, error);
 }
 
+blis_status blis__waiting_leave_at(blis_cluster *cluster, blis__cluster_request *request,
+                                   blis_error *error) {
+  BLIS_ASSERT(request->place == BLIS__AT_WAITING);
+  return blis_cluster_call_at(cluster, request->live.deadline_us, on_deadline, request, error);
+}
+
 /* Whether an instance is expected; O(instances) if none is up. */
 static bool somebody_comes(const blis_cluster *cluster, const blis__group *group, uint32_t role) {
   const blis__waiting_room *room = cluster->waiting_room;

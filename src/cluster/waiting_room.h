@@ -25,6 +25,10 @@ typedef struct blis__waiting_room {
   int64_t most_waiting; /* at one time */
 } blis__waiting_room;
 
+/* A request that waits has a new deadline, live.deadline_us, which is after the clock's time. */
+BLIS_MUSTUSE blis_status blis__waiting_leave_at(blis_cluster *cluster,
+                                                blis__cluster_request *request, blis_error *error);
+
 /* There is none so far. */
 BLIS_MUSTUSE blis_status blis__add_waiting_room(blis_cluster *cluster);
 

@@ -310,6 +310,17 @@ blis_status blis_instance_evict(blis_instance *instance, blis_live_request *requ
   return report_failure(instance, error);
 }
 
+blis_status blis_instance_leave_at(blis_instance *instance, blis_live_request *request,
+                                   int64_t deadline_us, blis_error *error) {
+  blis_error *failure = &instance->failure;
+  BLIS_ASSERT(request->engine != NULL);
+  if (failure->status == BLIS_OK) {
+    failure->status =
+        instance->engine.ops->leave_at(instance->engine.state, request, deadline_us, failure);
+  }
+  return report_failure(instance, error);
+}
+
 bool blis_instance_serves(const blis_instance *instance, const blis_live_request *request) {
   return blis__judge_arrival(&instance->config, request, 0) != BLIS__VERDICT_UNSERVABLE;
 }

@@ -82,6 +82,14 @@ BLIS_MUSTUSE blis_status blis_instance_activate(blis_instance *instance, blis_li
                                                 blis_error *error);
 
 /*
+ * Gives request another deadline, which is after every event executed so far; request is with the
+ * instance. Not to be called from the instance's own events. BLIS_ERR_NOMEM leaves the instance fit
+ * only to be freed.
+ */
+BLIS_MUSTUSE blis_status blis_instance_leave_at(blis_instance *instance, blis_live_request *request,
+                                                int64_t deadline_us, blis_error *error);
+
+/*
  * Restarts the engine with an empty cache; counters continue. No request may be
  * with the instance. BLIS_ERR_NOMEM leaves it unchanged.
  */

@@ -19,6 +19,7 @@
   XX(DECISIONS, decisions)                                                                         \
   XX(OBSERVER, observer)                                                                           \
   XX(RUN_EVENTS, run_events)                                                                       \
+  XX(TOKENS, tokens)                                                                               \
   XX(TENANTS, tenants)                                                                             \
   XX(PINS, pins)                                                                                   \
   XX(GATEWAY, gateway)                                                                             \

@@ -190,6 +190,26 @@ static blis_status engine_evict(void *state, blis_live_request *live, int64_t no
   return BLIS_OK;
 }
 
+/* A request that is not in the queue yet gets its timeout when it reaches the queue. */
+static blis_status engine_leave_at(void *state, blis_live_request *live, int64_t deadline_us,
+                                   blis_error *error) {
+  (void)error;
+  fast_engine *engine = state;
+  fast_request *request = live->engine;
+  BLIS_ASSERT(deadline_us > engine->clock_us);
+  if (request->has_deadline) {
+    blis__fast_list_remove(&engine->deadlines, request);
+    request->has_deadline = false;
+  }
+  live->deadline_us = deadline_us;
+  bool is_in_queue_or_batch =
+      live->state == BLIS_REQUEST_QUEUED || live->state == BLIS_REQUEST_RUNNING;
+  if (is_in_queue_or_batch && deadline_us <= engine->config->horizon_us) {
+    blis__fast_deadline_add(engine, request);
+  }
+  return BLIS_OK;
+}
+
 static BLIS_NOT_INLINE blis_status run_timeout(fast_engine *engine, blis_error *error) {
   fast_request *request = engine->deadlines.head;
   engine->clock_us = request->live->deadline_us;
@@ -362,6 +382,7 @@ static const blis__engine_ops fast_ops = {
     .reserve = blis__fast_reserve,
     .activate = blis__fast_activate,
     .loaded = blis__fast_loaded,
+    .leave_at = engine_leave_at,
     .evict = engine_evict,
     .next_us = engine_next_us,
     .run_next = engine_run_next,

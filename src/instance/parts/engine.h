@@ -38,6 +38,9 @@ typedef struct blis__engine_ops {
                           int64_t now_us, blis_error *error);
   blis_status (*loaded)(void *state, blis_live_request *request, uint32_t end, int64_t now_us,
                         blis_error *error);
+  /* A request gets another deadline, which is after every event so far. */
+  blis_status (*leave_at)(void *state, blis_live_request *request, int64_t deadline_us,
+                          blis_error *error);
   blis_status (*evict)(void *state, blis_live_request *request, int64_t now_us, blis_error *error);
   int64_t (*next_us)(const void *state);
   int64_t (*next_work_us)(const void *state); /* NULL = next_us */

@@ -230,6 +230,24 @@ static blis_status evict(void *state, blis_live_request *request, int64_t now_us
   return blis__stepwise_wake(engine, error);
 }
 
+/* A request that is not in the queue yet gets its timeout when it reaches the queue. */
+static blis_status leave_at(void *state, blis_live_request *request, int64_t deadline_us,
+                            blis_error *error) {
+  blis__stepwise *engine = state;
+  blis__sequence *sequence = request->engine;
+  BLIS_ASSERT(deadline_us > engine->clock_us);
+  request->deadline_us = deadline_us;
+  bool is_in_queue_or_batch =
+      request->state == BLIS_REQUEST_QUEUED || request->state == BLIS_REQUEST_RUNNING;
+  if (!is_in_queue_or_batch) {
+    return BLIS_OK;
+  }
+  blis_event_queue_cancel(engine->queue, sequence->event); /* the timeout so far, if any */
+  return deadline_us > engine->config->horizon_us
+             ? BLIS_OK
+             : blis__stepwise_schedule(engine, deadline_us, BLIS__EVENT_TIMEOUT, sequence, error);
+}
+
 static int64_t next_us(const void *state) {
   const blis__stepwise *engine = state;
   return engine->is_open ? BLIS_TIME_NEVER_US : blis_event_queue_next_us(engine->queue);
@@ -398,6 +416,7 @@ static const blis__engine_ops stepwise_ops = {
     .reserve = blis__stepwise_reserve,
     .activate = blis__stepwise_activate,
     .loaded = blis__stepwise_loaded,
+    .leave_at = leave_at,
     .evict = evict,
     .next_us = next_us,
     .run_next = run_next,
