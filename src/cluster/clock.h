@@ -3,7 +3,7 @@
  * follow them.
  *
  * Requests, calls and follow-ups are events in one queue; each instance has its own
- * events, which may lag behind the clock (see bring_forward).
+ * events, which may lag (see bring_forward).
  */
 #ifndef BLIS_CLUSTER_CLOCK_H
 #define BLIS_CLUSTER_CLOCK_H
@@ -18,14 +18,14 @@ BLIS_MUSTUSE blis_status blis__cluster_schedule(blis_cluster *cluster,
                                                 blis__cluster_request *request, int event_class,
                                                 int64_t delay_us, blis_error *error);
 
-/* Schedules the arrival of a request that did not come with the others. */
+/* Schedules the arrival of a request from another source than the stream of arrivals. */
 BLIS_MUSTUSE blis_status blis__cluster_schedule_arrival(blis_cluster *cluster,
                                                         const blis_request *arrival,
                                                         blis_error *error);
 
 /*
- * As blis_cluster_call_at, among the events of that time with those of a class:
- * one of the core that executes calls.
+ * Like blis_cluster_call_at, but with an event class of the core that executes
+ * calls.
  */
 BLIS_MUSTUSE blis_status blis__cluster_call_in(blis_cluster *cluster, int event_class,
                                                int64_t at_us,
@@ -51,8 +51,9 @@ static inline void blis__cluster_note_next(blis_cluster *cluster, uint32_t numbe
 }
 
 /*
- * Before the first event: other instances follow up on the events of those that are eager, in
- * order of time; only the others may lag behind. None is eager at first. BLIS_ERR_NOMEM or BLIS_OK.
+ * Call it before the first event. Other instances follow the events of eager instances, in order of
+ * time; only instances that are not eager may lag. Initially none is eager. BLIS_ERR_NOMEM or
+ * BLIS_OK.
  */
 BLIS_MUSTUSE blis_status blis__cluster_have_eager(blis_cluster *cluster);
 void blis__cluster_free_eager(blis_cluster *cluster);
@@ -81,8 +82,8 @@ static inline int64_t blis__cluster_planned_us(const blis_cluster *cluster) {
 void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number, bool is_eager);
 
 /*
- * No event of the cluster is due: one that would be scheduled now would be the
- * next one, so that it need not be scheduled.
+ * Returns true if no event of the cluster is due. An event scheduled now would be
+ * the next one, so it may be executed directly.
  */
 static inline bool blis__cluster_is_free(const blis_cluster *cluster) {
   int64_t now_us = cluster->now_us;
@@ -99,12 +100,12 @@ BLIS_MUSTUSE blis_status blis__cluster_run_instance(blis_cluster *cluster, uint3
 BLIS_MUSTUSE blis_status blis__cluster_go_on(blis_cluster *cluster, uint32_t number,
                                              int64_t step_us, blis_error *error);
 
-/* Executes what the instance has before now_us, if it lags behind. */
+/* Executes the events of a lagging instance before now_us. */
 BLIS_MUSTUSE blis_status blis__cluster_bring_forward(blis_cluster *cluster, uint32_t number,
                                                      blis_error *error);
 
-/* The same, and what it has at now_us, which is otherwise behind all that the
-   cluster has at that time. */
+/* Like bring_forward, including the events at now_us, which otherwise follow all events of the
+   cluster at that time. */
 BLIS_MUSTUSE blis_status blis__cluster_bring_up_to_now(blis_cluster *cluster, uint32_t number,
                                                        blis_error *error);
 

@@ -2,8 +2,8 @@
  * cluster.h - the shared clock: arrival -> admission -> routing -> instance.
  *
  * Two levels of events: the cluster's own, ordered by (time, class, sequence), and
- * those of the instances. All cluster events at t precede any instance event at t;
- * among instances the lowest index is first. Behavior follows BLIS (Go,
+ * the events of the instances. All cluster events at t precede any instance event
+ * at t; among instances the lowest index is first. Behavior follows BLIS (Go,
  * inference-sim f90a1e3a).
  */
 #ifndef BLIS_CLUSTER_CLUSTER_H
@@ -26,14 +26,14 @@
 #include "policy/contract/router.h"
 #include "workload/request.h"
 
-/* Gets the steps of the instances, those of each in order of time. */
+/* Receives the steps of the instances, for each instance in order of time. */
 typedef struct blis_step_sink {
   void *ud;
   blis_status (*step)(void *ud, uint32_t instance, const blis_step_report *report,
                       blis_error *error);
 } blis_step_sink;
 
-/* What the facility emits for each request. */
+/* Emissions of the facility for each request. */
 typedef struct blis_facility_carbon {
   bool is_known;
   double pg_per_nj; /* of GPUs, where that never changes; else 0 */
@@ -42,13 +42,13 @@ typedef struct blis_facility_carbon {
 
 typedef struct blis_cluster_config {
   const blis_instance_config *instances; /* instance_count; copied */
-  bool has_own_latencies;                /* each of these has a latency model of its own */
+  bool has_own_latencies;                /* each of these has its own latency model */
   const blis_instance_facts *facts;      /* one each, copied; NULL = none */
   int64_t admission_latency_us;          /* >= 0 */
   int64_t routing_latency_us;            /* >= 0 */
   blis_facility_carbon carbon;
   int64_t snapshot_refresh_us;    /* 0 = every signal is live */
-  int64_t cache_signal_delay_us;  /* 0 = caches are seen as they are */
+  int64_t cache_signal_delay_us;  /* 0 = views of caches are current */
   int64_t horizon_us;             /* BLIS_TIME_NEVER_US = none */
   int64_t max_requests_in_memory; /* waiting or running; 0 = unlimited */
   /* Called at intervals; true stops the run with BLIS_ERR_INTERRUPTED. */
@@ -61,28 +61,28 @@ typedef struct blis_cluster_config {
   const void *options[BLIS_FEATURE_COUNT];
   uint32_t instance_count; /* >= 1 */
   /*
-   * Those of them that are there at first; 0 = all. The others are room for
-   * instances that are started later (life_cycle.h), like one of these.
+   * Initial instances; 0 = all. All other configurations are for instances that are
+   * started later (life_cycle.h), as copies of these.
    */
   uint32_t initial_count;
-  const char *room_option; /* that gives room for more of these, for errors; may be NULL */
+  const char *room_option; /* the option that raises their maximum, for errors; may be NULL */
   /* Values of SLO classes other than the usual ones; copied. */
   const blis_slo_override *slo_overrides;
   size_t slo_override_count;
   bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
-  bool surveys_mark_caches;   /* go-blis: so do surveys by features, not those of
-                                 decisions alone */
+  bool surveys_mark_caches;   /* go-blis: surveys by features also mark caches, not only surveys
+                                 for decisions */
   bool keeps_traffic;         /* policies see the traffic of each tenant */
   bool oracle;                /* policies see the true output length */
   /*
-   * Policies see no limit of output tokens that is the output length itself:
-   * where a client says none, the workload has that in its place. The engines
-   * keep to it nevertheless.
+   * Policies see no limit of output tokens that equals the output length: if a
+   * client sets no limit, the workload uses the output length instead. The engines
+   * obey it nevertheless.
    */
   bool hides_output_limits;
   /*
-   * One each, borrowed as itl_us is: inter-token latencies by instance, which
-   * itl_us then does not get. NULL = all of them go to itl_us.
+   * Per instance, borrowed like itl_us: inter-token latencies, which are then not
+   * added to itl_us. NULL = all are added to itl_us.
    */
   blis_histogram *itl_of_instance_us;
   /* Receives every decision; borrowed. NULL = none, at no cost. */
@@ -95,16 +95,16 @@ typedef struct blis_cluster_config {
   const blis_load_sink *loads;   /* copied; NULL = none */
   const blis_visit_sink *visits; /* the same */
   /*
-   * The priority (higher is more urgent) of a request that arrives, which is
-   * shown without prompt and with the priority of its SLO class; NULL = the
-   * latter. A failure stops the run.
+   * The priority (higher is more urgent) of an arriving request, which is shown
+   * without prompt and with the priority of its SLO class; NULL = the priority of
+   * its class. A failure stops the run.
    */
   blis_status (*priority)(void *ud, const blis_routing_request *request, int64_t now_us,
                           double *priority, blis_error *error);
   void *priority_ud;
   /*
-   * The priority of the most important SLO class is 0 and those of the others
-   * are below, as in BLIS (Go); false: they are the values of the classes.
+   * The priority of the most important SLO class is 0 and all other priorities are
+   * below, as in BLIS (Go). False: priorities are the values of the classes.
    */
   bool counts_priorities_down;
 } blis_cluster_config;
@@ -127,18 +127,18 @@ typedef struct blis_cluster_counts {
 } blis_cluster_counts;
 
 /*
- * Whether an instance serves: only the active ones are candidates. Those that
- * start (life_cycle.h) go through the states from REQUESTED to WARMING.
+ * Whether an instance serves: only active instances are candidates. Starting
+ * instances (life_cycle.h) pass through the states from REQUESTED to WARMING.
  */
 typedef enum blis_service {
   BLIS_SERVICE_ACTIVE,
-  BLIS_SERVICE_DRAINING, /* finishes what it has, gets nothing new */
+  BLIS_SERVICE_DRAINING, /* finishes its requests, gets no new ones */
   BLIS_SERVICE_DRAINED,  /* has finished, and has gone */
   BLIS_SERVICE_FAILED,
   BLIS_SERVICE_RECOVERING, /* from a failure */
   BLIS_SERVICE_ABSENT,     /* not requested yet */
   BLIS_SERVICE_REQUESTED,  /* waits for a place */
-  BLIS_SERVICE_PENDING,    /* there is none with room; not paid */
+  BLIS_SERVICE_PENDING,    /* no place is free; not paid */
   BLIS_SERVICE_PROVISIONING,
   BLIS_SERVICE_LOADING,
   BLIS_SERVICE_WARMING,
@@ -201,8 +201,8 @@ BLIS_MUSTUSE blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t l
 BLIS_MUSTUSE blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error);
 
 /*
- * Calls fn once at at_us (BLIS_ERR_INVALID when that is over), after the other
- * cluster events of that time and before any instance event. fn may look at and
+ * Calls fn once at at_us (BLIS_ERR_INVALID if that is past), after all other
+ * cluster events of that time and before any instance event. fn may read and
  * schedule anything; a failure stops the run.
  */
 BLIS_MUSTUSE blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
@@ -225,12 +225,12 @@ BLIS_MUSTUSE blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_
  * arrival.
  */
 typedef enum blis_loss_kind {
-  /* State failed, reason instance-failed; those that are handed off to or from
-     the instance as the policy of hand-offs says. */
+  /* State failed, reason instance-failed; hand-offs to or from the instance follow the policy of
+     hand-offs. */
   BLIS_LOSS_USUAL,
-  BLIS_LOSS_FAILED,   /* all of them fail */
+  BLIS_LOSS_FAILED,   /* all of its requests fail */
   BLIS_LOSS_REROUTED, /* routed again, with routing latency */
-  BLIS_LOSS_RETRIED,  /* they are sent again after pause_us: admission, too */
+  BLIS_LOSS_RETRIED,  /* they are sent again after pause_us, including admission */
   BLIS_LOSS_KIND_COUNT
 } blis_loss_kind;
 
@@ -247,25 +247,23 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_fail(blis_cluster *cluster, uint3
                                                     blis_loss loss, blis_error *error);
 
 /*
- * The instance gets no more requests, and is gone when it has finished those
- * it has; with re_route, those that are not running are routed once more.
+ * The instance gets no more requests, and is removed when it has finished its
+ * requests; with re_route, requests that are not running are routed again.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index,
                                                      bool re_route, blis_error *error);
 
 /*
- * The instance serves again: after a failure or a completed drain with an empty
- * cache and shown as if it were new, else as if nothing had been.
- * BLIS_ERR_INVALID: it drains or has drained, and a feature keeps a number of instances; or the
- * nodes have no room for it.
+ * The instance serves again. After a failure or a completed drain it has an empty cache and is
+ * shown as new, otherwise it is unchanged. BLIS_ERR_INVALID: it drains or has drained, and a
+ * feature maintains a number of instances; or no node has enough free GPUs.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
                                                        blis_error *error);
 
 /*
- * From its next step on the instance takes factor times as long for a step as
- * its latency model says, also after a restore; 1 = as at first. factor is
- * from 1e-3 to 1e6.
+ * Sets the factor of step times since the next step, also after a restore;
+ * initially 1. factor is from 1e-3 to 1e6.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_slow(blis_cluster *cluster, uint32_t index,
                                                     double factor, blis_error *error);
@@ -284,7 +282,7 @@ const blis_instance_facts *blis_cluster_instance_facts(const blis_cluster *clust
 
 int64_t blis_cluster_now_us(const blis_cluster *cluster);
 
-/* One that is at an instance, as policies see it, without its prompt. */
+/* A request at an instance, as policies see it, without its prompt. */
 blis_routing_request blis_cluster_show(blis_cluster *cluster, const blis_live_request *live);
 void blis_cluster_get_counts(const blis_cluster *cluster, blis_cluster_counts *counts);
 
@@ -307,8 +305,8 @@ const blis_instance *blis_cluster_instance(const blis_cluster *cluster, uint32_t
 const char *blis_cluster_instance_id(const blis_cluster *cluster, uint32_t index);
 
 /*
- * Whether the signals are kept that count what happened since the start: where
- * a policy reads one of them, or might.
+ * Whether the signals that count since the start are maintained: if a policy reads
+ * one, or might.
  */
 bool blis_cluster_has_history(const blis_cluster *cluster);
 

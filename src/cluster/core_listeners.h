@@ -1,6 +1,6 @@
 /*
- * core_listeners.h - listeners of the core. Each function adds one of them if it
- * is configured, and does nothing otherwise.
+ * core_listeners.h - listeners of the core. Each function adds a listener if it is
+ * configured, and does nothing otherwise.
  */
 #ifndef BLIS_CLUSTER_CORE_LISTENERS_H
 #define BLIS_CLUSTER_CORE_LISTENERS_H
@@ -11,7 +11,7 @@
 BLIS_MUSTUSE blis_status blis__add_router_feedback(blis_cluster *cluster);
 /* ...and another router, which sends attempts of a feature... */
 BLIS_MUSTUSE blis_status blis__add_feedback_of(blis_cluster *cluster, const blis_router *router);
-/* ...and the admission policy that of the requests it admitted. */
+/* ...and to the admission policy the outcome of the requests it admitted. */
 BLIS_MUSTUSE blis_status blis__add_admission_feedback(blis_cluster *cluster);
 
 /* core_listeners.c: config.priority sets the priority of an arrival. */
@@ -20,7 +20,7 @@ BLIS_MUSTUSE blis_status blis__add_priority(blis_cluster *cluster);
 /* core_listeners.c: a request whose model could be several is an error. */
 BLIS_MUSTUSE blis_status blis__add_clear_models(blis_cluster *cluster);
 
-/* core_listeners.c: every admission refreshes stale signals, too. */
+/* core_listeners.c: every admission also refreshes stale signals. */
 BLIS_MUSTUSE blis_status blis__add_late_signals(blis_cluster *cluster);
 
 /*

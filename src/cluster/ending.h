@@ -15,13 +15,13 @@ BLIS_MUSTUSE blis_status blis__cluster_end_at_instance(blis_cluster *cluster,
                                                        blis__cluster_request *request,
                                                        int64_t end_us, blis_error *error);
 
-/* The instance that has the request gives it up, and the request leaves it. */
+/* Removes the request from its instance. */
 BLIS_MUSTUSE blis_status blis__cluster_take_away(blis_cluster *cluster,
                                                  blis__cluster_request *request, blis_error *error);
 
 /*
- * A request has ended in the state it says; no instance has it. It is reported,
- * unless a listener has sent it on its way again.
+ * Ends a request in the state that is set; no instance has it. It is reported,
+ * unless a listener has sent it again.
  */
 BLIS_MUSTUSE blis_status blis__cluster_end(blis_cluster *cluster, blis__cluster_request *request,
                                            int64_t end_us, const char *reason, blis_error *error);
@@ -31,11 +31,11 @@ BLIS_MUSTUSE blis_status blis__cluster_report(blis_cluster *cluster, blis__clust
                                               int64_t end_us, const char *reason,
                                               blis_error *error);
 
-/* Adds energy of its tokens, if known. */
+/* Adds the energy of its tokens, if power is computed. */
 void blis__end_add_drawn(const blis_cluster *cluster, blis_request_end *end,
                          const blis_drawn *drawn);
 
-/* What every instance calls, which asks the attempt (request_table.h); ud is the cluster. */
+/* Callbacks of every instance, which call the attempt's (request_table.h); ud is the cluster. */
 extern const blis_instance_events blis__cluster_instance_events;
 
 /* Adds the step events that the cluster's listeners need to *events. */

@@ -1,10 +1,10 @@
 /*
- * feature.h - what an optional feature adds to a cluster, in one descriptor.
+ * feature.h - the descriptor of an optional feature of a cluster.
  *
  * The core loops over a table of descriptors (cluster/table/feature_table.c) and
  * names no feature. A feature keeps its state in its slot, registers listeners
- * (listeners.h) for the moments in which it takes part and hooks (hooks.h) for
- * the clock, and owns the event classes that lists/event_classes.h gives it.
+ * (listeners.h) for the moments in which it takes part and hooks (hooks.h) for the
+ * clock, and owns its event classes in lists/event_classes.h.
  *
  * Every function may be NULL. Functions are also called if the feature is not
  * configured: its slot has no state then, and the function does nothing.
@@ -19,7 +19,7 @@
 #include "cluster/pending_events.h"
 #include "cluster/state.h"
 
-/* Adds an event to a list of those that are due (pending_events.h). */
+/* Adds an event to a list of due events (pending_events.h). */
 typedef struct blis__pending_list blis__pending_list;
 void blis__pending_list_add(blis__pending_list *list, const blis_pending_event *event);
 
@@ -27,7 +27,7 @@ struct blis__feature {
   blis_feature_slot slot;
   const char *name;
 
-  /* Construction, in this order. Each is called once; BLIS_ERR_INVALID names what is wrong. */
+  /* Construction, in this order. Each is called once; BLIS_ERR_INVALID names the wrong value. */
 
   /* Before the instances exist: their ids and configurations do. */
   blis_status (*prepare)(blis_cluster *cluster, blis_error *error);
@@ -37,19 +37,19 @@ struct blis__feature {
   void (*equip)(blis_cluster *cluster, uint32_t instance, blis_instance_config *config);
   /* When instances and snapshot exist: registers listeners and hooks. */
   blis_status (*start)(blis_cluster *cluster, blis_error *error);
-  /* Frees the state, if there is any; the instances are gone. */
+  /* Frees the state, if any; the instances no longer exist. */
   void (*free)(blis_cluster *cluster);
 
   /* Executes an event of one of its classes. */
   blis__event_fn *event;
 
-  /* What the core asks. */
+  /* Queries of the core. */
 
-  /* Adds what it has planned outside of the queue of events. */
+  /* Adds its planned events outside of the queue. */
   void (*list_pending)(const blis_cluster *cluster, blis__pending_list *list);
   /* Whether it has planned an event that may let a request continue. */
   bool (*expects_change)(const blis_cluster *cluster);
-  /* How many requests it holds that wait for an instance. */
+  /* Number of requests in the feature that wait for an instance. */
   int64_t (*waiting)(const blis_cluster *cluster);
   /* Describes them for the message of a run that is stuck: ", 3 of them in ..."; "" for none. */
   void (*describe_waiting)(const blis_cluster *cluster, char *words, size_t size);
@@ -60,7 +60,7 @@ struct blis__feature {
   bool (*saturation)(blis_cluster *cluster, bool is_live, double *value);
 };
 
-/* What the features hold, added up. */
+/* Sum over all features. */
 int64_t blis__features_waiting(const blis_cluster *cluster);
 
 /* By the first feature that measures it; false: none does. */

@@ -19,13 +19,13 @@
 
 typedef enum blis__hook_point {
   BLIS__STEPS_EXECUTED, /* an instance has executed events, at their time */
-  BLIS__INSTANCE_RAN,   /* likewise; the clock and its next event are set */
-  BLIS__ROOM_MADE,      /* an event is over that may have freed capacity */
-  BLIS__EVENT_OVER,     /* any event of the cluster or of an instance is over */
+  BLIS__INSTANCE_RAN,   /* as before; the clock and its next event are set */
+  BLIS__ROOM_MADE,      /* an event that may have freed capacity has ended */
+  BLIS__EVENT_OVER,     /* any event of the cluster or of an instance has ended */
   BLIS__HOOK_POINT_COUNT
 } blis__hook_point;
 
-/* instance: the one that ran; 0 at the points that are not about one. */
+/* instance: the instance that ran; 0 at points without an instance. */
 typedef blis_status blis__hook_fn(blis_cluster *cluster, uint32_t instance, blis_error *error);
 
 enum { BLIS__HOOKS_MAX = 4 };
@@ -41,9 +41,9 @@ typedef struct blis__hook_list {
  */
 typedef struct blis__clock_source {
   int64_t due_us;  /* BLIS_TIME_NEVER_US = nothing is due */
-  int event_class; /* of what is due */
+  int event_class; /* of the due event */
   blis_status (*run)(blis_cluster *cluster, blis_error *error);
-  /* The last of what is planned; -1 = nothing. NULL: due_us, which is all. */
+  /* The last planned time; -1 = nothing. NULL: due_us is the only one. */
   int64_t (*last_us)(const blis_cluster *cluster);
   struct blis__clock_source *next;
 } blis__clock_source;
@@ -56,12 +56,13 @@ typedef struct blis__hooks {
   int64_t sources_due_us;
 
   /*
-   * A turn after everything else at last_turn_us, where instances have executed
-   * their events, too; BLIS_TIME_NEVER_US = none. NULL: no feature has one.
+   * A turn after everything else at last_turn_us, when instances have executed
+   * their events of that time; BLIS_TIME_NEVER_US = none. NULL = no feature has
+   * one.
    */
   int64_t last_turn_us;
   blis_status (*last_turn)(blis_cluster *cluster, blis_error *error);
-  const char *last_turn_kind; /* for lists of what is due */
+  const char *last_turn_kind; /* for lists of due events */
 
   /*
    * How far an instance whose next event is at time_us may run: limit_us, or
@@ -80,10 +81,10 @@ void blis__hooks_add(blis__hooks *hooks, blis__hook_point point, blis__hook_fn *
 /* Borrows *source, which nothing is due for so far. */
 void blis__hooks_add_source(blis__hooks *hooks, blis__clock_source *source);
 
-/* Its due time is another one; O(sources). */
+/* Changes the due time; O(sources). */
 void blis__hooks_set_due(blis__hooks *hooks, blis__clock_source *source, int64_t due_us);
 
-/* One of those that are due first. */
+/* One of the sources with the earliest due time. */
 blis__clock_source *blis__hooks_first_due(const blis__hooks *hooks);
 
 /* The last that any source has planned; -1 = nothing. */

@@ -3,15 +3,15 @@
  * listeners.
  *
  * The stages (stages.h), the end (ending.h) and the life cycle announce what
- * happens and name no listener. Every optional part of a cluster is a listener:
- * it has a function for each moment it handles, and is added when it is
- * configured. A moment without listeners costs one comparison.
+ * happens and name no listener. Every optional part of a cluster is a listener: it
+ * has a function for each moment it handles, and is added when it is configured. A
+ * moment without listeners costs one comparison.
  *
  * Listeners are called in the order of their phases, and within a phase in the
  * order in which they were added. The first failure stops the run.
  *
- * A listener also states what it needs of the clock; that determines how far
- * instances may run behind the clock or ahead of each other.
+ * A listener also declares its needs of the clock, which determine how far
+ * instances may lag behind the clock or run ahead of each other.
  */
 #ifndef BLIS_CLUSTER_LISTENERS_H
 #define BLIS_CLUSTER_LISTENERS_H
@@ -39,7 +39,7 @@ typedef enum blis__moment {
   BLIS__CHOSEN,            /* choice, which may be changed, or be a rejection */
   BLIS__ROUTING_DECIDED,   /* shown, view, routing, policy; maybe a rejection */
   BLIS__SPLIT_DECIDED,     /* instance, which decodes; decided, policy */
-  BLIS__SPLIT_SETTLED,     /* likewise, always; another router may be called now */
+  BLIS__SPLIT_SETTLED,     /* as before, always; another router may be called now */
   BLIS__TO_BE_SENT,        /* choice, not reported yet; it may be taken, or sent elsewhere */
   BLIS__BELIEVED,          /* instance, routing, which has a belief */
   BLIS__ROUTED,            /* instance, which has not got it yet */
@@ -48,7 +48,7 @@ typedef enum blis__moment {
   BLIS__FIRST_TOKEN,       /* again after a preemption */
   BLIS__TOKEN,             /* instance, count: its number, from 1 */
   BLIS__TRANSFER_BEGAN,    /* of its KV, from instance to destination */
-  BLIS__TRANSFER_ENDED,    /* likewise; it has not joined that one yet */
+  BLIS__TRANSFER_ENDED,    /* as before; it has not joined the destination yet */
   BLIS__COMPLETED,         /* it is still at its instance; end_us, counts_itl */
   BLIS__LEFT,              /* its instance, in whatever way; end_us */
   BLIS__SENT_AGAIN,        /* lost by an instance or a hand-off; loss */
@@ -65,9 +65,9 @@ typedef enum blis__moment {
   BLIS__HUNG,              /* instance, whose engine stops all steps; no request */
   BLIS__RESTARTED,         /* instance, whose engine is as new; no request */
   BLIS__UNIT_PLANNED,      /* instance: the first of a unit like destination's; no request */
-  BLIS__UNIT_MADE,         /* likewise, and its instances exist; no request */
+  BLIS__UNIT_MADE,         /* as before, and its instances exist; no request */
   BLIS__SCALE_DECIDED,     /* decided; no request */
-  BLIS__FINISHING,         /* the run is over, nothing is closed yet; no request */
+  BLIS__FINISHING,         /* the run has ended, nothing is closed yet; no request */
   BLIS__MOMENT_COUNT
 } blis__moment;
 
@@ -93,7 +93,7 @@ typedef struct blis__news {
   int64_t *peer;                  /* the instance of another stage; -1 = none */
   const blis_routing_view **view; /* candidates that the policy may choose */
   bool *counts_itl;               /* false: its latencies stay out of the histogram */
-  bool *goes_on;                  /* true: it is on its way again, and is not reported */
+  bool *goes_on;                  /* true: it is sent again, and is not reported */
   blis_request_end *end;
 } blis__news;
 
@@ -101,13 +101,13 @@ typedef blis_status blis__hear(void *ud, blis_cluster *cluster, const blis__news
                                blis_error *error);
 
 typedef enum blis__phase {
-  BLIS__BOOKS,    /* keeps counts that the others may read */
+  BLIS__BOOKS,    /* updates counts that later phases may read */
   BLIS__POLICIES, /* decides, or receives the outcome of its decisions */
   BLIS__WATCHERS, /* changes nothing */
   BLIS__SEQUELS   /* starts something new */
 } blis__phase;
 
-/* What a listener needs of the clock. Each need includes the needs before it. */
+/* The needs of a listener of the clock. Each need includes the needs before it. */
 typedef enum blis__need {
   BLIS__NEEDS_NOTHING,
   BLIS__NEEDS_STATE, /* when it is called, instances have reached the time of the clock */
@@ -154,12 +154,12 @@ static inline bool blis__listeners_hear(const blis__listeners *listeners, blis__
   return listeners->audience[moment].count > 0;
 }
 
-/* May an instance execute what comes after the next events of the others? */
+/* May an instance execute events after the next events of the other instances? */
 static inline bool blis__listeners_let_run_ahead(const blis__listeners *listeners) {
   return listeners->needing[BLIS__NEEDS_ORDER] == 0;
 }
 
-/* May an instance stay behind the clock until its next request comes? */
+/* May an instance lag behind the clock until its next request arrives? */
 static inline bool blis__listeners_let_lag(const blis__listeners *listeners) {
   return listeners->needing[BLIS__NEEDS_ORDER] == 0 && listeners->needing[BLIS__NEEDS_STATE] == 0;
 }
@@ -170,8 +170,8 @@ BLIS_MUSTUSE blis_status blis__tell(blis__listeners *listeners, blis__moment mom
                                     blis_error *error);
 
 /*
- * Offers a request to the listeners of a moment in order, until one of them has taken or refused
- * it: news->is_taken and news->refusal are set.
+ * Offers a request to the listeners of a moment in order, until a listener has taken or refused it:
+ * news->is_taken and news->refusal are set.
  */
 BLIS_MUSTUSE blis_status blis__offer(blis__listeners *listeners, blis__moment moment,
                                      blis_cluster *cluster, const blis__news *news,

@@ -1,6 +1,6 @@
 /*
- * pending_events.h - what is going to happen next, as far as it is scheduled,
- * for people who look at a simulation that stands still.
+ * pending_events.h - the scheduled events, for inspecting a simulation that is
+ * paused.
  */
 #ifndef BLIS_CLUSTER_PENDING_EVENTS_H
 #define BLIS_CLUSTER_PENDING_EVENTS_H
@@ -15,7 +15,7 @@ typedef struct blis_pending_event {
   int32_t round_index; /* of it */
   int32_t instance;    /* whose next event it is; -1 = of the cluster */
   int32_t order;       /* among events of one time */
-  uint64_t sequence;   /* among those of one time and order */
+  uint64_t sequence;   /* order within one time and class */
 } blis_pending_event;
 
 /* Time of the next event; BLIS_TIME_NEVER_US without events. */
@@ -25,8 +25,8 @@ int64_t blis_cluster_next_us(const blis_cluster *cluster);
 size_t blis_cluster_pending_count(const blis_cluster *cluster);
 
 /*
- * Fills events, which has room for that many, in the order in which they are
- * going to happen if nothing comes between. O(n log n).
+ * Fills events, which has capacity for that many, in the order in which they will
+ * happen if nothing else is scheduled. O(n log n).
  */
 void blis_cluster_pending_events(const blis_cluster *cluster, blis_pending_event *events);
 

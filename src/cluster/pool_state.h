@@ -6,8 +6,8 @@
 
 #include "cluster/state.h"
 
-/* Requests that wait for the pool: those that features hold, and those in front of routing while
-   no instance may take them. */
+/* Requests that wait for the pool: requests that features hold, and requests before routing
+   while no instance may take them. */
 int64_t blis__waiting_for_pool(const blis_cluster *cluster);
 
 /* If no feature measures it: 1 = full, with 5 requests waiting or at 0.8 of the KV cache

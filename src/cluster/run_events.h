@@ -1,7 +1,7 @@
 /*
  * run_events.h - events of a run, for policies that subscribe to them.
  *
- * The kinds are the "Event Types" of RouteSim's design document, and the other
+ * The kinds are the "Event Types" of RouteSim's design document, and all other
  * events that end a request. A kind without subscribers is not delivered and costs
  * nothing. Kinds from instances need these in the order of time
  * (BLIS__NEEDS_ORDER). Single tokens and batches need the stepwise engine, which
@@ -36,7 +36,7 @@ typedef enum blis_run_event_kind {
 
 #define BLIS_RUN_EVENT_BIT(kind) (1u << (kind))
 
-/* Those that only a step-by-step engine can tell. */
+/* Events that only a step-by-step engine reports. */
 #define BLIS_RUN_EVENTS_OF_STEPS                                                                   \
   (BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_TOKEN_GENERATED) |                                            \
    BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_BATCH_SCHEDULE))

@@ -16,13 +16,13 @@
 struct blis__service_times {
   int64_t since_us; /* in its present state */
   int64_t spent_us[BLIS_SERVICE_COUNT];
-  /* What it was paid for of these and was not: its place was elsewhere. */
+  /* Time in paid states that was not paid, because another instance had its place. */
   int64_t unpaid_us;
   bool will_recover;  /* it is down or about to be, and will recover */
   bool is_given_back; /* it has failed, and another instance has its place */
 };
 
-/* On its way to its first request. */
+/* In a state before its first request. */
 static inline bool blis__is_starting(blis_service service) {
   return service >= BLIS_SERVICE_REQUESTED && service <= BLIS_SERVICE_WARMING;
 }
@@ -38,11 +38,11 @@ BLIS_MUSTUSE blis_status blis__set_service(blis_cluster *cluster, uint32_t index
 /* Sets whether the group will recover. */
 void blis__set_will_recover(const blis_cluster *cluster, uint32_t index, bool will_recover);
 
-/* An instance that is down might come back; one that has drained does not if a feature keeps a
-   number of instances. */
+/* Whether an instance that is down may recover; a drained instance does not if a feature
+   maintains a number of instances. */
 bool blis__may_recover(const blis_cluster *cluster, uint32_t index);
 
-/* It does not serve, or not for long, and is known to do so later. */
+/* Whether it does not serve, or only for a short time, but will serve later. */
 bool blis__will_serve(const blis_cluster *cluster, uint32_t index);
 
 /* BLIS_ERR_INVALID: there is no such instance, or it is no time to change it.
@@ -68,15 +68,14 @@ void blis__slow_down(blis_cluster *cluster, uint32_t index, blis__slowness reaso
 void blis__slow_down_group(blis_cluster *cluster, uint32_t index, blis__slowness reason,
                            double factor);
 
-/* By what it does takes longer, for all reasons together. */
+/* Factor of the durations of its work, for all reasons together. */
 double blis__slowness_of(const blis_cluster *cluster, uint32_t index);
 
-/* The instance was changed from outside of its own events. */
+/* Records a change of the instance from outside its own events. */
 void blis__note_instance_change(blis_cluster *cluster, uint32_t index);
 void blis__note_group_change(blis_cluster *cluster, uint32_t index);
 
-/* Whatever the engine was at is gone, and so is its cache. It has no requests.
- */
+/* Drops the state of the engine and its cache. It must have no requests. */
 BLIS_MUSTUSE blis_status blis__restart_instance(blis_cluster *cluster, uint32_t index,
                                                 blis_error *error);
 
@@ -92,7 +91,7 @@ typedef struct blis__eviction {
 BLIS_MUSTUSE blis_status blis__evict_all(blis_cluster *cluster, const blis__eviction *how,
                                          blis_error *error);
 
-/* One that drains and has nothing left is drained. */
+/* Ends the drain of an instance without requests. */
 BLIS_MUSTUSE blis_status blis__check_drained(blis_cluster *cluster, uint32_t index,
                                              blis_error *error);
 

@@ -80,7 +80,7 @@ struct blis_cluster {
   const blis_request_source *source;
   const blis_request_sink *sink;
 
-  blis_instance **instances;   /* NULL: it was never asked for */
+  blis_instance **instances;   /* NULL = never requested */
   struct blis__places *places; /* places.c */
   char **ids;
   blis_instance_facts *facts;
@@ -95,11 +95,11 @@ struct blis_cluster {
                                     numbers */
   blis_arena texts;              /* the ids, and what facts say */
   blis_winner_tree *next_events; /* of the instances */
-  uint32_t event_owners;         /* that it has room for; it grows */
+  uint32_t event_owners;         /* its capacity; it grows */
   /* Next events of the eager instances (clock.h), which are not in the other tree; NULL = none. */
   blis_winner_tree *eager_events;
   bool *is_eager;           /* by instance */
-  blis__laggards *laggards; /* of the others */
+  blis__laggards *laggards; /* of all other instances */
   blis_event_queue *queue;  /* of the cluster */
   blis_pool calls;
   blis_pool follow_ups; /* requests that are still to arrive */
@@ -118,23 +118,23 @@ struct blis_cluster {
   /* What listeners keep, each in its file; NULL when it is not configured. */
   struct blis__traffic *traffic; /* traffic_state.c */
   const struct blis_stages
-      *stages;        /* what routers may ask of the other stages; NULL: there is one */
+      *stages;        /* what routers may query of other stages; NULL = there is only one stage */
   uint32_t main_role; /* of the instances that requests are routed to; 0: they have no role */
-  const struct blis__placer *placer;       /* placement.h; NULL: there is always room */
+  const struct blis__placer *placer;       /* placement.h; NULL = instances always fit */
   struct blis__life_cycle *life_cycle;     /* life_cycle.c */
   struct blis__waiting_room *waiting_room; /* waiting_room.h */
   bool has_power;                          /* some engine computes its power draw */
   bool has_prefill_history;
   bool has_drains;
   bool may_bring_instances; /* a feature may, at an evaluation (below) */
-  /* What keeps a number of instances, for messages: one that has drained does not come back.
-     NULL: nothing does. */
+  /* Name of the part that maintains a number of instances, for messages: a drained instance is
+     not restored. NULL = none. */
   const char *number_keeper;
   int loaded_event_class; /* of instances that have loaded */
 
   blis_error event_error; /* of an instance's event that cannot fail itself */
   bool is_busy;           /* in an event other than a call: policies are running */
-  bool is_stepped;        /* each stage of a request is an event of its own */
+  bool is_stepped;        /* each stage of a request is a separate event */
   bool has_arrival;
   blis_request arrival; /* the next one of the source, if any */
   int64_t now_us;
@@ -143,7 +143,7 @@ struct blis_cluster {
   int64_t calls_at_now; /* functions of call_at called at this time so far */
   int64_t fruitless;    /* calls and delays since a request last moved on */
   int64_t looks;        /* of features that may bring instances, so far */
-  int64_t hope_us;      /* what was planned when those were many: the last */
+  int64_t hope_us;      /* last event that was planned when those were many */
   int64_t hope_looks;   /* looks before the first of those */
   uint32_t until_interrupt_check;
   blis_cluster_counts counts;
@@ -172,7 +172,7 @@ typedef struct blis__traffic blis__traffic;
 /* Traffic of the tenant of an arrived request, with config.keeps_traffic; ud is the state. */
 blis_traffic_state blis__cluster_traffic(void *ud, uint32_t number, int64_t now_us);
 
-/* What waits in front of the pool, and how full that is; ud is the cluster. */
+/* Requests that wait for the pool, and the saturation of the pool; ud is the cluster. */
 blis_pool_state blis__cluster_pool(void *ud, const blis_routing_view *view);
 
 /* Sets *shown to the request as policies see it, without prompt and ticket. */

@@ -1,10 +1,10 @@
 /*
- * units.h - deployment units: instances with consecutive numbers that start,
- * drain and fail together (service.h), and so are in the same state.
+ * units.h - deployment units: instances with consecutive numbers that start, drain,
+ * and fail together (service.h), so their states are equal.
  *
- * An instance is a unit of its own unless a feature has divided the instances
- * otherwise; room for instances is divided when a unit is started there. Every
- * question costs O(1); where each instance is a unit, nothing is kept.
+ * Each instance is a separate unit unless a feature has divided the instances
+ * otherwise; empty places are divided when a unit is started there. Every query
+ * costs O(1); if each instance is a unit, nothing is stored.
  */
 #ifndef BLIS_CLUSTER_UNITS_H
 #define BLIS_CLUSTER_UNITS_H
@@ -12,16 +12,16 @@
 #include "cluster/state.h"
 
 struct blis__units {
-  /* By instance: the first one of its unit, the number of that unit, and how many instances it
-     has. */
+  /* By instance: the first instance of its unit, the number of that unit, and its number of
+     instances. */
   uint32_t *first;
   uint32_t *number;
   uint32_t *size;
 };
 
 /*
- * When instances have ids and none exists: divides those that are there at first. sizes[i] is the
- * size of the unit that begins with instance i; others are not read.
+ * Divides the initial instances. Call it when instances have ids and none exists. sizes[i] is the
+ * size of the unit that begins with instance i; other entries are not read.
  */
 BLIS_MUSTUSE blis_status blis__units_divide(blis_cluster *cluster, const uint32_t *sizes,
                                             blis_error *error);
@@ -39,7 +39,7 @@ static inline uint32_t blis__unit_size(const blis_cluster *cluster, uint32_t i) 
   return cluster->units == NULL ? 1 : cluster->units->size[i];
 }
 
-/* The number after that of the last instance of i's unit. */
+/* The number after the last instance of i's unit. */
 static inline uint32_t blis__unit_end(const blis_cluster *cluster, uint32_t i) {
   return blis__unit_first(cluster, i) + blis__unit_size(cluster, i);
 }

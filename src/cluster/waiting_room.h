@@ -15,12 +15,12 @@
 
 typedef struct blis__waiting_room {
   BLIS_ARRAY(blis__cluster_request *) waiting; /* some may be NULL: gone */
-  /* A feature keeps a number of instances: of any, or of those with these roles. */
+  /* A feature maintains a number of instances: of any role, or of these roles. */
   bool keeps_any;
   uint32_t kept_roles;
   int64_t count;
   int64_t waited;       /* requests that ever did */
-  int64_t waited_us;    /* all of them together */
+  int64_t waited_us;    /* sum over all requests */
   int64_t longest_us;   /* any of them */
   int64_t most_waiting; /* at one time */
 } blis__waiting_room;
@@ -33,9 +33,9 @@ BLIS_MUSTUSE blis_status blis__waiting_leave_at(blis_cluster *cluster,
 BLIS_MUSTUSE blis_status blis__add_waiting_room(blis_cluster *cluster);
 
 /*
- * The request is at routing, and there is a waiting room. *waits: it is there
- * now, since no instance in service serves its model in this role, but one
- * will.
+ * The request is at routing, and there is a pending queue. *waits is set if the
+ * request waits there now: no instance in service serves its model in this role,
+ * but one will.
  */
 BLIS_MUSTUSE blis_status blis__wait_for_candidates(blis_cluster *cluster,
                                                    blis__cluster_request *request, uint32_t role,

@@ -24,7 +24,7 @@ typedef struct blis_adapter_names {
    that are up. */
 void blis_cluster_get_adapters(const blis_cluster *cluster, blis_adapter_stats *stats);
 
-/* What one of them came to, over all instances. */
+/* Totals of one adapter over all instances. */
 typedef struct blis_cluster_adapter {
   const char *name;
   int64_t loads;

@@ -37,7 +37,7 @@ typedef struct blis__cascades {
   blis_cascade policy;
   blis_arena arena;                         /* of the chains */
   blis_pool runs;                           /* blis__cascade_run */
-  blis__chain *chains;                      /* those of the policy, in its order */
+  blis__chain *chains;                      /* chains of the policy, in its order */
   BLIS_ARRAY(const blis__chain *) by_model; /* by number of the model */
   BLIS_ARRAY(const blis__chain *) by_text;  /* by number of a request's own */
 } blis__cascades;

@@ -24,14 +24,13 @@ int64_t blis_billed_us(const blis_billing *billing, int64_t paid_us);
 BLIS_MUSTUSE blis_status blis_cluster_set_billing(blis_cluster *cluster, uint32_t group,
                                                   const blis_billing *billing, blis_error *error);
 
-/* That of a group; without rules, nothing is rounded. */
+/* Billing of a group; without rules, nothing is rounded. */
 blis_billing blis_cluster_billing(const blis_cluster *cluster, uint32_t group);
 
 /* Whether any group has rules. */
 bool blis_cluster_has_billing(const blis_cluster *cluster);
 
-/* What an instance is billed beyond the time for which it was paid, up to
-   until_us, not before now. */
+/* Billed time of an instance beyond its paid time, up to until_us, not before now. */
 typedef struct blis_rounding {
   int64_t us;
   double gpu_usd; /* of each GPU, at the price of its list just before it

@@ -1,10 +1,9 @@
 /*
- * prices.h - what GPUs of instances cost where prices change over time, as
- * those of spot capacity do.
+ * prices.h - costs of GPUs with prices that change over time, such as spot prices.
  *
- * An instance is paid for as life_cycle.h says; each second of that costs what
- * the list of its group says of the time. A change of an instance's service
- * costs O(log steps), everything else nothing.
+ * life_cycle.h defines when an instance is paid. Each paid second costs the price
+ * of that time in the list of its group. A change of an instance's service costs
+ * O(log steps), everything else nothing.
  */
 #ifndef BLIS_CLUSTER_COSTS_PRICES_H
 #define BLIS_CLUSTER_COSTS_PRICES_H
@@ -32,7 +31,7 @@ bool blis_cluster_has_prices(const blis_cluster *cluster);
    = its group has no prices. */
 double blis_cluster_instance_usd(const blis_cluster *cluster, uint32_t index, int64_t until_us);
 
-/* What a GPU of it costs at a time; below 0 = its group has no prices. */
+/* Price of one of its GPUs at a time; below 0 = its group has no prices. */
 double blis_cluster_gpu_price_per_hour(const blis_cluster *cluster, uint32_t index,
                                        int64_t time_us);
 

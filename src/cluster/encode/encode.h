@@ -30,8 +30,8 @@ typedef enum blis_encode_rule {
 } blis_encode_rule;
 
 typedef struct blis_encode_stage {
-  blis_router router; /* ops NULL: that of the cluster */
-  bool as_prefill;    /* ops NULL: that of the prefill stage, which has one */
+  blis_router router; /* ops NULL: the router of the cluster */
+  bool as_prefill;    /* ops NULL: the router of the prefill stage, if there is one */
   blis_encode_rule rule;
   double base_us;      /* >= 0, finite, as the next one */
   double us_per_token; /* other than text */
@@ -42,15 +42,15 @@ typedef struct blis_encode_stage {
 typedef struct blis_encode_counts {
   int64_t encoded;
   int64_t timed_out; /* with their request, before they were encoded */
-  int64_t lost;      /* with an instance; some were encoded by another one */
+  int64_t lost;      /* with an instance; some were encoded by another instance */
   double wait_us;    /* of the encoded, added up, as the next one */
   double busy_us;
 } blis_encode_counts;
 
 /*
- * Takes the router of *stage (also on failure), once, before the first event
- * and after the disaggregation. BLIS_ERR_INVALID says that no instance encodes,
- * or names a cost that is out of range.
+ * Takes the router of *stage (even on failure), once, before the first event and
+ * after the disaggregation. BLIS_ERR_INVALID: no instance encodes, or the named
+ * cost is out of range.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_encode_stage(blis_cluster *cluster,
                                                        blis_encode_stage *stage, blis_error *error);

@@ -3,10 +3,10 @@
  *
  * Several faults may be active at one instance. A fault at an instance that is
  * removed or down has no effect and is recorded as missed. Factors of step times
- * multiply. Of several faults of signals, the one that lasts longest applies; a
- * partition takes precedence over stale signals. A crash ends earlier hangs and
- * slowdowns, and their end has no effect. Faults between an instance and its
- * routers (partitions and stale signals) continue through a crash.
+ * multiply. If several faults affect signals, the longest one applies; a partition
+ * takes precedence over stale signals. A crash ends earlier hangs and slowdowns,
+ * and their end has no effect. Faults between an instance and its routers
+ * (partitions and stale signals) continue through a crash.
  *
  * In a group of data-parallel ranks (cluster/units.h), all ranks fail, restart, and
  * are reclaimed with the named rank, and hang with it if they have a barrier.
@@ -19,7 +19,7 @@
 #include "cluster/instances/life_cycle.h"
 
 typedef enum blis_fault_kind {
-  BLIS_FAULT_CRASH,      /* cache and running work are gone */
+  BLIS_FAULT_CRASH,      /* cache and running work are lost */
   BLIS_FAULT_HANG,       /* no step ends, and routers see its last signals, until
                             it is killed and comes back */
   BLIS_FAULT_SLOW,       /* steps take factor times as long */
@@ -30,19 +30,19 @@ typedef enum blis_fault_kind {
   BLIS_FAULT_KIND_COUNT
 } blis_fault_kind;
 
-/* What a fault does. */
+/* The effect of a fault. */
 typedef struct blis_fault_effect {
   blis_fault_kind kind;
   /*
-   * From its beginning (of a reclaim: from being switched off) until the
-   * instance is as it was; BLIS_TIME_NEVER_US = never.
+   * Time from its beginning (for a reclaim: from the shutdown) until the instance
+   * is restored; BLIS_TIME_NEVER_US = never.
    */
   int64_t recover_us;
   int64_t recovering_us; /* the last part of that, in which it starts */
   double factor;         /* of BLIS_FAULT_SLOW, 1e-3 to 1e6 */
   int64_t notice_us;     /* of BLIS_FAULT_RECLAIM */
-  /* Of BLIS_FAULT_RECLAIM: the machine is given back, and is not paid until the
-     instance starts again on another one. */
+  /* For BLIS_FAULT_RECLAIM: the machine is returned, and is not paid until the instance starts
+     again on another machine. */
   bool gives_back;
   int64_t period_us; /* of BLIS_FAULT_STALE, >= 1 */
   blis_loss loss;    /* how the requests that it ends are handled */
@@ -60,7 +60,7 @@ typedef struct blis_fault {
 /* Each instance that serves suffers it once in mtbf_us on average. */
 typedef struct blis_random_fault {
   double mtbf_us;   /* > 0 */
-  int64_t instance; /* this one alone; -1 = any */
+  int64_t instance; /* the only instance; -1 = any */
   int64_t seed;     /* of its times and of who suffers it */
   blis_fault_effect effect;
 } blis_random_fault;
@@ -71,7 +71,7 @@ typedef struct blis_fault_note {
   uint32_t instance;
   blis_fault_kind kind;
   bool is_missed; /* the instance was absent or not up */
-  int64_t lost;   /* requests, when it began and when it was over */
+  int64_t lost;   /* requests, at its beginning and its end */
   int64_t rerouted;
   int64_t retried;
   int64_t recomputed_tokens; /* prompt and output, of these */
@@ -81,8 +81,8 @@ typedef struct blis_fault_note {
 const char *blis_fault_kind_name(blis_fault_kind kind);
 
 /*
- * Before the first event; copies what it is given. BLIS_ERR_INVALID names the
- * fault that is out of range, by its place.
+ * Sets the faults before the first event; copies its arguments. BLIS_ERR_INVALID
+ * names the fault that is out of range, by its place.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_faults(blis_cluster *cluster, const blis_fault *faults,
                                                  size_t count, const blis_random_fault *random,

@@ -18,9 +18,9 @@
 typedef struct blis_presence_level {
   int64_t time_us;
   int64_t serving;   /* they take requests */
-  int64_t leaving;   /* they finish what they have, and take nothing new */
+  int64_t leaving;   /* they finish their requests, and accept no new ones */
   int64_t starting;  /* they do not serve yet, or not again */
-  int64_t of_market; /* that serve, of those that a market may take away */
+  int64_t of_market; /* serving instances that a market may reclaim */
 } blis_presence_level;
 
 /* In order of time, none at the same; borrowed. False: faults are not set. */
@@ -36,8 +36,8 @@ BLIS_MUSTUSE blis_status blis_cluster_set_market(blis_cluster *cluster, uint32_t
 typedef struct blis_market_times {
   int64_t span_us;    /* from 0 to the end of the run, and of its requests */
   int64_t wanted;     /* how many instances these are */
-  int64_t full_us;    /* in which as many served as are wanted */
-  int64_t serving_us; /* of all of them */
+  int64_t full_us;    /* in which the wanted number served */
+  int64_t serving_us; /* sum over all instances */
 } blis_market_times;
 
 /* Times of a run that ended at end_us; some requests may have ended later. Returns false if no

@@ -24,8 +24,8 @@
 /* When a request may leave the queue. */
 typedef enum blis_gateway_dispatch {
   /*
-   * llm-d: one request when one comes, and one at each multiple of cycle_us;
-   * those that come in the same microsecond share a cycle.
+   * llm-d: one request at each arrival, and one at each multiple of cycle_us;
+   * arrivals in the same microsecond share a cycle.
    */
   BLIS_GATEWAY_CYCLE,
   /* BLIS (Go): the same for each that comes, and cycle_us after a try. */
@@ -59,7 +59,7 @@ typedef enum blis_gateway_eviction {
   BLIS_GATEWAY_EVICTS_SOME
 } blis_gateway_eviction;
 
-/* The wanted time to first token of requests that have none of their own. */
+/* Target time to first token of requests without their own. */
 typedef struct blis_gateway_target {
   const char *slo_class;
   int64_t target_us;
@@ -94,7 +94,7 @@ typedef struct blis_gateway {
   blis_flow_hook band_hook;
 } blis_gateway;
 
-/* Frees what the policies own; idempotent. */
+/* Frees the data of the policies; idempotent. */
 void blis_gateway_free(blis_gateway *gateway);
 
 /* Reasons of requests that end here; all but the evicted are rejected. */
@@ -107,8 +107,8 @@ void blis_gateway_free(blis_gateway *gateway);
 typedef struct blis_gateway_counts {
   int64_t enqueued; /* = dispatched + shed + expired + waiting */
   int64_t dispatched;
-  int64_t rejected; /* there was no room */
-  int64_t shed;     /* had to go for one of a higher priority */
+  int64_t rejected; /* the queue was full */
+  int64_t shed;     /* evicted for a request of a higher priority */
   int64_t expired;
   int64_t without_instances; /* part of rejected and expired */
   int64_t evicted;           /* from instances */
@@ -141,9 +141,9 @@ typedef struct blis_gateway_band_counts {
 int blis_gateway_status_code(const char *reason);
 
 /*
- * Takes the policies of *gateway (also on failure), once, before the first
- * event: admitted requests wait in a queue until they may be routed.
- * BLIS_ERR_INVALID names what is out of range.
+ * Takes the policies of *gateway (even on failure), once, before the first event:
+ * admitted requests wait in a queue until they may be routed. BLIS_ERR_INVALID
+ * names the value that is out of range.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_gateway(blis_cluster *cluster, blis_gateway *gateway,
                                                   blis_error *error);
@@ -159,8 +159,9 @@ const blis_sketch *blis_cluster_gateway_waits(const blis_cluster *cluster);
 const blis_sketch *blis_cluster_gateway_band_waits(const blis_cluster *cluster, size_t index);
 
 /*
- * How full the instances are now, by its detector; by a scripted one, or one
- * that remembers, when it was last asked. False without a gateway's queue.
+ * Saturation of the instances, by the gateway's detector. The value is current, or
+ * from the last call if the detector is scripted or has a memory. Returns false
+ * without a gateway's queue.
  */
 bool blis_cluster_gateway_saturation(blis_cluster *cluster, double *value);
 

@@ -1,8 +1,8 @@
 /*
- * gateway_queue.h - the gateway's queue of a cluster: what the clock calls, and
- * what is between its files: enqueue.c (who gets in), saturation.c (how full
- * the instances are), dispatch.c (who leaves), cycle.c (when),
- * expiry.c, eviction.c and counts.c.
+ * gateway_queue.h - the gateway's queue of a cluster: the functions that the clock
+ * calls, and the interfaces between its files: enqueue.c (limits and displacement),
+ * saturation.c (load of the instances), dispatch.c (the next request to leave),
+ * cycle.c (when it leaves), expiry.c, eviction.c, and counts.c.
  */
 #ifndef BLIS_CLUSTER_GATEWAY_GATEWAY_QUEUE_H
 #define BLIS_CLUSTER_GATEWAY_GATEWAY_QUEUE_H
@@ -11,12 +11,12 @@
 #include "cluster/gateway/gateway.h"
 #include "cluster/state.h"
 
-/* What the gateway keeps about a request. */
+/* The gateway's data about a request. */
 typedef struct blis__gateway_part {
   uint32_t slot;         /* in the pool of these */
   uint32_t evictable;    /* place in the heap of eviction.c + 1; 0: it is in none */
-  uint32_t prompt_place; /* likewise in in_transit.c */
-  bool is_bound;         /* counted there as on its way */
+  uint32_t prompt_place; /* its place in in_transit.c */
+  bool is_bound;         /* counted there as in transit */
   int64_t wait_us;       /* in the queue; -1: it has never left it */
   int64_t left_us;       /* the queue, the last time */
 } blis__gateway_part;
@@ -36,7 +36,7 @@ typedef struct blis__gateway_book {
 
 /* With dispatch "event": dispatched requests that signals do not show yet (in_transit.c). */
 typedef struct blis__gateway_bound {
-  int64_t requests; /* on their way to an instance */
+  int64_t requests; /* in transit to an instance */
   int64_t prompt_tokens;
   BLIS_ARRAY(blis__cluster_request *) prompts; /* there, not prefilled */
 } blis__gateway_bound;
@@ -69,7 +69,7 @@ typedef struct blis__gateway {
      could have changed it. */
   double saturation;
   bool is_current;
-  double *columns; /* what the detector looks at */
+  double *columns; /* inputs of the detector */
   double *tokens_in_flight;
   BLIS_ARRAY(int32_t) priorities; /* of the bands */
   BLIS_ARRAY(double) ceilings;
@@ -114,7 +114,7 @@ bool blis__gateway_counts_requests(const blis_cluster *cluster, const blis__gate
 /* Measures gateway->saturation, unless it is current. */
 BLIS_MUSTUSE blis_status blis__gateway_look(blis_cluster *cluster, blis__gateway *gateway,
                                             blis_error *error);
-/* As blis__feature.saturation. Nothing that lags behind is read again for it. */
+/* Like blis__feature.saturation. Delayed signals are not read again for it. */
 bool blis__gateway_tell_saturation(blis_cluster *cluster, bool is_live, double *value);
 /* The bands and their ceilings at that saturation. */
 BLIS_MUSTUSE blis_status blis__gateway_find_ceilings(blis__gateway *gateway, blis_error *error);
@@ -151,7 +151,7 @@ BLIS_MUSTUSE blis_status blis__gateway_note_pool(blis_cluster *cluster, blis__ga
                                                  blis_error *error);
 bool blis__gateway_is_expired(const blis_cluster *cluster, const blis__gateway *gateway,
                               const blis_flow_item *item);
-/* One that is in the queue no longer ends. */
+/* Ends a request that is no longer in the queue. */
 BLIS_MUSTUSE blis_status blis__gateway_end(blis_cluster *cluster, blis__cluster_request *request,
                                            const char *reason, blis_error *error);
 BLIS_MUSTUSE blis_status blis__gateway_expire(blis_cluster *cluster, blis__gateway *gateway,

@@ -1,10 +1,10 @@
 /*
- * go_blis.h - hand-offs as BLIS (Go) has them.
+ * go_blis.h - hand-offs as in BLIS (Go).
  *
- * The duration of a transfer is fixed at its start, with contention by the
- * number of transfers at that moment. The source holds nothing, a hand-off
- * without room is dropped, and the destination decodes at once. The rules of
- * the instances must be those of BLIS (Go), too.
+ * The duration of a transfer is fixed at its start, with contention by the number
+ * of transfers at that moment. The source holds nothing, a hand-off that does not
+ * fit is dropped, and the destination decodes at once. The instances must also have
+ * the rules of BLIS (Go).
  */
 #ifndef BLIS_CLUSTER_HANDOFF_GO_BLIS_H
 #define BLIS_CLUSTER_HANDOFF_GO_BLIS_H

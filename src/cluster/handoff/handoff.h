@@ -32,7 +32,7 @@ typedef enum blis_no_room {
 /* How the request is handled if its hand-off fails. */
 typedef enum blis_handoff_failure {
   BLIS_HANDOFF_FAILS,
-  BLIS_HANDOFF_IS_RECOMPUTED, /* by its destination, else by another one */
+  BLIS_HANDOFF_IS_RECOMPUTED, /* by its destination, otherwise by another instance */
   BLIS_HANDOFF_IS_RETRIED     /* routed again, a few times */
 } blis_handoff_failure;
 
@@ -62,7 +62,7 @@ typedef struct blis_disaggregation {
   double fabric_bytes_per_us; /* shared by all; INFINITY = none */
   double base_us;             /* of every transfer */
   int64_t handshake_us;       /* once for a pair of instances */
-  bool moves_missing;         /* only what the destination has not cached */
+  bool moves_missing;         /* only blocks that the destination has not cached */
   /*
    * Transfers that begin while the prompt is computed, with reserves_first. A step
    * sends this portion of its tokens as soon as their layers are done. 1 = all
@@ -80,17 +80,17 @@ typedef struct blis_handoff_counts {
   int64_t colocated; /* requests that were not split */
   /* = completed + failed + timed_out + cancelled + in_flight */
   int64_t started;
-  int64_t completed; /* the KV is where it is wanted */
+  int64_t completed; /* the KV has reached its destination */
   int64_t failed;
-  int64_t timed_out; /* with their request, whose deadline was over */
+  int64_t timed_out; /* with their request, whose deadline passed */
   int64_t cancelled; /* by on_no_room = local */
   int64_t in_flight;
-  int64_t dropped; /* part of failed: no room */
+  int64_t dropped; /* part of failed: did not fit */
   int64_t retried;
   int64_t recomputed;
-  int64_t waited;         /* that had to wait for room */
+  int64_t waited;         /* that had to wait for blocks */
   int64_t waiting;        /* for it, now */
-  double wait_us;         /* for room, added up */
+  double wait_us;         /* for blocks, summed */
   double transfer_us;     /* from the start of a transfer to its end, added up */
   double bytes;           /* that were moved */
   int64_t shared;         /* transfers that had a link not for themselves */
@@ -130,11 +130,10 @@ typedef struct blis_stage_times {
                                              BLIS_HANDOFF_RECORD_FIELDS(BLIS__NO_TIME)})
 
 /*
- * Takes the policies of *disaggregation (also on failure), once, before the
- * first event; for a cluster whose instances have roles, and without it none of
- * them decides: every request is decoded where it is prefilled.
- * BLIS_ERR_INVALID names what is out of range, or the stage that no instance
- * does.
+ * Takes the policies of *disaggregation (even on failure), once, before the first
+ * event. For a cluster whose instances have roles; without it every request is
+ * decoded where it is prefilled. BLIS_ERR_INVALID names the value that is out of
+ * range, or the stage that no instance does.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_disaggregation(blis_cluster *cluster,
                                                          blis_disaggregation *disaggregation,

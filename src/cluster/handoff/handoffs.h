@@ -1,6 +1,6 @@
 /*
  * handoffs.h - the hand-offs of a cluster, shared by their files: the record of
- * each, and what the rest of the cluster calls.
+ * each, and the functions for the rest of the cluster.
  *
  * One module in several files. states.c contains states and legal transitions,
  * events.c events and ends, and prefill.c the decision and the prefill. transfer.c
@@ -22,7 +22,7 @@
 #include "policy/contract/stages.h"
 
 typedef struct blis__handoff {
-  blis__cluster_request *request; /* its live record is the one that decodes */
+  blis__cluster_request *request; /* its live record is the decode's */
   blis_live_request prefill;      /* and this is the one at the source */
   blis__attempt attempt;          /* of prefill */
   blis__handoff_state state;
@@ -35,7 +35,7 @@ typedef struct blis__handoff {
   int64_t kv_tokens;     /* that the destination gets */
   int64_t fed_tokens;    /* of these, that were or are computed for it */
   int64_t ready_us;      /* since when the KV could go */
-  int64_t wait_since_us; /* for room */
+  int64_t wait_since_us; /* for blocks */
   int64_t prefill_ttft_us;
   blis_ticket prefill_ticket;
   blis_event_handle event; /* the next one about it */
@@ -53,7 +53,7 @@ typedef struct blis__handoff {
   blis__transfer transfer; /* what follows from here is set when it starts */
 } blis__handoff;
 
-/* Hand-offs that wait for room, first come, first served. */
+/* Hand-offs that wait for blocks, first come, first served. */
 typedef struct blis__room_queue {
   blis__handoff *head;
   blis__handoff *tail;
@@ -61,10 +61,10 @@ typedef struct blis__room_queue {
 
 struct blis__choice; /* stages.h */
 
-/* What the router of the prefill stage says before it is its turn. */
+/* The result of the prefill stage's router before its turn. */
 typedef struct blis__preview {
   blis__cluster_request *request;
-  int64_t peer; /* the instance that decodes; -1 = not known yet */
+  int64_t peer; /* the decode instance; -1 = not chosen yet */
   bool is_asked;
   int64_t source; /* -1 = not evaluated, rejected, or adopted */
   blis_ticket ticket;
@@ -111,7 +111,7 @@ static inline blis__handoff *blis__handoff_of(const blis__cluster_request *reque
 
 blis_stages blis__handoff_stages(blis_cluster *cluster);
 
-/* Asks the router of the prefill stage; peer decodes, -1 = not known yet. */
+/* Calls the router of the prefill stage; peer is the decode instance, -1 = not chosen yet. */
 BLIS_MUSTUSE blis_status blis__handoff_choose_source(blis_cluster *cluster,
                                                      blis__cluster_request *request,
                                                      blis_ticket *ticket, int64_t peer,
@@ -178,7 +178,7 @@ BLIS_MUSTUSE blis_status blis__handoff_links_moved(blis_cluster *cluster, blis_e
 BLIS_MUSTUSE blis_status blis__handoff_try_again(blis_cluster *cluster, uint32_t instance,
                                                  blis_error *error);
 
-/* There may be room at an instance for those that wait for it, if any do. */
+/* An instance may have free blocks for hand-offs that wait for it, if any. */
 static inline blis_status blis__handoff_note_room(blis_cluster *cluster, uint32_t instance,
                                                   blis_error *error) {
   return blis__handoffs_of(cluster)->rooms[instance].head == NULL
@@ -186,7 +186,7 @@ static inline blis_status blis__handoff_note_room(blis_cluster *cluster, uint32_
              : blis__handoff_try_again(cluster, instance, error);
 }
 
-/* It no longer waits for room, nor is on its way. */
+/* Ends its wait for blocks, or its transfer. */
 BLIS_MUSTUSE blis_status blis__handoff_stop_moving(blis_cluster *cluster, blis__handoff *handoff,
                                                    blis_error *error);
 
@@ -228,18 +228,17 @@ BLIS_MUSTUSE blis_status blis__handoff_schedule(blis_cluster *cluster, blis__han
 void blis__handoff_unschedule(blis_cluster *cluster, const blis__handoff *handoff);
 
 /*
- * An event of the cluster or of an instance is over. A stage of a hand-off that
- * would be the next one follows at once, and needs no event of its own.
+ * Called when an event of the cluster or of an instance has ended. A stage of a
+ * hand-off that would be the next event follows at once, without an event.
  */
 BLIS_MUSTUSE BLIS_NOT_INLINE blis_status blis__handoff_go_on(blis_cluster *cluster,
                                                              blis_error *error);
 
-/* Its source gives up what it has of it: the prefill, or the KV. */
+/* Removes the hand-off from its source: the prefill, or the KV. */
 BLIS_MUSTUSE blis_status blis__handoff_leave_source(blis_cluster *cluster, blis__handoff *handoff,
                                                     blis_error *error);
 
-/* Neither source nor destination nor the clock nor the routers know it any
-   more. */
+/* Removes the hand-off from source, destination, clock, and routers. */
 BLIS_MUSTUSE blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff,
                                              blis_error *error);
 
@@ -255,11 +254,11 @@ BLIS_MUSTUSE blis_status blis__handoff_fail(blis_cluster *cluster, blis__handoff
 BLIS_MUSTUSE blis_status blis__handoff_stay(blis_cluster *cluster, blis__handoff *handoff,
                                             blis_error *error);
 
-/* So does the source, to which it is about to go. */
+/* The source, which is about to receive it, computes everything. */
 BLIS_MUSTUSE blis_status blis__handoff_stay_at_source(blis_cluster *cluster, blis__handoff *handoff,
                                                       uint32_t source, blis_error *error);
 
-/* The deadline of its request is over while it is with no instance. */
+/* The deadline of its request has passed while it is with no instance. */
 BLIS_MUSTUSE blis_status blis__handoff_is_late(blis_cluster *cluster, blis__handoff *handoff,
                                                blis_error *error);
 
@@ -320,7 +319,7 @@ static inline double blis__handoff_part(const blis_cluster *cluster, uint32_t en
   return its > 0 && its < others ? its / others : 1;
 }
 
-/* An instance has something new to do, or has room. */
+/* An instance has new work, or free blocks. */
 void blis__handoff_note_instance(blis_cluster *cluster, uint32_t instance);
 
 #endif

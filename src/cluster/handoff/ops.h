@@ -1,10 +1,10 @@
 /*
- * ops.h - the variants of a hand-off: rules, and functions where a rule
- * is not enough.
+ * ops.h - the variants of a hand-off: rules, and functions where a rule is not
+ * enough.
  *
  * The table is chosen at construction (blis_disaggregation.ops). The logic of
- * hand-offs reads rules and calls functions; it does not name a profile. The
- * usual table is in design.c, each other table in a module of its own.
+ * hand-offs reads rules and calls functions; it does not name a profile. The usual
+ * table is in design.c, each other table in a separate module.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_OPS_H
 #define BLIS_CLUSTER_HANDOFF_OPS_H
@@ -41,10 +41,11 @@ struct blis_handoff_ops {
   /* The part of the new record of the prefill that differs. */
   void (*fill_leg)(blis__handoff *handoff);
 
-  /* Schedules the search for room after a prefill, at handoff->ready_us. */
+  /* Schedules the search for blocks after a prefill, at handoff->ready_us. */
   blis_status (*schedule_move)(blis_cluster *cluster, blis__handoff *handoff, blis_error *error);
 
-  /* The hand-off seeks room now or is closed: forgets what schedule_move keeps. NULL = nothing. */
+  /* The hand-off seeks blocks now or is closed: drops the state of schedule_move. NULL =
+     nothing. */
   void (*forget)(blis_cluster *cluster, blis__handoff *handoff);
 
   /* Starts the transfer of `bytes`, or stops it before its end. */
@@ -55,13 +56,14 @@ struct blis_handoff_ops {
   /* The rate of a transfer that would begin now, in bytes per us. */
   double (*bytes_per_us)(const blis_cluster *cluster, uint32_t source, uint32_t destination);
 
-  /* The hand-off was dropped without room: sets the state of the request. */
+  /* The hand-off was dropped because it did not fit: sets the state of the request. */
   void (*drop)(blis_cluster *cluster, blis__cluster_request *request);
 
   /* The prefill has ended. NULL = nothing else happens. */
   blis_status (*prefilled)(blis_cluster *cluster, blis__handoff *handoff, blis_error *error);
 
-  /* What the destination reports of the request; as blis__attempt.events. NULL = as any request. */
+  /* Callbacks of the destination about the request; as blis__attempt.events. NULL = as for any
+     request. */
   const blis_instance_events *decode_events;
 
   /* The KV has arrived after the deadline. NULL if limits_time, which prevents it. */

@@ -33,13 +33,13 @@
 
 typedef enum blis__handoff_stage {
   BLIS__HANDOFF_NEW,
-  BLIS__HANDOFF_RESERVING, /* destination first: seeks room, no prefill yet */
+  BLIS__HANDOFF_RESERVING, /* destination first: seeks blocks, no prefill yet */
   BLIS__HANDOFF_ROUTING,   /* about to be routed to the source */
   BLIS__HANDOFF_PREFILL,   /* at the source: on the way, queued, or running */
-  BLIS__HANDOFF_READY,     /* prefilled: about to seek room and to move */
-  BLIS__HANDOFF_HELD,      /* prefilled: waits for room */
+  BLIS__HANDOFF_READY,     /* prefilled: about to seek blocks and to transfer */
+  BLIS__HANDOFF_HELD,      /* prefilled: waits for blocks */
   BLIS__HANDOFF_TRANSFER,
-  /* The hand-off is over; its record keeps the times. */
+  /* The hand-off has ended; its record keeps the times. */
   BLIS__HANDOFF_DECODE,         /* the destination has the KV and the request */
   BLIS__HANDOFF_CLOSED,         /* ended without a transfer, or its request has left */
   BLIS__HANDOFF_AT_SOURCE_ONLY, /* closed: the source serves the whole request */
@@ -56,10 +56,10 @@ typedef enum blis__handoff_source {
   BLIS__SOURCE_STATES
 } blis__handoff_source;
 
-/* Room for the KV at the destination. */
+/* Reservation for the KV at the destination. */
 typedef enum blis__handoff_room {
   BLIS__ROOM_NONE,
-  BLIS__ROOM_AWAITED, /* in the destination's queue for room */
+  BLIS__ROOM_AWAITED, /* in the destination's queue for blocks */
   BLIS__ROOM_RESERVED,
   BLIS__ROOM_FILLED, /* the KV has arrived */
   BLIS__ROOM_STATES

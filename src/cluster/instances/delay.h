@@ -23,8 +23,7 @@ typedef struct blis_delay {
   blis_delay_shape shape;
 } blis_delay;
 
-/* 0 or more, in whole microseconds. No draw of a normal one without deviation.
- */
+/* 0 or more, in whole microseconds. A normal delay without deviation makes no draw. */
 int64_t blis_delay_draw(const blis_delay *delay, blis_random *random);
 
 #endif

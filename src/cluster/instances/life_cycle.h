@@ -35,14 +35,14 @@ typedef struct blis_cold_start {
 
 /* How an instance that is no longer wanted goes. */
 typedef enum blis_stop {
-  BLIS_STOP_WAIT,      /* when it has finished what it has */
-  BLIS_STOP_REDIRECT,  /* the same, but what waits is routed once more */
-  BLIS_STOP_IMMEDIATE, /* what it has is lost, reason instance-stopped */
+  BLIS_STOP_WAIT,      /* when it has finished its requests */
+  BLIS_STOP_REDIRECT,  /* like WAIT, but waiting requests are routed again */
+  BLIS_STOP_IMMEDIATE, /* its requests are lost, reason instance-stopped */
   BLIS_STOP_COUNT
 } blis_stop;
 
-/* Starts the next instance as a copy of an existing or former instance, or a group of that size,
-   of which *index is the first. Its random durations use a separate stream named by the
+/* Starts the next instance as a copy of an existing or former instance, or a group of that size;
+   *index is the first instance. Its random durations use a separate stream named by the
    instance. BLIS_ERR_INVALID: the maximum number of starts is reached. */
 BLIS_MUSTUSE blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
                                                      const blis_cold_start *cold_start,
@@ -62,14 +62,14 @@ BLIS_MUSTUSE blis_status blis_cluster_instance_recover(blis_cluster *cluster, ui
                                                        int64_t after_us, int64_t recovering_us,
                                                        blis_error *error);
 
-/* One that has failed, or is recovering, will not come back and is gone. */
+/* Removes an instance permanently that has failed or is recovering. */
 BLIS_MUSTUSE blis_status blis_cluster_instance_give_up(blis_cluster *cluster, uint32_t index,
                                                        blis_error *error);
 
-/* Whether it is known that one that is down, or goes, will come back. */
+/* Whether an instance that is down, or about to be, will recover. */
 bool blis_cluster_instance_will_recover(const blis_cluster *cluster, uint32_t index);
 
-/* How often its start, or that of its group, has failed so far. */
+/* How often its start, or the start of its group, has failed so far. */
 int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster, uint32_t index);
 
 /* How long it has been in a state up to until_us. */

@@ -1,6 +1,6 @@
 /*
- * placement.h - places of instances. A feature may place them; without
- * one there is always room.
+ * placement.h - places of instances. A feature may place them; without such a
+ * feature, instances always fit.
  */
 #ifndef BLIS_CLUSTER_INSTANCES_PLACEMENT_H
 #define BLIS_CLUSTER_INSTANCES_PLACEMENT_H
@@ -10,7 +10,7 @@
 typedef enum blis__placement {
   BLIS__PLACED,       /* its GPUs are taken */
   BLIS__NODE_ORDERED, /* on a node that is not ready yet */
-  BLIS__PENDING       /* there is no room */
+  BLIS__PENDING       /* no node has enough free GPUs */
 } blis__placement;
 
 typedef struct blis__placer {
@@ -22,8 +22,8 @@ typedef struct blis__placer {
 } blis__placer;
 
 /*
- * Takes GPUs for all instances of i's unit, which may be on several nodes: all of them are placed,
- * or wait for a node, or take nothing.
+ * Takes GPUs for all instances of i's unit, which may be on several nodes. Either all are placed,
+ * or all wait for a node, or nothing is taken.
  */
 BLIS_MUSTUSE blis_status blis__place_unit(blis_cluster *cluster, uint32_t i,
                                           blis__placement *placement, blis_error *error);

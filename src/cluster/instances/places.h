@@ -18,8 +18,8 @@ BLIS_MUSTUSE blis_status blis__places_init(blis_cluster *cluster,
                                            const blis_instance_events *events,
                                            blis_histogram *itl_us, blis_error *error);
 
-/* Makes the instance of an empty place, like that of another place (or its
-   own). BLIS_ERR_NOMEM, or what is wrong about its configuration. */
+/* Makes the instance of an empty place, like the instance of another place (or its own).
+   BLIS_ERR_NOMEM, or an error about its configuration. */
 BLIS_MUSTUSE blis_status blis__make_instance(blis_cluster *cluster, uint32_t i, uint32_t like,
                                              blis_error *error);
 

@@ -6,7 +6,7 @@
 
 #include "cluster/state.h"
 
-/* Whether those that lose their instance so are sent on their way again. */
+/* Whether requests on an instance that is lost in this way are sent again. */
 static inline bool blis__goes_on(blis_loss loss) {
   return loss.kind == BLIS_LOSS_REROUTED || loss.kind == BLIS_LOSS_RETRIED;
 }

@@ -1,6 +1,6 @@
 /*
- * start.h - the start of an instance in its parts (life_cycle.c), for those who
- * draw times themselves.
+ * start.h - the start of an instance in its parts (life_cycle.c), for callers that
+ * draw the times themselves.
  */
 #ifndef BLIS_CLUSTER_INSTANCES_START_H
 #define BLIS_CLUSTER_INSTANCES_START_H
@@ -19,19 +19,20 @@ typedef struct blis__start {
   bool is_hopeless;      /* it fails permanently, after the last part */
 } blis__start;
 
-/* Starts the next instance, like another one. BLIS_ERR_INVALID: there is no
-   room for more. */
+/* Starts the next instance as a copy of an existing one. BLIS_ERR_INVALID: the limit of
+   instances is reached. */
 BLIS_MUSTUSE blis_status blis__start_next(blis_cluster *cluster, uint32_t like,
                                           const blis__start *start, uint32_t *index,
                                           blis_error *error);
 
-/* How long the parts of the start of an instance take, from the stream of its
-   own name under the seed. */
+/* Draws the durations of the parts of an instance's start, from a stream named by the instance,
+   with this seed. */
 blis__start blis__draw_start(const blis_cold_start *cold_start, uint32_t index, int64_t seed);
 
 /*
- * Before the first event: an instance that is there at first has a place and
- * loads, as if the start had come so far. One that takes no time serves.
+ * Call it before the first event: gives an initial instance a place and begins its
+ * loading, as if its start had advanced so far. If the loading takes no time, the
+ * instance serves.
  */
 BLIS_MUSTUSE blis_status blis__begin_loading(blis_cluster *cluster, uint32_t index,
                                              const blis__start *start, blis_error *error);

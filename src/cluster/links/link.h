@@ -9,8 +9,8 @@
  * exact real numbers.
  *
  * A link may carry only a part of a transfer, such as one of several network cards
- * at one of its ends. The transfer uses only that part of its rate there. Fair
- * rates are rates of whole transfers.
+ * of an instance. The transfer uses only that part of its rate there. Fair rates
+ * are rates of whole transfers.
  *
  * A transfer may begin before all its bytes are available, and receives them as
  * they are computed, a chunk or a layer at a time. While it lacks bytes, it uses no
@@ -46,15 +46,15 @@ typedef struct blis__feed {
   bool is_last;   /* nothing follows */
 } blis__feed;
 
-/* Embedded by its owner, who does not move it while it is under way. */
+/* Embedded by its owner, which must not move it during the transfer. */
 typedef struct blis__transfer {
   double from_us;    /* when its first byte is sent */
   double end_us;     /* once it has ended */
-  double bytes_left; /* of those that are ready */
+  double bytes_left; /* of the bytes that are ready */
   double rate;       /* bytes/us; 0 before from_us, and without bytes */
   blis__feed feed;   /* the last one: */
   double portions;   /* of it that are ready */
-  bool is_open;      /* there will be another one */
+  bool is_open;      /* more bytes will follow */
   uint32_t links[BLIS__TRANSFER_LINKS_MAX];
   double parts[BLIS__TRANSFER_LINKS_MAX]; /* on each, above 0 and at most 1 */
   uint32_t link_count;
@@ -68,8 +68,8 @@ typedef struct blis__link {
   double left;         /* scratch: of its rate, while rates are worked out */
   double wanted;       /* scratch: parts of its unfixed transfers, added up */
   uint32_t unfixed;    /* scratch: of its transfers */
-  uint32_t users;      /* transfers on their way over it */
-  uint32_t active;     /* of these, with bytes to move; none that is alone */
+  uint32_t users;      /* current transfers over it */
+  uint32_t active;     /* number of these with bytes to move, without single transfers */
   double parts;        /* of those, added up */
   uint32_t peak;       /* at most */
   int64_t transfers;   /* that ended, with bytes that were moved */
@@ -81,13 +81,13 @@ typedef struct blis__link {
 typedef struct blis__links {
   blis_alloc alloc;
   double now_us;
-  double bytes;   /* moved by now, but by those that are alone */
+  double bytes;   /* moved so far, without single transfers */
   double next_us; /* when something changes by itself; INFINITY = never */
   size_t alone;   /* how many of the active ones are */
   BLIS_ARRAY(blis__link) all;
   BLIS_ARRAY(blis__transfer *) active; /* also those to come; by start */
   BLIS_ARRAY(blis__transfer *) ended;  /* not yet taken; starts at next_ended */
-  BLIS_ARRAY(uint32_t) busy;           /* links with something to move, room for all */
+  BLIS_ARRAY(uint32_t) busy;           /* links with something to move, capacity for all */
   size_t next_ended;
 } blis__links;
 
@@ -109,12 +109,12 @@ BLIS_MUSTUSE blis_status blis__links_start(blis__links *links, blis__transfer *t
 BLIS_MUSTUSE blis_status blis__links_open(blis__links *links, blis__transfer *transfer);
 
 /*
- * More bytes for a transfer that is open. Feeds begin now, and not before the
- * one before is over.
+ * Adds bytes to an open transfer. A feed begins now, after the end of the previous
+ * feed.
  */
 void blis__links_feed(blis__links *links, blis__transfer *transfer, const blis__feed *feed);
 
-/* It is given up, wherever it is. */
+/* Stops the transfer in any state. */
 void blis__links_stop(blis__links *links, blis__transfer *transfer);
 
 /* Advances to to_us, which is not before now, if there is work. */
@@ -130,8 +130,8 @@ static inline void blis__links_advance(blis__links *links, double to_us) {
 }
 
 /*
- * A link as it is at now_us, up to which nothing changes by itself; what is
- * under way is counted so far.
+ * State of a link at now_us, up to which nothing changes by itself; bytes of
+ * current transfers are counted so far.
  */
 blis__link blis__links_look(const blis__links *links, uint32_t link, double now_us);
 
@@ -145,8 +145,8 @@ double blis__links_moved(const blis__links *links, double now_us);
 double blis__links_next_us(const blis__links *links);
 
 /*
- * A transfer that has ended by now, in order of ends, those of one moment in
- * order of starts; NULL = none is left.
+ * Returns a transfer that has ended by now, in order of ends, and of starts for
+ * equal ends; NULL = none is left.
  */
 blis__transfer *blis__links_take_ended(blis__links *links);
 

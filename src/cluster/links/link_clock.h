@@ -19,7 +19,7 @@ typedef struct blis__link_clock {
 BLIS_MUSTUSE blis_status blis__link_clock_set(blis__link_clock *clock, const blis__links *links,
                                               blis_cluster *cluster, blis_error *error);
 
-/* Its event is the one that is being executed: there is none any more. */
+/* Clears the current event, which is being executed. */
 static inline void blis__link_clock_rang(blis__link_clock *clock) {
   clock->due_us = BLIS_TIME_NEVER_US;
 }

@@ -6,15 +6,15 @@
  * request ends: an extra field with blis_record_extras_set, and any other field in blis_record_of
  * (results/record/record.c).
  *
- * Lines are in the order of the columns of saved results and exports. The first word of a line says
- * where the value is kept:
+ * Lines are in the order of the columns of saved results and exports. The first word of a line is
+ * the storage of the value.
  *
  *   OTHER  not in the table's structs. src/lua/results/record_table.c sets the value of Lua.
  *   WIDE   8 bytes of every record
  *   WORD   4 bytes of every record; the few records with a value that does not fit are kept in full
  *   BITS   some bits of every record
  *   LABEL  a number in the workload's string table. All records with equal labels share them.
- *   EXTRA  a column of its own, which exists from the first record that sets the field. A run that
+ *   EXTRA  a separate column, which exists from the first record that sets the field. A run that
  *          never sets the field pays nothing. Otherwise the field costs 4 bytes of every record, or
  *          8 bytes if one of its values does not fit 32 bits. Values are at least 0.
  *

@@ -1,6 +1,6 @@
 /*
- * request_end.h - how a request ended, and what is reported about it: one list
- * for the core and the features. A feature adds its fields at BLIS__REPORTING.
+ * request_end.h - how a request ended, and its reported fields: one list for the
+ * core and the features. A feature adds its fields at BLIS__REPORTING.
  */
 #ifndef BLIS_CLUSTER_LISTS_REQUEST_END_H
 #define BLIS_CLUSTER_LISTS_REQUEST_END_H
@@ -13,7 +13,7 @@
 #include "policy/cascade/cascade.h"
 #include "workload/request.h"
 
-/* How a request ended, and what is reported about it. */
+/* How a request ended, and its reported fields. */
 typedef struct blis_request_end {
   const blis_request *request; /* borrowed during the call */
   blis_request_state state;    /* QUEUED, RUNNING, ARRIVED: at the very end */
@@ -29,7 +29,7 @@ typedef struct blis_request_end {
   int64_t itl_count;
   int64_t end_us;
   double priority;                       /* higher is more urgent */
-  uint32_t steps;                        /* models asked for it by a cascade; 0 = there was none */
+  uint32_t steps;                        /* models that a cascade tried for it; 0 = no cascade */
   const blis_cascade_attempt *attempt;   /* the last one; NULL = none */
   blis_cascade_verdict verdict;          /* about that one */
   const struct blis_stage_times *stages; /* NULL = no encode stage and no hand-off */

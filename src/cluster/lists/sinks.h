@@ -1,6 +1,6 @@
 /*
- * sinks.h - receivers of what happens in a cluster: of finished requests, of
- * what observers see, of what is loaded. One list for the core and the features.
+ * sinks.h - receivers of the events of a cluster: finished requests, events for
+ * observers, and loads. One list for the core and the features.
  */
 #ifndef BLIS_CLUSTER_LISTS_SINKS_H
 #define BLIS_CLUSTER_LISTS_SINKS_H
@@ -47,7 +47,7 @@ typedef struct blis_observer {
   /* Called before another model is tried; the request has the previous model. */
   blis_status (*escalated)(void *ud, const blis_routing_request *request,
                            const blis_cascade_attempt *attempt, int64_t now_us, blis_error *error);
-  /* After the sink; not for what is unfinished at the end of the run. */
+  /* After the sink; not called for requests that are unfinished at the end of the run. */
   blis_status (*ended)(void *ud, const blis_routing_request *request, const blis_request_end *end,
                        int64_t now_us, blis_error *error);
 } blis_observer;
@@ -55,10 +55,9 @@ typedef struct blis_observer {
 struct blis_kv_move;
 
 /*
- * Receives loads of adapters and of KV, in the order in which they have ended at
- * each instance and in the tiers. Loads that are part of a step are reported
- * when it begins; those that would have ended after at_us are lost with their
- * instance.
+ * Receives loads of adapters and of KV, in the order of their ends at each instance
+ * and in the tiers. Loads that are part of a step are reported when it begins;
+ * loads that would have ended after at_us are lost with their instance.
  */
 typedef struct blis_load_sink {
   void *ud;

@@ -10,10 +10,10 @@
 /* Whether instances are placed on nodes. */
 bool blis__has_machines(const blis_cluster *cluster);
 
-/* Is there room now for another instance with such GPUs? True without node pools. */
+/* Whether another instance with such GPUs fits now. True without node pools. */
 bool blis__has_room_like(const blis_cluster *cluster, uint32_t i);
 
-/* What an instance runs on, and its price. */
+/* The node of an instance, and its price. */
 typedef struct blis__machine {
   const char *gpu;
   double tp;

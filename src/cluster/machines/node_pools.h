@@ -19,7 +19,7 @@ typedef struct blis_node_pool {
   const char *name;
   const char *gpu; /* type of its GPUs, as in facts */
   uint32_t gpus_per_node;
-  uint32_t nodes;          /* at first */
+  uint32_t nodes;          /* initially */
   uint32_t max_nodes;      /* it grows no further */
   blis_delay provisioning; /* of another node */
   double cost_per_hour;    /* of an instance on it; below 0 = as in its facts */
@@ -60,8 +60,7 @@ typedef struct blis_node_pool_use {
   uint32_t most_nodes; /* ever */
 } blis_node_pool_use;
 
-/* What its pool says an instance costs that is placed or was last; below 0 =
-   nothing. */
+/* Price of an instance that is or was last placed, from its node pool; below 0 = none. */
 double blis_cluster_node_price_per_hour(const blis_cluster *cluster, uint32_t i);
 
 /* 0 without any. */

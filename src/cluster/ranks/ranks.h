@@ -16,11 +16,11 @@ typedef struct blis_rank_counts {
   int64_t passes;       /* of groups, and */
   int64_t rank_passes;  /* of their ranks, */
   int64_t dummy_passes; /* passes among them without work */
-  int64_t own_us;       /* that they would have taken alone, */
+  int64_t own_us;       /* their durations without the barrier, */
   int64_t pass_us;      /* and with the slowest of their group */
   double running;       /* requests * us, at the mean of the ranks, */
   double most_running;  /* and at the rank with most */
-  double kv_blocks;     /* in use, likewise */
+  double kv_blocks;     /* in use, summed in the same way */
   double most_kv_blocks;
 } blis_rank_counts;
 

@@ -1,10 +1,9 @@
 /*
- * chain_cache.h - the block chains of the request being decided, one per block
- * size in use.
+ * chain_cache.h - the block chains of the request being decided, one per block size
+ * in use.
  *
- * Instances, prefix indexes and scorers may each cut prompts into blocks of
- * their own size. A chain is made at the first question and kept until the
- * decision is over.
+ * Instances, prefix indexes and scorers may each use another block size. A chain is
+ * made at the first query and kept until the decision is complete.
  */
 #ifndef BLIS_CLUSTER_REQUESTS_CHAIN_CACHE_H
 #define BLIS_CLUSTER_REQUESTS_CHAIN_CACHE_H
@@ -13,7 +12,7 @@
 #include "workload/block_namer.h"
 
 typedef struct blis__chain_cache {
-  blis_pool entries; /* one per block size ever asked for, never given back */
+  blis_pool entries; /* one per requested block size, never freed */
   uint32_t count;
   blis_block_namer *namer;     /* borrowed */
   const blis_request *request; /* being decided about */

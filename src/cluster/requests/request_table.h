@@ -13,9 +13,9 @@
 /* Where a request is, as the cluster sees it. */
 typedef enum blis__place {
   BLIS__AT_ARRIVAL,
-  BLIS__AT_ADMISSION,     /* or on its way there */
+  BLIS__AT_ADMISSION,     /* or in transit there */
   BLIS__HELD_ADMITTED,    /* a feature has it, and sends it to routing */
-  BLIS__AT_ROUTING,       /* admitted; or on its way there */
+  BLIS__AT_ROUTING,       /* admitted; or in transit there */
   BLIS__HELD_FOR_ROUTING, /* a feature has it, and sends it back to routing */
   BLIS__HELD_ROUTED,      /* a feature has it, and brings it to its instance */
   BLIS__AT_WAITING,       /* waits for an instance that may serve it */
@@ -33,7 +33,7 @@ typedef struct blis__attempt {
   blis_live_request *live;
   /* Replace the cluster's own events (ending.h) unless they are NULL; ud is the cluster. */
   const blis_instance_events *events;
-  void *part; /* what the feature that has made it keeps about it */
+  void *part; /* data of the feature that has made it */
   /* The router that has sent it to its instance. NULL: the cluster's, with the request's ticket. */
   const blis_router *router;
   blis_ticket *ticket;
@@ -51,7 +51,7 @@ typedef struct blis__cluster_request {
   blis__place place;
   bool is_pending;          /* counted by the signal of that name */
   int64_t waiting_since_us; /* at that place */
-  size_t waiting_index;     /* in the waiting room */
+  size_t waiting_index;     /* in the pending queue */
   int32_t returns;          /* from instances to routing, so far */
   int64_t pending_prefill_tokens;
   bool is_ongoing;  /* counted where it is, see prefill_history.c */

@@ -38,7 +38,7 @@ const char *blis_visit_end_name(blis_visit_end end);
 typedef struct blis_visit {
   blis_request_name request;
   uint32_t instance;
-  uint32_t number; /* among those of the request, from 1 */
+  uint32_t number; /* within the request, from 1 */
   int64_t from_us;
   int64_t queued_us;   /* in the wait queue; -1 = never */
   int64_t admitted_us; /* first in a batch; -1 = never */
@@ -59,7 +59,7 @@ typedef struct blis_preempted {
   uint32_t visit; /* its number */
   int64_t time_us;
   int64_t resumed_us; /* in a batch again; -1 = never */
-  /* What it had lost is computed again; -1 = never, or nothing was. */
+  /* Time when its lost KV is computed again; -1 = never, or nothing was lost. */
   int64_t recomputed_us;
 } blis_preempted;
 
@@ -71,8 +71,8 @@ typedef struct blis_service_change {
 } blis_service_change;
 
 /*
- * Gets visits and preemptions when they are over, those of several instances in
- * any order, and changes of states in order of time.
+ * Receives visits and preemptions when they end, in any order across instances, and
+ * changes of states in order of time.
  */
 typedef struct blis_visit_sink {
   void *ud;

@@ -16,8 +16,7 @@
 BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number, uint32_t role,
                                           uint32_t instance, blis_error *error);
 
-/* How many pins wait for a decision, and the number of the request of the one
-   that was made first. */
+/* Number of pins that wait for a decision, and the request of the oldest of them. */
 size_t blis_cluster_unused_pins(const blis_cluster *cluster, int64_t *number);
 
 #endif

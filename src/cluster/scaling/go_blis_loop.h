@@ -15,7 +15,7 @@ typedef struct blis_go_blis_scaling_config {
   int64_t interval_us; /* >= 1; 0 = no autoscaler */
   blis_delay actuation;
   blis_delay loading;     /* of an instance */
-  bool initial_ones_load; /* those at first, too */
+  bool initial_ones_load; /* initial instances load as well */
   int64_t seed;
 } blis_go_blis_scaling_config;
 

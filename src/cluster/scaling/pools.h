@@ -8,14 +8,14 @@
 #include "cluster/units.h"
 #include "policy/autoscale/autoscaler.h"
 
-/* Is the instance one of those that are scaled for a role? */
+/* Is the instance in the pool that is scaled for a role? */
 static inline bool blis__is_in_scaled_pool(const blis_cluster *cluster, blis_scale_role role,
                                            uint32_t i) {
   static const uint32_t roles[] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE};
   return cluster->facts[i].roles == roles[role];
 }
 
-/* The same, for the first of each group of ranks: these are what is counted. */
+/* The same, for the first instance of each group of ranks: groups are counted. */
 static inline bool blis__is_scaled_group(const blis_cluster *cluster, blis_scale_role role,
                                          uint32_t i) {
   return blis__unit_first(cluster, i) == i && blis__is_in_scaled_pool(cluster, role, i);

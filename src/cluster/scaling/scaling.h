@@ -19,7 +19,7 @@ typedef enum blis_scale_victim {
 } blis_scale_victim;
 
 typedef struct blis_scaling_config {
-  /* BOTH: instances without a role. Else those that do this stage alone. */
+  /* BOTH: instances without a role. Otherwise: instances that do only this stage. */
   blis_scale_role role;
   uint32_t min;
   uint32_t max; /* >= 1 */
@@ -39,11 +39,11 @@ typedef struct blis_scaling_config {
   double trigger_slo_attainment;   /* fewer of the last minute kept them */
   int64_t trigger_gap_us;          /* minimum time since the last evaluation */
   const blis_scale_future *future; /* borrowed; NULL = unused */
-  bool initial_ones_load;          /* those at first are not ready yet */
+  bool initial_ones_load;          /* initial instances are not ready yet */
   int64_t seed;                    /* of the times that are drawn */
 } blis_scaling_config;
 
-/* A decision that changed something or was out of bounds. */
+/* A decision that changed something or exceeded the bounds. */
 typedef struct blis_scale_event {
   int64_t time_us;
   uint32_t from;
@@ -59,7 +59,7 @@ typedef struct blis_scale_level {
   int64_t time_us;
   uint32_t wanted;
   uint32_t ready;
-  uint32_t paid; /* from being asked for until they have gone */
+  uint32_t paid; /* from their request to their removal */
 } blis_scale_level;
 
 /* The scaling of one pool. */
@@ -69,19 +69,19 @@ typedef struct blis_scaling_report {
   size_t event_count;
   const blis_scale_level *levels;
   size_t level_count;
-  int64_t end_us; /* up to which instances are paid: of the last request, or
-                     the last change of an instance behind it */
+  int64_t end_us; /* end of the paid time: the end of the last request, or a later change of an
+                     instance */
   int64_t checks;
   int64_t triggered; /* of these: not by the interval */
   int64_t scale_ups;
   int64_t scale_downs;
   int64_t clamped;
   int64_t oscillations;
-  int64_t started;       /* instances that were not there at first */
+  int64_t started;       /* instances started during the run */
   int64_t failed_starts; /* of these, each as often as it failed */
   int64_t waited;        /* requests that found no instance */
-  int64_t waited_us;     /* all of them together */
-  int64_t longest_us;    /* one of them */
+  int64_t waited_us;     /* sum over all requests */
+  int64_t longest_us;    /* maximum over requests */
   int64_t most_waiting;
   const char *off; /* blis_scale_decision; NULL = it scales */
 } blis_scaling_report;
@@ -104,7 +104,7 @@ bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
 typedef struct blis__scale_decided {
   const blis_scale_context *context;
   const blis_scale_decision *decision; /* within bounds */
-  int64_t proposed;                    /* before that */
+  int64_t proposed;                    /* target before clamping */
 } blis__scale_decided;
 
 #endif

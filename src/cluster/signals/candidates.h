@@ -1,6 +1,6 @@
 /*
- * candidates.h - the instances a request can be routed to: those in service that
- * serve its model, and, with pools, have the requested role.
+ * candidates.h - the instances that a request can be routed to: instances in
+ * service that serve its model, and, with pools, have the requested role.
  *
  * If an instance represents others (fronts), only the representatives are
  * candidates. Representatives and the instances they represent enter and leave
@@ -22,7 +22,7 @@
 #include "base/error.h"
 #include "policy/contract/facts.h"
 
-/* One for each role, after that of no role. */
+/* One per role, followed by the stage without a role. */
 enum { BLIS__STAGE_COUNT = BLIS_ROLE_COUNT + 1 };
 
 /* Roles are bits: 1, 2 and 4. */
@@ -30,15 +30,15 @@ static inline uint32_t blis__stage_of(uint32_t role) {
   return role - (role >> 2);
 }
 
-/* Candidates by ascending number; what a view shows of them. */
+/* Candidates by ascending number, and their columns for views. */
 typedef struct blis__group {
   uint32_t count;
   uint32_t *instances;
   const char **ids;
   uint32_t *id_ranks;
   bool is_prefix;    /* they are the first instances, without gaps... */
-  bool is_everybody; /* ...and all who are in service */
-  uint64_t version;  /* of the service it was made for; 0 = not yet */
+  bool is_everybody; /* ...and all instances in service */
+  uint64_t version;  /* of the service at its creation; 0 = not yet */
   int64_t due_us;    /* not before is any of them read again; see snapshot.c */
 } blis__group;
 
@@ -47,8 +47,8 @@ typedef struct blis__candidates {
   uint32_t count;                   /* instances */
   const blis_instance_facts *facts; /* borrowed, like ids; NULL = no facts */
   const char *const *ids;
-  /* By instance: the one that is shown for it, itself or one before it, with
-     all those between them. Borrowed; NULL = each is shown. */
+  /* By instance: its representative, which is the instance itself or an earlier one that also
+     represents all instances between them. Borrowed; NULL = each represents itself. */
   const uint32_t *fronts;
   uint32_t *id_ranks;
   bool *is_out; /* of service */
@@ -56,12 +56,12 @@ typedef struct blis__candidates {
   uint64_t version;
   uint32_t *models; /* of the instances: numbers of the names below, or any */
   BLIS_ARRAY(const char *) names;
-  uint32_t stages;                     /* 1, or all of them */
+  uint32_t stages;                     /* 1, or all stages */
   blis__group *groups;                 /* one per name, and some more; by stage */
   BLIS_ARRAY(uint32_t) group_of_model; /* + 1, by number of the text; 0 = ? */
 } blis__candidates;
 
-/* BLIS_ERR_NOMEM leaves nothing behind. */
+/* BLIS_ERR_NOMEM leaves nothing allocated. */
 BLIS_MUSTUSE blis_status blis__candidates_init(blis__candidates *candidates,
                                                const blis_alloc *alloc,
                                                const blis_instance_facts *facts,
@@ -75,14 +75,14 @@ bool blis__candidates_serve(const blis__candidates *candidates, const char *mode
 /* Which of the models it is, by its number among the names. */
 blis__model_search blis__candidates_find(const blis__candidates *candidates, const char *model);
 
-/* Can a name without an owner be that of several models? */
+/* Can a name without an owner match several models? */
 bool blis__candidates_are_confusable(const blis__candidates *candidates);
 
 /* Updates the facts of an instance that is out of service; its model is one of the existing
    models. */
 void blis__candidates_note_facts(blis__candidates *candidates, uint32_t i);
 
-/* At first everybody is in service. */
+/* Initially all instances are in service. */
 void blis__candidates_put_in_service(blis__candidates *candidates, uint32_t i, bool is_in_service);
 
 /*
@@ -95,14 +95,14 @@ blis__group *blis__candidates_for(blis__candidates *candidates, const blis_inter
 /* Returns a group of all instances, including represented ones, for every model. */
 blis__group *blis__candidates_all(blis__candidates *candidates, uint32_t role);
 
-/* Is front shown for instance i, which may be behind the last one? */
+/* Does front represent instance i, which may be beyond the last one? */
 static inline bool blis__is_shown_by(const blis__candidates *candidates, uint32_t i,
                                      uint32_t front) {
   return i == front ||
          (candidates->fronts != NULL && i < candidates->count && candidates->fronts[i] == front);
 }
 
-/* Would it be one of the group if it were in service? */
+/* Would it be in the group if it were in service? */
 bool blis__may_be_candidate(const blis__candidates *candidates, const blis__group *group,
                             uint32_t i);
 

@@ -13,7 +13,7 @@
 /* Seconds that a share of busy time is about. */
 enum { BLIS__BUSY_WINDOW_S = 30 };
 
-/* All zero at first. */
+/* Initially all zero. */
 typedef struct blis__instance_history {
   int64_t requests;      /* requests in flight */
   double recent_ttft_us; /* 0 = none yet */

@@ -38,7 +38,7 @@
 #include "policy/contract/facts.h"
 #include "policy/contract/view.h"
 
-/* A view, and what it is about. */
+/* A view, and its subject. */
 typedef struct blis__shown {
   struct blis__snapshot *snapshot;
   const blis__group *group; /* NULL: must be set up again */
@@ -55,7 +55,7 @@ typedef struct blis__snapshot {
   int64_t cache_delay_us;
   bool load_counts_in_flight;
   bool surveys_mark_caches;
-  bool has_readers;         /* of engine signals that lag behind */
+  bool has_readers;         /* of delayed engine signals */
   bool has_marks;           /* the caches are marked periodically */
   blis_signal_set kept;     /* columns in use */
   blis_signal_set written;  /* engine signals that are read for them */
@@ -66,23 +66,23 @@ typedef struct blis__snapshot {
   bool *has_moved;              /* since its engine signals were read */
   bool *is_apart;               /* it cannot be read */
   uint8_t *changes;             /* what happened to an instance since the last view */
-  BLIS_ARRAY(uint32_t) changed; /* the instances with changes; has room */
+  BLIS_ARRAY(uint32_t) changed; /* the instances with changes; has capacity for all */
   bool *is_unmarked;
-  BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has room */
+  BLIS_ARRAY(uint32_t) unmarked; /* moved since the last mark; has capacity for all */
 
   blis__instance_history *history; /* by instance; NULL if not recorded */
   double *idle_watts;              /* by instance */
   int64_t seen_us;                 /* time of the last reading */
 
   blis_least_tree *least_load;                /* of serving instances; NULL if unused */
-  uint32_t least_count;                       /* that it has room for; it grows */
+  uint32_t least_count;                       /* its capacity; it grows */
   blis_extremes *extremes[BLIS_SIGNAL_COUNT]; /* the same, of columns */
-  double *ranks; /* of ids, and their extremes; with those of any column */
+  double *ranks; /* of ids, and their extremes; together with the extremes of any column */
   blis_extremes *rank_extremes;
 
   /* By signal: the part that provides it; NULL = the snapshot itself. Borrowed. */
   const struct blis__signal_source *sources[BLIS_SIGNAL_COUNT];
-  /* The source that keeps what it has read of engines; NULL: none does. */
+  /* The source that stores its readings of engines; NULL = none. */
   const struct blis__signal_source *keeper;
 
   blis__candidates candidates;
@@ -99,17 +99,17 @@ typedef struct blis__signal_source {
   double (*value)(void *ud, uint32_t i, blis_signal signal);
   /* Reads the engine signals of an instance, as the snapshot does: blis__snapshot_put. */
   void (*read)(void *ud, blis__snapshot *snapshot, uint32_t i);
-  /* The instance is shown like one that was never read. */
+  /* Shows the instance as if it had never been read. */
   void (*forget)(void *ud, blis__snapshot *snapshot, uint32_t i);
   /* Engine signals of an instance and a request, as last read. */
   double (*of_request)(const void *ud, uint32_t i, const blis_routing_request *request,
                        blis_signal signal);
-  /* What the blocks of a prompt are worth at an instance whose cache has the first `cached` of
-     them, 0 to 1. */
+  /* Value of the blocks of a prompt at an instance that caches the first `cached` of them, 0 to
+     1. */
   double (*of_prompt)(const void *ud, uint32_t i, const blis_block_chain *chain, uint32_t cached);
 } blis__signal_source;
 
-/* Before the first event; borrows *source. One of them at most has `read`. */
+/* Call it before the first event; borrows *source. At most one source has `read`. */
 void blis__snapshot_add_source(blis__snapshot *snapshot, const blis__signal_source *source);
 
 /* A value has changed in a column; for sources. */
@@ -119,7 +119,7 @@ typedef struct blis__snapshot_config {
   blis_instance *const *instances;  /* borrowed, like ids and facts */
   const char *const *ids;           /* one each */
   const blis_instance_facts *facts; /* one each, or NULL */
-  const uint32_t *fronts;           /* likewise; see candidates.h */
+  const uint32_t *fronts;           /* by instance; see candidates.h */
   uint32_t count;
   int64_t refresh_us;
   int64_t cache_delay_us;
@@ -127,7 +127,7 @@ typedef struct blis__snapshot_config {
   bool surveys_mark_caches;
 } blis__snapshot_config;
 
-/* BLIS_ERR_NOMEM leaves nothing behind. */
+/* BLIS_ERR_NOMEM leaves nothing allocated. */
 BLIS_MUSTUSE blis_status blis__snapshot_init(blis__snapshot *snapshot, const blis_alloc *alloc,
                                              const blis__snapshot_config *config);
 void blis__snapshot_deinit(blis__snapshot *snapshot);
@@ -149,7 +149,7 @@ BLIS_MUSTUSE blis_status blis__snapshot_keep_extremes(blis__snapshot *snapshot,
 void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i);
 void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i, int change);
 void blis__snapshot_add_in_flight(blis__snapshot *snapshot, uint32_t i, int change);
-/* Both: a request is on its way to the instance, or is no more. */
+/* Changes both counts: adds or removes a request in transit to the instance. */
 void blis__snapshot_add_coming(blis__snapshot *snapshot, uint32_t i, int change);
 void blis__snapshot_add_prefill(blis__snapshot *snapshot, uint32_t i, int64_t tokens);
 
@@ -162,7 +162,7 @@ BLIS_MUSTUSE blis_status blis__snapshot_add(blis__snapshot *snapshot, uint32_t i
 /* Records the history of every instance. */
 BLIS_MUSTUSE blis_status blis__snapshot_keep_history(blis__snapshot *snapshot);
 
-/* Tokens of prompts that are on their way there, or being decoded. */
+/* Prompt tokens that are in transit there, or being decoded. */
 void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i, int64_t tokens,
                                 int64_t decode_tokens);
 
@@ -203,8 +203,8 @@ BLIS_MUSTUSE blis_status blis__snapshot_survey(blis__snapshot *snapshot, uint32_
 
 /*
  * The view for a decision about request at now_us. It is valid until the next
- * change of anything, together with the views of the other stages of the same
- * request, and may have no candidates. NULL = out of memory.
+ * change of anything, together with the views of its stages of the same request,
+ * and may have no candidates. NULL = out of memory.
  */
 const blis_routing_view *blis__snapshot_show(blis__snapshot *snapshot,
                                              const blis_routing_request *request, int64_t now_us);

@@ -18,7 +18,7 @@
  * When an instance is lost, its own stores are lost unless they are persistent;
  * requests that read from them compute the rest.
  *
- * Model: the layers of vLLM's offloading connector (tiers behind a CPU tier,
+ * Model: the layers of vLLM's offloading connector (tiers below a CPU tier,
  * docs/features/kv_offloading_usage.md), Dynamo's G2 to G4, Mooncake Store;
  * docs/kv-tiers.md lists the common features and the differences.
  */
@@ -41,12 +41,12 @@ typedef enum blis_tier_scope {
   BLIS_TIER_OF_CLUSTER
 } blis_tier_scope;
 
-/* What comes into a tier. */
+/* The blocks that are saved to a tier. */
 typedef enum blis_tier_saving {
   BLIS_TIER_WRITE_THROUGH, /* all that is computed, or saved in its stage */
-  BLIS_TIER_ON_EVICT,      /* what is evicted from its stage; without one, from
-                              the caches, for which every step is computed */
-  BLIS_TIER_SAVES_NOTHING  /* what is promoted alone */
+  BLIS_TIER_ON_EVICT,      /* blocks evicted from its staging tier; without a staging tier, from
+                              the caches, which needs every step to be computed */
+  BLIS_TIER_SAVES_NOTHING  /* only promoted blocks */
 } blis_tier_saving;
 
 typedef struct blis_kv_tier {
@@ -69,32 +69,31 @@ typedef struct blis_kv_tier {
   double evict_above; /* 0 to 1 */
   double evict_share; /* with it: above 0, to 1 */
   blis_tier_policy policy;
-  /* Of BLIS_TIER_SCORED: scores are the times until which blocks are kept, when
-     they were used and as much later as programs said that they are used again,
-     unless that is more than keep_us; without hints, that is about lru. Else
-     score gives them. */
+  /* For BLIS_TIER_SCORED: the score is the time until which a block is kept. It is the time of
+     its last use plus the hint of its program about the next use, unless the hint exceeds
+     keep_us. Without hints this is similar to lru. If false, score computes the scores. */
   bool keeps_hinted;
   int64_t keep_us; /* >= 0 */
   blis_tier_saving saving;
   int64_t threshold;   /* a block is saved at that sight of it; 0 or 1: first */
   int64_t sights_kept; /* maximum number of blocks whose uses are counted, with a threshold */
-  bool promotes;       /* what is read from behind it stays in it */
+  bool promotes;       /* keeps a copy of blocks read through it */
   bool is_shared;      /* other instances may read its stores */
   bool survives;       /* its instance */
   double weight;       /* of its blocks in tiered_prefix_hit, 0 to 1 */
   double peer_weight;  /* weight of blocks that other instances have; 0 = these are ignored */
 } blis_kv_tier;
 
-/* What a request could have brought, for load_choice. */
+/* The blocks that can be loaded for a request, for load_choice. */
 typedef struct blis_kv_offer {
   const blis_live_request *request;
   uint32_t instance;
   int64_t now_us;
   int64_t cached_tokens;                  /* in its cache, whole blocks */
-  int64_t offered_tokens;                 /* behind these, in the tiers */
+  int64_t offered_tokens;                 /* after these, in the tiers */
   int64_t tier_tokens[BLIS_KV_TIERS_MAX]; /* of these, by tier */
-  double load_us;    /* estimated: as the links are used now, for all of them */
-  double compute_us; /* to compute them in one step alone; 0 = not known */
+  double load_us;    /* estimate of their load time with the current use of the links */
+  double compute_us; /* to compute them in one separate step; 0 = unknown */
 } blis_kv_offer;
 
 /* A block that is saved in a tier, or is read there, for score. */
@@ -125,9 +124,9 @@ typedef struct blis_kv_tiers {
   int64_t chunk_tokens;        /* only whole chunks of this size are loaded, a multiple of every
                                   block size; 0 = of a block */
   int64_t batch_blocks;        /* of reads in stages; >= 1 */
-  bool saves_output;           /* also what is decoded, when a request is over */
+  bool saves_output;           /* output as well, when a request has ended */
   blis_load_rule rule;
-  /* *tokens of what is offered are brought, at most all; whole blocks. */
+  /* Sets *tokens, the number of offered tokens to load, at most all; whole blocks. */
   blis_status (*load_choice)(void *ud, const blis_kv_offer *offer, int64_t *tokens,
                              blis_error *error);
   /* For BLIS_TIER_SCORED, of a block that is saved or used, without
@@ -139,18 +138,18 @@ typedef struct blis_kv_tiers {
 /* Where the tokens of a prompt were found that were not computed, when its
    request was first admitted. */
 typedef struct blis_kv_hits {
-  uint32_t count;                         /* of tiers; 0 = nothing is known */
+  uint32_t count;                         /* of tiers; 0 = nothing was found */
   int64_t cached_tokens;                  /* in the cache of the instance, */
   int64_t tier_tokens[BLIS_KV_TIERS_MAX]; /* and below it: the rest */
 } blis_kv_hits;
 
-/* A read of a store for a request, or a write, that is over. */
+/* A finished read of a store for a request, or a finished write. */
 typedef struct blis_kv_move {
   uint32_t tier;
   uint32_t owner;    /* of the store: an instance or a node, by its scope */
   uint32_t instance; /* that has read or written */
   bool is_read;
-  bool is_cut;               /* was given up before its end, or lost with its store */
+  bool is_cut;               /* was stopped before its end, or lost with its store */
   blis_request_name request; /* of a read */
   int64_t start_us;
   int64_t end_us;
@@ -172,7 +171,7 @@ typedef struct blis_kv_tier_counts {
   int64_t promoted_blocks; /* that have come by promotion */
   int64_t saves;           /* writes that have ended */
   int64_t saved_blocks;    /* by these */
-  int64_t dropped_blocks;  /* that found no room */
+  int64_t dropped_blocks;  /* that did not fit */
   int64_t evicted_blocks;
   int64_t removed_blocks; /* lost with their instance */
   double loaded_bytes;
@@ -187,7 +186,7 @@ typedef struct blis_kv_tiers_counts {
   int64_t requests;  /* times that a request had something brought */
   int64_t completed; /* and had it all */
   int64_t failed;    /* had some of it or nothing, since a store was lost */
-  int64_t canceled;  /* was gone before */
+  int64_t canceled;  /* the request left before */
   int64_t in_flight; /* is still waiting; = requests - these */
   int64_t declined;  /* times that none of the available blocks was wanted */
   int64_t loaded_blocks;
@@ -195,12 +194,12 @@ typedef struct blis_kv_tiers_counts {
   double moved_bytes; /* by all reads and writes, each byte once */
 } blis_kv_tiers_counts;
 
-/* KV tiers, in the order in which they were given, and all of them. */
+/* KV tiers, in the order of configuration, and their total. */
 size_t blis_cluster_kv_tier_count(const blis_cluster *cluster);
 blis_kv_tier_counts blis_cluster_kv_tier(const blis_cluster *cluster, size_t index);
 blis_kv_tiers_counts blis_cluster_kv_tiers(const blis_cluster *cluster);
 
-/* Walks every store; true when all invariants hold. For tests. */
+/* Walks every store; returns true if all invariants hold. For tests. */
 bool blis_cluster_check_kv_tiers(const blis_cluster *cluster);
 
 #endif

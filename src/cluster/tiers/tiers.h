@@ -34,7 +34,7 @@ typedef struct blis__tier_place {
   uint32_t write_link; /* the same one when half duplex */
 } blis__tier_place;
 
-/* A block on its way. */
+/* A block that is being read or written. */
 typedef struct blis__tier_block {
   blis_block_id id;
   uint32_t depth;          /* in its prompt, */
@@ -62,7 +62,7 @@ typedef struct blis__tier_job {
   struct blis__tier_job *later;
 } blis__tier_job;
 
-/* What is brought to one request. */
+/* A load for one request. */
 typedef struct blis__tier_load {
   blis_live_request *live; /* NULL = no request waits for it any longer */
   uint32_t instance;
@@ -76,7 +76,7 @@ typedef struct blis__tier_load {
   struct blis__tier_load *later;
 } blis__tier_load;
 
-/* What was found of a prompt, by the slot of its request. */
+/* Hits of a prompt, by the slot of its request. */
 typedef struct blis__tier_hits {
   int64_t number; /* of the request */
   blis_kv_hits hits;
@@ -116,11 +116,11 @@ typedef struct blis__tiers {
   uint32_t *network_in; /* by instance; NULL = there is no network */
   uint32_t *network_out;
   double *block_bytes;    /* by instance */
-  blis__tier_load *loads; /* under way */
+  blis__tier_load *loads; /* in progress */
   blis__tier_job *jobs;
-  /* What was offered last: the blocks found for a request. */
+  /* The last offer: the blocks found for a request. */
   blis__tier_blocks found;
-  BLIS_ARRAY(blis__tier_hits) hits; /* by slot, as far as any has some */
+  BLIS_ARRAY(blis__tier_hits) hits; /* by slot, up to the last slot with hits */
   blis_kv_tiers_counts counts;
   blis__signal_source signals;
 } blis__tiers;
@@ -131,8 +131,8 @@ typedef struct blis__tiers {
 int32_t blis__tier_store_of(const blis__tiers *tiers, uint32_t tier, uint32_t instance);
 
 /*
- * Fills tiers->found with the blocks of chain from `first` to before `end` at
- * most, up to the first one that is in no tier. Changes nothing else.
+ * Fills tiers->found with the blocks of chain from `first` to before `end` at most,
+ * up to the first block that no tier has. Changes nothing else.
  */
 BLIS_MUSTUSE blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance,
                                           const blis_block_chain *chain, uint32_t first,
@@ -203,19 +203,18 @@ BLIS_MUSTUSE blis_status blis__tiers_keep_chain(blis__tiers *tiers,
                                                 blis_error *error);
 
 /*
- * Where the tier has evict_above: a store that is fuller than that (with
- * is_coming: one that has no room for a block that is about to come) loses as
- * many blocks as that says, and as can leave: more victims.
+ * For tiers with evict_above: evicts blocks from a store above that watermark (with
+ * is_coming: from a store without a free place for a new block), as many as
+ * configured and possible, and appends them to victims.
  */
 BLIS_MUSTUSE blis_status blis__tiers_evict_above(blis__tiers *tiers, int32_t store, bool is_coming,
                                                  blis__tier_blocks *victims, blis_error *error);
 
-/* Blocks have left a store for others: they go to the tiers behind it. */
+/* Passes blocks that were evicted from a store to the next tiers. */
 BLIS_MUSTUSE blis_status blis__tiers_evicted(blis__tiers *tiers, uint32_t instance, int32_t store,
                                              const blis__tier_blocks *victims, blis_error *error);
 
-/* As kv_source.h has it; what was evicted at a time is saved together, as soon
-   as the event is over. */
+/* As in kv_source.h; blocks evicted at one time are saved together at the end of the event. */
 void blis__tiers_hear_eviction(void *ud, blis_block_id id);
 BLIS_MUSTUSE blis_status blis__tiers_save_evicted(blis__tiers *tiers, blis_error *error);
 
@@ -243,7 +242,7 @@ BLIS_MUSTUSE blis_status blis__tier_job_begin(blis__tiers *tiers, blis__tier_job
 /* Wherever it is: it is no more. */
 void blis__tier_job_free(blis__tiers *tiers, blis__tier_job *job);
 
-/* It is over at this time, to whom it may concern. */
+/* Reports the end of a job at this time to the sink. */
 void blis__tier_job_tell(blis__tiers *tiers, const blis__tier_job *job, bool is_cut);
 
 /* Estimated, as the links are used now, with the latencies. */

@@ -1,5 +1,5 @@
 /*
- * cache_belief.h - what routing policies believed about the caches, and what the caches had.
+ * cache_belief.h - predicted and actual cache hits of routing policies.
  */
 #ifndef BLIS_CLUSTER_WATCH_CACHE_BELIEF_H
 #define BLIS_CLUSTER_WATCH_CACHE_BELIEF_H
@@ -7,8 +7,9 @@
 #include "cluster/cluster.h"
 
 /*
- * Over the decisions of policies that look at caches: the leading prompt tokens that the policy
- * took to be cached at the instance it chose, and those that were cached there at that moment.
+ * Sums over the decisions of policies that read caches: the leading prompt tokens that the policy
+ * predicted to be cached at the chosen instance, and the tokens that were cached there at that
+ * moment.
  */
 typedef struct blis_cache_belief {
   int64_t decisions;

@@ -45,14 +45,14 @@ typedef struct blis_cascade_event {
 typedef struct blis_scaling_event {
   const blis_scale_context *context;
   const blis_scale_decision *decision; /* within bounds */
-  int64_t proposed;                    /* before that */
+  int64_t proposed;                    /* target before clamping */
 } blis_scaling_event;
 
 /* A failure stops the run. */
 typedef struct blis_decision_sink {
   blis_status (*admission)(void *ud, const blis_admission_event *event, blis_error *error);
   blis_status (*routing)(void *ud, const blis_routing_event *event, blis_error *error);
-  /* What was made of an attempt of a cascade. NULL = not wanted. */
+  /* Reports the decision about an attempt of a cascade. NULL = not wanted. */
   blis_status (*cascade)(void *ud, const blis_cascade_event *event, blis_error *error);
   /* NULL = not wanted */
   blis_status (*split)(void *ud, const blis_split_event *event, blis_error *error);
