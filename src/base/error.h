@@ -59,9 +59,9 @@ blis_status blis_fail_nomem(blis_error *error);
 #endif
 
 /*
- * A function that returns a blis_status and takes no blis_error can fail for
- * want of memory alone, and so can one that returns NULL without one. Its
- * caller says so with BLIS_TRY_MEM or BLIS_TRY_NEW.
+ * A function that returns a blis_status and takes no blis_error can fail only for lack of memory.
+ * The same applies to a function that returns NULL without one. Its caller states this with
+ * BLIS_TRY_MEM or BLIS_TRY_NEW.
  */
 #define BLIS_TRY_MEM(expression, error)                                                            \
   do {                                                                                             \

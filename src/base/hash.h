@@ -25,7 +25,7 @@ typedef struct blis_hash_part {
   size_t size;
 } blis_hash_part;
 
-/* XXH64, seed 0, of the pieces one after the other. */
+/* Returns XXH64, seed 0, of the concatenated pieces. */
 uint64_t blis_xxh64(const blis_hash_part *parts, size_t count);
 
 #endif

@@ -4,9 +4,9 @@
  *   BLIS_ASSERT     cheap: a legal state, a count in its bounds, an order kept
  *   BLIS_INVARIANT  a walk over a whole structure
  *
- * The presets dev and asan have the first, paranoid has both. A release build
- * evaluates neither, so an expression must have no effect. They are never for
- * what a user may get wrong: that is an error with a text (base/error.h).
+ * The presets dev and asan have the first, paranoid has both. A release build evaluates neither, so
+ * an expression must have no effect. Never use them for user errors: these are errors with a
+ * message (base/error.h).
  */
 #ifndef BLIS_BASE_INVARIANT_H
 #define BLIS_BASE_INVARIANT_H

@@ -1,9 +1,9 @@
 /*
  * pool.h - items of one size, named by small integers.
  *
- * The item given back last is taken first, so indices depend on the order of
- * calls alone. Items lie in chunks that never move: a pointer to an item stays
- * valid until the item is given back. Taking and giving are O(1).
+ * The most recently released item is reused first, so indexes depend only on the order of calls.
+ * Items are in chunks that never move: a pointer to an item stays valid until the item is released.
+ * Taking and releasing are O(1).
  */
 #ifndef BLIS_BASE_POOL_H
 #define BLIS_BASE_POOL_H

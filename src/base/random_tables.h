@@ -1,9 +1,8 @@
 /*
  * random_tables.h - constants of the generator in random.h.
  *
- * The numbers lie in random_tables.inc, which random.c includes. It is written
- * by "test_random_tables --print" and compared by "test_random_tables", which
- * computes every number from its definition.
+ * random.c includes the numbers from random_tables.inc. "test_random_tables --print" writes that
+ * file. "test_random_tables" computes every number from its definition and compares it.
  */
 #ifndef BLIS_BASE_RANDOM_TABLES_H
 #define BLIS_BASE_RANDOM_TABLES_H

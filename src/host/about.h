@@ -1,5 +1,5 @@
 /*
- * about.h - the texts of --version and --help.
+ * about.h - the output of --version and --help.
  */
 #ifndef BLIS_HOST_ABOUT_H
 #define BLIS_HOST_ABOUT_H
@@ -13,8 +13,8 @@ void host_print_name(void);
 void host_print_version(void);
 
 /*
- * Usage, options, and the commands with their summaries. folder is that of
- * host_modules_open; may raise what a broken command module raises.
+ * Prints usage, options, and the commands with their summaries. folder is the folder of
+ * host_modules_open. Raises the errors of broken command modules.
  */
 void host_print_help(lua_State *L, const char *folder);
 

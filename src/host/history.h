@@ -5,7 +5,7 @@
 #ifndef BLIS_HOST_HISTORY_H
 #define BLIS_HOST_HISTORY_H
 
-/* Reads the file, and keeps lines in it from now on. */
+/* Reads the file, and appends later lines to it. */
 void host_history_open(void);
 
 /* One more line, unless it is empty or like the one before. */

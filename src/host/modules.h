@@ -10,11 +10,10 @@
 #include <lua.h>
 
 /*
- * Makes blis.core and the Lua half known to `require`, right after
- * package.preload, and puts the installed folder in front of package.path. The
- * module blis.program tells the program's options and commands.
- * folder is NULL for the compiled-in files, and is borrowed while L lives.
- * Raises a usage error when folder does not hold the Lua half.
+ * Registers blis.core and the Lua half with `require`, right after package.preload, and puts the
+ * installed folder in front of package.path. The module blis.program contains the program's options
+ * and commands. folder is NULL for the compiled-in files, and is borrowed while L lives. Raises a
+ * usage error if folder does not contain the Lua half.
  */
 void host_modules_open(lua_State *L, const char *folder);
 

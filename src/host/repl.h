@@ -8,10 +8,9 @@
 #include <stdbool.h>
 
 /*
- * Reads and runs statements until the end of input. Values of expressions are
- * shown as lua/blis/prompt says, which completes words, too; a statement that
- * is not complete continues on the next line; errors and interrupts end the
- * statement and not the prompt.
+ * Reads and runs statements until the end of input. lua/blis/prompt shows the values of expressions
+ * and completes words. An incomplete statement continues on the next line. Errors and interrupts
+ * end the statement and not the prompt.
  */
 void host_repl_run(lua_State *L, bool keeps_history);
 

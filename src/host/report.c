@@ -82,8 +82,8 @@ int host_handle_error(lua_State *L) {
   return 1;
 }
 
-/* Values from anywhere stand in errors; none may change what the terminal is.
- * Lines and tabs stay, since tracebacks have them. */
+/* Writes text without characters that would control the terminal: errors contain values from any
+   source. Line breaks and tabs stay, because tracebacks contain them. */
 static void write_shown(FILE *stream, const char *text, size_t length) {
   size_t i = 0;
   while (i < length) {

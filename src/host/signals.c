@@ -14,8 +14,8 @@ static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { ENDING_COUNT = sizeof ending / sizeof *ending };
 
 /*
- * Runs inside Lua code. Whoever polls the flag in C clears it when making an
- * error of it; then there is nothing left to do here.
+ * Runs inside Lua code. Code in C that polls the flag clears it when it raises the error; then this
+ * function does nothing.
  */
 static void stop_script(lua_State *L, lua_Debug *activation) {
   (void)activation;

@@ -15,7 +15,7 @@
 #include <lua.h>
 #include <stdbool.h>
 
-/* From now on these signals stop what runs in L. */
+/* Makes these signals stop the code that runs in L. */
 void host_signals_watch(lua_State *L);
 
 /*

@@ -1,4 +1,4 @@
-/* In a browser nobody could open a database that a run has written. */
+/* A user could not open a database that a run in a browser has written. */
 #include "lua/files/sqlite.h"
 
 #include "lua/bind/bind.h"

@@ -1,8 +1,7 @@
 /*
- * A browser has no processes to fork: the tasks of a pool are executed one
- * after the other where they are waited for. Nothing can end one of them from
- * outside, so limits of time and memory do not apply; a page ends the whole
- * program.
+ * A browser has no processes to fork, so the tasks of a pool run in sequence when the caller waits
+ * for them. A task cannot be ended from outside, so limits of time and memory do not apply; a page
+ * ends the whole program.
  */
 #include "lua/workers/worker_pool.h"
 

@@ -105,7 +105,7 @@ static void sift_up(blis_event_queue *queue, size_t i, const node *moved) {
   put(queue, i, moved);
 }
 
-/* Fills the gap at i with *moved or with children that come before it. */
+/* Fills the gap at i with *moved or with children that are due earlier. */
 static void sift_down(blis_event_queue *queue, size_t i, const node *moved) {
   const node *heap = queue->heap.items;
   size_t count = queue->heap.count;

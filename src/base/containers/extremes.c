@@ -2,7 +2,7 @@
 
 #include "base/invariant.h"
 
-/* Whether a goes before b among the greatest, or else among the least. */
+/* Returns whether a precedes b among the greatest, or else among the least. */
 static inline bool beats(double a, double b, bool greatest) {
   return greatest ? a > b : a < b;
 }

@@ -55,7 +55,7 @@ void blis_intern_free(blis_intern *table) {
   blis_alloc_free(&alloc, table, sizeof *table);
 }
 
-/* The slot that holds the id of a text, or the empty one where it belongs. */
+/* Returns the slot that contains the id of `text`, or the empty slot where it belongs. */
 static size_t slot_of(const blis_intern *table, uint64_t hash, const char *text, size_t length) {
   size_t mask = table->slot_count - 1;
   size_t slot = (size_t)hash & mask;

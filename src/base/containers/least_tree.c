@@ -2,7 +2,7 @@
 
 #include "base/invariant.h"
 
-/* What is known of the items below; tied = 0 when there are none. */
+/* Summary of the items below a node; tied = 0 without items. */
 typedef struct node {
   double least;
   uint32_t tied;

@@ -1,10 +1,9 @@
 /*
  * least_tree.h - the minimum of many numbers of which few change at a time.
  *
- * A tournament: every inner node knows the least number below it, how many
- * items have it, and which of those has the lowest rank. Setting a number is
- * at most log2(items) steps and stops where nothing changes any more; asking
- * is O(1), or O(log items) for the n-th.
+ * A tournament: every inner node stores the least number below it, how many items have it, and
+ * which of those has the lowest rank. Setting a number takes at most log2(items) steps and stops at
+ * the first unchanged node. A query is O(1), or O(log items) for the n-th.
  */
 #ifndef BLIS_BASE_CONTAINERS_LEAST_TREE_H
 #define BLIS_BASE_CONTAINERS_LEAST_TREE_H

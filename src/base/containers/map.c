@@ -123,7 +123,7 @@ blis_status blis_map_put(blis_map *map, uint64_t key, uint64_t value) {
   return BLIS_OK;
 }
 
-/* Closes the gap at slot i: moves back each later key that may lie there. */
+/* Closes the gap at slot i: moves back each later key that the gap may hold. */
 static void close_gap(blis_map *map, size_t i) {
   size_t mask = map->mask;
   for (size_t j = (i + 1) & mask; map->slots[j].key != 0; j = (j + 1) & mask) {

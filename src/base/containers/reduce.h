@@ -1,7 +1,7 @@
 /*
  * reduce.h - the least and the greatest of many numbers, by vectors.
  *
- * Of zeros with different signs, which are equal, either may be told.
+ * Zeros with different signs are equal, so the result may be either one.
  */
 #ifndef BLIS_BASE_CONTAINERS_REDUCE_H
 #define BLIS_BASE_CONTAINERS_REDUCE_H

@@ -46,8 +46,8 @@ int64_t blis_sketch_min(const blis_sketch *sketch);
 int64_t blis_sketch_max(const blis_sketch *sketch);
 
 /*
- * The value at a place of the ascending list of all values, counted from 0;
- * rank < total. The lower end of the part it lies in.
+ * Returns the value at a rank of the ascending list of all values, counted from 0; rank < total.
+ * The value is the lower end of its bucket.
  */
 int64_t blis_sketch_at_rank(const blis_sketch *sketch, uint64_t rank);
 

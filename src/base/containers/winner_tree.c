@@ -144,7 +144,7 @@ static void set_wide(blis_winner_tree *tree, uint32_t owner, int64_t time_us) {
 void blis_winner_tree_set(blis_winner_tree *tree, uint32_t owner, int64_t time_us) {
   BLIS_ASSERT(owner < tree->owner_count && time_us >= 0);
   uint64_t shifted = (uint64_t)time_us << tree->owner_bits;
-  /* The last time that fits is left out, since its keys may equal NO_KEY. */
+  /* The last time that fits is excluded, because its keys may equal NO_KEY. */
   bool fits = (uint64_t)time_us < NO_KEY >> tree->owner_bits;
   if (fits && !tree->is_wide && time_us != BLIS_TIME_NEVER_US) {
     climb_narrow(tree->nodes, (size_t)tree->leaf_count + owner, shifted | owner);

@@ -1,15 +1,14 @@
 /*
  * winner_tree.h - the earliest next event of many owners.
  *
- * Every owner (an instance, say) has one pending time or none; the lowest
- * owner wins a tie. A tournament over one 64-bit key per owner, with the keys
- * themselves in the inner nodes: setting a time is log2(owners) steps without
- * a branch that could be mispredicted, about 10 ns for a thousand owners.
+ * Every owner (such as an instance) has one pending time or none; the lowest owner wins a tie. The
+ * tree is a tournament over one 64-bit key per owner, with the keys in the inner nodes. Setting a
+ * time is log2(owners) steps without a branch that could be mispredicted, about 10 ns for a
+ * thousand owners.
  *
- * A key has the time in its upper bits and the owner in its lower ones, as few
- * as the number of owners needs. Times too large for that (with 1024 owners,
- * past 2^54 us = 570 years) switch the tree for good to a slower form without
- * limits, so every time is allowed.
+ * A key has the time in its upper bits and the owner in its lower bits, as few as the number of
+ * owners needs. Times too large for that (with 1024 owners, past 2^54 us = 570 years) permanently
+ * switch the tree to a slower form without limits, so every time is allowed.
  */
 #ifndef BLIS_BASE_CONTAINERS_WINNER_TREE_H
 #define BLIS_BASE_CONTAINERS_WINNER_TREE_H

@@ -39,7 +39,7 @@ static blis_status fail_read(const blis_input *input, const char *what, blis_err
   return blis_fail(error, BLIS_ERR_IO, "%s: %s: %s", input->name, what, strerror(errno));
 }
 
-/* Reads raw bytes when there are none. */
+/* Reads raw bytes if the buffer is empty. */
 static blis_status fill_raw(blis_input *input, blis_error *error) {
   if (input->raw_start < input->raw_end || input->has_ended) {
     return BLIS_OK;

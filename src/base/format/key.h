@@ -19,7 +19,7 @@ typedef struct blis_key {
   bool is_above;       /* the minimum itself is too small */
   bool is_whole;       /* an integer */
   const char *choices; /* "a|b|c": the words it may be; NULL = no choice */
-  const char *usual;   /* the word when it is left out; NULL = none */
+  const char *usual;   /* default word; NULL: none */
   const char *unit;    /* "" or NULL when it has none */
   const char *summary;
 } blis_key;

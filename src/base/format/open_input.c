@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Looks for the writer of a named pipe, and the time between two looks. */
+/* Number of checks for the writer of a named pipe, and the time between two checks. */
 enum { LOOKS = 50, LOOK_NS = 20000000 };
 
 static bool starts_with(const char *path, const char *start) {

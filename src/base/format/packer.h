@@ -17,8 +17,8 @@
 typedef enum blis_packing { BLIS_PACKING_NONE, BLIS_PACKING_GZIP, BLIS_PACKING_ZSTD } blis_packing;
 
 /*
- * What the end of a path asks for: .gz, .zst or neither. *length (may be NULL)
- * is that of the path without it.
+ * Returns the compression that the end of a path selects: .gz, .zst, or none. *length (may be NULL)
+ * is the length of the path without it.
  */
 blis_packing blis_packing_of(const char *path, size_t *length);
 

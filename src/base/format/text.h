@@ -1,5 +1,5 @@
 /*
- * text.h - reads a text file line by line, compressed or not (see input.h).
+ * text.h - reads text files line by line, compressed or not (see input.h).
  *
  * Lines end in LF or CR LF; the last line may have no line end. A byte order mark at the start is
  * skipped. Memory is bounded by the longest line, which is limited to 64 MiB. A zero byte is an

@@ -15,7 +15,7 @@
 
 enum { BYTECODE_BYTES = 4096, BYTECODE_CONSTANTS = 64 };
 
-/* A number or a text; LUA_TNIL stands for everything else. */
+/* A number or a string; LUA_TNIL stands for everything else. */
 typedef struct bind_constant {
   int type;
   bool is_integer;

@@ -108,7 +108,7 @@ static int text_of(translator *t, int constant) {
   return t->texts[constant];
 }
 
-/* A field of the candidate; it is a number in the table that is there. */
+/* Translates a field of the candidate; it must be a number in the current table. */
 static symbol candidate_field(translator *t, int constant) {
   lua_State *L = t->L;
   const int text = text_of(t, constant);

@@ -1,10 +1,9 @@
 /*
  * embedded.h - files that the build compiles into the program.
  *
- * What lies below data/ (the catalogues of models and hardware, what pages in
- * a browser are made of) is part of the binding, so the program and the module
- * for stock Lua both carry it. Names are paths relative to data/ with '/'
- * between the parts, in sorted order.
+ * The files below data/ (the catalogs of models and hardware, and the parts of pages for browsers)
+ * are part of the binding, so the program and the module for stock Lua both contain them. Names are
+ * paths relative to data/ with '/' between the parts, in sorted order.
  */
 #ifndef BLIS_LUA_BIND_EMBEDDED_H
 #define BLIS_LUA_BIND_EMBEDDED_H

@@ -89,7 +89,7 @@ static int script_random(lua_State *L) {
   return 1;
 }
 
-/* In a run: starts the stream anew, for that run alone. */
+/* Restarts the stream of a run, for that run only. */
 static int script_randomseed(lua_State *L) {
   blis_random *random = stream_in_use(L);
   if (random == NULL) {

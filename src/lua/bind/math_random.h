@@ -1,10 +1,9 @@
 /*
- * math_random.h - the source of math.random: the simulation's own stream while
- * one is being driven, so that equal seeds give equal runs, and the workload's
- * while functions of a script draw one.
+ * math_random.h - the source of math.random. While a simulation is driven, it is the simulation's
+ * stream, so equal seeds produce equal runs. While functions of a script draw a workload, it is the
+ * workload's stream.
  *
- * math.random and math.randomseed are replaced when blis is loaded; outside of
- * runs they are what they were.
+ * Loading blis replaces math.random and math.randomseed. Outside of runs they behave as before.
  */
 #ifndef BLIS_LUA_BIND_MATH_RANDOM_H
 #define BLIS_LUA_BIND_MATH_RANDOM_H

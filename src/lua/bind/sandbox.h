@@ -1,12 +1,11 @@
 /*
- * sandbox.h - a Lua state for untrusted scripts: capped memory, a budget of
- * instructions per call, and string methods that cannot hang.
+ * sandbox.h - a Lua state for untrusted scripts: capped memory, a budget of instructions per call,
+ * and string methods that cannot hang.
  *
- * What a script may use is decided in lua/blis/sandbox.lua; this is what that
- * cannot do by itself. Memory costs instructions: one for 48 bytes of an
- * allocation of 1 KB and more. A limit that is reached is fatal: from then on every
- * instruction raises, so that nothing can catch it. Chunks whose name starts
- * with '@' are blis itself; scripts are loaded under names that start with '='.
+ * lua/blis/sandbox.lua decides what a script may use; this file does what Lua cannot do. Memory
+ * costs instructions: one for 48 bytes of an allocation of 1 KB and more. An exceeded limit is
+ * fatal: every later instruction raises, so a script cannot catch it. Chunks whose name starts with
+ * '@' are blis itself; scripts are loaded under names that start with '='.
  */
 #ifndef BLIS_LUA_BIND_SANDBOX_H
 #define BLIS_LUA_BIND_SANDBOX_H
@@ -46,18 +45,17 @@ int bind_sandbox_charge(lua_State *L);
 int bind_sandbox_seal(lua_State *L);
 
 /*
- * Takes so many instructions, at least 0, off the budget, for work in C that
- * a script can make as long as it likes. Raises when it is spent; outside of a
- * sandbox it does nothing.
+ * Subtracts instructions (at least 0) from the budget, for work in C that a script can prolong
+ * without limit. Raises if the budget is spent. Does nothing outside of a sandbox.
  */
 void bind_sandbox_work(lua_State *L, int64_t instructions);
 
 /*
- * sandbox_call(limits, fn, ...): fn(...) within limits.memory_bytes on top of
- * what is in use, limits.call_instructions and limits.all_instructions, in a
- * state that serves other purposes before and after. Returns the instructions
- * spent, true and what fn returned, or, false, "instructions", "memory" or
- * "error", and the error's value where that is a text or a table.
+ * sandbox_call(limits, fn, ...): calls fn(...) in a state that serves other purposes before and
+ * after. Limits: limits.memory_bytes in addition to the memory in use, limits.call_instructions,
+ * and limits.all_instructions. Returns the instructions spent, true, and the results of fn. On
+ * failure returns false, then "instructions", "memory", or "error", and the error's value if that
+ * is a string or a table.
  */
 int bind_sandbox_call(lua_State *L);
 

@@ -11,9 +11,8 @@
 #define BIND_GENERATED_CHUNK "=(blis)"
 
 /*
- * Pushes message, if there is one, and the traceback of the stack below it,
- * without the lines that name no function: C called from nowhere, tail calls,
- * generated code. May raise for lack of memory.
+ * Pushes message (may be NULL) and the traceback of the stack below it, without the lines that name
+ * no function: C called from nowhere, tail calls, generated code. May raise for lack of memory.
  */
 void push_traceback(lua_State *L, const char *message);
 

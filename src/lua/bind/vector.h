@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 typedef struct bind_vector {
-  const void *tag; /* what tells it from other userdata, see vector.c */
+  const void *tag; /* distinguishes it from other userdata, see vector.c */
   struct bind_vector_pool *pool;
   const double *items;
   size_t count;

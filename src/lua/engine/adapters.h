@@ -15,10 +15,9 @@ typedef struct bind_adapters {
 } bind_adapters;
 
 /*
- * Fills *adapters from the table at index, { adapters = { { id =, rank =,
- * load_us =, fetch_us = }, ... }, tiers = { { rank =, factor = }, ... }, slots
- * =, ... }. Pushes a table that owns what it borrows, beside the texts of the
- * one at index.
+ * Fills *adapters from the table at index, { adapters = { { id =, rank =, load_us =, fetch_us = },
+ * ... }, tiers = { { rank =, factor = }, ... }, slots =, ... }. Pushes a table that owns the
+ * borrowed values, except the strings of the table at index.
  */
 void check_adapters(lua_State *L, int index, bind_adapters *adapters);
 

@@ -53,7 +53,7 @@ typedef struct bind_given_batch {
  */
 bind_given_batch check_batch(lua_State *L, int index);
 
-/* The sums in the table at index: named numbers, 0 when left out. May raise. */
+/* Reads the sums in the table at index: named numbers, 0 if not set. May raise. */
 blis_batch_sums check_batch_sums(lua_State *L, int index);
 
 #endif

@@ -40,21 +40,20 @@ blis_step_cache *check_step_cache(lua_State *L);
 /* The kernel tables that are compiled in. */
 blis__kernel_tables shipped_kernel_tables(void);
 
-/* check_kernel_table(file, name, text): raises for a text that is not a table of that file
- * (gemm.csv, moe.csv, or allreduce.csv). `name` is for messages. */
+/* check_kernel_table(file, name, text): raises if the content `text` is no table of that file
+   (gemm.csv, moe.csv, or allreduce.csv). `name` is for messages. */
 int bind_check_kernel_table(lua_State *L);
 
 /*
- * catalogue(texts): the files that are compiled in, and then those of a list
- * of { name =, text = }.
+ * catalogue(files): a catalog of the built-in files, followed by the files of a list of { name =,
+ * text = }.
  */
 int bind_catalogue_new(lua_State *L);
 
 /*
- * models(catalogue), hardware(catalogue): lists in the order of the catalogue
- * (left out: the compiled-in one). An entry is a table of what is stated;
- * list.fields are the names of the members of a description in the order in
- * which they should be shown.
+ * models(catalogue), hardware(catalogue): lists in the order of the catalog. The default is the
+ * built-in catalog. An entry is a table of the stated values. list.fields are the member names of a
+ * description, in display order.
  */
 int bind_catalogue_models(lua_State *L);
 int bind_catalogue_hardware(lua_State *L);

@@ -121,7 +121,8 @@ static bool tells_sharing(const bind_engine_model *m) {
   return knows && m->sharing_ranks > 1;
 }
 
-/* A rank's own step is that of the group if the others had the same batch. */
+/* Makes ranks share experts: a rank's step is the step of the group if the others had the same
+   batch. */
 static void share_experts(lua_State *L, bind_engine *engine) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
@@ -278,8 +279,8 @@ static void check_speculation(lua_State *L, int index, bind_engine *engine) {
   lua_settop(L, top);
 }
 
-/* {prefill_watts =, decode_watts =, cap_watts =, mixes =}; what is to say a
-   function is lua/engine/power.h's. */
+/* Reads {prefill_watts =, decode_watts =, cap_watts =, mixes =}. lua/engine/power.h reads values
+   that are functions. */
 static void check_power(lua_State *L, int index, bind_engine *engine) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "power") != LUA_TNIL) {
@@ -368,8 +369,8 @@ static void set_names(lua_State *L, int index, const bind_engine_model *m, bind_
   engine->dp = m->parallelism.dp;
 }
 
-/* What moves with the KV of a sequence beside its tokens. A stated number of bytes per token stands
-   for all. */
+/* Returns the state that moves with the KV of a sequence in addition to its tokens. A stated number
+   of bytes per token includes everything. */
 static blis_fixed_kv fixed_kv_of(lua_State *L, int index, const bind_engine_model *m) {
   if (m->layered == NULL || opt_field_number(L, index, "kv_bytes_per_token", 0) > 0) {
     return (blis_fixed_kv){0};

@@ -51,7 +51,7 @@ static blis_instance_config config_of(const bind_engine *engine, const bind_engi
   return config;
 }
 
-/* What the options at index say beside what follows from the engine. */
+/* Reads the facts in the options at index that do not follow from the engine. */
 static blis_instance_facts facts_of(lua_State *L, int index, const bind_engine *engine) {
   double gpus = (double)engine->tp * (double)engine->dp;
   double cap = opt_field_number(L, index, "gpu_power_cap_watts", INFINITY);

@@ -17,10 +17,9 @@ typedef struct bind_groups {
 } bind_groups;
 
 /*
- * Makes the engines that cluster.groups describes; cluster is at index, and its
- * own options are those of the first group. The user value of the userdata at
- * owner keeps their memory. May raise; bind_groups_close can be called in any
- * case.
+ * Makes the engines that cluster.groups describes. cluster is at index; its top-level options
+ * describe the first group. The user value of the userdata at owner keeps their memory. May raise;
+ * bind_groups_close can be called in any case.
  */
 void check_groups(lua_State *L, int index, int owner, int value, bind_groups *groups);
 

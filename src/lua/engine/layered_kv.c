@@ -99,7 +99,7 @@ static blis_layered_capacity_config capacity_config(lua_State *L, int index,
   int64_t sharing = blis_max_i64(m->sharing_ranks, m->parallelism.dp);
   const blis_sharding sharding = {.tp = tp, .experts_gpus = tp * sharing};
   return (blis_layered_capacity_config){
-      /* The blocks of a stated layout are those of the groups, even where all tokens stay. */
+      /* The groups define the blocks of a stated layout, even where all tokens stay. */
       .pages = pages_of(L, index, m, !is_stated && keeps_all_tokens(L, index)),
       .vocabulary = m->layered->vocabulary,
       .weight_bytes = blis_layered_weight_bytes_per_gpu(m->layered, &sharding),

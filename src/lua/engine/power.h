@@ -1,8 +1,8 @@
 /*
- * power.h - what steps draw, by a function in Lua.
+ * power.h - the power draw of steps, by a function in Lua.
  *
- * It is asked about every step, in either engine the same ones of an instance
- * in the same order.
+ * The function is called for every step. Both engines call it for the same steps of an instance in
+ * the same order.
  */
 #ifndef BLIS_LUA_ENGINE_POWER_H
 #define BLIS_LUA_ENGINE_POWER_H

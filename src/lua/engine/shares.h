@@ -12,9 +12,9 @@
 #include "cluster/cluster.h"
 
 /*
- * Fills in slo_overrides and the budgets of tenants from the options at index, where
- * they may be absent. Leaves values on the stack, which own the lists; the
- * names are those of the options. Raises.
+ * Fills in slo_overrides and the budgets of tenants from the options at index, where they may be
+ * absent. Leaves values on the stack, which own the lists; the names borrow from the options.
+ * Raises.
  */
 void push_shares(lua_State *L, int index, blis_cluster_config *config);
 

@@ -197,7 +197,7 @@ void bind_open_json(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Deep texts are refused by the parser, so this recursion has an end. */
+/* Pushes a value. The parser limits the nesting, so this recursion is bounded. */
 static void push_value(lua_State *L, blis_json_value value) {
   int64_t integer = 0;
   double number = 0;

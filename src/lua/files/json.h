@@ -1,6 +1,5 @@
 /*
- * json.h - JSON texts for Lua: a writer that keeps the order of calls, and
- * a reader into tables.
+ * json.h - JSON for Lua: a writer that keeps the order of calls, and a reader into tables.
  */
 #ifndef BLIS_LUA_FILES_JSON_H
 #define BLIS_LUA_FILES_JSON_H

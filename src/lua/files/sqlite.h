@@ -7,9 +7,9 @@
 #include <lua.h>
 
 /*
- * sqlite_write(path, {{name=, columns={text, ...}, rows={{value, ...}, ...}},
- * ...}): a new database in place of what path was, whole or not at all. Values
- * are numbers, texts, booleans or nil. About 4 us per row of ten columns.
+ * sqlite_write(path, {{name=, columns={text, ...}, rows={{value, ...}, ...}}, ...}): writes a new
+ * database, completely or not at all, that replaces the file at path. Values are numbers, strings,
+ * booleans, or nil. About 4 us per row of ten columns.
  */
 int bind_sqlite_write(lua_State *L);
 

@@ -1,7 +1,7 @@
 /*
- * terminal.h - what scripts may know of the terminal that they talk to.
+ * terminal.h - properties of the user's terminal for scripts.
  *
- * Only displays ask; nothing that is simulated depends on it.
+ * Only displays read them; no simulated result depends on them.
  */
 #ifndef BLIS_LUA_FILES_TERMINAL_H
 #define BLIS_LUA_FILES_TERMINAL_H
@@ -18,8 +18,8 @@ int bind_is_terminal(lua_State *L);
 int bind_terminal_size(lua_State *L);
 
 /*
- * is_in_background(): whether standard error is a terminal that is somebody
- * else's for now: of jobs in the background and of worker processes.
+ * is_in_background(): whether standard error is a terminal that another job controls. True for
+ * background jobs and for worker processes.
  */
 int bind_is_in_background(lua_State *L);
 

@@ -14,7 +14,7 @@ typedef struct building {
   int depth;
 } building;
 
-/* A key of a table: a text, or a number when text is NULL. */
+/* A key of a table: a string, or a number if text is NULL. */
 typedef struct key {
   const char *text; /* alive as long as the table has it */
   size_t length;
@@ -41,7 +41,7 @@ static void raise_place(lua_State *L, const char *place, const char *what) {
   bind_raise(L, &error);
 }
 
-/* Numbers first, then texts, each in order. */
+/* Orders numbers before strings, each in ascending order. */
 static int compare_keys(const void *a, const void *b) {
   const key *left = a;
   const key *right = b;

@@ -10,11 +10,10 @@
 #include "base/format/yaml.h"
 
 /*
- * Pushes a userdata that owns the tree of the value at index, which messages
- * call place ("workload"), and returns the tree. A table with nothing but
- * values 1 to n is a list, unless the first is a text: { "gaussian", mean = 9 }
- * is a mapping with a key "[1]". Keys of mappings are in the order of their
- * bytes. Raises for functions and the like, and for tables that contain
+ * Pushes a userdata that owns the tree of the value at index, which messages call place
+ * ("workload"), and returns the tree. A table with only values 1 to n is a list, unless the first
+ * is a string: { "gaussian", mean = 9 } is a mapping with a key "[1]". Keys of mappings are in the
+ * order of their bytes. Raises for functions and similar values, and for tables that contain
  * themselves.
  */
 blis_yaml *push_tree(lua_State *L, int index, const char *place);

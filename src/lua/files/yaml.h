@@ -7,13 +7,13 @@
 #include <lua.h>
 
 /*
- * yaml_read(path): the root as a table, and where[table][key] = { line, text }
- * for every member and item; text is how a scalar is spelled. Null is left out
- * of mappings and false in sequences.
+ * yaml_read(path): returns the root as a table, and where[table][key] = { line, text } for every
+ * member and item; text is the spelling of a scalar. Null is omitted in mappings and false in
+ * sequences.
  */
 int bind_yaml_read(lua_State *L);
 
-/* yaml_parse(text, name): the same from a text; messages call it `name`. */
+/* yaml_parse(text, name): like yaml_read, for a string; messages call it `name`. */
 int bind_yaml_parse(lua_State *L);
 
 #endif

@@ -97,7 +97,7 @@ static void set_verdict(lua_State *L, const bind_records *records,
   }
 }
 
-/* Whether prefill and decode are apart. */
+/* Sets whether the request is disaggregated. */
 static void set_split(lua_State *L, const blis_decision_record *record) {
   set_field_string(L, "verdict", record->verdict != 0 ? "split" : "local");
   set_instance(L, "instance", record->chosen);

@@ -122,7 +122,7 @@ int bind_records_groups(lua_State *L) {
   return 1;
 }
 
-/* window(from_us, to_us): figures of a part of the run. */
+/* window(from_us, to_us): metrics of a part of the run. */
 static void push_window(lua_State *L, const bind_records *records, const blis_window *window) {
   lua_createtable(L, 0, 24);
   set_group(L, &window->group, records->recorder);

@@ -79,7 +79,7 @@ int bind_mser5(lua_State *L);
 
 /* tasks.c */
 
-/* Pushes the figures of the tasks; false, and nothing, without graphs. */
+/* Pushes the metrics of the tasks. Returns false, and pushes nothing, without graphs. */
 bool push_tasks(lua_State *L, const bind_records *records, int64_t duration_us);
 
 /* records:tasks(): a list of { program =, state =, ... }, empty without. Raises
@@ -92,10 +92,10 @@ int bind_records_measured(lua_State *L);
 /* turned_away.c */
 
 /*
- * Method of a list of requests: turned_away() lists the ends of requests that
- * were rejected, failed, unservable or timed out, each with its reason: {
- * state =, reason =, requests = how many, first = place of the first }, in the
- * order of their first ones. O(requests).
+ * Method of a list of requests: turned_away() lists the outcomes of requests that were rejected,
+ * failed, unservable, or timed out, each with its reason. An item is { state =, reason =, requests
+ * = count, first = index of the first }. Items are in the order of their first requests.
+ * O(requests).
  */
 int bind_records_turned_away(lua_State *L);
 

@@ -1,8 +1,8 @@
 /*
  * record_table.h - a request record as a table of Lua, in both directions.
  *
- * The fields and their forms are those of cluster/lists/record_fields.h. The fields that are OTHER
- * there are set and read here by hand.
+ * cluster/lists/record_fields.h defines the fields and their forms. This file sets and reads the
+ * fields that are OTHER there.
  */
 #ifndef BLIS_LUA_RESULTS_RECORD_TABLE_H
 #define BLIS_LUA_RESULTS_RECORD_TABLE_H

@@ -30,8 +30,8 @@ bind_records *check_records(lua_State *L, int index);
 /* The state in the table at index, by that name. Raises. */
 blis_request_state check_record_state(lua_State *L, int index);
 
-/* The field there, such as "instance_3", as 3; -1 without it. Numbers have at
-   most 7 digits, as figures are kept for each. Raises. */
+/* Returns the number in the field, 3 for "instance_3"; -1 without it. Numbers have at most 7
+   digits, because each has metrics. Raises. */
 int32_t check_record_instance(lua_State *L, int index, const char *field);
 
 #endif

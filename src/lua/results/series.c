@@ -130,7 +130,7 @@ static void push_link(lua_State *L, const blis_series *series, size_t link, bool
   lua_setfield(L, -2, "utilization");
 }
 
-/* Of links that were used by the last row. */
+/* Sets the columns of links that were used by the last row. */
 static void set_links(lua_State *L, const blis_series *series) {
   size_t count = series->link_count;
   if (count == 0 || series->rows == 0) {
@@ -184,7 +184,7 @@ static void set_tiers(lua_State *L, const blis_series *series) {
   lua_setfield(L, -2, "kv_tiers");
 }
 
-/* Columns of adapters, where there are some. */
+/* Sets the columns of adapters; sets nothing without adapters. */
 static void set_adapters(lua_State *L, const blis_series *series) {
   static const struct {
     const char *name;

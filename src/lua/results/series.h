@@ -1,5 +1,5 @@
 /*
- * series.h - figures over time as Lua columns.
+ * series.h - metrics over time as Lua columns.
  */
 #ifndef BLIS_LUA_RESULTS_SERIES_H
 #define BLIS_LUA_RESULTS_SERIES_H

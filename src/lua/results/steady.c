@@ -69,7 +69,7 @@ static void set_beyond(lua_State *L, const char *name, const blis_arrivals *arri
   }
 }
 
-/* What there is to say of the target on top of the stack, in its place. */
+/* Replaces the target on top of the stack by its results. */
 static void replace_target(lua_State *L, const blis_arrivals *arrivals) {
   luaL_checktype(L, -1, LUA_TTABLE);
   blis_latency_kind kind = (blis_latency_kind)check_field_choice(L, -1, "latency", kind_names);

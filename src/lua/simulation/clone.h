@@ -1,14 +1,11 @@
 /*
- * clone.h - copies of a simulation in its current state, and decisions made in
- * advance.
+ * clone.h - copies of a simulation in its current state, and decisions made in advance.
  *
- * A simulation is what its configuration and the way it was driven make of it,
- * to the last bit. So a clone is made anew from the same configuration and
- * driven in the same way again: right for every policy, engine and workload,
- * at the cost of simulating up to that point once more. Functions of a script
- * are shared; one that remembers something outside of the simulation makes the
- * clone another one, which is noticed by its fingerprint where it has already
- * had an effect.
+ * A configuration and the sequence of calls that drove it determine a simulation, to the last bit.
+ * So a clone is a second simulation of the same configuration, driven by the same calls. This is
+ * exact for every policy, engine, and workload, at the cost of simulating up to that point once
+ * more. Functions of a script are shared. A function with a state outside of the simulation can
+ * make the clone differ; the fingerprint detects this if the difference has already had an effect.
  */
 #ifndef BLIS_LUA_SIMULATION_CLONE_H
 #define BLIS_LUA_SIMULATION_CLONE_H

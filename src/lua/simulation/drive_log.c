@@ -5,8 +5,8 @@
 #include "lua/simulation/simulation.h"
 
 /*
- * Adds to the last note what the next call would only go on with: a number of
- * steps, a later time to run to. The note is on top; false when it is another.
+ * Adds a call that only continues the previous one to its note: a number of steps, or a later time
+ * to run to. The note is on top. Returns false if the call is of another kind.
  */
 static bool extend_note(lua_State *L, const char *method, int argument) {
   lua_rawgeti(L, -1, NOTE_METHOD);

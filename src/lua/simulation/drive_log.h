@@ -14,10 +14,9 @@
 enum { NOTE_METHOD = 1, NOTE_FIRST };
 
 /*
- * A method of the simulation at index 1 is about to be called with all that is
- * on the stack, to be repeated for clones. Every method that changes a
- * simulation says so. Calls inside hooks are not noted: the hooks themselves
- * will be there to repeat them.
+ * Logs a call of a method of the simulation at index 1 with the whole stack as arguments, so clones
+ * can repeat it. Every method that changes a simulation calls this before the change. Calls inside
+ * hooks are not logged: clones run the same hooks.
  */
 void log_drive(lua_State *L, const char *method);
 

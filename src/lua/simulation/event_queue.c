@@ -91,7 +91,7 @@ static int queue_push(lua_State *L) {
   return 1;
 }
 
-/* pop(): time_us, value and class of the next event; nil when there is none. */
+/* pop(): returns time_us, value, and class of the next event; nil if the queue is empty. */
 static int queue_pop(lua_State *L) {
   event_queue *self = check_queue(L);
   blis_event event;

@@ -1,6 +1,5 @@
 /*
- * event_queue.h - blis.event_queue(): the simulator's event order for
- * models of one's own.
+ * event_queue.h - blis.event_queue(): the simulator's event order for models that users write.
  */
 #ifndef BLIS_LUA_SIMULATION_EVENT_QUEUE_H
 #define BLIS_LUA_SIMULATION_EVENT_QUEUE_H

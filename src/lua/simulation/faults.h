@@ -11,8 +11,8 @@
 /* From faults of the configuration at index, if there are any. May raise. */
 void check_set_faults(lua_State *L, int config, const bind_simulation *sim);
 
-/* Sets faults of the table on top of the stack, what became of them, and
-   presence, how many instances there were. */
+/* Sets two fields of the table on top of the stack: faults, the faults and their effects, and
+   presence, the number of instances over time. */
 void set_faults(lua_State *L, const bind_simulation *sim);
 
 #endif

@@ -91,8 +91,8 @@ int bind_simulation_change_instance(lua_State *L) {
 }
 
 /*
- * Does it to the instance at index 1, which is the result; what is on top of
- * the stack goes with it.
+ * Applies a method to the instance at index 1, which is the result. The value on top of the stack
+ * is its argument.
  */
 static int suffer(lua_State *L, const char *method) {
   const instance *self = luaL_checkudata(L, 1, INSTANCE_TYPE);

@@ -9,7 +9,7 @@
 #include "cluster/machines/node_pools.h"
 #include "lua/bind/bind.h"
 
-/* Of a group; all but the first as it is billed. */
+/* Times and prices of a group; all members except `us` are as billed. */
 typedef struct paid {
   int64_t us;
   int64_t billed_us;

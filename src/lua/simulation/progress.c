@@ -66,5 +66,5 @@ void bind_progress_tell(bind_progress *progress) {
       .kind = "progress function", .name = "", .now_us = blis_cluster_now_us(progress->cluster)};
   blis_error error = {0};
   blis_status status = bind_pcall(progress->hooks, &place, call_function, progress, &error);
-  (void)status; /* an error is in the hooks, where whoever drives looks */
+  (void)status; /* the driver of the run finds an error in the hooks */
 }

@@ -41,7 +41,7 @@ static void push_event(lua_State *L, const event_call *call, int anchor, int ins
   set_instance(L, instances, event->to, "to");
   set_count(L, event, BLIS_RUN_EVENT_TOKEN_GENERATED, "token");
   set_count(L, event, BLIS_RUN_EVENT_BATCH_SCHEDULE, "batch_size");
-  lua_pushstring(L, event->reason); /* nil when there is none */
+  lua_pushstring(L, event->reason); /* NULL pushes nil */
   lua_setfield(L, -2, "reason");
   if (event->request != NULL) {
     push_view_request(L, call->events->view, anchor);

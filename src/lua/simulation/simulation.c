@@ -13,7 +13,7 @@ bind_simulation *check_simulation(lua_State *L, int index) {
   return sim;
 }
 
-/* Of histograms by instance. */
+/* Closes the histograms of instances. */
 static void close_instance_times(bind_simulation *sim) {
   if (sim->itl_of_instance_us == NULL) {
     return;

@@ -133,9 +133,8 @@ void check_shut(lua_State *L, int index, bind_simulation *sim, blis_status statu
 int bind_simulation_raise_failure(lua_State *L, int index);
 
 /*
- * Calls change between two events of the simulation at index, or inside one of
- * its functions, and raises what fails; the simulation goes on after
- * BLIS_ERR_INVALID.
+ * Calls change between two events of the simulation at index, or inside one of its functions, and
+ * raises its errors. The simulation can continue after BLIS_ERR_INVALID.
  */
 void check_change(lua_State *L, int index,
                   blis_status (*change)(void *ud, blis_cluster *cluster, blis_error *error),

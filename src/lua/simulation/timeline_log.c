@@ -99,7 +99,7 @@ static void set_join_end(lua_State *L, int table, const char *column, size_t row
   set_id(L, table, column, row, &name);
 }
 
-/* Returns how many were left out. */
+/* Returns how many were omitted. */
 static int64_t push_joins(lua_State *L, const bind_simulation *sim) {
   size_t count;
   int64_t left_out;

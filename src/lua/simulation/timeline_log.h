@@ -5,10 +5,10 @@
 #include "lua/simulation/simulation.h"
 
 /*
- * Pushes { left_out =, visits =, preemptions =, states =, loads =, moves =,
- * joins = }: columns of where requests were, of preemptions, of the states of
- * instances; and of the loads of adapters, of reads and writes of KV tiers and
- * of who waited for whom, each where there can be some.
+ * Pushes { left_out =, visits =, preemptions =, states =, loads =, moves =, joins = }. The lists
+ * are columns: visits of requests, preemptions, and states of instances. loads (of adapters), moves
+ * (reads and writes of KV tiers), and joins (waits for other requests) are set only if they can
+ * occur.
  */
 void push_timeline_log(lua_State *L, bind_simulation *sim);
 

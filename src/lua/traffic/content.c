@@ -41,7 +41,7 @@ static void check_segment(lua_State *L, const bind_content_names *names, blis_re
   lua_settop(L, table);
 }
 
-/* Of a table without items: named fields would be lost. */
+/* Checks that a table without items is empty, because its named fields would be lost. */
 static void check_is_empty(lua_State *L, int index) {
   lua_pushnil(L);
   if (lua_next(L, index) != 0) {

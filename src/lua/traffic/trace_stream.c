@@ -63,7 +63,7 @@ int bind_trace_open(lua_State *L) {
   return 1;
 }
 
-/* Requests, one after the other. */
+/* Pushes a cursor that reads the requests in order. */
 
 blis_trace_cursor *push_trace_cursor(lua_State *L, blis_trace_stream *stream) {
   blis_trace_cursor **self = lua_newuserdatauv(L, sizeof *self, 0);

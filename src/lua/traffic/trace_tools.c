@@ -109,8 +109,8 @@ static void mark_list(lua_State *L, const blis_workload *list, uint64_t *marks) 
 }
 
 /*
- * A bit for every request: what Lua says is the same in every pass. It is asked
- * before anything is made, so what it raises needs no tidying.
+ * Computes a bit for every request, so all passes see the same answers of Lua. Lua is called before
+ * anything is allocated, so its errors need no cleanup.
  */
 int bind_trace_filter(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);

@@ -21,7 +21,7 @@ void push_workload_request(lua_State *L, const blis_workload *workload, size_t i
 /* The same with any request. */
 void push_recorded_request(lua_State *L, const blis_request *request, const blis_intern *strings);
 
-/* Pushes what was measured, with the block size that was asked for. */
+/* Pushes the measured statistics, with the requested block size. */
 void push_statistics(lua_State *L, const blis_workload_statistics *measured,
                      lua_Integer block_size);
 

@@ -104,7 +104,7 @@ static int workload_goodput_targets(lua_State *L) {
   return 1;
 }
 
-/* workload:notes(): what a user should hear of the input. */
+/* workload:notes(): returns notes about the input for the user. */
 static int workload_notes(lua_State *L) {
   push_notes(L, check_workload(L, 1));
   return 1;

@@ -29,8 +29,8 @@ int bind_written_spec_new(lua_State *L);
 int bind_workload_keys(lua_State *L);
 
 /*
- * workload_compose({{name, spec}, ...}): all of them as one, in YAML; and a
- * list of what was left out.
+ * workload_compose({{name, spec}, ...}): merges all specifications into one, in YAML, and returns a
+ * list of the omitted parts.
  */
 int bind_workload_compose(lua_State *L);
 

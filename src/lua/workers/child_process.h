@@ -1,9 +1,9 @@
 /*
- * child_process.h - a command of the user's that answers questions: a line on
- * its standard input, a line on its standard output.
+ * child_process.h - a command of the user that answers questions: a line on its standard input, a
+ * line on its standard output.
  *
- * Nothing here depends on how long an answer takes, but whether there is one:
- * a run that gets all of its answers is as deterministic as the command.
+ * Results depend on whether an answer arrives, not on how long it takes. A run that receives all
+ * answers is as deterministic as the command.
  */
 #ifndef BLIS_LUA_WORKERS_CHILD_PROCESS_H
 #define BLIS_LUA_WORKERS_CHILD_PROCESS_H

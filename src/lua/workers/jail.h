@@ -1,13 +1,12 @@
 /*
- * jail.h - a process gives up what a simulation does not need: files, other
- * processes, the network, core dumps. There is no way back.
+ * jail.h - a process drops access to everything that a simulation does not need: files, other
+ * processes, the network, core dumps. This cannot be undone.
  *
- * It is the second wall around scripts from others: the first one is what
- * lua/blis/sandbox.lua offers them. With libseccomp the kernel refuses every
- * system call but those for memory, output to what is open and ending: files
- * are not there (ENOENT), attempts to start a process or to open a connection
- * end the process with SIGSYS, everything else fails with EPERM. Without it,
- * limits of resources are all there is: no file can be opened.
+ * It is the second isolation layer around untrusted scripts; the first layer is the environment of
+ * lua/blis/sandbox.lua. With libseccomp the kernel refuses every system call except memory, output
+ * to open files, and exit. Opening a file fails with ENOENT. Starting a process or opening a
+ * connection ends the process with SIGSYS. Everything else fails with EPERM. Without libseccomp
+ * only resource limits apply: no file can be opened.
  */
 #ifndef BLIS_LUA_WORKERS_JAIL_H
 #define BLIS_LUA_WORKERS_JAIL_H

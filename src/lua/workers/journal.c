@@ -70,7 +70,7 @@ blis_status blis_journal_create(const blis_alloc *alloc, const char *folder, con
   return BLIS_OK;
 }
 
-/* False, and errno, when not all of it could be written. */
+/* Returns false, and sets errno, if a part could not be written. */
 static bool write_all(int file, const char *bytes, size_t left) {
   while (left > 0) {
     ssize_t written = write(file, bytes, left);

@@ -38,8 +38,7 @@ int bind_pipe_read(lua_State *L) {
 }
 
 /*
- * A pipe that is ready takes PIPE_BUF bytes; with more at a time, write would
- * wait for whoever reads.
+ * A pipe that is ready takes PIPE_BUF bytes. A longer write would wait for the reader.
  */
 int bind_pipe_write(lua_State *L) {
   size_t length;
@@ -77,7 +76,7 @@ int bind_watch_termination(lua_State *L) {
       sigaction(watched[i], &action, NULL);
     }
   }
-  (void)signal(SIGPIPE, SIG_IGN); /* pipe_write tells of it */
+  (void)signal(SIGPIPE, SIG_IGN); /* pipe_write reports it */
   return 0;
 }
 

@@ -95,9 +95,12 @@ typedef struct blis_worker_watch {
 } blis_worker_watch;
 
 /*
- * Hands out tasks and waits for one to end. *has_result is false in these cases: no task ended
- * within timeout_us (negative: no limit); no task is pending and watched is NULL; the watched event
- * happened; a signal arrived. BLIS_ERR_IO if no process can be started.
+ * Hands out tasks and waits for one to end. *has_result is false in these cases:
+ * - No task ended within timeout_us (negative: no limit).
+ * - No task is pending and watched is NULL.
+ * - The watched event happened.
+ * - A signal arrived.
+ * BLIS_ERR_IO if no process can be started.
  */
 BLIS_MUSTUSE blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
                                                const blis_worker_watch *watch,

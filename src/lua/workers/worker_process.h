@@ -29,8 +29,8 @@ typedef struct blis__worker {
 } blis__worker;
 
 /*
- * Forks a worker; others[0 .. count) are those of the same pool, whose sockets
- * it must not keep. BLIS_ERR_IO with the system's reason.
+ * Forks a worker. others[0 .. count) are the other workers of the pool, whose sockets it must not
+ * keep. BLIS_ERR_IO with the system's reason.
  */
 BLIS_MUSTUSE blis_status blis__worker_start(blis__worker *worker,
                                             const blis_worker_options *options,

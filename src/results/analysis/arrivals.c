@@ -114,7 +114,7 @@ blis_arrivals_figures blis_arrivals_measure(const blis_arrivals *arrivals) {
   return figures;
 }
 
-/* Batches have equal numbers of requests, but for rounding. */
+/* Batches have equal numbers of requests, except for rounding. */
 static size_t start_of(const blis_arrivals *arrivals, size_t batch) {
   return batch * arrivals->count / BLIS_BATCH_COUNT;
 }

@@ -1,9 +1,9 @@
 /*
  * course.h - the course of a run between its first and its last arrival: arrivals, requests that
- * wait, and requests in the system, for judging whether the run was overloaded.
+ * wait, and requests in the system. It shows whether the run was overloaded.
  *
- * The time from the first arrival to the last is divided into equal parts. What happens after the
- * last arrival is left out: then the queues of any run drain.
+ * The time from the first arrival to the last is divided into equal parts. The time after the last
+ * arrival is omitted, because the queues of any run drain then.
  *
  * A request waits from its arrival until its last admission to a batch, or until it ends. It is in
  * the system from its arrival until it ends.

@@ -1,12 +1,11 @@
 /*
- * load.h - how many requests waited and ran at every instance over time, worked
- * out of the records of a run.
+ * load.h - how many requests waited and ran at every instance over time, computed from the records
+ * of a run.
  *
- * The run from 0 to its end is cut into equal intervals. Numbers are means over
- * an interval: a request that ran for a tenth of it counts as 0.1. A request
- * waits from the time it reaches its instance until it is admitted (last, after
- * preemptions) and runs from then until it ends; where prefill and decode are
- * apart, it does so at both.
+ * The run from 0 to its end is divided into equal intervals. Numbers are means over an interval: a
+ * request that ran for a tenth of it counts as 0.1. A request waits from the time it reaches its
+ * instance until it is admitted (for the last time, after preemptions), and runs from that time
+ * until it ends. Under prefill/decode disaggregation this applies to both instances.
  */
 #ifndef BLIS_RESULTS_ANALYSIS_LOAD_H
 #define BLIS_RESULTS_ANALYSIS_LOAD_H

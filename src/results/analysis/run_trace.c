@@ -10,8 +10,7 @@ typedef struct joining {
 } joining;
 
 /*
- * The record of a request, if it has one; requests are asked for in order of
- * arrival.
+ * Finds the record of a request, if it has one. Call it in order of arrival.
  */
 static bool find_record(joining *j, const blis_request *request, blis_record *record) {
   size_t count = blis_recorder_count(j->recorder);

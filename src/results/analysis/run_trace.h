@@ -11,9 +11,9 @@
 #include "workload/workload.h"
 
 /*
- * Writes the requests of a workload that have a record; the recorder is sorted.
- * options->outcomes are set from the records, and numbers are given anew. What
- * completed is "ok", what was too late "timeout", anything else "incomplete".
+ * Writes the requests of a workload that have a record; the recorder is sorted. options->outcomes
+ * are set from the records, and requests are renumbered. The outcome is "ok" for completed
+ * requests, "timeout" for late ones, and "incomplete" for all others.
  */
 BLIS_MUSTUSE blis_status blis_run_trace_write(const blis_alloc *alloc, const char *path,
                                               const blis_workload *requests,

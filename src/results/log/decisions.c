@@ -123,7 +123,7 @@ static size_t list_of(uint32_t stage) {
   return stage == BLIS_ROLE_PREFILL;
 }
 
-/* A policy has the same scorers in all of its decisions. */
+/* Keeps the scorers of a policy, which are the same in every decision. */
 static blis_status keep_scorers(blis_decisions *self, uint32_t stage,
                                 const blis_decision *decision) {
   scorer_list *list = &self->scorers[list_of(stage)];
@@ -246,7 +246,7 @@ static blis_status on_routing(void *ud, const blis_routing_event *event, blis_er
   return add_routing(ud, event) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
-/* Prefill and decode apart. */
+/* Records a split into prefill and decode. */
 
 static blis_status on_split(void *ud, const blis_split_event *event, blis_error *error) {
   blis_decisions *self = ud;

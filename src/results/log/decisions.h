@@ -33,8 +33,8 @@ typedef struct blis_decision_record {
   int64_t number; /* with session and round: of the request, if it has one */
   uint32_t session;
   int32_t round_index;
-  int32_t chosen;  /* instance; a split: the decoding instance; -1: none */
-  int32_t prefill; /* a split: the instance named for prefill; -1: none */
+  int32_t chosen;  /* instance (a split: the decoding instance); -1: none */
+  int32_t prefill; /* instance that a split names for prefill; -1: none */
   uint32_t reason; /* the policy's name, or why it refused: see below */
   double score;    /* score of the chosen instance; a cascade: mean log-probability */
   double regret;

@@ -59,7 +59,7 @@ static blis_status add_instances(blis_series *series, const blis_cluster *cluste
   return blis_array_push(&series->alloc, &series->row_ends, series->instances.count);
 }
 
-/* What the gateway's queue is like, if there is one. */
+/* Adds the state of the gateway's queue; adds nothing without such a queue. */
 static blis_status add_queue(blis_series *series, blis_cluster *cluster) {
   double saturation = 0;
   if (!blis_cluster_gateway_saturation(cluster, &saturation)) {

@@ -33,8 +33,8 @@ static void append(blis_step_entry *a, const blis_step_entry *b) {
   a->used_kv_blocks += b->used_kv_blocks;
 }
 
-/* Neighbours that fit become one: what is merged is at least halved, but for
-   one entry of each instance. */
+/* Merges neighbors that fit. The number of merged entries is at least halved, except one entry of
+   each instance. */
 static void merge(blis_step_log *log) {
   log->merged *= 2;
   log->count = 0;

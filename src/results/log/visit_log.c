@@ -67,7 +67,7 @@ static size_t cut(blis_visit_log *log, void *items, size_t count, size_t size,
   return log->most;
 }
 
-/* Some after these were left out, or some of the same time. */
+/* Notes that some entries at or after last_us were omitted. */
 static void note_whole(blis_visit_log *log, int64_t last_us) {
   log->whole_until_us = blis_min_i64(log->whole_until_us, last_us);
 }

@@ -91,7 +91,7 @@ const blis_record_field *blis_record_fields(size_t *count) {
   return fields;
 }
 
-/* The value whose bytes in memory are those of value in little-endian order. */
+/* Returns the value whose bytes in memory are the little-endian bytes of value. */
 static uint64_t to_little_endian(uint64_t value) {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
   return value;

@@ -66,7 +66,7 @@ enum { BLIS_SURFACE_SAVED = 1, BLIS_SURFACE_EXPORTED = 2, BLIS_SURFACE_EVERYWHER
 typedef struct blis_record_field {
   const char *name;
   enum { BLIS_FIELD_OTHER, BLIS_FIELD_MEMBER, BLIS_FIELD_EXTRA } kind;
-  int number; /* blis_record_member or blis_record_extra; of others 0 */
+  int number; /* blis_record_member or blis_record_extra; 0 for BLIS_FIELD_OTHER */
   blis_record_form form;
   const char *type; /* of Lua; NULL = the type of the form */
   int surfaces;

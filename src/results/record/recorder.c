@@ -14,7 +14,7 @@ struct blis_recorder {
   bool is_streaming; /* no records are kept */
   blis_request_sink sink;
   blis__record_store store;
-  BLIS_ARRAY(uint32_t) order;                  /* of the first so many, by arrival */
+  BLIS_ARRAY(uint32_t) order;                  /* indexes of the first records, by arrival */
   double first_priority;                       /* of the first record */
   BLIS_ARRAY(double) priorities;               /* by record; none while all have that one */
   blis__column tier_tokens[BLIS_KV_TIERS_MAX]; /* prompt tokens loaded from each KV tier */

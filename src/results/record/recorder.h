@@ -19,10 +19,9 @@ typedef struct blis_recorder blis_recorder;
 blis_recorder *blis_recorder_new(const blis_alloc *alloc);
 
 /*
- * Keeps no records, only counts and quantile sketches: memory does not grow
- * with the number of requests (for runs of 10^8 of them). Percentiles are at
- * most 1/256 too low (base/sketch.h), everything else is exact, and there are
- * no figures by class, tenant or model.
+ * Keeps no records, only counts and quantile sketches: memory does not grow with the number of
+ * requests (for runs of 10^8 of them). Percentiles are at most 1/256 too low (base/sketch.h),
+ * everything else is exact. There are no metrics by class, tenant, or model.
  */
 blis_recorder *blis_recorder_new_streaming(const blis_alloc *alloc);
 
@@ -102,7 +101,7 @@ const blis_tally *blis_recorder_tally(const blis_recorder *recorder);
 /* Its records in the order in which requests ended; the recorder's own. */
 const blis__record_store *blis__recorder_store(const blis_recorder *recorder);
 
-/* Figures of all records, of which there are so many. */
+/* Metrics of all records; count is their number. */
 typedef struct blis__whole {
   size_t count;
   int64_t prompt_tokens;

@@ -19,7 +19,7 @@ typedef struct blis_tally {
   int64_t hits;                     /* completed requests with one */
   BLIS_ARRAY(int64_t) per_instance; /* requests routed to each */
   bool has_sketches;
-  /* The populations are those of blis_summary. */
+  /* The populations equal those of blis_summary. */
   blis_sketch ttft_us;
   blis_sketch e2e_us;
   blis_sketch scheduling_delay_us;

@@ -15,7 +15,7 @@
 #define FIGURE(place, kind, name, ...)                                                             \
   {name, BLIS_FIGURE_##kind, offsetof(OWNER, place), __VA_ARGS__},
 
-/* Figures of a map as members of the struct OWNER, or deeper in it. */
+/* Metrics of a map as members of the struct OWNER, or deeper in it. */
 #define MEMBER(kind, name, ...) FIGURE(name, kind, #name, __VA_ARGS__)
 #define OF_STATS(kind, name, ...) FIGURE(stats.name, kind, #name, __VA_ARGS__)
 #define OF_COUNTS(kind, name, ...) FIGURE(counts.name, kind, #name, __VA_ARGS__)

@@ -23,7 +23,7 @@ typedef struct blis_figure {
   const char *text;
 } blis_figure;
 
-/* XX(constant, name): lists of figures, by the struct that has them. */
+/* XX(constant, name): lists of metrics, by the struct that has them. */
 #define BLIS_FIGURE_LIST_MAP(XX)                                                                   \
   XX(PERCENTILES, percentiles)   /* blis_percentiles */                                            \
   XX(COUNTS, counts)             /* blis_state_counts */                                           \

@@ -5,8 +5,8 @@
  * Labels are SLO class, tenant, model, adapter, session, and program. A run can have as many
  * sessions and programs as requests. A group takes about 500 bytes.
  *
- * The latencies of a window are those of the requests that arrived in the window, wherever they
- * ended. Its throughput counts the requests that completed in the window.
+ * The latencies of a window cover the requests that arrived in the window, wherever they ended. Its
+ * throughput counts the requests that completed in the window.
  */
 #ifndef BLIS_RESULTS_SUMMARY_GROUPS_H
 #define BLIS_RESULTS_SUMMARY_GROUPS_H

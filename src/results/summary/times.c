@@ -27,7 +27,7 @@ static inline void fill(blis_percentiles *result, blis_value_set *set,
   blis_percentiles_of_set(result, set);
 }
 
-/* Of the requests' own means. */
+/* Fills in the inter-token latency from the mean of each request. */
 static void fill_itl(blis_percentiles *result, blis_value_set *set,
                      const blis__selection *selection) {
   blis_value_set_clear(set, true);

@@ -34,8 +34,7 @@ BLIS_MUSTUSE blis_status blis__waits_fill(blis_percentiles *waits, const blis_al
                                           blis_record_extra extra);
 
 /*
- * Of all records, worked out once for as many as there are; *whole is the
- * recorder's.
+ * Computes the times of all records, once until records are added. *whole belongs to the recorder.
  */
 BLIS_MUSTUSE blis_status blis__times_of_whole(const blis_recorder *recorder,
                                               const blis_alloc *alloc, const blis__whole **whole);

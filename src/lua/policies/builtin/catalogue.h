@@ -1,6 +1,6 @@
 /*
- * catalogue.h - the built-in policies as Lua tables, from which the Lua half
- * checks definitions and prints listings.
+ * catalogue.h - the built-in policies as Lua tables. The Lua half uses them to check definitions
+ * and to print listings.
  */
 #ifndef BLIS_LUA_POLICIES_BUILTIN_CATALOGUE_H
 #define BLIS_LUA_POLICIES_BUILTIN_CATALOGUE_H

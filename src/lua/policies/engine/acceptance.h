@@ -1,9 +1,11 @@
-/* acceptance.h - draft acceptance rates as a function of a script: acceptance(request, position)
- * -> 0 to 1.
+/*
+ * acceptance.h - draft acceptance rates as a function of a script: acceptance(request, position)
+ * returns 0 to 1.
  *
  * The function is called for all positions when a request reaches an instance, in the order of
- * these events, and not again while it is there. Results therefore do not depend on batches. It
- * reads the same fields as policies. */
+ * these events, and not again while the request stays. Results therefore do not depend on batches.
+ * It reads the same fields as policies.
+ */
 #ifndef BLIS_LUA_POLICIES_ENGINE_ACCEPTANCE_H
 #define BLIS_LUA_POLICIES_ENGINE_ACCEPTANCE_H
 

@@ -28,7 +28,7 @@ typedef struct bind_instance_batches {
 /* Whether the definition at index makes batches. */
 bool is_batch_scheduler(lua_State *L, int index);
 
-/* *scheduler must not move from then on. */
+/* Initializes *scheduler, which must not move afterwards. */
 void check_batch_scheduler(lua_State *L, int index, const bind_view *view,
                            bind_batch_scheduler *scheduler);
 

@@ -23,8 +23,8 @@ typedef struct bind_kv_tiers {
 } bind_kv_tiers;
 
 /*
- * From the table at index, as blis.feature.kv_tiers.read has it. *made borrows from
- * scripts, which stays, and from what is pushed. May raise.
+ * Reads the table at index, in the form of blis.feature.kv_tiers.read. *made borrows from scripts,
+ * which stays, and from the values it pushes. May raise.
  */
 void check_kv_tiers(lua_State *L, int index, const bind_view *view, bind_kv_tiers *scripts,
                     blis_kv_tiers *made);

@@ -31,7 +31,7 @@ typedef struct bind_scheduler {
   size_t count;             /* of the list */
 } bind_scheduler;
 
-/* *scheduler must not move from then on. */
+/* Initializes *scheduler, which must not move afterwards. */
 void bind_scheduler_init(bind_scheduler *scheduler, const bind_view *view);
 void check_goes_before(lua_State *L, int index, bind_scheduler *scheduler);
 void check_victim(lua_State *L, int index, bind_scheduler *scheduler);

@@ -11,14 +11,12 @@
 #include "policy/cascade/cascade.h"
 
 /*
- * Puts the functions of the definition at index around *cascade, which is
- * taken and replaced; without functions nothing changes. May raise, and then
- * *cascade is as it was.
+ * Wraps *cascade in the functions of the definition at index: takes it and replaces it. Without
+ * functions nothing changes. May raise, and then *cascade is unchanged.
  *
- * quality(request, model, rng, output_tokens) returns a mean log-probability
- * and a number of tokens; nil is what would be without the function.
- * escalate(request, attempt, usual) returns whether another model is asked, or
- * which one.
+ * quality(request, model, rng, output_tokens) returns a mean log-probability and a number of
+ * tokens; nil means the values without the function. escalate(request, attempt, usual) returns
+ * whether another model is tried, or which one.
  */
 void check_scripted_cascade(lua_State *L, int index, bind_view *view, int64_t seed,
                             blis_cascade *cascade);

@@ -97,7 +97,7 @@ static bool has_function(lua_State *L, int index) {
   return found;
 }
 
-/* The router of a stage, if there is one, with a stream of its own for ties. */
+/* Reads the router of a stage, if set, with a separate stream for ties. */
 static void check_stage_router(lua_State *L, int index, const char *name, const char *ties,
                                bind_view *view, const blis_policy_context *context,
                                blis_router *router) {

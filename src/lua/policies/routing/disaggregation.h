@@ -1,6 +1,5 @@
 /*
- * disaggregation.h - whether and how prefill and decode are apart, from checked
- * options.
+ * disaggregation.h - prefill/decode disaggregation from checked options.
  */
 #ifndef BLIS_LUA_POLICIES_ROUTING_DISAGGREGATION_H
 #define BLIS_LUA_POLICIES_ROUTING_DISAGGREGATION_H

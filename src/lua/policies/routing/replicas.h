@@ -15,8 +15,9 @@ typedef void bind_router_maker(lua_State *L, int index, bind_view *view,
 
 /*
  * Makes *router from the definition at index: { policy = a definition for make, replicas = the
- * options, as lua/blis/feature/routers returns them }. Policies in Lua are made anew for each
- * replica. The caller owns *router, which borrows view. May raise, and then nothing is left behind.
+ * options, as lua/blis/feature/routers returns them }. Each replica has its own instances of
+ * policies in Lua. The caller owns *router, which borrows view. May raise, and then nothing remains
+ * allocated.
  */
 void check_replicas(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                     bind_router_maker *make, blis_router *router);

@@ -211,7 +211,7 @@ static int index_size(lua_State *L) {
   return 1;
 }
 
-/* Those of other simulations go with them. */
+/* Closes an index. The stores of simulations are freed with their simulations. */
 static int index_close(lua_State *L) {
   prefix_index *self = luaL_checkudata(L, 1, INDEX_TYPE);
   if (self->store != NULL) {

@@ -87,7 +87,7 @@ static void check_namer(lua_State *L, bind_prefix_store *store) {
   }
 }
 
-/* A request that was kept, and that nobody read, looks like an empty list. */
+/* Returns whether the table is a kept request: an unread one looks like an empty list. */
 static bool is_kept_request(lua_State *L, int index) {
   if (lua_getmetatable(L, index) == 0) {
     return false;

@@ -23,7 +23,7 @@ typedef struct bind_prefix_store {
   blis_prefix_index *index;    /* NULL once closed */
   blis_block_namer *namer;     /* of contents; NULL before the first */
   blis_intern *contents;       /* their names are streams */
-  bool holds_requests;         /* all of it; else contents */
+  bool holds_requests;         /* stores requests only; false: contents */
   uint32_t instance_count;     /* recorded for, the highest number + 1 */
   uint64_t decision;           /* whose request was matched last; 0 = none */
   BLIS_ARRAY(uint32_t) blocks; /* matched by it, by instance number */

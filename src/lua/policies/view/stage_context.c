@@ -97,7 +97,7 @@ static void push_peer(lua_State *L, bind_view *view, int anchor) {
   const blis_routing_view *shown = view->view;
   bool is_shown = blis_routing_view_find(shown, (uint32_t)view->peer) < shown->count;
   if (!is_shown && view->peers == NULL) {
-    push_view_peers(L, view, anchor); /* its fields are those of now */
+    push_view_peers(L, view, anchor); /* its fields have current values */
     lua_pop(L, 1);
   }
   lua_rawgeti(L, anchor, ANCHOR_INSTANCES);

@@ -1,8 +1,8 @@
 /*
- * stage_context.h - what deciders and routing policies know as `context`, where
- * prefill and decode are apart: the other stage, and the links between.
+ * stage_context.h - the `context` argument of disaggregation policies and of routing policies under
+ * prefill/decode disaggregation: the other stage, and the links between the stages.
  *
- * One table for a whole simulation; every field is worked out when it is read.
+ * A simulation has one such table; every field is computed when it is read.
  */
 #ifndef BLIS_LUA_POLICIES_VIEW_STAGE_CONTEXT_H
 #define BLIS_LUA_POLICIES_VIEW_STAGE_CONTEXT_H
@@ -20,7 +20,7 @@ void push_stage_context(lua_State *L, bind_view *view);
  */
 int64_t check_instance_value(lua_State *L, int index, const char *name);
 
-/* The same of a field of the table at index. */
+/* Like check_instance, for a field of the table at index. */
 int64_t check_instance_field(lua_State *L, int index, const char *name);
 
 #endif
