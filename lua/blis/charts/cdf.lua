@@ -21,7 +21,7 @@ local function limits_between(from_us, to_us)
   return limits
 end
 
---- Minimum and maximum of these times over all results; nil if there are none.
+--- Minimum and maximum of these times over all results; nil without a time.
 local function limits_of(results, figure)
   local low, high = math.huge, 0
   for _, r in ipairs(results) do

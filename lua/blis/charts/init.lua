@@ -10,13 +10,13 @@ local report = require "blis.results.report"
 local charts = {}
 
 ---@class blis.ResultPlotOptions: blis.PlotOptions
----@field show? string|string[] of a result: "ttft", "itl", "e2e" (which share of requests was
---- within a time), "latencies" (these three, the default), "rates", "queue", "batch", "kv" (needs
---- series_interval_us), "tiers", "lora", "transfers", "gateway" (these too, and kv_tiers, lora,
---- pools or queue), "replicas" (needs an autoscaler, faults or spot capacity), "price" (needs spot
---- capacity whose price changes), "time" (all of these ten there are). Of results of several
---- policies: the first four, "time" (waiting and running requests), and any figure, such as
---- "ttft_ms.p99", with intervals side by side where it is one of requests
+---@field show? string|string[] charts of a result. Default: "latencies", which includes "ttft",
+--- "itl", and "e2e" (fraction of the requests within a time). "time" includes all charts over
+--- time: "rates", "queue", "batch", "kv" (requires series_interval_us), "tiers", "lora",
+--- "transfers", "gateway" (these four also require kv_tiers, lora, pools, or queue), "replicas"
+--- (requires an autoscaler, faults, or spot capacity), and "price" (requires spot capacity with a
+--- variable price). Charts of several policies: "latencies", "ttft", "itl", "e2e", "time" (waiting
+--- and running requests), and any metric, such as "ttft_ms.p99". Metrics of requests have intervals
 ---@field columns? integer charts of a file side by side
 
 ---@class blis.ComparisonPlotOptions: blis.PlotOptions

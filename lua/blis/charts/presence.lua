@@ -83,7 +83,7 @@ local function new_chart(times)
     steps = true, series = {}, data = { seconds(times) } }
 end
 
---- If only one of two pools is scaled, the chart shows this pool.
+--- If only one pool is scaled, the chart shows this pool.
 local function pool_caption(pools)
   local name = pools and next(pools)
   return name and next(pools, name) == nil

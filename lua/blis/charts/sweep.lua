@@ -77,7 +77,7 @@ end
 ---@param a string
 ---@param b string
 ---@return blis.sweep.PointResult[] all in the order of a
----@return blis.sweep.PointResult[] front likewise
+---@return blis.sweep.PointResult[] front in the order of a
 function sweep.front_of(self, a, b)
   local all, front, sign_a, sign_b = {}, {}, direction_of(a), direction_of(b)
   for _, point in ipairs(self.points) do

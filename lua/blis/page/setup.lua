@@ -132,7 +132,7 @@ function page.compared(results, labels)
     rawget(results, "changes"), results[1].setup)
 end
 
---- For policies over several seeds, whose runs are not kept.
+--- For policies with several seeds: pages do not store the results of their runs.
 ---@param self blis.ReplicatedComparison
 ---@return blis.page.Element
 function page.replicated(self)

@@ -9,7 +9,7 @@ local axis = {}
 ---@field high number
 ---@field is_log boolean
 ---@field ticks number[] ascending, all between the ends
----@field texts string[] what is written at them
+---@field texts string[] labels of the ticks
 ---@field title string
 local Scale = {}
 Scale.__index = Scale
@@ -27,7 +27,7 @@ local large = { { 1e12, "T" }, { 1e9, "G" }, { 1e6, "M" } }
 
 --- A number as short as it can be read: "0.05", "12,500", "2.5M".
 ---@param value number
----@param step? number between it and its neighbours, which it has to be told from
+---@param step? number distance to the next number; the text must differ from that number's text
 ---@return string
 function axis.number(value, step)
   local size = math.max(math.abs(value), step or 0)
@@ -57,7 +57,7 @@ local function linear_ticks(low, high, most, step)
   return ticks, step
 end
 
--- Fewer ticks do not tell that an axis is logarithmic, or where its ends are.
+-- With fewer ticks, a reader cannot see that an axis is logarithmic, or where it ends.
 local fewest = 3
 
 --- Powers of ten, and some between when these are few; round numbers where the ends are so close
@@ -99,7 +99,7 @@ end
 
 ---@class blis.plot.ScaleOptions
 ---@field most? integer ticks at most; default 7
----@field room? number of the ends, as a share: what is drawn there is not cut; default 0
+---@field room? number margin at both ends as a fraction, so that shapes are not cut; default 0
 ---@field is_rounded? boolean the ends are ticks, where the axis is not logarithmic
 
 --- The axis of a chart.
@@ -141,7 +141,7 @@ function axis.new(given, key, options)
   return self
 end
 
---- Where a value lies: 0 at the low end, 1 at the high one; what is outside is at an end.
+--- Position of a value: 0 at the low end, 1 at the high end. Values outside are clamped.
 ---@param value number
 ---@return number
 function Scale:share(value)

@@ -1,4 +1,4 @@
---- What a picture shows, before anything draws it. Pages (blis.page), files and terminals
+--- Contents of a chart, without its appearance. Pages (blis.page), files, and terminals
 --- (blis.plot) draw the same charts.
 
 ---@class blis.plot.Axis
@@ -18,19 +18,19 @@
 
 ---@class blis.plot.Chart
 ---@field title string
----@field caption? string what it shows; of ranges: what the lines are
+---@field caption? string what the chart shows; ranges: what the lines show
 ---@field kind? "lines"|"heat"|"ranges" default lines
 ---@field x blis.plot.Axis of ranges: of their values
----@field y blis.plot.Axis of ranges: what the rows are
----@field series? blis.plot.Series[] of lines; one of ranges
----@field data (number|false)[][] lines: x in ascending order and a list per series, false =
---- nothing; heat: a list per row; ranges: a list of means
----@field marks? boolean points instead of a line alone
+---@field y blis.plot.Axis ranges: title of the rows
+---@field series? blis.plot.Series[] of lines; ranges have a single series
+---@field data (number|false)[][] lines: x in ascending order and a list per series (false = no
+--- value). Heat maps: a list per row. Ranges: a list of means
+---@field marks? boolean points without a line
 ---@field dots? boolean these points are many, and small
 ---@field steps? boolean a value lasts until the next one
 ---@field rows? string[] names of the rows of a heat map or of ranges
 ---@field times? number[] of the columns of a heat map
----@field zero? boolean of ranges: a line where nothing changed
+---@field zero? boolean ranges: draw a line at 0, which means no change
 ---@field diagonal? boolean a line where x is y
 
 local chart = {}
@@ -41,7 +41,7 @@ local function see(limits, value, is_log)
   limits.low, limits.high = math.min(limits.low, value), math.max(limits.high, value)
 end
 
---- The least and the greatest value on an axis, intervals included; nil when there is none.
+--- The least and the greatest value on an axis, intervals included; nil without a value.
 ---@param given blis.plot.Chart
 ---@param key "x"|"y"
 ---@return number? low
@@ -83,7 +83,7 @@ local function names_text(names, has_others)
   return ("%s and %s coincide"):format(first, last)
 end
 
---- "a and b coincide": lines of which only the last one can be seen; nil where there are none.
+--- "a and b coincide", for lines that cover each other; nil without such lines.
 ---@param given blis.plot.Chart
 ---@return string?
 function chart.coinciding(given)

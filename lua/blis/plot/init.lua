@@ -10,8 +10,8 @@ local plot = {}
 
 ---@class blis.PlotOptions
 ---@field path? string a file: .svg, .png (with rsvg-convert of package librsvg2-bin), .txt
----@field width? integer of text: characters, default 72; of files: pixels of a chart, default 720
----@field height? integer of text: lines, default 18; of files: pixels, default 400
+---@field width? integer text: characters, default 72. Files: pixels per chart, default 720
+---@field height? integer text: lines, default 18. Files: pixels, default 400
 ---@field log? "x"|"y"|"xy" axes that are logarithmic
 
 local logs = { x = true, y = true, xy = true }
@@ -19,7 +19,7 @@ local logs = { x = true, y = true, xy = true }
 -- What can be drawn at all, in characters and in pixels.
 local least, most = 5, 20000
 
---- Raises for what is no option, or not allowed.
+--- Raises for unknown options and invalid values.
 ---@param given any
 ---@param more? string[] names of further options
 ---@return table

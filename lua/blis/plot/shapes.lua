@@ -6,7 +6,7 @@ local shapes = {}
 --- As many as pages have; see styles.
 shapes.colours = 8
 
--- One for each colour, so that series are told apart without colours, too.
+-- One mark per colour, so that series can be distinguished without colours.
 local marks = {
   "m-4 0a4 4 0 1 0 8 0a4 4 0 1 0 -8 0z", "m-3.6 -3.6h7.2v7.2h-7.2z", "m0 -4.8l4.6 8.4h-9.2z",
   "m0 -5l5 5l-5 5l-5 -5z", "m0 4.8l4.6 -8.4h-9.2z",
@@ -55,7 +55,7 @@ text{fill:#e6eaee}
 </style>
 ]]
 
---- Pixels that a text takes at most in usual fonts of a size.
+--- Upper bound of the width of a string in pixels, for usual fonts.
 ---@param text string
 ---@param size? number default 12
 ---@return number
@@ -63,7 +63,7 @@ function shapes.text_width(text, size)
   return (utf8.len(text) or #text) * 0.61 * (size or 12)
 end
 
---- A text that is at most so many pixels wide; what is cut ends in "…".
+--- Shortens a string to at most `width` pixels; a shortened string ends in "…".
 ---@param text string
 ---@param width number
 ---@param size? number
@@ -75,7 +75,7 @@ function shapes.fitted(text, width, size)
   return text:sub(1, utf8.offset(text, kept + 1) - 1) .. "…"
 end
 
---- A text; class and anchor ("middle", "end") may be left out.
+--- A text element; class and anchor ("middle", "end") are optional.
 ---@param x number
 ---@param y number
 ---@param text string
@@ -89,7 +89,7 @@ function shapes.text(x, y, text, class, anchor)
 end
 
 ---@param class string
----@param d string what is drawn, as SVG has it
+---@param d string path data of SVG
 ---@param rest? string further attributes
 ---@return string
 function shapes.path(class, d, rest)
@@ -99,13 +99,13 @@ end
 --- The class of the colour of the i-th series.
 function shapes.colour(i) return ("c%d"):format((i - 1) % shapes.colours) end
 
--- Lines are drawn one over the other: the first is whole, and the others have gaps, long enough to
--- see those below them, and of different lengths, so that these are not all at the same places.
+-- Later lines cover earlier ones. The first line is solid. Each further line has gaps that show the
+-- lines below it. The gaps differ in length, so that they do not coincide.
 local dashes = { {}, { 12, 6 }, { 5, 5 }, { 12, 5, 2, 5 }, { 2, 4 }, { 7, 5, 2, 5, 2, 5 }, { 3, 6 },
   { 9, 9 } }
 
---- The dashes of the i-th series and the gaps behind them, in pixels; none of a whole line. Series
---- that share a colour differ in them.
+--- Lengths of the dashes and gaps of the i-th series, in pixels; empty for a solid line. Series
+--- that share a colour have different dashes.
 ---@param i integer
 ---@return number[]
 function shapes.dashes(i)
@@ -114,7 +114,7 @@ end
 
 --- The line of the i-th series.
 ---@param i integer
----@param d string what is drawn, as SVG has it
+---@param d string path data of SVG
 ---@return string
 function shapes.line(i, d)
   local lengths = shapes.dashes(i)

@@ -1,7 +1,7 @@
---- Charts as SVG: a file of its own, or an element of a page that has the styles.
+--- Charts as SVG: a separate file, or an element of a page that has the styles.
 ---
---- Each chart is a panel: title, what the y axis is, the axes with what is drawn between them, what
---- the x axis is, and a legend where there is more than one series.
+--- Each chart is a panel: its title, the title of the y axis, the axes with the shapes between
+--- them, the title of the x axis, and a legend if the chart has several series.
 local axis = require "blis.plot.axis"
 local chart = require "blis.plot.chart"
 local markup = require "blis.markup"
@@ -58,7 +58,7 @@ local function draw_y_axis(frame)
   end
 end
 
--- Lines of more points have marks here and there alone.
+-- Longer lines have marks only at some points.
 local most_marks = 40
 
 local function interval(frame, i, x, low, high)
@@ -67,7 +67,7 @@ local function interval(frame, i, x, low, high)
       frame:y_at(high))))
 end
 
---- The points of a series that are there.
+--- The points of a series that have a value.
 local function points_of(frame, given, i)
   local list, one = {}, given.series[i]
   for k, value in ipairs(given.data[i + 1]) do
@@ -87,8 +87,8 @@ local function is_dense(given, i, list) return has_line(given, i) and #list > mo
 
 local function key_of(point) return ("%.1f %.1f"):format(point.x, point.y) end
 
---- Whose mark is to be seen where those of several series would be on top of each other: they take
---- turns, from place to place.
+--- Selects the series whose mark is drawn where marks of several series coincide. Series
+--- alternate from position to position.
 local function owners_of(given, points)
   local series_at, order, owners, turn = {}, {}, {}, 0
   for i, list in ipairs(given.dots and {} or points) do
@@ -109,7 +109,7 @@ local function owners_of(given, points)
   return owners
 end
 
---- All of them, or some of each line where these would be too many.
+--- Draws the marks of a series; a dense line has only some of them.
 local function draw_marks(frame, given, i, list, owners)
   if is_dense(given, i, list) then
     local every = math.ceil(#list / 8)
@@ -223,7 +223,7 @@ local function draw_ranges(frame, given)
   end
 end
 
---- What a series is drawn with, so long, at a place in the legend.
+--- A sample of the line and mark of a series for the legend.
 local function draw_sample(frame, given, i, x, y, length)
   if has_line(given, i) then frame:add(shapes.line(i, ("M%.1f %.1fh%d"):format(x, y, length))) end
   frame:add((given.dots and shapes.dot or shapes.mark)(i, x + length / 2, y))
@@ -248,7 +248,7 @@ local function draw_legend(frame, given, x, y, width)
   return row - y + 24
 end
 
---- How wide and high a chart is without its legend, unless somebody says.
+--- Width and height of a chart without its legend; options take precedence over the defaults.
 local function size_of(given, options)
   local height = options.height or 400
   if given.kind == "ranges" then height = top + below + #given.rows * row_height end
@@ -293,8 +293,8 @@ end
 
 ---@class blis.plot.Size
 ---@field width? integer of a chart, pixels; default 720, of several 460
----@field height? integer likewise; default 400, of several 300
----@field columns? integer charts beside each other; default: up to 3
+---@field height? integer of a chart, pixels; default 400, of several 300
+---@field columns? integer charts per row; default: up to 3
 
 --- All charts; returns the shapes, and how wide and high they are together.
 local function panels(list, options)
@@ -316,7 +316,7 @@ local function panels(list, options)
   return table.concat(parts, "\n"), widest_row, math.ceil(y)
 end
 
---- What the charts show, for who does not see them.
+--- Description of the charts for screen readers.
 local function told(list)
   local words = {}
   for i, given in ipairs(list) do

@@ -12,13 +12,13 @@ local function letter(i)
   return letters:sub(k, k)
 end
 
---- A text on the right or left of so many characters, whatever bytes these need.
+--- Pads a string to `width` characters, on the right or left. Characters can have several bytes.
 local function padded(word, width, is_right)
   local room = (" "):rep(math.max(0, width - (utf8.len(word) or #word)))
   return is_right and room .. word or word .. room
 end
 
---- A text in one line that a terminal cannot take for a command, at most so long.
+--- Shortens a string to `most` characters, without line breaks and terminal commands.
 local function plain(word, most)
   word = word:gsub("[%z\1-\31\127]", "?")
   if not utf8.len(word) then word = word:gsub("[\x80-\xff]", "?") end
@@ -197,7 +197,7 @@ end
 ---@field width? integer characters between the axes; default 72
 ---@field height? integer lines; default 18
 
---- Pictures of characters, one below the other.
+--- Charts drawn with characters, below each other.
 ---@param list blis.plot.Chart[]
 ---@param options? blis.plot.TextSize
 ---@return string

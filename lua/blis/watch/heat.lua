@@ -7,7 +7,7 @@ local heat = {}
 local label_width = 7
 local levels = { "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" }
 
--- Marks of instances that do not serve; the others have a level.
+-- Marks of instances that do not serve; serving instances show a level.
 local marks = { failed = "x", recovering = "x", draining = "v" }
 
 local function mark_of(look, i)
@@ -21,7 +21,7 @@ local function most(list, present)
   return greatest
 end
 
---- Groups of instances: { { first, last }, ... }, places in the list of those that are there.
+--- Groups of instances: { { first, last }, ... }, positions in the list of present instances.
 local function groups_of(count, size)
   local groups = {}
   for first = 1, count, size do
@@ -30,7 +30,7 @@ local function groups_of(count, size)
   return groups
 end
 
---- The mean of a group as a mark; one that does not serve is one of its own.
+--- The mean of a group as a mark; an instance that does not serve forms a separate group.
 local function piece(look, one, present, group)
   local first, last = group[1], group[2]
   local mark = first == last and mark_of(look, present[first])
@@ -63,8 +63,8 @@ local function strip(look, one, present, groups, from, to)
   return line
 end
 
---- Strips of the queues, batches and KV caches: as many rows of them as there is room for, with a
---- mark per instance if that is enough.
+--- Strips of the queues, batches, and KV caches, in at most `room` rows, with a mark per instance
+--- if the rows suffice.
 ---@param look blis.watch.Look
 ---@param present integer[] the instances that have not gone
 ---@param columns integer

@@ -34,7 +34,7 @@ end
 
 --- What shows a run, as the core calls it: with looks, then with false and whether the run has
 --- failed. The picture of a run that has failed stays.
----@param total? integer requests, when that is known
+---@param total? integer requests; nil if the number cannot be determined
 ---@param horizon_us? integer
 ---@return fun(look: blis.watch.Look|false, has_failed?: boolean) show
 ---@return integer interval_ms minimum time between updates

@@ -1,11 +1,11 @@
---- How fast a run goes: in simulated time, by the clock on the wall, and what is left.
+--- Speed of a run: simulated time, wall-clock time, and the estimated rest.
 local pace = {}
 
 -- Rates cover several recent samples, to smooth them.
 local looks = 8
 
 ---@class blis.watch.Pace
----@field total? integer requests, when that is known beforehand
+---@field total? integer requests; nil if the number cannot be determined
 ---@field horizon_us? integer
 ---@field start? { wall_us: integer, share?: number } the first look
 ---@field marks table[] recent samples, oldest first
@@ -33,7 +33,7 @@ local function rate(amount, us)
   return us > 0 and amount / us * 1e6 or nil
 end
 
---- Which part of the run is over, as far as anybody knows: 0 to 1.
+--- Estimated progress of the run, 0 to 1; nil without an estimate.
 ---@return number?
 function pace.share(self)
   local mark, shares = self.marks[#self.marks], {}

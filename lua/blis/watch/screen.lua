@@ -1,7 +1,7 @@
 --- A place at the end of the terminal's text that is drawn again and again.
 ---
---- Each frame is one piece of text that leaves the terminal as it was, with the cursor below the
---- frame: whatever ends the program between two frames, nothing has to be put right.
+--- Each frame is one string that restores the state of the terminal and leaves the cursor below
+--- the frame. A program that ends between two frames needs no cleanup.
 local core = require "blis.core"
 
 local screen = {}
@@ -17,7 +17,7 @@ local clear_line, clear_below = "\27[K", "\27[J"
 ---@field draw fun(lines: string[]) none of them longer than the columns, all together not higher
 ---@field leave fun(stays: boolean) the frame stays on the terminal or goes
 
---- Standard error, if it is a terminal that can be drawn on and nobody else uses.
+--- Standard error, if it is a terminal that can be drawn on and that no other program uses.
 ---@return blis.watch.Screen?
 function screen.open()
   local terminal = getenv "TERM" or ""
@@ -30,8 +30,8 @@ function screen.open()
 
   function self.size() return core.terminal_size() end
 
-  --- To the first line of the frame that is there. Terminals differ in what becomes of lines when
-  --- they get narrower: then the frame is left where it is.
+  --- Moves to the first line of the previous frame. Terminals differ in how they wrap lines when
+  --- they become narrower; in this case, the old frame remains and a new frame starts below it.
   local function to_the_top(columns)
     if height == 0 or columns ~= width then return "\r" end
     return ("\27[%dA\r"):format(height)

@@ -1,4 +1,4 @@
---- Lines for terminals that are made of pieces: { { text, style }, ... }.
+--- Lines for terminals. A line is a list of pieces: { { text, style }, ... }.
 local styled = {}
 
 local codes = { dim = "2", strong = "1", cool = "32", warm = "33", hot = "31" }
@@ -15,10 +15,10 @@ local function harmless(text)
   return (text:gsub("%c", "?"):gsub("\xC2[\x80-\x9F]", "?"))
 end
 
---- The first characters of a text, and how many there are.
+--- The first `room` characters of a string, and their number.
 local function clip(text, room)
   local length = utf8.len(text)
-  if not length then -- what is no UTF-8 is taken byte by byte
+  if not length then -- invalid UTF-8: each byte counts as a character
     text = text:gsub("[\x80-\xFF]", "?")
     length = #text
   end
@@ -26,7 +26,7 @@ local function clip(text, room)
   return text:sub(1, utf8.offset(text, room + 1) - 1), room
 end
 
---- A line with less than so many columns, so that the cursor stays on it.
+--- Renders a line with fewer than `columns` characters, so that the cursor stays on the line.
 ---@param pieces { [1]: string, [2]?: string }[]
 ---@param columns integer
 ---@param has_colours boolean

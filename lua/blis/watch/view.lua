@@ -1,4 +1,4 @@
---- What the live view shows: a look at a cluster as lines of text.
+--- The live view: the state of a cluster as lines of text.
 local format = require "blis.format"
 local heat = require "blis.watch.heat"
 local pace = require "blis.watch.pace"
@@ -6,7 +6,7 @@ local styled = require "blis.watch.styled"
 
 local view = {}
 
---- What a run shows of itself while it goes on. Lists are by instance.
+--- Snapshot of a run in progress. Lists have an item per instance.
 ---@class blis.watch.Look
 ---@field now_us integer
 ---@field arrived integer
@@ -163,7 +163,7 @@ local function scaling_line(pool)
   return { { ("%-12s"):format(name), "dim" }, { text } }
 end
 
---- What stands above the instances.
+--- The lines above the instances.
 local function head(look, progress)
   local rates, lines = pace.rates(progress), {}
   lines[1], lines[2] = progress_line(look, progress), speed_line(look, rates)
@@ -229,9 +229,9 @@ end
 -- More rows than these tell less than a picture.
 local most_rows = 16
 
---- The picture, in no more lines than there is room for.
+--- The view, in at most `rows` lines.
 ---@param look blis.watch.Look
----@param progress blis.watch.Pace that has noted the look
+---@param progress blis.watch.Pace includes this snapshot
 ---@param columns integer
 ---@param rows integer
 ---@param has_colours boolean
@@ -254,9 +254,9 @@ function view.lines(look, progress, columns, rows, has_colours)
   return texts
 end
 
---- The same in a line, for those who have no terminal.
+--- The view as one line, for output that is not a terminal.
 ---@param look blis.watch.Look
----@param progress blis.watch.Pace that has noted the look
+---@param progress blis.watch.Pace includes this snapshot
 ---@return string
 function view.line(look, progress)
   local parts = {}
