@@ -92,7 +92,7 @@ local function row(one)
     r.ttft_ms.p99)
   if not s then return text .. "   4.00" end
   return ("%s %6.2f %5d %4d %7.0f %6.0f %6.0f"):format(text, s.mean_paid,
-    s.scale_ups + s.scale_downs, s.oscillations, s.phases.short.seconds,
+    s.scale_ups + s.scale_downs, s.oscillations, s.phases.under_provisioned.seconds,
     s.over_provisioned_seconds, s.under_provisioned_seconds)
 end
 

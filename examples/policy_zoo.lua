@@ -60,10 +60,10 @@ local columns = "%-42s %9s %9s %10s %10s %8s %8s %7s %6s"
 local function percent(share) return share and ("%.1f %%"):format(100 * share) or "-" end
 
 local function print_row(name, r)
-  local belief = r.cache_belief
+  local belief = r.cache_prediction
   print(columns:format(name, ("%.0f"):format(r.ttft_ms.mean), ("%.0f"):format(r.ttft_ms.p99),
     ("%.0f"):format(r.e2e_ms.mean), ("%.0f"):format(r.e2e_ms.p99),
-    percent(belief.decisions > 0 and belief.believed_hit_rate or nil),
+    percent(belief.decisions > 0 and belief.predicted_hit_rate or nil),
     percent(r.cache_hit_rate_overall), ("%.3f"):format(r.balance), r.completed))
 end
 

@@ -30,7 +30,7 @@ end
 
 -- Figures of parts, which both engines have to agree on as well.
 local parts = { "kv_tiers", "lora", "speculation", "handoffs", "faults", "queue", "tasks",
-  "scaling", "spot", "cost", "ranks", "cache_belief" }
+  "scaling", "spot", "cost", "ranks", "cache_prediction" }
 
 local function same(seed, what, a, b)
   assert.equal(a.hash, b.hash, ("case %d: hash, %s"):format(seed, what))

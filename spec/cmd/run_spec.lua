@@ -92,7 +92,7 @@ describe("blis run", function()
     end
     assert.equal(result.kv_thrashing_rate, got.kv_thrashing_rate)
     assert.equal(result.cpu_reload_rate, got.cpu_reload_rate)
-    assert.equal(result.cache_belief.true_tokens, got.cache_belief.true_tokens)
+    assert.equal(result.cache_prediction.true_tokens, got.cache_prediction.true_tokens)
     assert.equal(result.balance, got.balance)
     assert.equal(1, got.tenant_fairness)
     assert.equal(result.energy.kwh, got.energy.kwh)

@@ -148,6 +148,9 @@ describe("a saved result", function()
     assert.equal("request_2", old.requests[3].id)
     says(tostring(old), "3 arrived = 3 completed")
     assert.is_true(blis.diff(old, old).is_equal)
+    assert.equal(0, old.cache_prediction.predicted_hit_rate) -- cache_belief.believed_hit_rate
+    says(small.message_of(function() return old.cache_belief end),
+      "expected result.cache_prediction")
     local text = files.read "spec/results/saved_version_1.blis"
     -- Figures come to be: a file that lacks one is a file from before.
     files.with(text:gsub('"steps":13,', ""):gsub('"preemptions":0,"prompt_tokens":300',

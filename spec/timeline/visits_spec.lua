@@ -392,7 +392,7 @@ describe("what a timeline shows of visits", function()
     local whole = { parts_of(select(2, read(result)), "request_0"),
       parts_of(select(2, read(result)), "request_1") }
     assert.equal(10, tonumber(whole[1][1]:match "^%d+"))
-    result.timeline_log.whole_until_us = 10000
+    result.timeline_log.complete_until_us = 10000
     local _, events = read(result)
     check.check(events, result)
     assert.same({ "11 queued 0 5.5", "11 prefill 5.5 6.5", "11 decode 6.5 25.5" },

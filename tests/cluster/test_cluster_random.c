@@ -369,11 +369,11 @@ static void check_books(scene *s) {
   }
   blis_cache_belief belief;
   blis_cluster_get_cache_belief(where->cluster, &belief);
-  CHECK_EQ_I64(belief.true_tokens - belief.believed_tokens,
+  CHECK_EQ_I64(belief.true_tokens - belief.predicted_tokens,
                belief.unknown_tokens - belief.missing_tokens);
-  CHECK(belief.true_tokens >= 0 && belief.believed_tokens >= 0);
+  CHECK(belief.true_tokens >= 0 && belief.predicted_tokens >= 0);
   CHECK(belief.true_tokens <= belief.prompt_tokens);
-  CHECK(belief.believed_tokens <= belief.prompt_tokens);
+  CHECK(belief.predicted_tokens <= belief.prompt_tokens);
   /* Nobody is there twice. */
   size_t count = blis_recorder_count(where->recorder);
   const blis_record *records = site_records(where);

@@ -6,6 +6,7 @@
 --- with the missed ones as the slowest, and more than a few of them break every target.
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
+local renamed = require "blis.results.renamed"
 local units = require "blis.units"
 
 local targets = {}
@@ -67,7 +68,7 @@ function targets.read(given)
       errors.invalid("capacity.targets: expected metrics with limits such as { [\"ttft_ms.p99\"] = "
         .. "\"500ms\" }, got %s = %s", tostring(name), errors.show(limit))
     end
-    name, limit = figures.usual_name(name), value
+    name, limit = renamed.accept(figures.usual_name(name)), value
     local problem = figures.why_no_number(name)
     if problem then errors.invalid("capacity.targets: %s", problem) end
     list[#list + 1] = new_target(name, limit)

@@ -156,7 +156,7 @@ end
 ---@param r blis.Result
 ---@return blis.plot.Chart?
 function presence.instances(r)
-  local faults, levels = rawget(r, "faults") or {}, rawget(r, "presence")
+  local faults, levels = rawget(r, "faults") or {}, rawget(r, "instance_counts")
   if rawget(r, "scaling") then return scaled(r, faults) end
   if not levels or #levels == 1 and #faults == 0 then return nil end
   return struck(r, levels, faults)

@@ -46,8 +46,9 @@ return {
       flag_doc = "Autoscaler (see 'blis policies'). Default: fixed number of instances.",
       doc = "Number of instances: an autoscaler by name, { name, parameter = value, ... }, a "
         .. "result of blis.autoscaler, or a function(context) that returns a number, { target =, "
-        .. "reason =, wish = }, or nil for no change. With pools, it scales each pool; { prefill "
-        .. "=, decode = } sets an autoscaler per pool. Default: fixed number of instances.",
+        .. "reason =, unconstrained_target = }, or nil for no change. With pools, it scales each "
+        .. "pool; { prefill =, decode = } sets an autoscaler per pool. Default: fixed number of "
+        .. "instances.",
     },
     {
       name = "scaling", type = "table",

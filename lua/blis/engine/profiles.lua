@@ -6,7 +6,7 @@ local sorted = require "blis.sorted"
 local profiles = {}
 
 ---@class blis.Profile
----@field engine_rules table<string, boolean> those of blis_engine_rules (src/instance/config/instance_config.h)
+---@field engine_rules table<string, boolean> rules of src/instance/config/instance_config.h
 ---@field counts_as_built boolean see blis_model_spec (src/latency/model/model_spec.h)
 
 ---@type table<string, blis.Profile>

@@ -235,7 +235,8 @@ function scorer:observe(request, instance) end
 --- A pool, for autoscalers that share a limit with another pool.
 ---@class blis.ScalePool
 ---@field replicas integer wanted as of now
----@field wish integer its target at its latest evaluation without the shared limit
+---@field unconstrained_target integer the target of its latest evaluation without the shared limit
+---@field wish integer deprecated name of unconstrained_target
 ---@field min integer its bounds; both equal replicas if it is not scaled
 ---@field max integer
 ---@field gpus_per_replica integer

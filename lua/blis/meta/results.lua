@@ -291,4 +291,4 @@ function requests:add(record) end
 ---@class blis.ScaleTarget
 ---@field target integer
 ---@field reason? string
----@field wish? integer the target without shared limits, which other pools see
+---@field unconstrained_target? integer the target without shared limits, which other pools see

@@ -25,8 +25,9 @@ local context_fields = { "now_us", "since_last_scale_us", "replicas", "ready", "
   "queue_depth", "batch_size", "request_rate", "ttft_p90_us", "tpot_p90_us", "slo_attainment",
   "prompt_tokens_mean", "output_tokens_mean" }
 
-local pool_fields = { "replicas", "wish", "min", "max", "gpus_per_replica", "prefill_watts",
-  "decode_watts" }
+-- "wish" is the deprecated name of "unconstrained_target".
+local pool_fields = { "replicas", "unconstrained_target", "wish", "min", "max", "gpus_per_replica",
+  "prefill_watts", "decode_watts" }
 
 -- Those of the macro-level plan's InstanceSnapshot.
 local usual_signals = { "role", "queue_depth", "batch_size", "in_flight", "kv_utilization",
@@ -186,10 +187,11 @@ local function decide_priority(self)
 end
 
 local scale_section = section_of {
-  { name = "target", type = "integer", doc = "wanted number of instances" },
-  { name = "reason", type = "string", doc = "why" },
-  { name = "wish", type = "integer", min = 0,
-    doc = "the target without what the pool shares with another one; default: the target" },
+  { name = "target", type = "integer", doc = "target number of instances" },
+  { name = "reason", type = "string", doc = "reason, for the log" },
+  { name = "unconstrained_target", type = "integer", min = 0, aliases = { "wish" },
+    deprecated = { wish = "2.0.0" },
+    doc = "target without the limits that pools share; default: target" },
 }
 
 local function decide_scaling(self)
@@ -202,11 +204,12 @@ local function decide_scaling(self)
       end
       writer:done()
     end, scale_section)
-    if answer.wish and not answer.target then
-      fail(self, "its answer has wish, which goes with a target")
+    local target, unconstrained = answer.target, answer.unconstrained_target
+    if unconstrained and not target then
+      fail(self, "the answer has unconstrained_target, which requires target")
     end
-    return answer.target
-      and { target = answer.target, reason = answer.reason, wish = answer.wish } or nil
+    return target and { target = target, reason = answer.reason,
+      unconstrained_target = unconstrained } or nil
   end
 end
 

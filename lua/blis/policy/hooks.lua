@@ -279,12 +279,14 @@ function hooks.read_autoscaler(given, path)
   return read
 end
 
---- How many instances there should be: `blis.autoscaler { name =, interval_us =, decide =
---- function(context) ... end }`, asked every interval_us (10 s) after everything else of that time.
---- It returns a number, { target =, reason =, wish = }, or nil for no change; what is out of bounds
---- is clamped and told. wish is what the target would be without what the pool shares with another
---- one, which sees it as context.other.wish; default: the target. context has what ScaleContext
---- lists: replicas, ready, min, max, metrics such as queue_depth and ttft_p90_us, and instances.
+--- Sets the number of instances: `blis.autoscaler { name =, interval_us =, decide =
+--- function(context) ... end }`. It is called every interval_us (10 s), after all other events of
+--- that time. It returns a number, { target =, reason =, unconstrained_target = }, or nil for no
+--- change. Targets are clamped to the bounds, and clamped decisions are counted.
+--- unconstrained_target is the target without limits that pools share. The other pool reads it as
+--- context.other.unconstrained_target. Default: the target. context contains the fields of
+--- ScaleContext: replicas, ready, min, max, metrics such as queue_depth and ttft_p90_us, and
+--- instances.
 ---@param spec blis.AnyAutoscaler
 ---@return blis.Policy
 function hooks.autoscaler(spec)

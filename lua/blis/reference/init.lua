@@ -193,8 +193,8 @@ end
 local function add_defaults(topics)
   local lines = { "Defaults and their versions. Every result states the version of its defaults. "
     .. "`defaults = \"1.0-rc1\"` of an experiment or a cluster, or --defaults 1.0-rc1, restores "
-    .. "the defaults of that version. Options that are set take precedence. Profile go-blis has its "
-    .. "own "
+    .. "the defaults of that version. Options that are set take precedence. Profile go-blis has "
+    .. "its own "
     .. "defaults.", "" }
   for _, version in ipairs(defaults.all()) do
     lines[#lines + 1] = ("@item %s %s"):format(version.name, defaults.text(version))

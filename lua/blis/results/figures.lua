@@ -6,6 +6,7 @@ local deferred = require "blis.deferred"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local evenness = require "blis.statistics.evenness"
+local renamed = require "blis.results.renamed"
 local verdicts = deferred "blis.results.verdict"
 local expected_errors = deferred "blis.results.expected_error"
 
@@ -184,7 +185,7 @@ local lists_of_scaling = {
 local asked_faults = "faults = ... or cluster = { spot = ... }"
 
 local parts = {
-  { name = "cache_belief", class = "CacheBelief",
+  { name = "cache_prediction", class = "CacheBelief",
     doc = "predicted and actual cache hits of the routing policy" },
   { name = "coverage", class = "Coverage",
     asked = 'latency_model = "calibrated" and no coefficients',
@@ -228,7 +229,7 @@ local parts = {
     doc = "with phases: each part of the traffic that has a name" },
   { name = "faults", type = "blis.FaultNote[]", asked = asked_faults,
     doc = "with faults or spot: the faults and their effects" },
-  { name = "presence", type = "blis.PresenceLevel[]", asked = asked_faults,
+  { name = "instance_counts", type = "blis.PresenceLevel[]", asked = asked_faults,
     doc = "with faults or spot: number of instances over time" },
   { name = "rerouted", type = "integer", unit = "requests", asked = asked_faults,
     doc = "with faults or spot: times that a request was taken from its instance and routed "
@@ -515,7 +516,7 @@ figures.classes = {
         doc = "in the order in which they were first done" } }),
   class("Tasks", "The tasks of session graphs: result.requests:tasks() lists them.", nil,
     lists.tasks),
-  class("ScalePhase", "All times together when there were as many instances as wanted, or not.",
+  class("ScalePhase", "Total time in one provisioning state.",
     nil, {
     { name = "seconds", type = "number", unit = "s", doc = "total of these phases" },
     { name = "arrived", type = "number?", unit = "requests", doc = "at these times; with records" },
@@ -526,10 +527,10 @@ figures.classes = {
   class("ScalePhases", "Time by provisioning state (under-provisioned, over-provisioned, steady), "
     .. "and the requests that arrived in each.", nil, {
     { name = "steady", class = "ScalePhase", doc = "as many instances as the target, all ready" },
-    { name = "short", class = "ScalePhase",
-      doc = "fewer were ready than wanted, as during cold starts" },
-    { name = "surplus", class = "ScalePhase",
-      doc = "more were paid than wanted, as while instances drain" } }),
+    { name = "under_provisioned", class = "ScalePhase",
+      doc = "fewer ready instances than the target, for example during cold starts" },
+    { name = "over_provisioned", class = "ScalePhase",
+      doc = "more billed instances than the target, for example while instances drain" } }),
   class("Scaling", "Actions of an autoscaler, and their cost.", nil, lists_of_scaling),
   class("Result", "The metrics of a run.", "Counts", head, lists.result, lists.times, derived,
     parts),
@@ -578,6 +579,7 @@ end
 ---@return any value
 function figures.find(path, values, class_name)
   path = figures.usual_name(path)
+  if not class_name then path = renamed.accept(path) end
   for _, figure in ipairs(figures.of(class_name or "Result")) do
     local name = figure.name
     if path == name then return figure, figures.value(values, figure) end

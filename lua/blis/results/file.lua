@@ -14,6 +14,7 @@
 --- The columns are the fields of src/cluster/lists/record_fields.h, in the order of that table.
 local core = require "blis.core"
 local errors = require "blis.errors"
+local renamed = require "blis.results.renamed"
 local row_file = require "blis.results.row_file"
 local sorted = require "blis.sorted"
 
@@ -249,6 +250,7 @@ function result_file.read(path)
       figures[name] = is_there and figures.requests:groups(key) or nil
     end
   end
+  renamed.update(figures)
   name_classes(figures.goodput, path)
   are_read[figures] = true
   return figures

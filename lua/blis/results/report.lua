@@ -137,7 +137,7 @@ local function metric_lines(r)
 end
 
 local function load_lines(r)
-  local lines, belief, saved = {}, r.cache_belief, 0
+  local lines, belief, saved = {}, r.cache_prediction, 0
   local function add(title, text) lines[#lines + 1] = ("%-11s %s"):format(title, text) end
   add("requests", report.conservation(r))
   if r.length_capped > 0 then

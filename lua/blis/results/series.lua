@@ -148,9 +148,9 @@ local series = {}
 --- same time, that in which it begins anew
 
 ---@class blis.TimelineLog of a run with keep_timeline
----@field left_out integer rows that were too many
----@field whole_until_us? integer where visits, preemptions or states are among these: all before it
---- are there
+---@field left_out integer number of rows omitted because of the limit
+---@field complete_until_us? integer set if visits, preemptions, or states were omitted: the log
+--- contains all rows before this time
 ---@field visits blis.Visits
 ---@field preemptions blis.Preemptions
 ---@field states blis.InstanceStates

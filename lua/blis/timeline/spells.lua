@@ -118,7 +118,7 @@ end
 function spells.of(result, end_us)
   local log, faults = rawget(result, "timeline_log"), rawget(result, "faults") or {}
   if not (log and log.states) then return {} end
-  local known_until_us = math.min(end_us, log.whole_until_us or math.maxinteger)
+  local known_until_us = math.min(end_us, log.complete_until_us or math.maxinteger)
   local list, has_changed = read_spells(log.states, known_until_us)
   local has_hangs, cause = note_hangs(list, faults), causes_of(result)
   if not (has_changed or has_hangs) then return {} end

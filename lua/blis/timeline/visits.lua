@@ -178,17 +178,17 @@ end
 ---@return blis.timeline.Visit[][] ways_of by place in records
 function visits.of(result, records)
   local list, ways_of, log, logged = {}, {}, rawget(result, "timeline_log"), nil
-  local whole_until_us = math.maxinteger
+  local complete_until_us = math.maxinteger
   local has_queue = rawget(result, "queue") ~= nil
   if log and log.visits then
     local place_of = {}
     for i, record in ipairs(records) do place_of[record.id] = i end
-    whole_until_us = log.whole_until_us or whole_until_us
+    complete_until_us = log.complete_until_us or complete_until_us
     logged = { log = log, rows = rows_of(log.visits.request, place_of),
       cuts = rows_of(log.preemptions.request, place_of) }
   end
   for i, record in ipairs(records) do
-    local is_whole = record.end_us < whole_until_us
+    local is_whole = record.end_us < complete_until_us
     if logged and logged.rows.first[i] and is_whole then
       ways_of[i] = from_log(list, record, logged, i)
     else

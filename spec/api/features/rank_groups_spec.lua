@@ -299,7 +299,7 @@ describe("groups of ranks that are taken away", function()
     for available = 0, 3 do
       local r = on_spot(available)
       assert.equal(math.max(2 - available, 0), r.spot.reclaims)
-      local last = r.presence[#r.presence]
+      local last = r.instance_counts[#r.instance_counts]
       assert.equal(math.min(available, 2), last.serving)
       for i = 1, 6 do
         local group = (i - 1) // 3

@@ -67,7 +67,8 @@ describe("a policy in another process", function()
       return small.experiment { cluster = apart, disaggregation = "always",
         scaling = { prefill = { max_replicas = 4 }, decode = { max_replicas = 4 } },
         autoscaler = {
-          prefill = { "external", interval_us = 200000, command = always '{"target":1,"wish":3}' },
+          prefill = { "external", interval_us = 200000,
+            command = always '{"target":1,"unconstrained_target":3}' },
           decode = { "external", interval_us = 200000, command = command } } }
     end
     files.with("", function(path)
@@ -75,13 +76,15 @@ describe("a policy in another process", function()
       local file <close> = assert(io.open(path))
       file:read "l"
       local second = file:read "l"
-      says(second, '"own":{"replicas":1,"wish":1,"min":1,"max":4,"gpus_per_replica":1,')
-      says(second, '"other":{"replicas":1,"wish":3,"min":1,"max":4,"gpus_per_replica":1,')
+      says(second, '"own":{"replicas":1,"unconstrained_target":1,"wish":1,"min":1,"max":4,'
+        .. '"gpus_per_replica":1,')
+      says(second, '"other":{"replicas":1,"unconstrained_target":3,"wish":3,"min":1,"max":4,'
+        .. '"gpus_per_replica":1,')
     end)
-    says(small.message_of(blis.run, run(always '{"wish":3}')),
-      "its answer has wish, which goes with a target")
-    says(small.message_of(blis.run, run(always '{"target":1,"wish":-3}')),
-      "its answer.wish: -3 is not allowed")
+    says(small.message_of(blis.run, run(always '{"unconstrained_target":3}')),
+      "the answer has unconstrained_target, which requires target")
+    says(small.message_of(blis.run, run(always '{"target":1,"unconstrained_target":-3}')),
+      "its answer.unconstrained_target: -3 is not allowed")
   end)
 
   it("is told of instances what is asked for", function()

@@ -91,7 +91,7 @@ describe("the scorer framework", function()
     for i, weight in ipairs { 0.01, 0.5, 2, 50 } do
       local r = run(("prefix-affinity:%g,queue-depth:1"):format(weight),
         { workload = shared_prefixes(1500) })
-      believed[i], evenness[i] = r.cache_belief.believed_hit_rate, r.balance
+      believed[i], evenness[i] = r.cache_prediction.predicted_hit_rate, r.balance
     end
     for i = 2, 4 do
       assert.is_true(believed[i] >= believed[i - 1] - 0.005)
@@ -111,7 +111,7 @@ describe("the scorer framework", function()
 
   it("believes no more than its index holds", function()
     local r = run { { "prefix-affinity", 1, capacity = 4 }, { "queue-depth", 1 } }
-    assert.is_true(r.cache_belief.believed_tokens <= r.cache_belief.decisions * 4 * 16)
+    assert.is_true(r.cache_prediction.predicted_tokens <= r.cache_prediction.decisions * 4 * 16)
   end)
 
   it("gives the same decisions with signals that are late by nothing", function()

@@ -108,7 +108,7 @@ describe("cached tokens that lag behind", function()
     local fast = run { engine = "fast" }
     for _, other in ipairs { run { engine = "stepwise" }, run { series_interval_us = 100000 } } do
       assert.equal(fast.hash, other.hash)
-      assert.same(fast.cache_belief, other.cache_belief)
+      assert.same(fast.cache_prediction, other.cache_prediction)
     end
   end)
 end)

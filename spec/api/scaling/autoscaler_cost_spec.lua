@@ -72,7 +72,7 @@ describe("an autoscaler", function()
         arrived, good = arrived + phase.arrived, good + phase.good
         whole = whole + phase.seconds
       end
-      assert.equal(4.0, phases.short.seconds)
+      assert.equal(4.0, phases.under_provisioned.seconds)
       assert.equal(400, arrived)
       assert.equal(r.goodput.good, good)
       assert.near(r.scaling.end_us / 1e6, whole, 1e-6)
@@ -81,9 +81,9 @@ describe("an autoscaler", function()
         local arrival_us = r.requests[i].arrival_us
         between = between + (arrival_us >= seconds(5) and arrival_us < seconds(9) and 1 or 0)
       end
-      assert.equal(between, phases.short.arrived)
-      assert.is_true(phases.short.attainment < phases.surplus.attainment)
-      assert.truthy(tostring(r):find("short of what was wanted for 4.0 s: " .. between, 1, true))
+      assert.equal(between, phases.under_provisioned.arrived)
+      assert.is_true(phases.under_provisioned.attainment < phases.over_provisioned.attainment)
+      assert.truthy(tostring(r):find("under-provisioned for 4.0 s: " .. between, 1, true))
       assert.truthy(tostring(r):find("1 to 3 at 5.0 s", 1, true))
     end)
 
@@ -99,13 +99,13 @@ describe("an autoscaler", function()
 
     it("without targets or records", function()
       local plain = run { autoscaler = plan(3), scaling = { loading_delay_us = seconds(4) } }
-      assert.equal(4.0, plain.scaling.phases.short.seconds)
-      assert.is_nil(plain.scaling.phases.short.good)
-      assert.is_true(plain.scaling.phases.short.arrived > 20)
+      assert.equal(4.0, plain.scaling.phases.under_provisioned.seconds)
+      assert.is_nil(plain.scaling.phases.under_provisioned.good)
+      assert.is_true(plain.scaling.phases.under_provisioned.arrived > 20)
       local streaming = run { autoscaler = plan(3), keep_records = false,
         scaling = { loading_delay_us = seconds(4), instance_capacity = 4 } }
-      assert.equal(4.0, streaming.scaling.phases.short.seconds)
-      assert.is_nil(streaming.scaling.phases.short.arrived)
+      assert.equal(4.0, streaming.scaling.phases.under_provisioned.seconds)
+      assert.is_nil(streaming.scaling.phases.under_provisioned.arrived)
       assert.is_nil(streaming.scaling.over_provisioned_seconds)
     end)
 
@@ -116,7 +116,8 @@ describe("an autoscaler", function()
       os.remove(path)
       assert.same(r.scaling.events, loaded.scaling.events)
       assert.same(r.scaling.levels, loaded.scaling.levels)
-      assert.equal(r.scaling.phases.short.good, loaded.scaling.phases.short.good)
+      assert.equal(r.scaling.phases.under_provisioned.good,
+        loaded.scaling.phases.under_provisioned.good)
       assert.equal(tostring(r), tostring(loaded))
     end)
   end)

@@ -193,17 +193,18 @@ describe("an autoscaler of a script", function()
     apart({ autoscaler = { prefill = blis.autoscaler { name = "watch", interval_us = seconds(5),
       metrics = {}, decide = function(context)
         seen[#seen + 1] = context
-        return { target = 2, wish = 7 }
+        return { target = 2, unconstrained_target = 7 }
       end }, decode = blis.autoscaler { name = "other", interval_us = seconds(5),
       decide = function(context) seen.decode = context end } } },
       { gpu_watts = 400, gpu_idle_watts = 50 })
     local own, other = seen[2].own, seen[2].other
     assert.same({ 2, 4, 1, 8 }, { own.replicas, own.gpus_per_replica, own.min, own.max })
-    assert.same({ 1, 8, 1 }, { other.replicas, other.gpus_per_replica, other.wish })
+    assert.same({ 1, 8, 1 },
+      { other.replicas, other.gpus_per_replica, other.unconstrained_target })
     assert.is_near(400, own.prefill_watts, 1e-6)
     assert.is_near(400, other.decode_watts, 1e-6)
-    assert.equal(7, seen[2].own.wish)
-    assert.equal(7, seen.decode.other.wish)
+    assert.equal(7, seen[2].own.unconstrained_target)
+    assert.equal(7, seen.decode.other.unconstrained_target)
     assert.equal(4, seen.decode.other.gpus_per_replica)
     small.says(select(2, pcall(function() return own.watts end)), "a pool of a context")
     small.says(select(2, pcall(function() own.max = 1 end)),
@@ -248,17 +249,20 @@ describe("an autoscaler of a script", function()
     apart({ autoscaler = { prefill = function(context) seen = context end },
       scaling = { max_replicas = 3 } }, { decode_instances = 2 })
     local other = seen.other
-    assert.same({ 2, 2, 2, 2 }, { other.replicas, other.min, other.max, other.wish })
+    assert.same({ 2, 2, 2, 2 },
+      { other.replicas, other.min, other.max, other.unconstrained_target })
   end)
 
-  it("is told what is wrong with a wish", function()
+  it("reports invalid unconstrained targets", function()
     local function message(wish)
       return small.message_of(apart, { autoscaler = function()
-        return { target = 1, wish = wish }
+        return { target = 1, unconstrained_target = wish }
       end })
     end
-    small.says(message(1.5), "it returned the wish 1.5, expected a whole number of instances")
-    small.says(message(-1), "it returned the wish -1, expected a whole number of instances of at "
+    small.says(message(1.5),
+      "it returned the unconstrained_target 1.5, expected a whole number of instances")
+    small.says(message(-1),
+      "it returned the unconstrained_target -1, expected a whole number of instances of at "
       .. "least 0, or nil for the target")
   end)
 end)

@@ -128,8 +128,8 @@ describe("a cluster that scales and fails", function()
     assert.equal(0, #by_name.none.faults)
     assert.equal("hang", by_name.hang.faults[1].kind)
     assert.equal("hpa", by_name.hpa.scaling.policy)
-    assert.is_true(by_name["slow start"].scaling.phases.short.seconds
-      > by_name.crash.scaling.phases.short.seconds)
+    assert.is_true(by_name["slow start"].scaling.phases.under_provisioned.seconds
+      > by_name.crash.scaling.phases.under_provisioned.seconds)
     assert.equal(blis.run(experiment()).hash, by_name.crash.hash)
   end)
 
@@ -157,7 +157,8 @@ describe("a cluster that scales and fails", function()
       trial = function(p)
         return blis.run(experiment { autoscaler = p.autoscaler, kind = p.kind })
       end,
-      report = { "scaling.replica_seconds", "scaling.phases.short.seconds", "cost.usd" },
+      report = { "scaling.replica_seconds", "scaling.phases.under_provisioned.seconds",
+        "cost.usd" },
     }:run { quiet = true, jobs = 1 }
     for _, autoscaler in ipairs { "queue-depth", "threshold" } do
       for _, kind in ipairs { "crash", "hang", "slow" } do
@@ -166,8 +167,8 @@ describe("a cluster that scales and fails", function()
         local metrics = point.metrics
         assert.near(expected.scaling.replica_seconds, metrics["scaling.replica_seconds"].mean,
           1e-9)
-        assert.near(expected.scaling.phases.short.seconds,
-          metrics["scaling.phases.short.seconds"].mean, 1e-9)
+        assert.near(expected.scaling.phases.under_provisioned.seconds,
+          metrics["scaling.phases.under_provisioned.seconds"].mean, 1e-9)
       end
     end
   end)

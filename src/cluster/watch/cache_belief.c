@@ -18,7 +18,7 @@ static blis_status on_believed(void *ud, blis_cluster *cluster, const blis__news
   blis_cache_belief *belief = ud;
   belief->decisions++;
   belief->prompt_tokens += news->request->live.prompt_tokens;
-  belief->believed_tokens += believed_tokens;
+  belief->predicted_tokens += believed_tokens;
   belief->true_tokens += true_tokens;
   belief->missing_tokens += excess > 0 ? excess : 0;
   belief->unknown_tokens += excess < 0 ? -excess : 0;

@@ -14,7 +14,7 @@
 typedef struct blis_cache_belief {
   int64_t decisions;
   int64_t prompt_tokens;
-  int64_t believed_tokens;
+  int64_t predicted_tokens;
   int64_t true_tokens;
   int64_t missing_tokens; /* believed and not there */
   int64_t unknown_tokens; /* there and not believed */

@@ -90,7 +90,7 @@ void check_set_faults(lua_State *L, int config, const bind_simulation *sim) {
   lua_settop(L, top);
 }
 
-/* Sets presence of the table on top of the stack. */
+/* Sets instance_counts of the table on top of the stack. */
 static void set_presence(lua_State *L, const bind_simulation *sim) {
   size_t count = 0;
   const blis_presence_level *levels = NULL;
@@ -106,7 +106,7 @@ static void set_presence(lua_State *L, const bind_simulation *sim) {
     set_field_integer(L, "starting", levels[i].starting);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  lua_setfield(L, -2, "presence");
+  lua_setfield(L, -2, "instance_counts");
 }
 
 void set_faults(lua_State *L, const bind_simulation *sim) {

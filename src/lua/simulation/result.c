@@ -48,7 +48,7 @@ static void set_summary(lua_State *L, const working *w) {
   set_figures(L, BLIS_FIGURES_TIMES, &s->times);
   lua_createtable(L, 0, 8);
   set_figures(L, BLIS_FIGURES_CACHE_BELIEF, &s->cache_belief);
-  lua_setfield(L, -2, "cache_belief");
+  lua_setfield(L, -2, "cache_prediction");
   push_hash(L, s->hash);
   lua_setfield(L, -2, "hash");
   lua_createtable(L, (int)s->instance_count, 0);

@@ -125,7 +125,7 @@ void push_timeline_log(lua_State *L, bind_simulation *sim) {
   push_states(L, &sim->visits);
   lua_setfield(L, -2, "states");
   if (sim->visits.whole_until_us < INT64_MAX) {
-    set_field_integer(L, "whole_until_us", sim->visits.whole_until_us);
+    set_field_integer(L, "complete_until_us", sim->visits.whole_until_us);
   }
   if (sim->adapters.names.count > 0) {
     push_loads(L, sim);

@@ -109,7 +109,7 @@
   XX(INTEGER, decisions, "", NEUTRAL, "",                                                          \
      "by policies that use cache signals; 0 = the policy uses none")                               \
   XX(INTEGER, prompt_tokens, "tokens", NEUTRAL, "", "of these requests")                           \
-  XX(INTEGER, believed_tokens, "tokens", NEUTRAL, "",                                              \
+  XX(INTEGER, predicted_tokens, "tokens", NEUTRAL, "",                                             \
      "leading prompt tokens predicted to be cached on the chosen instance")                        \
   XX(INTEGER, true_tokens, "tokens", NEUTRAL, "",                                                  \
      "leading prompt tokens cached there at the time of the decision")                             \
@@ -118,8 +118,9 @@
 
 /* Metrics computed from these counts. */
 #define BLIS_BELIEF_FIGURES(XX)                                                                    \
-  XX(NUMBER, believed_hit_rate, "0 to 1", NEUTRAL,                                                 \
-     "router: predicted {%} of the prompt tokens to be cached", "believed_tokens / prompt_tokens") \
+  XX(NUMBER, predicted_hit_rate, "0 to 1", NEUTRAL,                                                \
+     "router: predicted {%} of the prompt tokens to be cached",                                    \
+     "predicted_tokens / prompt_tokens")                                                           \
   XX(NUMBER, true_hit_rate, "0 to 1", MORE, "router: {%} were", "true_tokens / prompt_tokens")
 
 /* Members of blis_handoff_counts, with disaggregation. */

@@ -15,7 +15,7 @@ static void put_belief(blis_summary *summary, const blis_cluster *cluster) {
   blis_cache_belief *counts = &belief->counts;
   blis_cluster_get_cache_belief(cluster, counts);
   double prompt = counts->prompt_tokens > 0 ? (double)counts->prompt_tokens : 1;
-  belief->believed_hit_rate = (double)counts->believed_tokens / prompt;
+  belief->predicted_hit_rate = (double)counts->predicted_tokens / prompt;
   belief->true_hit_rate = (double)counts->true_tokens / prompt;
 }
 

@@ -4,7 +4,7 @@ local format = require "blis.format"
 
 local scaling = {}
 
--- How long the load is counted before it is held against the instances there are.
+-- The load is counted over windows of this length and compared with the instances.
 local demand_window_us = 60000000
 
 --- Calls with every level and the time for which it lasted.
@@ -18,11 +18,11 @@ function scaling.each_level(given, visit)
   end
 end
 
-local phase_names = { "steady", "short", "surplus" }
+local phase_names = { "steady", "under_provisioned", "over_provisioned" }
 
 local function phase_of(level)
-  if level.ready < level.wanted then return "short" end
-  return level.paid > level.wanted and "surplus" or "steady"
+  if level.ready < level.wanted then return "under_provisioned" end
+  return level.paid > level.wanted and "over_provisioned" or "steady"
 end
 
 --- Time under-provisioned, over-provisioned, and steady, and the arrivals in each.
@@ -83,7 +83,7 @@ local function add_provision(given, records, capacity)
   given.over_provisioned_seconds, given.under_provisioned_seconds = over, under
 end
 
---- Adds what follows from the levels and from the requests.
+--- Adds the metrics that follow from the levels and from the requests.
 ---@param given table
 ---@param records? blis.Requests nil: not available
 ---@param targets? blis.SloTarget[]
@@ -102,7 +102,7 @@ function scaling.complete(given, records, targets, capacity)
   if capacity and records then add_provision(given, records, capacity) end
 end
 
---- How many instances were wanted, ready and paid at some times, in ascending order.
+--- Numbers of wanted, ready, and billed instances at some times, which ascend.
 ---@param given table
 ---@param times_us integer[]
 ---@return { wanted: integer[], ready: integer[], paid: integer[] }
@@ -122,16 +122,17 @@ local function plural(number, noun)
   return ("%s %s%s"):format(format.count(number), noun, number == 1 and "" or "s")
 end
 
---- "short for 240.0 s: 812 requests arrived, 71.2 % within their targets, 99.1 % at other times"
-local function short_line(phases)
-  local short = phases.short
+--- "under-provisioned for 240.0 s: 812 requests arrived, 71.2 % within their targets (99.1 % at
+--- other times)"
+local function under_provisioned_line(phases)
+  local short = phases.under_provisioned
   if short.seconds == 0 then return nil end
-  local text = ("short of what was wanted for %.1f s"):format(short.seconds)
+  local text = ("under-provisioned for %.1f s"):format(short.seconds)
   if not short.arrived then return text end
   text = ("%s: %s arrived"):format(text, plural(short.arrived, "request"))
   if not short.attainment then return text end
   local good, arrived = 0, 0
-  for _, phase in ipairs { phases.steady, phases.surplus } do
+  for _, phase in ipairs { phases.steady, phases.over_provisioned } do
     good = good + (phase.good or 0) -- nil: no request arrived in this time
     arrived = arrived + (phase.attainment and phase.good / phase.attainment or 0)
   end
@@ -170,7 +171,7 @@ function scaling.lines(given)
   }
   local function add(text) lines[#lines + 1] = text end
   for _, line in ipairs(event_lines(given.events)) do add(line) end
-  add(short_line(given.phases))
+  add(under_provisioned_line(given.phases))
   if given.failed_starts > 0 then
     add(("%s failed"):format(plural(given.failed_starts, "start")))
   end

@@ -11,6 +11,9 @@
 
 enum { REASON_SIZE = 160 };
 
+/* Accepted until 2.0.0 for unconstrained_target. */
+#define OLD_NAME "wish"
+
 typedef struct scripted_autoscaler {
   bind_hooks *hooks;
   int function; /* its place in the anchor */
@@ -46,21 +49,40 @@ static void check_reason(lua_State *L, int index, scale_call *call) {
   call->decision->reason = self->reason;
 }
 
-static void check_wish(lua_State *L, int index, scale_call *call) {
-  int is_whole = 0;
-  lua_Integer wish = lua_tointegerx(L, index, &is_whole);
-  bool is_wish = lua_type(L, index) == LUA_TNUMBER && is_whole && wish >= 0;
-  if (!lua_isnil(L, index) && !is_wish) {
-    luaL_error(L,
-               "it returned the wish %s, expected a whole number of instances "
-               "of at least 0, or nil for the target",
-               push_what(L, index));
+/* Prints a note about the deprecated name of unconstrained_target, once per process. */
+static void note_old_name(lua_State *L) {
+  int top = lua_gettop(L);
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, "blis.notices") == LUA_TTABLE) {
+    lua_getfield(L, -1, "tell");
+    lua_pushliteral(L, "autoscaler: '" OLD_NAME "' is deprecated, and gone in blis 2.0.0: say '"
+                       "unconstrained_target'");
+    lua_call(L, 1, 0);
   }
-  call->decision->wish = is_wish ? wish : -1;
+  lua_settop(L, top);
+}
+
+/* Reads unconstrained_target, or its deprecated name, of the table at answer. */
+static void check_unconstrained(lua_State *L, int answer, scale_call *call) {
+  if (lua_getfield(L, answer, OLD_NAME) != LUA_TNIL) {
+    note_old_name(L);
+  } else {
+    lua_getfield(L, answer, "unconstrained_target");
+  }
+  int is_whole = 0;
+  lua_Integer target = lua_tointegerx(L, -1, &is_whole);
+  bool is_valid = lua_type(L, -1) == LUA_TNUMBER && is_whole && target >= 0;
+  if (!lua_isnil(L, -1) && !is_valid) {
+    luaL_error(L,
+               "it returned the unconstrained_target %s, expected a whole number of instances "
+               "of at least 0, or nil for the target",
+               push_what(L, -1));
+  }
+  call->decision->wish = is_valid ? target : -1;
 }
 
 static bool is_member(const char *name) {
-  static const char *const names[] = {"target", "reason", "wish"};
+  static const char *const names[] = {"target", "reason", "unconstrained_target", OLD_NAME};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (strcmp(names[i], name) == 0) {
       return true;
@@ -103,8 +125,7 @@ static int ask(lua_State *L) {
     check_target(L, answer + 1, call);
     lua_getfield(L, answer, "reason");
     check_reason(L, answer + 2, call);
-    lua_getfield(L, answer, "wish");
-    check_wish(L, answer + 3, call);
+    check_unconstrained(L, answer, call);
   } else {
     check_target(L, answer, call);
   }

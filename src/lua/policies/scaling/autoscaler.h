@@ -12,12 +12,10 @@
 #include "policy/contract/entry.h"
 
 /*
- * Makes *autoscaler from the definition at index. A function is called with a
- * table of what blis_scale_context says, metrics by their names, and returns
- * the wanted number of instances, { target =, reason =, wish = } or nil for no
- * change.
- * The caller owns *autoscaler, which borrows hooks. May raise, and then nothing
- * is left behind.
+ * Makes *autoscaler from the definition at index. A function is called with a table of the fields
+ * of blis_scale_context, metrics by their names. It returns the target number of instances,
+ * { target =, reason =, unconstrained_target = }, or nil for no change. The caller owns
+ * *autoscaler, which borrows hooks. May raise; in this case nothing is allocated.
  */
 void check_autoscaler(lua_State *L, int index, bind_hooks *hooks,
                       const blis_policy_context *context, blis_autoscaler *autoscaler);

@@ -60,8 +60,9 @@ static const char *const context_names[] = {"pool",
                                             "other",
                                             NULL};
 
-static const char *const pool_names[] = {"replicas",         "wish",          "min",          "max",
-                                         "gpus_per_replica", "prefill_watts", "decode_watts", NULL};
+static const char *const pool_names[] = {
+    "replicas",         "unconstrained_target", "wish",         "min", "max",
+    "gpus_per_replica", "prefill_watts",        "decode_watts", NULL};
 
 static const char *const instance_names[] = {"id",
                                              "kv_utilization",
@@ -126,9 +127,10 @@ static void set_pool(lua_State *L, const char *name, const blis_scale_pool *pool
   if (pool == NULL) {
     return;
   }
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 8);
   set_field_integer(L, "replicas", pool->replicas);
-  set_field_integer(L, "wish", pool->wish);
+  set_field_integer(L, "unconstrained_target", pool->wish);
+  set_field_integer(L, "wish", pool->wish); /* deprecated */
   set_field_integer(L, "min", pool->min);
   set_field_integer(L, "max", pool->max);
   set_field_integer(L, "gpus_per_replica", (lua_Integer)pool->gpus);

@@ -11,8 +11,8 @@
 #include "lua/bind/alias.h"
 #include "policy/autoscale/autoscaler.h"
 
-/* Form of a result that is not a number; reason and wish are optional. */
-#define BIND_SCALE_ANSWER "{ target =, reason =, wish = }"
+/* Form of a result that is not a number; reason and unconstrained_target are optional. */
+#define BIND_SCALE_ANSWER "{ target =, reason =, unconstrained_target = }"
 
 /* Recent evaluations of a pool. Initially all zero. */
 enum { BIND_SCALE_SAMPLES = 32, BIND_SAMPLED_METRICS = 5 };
