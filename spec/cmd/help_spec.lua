@@ -176,7 +176,7 @@ describe("every command", function()
     for _, words in ipairs { { "cold start" }, { "cold", "start" }, { "Cold-Starts" } } do
       local text = commands.output_of("help", table.unpack(words))
       assert.matches("^descriptions with '[Cc]old", text)
-      assert.matches("ScalePhases.short +fewer were ready", text)
+      assert.matches("ScalePhases.under_provisioned +fewer ready", text)
     end
     local _, message = commands.error_of("help", "no", "such", "words")
     assert.matches("unknown topic 'no such words'", message, 1, true)
