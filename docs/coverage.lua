@@ -160,7 +160,9 @@ return {
         differs = "a reload is part of the step that waits for it; instances count transfers and "
           .. "their time", "spec/api/kv/cpu_tier_spec.lua: cost a base latency once" },
       { "D.4", "separate pools for prefill and decode, blocks move, one owner",
-        pools .. "hands every request off, unless the decider says otherwise",
+        differs = "the prefill instance keeps a copy in its prefix cache after the transfer, as vLLM "
+          .. "does; --pd-source-cache drop gives each block one owner",
+        pools .. "leaves a copy of the KV at the source, or none",
         "tests/cluster/handoff/test_handoff.c: times_of_one_request" },
       { "D.4", "transfer = latency + size / bandwidth",
         pools .. "moves the bytes of a model over links",
@@ -223,7 +225,7 @@ return {
       { "D.8", "scale oscillation",
         scaling .. "counts what it did: ups, downs, oscillations and replica-seconds" },
       { "D.8", "KV thrashing: offload, then reload",
-        metrics .. "call thrashing what is reloaded after it was moved to the CPU" },
+        metrics .. "call immediate reloads from the CPU tier thrashing" },
       { "D.8", "anomalies in metrics and in the decision trace",
         differs = "they are figures of the run; the trace has single decisions, and its summary "
           .. "how they were spread",

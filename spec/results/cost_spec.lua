@@ -40,7 +40,7 @@ describe("the cost of a run", function()
     local idle = 1 - r.instances[1].busy_us / (4 * r.duration_us)
     assert.is_true(idle > 0.75)
     assert.is_near(idle, r.cost.idle_share, 1e-12)
-    assert.matches(("%.1f %%%% of them idle"):format(100 * idle), tostring(r))
+    assert.matches(("%.1f %%%% of them without requests"):format(100 * idle), tostring(r))
   end)
 
   it("by good request is not told without targets", function()

@@ -450,6 +450,7 @@ static void add_past(blis_instance_stats *stats, const blis_instance_stats *past
   ADD(cache_hits);
   ADD(cache_misses);
   ADD(cpu_reloads);
+  ADD(cpu_immediate_reloads);
   ADD(cpu_misses);
   ADD(cpu_saved);
   ADD(cpu_evictions);

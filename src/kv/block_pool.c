@@ -31,6 +31,7 @@ struct blis_block_pool {
   int64_t references;
   int64_t hits;
   int64_t misses;
+  int64_t evictions;
   bool keeps_shared_only;
   bool names_whole_blocks;
 };
@@ -250,6 +251,7 @@ static uint32_t take_free(blis_block_pool *pool) {
   if (taken->id != BLIS_BLOCK_NONE) {
     /* Even when the entry leads to another block of the same identity. */
     bool was_found = blis_map_remove(&pool->table, taken->id);
+    pool->evictions += was_found;
     if (was_found && pool->journal != NULL) {
       blis_block_journal_toggle(pool->journal, taken->id, 1);
     }
@@ -460,6 +462,7 @@ void blis_block_pool_get_stats(const blis_block_pool *pool, blis_block_pool_stat
       .references = pool->references,
       .hits = pool->hits,
       .misses = pool->misses,
+      .evictions = pool->evictions,
   };
 }
 

@@ -50,6 +50,7 @@ typedef struct blis_block_pool_stats {
   int64_t references;  /* sum of the lengths of all holders' lists */
   int64_t hits;        /* found blocks that were claimed */
   int64_t misses;      /* blocks taken for new content, output included */
+  int64_t evictions;   /* blocks that could be found and were taken for new content */
 } blis_block_pool_stats;
 
 typedef struct blis_block_pool blis_block_pool;

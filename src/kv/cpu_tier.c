@@ -10,6 +10,7 @@
 
 typedef struct entry {
   blis_block_id id;
+  int64_t stamp; /* of the last touch */
   uint32_t older;
   uint32_t newer;
 } entry;
@@ -89,11 +90,21 @@ bool blis_cpu_tier_has(const blis_cpu_tier *tier, blis_block_id id) {
   return blis_map_get(&tier->table, id, &index);
 }
 
-bool blis_cpu_tier_touch(blis_cpu_tier *tier, blis_block_id id) {
+bool blis_cpu_tier_stamp(const blis_cpu_tier *tier, blis_block_id id, int64_t *stamp) {
   uint64_t index;
   if (!blis_map_get(&tier->table, id, &index)) {
     return false;
   }
+  *stamp = tier->entries.items[index].stamp;
+  return true;
+}
+
+bool blis_cpu_tier_touch(blis_cpu_tier *tier, blis_block_id id, int64_t stamp) {
+  uint64_t index;
+  if (!blis_map_get(&tier->table, id, &index)) {
+    return false;
+  }
+  tier->entries.items[index].stamp = stamp;
   unlink_entry(tier, (uint32_t)index);
   link_newest(tier, (uint32_t)index);
   return true;
@@ -111,8 +122,8 @@ static uint32_t take_entry(blis_cpu_tier *tier) {
   return index;
 }
 
-blis_status blis_cpu_tier_save(blis_cpu_tier *tier, blis_block_id id) {
-  if (blis_cpu_tier_touch(tier, id)) {
+blis_status blis_cpu_tier_save(blis_cpu_tier *tier, blis_block_id id, int64_t stamp) {
+  if (blis_cpu_tier_touch(tier, id, stamp)) {
     return BLIS_OK;
   }
   size_t count = tier->entries.count;
@@ -121,6 +132,7 @@ blis_status blis_cpu_tier_save(blis_cpu_tier *tier, blis_block_id id) {
   BLIS_TRY(blis_map_reserve(&tier->table, needed));
   uint32_t index = take_entry(tier);
   tier->entries.items[index].id = id;
+  tier->entries.items[index].stamp = stamp;
   link_newest(tier, index);
   blis_status status = blis_map_put(&tier->table, id, index);
   BLIS_ASSERT(status == BLIS_OK);

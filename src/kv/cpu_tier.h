@@ -36,14 +36,20 @@ void blis_cpu_tier_free(blis_cpu_tier *tier);
 
 bool blis_cpu_tier_has(const blis_cpu_tier *tier, blis_block_id id);
 
-/* Makes id the newest; returns false without an effect if it is missing. */
-bool blis_cpu_tier_touch(blis_cpu_tier *tier, blis_block_id id);
+/*
+ * Makes id the newest and sets its stamp, a number of the caller's clock. Returns false, and
+ * changes nothing, if the tier does not have id.
+ */
+bool blis_cpu_tier_touch(blis_cpu_tier *tier, blis_block_id id, int64_t stamp);
+
+/* The stamp of the last touch or save. Returns false if the tier does not have id. */
+bool blis_cpu_tier_stamp(const blis_cpu_tier *tier, blis_block_id id, int64_t *stamp);
 
 /*
- * Makes id the newest, storing it first if it is missing. BLIS_ERR_NOMEM changes
- * nothing.
+ * Touches id, and stores it first if the tier does not have it. BLIS_ERR_NOMEM
+ * changes nothing.
  */
-BLIS_MUSTUSE blis_status blis_cpu_tier_save(blis_cpu_tier *tier, blis_block_id id);
+BLIS_MUSTUSE blis_status blis_cpu_tier_save(blis_cpu_tier *tier, blis_block_id id, int64_t stamp);
 
 void blis_cpu_tier_get_stats(const blis_cpu_tier *tier, blis_cpu_tier_stats *stats);
 

@@ -21,6 +21,7 @@ struct blis_kv_cache {
   int64_t all_transfers_us;
   int64_t pending_transfer_us;
   int64_t cpu_reloads;
+  int64_t cpu_immediate_reloads;
   int64_t cpu_misses;
   blis_block_list found; /* scratch: what a match after a reload gives */
 };
@@ -180,11 +181,13 @@ static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
     if (blis__block_pool_has(cache->pool, id)) {
       continue;
     }
-    if (!blis_cpu_tier_has(cache->tier, id) || *reloaded >= stats.free_blocks) {
+    int64_t stamp;
+    if (!blis_cpu_tier_stamp(cache->tier, id, &stamp) || *reloaded >= stats.free_blocks) {
       break;
     }
     BLIS_TRY(blis__block_pool_restore(cache->pool, id));
-    blis_cpu_tier_touch(cache->tier, id);
+    blis_cpu_tier_touch(cache->tier, id, stats.evictions);
+    cache->cpu_immediate_reloads += stats.evictions - stamp < stats.blocks;
     cache->cpu_reloads++;
     ++*reloaded;
   }
@@ -286,10 +289,12 @@ blis_status blis_kv_cache_save(blis_kv_cache *cache, const blis_block_list *hold
   if (cache->tier == NULL || !is_above_threshold(cache)) {
     return BLIS_OK;
   }
+  blis_block_pool_stats stats;
+  blis_block_pool_get_stats(cache->pool, &stats);
   for (size_t i = 0; i < holder->count; i++) {
     blis_block_id id = blis__block_pool_identity_of(cache->pool, holder->items[i]);
     if (id != BLIS_BLOCK_NONE) {
-      BLIS_TRY(or_nomem(blis_cpu_tier_save(cache->tier, id), error));
+      BLIS_TRY(or_nomem(blis_cpu_tier_save(cache->tier, id, stats.evictions), error));
     }
   }
   return BLIS_OK;
@@ -316,6 +321,7 @@ void blis_kv_cache_get_stats(const blis_kv_cache *cache, blis_kv_cache_stats *st
       .misses = pool.misses,
       .cpu_blocks = tier.blocks,
       .cpu_reloads = cache->cpu_reloads,
+      .cpu_immediate_reloads = cache->cpu_immediate_reloads,
       .cpu_misses = cache->cpu_misses,
       .cpu_saved = tier.saved,
       .cpu_evictions = tier.evictions,

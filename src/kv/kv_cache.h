@@ -54,7 +54,12 @@ typedef struct blis_kv_cache_stats {
   int64_t misses;      /* blocks taken for new content, output included */
   int64_t cpu_blocks;  /* stored in the CPU tier now */
   int64_t cpu_reloads; /* blocks brought back from the CPU tier */
-  int64_t cpu_misses;  /* allocations that failed with nothing to reload */
+  /*
+   * Part of cpu_reloads: the pool evicted fewer blocks than it has since a request last held the
+   * block. An LRU cache of twice the size would still have had it.
+   */
+  int64_t cpu_immediate_reloads;
+  int64_t cpu_misses; /* allocations that failed with nothing to reload */
   int64_t cpu_saved;
   int64_t cpu_evictions;
   int64_t cpu_transfers;   /* allocations that brought blocks back */

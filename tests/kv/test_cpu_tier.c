@@ -74,9 +74,9 @@ static void behaves_like_the_model(int capacity) {
   for (int round = 0; round < 5000; round++) {
     blis_block_id id = 1 + (blis_block_id)blis_random_intn(&random, IDS);
     if (blis_random_intn(&random, 3) == 0) {
-      CHECK(blis_cpu_tier_touch(tier, id) == model_touch(&m, id));
+      CHECK(blis_cpu_tier_touch(tier, id, 0) == model_touch(&m, id));
     } else {
-      CHECK(blis_cpu_tier_save(tier, id) == BLIS_OK);
+      CHECK(blis_cpu_tier_save(tier, id, 0) == BLIS_OK);
       model_save(&m, id);
     }
     check_same(tier, &m);
@@ -114,7 +114,7 @@ static void test_out_of_memory(void) {
       continue;
     }
     for (blis_block_id id = 1; id <= IDS; id++) {
-      while (blis_cpu_tier_save(tier, id) != BLIS_OK) {
+      while (blis_cpu_tier_save(tier, id, 0) != BLIS_OK) {
         CHECK(blis_cpu_tier_check(tier) && !blis_cpu_tier_has(tier, id));
         failures++;
       }

@@ -86,10 +86,33 @@ static void test_reload_covers_the_span(void) {
   CHECK_EQ_I64(stats.misses, 10);
   CHECK_EQ_I64(stats.cpu_saved, 10);
   CHECK_EQ_I64(stats.cpu_reloads, 4);
+  CHECK_EQ_I64(stats.cpu_immediate_reloads, 4); /* 4 blocks were evicted in between, of 6 */
   CHECK_EQ_I64(stats.cpu_misses, 0);
   blis_array_deinit(&alloc, &old.holder);
   blis_array_deinit(&alloc, &other.holder);
   blis_kv_cache_free(cache);
+}
+
+/* A reload is immediate until the pool has evicted as many blocks as it has. */
+static void test_late_reloads_are_not_immediate(void) {
+  for (uint64_t others = 1; others <= 2; others++) { /* they evict 2 blocks, or 6 */
+    blis_alloc alloc = blis_alloc_heap();
+    blis_kv_cache *cache = new_cache(&alloc, &tiered);
+    user old = {.chain = chain_of(9, 4)};
+    come_and_go(cache, &old);
+    for (uint64_t k = 0; k < others; k++) {
+      user other = {.chain = chain_of(k, 4)};
+      come_and_go(cache, &other);
+      blis_array_deinit(&alloc, &other.holder);
+    }
+    CHECK(store(cache, &old, 0, 16));
+    blis_kv_cache_stats stats;
+    blis_kv_cache_get_stats(cache, &stats);
+    CHECK_EQ_I64(stats.cpu_reloads, others == 1 ? 2 : 4);
+    CHECK_EQ_I64(stats.cpu_immediate_reloads, others == 1 ? 2 : 0);
+    blis_array_deinit(&alloc, &old.holder);
+    blis_kv_cache_free(cache);
+  }
 }
 
 /*
@@ -250,6 +273,7 @@ static void test_out_of_memory(void) {
 int main(void) {
   RUN(test_without_a_tier);
   RUN(test_reload_covers_the_span);
+  RUN(test_late_reloads_are_not_immediate);
   RUN(test_base_latency_is_paid_once);
   RUN(test_blocks_are_saved_from_a_threshold_on);
   RUN(test_partial_reload_is_all_or_nothing);

@@ -6,6 +6,7 @@ local flag_sections = require "blis.config.flags"
 local json = require "blis.json"
 local listing = require "blis.listing"
 local reference = require "blis.reference"
+local staleness = require "blis.policy.staleness"
 local types = require "blis.config.types"
 
 local definition = {
@@ -61,6 +62,7 @@ local columns = {
   { key = "summary", title = "description", is_text = true },
   { key = "aliases", title = "aliases", is_hidden = true },
   { key = "source", title = "source", is_hidden = true },
+  { key = "signals", title = "signals", is_hidden = true },
 }
 
 local function is_named(entry, name)
@@ -79,7 +81,8 @@ local function entries_of(name)
       words[#words + 1] = entry.name
       if not name or is_named(entry, name) then
         rows[#rows + 1] = { kind = kind.name, name = entry.name, summary = entry.summary,
-          source = entry.source, aliases = entry.aliases, parameters = entry.options }
+          source = entry.source, aliases = entry.aliases, parameters = entry.options,
+          signals = staleness.text(kind.key, entry) }
       end
     end
   end
@@ -95,6 +98,7 @@ local function print_details(row)
   if #row.aliases > 0 then
     command.print(("  also called %s\n"):format(table.concat(row.aliases, ", ")))
   end
+  if row.signals then command.print(("  %s\n"):format(row.signals)) end
   for _, parameter in ipairs(row.parameters) do
     local unit = parameter.unit ~= "" and ", in " .. parameter.unit or ""
     command.print(("  %s: %s\n"):format(parameter_text(parameter), parameter.doc))

@@ -107,6 +107,7 @@ function comparison.compare(spec)
     errors.invalid("compare: unknown option 'seeds'; did you mean 'replications'?")
   end
   local list = variants.read(spec)
+  variants.note_staleness(spec, list)
   if spec.replications ~= nil then return replicated.compare(spec, list) end
   local shared = read_single(spec)
   if not core.is_workload(spec.workload) then

@@ -2,8 +2,10 @@
 --- the traffic.
 local are_alike = require "blis.alike"
 local errors = require "blis.errors"
+local notices = require "blis.notices"
 local policy = require "blis.policy"
 local show = require "blis.show"
+local staleness = require "blis.policy.staleness"
 local told = require "blis.traffic.told"
 
 local variants = {}
@@ -156,6 +158,44 @@ function variants.apply(shared, changes)
     copy[name] = value
   end
   return copy
+end
+
+local function is_set(value) return value ~= nil and value ~= 0 end
+
+--- "signals that age by snapshot_refresh_us (5s)", of the signals that a variant's router reads.
+local function view_of(experiment, path)
+  local cluster = type(experiment.cluster) == "table" and experiment.cluster or {}
+  local ages = staleness.of(policy.read_router(experiment.routing or "round-robin", path))
+  local parts = {}
+  for _, name in ipairs(staleness.options) do
+    if ages[name] and is_set(cluster[name]) then
+      parts[#parts + 1] = ("%s (%s)"):format(name, tostring(cluster[name]))
+    end
+  end
+  return #parts > 0 and "signals that age by " .. table.concat(parts, " and ")
+    or "current signals only"
+end
+
+--- Prints a note if the routers of some variants read signals that are older than those of others:
+--- then a difference between them is also a difference in what they see.
+---@param shared table
+---@param list blis.results.Variant[]
+function variants.note_staleness(shared, list)
+  local views, labels = {}, {}
+  for i, one in ipairs(list) do
+    local view = view_of(variants.apply(shared, one.changes), ("routing[%d]"):format(i))
+    if not labels[view] then
+      views[#views + 1], labels[view] = view, {}
+    end
+    table.insert(labels[view], one.label)
+  end
+  if #views < 2 then return end
+  local parts = {}
+  for i, view in ipairs(views) do
+    parts[i] = ("%s: %s"):format(table.concat(labels[view], ", "), view)
+  end
+  notices.tell("compare: the policies differ in the age of what they read. "
+    .. table.concat(parts, "; "))
 end
 
 return variants

@@ -175,7 +175,7 @@ local function add_kind(lines, kind)
   if entries then
     lines[#lines + 1] = ("---@field [1]? blis.%sName"):format(kind.class)
   end
-  lines[#lines + 1] = "---@field name? string of one that is made of functions"
+  lines[#lines + 1] = "---@field name? string what results call the policy; required with functions"
   lines[#lines + 1] = ("---@field new? fun(context: blis.PolicyContext): blis.%sSpec returns the "
     .. "functions anew for every run"):format(kind.class)
   add_fields(lines, kind.fields, known)

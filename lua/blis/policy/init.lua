@@ -320,12 +320,14 @@ local function builtin_router(given, path)
   if type(name) ~= "string" then schema.raise_value(path .. "[1]", name, "the name of a policy") end
   local entry = definition.entry("routing policy", catalogue.routers, name, path)
   local has_stages = entry.name == "weighted"
-  local except = has_stages and { scorers = true, filters = true, missing_scores = true } or {}
+  local except = { name = true, scorers = has_stages, filters = has_stages,
+    missing_scores = has_stages }
   local parameters = named_fields(given, except, path)
   local has_picker = has_stages or entry.name == "weighted-stateless"
   local picker = has_picker and take_picker(parameters, path)
   local router = builtin("routing policy", catalogue.routers, name, parameters, path)
   router.kind = "router"
+  router.given_label = given.name ~= nil and check_name(given.name, path) or nil
   if has_stages then
     add_stages(router, given, picker, path)
   elseif picker then
@@ -360,8 +362,9 @@ local function router_of_fields(given, path)
   return router
 end
 
---- The definition of a routing policy however it is written; its label is what results call it,
---- short_label the same without its scorers, which are in scorers_label.
+--- The definition of a routing policy, from any of its forms. Results show its label: the `name` of
+--- a built-in policy if given, else its name with scorers, filters, and picker. short_label omits
+--- the scorers, which are in scorers_label.
 ---@param given any
 ---@param path string
 ---@return table
@@ -383,8 +386,8 @@ function policy.read_router(given, path)
       "the name of a policy, { name, parameter = value, ... } or a function(request, instances)")
   end
   router.scorers_label = label_of_scorers(router)
-  router.short_label = label_of(router, router.name)
-  router.label = router.scorers_label
+  router.short_label = router.given_label or label_of(router, router.name)
+  router.label = router.given_label or router.scorers_label
     and label_of(router, ("%s(%s)"):format(router.name, router.scorers_label))
     or router.short_label
   return router

@@ -161,15 +161,16 @@ function anomalies.hol_blocking_events(records)
   return sum
 end
 
---- Blocks brought back from the CPU tier per block that was moved there. Above 1, blocks are
---- brought back more than once.
+--- Immediate reloads from the CPU tier (cpu_immediate_reloads) per block that was moved there.
+--- Above 1, blocks are reloaded more than once. Saved results of older versions count no immediate
+--- reloads, so their rate is 0.
 ---@param instances table[] as in a result
 ---@return number
 function anomalies.kv_thrashing_rate(instances)
   local saved, reloaded = 0, 0
   for _, instance in ipairs(instances) do
     saved = saved + instance.cpu_saved
-    reloaded = reloaded + (instance.cpu_reloads or 0)
+    reloaded = reloaded + (instance.cpu_immediate_reloads or 0)
   end
   return saved > 0 and reloaded / saved or 0.0
 end

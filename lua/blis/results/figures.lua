@@ -118,9 +118,9 @@ local derived = {
   { name = "offload_rate", type = "number", unit = "blocks/s",
     doc = "blocks copied to CPU memory per second of the run", of = offload_rate },
   { name = "kv_thrashing_rate", type = "number", unit = "reloads per block", better = "less",
-    shown = "CPU tier: {3} reloaded per block saved",
-    doc = "blocks reloaded from the CPU tier per block moved there, above 1 if blocks are reloaded "
-      .. "more than once; go-blis: dropped from it",
+    shown = "CPU tier: {3} reloaded immediately per block saved",
+    doc = "immediate reloads (cpu_immediate_reloads) per block moved to the CPU tier, above 1 if "
+      .. "blocks are reloaded more than once; go-blis: blocks that the tier drops per saved block",
     of = function(result) return anomalies_of(result).kv_thrashing_rate(result.instances) end },
   { name = "priority_inversions", type = "integer", better = "less", from_records = true,
     doc = "pairs in a queue with the less urgent request scheduled first; go-blis: pairs whose "
@@ -387,9 +387,9 @@ figures.classes = {
     { name = "billed_gpu_hours", type = "number", unit = "h", better = "less",
       doc = "gpu_hours, rounded as billing_granularity_us and billing_minimum_us say" },
     { name = "idle_share", type = "number?", unit = "0 to 1", better = "less",
-      shown = "cost: {%} of them idle",
+      shown = "cost: {%} of them without requests",
       doc = "share of the GPU-hours in which the instance computed nothing: 1 - busy_gpu_seconds "
-        .. "/ (gpu_hours * 3600)" },
+        .. "/ (gpu_hours * 3600). Not 1 - utilization: an instance with one request is not idle" },
     { name = "usd_per_gpu_hour", type = "number?", unit = "USD/h",
       doc = "price of a GPU; nil = unknown, as for all values in USD" },
     { name = "usd", type = "number?", unit = "USD", shown = "cost: {3} USD", better = "less",

@@ -54,6 +54,26 @@ describe("prefill and decode apart", function()
     assert.is_true(slow.ttft_ms.mean > result.ttft_ms.mean)
   end)
 
+  it("leaves a copy of the KV at the source, or none", function()
+    local function hits(source_cache)
+      local number = 0
+      local result = blis.run {
+        cluster = { prefill_instances = 1, decode_instances = 1 },
+        disaggregation = { source_cache = source_cache },
+        workload = function()
+          number = number + 1
+          return number <= 3 and { arrival_us = number * 3000000, output_tokens = 4,
+            content = { { "p", 640 } } } or nil
+        end,
+      }
+      assert.equal(3, result.handoffs.completed)
+      return result.instances[1].cache_hits
+    end
+    assert.equal(2 * 39, hits()) -- the last of 40 blocks is computed again
+    assert.equal(2 * 39, hits "keep")
+    assert.equal(0, hits "drop")
+  end)
+
   it("is limited by the end of a hand-off with fewer GPUs", function()
     local function moved(prefill_tp, decode_tp)
       local result = run({ bandwidth_gb_s = 25, base_latency_ms = 0, transfer_content = "all" },
@@ -134,7 +154,7 @@ describe("prefill and decode apart", function()
       fabric_gb_s = 1, handshake_us = 5, overlap = "layers", layer_groups = 3,
       overlap_min_tokens = 7, order = "destination", transfer_content = "missing",
       on_destination_full = "wait", on_failure = "retry", retries = 3, retry_pause_us = 5,
-      kv_limit = 0.5,
+      kv_limit = 0.5, source_cache = "drop",
       stage_order = "prefill-first" } do
       says(("disaggregation.%s: has no effect in profile go-blis"):format(name),
         function() start { [name] = value } end)

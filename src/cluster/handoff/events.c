@@ -189,6 +189,16 @@ blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff, b
   return BLIS_OK;
 }
 
+/* The KV has one owner: no block that was moved, or that no request holds, stays findable. */
+static blis_status drop_source_cache(blis_cluster *cluster, uint32_t source, blis_error *error) {
+  if (!blis__handoffs_of(cluster)->policy.drops_source_cache) {
+    return BLIS_OK;
+  }
+  BLIS_TRY(blis_instance_forget_cache(cluster->instances[source], error));
+  blis__handoff_note_instance(cluster, source);
+  return BLIS_OK;
+}
+
 blis_status blis__handoff_complete(blis_cluster *cluster, blis__handoff *handoff,
                                    blis_error *error) {
   blis__room_becomes(&handoff->state, BLIS__ROOM_FILLED);
@@ -200,7 +210,9 @@ blis_status blis__handoff_complete(blis_cluster *cluster, blis__handoff *handoff
   blis__handoffs_of(cluster)->counts.in_flight--;
   blis__handoffs_of(cluster)->counts.completed++;
   blis__handoff_clear_timeout(cluster, handoff);
-  return blis__handoff_leave_source(cluster, handoff, error);
+  uint32_t source = handoff->source;
+  BLIS_TRY(blis__handoff_leave_source(cluster, handoff, error));
+  return drop_source_cache(cluster, source, error);
 }
 
 static blis_status end_request(blis_cluster *cluster, blis__cluster_request *request,

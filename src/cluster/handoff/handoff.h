@@ -8,8 +8,9 @@
  *
  * The source holds a block until the end of its transfer, and the destination
  * reserves a place for the block before the transfer. The owner of a block changes
- * only at the end of the transfer. If the destination is full, a hand-off waits:
- * first come, first served.
+ * only at the end of the transfer. Afterwards, the source keeps a copy in its prefix
+ * cache, unless drops_source_cache is set. If the destination is full, a hand-off
+ * waits: first come, first served.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_HANDOFF_H
 #define BLIS_CLUSTER_HANDOFF_HANDOFF_H
@@ -63,6 +64,8 @@ typedef struct blis_disaggregation {
   double base_us;             /* of every transfer */
   int64_t handshake_us;       /* once for a pair of instances */
   bool moves_missing;         /* only blocks that the destination has not cached */
+  /* After a transfer, the source forgets every cached block that no request holds. */
+  bool drops_source_cache;
   /*
    * Transfers that begin while the prompt is computed, with reserves_first. A step
    * sends this portion of its tokens as soon as their layers are done. 1 = all

@@ -19,6 +19,7 @@ typedef struct blis_instance_stats {
   int64_t cache_misses;   /* blocks, output included; hits and misses count only the prompt with
                              rules.counts_prompt_blocks */
   int64_t cpu_reloads;    /* blocks, from the CPU tier */
+  int64_t cpu_immediate_reloads; /* blis_kv_cache_stats */
   int64_t cpu_misses;
   int64_t cpu_saved;
   int64_t cpu_evictions;

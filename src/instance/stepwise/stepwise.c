@@ -303,6 +303,7 @@ static void get_stats(const void *state, blis_instance_stats *stats) {
     stats->cpu_misses = cache.cpu_misses; /* tries that failed, no blocks */
   }
   stats->cpu_reloads = cache.cpu_reloads;
+  stats->cpu_immediate_reloads = cache.cpu_immediate_reloads;
   stats->cpu_saved = cache.cpu_saved;
   stats->cpu_evictions = cache.cpu_evictions;
   stats->cpu_transfers = cache.cpu_transfers;

@@ -98,6 +98,8 @@
   XX(INTEGER, cache_hits, "blocks", MORE, "", "found in the KV cache")                             \
   XX(INTEGER, cache_misses, "blocks", LESS, "", "lookups without a hit, including decode blocks")  \
   XX(INTEGER, cpu_reloads, "blocks", NEUTRAL, "", "from the CPU tier")                             \
+  XX(INTEGER, cpu_immediate_reloads, "blocks", LESS, "",                                           \
+     "part of cpu_reloads: fewer evictions than kv_blocks since a request last held the block")    \
   XX(INTEGER, cpu_misses, "blocks", NEUTRAL, "", "not in the CPU tier either")                     \
   XX(INTEGER, cpu_saved, "blocks", NEUTRAL, "", "to the CPU tier")                                 \
   XX(INTEGER, cpu_evictions, "blocks", NEUTRAL, "", "out of the CPU tier")                         \

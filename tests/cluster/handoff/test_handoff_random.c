@@ -53,6 +53,7 @@ static void draw_policy(scene *s, blis_random *random) {
   p->base_us = blis_random_intn(random, 500) / 7.0;
   p->handshake_us = blis_random_intn(random, 2) * 5000;
   p->moves_missing = blis_random_intn(random, 2) == 0;
+  p->drops_source_cache = blis_random_intn(random, 3) == 0;
   if (p->reserves_first && blis_random_intn(random, 2) == 0) {
     p->overlap_portion = 1.0 / (1 + blis_random_intn(random, 12));
     p->overlap_from_tokens = blis_random_intn(random, 200);

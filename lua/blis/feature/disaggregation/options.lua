@@ -140,6 +140,13 @@ return {
         .. "not cached.",
     },
     {
+      name = "source_cache", type = "choice", choices = { "keep", "drop" }, default = "keep",
+      flag = "--pd-source-cache", group = group,
+      doc = "Prefix cache of the source after a transfer. keep: the KV stays cached until the "
+        .. "source evicts it (vLLM). drop: the source forgets every cached block that no request "
+        .. "holds, so that a block has one owner.",
+    },
+    {
       name = "overlap", type = "choice", choices = { "none", "chunks", "layers" },
       default = "none", flag = "--pd-overlap", group = group,
       doc = "Start of the KV transfer, with order destination. none: after the whole prompt. "

@@ -90,15 +90,15 @@ local function check_lengths(self)
     count(course.requests), count(course.most_prompt_tokens), count(course.most_output_tokens))
 end
 
--- Reloads per saved block, and saved blocks, from which on the CPU tier thrashes.
+-- Immediate reloads per saved block, and saved blocks, from which on the CPU tier thrashes.
 local much_thrashing, fewest_saved = 0.5, 100
 
 local function check_thrashing(self)
   local r, saved = self.result, 0
   for _, instance in ipairs(r.instances) do saved = saved + (instance.cpu_saved or 0) end
   if saved < fewest_saved or r.kv_thrashing_rate < much_thrashing then return end
-  self:add("warning", "kv-thrashing", "blocks move to CPU memory and come back: %s reloads "
-    .. "per saved block. The KV cache is too small for the running requests. Add KV blocks or "
+  self:add("warning", "kv-thrashing", "blocks move to CPU memory and come back immediately: "
+    .. "%s reloads per saved block. The KV cache is too small for the running requests. Add KV blocks or "
     .. "instances.",
     number(r.kv_thrashing_rate, 2))
 end

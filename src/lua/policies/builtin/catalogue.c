@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
+#include "policy/contract/signals.h"
 #include "policy/pipeline/scorer_list.h"
 #include "policy/registry.h"
 
@@ -68,8 +69,30 @@ static void push_param(lua_State *L, const blis_param_spec *param) {
   }
 }
 
+/* The options by which signals of the entry age, as words: snapshot_refresh_us and others. */
+static void set_ages(lua_State *L, const blis_policy_entry *entry) {
+  static const char *const options[] = {"snapshot_refresh_us", "cache_signal_delay_us"};
+  bool reads_signals = entry->kind == BLIS_POLICY_ROUTER || entry->kind == BLIS_POLICY_SCORER ||
+                       entry->kind == BLIS_POLICY_FILTER || entry->kind == BLIS_POLICY_PICKER;
+  if (!reads_signals) {
+    return;
+  }
+  lua_createtable(L, 2, 0);
+  for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
+    for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
+      if ((entry->needs & BLIS_SIGNAL_BIT(s)) != 0 &&
+          strstr(blis_signal_freshness((blis_signal)s), options[k]) != NULL) {
+        lua_pushstring(L, options[k]);
+        lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
+        break;
+      }
+    }
+  }
+  lua_setfield(L, -2, "ages");
+}
+
 static void push_entry(lua_State *L, const blis_policy_entry *entry) {
-  lua_createtable(L, 0, 5);
+  lua_createtable(L, 0, 6);
   set_field_string(L, "name", entry->name);
   push_words(L, entry->aliases == NULL ? "" : entry->aliases);
   lua_setfield(L, -2, "aliases");
@@ -81,6 +104,7 @@ static void push_entry(lua_State *L, const blis_policy_entry *entry) {
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "options");
+  set_ages(L, entry);
 }
 
 static const char *const kind_names[BLIS_POLICY_KIND_COUNT] = {

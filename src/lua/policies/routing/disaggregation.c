@@ -131,6 +131,7 @@ void check_disaggregation(lua_State *L, int index, bind_view *view,
   static const char *const no_rooms[] = {"wait", "drop", "local", NULL};
   static const char *const failures[] = {"fail", "recompute", "retry", NULL};
   static const char *const charges[] = {"all", "missing", NULL};
+  static const char *const remains[] = {"keep", "drop", NULL};
   static const char *const firsts[] = {"decode-first", "prefill-first", NULL};
   made->prefill_first = check_field_choice(L, index, "stage_order", firsts) == 1;
   made->reserves_first = check_field_choice(L, index, "order", orders) == 1;
@@ -138,6 +139,7 @@ void check_disaggregation(lua_State *L, int index, bind_view *view,
   made->on_no_room = (blis_no_room)check_field_choice(L, index, "on_destination_full", no_rooms);
   made->on_failure = (blis_handoff_failure)check_field_choice(L, index, "on_failure", failures);
   made->moves_missing = check_field_choice(L, index, "transfer_content", charges) == 1;
+  made->drops_source_cache = check_field_choice(L, index, "source_cache", remains) == 1;
   made->retries_max = check_field_integer(L, index, "retries");
   made->retry_pause_us = check_field_integer(L, index, "retry_pause_us");
   made->timeout_us = check_field_integer(L, index, "transfer_timeout_us");
