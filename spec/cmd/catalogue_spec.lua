@@ -244,7 +244,8 @@ describe("blis policies", function()
   end)
 
   it("prints CSV", function()
-    assert.matches("^kind,name,parameters,summary,aliases,source\nrouting policy,round%-robin,",
+    assert.matches("^kind,name,parameters,summary,aliases,source,signals\nrouting policy,"
+      .. "round%-robin,",
       commands.output_of("policies", "--format", "csv"))
   end)
 end)
