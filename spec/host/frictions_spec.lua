@@ -205,4 +205,16 @@ describe("faults", function()
       .. "instance_1", 1, true))
     assert.equal("", run "instance_1")
   end)
+
+  it("note a place once, and only if it is another instance's number", function()
+    local function run(instances)
+      return notes_of(function()
+        blis.run(with_cluster({ instances = instances }, { faults = {
+          { kind = "crash", at = 1000, instance = 2, recover_after = 1000 },
+          { kind = "crash", at = 5000, instance = 2, recover_after = 1000 } } }))
+      end)
+    end
+    assert.equal(1, select(2, run(3):gsub("is place 2", "")))
+    assert.equal("", run(2)) -- there is no instance_2
+  end)
 end)

@@ -78,15 +78,16 @@ types.number = {
   end,
 }
 
--- Shorter durations are hardly meant: of names without a unit, such a number was meant in seconds.
-local least_plausible_us = 1000
+-- Names without a unit need a number with a unit. Numbers from here on can be results of
+-- blis.seconds and similar functions, which return microseconds.
+local least_of_functions_us = 1000
 
---- Tells of a number that is given for a name without unit, as in { at = 30 }.
-local function tell_bare(value, path)
+--- Raises on a number without a unit for a name without a unit, as in { at = 30 }.
+local function check_bare(value, path)
   local name = path and path:match "[%a_]+$"
-  if value > 0 and value < least_plausible_us and name and not units.of_name(name) then
-    notices.tell(("%s: %d is %d us; write %s = \"%ds\" for seconds, or \"%dus\""):format(path,
-      value, value, name, value, value))
+  if value > 0 and value < least_of_functions_us and name and not units.of_name(name) then
+    errors.invalid("%s: %d has no unit; write %s = \"%ds\" (units: us, ms, s, m, h, d)", path,
+      value, name, value)
   end
 end
 
@@ -96,8 +97,8 @@ local function time_of(value, option)
   return integer and in_range(integer, option) and integer or nil
 end
 
--- A point in time or a duration: "30s", or a whole number of microseconds; blis.seconds(30) gives
--- one.
+-- A point in time or a duration: "30s", or a whole number of microseconds where the name of the
+-- option states the unit. Other names take a number from 1000 on, such as that of blis.seconds(30).
 types.time_us = {
   expected = function(option)
     return "a duration" .. time_range_text(option) .. " such as \"30s\", or a whole number of "
@@ -105,7 +106,7 @@ types.time_us = {
   end,
   check = function(value, option, path)
     local us = time_of(value, option)
-    if us and type(value) == "number" then tell_bare(us, path) end
+    if us and type(value) == "number" then check_bare(us, path) end
     return us
   end,
 }

@@ -220,7 +220,7 @@ describe("router replicas", function()
       { replicas = 2, faults = { { kind = "crash", replica = 3, at = 0 } } })
     says("routers.faults: replica 1 crashes at 5 us, while it is down", { replicas = 2,
       faults = { { kind = "crash", replica = 1, at = 0 },
-        { kind = "crash", replica = 1, at = 5 } } })
+        { kind = "crash", replica = 1, at = "5us" } } })
     says("routers.sync.phases_us: 1 values are not allowed, expected 2", { replicas = 2,
       share = { "prefix" }, sync = { mode = "pull-push", phases_us = { 0 } } })
     says("cannot observe the decisions of other replicas", { replicas = 2, share = { "prefix" },

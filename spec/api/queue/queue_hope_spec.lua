@@ -13,7 +13,7 @@ local function three_requests()
 end
 
 local function hang(recover_after)
-  return { { at = 20, instance = 1, kind = "hang", recover_after = recover_after } }
+  return { { at = "20us", instance = 1, kind = "hang", recover_after = recover_after } }
 end
 
 -- More than a million tries in ten seconds.
@@ -41,7 +41,7 @@ describe("a full gate", function()
   end)
 
   it("is waited at until signals are looked at again", function()
-    local faults = { { at = 1, instance = 1, kind = "stale", every = 11000000,
+    local faults = { { at = "1us", instance = 1, kind = "stale", every = 11000000,
       recover_after = 30000000 } }
     local result = run { faults = faults, queue = gate "utilization" }
     assert.equal(3, result.completed)

@@ -19,11 +19,15 @@ local function instance_of(given, path)
     schema.raise_value(path .. ".instance", given,
       "an id such as 'instance_2', or a place in sim.instances from 1")
   end
-  if place then
-    notices.tell(("%s.instance = %d is place %d in sim.instances, with the id instance_%d (ids "
-      .. "count from 0)"):format(path, place, place, number))
-  end
   return number
+end
+
+--- Notes, once for a list of faults, a place that is also the number of another instance's id.
+local function note_place(read, place, path, instances)
+  if read.is_noted or math.type(place) ~= "integer" or place >= instances then return end
+  read.is_noted = true
+  notices.tell(("%s.instance = %d is place %d in sim.instances, with the id instance_%d (ids "
+    .. "count from 0)"):format(path, place, place, place - 1))
 end
 
 local function effect_of(values, kind)
@@ -154,6 +158,7 @@ local function read_one(read, given, path, instances, may_grow, firsts)
   check_options(given, values, path)
   if values.instance ~= nil then
     check_is_there(instance_of(values.instance, path), path, instances, may_grow)
+    note_place(read, values.instance, path, instances)
   end
   if values.mtbf then
     read.random[#read.random + 1] = random_of(values, path)
