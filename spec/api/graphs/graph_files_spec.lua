@@ -558,7 +558,9 @@ describe("other files of graphs", function()
       assert.equal(1, #read(row:format([["delay":null,"delay_ms":5]], ""), { format = format }))
     end
     local row = [[{"request_id":"B","input_length":6,"output_length":5,"wait_for":[],%s}]]
-    assert.equal(7000000, read(row:format [["created_time":7000]])[1].start_us)
+    local two = row:format [["created_time":0]] .. "\n"
+      .. row:gsub("B", "C"):format [["created_time":7000]]
+    assert.equal(7000000, read(two)[2].start_us)
     says(message_of(row:format [["timestamp":7,"created_time":0]]), ":1: key 'created_time': 0 is "
       .. "not what 'timestamp' says")
   end)
@@ -618,7 +620,7 @@ describe("other files of graphs", function()
     local list, file = read(rows)
     assert.same({ format = "mooncake-delta", graphs = 3, requests = 7, has_starts = true },
       file:about())
-    assert.same({ "b", 500000, "line_4", 700000, "a", 1000000 }, { list[1].name,
+    assert.same({ "b", 0, "line_4", 200000, "a", 500000 }, { list[1].name,
       list[1].start_us, list[2].name, list[2].start_us, list[3].name, list[3].start_us })
     local a, prompts = list[3], {}
     for i, node in ipairs(a) do prompts[i] = node.prompt_tokens end
@@ -643,6 +645,16 @@ describe("other files of graphs", function()
       end } }
     os.remove(path)
     assert.same({ 7, 0, 512, 1008 }, { result.completed, cached.b0, cached.a0, cached.a1 })
+  end)
+
+  it("start at the first recorded start, whatever the clock", function()
+    local row = [[{"session_id":"%s","timestamp":%d,"input_length":5,"output_length":2}]] .. "\n"
+    for _, first_ms in ipairs { 0, 500, 1736500000000 } do
+      local rows = row:format("late", first_ms + 3000) .. row:format("first", first_ms)
+      local list = read(rows, { format = "mooncake-delta" })
+      assert.same({ "first", 0, "late", 3000000 }, { list[1].name, list[1].start_us, list[2].name,
+        list[2].start_us })
+    end
   end)
 
   it("are turns without times, when rate or concurrency says when they start", function()

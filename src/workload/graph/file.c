@@ -192,6 +192,9 @@ static blis_status next_graph(void *state, blis_graph *graph, bool *done, blis_e
   if (!*done) {
     BLIS_TRY(file->format->next(file->reader, graph, done, error));
   }
+  if (!*done && !file->known.is_first && graph->start_us >= 0) {
+    graph->start_us -= file->known.first_start_us;
+  }
   file->taken += !*done;
   return BLIS_OK;
 }
@@ -259,6 +262,14 @@ static blis_status make_notes(blis_graph_file *file) {
 
 /* Files. */
 
+/* Recorded starts count from the first one, whatever the clock of the file. */
+static void note_start(blis__graph_known *known, int64_t start_us) {
+  if (start_us >= 0 && (!known->has_starts || start_us < known->first_start_us)) {
+    known->first_start_us = start_us;
+    known->has_starts = true;
+  }
+}
+
 static blis_status read_through(blis_graph_file *file, blis_error *error) {
   bool done = false;
   file->known.is_first = true;
@@ -267,7 +278,7 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
     BLIS_TRY(next_graph(file, &graph, &done, error));
     if (!done) {
       file->known.requests += graph.node_count;
-      file->known.has_starts = file->known.has_starts || graph.start_us >= 0;
+      note_start(&file->known, graph.start_us);
     }
   }
   file->count = file->taken;

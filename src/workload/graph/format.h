@@ -21,6 +21,7 @@
 typedef struct blis__graph_known {
   bool is_first;
   bool has_starts;
+  int64_t first_start_us;  /* the least recorded start, if has_starts */
   bool nested_is_relative; /* of weka, once the first reader is through */
   int64_t requests;
   int64_t dropped_agents; /* agents without a request that would start them */

@@ -58,7 +58,7 @@ typedef struct blis_graph_node {
 /* Borrowed from who made it. */
 typedef struct blis_graph {
   uint32_t name;    /* of the program: a number in the string table */
-  int64_t start_us; /* as recorded; -1 = whenever it is played */
+  int64_t start_us; /* from the first recorded start of its file on; -1 = whenever it is played */
   const blis_graph_node *nodes;
   uint32_t node_count; /* at least 1 */
   const uint32_t *waits;
