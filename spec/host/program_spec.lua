@@ -3,7 +3,6 @@
 -- example here, so none can be forgotten.
 local units = require "blis.units"
 local files = require "spec.support.files"
-local folders = require "spec.support.folders"
 local program = require "spec.support.program"
 
 -- Stock lua5.4 reads this file too, but has no commands.
@@ -396,40 +395,37 @@ local function usual(option)
   if option.min then return ("%s %d"):format(flag, value) end
 end
 
---- Calls body with a folder of traces, results and files.
-local function with_folder(body)
-  folders.with(function(folder)
-    local outcome = program.shell(([[mkdir @ &&
-      "$BLIS" run NUMBERS --quiet --trace-output @/t --save @/a.blis >/dev/null &&
-      echo 'print(1)' >@/script.lua &&
-      echo 'return "least-loaded"' >@/policy.lua &&
-      echo '{"policy": "@/policy.lua"}' >@/batch.jsonl &&
-      echo 'local r = require("blis").sweep { parameters = { { "x", { 1, 2 } } }, name = "small",
-        trial = function(p) return { y = p.x } end }:run { store = "@/store", quiet = true }
-        print(r)' >@/sweep.lua && "$BLIS" @/sweep.lua >/dev/null &&
-      mkdir @/bin && printf '#!/bin/sh\ncat\n' >@/bin/sbatch && chmod +x @/bin/sbatch &&
-      printf 'models: []\n' >@/catalogue.yaml &&
-      printf 'time_s,available\n0,1\n' >@/spot.csv &&
-      printf '[simulation]\nseed = 7\nwarmup_requests = 1\n[cluster]\ngpu_type = "A100"\n' \
-        >@/routesim.toml &&
-      printf 'num_backends = 3\nkv_cache_blocks = 2000\n[trace]\nformat = "synthetic"\n' \
-        >>@/routesim.toml &&
-      printf '[trace.synthetic]\nrate = 5\nduration_sec = 2\n' >>@/routesim.toml &&
-      "$BLIS" routesim gen-trace --duration 1 --rate 5 --output @/routesim.jsonl >/dev/null &&
-      printf 'routing: {policy: least-loaded}\n' >@/bundle.yaml &&
-      printf 'threshold: {threshold_ms: 1}\n' >@/detectors.yaml &&
-      head -51 tests/data/truth/llmservingsim/rtxpro6000-llama-3.1-8b.csv >@/observed.csv &&
-      echo '{"cache_hit_rate": 0.32, "ttft_mean_ms": 25, "total_output_tokens": 500,
-        "vllm_estimated_duration_s": 5}' >@/metrics.json &&
-      echo '{"model": "m", "adapter_aware": {"ttft": 20, "output_throughput": 100},
-        "adapter_blind": {"ttft": 10, "output_throughput": 110}}' >@/reference.json &&
-      echo '{"num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 8,
-        "vocab_size": 1000, "intermediate_size": 512, "torch_dtype": "bfloat16",
-        "hidden_act": "silu", "max_position_embeddings": 2048}' >@/config.json]])
-      :gsub("@", folder):gsub("NUMBERS", small))
-    assert.equal(0, outcome.status, outcome.err)
-    body(folder)
-  end)
+--- Fills a new folder with traces, results and files that flags name.
+local function fill(folder)
+  local outcome = program.shell(([[mkdir @ &&
+    "$BLIS" run NUMBERS --quiet --trace-output @/t --save @/a.blis >/dev/null &&
+    echo 'print(1)' >@/script.lua &&
+    echo 'return "least-loaded"' >@/policy.lua &&
+    echo '{"policy": "@/policy.lua"}' >@/batch.jsonl &&
+    echo 'local r = require("blis").sweep { parameters = { { "x", { 1, 2 } } }, name = "small",
+      trial = function(p) return { y = p.x } end }:run { store = "@/store", quiet = true }
+      print(r)' >@/sweep.lua && "$BLIS" @/sweep.lua >/dev/null &&
+    mkdir @/bin && printf '#!/bin/sh\ncat\n' >@/bin/sbatch && chmod +x @/bin/sbatch &&
+    printf 'models: []\n' >@/catalogue.yaml &&
+    printf 'time_s,available\n0,1\n' >@/spot.csv &&
+    printf '[simulation]\nseed = 7\nwarmup_requests = 1\n[cluster]\ngpu_type = "A100"\n' \
+      >@/routesim.toml &&
+    printf 'num_backends = 3\nkv_cache_blocks = 2000\n[trace]\nformat = "synthetic"\n' \
+      >>@/routesim.toml &&
+    printf '[trace.synthetic]\nrate = 5\nduration_sec = 2\n' >>@/routesim.toml &&
+    "$BLIS" routesim gen-trace --duration 1 --rate 5 --output @/routesim.jsonl >/dev/null &&
+    printf 'routing: {policy: least-loaded}\n' >@/bundle.yaml &&
+    printf 'threshold: {threshold_ms: 1}\n' >@/detectors.yaml &&
+    head -51 tests/data/truth/llmservingsim/rtxpro6000-llama-3.1-8b.csv >@/observed.csv &&
+    echo '{"cache_hit_rate": 0.32, "ttft_mean_ms": 25, "total_output_tokens": 500,
+      "vllm_estimated_duration_s": 5}' >@/metrics.json &&
+    echo '{"model": "m", "adapter_aware": {"ttft": 20, "output_throughput": 100},
+      "adapter_blind": {"ttft": 10, "output_throughput": 110}}' >@/reference.json &&
+    echo '{"num_hidden_layers": 4, "hidden_size": 256, "num_attention_heads": 8,
+      "vocab_size": 1000, "intermediate_size": 512, "torch_dtype": "bfloat16",
+      "hidden_act": "silu", "max_position_embeddings": 2048}' >@/config.json]])
+    :gsub("@", folder):gsub("NUMBERS", small))
+  assert.equal(0, outcome.status, outcome.err)
 end
 
 --- True for commands that tell what they did on standard error, if at all.
@@ -443,10 +439,10 @@ local status_of = { capacity = 3, recommend = 3 }
 
 --- Runs one line; returns what is wrong with how it went, or nil.
 local function problem_of(line, folder)
-  os.execute(("rm -f '%s'/written*"):format(folder))
   local text = line:gsub("@", folder)
   -- A job is handed in to a stand-in.
-  local outcome = program.shell(('PATH="%s/bin:$PATH" "$BLIS" %s </dev/null'):format(folder, text))
+  local outcome = program.shell(('rm -f %s/written*; PATH="%s/bin:$PATH" "$BLIS" %s </dev/null')
+    :format(folder, folder, text))
   local function tell(what) return ("blis %s: %s: %s"):format(text, what, outcome.err) end
   local is_over = outcome.status == 0 or outcome.status == status_of[line:match "^%S+"]
   if not is_over then return tell("status " .. outcome.status) end
@@ -460,24 +456,59 @@ local function problem_of(line, folder)
   end
 end
 
+-- Commands that take the flags of `run`. A sanitizer sees the same C code for these flags in each
+-- of the commands, so the sanitized build runs them with `run` alone.
+local is_like_run = { capacity = true, compare = true, recommend = true, replay = true }
+
+local flags_of_run = {}
+for _, command in ipairs(commands) do
+  for _, form in ipairs(command.name == "run" and command.forms or {}) do
+    for _, group in ipairs(form.definition.groups) do
+      for _, option in ipairs(group.options) do flags_of_run[option.flag] = true end
+    end
+  end
+end
+
+--- The flags of a command that this build runs.
+local function flags_of(form)
+  local flags = {}
+  local of_run = os.getenv "BLIS_SANITIZED" and is_like_run[form.words] and flags_of_run or {}
+  for _, group in ipairs(form.definition.groups) do
+    for _, option in ipairs(group.options) do
+      if not of_run[option.flag] then flags[#flags + 1] = option end
+    end
+  end
+  return flags
+end
+
 describe("the program as users run it #host", function()
+  local folder, kept
+
+  lazy_setup(function()
+    folder = os.tmpname()
+    kept = folder .. ".kept"
+    os.remove(folder)
+    fill(folder)
+    assert(os.rename(folder, kept))
+  end)
+
+  lazy_teardown(function() os.execute(("rm -rf '%s' '%s'"):format(folder, kept)) end)
+
   for _, command in ipairs(commands) do
     for _, form in ipairs(command.forms) do
       it(("runs %s with each of its flags"):format(form.words), function()
         local base = assert(lines[form.words], "there is no line for " .. form.words)
-        with_folder(function(folder)
-          local problems = { problem_of(form.words .. " " .. base, folder) }
-          for _, group in ipairs(form.definition.groups) do
-            for _, option in ipairs(group.options) do
-              local flag = examples[option.flag] or usual(option)
-              local line = instead[form.words .. " " .. option.flag]
-                or flag and base .. " " .. flag
-              problems[#problems + 1] = not line and "there is no example of " .. option.flag
-                or problem_of(form.words .. " " .. line, folder)
-            end
-          end
-          assert.equal("", table.concat(problems, "\n"))
-        end)
+        -- Files name their folder, so each command gets the same one, as it was at first.
+        assert(os.execute(("rm -rf '%s' && cp -R '%s' '%s'"):format(folder, kept, folder)))
+        local problems = { problem_of(form.words .. " " .. base, folder) }
+        for _, option in ipairs(flags_of(form)) do
+          local flag = examples[option.flag] or usual(option)
+          local line = instead[form.words .. " " .. option.flag]
+            or flag and base .. " " .. flag
+          problems[#problems + 1] = not line and "there is no example of " .. option.flag
+            or problem_of(form.words .. " " .. line, folder)
+        end
+        assert.equal("", table.concat(problems, "\n"))
       end)
     end
   end
