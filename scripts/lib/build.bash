@@ -71,7 +71,8 @@ build() (
   start=$(mktemp "$folder/start.XXXXXX")
   printf 'building %s ...\n' "$preset" >&2
   if cmake --preset "$preset" -G "$(generator)" "${fresh[@]}" \
-    -D BLIS_EVERY_TEST="${BLIS_EVERY_TEST:-OFF}" >"$folder/build.log" 2>&1 &&
+    -D BLIS_EVERY_TEST="${BLIS_EVERY_TEST:-OFF}" \
+    -D BLIS_MODULE_LTO="${BLIS_MODULE_LTO:-ON}" >"$folder/build.log" 2>&1 &&
     cmake --build "$folder" --parallel "$(nproc)" ${1+--target "$@"} \
       >>"$folder/build.log" 2>&1; then
     mv "$start" "$folder/.built"

@@ -2,9 +2,9 @@
 --- repository.
 ---
 --- The words are those of the lists of features: the slots of src/cluster/lists/features.h and the
---- folders of src/cluster for C, the list of lua/blis/feature/init.lua for Lua. The core is
---- src/cluster without the folders of features, lua/blis/experiment.lua, and lua/blis/cli/simulate.lua.
---- A name in a comment counts as well.
+--- folders of src/cluster for C, the list of lua/blis/feature/init.lua for Lua. The core consists
+--- of src/cluster without the folders of features, lua/blis/experiment.lua, and
+--- lua/blis/cli/simulate.lua. A name in a comment counts as well.
 local core = require "blis.core"
 local feature = require "blis.feature"
 
@@ -12,7 +12,8 @@ local feature = require "blis.feature"
 -- which the core declares what they get; parts of names of several words; a field of every request;
 -- folders of the core; and words that mean more than the feature.
 local own_words = "belief decisions observer visits run events presence watch "
-  .. "go blis balance barrier kv has tenants lists signals table rules costs links queue energy routers"
+  .. "go blis balance barrier kv has tenants lists signals table rules costs links queue energy "
+  .. "routers"
 
 --- Returns the words of a name or a text: "KV_TIERS" has "kv" and "tier".
 local function words_of(text)
