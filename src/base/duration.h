@@ -12,7 +12,7 @@
 
 typedef enum blis_duration_fault {
   BLIS_DURATION_OK,
-  BLIS_DURATION_NO_UNIT,  /* a number alone */
+  BLIS_DURATION_NO_UNIT,  /* a number without unit */
   BLIS_DURATION_UNIT,     /* a number with an unknown unit */
   BLIS_DURATION_MALFORMED /* anything else, and more than a double can hold */
 } blis_duration_fault;

@@ -1,10 +1,9 @@
 /*
  * error.h - status codes and error messages of core functions.
  *
- * Functions that can fail return a blis_status and take a blis_error, which the
- * caller owns (NULL when the details do not matter). The message says what is
- * wrong, where, which value was found and what was expected; for a fault in a
- * file it starts with the place ("trace.csv:17: ...").
+ * Functions that can fail return a blis_status and take a blis_error, which the caller owns (NULL
+ * if the details do not matter). The message states the problem, the location, the value, and the
+ * expected input. For a fault in a file it starts with the location ("trace.csv:17: ...").
  */
 #ifndef BLIS_BASE_ERROR_H
 #define BLIS_BASE_ERROR_H

@@ -6,7 +6,7 @@
 
 enum { MAX_LENGTH = 63, LEAST_PREFIX = 3 };
 
-/* A swap keeps every letter: "rnu" is meant to be "run" and not "rng". */
+/* A swap keeps every letter: "rnu" is a typo for "run", not for "rng". */
 enum { SWAP = 1, CHANGE = 2 };
 
 static int folded(char c) {
@@ -48,7 +48,7 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
   return rows[a_length % 3][b_length];
 }
 
-/* Whether word begins with what was wanted, flags behind their dashes. */
+/* Returns whether word begins with the wanted word, for flags after their dashes. */
 static bool is_prefix(const char *wanted, const char *word) {
   size_t i = 0;
   while (wanted[i] != '\0' && folded(wanted[i]) == folded(word[i])) {

@@ -1,12 +1,10 @@
 /*
- * nearest.h - suggestions for an unknown word: the known word closest to it, or
- * all of them.
+ * nearest.h - suggestions for an unknown word: the closest known word, or all known words.
  *
- * Distance is the number of insertions, deletions, replacements and swaps of
- * neighbours (optimal string alignment), where a swap counts half; upper and
- * lower case, '-' and '_' count as equal. Cost: the product of the lengths per
- * word. A word of which the unknown one is a prefix is near, too, but less so
- * than a misspelling.
+ * Distance is the number of insertions, deletions, replacements, and swaps of neighbors (optimal
+ * string alignment), where a swap counts half. Upper and lower case, '-' and '_' count as equal.
+ * Cost per word: the product of the lengths. A known word that starts with the unknown word is
+ * near, but less so than a misspelling.
  */
 #ifndef BLIS_BASE_NEAREST_H
 #define BLIS_BASE_NEAREST_H
@@ -39,7 +37,7 @@ typedef struct blis_suggestion {
 /* Returns "; did you mean 'b'?", or "; known are a, b, c" without a near word. */
 blis_suggestion blis_nearest_suggest(const blis_nearest *nearest);
 
-/* The same with another text in place of all known words; "" = nothing. */
+/* Like blis_nearest_suggest, with `otherwise` in place of all known words; "": nothing. */
 blis_suggestion blis_nearest_suggest_or(const blis_nearest *nearest, const char *otherwise);
 
 /*

@@ -1,9 +1,8 @@
 /*
  * number.h - numbers from text and back, the same in every locale.
  *
- * Only decimal digits are numbers here: no hexadecimal, no "inf" or "nan", no
- * spaces, nothing behind. (strtod and snprintf follow the locale a program has
- * set; this one never sets any.)
+ * Only decimal digits are numbers here: no hexadecimal, no "inf" or "nan", no spaces, no trailing
+ * characters. (strtod and snprintf follow the locale of the program; blis never sets one.)
  */
 #ifndef BLIS_BASE_NUMBER_H
 #define BLIS_BASE_NUMBER_H
@@ -21,7 +20,7 @@ typedef enum blis_number_fault {
   BLIS_NUMBER_TOO_LARGE  /* in size; also a double beyond all doubles */
 } blis_number_fault;
 
-/* "is not a number" and the like, to be put behind the value; static. */
+/* Returns a text such as "is not a number", to append to the value; static. */
 const char *blis_number_fault_text(blis_number_fault fault);
 
 /*
@@ -31,8 +30,8 @@ const char *blis_number_fault_text(blis_number_fault fault);
 blis_number_fault blis_parse_int64(blis_slice text, int64_t *value);
 
 /*
- * An optional sign, digits with at most one point, an optional exponent; the
- * nearest double. Any fault leaves *value alone.
+ * Parses an optional sign, digits with at most one point, and an optional exponent into the nearest
+ * double. Any fault leaves *value unchanged.
  */
 blis_number_fault blis_parse_double(blis_slice text, double *value);
 

@@ -34,13 +34,13 @@ typedef struct blis_pool {
 /* Copies *alloc; allocates nothing yet. item_size is sizeof the item's type. */
 void blis_pool_init(blis_pool *pool, const blis_alloc *alloc, size_t item_size);
 
-/* Gives back all memory; the pool is empty and usable again. */
+/* Releases all memory; the pool is empty and usable again. */
 void blis_pool_deinit(blis_pool *pool);
 
 /* An item with undefined content. BLIS_ERR_NOMEM leaves the pool unchanged. */
 BLIS_MUSTUSE blis_status blis_pool_take(blis_pool *pool, uint32_t *index);
 
-/* Gives a live item back. */
+/* Releases a live item. */
 void blis_pool_give(blis_pool *pool, uint32_t index);
 
 bool blis_pool_is_live(const blis_pool *pool, uint32_t index);
@@ -48,7 +48,7 @@ bool blis_pool_is_live(const blis_pool *pool, uint32_t index);
 /* How many items are live. */
 uint32_t blis_pool_count(const blis_pool *pool);
 
-/* A live item; valid until it is given back. */
+/* Returns a live item; valid until it is released. */
 static inline void *blis_pool_item(const blis_pool *pool, uint32_t index) {
   BLIS_ASSERT(blis_pool_is_live(pool, index));
   size_t in_chunk = index & ((UINT32_C(1) << pool->chunk_shift) - 1);

@@ -64,8 +64,8 @@ static uint64_t lehmer_start(int64_t seed) {
 }
 
 /*
- * Each slot takes three Lehmer steps. Three chains that take three steps at
- * once give the same numbers and do not wait for each other.
+ * Each slot takes three Lehmer steps. Three chains that take three steps at once compute the same
+ * numbers and do not wait for each other.
  */
 static void fill_words(blis_random *random, int64_t seed) {
   uint64_t square = lehmer(LEHMER_FACTOR, LEHMER_FACTOR);
@@ -83,7 +83,7 @@ static void fill_words(blis_random *random, int64_t seed) {
   }
 }
 
-/* Many streams are never drawn from, so words are made at the first draw. */
+/* Many streams are never used, so the words are computed at the first sample. */
 void blis_random_init(blis_random *random, int64_t seed) {
   memcpy(random->words, &seed, sizeof seed);
   random->next = WORDS;
@@ -222,8 +222,8 @@ double blis_random_float64(blis_random *random) {
 }
 
 /*
- * True when a point at the given draw of strip i, at a random height between
- * the strip's two densities, lies under the curve. All in single precision.
+ * Returns whether a point at the given sample of strip i, at a random height between the strip's
+ * two densities, is under the curve. All in single precision.
  */
 static int is_under_curve(blis_random *random, const float *f, uint32_t i, double density) {
   float height = (float)blis_random_float64(random);

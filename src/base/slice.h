@@ -21,16 +21,15 @@ bool blis_slice_equals(blis_slice slice, const char *text);
 blis_slice blis_slice_trim(blis_slice slice);
 
 /*
- * How many bytes of one character at the start a terminal would obey instead of
- * showing it; 0 for none. These are control characters, U+0080 to U+009F too,
- * and those that turn the direction of text: U+202A to U+202E, U+2066 to
- * U+2069.
+ * Returns how many bytes of one character at the start a terminal would obey instead of showing it;
+ * 0 for none. These are control characters, U+0080 to U+009F, and the characters that turn the
+ * direction of text: U+202A to U+202E, U+2066 to U+2069.
  */
 size_t blis_slice_control_length(blis_slice slice);
 
 /*
- * A piece of text as an error message shows it: in single quotes, cut after 40
- * bytes with "..." behind it, each byte of control characters as \xNN.
+ * A piece of text as an error message shows it: in single quotes, cut after 40 bytes and marked
+ * with "...", each byte of control characters as \xNN.
  *
  *   blis_fail(error, BLIS_ERR_PARSE, "%s is not a number",
  *             blis_show(slice).text)

@@ -13,7 +13,7 @@
 
 enum { MOST_LINES = 1000, MOST_PATH = 4096 };
 
-/* Empty: lines are kept in memory alone. */
+/* Empty: lines are only in memory. */
 static char file[MOST_PATH];
 
 /* Sets the path of the file; false if no folder is configured. */
@@ -54,7 +54,7 @@ static bool make_private(void) {
   return is_ours;
 }
 
-/* The first line; a file with another one is something else. */
+/* The first line of a history file; a file with another first line is no history. */
 static const char mark[] = "-- what was typed at the prompt of blis\n";
 
 /* Reads the lines into libedit; their number, or -1 for another file. */

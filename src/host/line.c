@@ -51,7 +51,7 @@ host_line_news host_line_read(lua_State *L, const char *prompt, int words, const
 
 enum { CTRL_C = 3 };
 
-/* What the functions that libedit calls need: they get no argument. */
+/* State for the functions that libedit calls, which have no argument for it. */
 static struct {
   lua_State *L; /* while a line is read */
   int words;
@@ -90,7 +90,7 @@ static void use_characters_of_lua(void) {
 /* The arguments of complete_word. */
 enum { MADE = 1, WORDS };
 
-/* The text up to the cursor, with that of the lines before it, pushed. */
+/* Pushes the text up to the cursor, after the text of the previous lines. */
 static void push_text(lua_State *L) {
   lua_pushstring(L, reading.before);
   lua_pushlstring(L, rl_line_buffer, (size_t)rl_point);
@@ -128,7 +128,7 @@ static char *word_at(lua_State *L, int list, lua_Integer i, int start, lua_Integ
   return copy;
 }
 
-/* How much all of them begin with. */
+/* Returns the length of the common prefix of all words. */
 static size_t common_length(char *const *words, size_t count) {
   size_t length = strlen(words[0]);
   for (size_t i = 1; i < count; i++) {

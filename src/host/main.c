@@ -29,7 +29,7 @@ typedef struct host {
   int argc;
   char **argv;
   host_options options;
-  int status; /* what the program exits with unless an error is raised */
+  int status; /* exit status of the program without an error */
   host_warnings warnings;
 } host;
 
@@ -44,7 +44,7 @@ static void set_arg(lua_State *L, const host *h) {
   lua_setglobal(L, "arg");
 }
 
-/* Pushes the arguments behind the script; returns how many. */
+/* Pushes the arguments after the script; returns how many. */
 static int push_script_arguments(lua_State *L, const host *h) {
   if (h->options.script == h->argc) {
     return 0;

@@ -9,13 +9,13 @@
 #include <sys/mman.h>
 
 /*
- * Blocks of MAPPED bytes and more, which malloc would map as well, are mappings
- * of their own that begin at a huge page: when they grow, whole huge pages are
- * moved. realloc moves such blocks to anywhere, which splits them.
+ * Blocks of MAPPED bytes and more are separate mappings that begin at a huge page (malloc would map
+ * them as well). When they grow, whole huge pages are moved. realloc moves such blocks to any
+ * address, which splits the huge pages.
  */
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20, LARGE = 8 << 20, MAPPED = 32 << 20 };
 
-/* Asks for huge pages where they lie wholly inside the block. */
+/* Requests huge pages where they are completely inside the block. */
 static void advise(void *block, size_t size) {
 #ifdef MADV_HUGEPAGE
   uintptr_t first = ((uintptr_t)block + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
@@ -42,7 +42,7 @@ static void *heap_alloc(void *block, size_t new_size) {
   return result;
 }
 
-/* Sanitizers look after what malloc gives, and at nothing else. */
+/* Sanitizers check only memory from malloc. */
 #if defined(__linux__) && !defined(BLIS_SANITIZE)
 
 /* Bytes of the mapping for a block; 0 when there is no such number. */
@@ -75,7 +75,7 @@ static void *map(size_t size) {
   return start + before;
 }
 
-/* Changes the size of a mapping; NULL leaves it alone. */
+/* Changes the size of a mapping. Returns NULL on failure; the mapping is unchanged. */
 static void *remap(void *block, size_t old_size, size_t new_size) {
   size_t old_length = mapping_size(old_size);
   size_t new_length = mapping_size(new_size);
@@ -137,7 +137,7 @@ typedef struct free_block {
   struct free_block *next;
 } free_block;
 
-/* There is one heap, as there is one of malloc. */
+/* There is one heap, like malloc's. */
 static struct {
   free_block *free[SMALL / STEP]; /* [i]: of (i + 1) * STEP bytes */
   char *rest;                     /* of the newest slab */
@@ -211,7 +211,7 @@ static void *small_alloc(void *block, size_t old_size, size_t new_size) {
   return result;
 }
 
-/* Blocks that a parent has given back lie scattered over its pages. */
+/* Forgets the blocks that the parent has freed: they are scattered over its pages. */
 static void forget_free_blocks(void) {
   memset(&small, 0, sizeof small);
 }

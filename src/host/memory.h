@@ -1,13 +1,12 @@
 /*
- * memory.h - the program's heap: small blocks from lists of free ones, large
- * ones in huge pages, malloc between them.
+ * memory.h - the program's heap: small blocks from free lists, large blocks in huge pages, malloc
+ * for the sizes between.
  *
- * A sweep forks the program; what a fork costs grows with the number of pages
- * (29 ms for 1 GB in pages of 4 KB, 0.3 ms in huge ones), and filling a large
- * workload is quicker too. Lua and short runs ask for many small blocks and
- * give them back soon; their sizes are known when they come back, so that a
- * list of free blocks per size serves them in a few instructions. Such memory
- * stays with small blocks. All this is for one thread.
+ * A sweep forks the program. The cost of a fork grows with the number of pages (29 ms for 1 GB in
+ * pages of 4 KB, 0.3 ms in huge pages), and filling a large workload is faster in huge pages. Lua
+ * and short runs allocate many small blocks and free them soon. The caller passes the size when it
+ * frees a block, so a free list per size serves them in a few instructions. Such memory stays
+ * reserved for small blocks. The heap is for one thread.
  */
 #ifndef BLIS_HOST_MEMORY_H
 #define BLIS_HOST_MEMORY_H

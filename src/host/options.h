@@ -15,7 +15,7 @@ typedef struct host_options {
   bool show_version; /* print it and end */
   bool announce;     /* print the version, then continue (-v, -i) */
   bool interactive;
-  bool no_history; /* what is typed at the prompt leaves no trace */
+  bool no_history; /* input at the prompt is not saved */
   bool ignore_environment;
   bool warnings;
   bool is_sandboxed;
@@ -34,7 +34,7 @@ typedef struct host_option_text {
   const char *text;   /* "run a Lua statement" */
 } host_option_text;
 
-/* All of them, in order; the last one is all NULL. */
+/* All options, in order; the last one is all NULL. */
 extern const host_option_text host_option_texts[];
 
 /* False, with problem filled, for a command line that makes no sense. */

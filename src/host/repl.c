@@ -30,9 +30,9 @@ static bool is_incomplete(lua_State *L, int status) {
 }
 
 /*
- * What is no statement, as the message on top says, may be an expression of
- * several lines. True when that lacks lines, too: the message is popped. Where
- * it is complete, its function takes the place of the message.
+ * Handles text that is no statement, as the message on top reports: it may be an expression of
+ * several lines. Returns true if the expression is incomplete, and pops the message. If it is
+ * complete, its function replaces the message.
  */
 static bool is_begun_expression(lua_State *L, int *status) {
   if (*status != LUA_ERRSYNTAX) {
@@ -140,7 +140,7 @@ static void print_error(lua_State *L) {
   host_print_error(L);
 }
 
-/* Pushes what blis.prompt offers, once it has set up the globals. */
+/* Pushes the functions of blis.prompt, after it has set up the globals. */
 static void push_prompt(lua_State *L) {
   static const char *const names[] = {"words", "show", "short_error"};
   lua_getglobal(L, "require");

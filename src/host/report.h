@@ -23,12 +23,12 @@ int host_handle_error(lua_State *L);
 void host_expect_errors(lua_State *L);
 
 /*
- * Prints the error value on top of the stack to stderr, behind "blis: ", and
- * returns the exit status that belongs to it. Pops nothing.
+ * Prints the error value on top of the stack to stderr, after "blis: ", and returns its exit
+ * status. Pops nothing.
  */
 int host_print_error(lua_State *L);
 
-/* What host_warn knows: {0} is off, as Lua's own program begins. */
+/* State of host_warn. {0} is off, like at the start of Lua's own program. */
 typedef struct host_warnings {
   bool are_on;
   bool go_on; /* the last piece of a message was not its end */
@@ -40,7 +40,7 @@ typedef struct host_warnings {
  */
 void host_warn(void *ud, const char *message, int to_be_continued);
 
-/* Raises an error that is printed alone; code is "usage" or another word. */
+/* Raises an error that is printed without traceback; code is "usage" or another word. */
 int host_raise(lua_State *L, const char *code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

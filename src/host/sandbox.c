@@ -116,7 +116,7 @@ static void tell_text(const char *text) {
   fputc('\n', stderr);
 }
 
-/* What is on top of the stack, without calling anything of it. */
+/* Prints the value on top of the stack, without calling any of its functions. */
 static void tell_error(lua_State *L) {
   const char *type = luaL_typename(L, -1);
   if (lua_type(L, -1) == LUA_TTABLE) {

@@ -5,7 +5,7 @@
 
 #include "lua/bind/interrupt.h"
 
-/* A handler gets no argument: what it needs has to be global. */
+/* A handler has no argument, so its data has to be global. */
 static lua_State *watched_state;
 static volatile sig_atomic_t last_signal; /* 0 = none */
 
@@ -25,7 +25,7 @@ static void stop_script(lua_State *L, lua_Debug *activation) {
   lua_sethook(L, NULL, 0, 0);
   if (blis_interrupt_requested()) {
     blis_interrupt_clear();
-    luaL_where(L, 0); /* a hook has no level of its own */
+    luaL_where(L, 0); /* a hook has no level */
     lua_pushliteral(L, "interrupted");
     lua_concat(L, 2);
     lua_error(L);

@@ -24,7 +24,8 @@ void host_signals_watch(lua_State *L);
  */
 void host_signals_reset(void);
 
-/* As reset, but Ctrl-C has no effect until one of the others is called. */
+/* Like host_signals_reset, but Ctrl-C has no effect until another function of this file is
+   called. */
 void host_signals_ignore(void);
 
 /* The last signal that came while they were watched for; 0 = none. */

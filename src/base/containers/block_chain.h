@@ -33,8 +33,8 @@ typedef struct blis_block_chain {
      the namer or the request. */
   const blis_block_id *shared;
   /*
-   * Goes past prompt_blocks when what is produced becomes part of a later
-   * prompt: the blocks that decoding fills then have identities, too.
+   * Exceeds prompt_blocks if the output becomes part of a later prompt: the blocks that decoding
+   * fills then have identities as well.
    */
   uint32_t shared_count;
   uint32_t prompt_blocks;     /* full blocks of the prompt */
@@ -42,8 +42,8 @@ typedef struct blis_block_chain {
 } blis_block_chain;
 
 /*
- * Identity of block k. k may go past the prompt and what is shared: blocks that
- * decoding fills carry on with private identities.
+ * Returns the identity of block k. k may exceed the prompt and the shared blocks: blocks that
+ * decoding fills continue with private identities.
  */
 static inline blis_block_id blis_block_chain_at(const blis_block_chain *chain, uint32_t k) {
   return k < chain->shared_count ? chain->shared[k] : chain->private_base + k;
@@ -55,7 +55,7 @@ static inline blis_block_id blis_block_chain_at(const blis_block_chain *chain, u
  */
 uint32_t blis_block_chain_run(const blis_block_chain *chain, uint32_t k, uint32_t limit);
 
-/* The chain without what is behind the prompt. */
+/* Returns the chain without the blocks after the prompt. */
 static inline blis_block_chain blis_block_chain_of_prompt(const blis_block_chain *chain) {
   blis_block_chain prompt = *chain;
   if (prompt.shared_count > prompt.prompt_blocks) {

@@ -1,10 +1,10 @@
 /*
  * event_queue.h - pending events in the order of (time, class, sequence).
  *
- * The sequence counts pushes, so events of equal time and class leave first
- * in, first out. Every event can be cancelled or moved through the handle that
- * its push gave. push, pop, cancel and reschedule are O(log n), peek is O(1),
- * and memory is taken only when the queue is larger than ever before.
+ * The sequence counts pushes, so events of equal time and class leave first in, first out. Every
+ * event can be canceled or moved through the handle that its push returned. push, pop, cancel, and
+ * reschedule are O(log n), peek is O(1). Memory is allocated only when the queue is larger than
+ * ever before.
  */
 #ifndef BLIS_BASE_CONTAINERS_EVENT_QUEUE_H
 #define BLIS_BASE_CONTAINERS_EVENT_QUEUE_H
@@ -16,7 +16,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 
-/* Names a pending event; never used again for another one of the queue. */
+/* Identifies a pending event; never reused in the same queue. */
 typedef uint64_t blis_event_handle;
 
 /* No event has it. */
@@ -68,8 +68,8 @@ bool blis_event_queue_pop(blis_event_queue *queue, blis_event *event);
 bool blis_event_queue_cancel(blis_event_queue *queue, blis_event_handle handle);
 
 /*
- * Moves an event to another time, behind those already there, as if cancelled
- * and pushed; the handle stays. False when it is pending no longer.
+ * Moves an event to another time, after the events of that time, as if canceled and pushed. The
+ * handle stays valid. Returns false if the event is no longer pending.
  */
 bool blis_event_queue_reschedule(blis_event_queue *queue, blis_event_handle handle,
                                  int64_t time_us);

@@ -70,7 +70,7 @@ static int compare_far(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-/* Sorts all far values, joins equal ones and drops what has been removed. */
+/* Sorts all far values, merges equal values, and drops removed values. */
 static void sort_far(blis_histogram *histogram) {
   if (histogram->far_sorted == histogram->far.count) {
     return;
@@ -93,9 +93,8 @@ static void sort_far(blis_histogram *histogram) {
 }
 
 /*
- * Adds to the unsorted end, where the count may be a negative number modulo
- * 2^64; there is room. Sorting when the end has become as
- * long as the rest keeps the cost of a value at O(log n) on average.
+ * Adds to the unsorted end, which must have room. The count may be a negative number modulo 2^64.
+ * Sorting when the end is as long as the rest keeps the cost of a value at O(log n) on average.
  */
 static void add_far(blis_histogram *histogram, int64_t value, uint64_t count) {
   size_t last = histogram->far.count;
@@ -246,7 +245,7 @@ blis_status blis_histogram_add(blis_histogram *histogram, int64_t value, uint64_
   return blis_histogram_add_each(histogram, &value, 1, count);
 }
 
-/* Removals wait at the unsorted end, too, as long as there is room. */
+/* Removes a far value. Removals wait at the unsorted end while it has room. */
 static void remove_far(blis_histogram *histogram, int64_t value, uint64_t count) {
   if (histogram->far.count < histogram->far.capacity) {
     add_far(histogram, value, 0 - count);

@@ -36,7 +36,7 @@ void blis_histogram_init(blis_histogram *histogram, const blis_alloc *alloc);
 
 void blis_histogram_deinit(blis_histogram *histogram);
 
-/* Forgets every sample and gives the memory back. */
+/* Removes every sample and frees the memory. */
 void blis_histogram_clear(blis_histogram *histogram);
 
 /*

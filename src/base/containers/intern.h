@@ -30,7 +30,7 @@ BLIS_MUSTUSE blis_status blis_intern_add(blis_intern *table, const char *text, s
 /* Returns the ID of a string, or BLIS_INTERN_NONE. */
 uint32_t blis_intern_find(const blis_intern *table, const char *text, size_t length);
 
-/* The text of an id of this table, with a zero behind its last byte. */
+/* Returns the text of an id of this table, followed by a zero. */
 const char *blis_intern_text(const blis_intern *table, uint32_t id);
 
 size_t blis_intern_length(const blis_intern *table, uint32_t id);

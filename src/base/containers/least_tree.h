@@ -31,7 +31,7 @@ void blis_least_tree_set(blis_least_tree *tree, uint32_t item, double value);
 /* How many items have the least number. */
 uint32_t blis_least_tree_tied(const blis_least_tree *tree);
 
-/* Of those, the one with the lowest rank. */
+/* Returns the item with the lowest rank among the least numbers. */
 uint32_t blis_least_tree_lowest(const blis_least_tree *tree);
 
 /* Of those, the n-th by number, from 0; n < tied. */

@@ -1,15 +1,13 @@
 /*
- * paged_map.h - a hash map from uint64_t to uint32_t for keys that come in
- * runs, as the block identities of a prompt do.
+ * paged_map.h - a hash map from uint64_t to uint32_t for keys that come in runs, such as the block
+ * identities of a prompt.
  *
- * Keys are kept in pages of 128 neighbours, and only pages are hashed; the page
- * used last is remembered. So a run of keys costs one probe per page, where a
- * plain map (base/map.h) pays one per key. A key without neighbours costs the
- * memory of a page, 512 bytes, and a page goes when its last key does. Every
- * key is allowed, and every value but UINT32_MAX.
+ * Keys are stored in pages of 128 neighbors. Only pages are hashed, and the page used last is
+ * remembered. So a run of keys costs one probe per page, and a plain map (base/map.h) costs one per
+ * key. A key without neighbors costs the memory of a page, 512 bytes. A page is freed with its last
+ * key. Every key is allowed, and every value except UINT32_MAX.
  *
- * Neighbours that have the same value are put, changed and removed as one run,
- * at a cost per page.
+ * Neighbors with the same value are added, changed, and removed as one run, at a cost per page.
  */
 #ifndef BLIS_BASE_CONTAINERS_PAGED_MAP_H
 #define BLIS_BASE_CONTAINERS_PAGED_MAP_H
@@ -93,7 +91,7 @@ BLIS_MUSTUSE blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t ke
 /* Removes keys. The map must contain all of them. */
 void blis_paged_map_remove_run(blis_paged_map *map, uint64_t key, uint64_t count);
 
-/* Gives those of the keys whose value is old a new one; how many these are. */
+/* Changes the keys whose value is old to a new value. Returns how many were changed. */
 uint64_t blis_paged_map_change_run(blis_paged_map *map, uint64_t key, uint64_t count,
                                    uint32_t old_value, uint32_t new_value);
 

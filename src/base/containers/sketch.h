@@ -1,13 +1,11 @@
 /*
  * sketch.h - quantiles of a stream of microseconds in bounded memory.
  *
- * A log-linear histogram (as HdrHistogram's): below 512 us every value has a
- * counter of its own, above, every power of two is split into 256 equal parts.
- * A quantile is therefore at most 1/256 (0.4 %) too low and never too high;
- * count, sum, mean, least and greatest value are exact. At most 115 KB however
- * many values are added, in parts that are made as values come near them.
- * Adding is O(1); two sketches of parts of a stream merge into that of the
- * whole.
+ * A log-linear histogram (like HdrHistogram). Below 512 us every value has a counter; above, every
+ * power of two is split into 256 equal parts. A quantile is therefore at most 1/256 (0.4%) too low
+ * and never too high. Count, sum, mean, least, and greatest value are exact. Memory is at most 115
+ * KB for any number of values; parts are allocated on first use. Adding is O(1). Merging the
+ * sketches of two parts of a stream results in the sketch of the whole stream.
  */
 #ifndef BLIS_BASE_CONTAINERS_SKETCH_H
 #define BLIS_BASE_CONTAINERS_SKETCH_H
@@ -34,7 +32,7 @@ void blis_sketch_init(blis_sketch *sketch, const blis_alloc *alloc);
 
 void blis_sketch_deinit(blis_sketch *sketch);
 
-/* value >= 0. BLIS_ERR_NOMEM leaves the sketch as it was. */
+/* value >= 0. BLIS_ERR_NOMEM leaves the sketch unchanged. */
 BLIS_MUSTUSE blis_status blis_sketch_add(blis_sketch *sketch, int64_t value);
 
 /* How many values. */

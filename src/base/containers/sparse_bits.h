@@ -1,9 +1,8 @@
 /*
  * sparse_bits.h - bits with 64-bit numbers, nearly all of them 0.
  *
- * Bits that are set tend to be neighbours, as block identities are. 64 of them
- * are a word of a hash map; words without a bit take no room. Every operation
- * costs one table access per word.
+ * Set bits tend to be neighbors, as block identities are. 64 bits are a word of a hash map; words
+ * without a set bit take no memory. Every operation costs one table access per word.
  */
 #ifndef BLIS_BASE_CONTAINERS_SPARSE_BITS_H
 #define BLIS_BASE_CONTAINERS_SPARSE_BITS_H

@@ -17,7 +17,7 @@ struct blis_csv {
   BLIS_ARRAY(size_t) columns; /* where each name starts there */
   slices fields;              /* of the current row */
   blis_buffer unquoted;       /* strings of a row with quotes */
-  size_t even_count;          /* fields of the first row; 0 = not yet known */
+  size_t even_count;          /* fields of the first row; 0: not yet read */
   int64_t line_number;
 };
 
@@ -74,7 +74,7 @@ static blis_status continue_line(quoted_row *row, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Takes the text of a field behind its first quote, to behind its last. */
+/* Takes the text of a field from after its first quote to after its last quote. */
 static blis_status take_quoted(quoted_row *row, blis_error *error) {
   for (;;) {
     const char *data = row->line.content.data + row->at;

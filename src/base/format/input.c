@@ -20,15 +20,15 @@ struct blis_input {
   char *name;
   size_t name_size;
   FILE *file;        /* NULL when the bytes come from memory */
-  blis_slice memory; /* what is still to be taken from there */
+  blis_slice memory; /* unread input in memory */
   format format;
-  unsigned char *raw; /* bytes as they were in the file */
+  unsigned char *raw; /* bytes as in the file */
   size_t raw_start;
   size_t raw_end;
-  char *peeked; /* unpacked bytes that a read gives first; NULL = none yet */
+  char *peeked; /* unpacked bytes that the next read returns first; NULL: none yet */
   size_t peeked_start;
   size_t peeked_end;
-  bool has_ended; /* nothing is left behind the raw bytes */
+  bool has_ended; /* no input follows the raw bytes */
   bool is_inside; /* of a packed piece that has not ended */
   bool has_gzip;  /* the next member is valid */
   z_stream gzip;
@@ -243,7 +243,7 @@ static blis_status read_unpacked(blis_input *input, char *bytes, size_t size, si
     if (is_dry && !input->is_inside) {
       return BLIS_OK;
     }
-    /* Without raw bytes an unpacker may still hold some of its own. */
+    /* Without raw bytes an unpacker may still buffer some output. */
     BLIS_TRY(read_some(input, bytes, size, got, error));
     if (is_dry && *got == 0 && input->is_inside) {
       return blis_fail(error, BLIS_ERR_PARSE, "%s: truncated: the compressed data is incomplete",
@@ -266,7 +266,7 @@ blis_status blis_input_read(blis_input *input, char *bytes, size_t size, size_t 
   return BLIS_OK;
 }
 
-/* Makes room behind what was peeked and not yet read. */
+/* Makes room after the peeked and unread bytes. */
 static blis_status prepare_peek(blis_input *input, blis_error *error) {
   if (input->peeked == NULL) {
     input->peeked = blis_alloc_new(&input->alloc, BLIS_INPUT_PEEK_MAX);

@@ -1,11 +1,11 @@
 /*
- * input.h - bytes from a file, standard input or memory; gzip and zstd are
- * unpacked on the fly.
+ * input.h - bytes from a file, standard input, or memory; gzip and zstd are decompressed on the
+ * fly.
  *
- * The format is known by its first bytes, not by the name. Several packed
- * pieces behind each other are read as one; an unfinished one is an error.
- * Memory is bounded whatever the size of the file: 64 KB here, and on the C
- * heap the window of the format (32 KB for gzip, at most 128 MB for zstd).
+ * The format is detected from the first bytes, not from the name. Several concatenated compressed
+ * pieces are read as one; an unfinished piece is an error. Memory is bounded for any size of the
+ * file: 64 KB here, and on the C heap the window of the format (32 KB for gzip, at most 128 MB for
+ * zstd).
  */
 #ifndef BLIS_BASE_FORMAT_INPUT_H
 #define BLIS_BASE_FORMAT_INPUT_H
@@ -67,7 +67,7 @@ bool blis_input_is_packed(const blis_input *input);
 BLIS_MUSTUSE blis_status blis_input_read_file(const char *path, size_t max_size,
                                               blis_buffer *buffer, blis_error *error);
 
-/* The same with what is left of an input. */
+/* Like blis_input_read_file, for the rest of an input. */
 BLIS_MUSTUSE blis_status blis_input_read_rest(blis_input *input, size_t max_size,
                                               blis_buffer *buffer, blis_error *error);
 

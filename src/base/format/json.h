@@ -49,8 +49,8 @@ typedef enum blis_json_type {
 } blis_json_type;
 
 /*
- * A value of a tree, or what is missing there; valid as long as the tree. Pass
- * it by value. The members are private.
+ * A value of a tree, or a missing value; valid as long as the tree. Pass it by value. The members
+ * are private.
  */
 typedef struct blis_json_value {
   const blis_json *json;
@@ -62,7 +62,7 @@ typedef struct blis_json_value {
 /* Without a tree. Copies *alloc; allocates nothing yet. */
 void blis_json_init(blis_json *json, const blis_alloc *alloc);
 
-/* Gives the memory back; the tree and its values are gone. */
+/* Releases the memory; the tree and its values are invalid afterwards. */
 void blis_json_deinit(blis_json *json);
 
 /*
@@ -115,9 +115,9 @@ blis_json_value blis_json_member(blis_json_value value, const char *key);
 blis_json_value blis_json_item(blis_json_value value, size_t index);
 
 /*
- * Steps through the members of an object in the order of the text: gives the
- * first one when *key is NULL, else the one behind *member; false at the end.
- * The key belongs to the tree.
+ * Steps through the members of an object in the order of the document. Stores the first member if
+ * *key is NULL, else the member after *member. Returns false at the end. The key belongs to the
+ * tree.
  */
 bool blis_json_next(blis_json_value value, const char **key, blis_json_value *member);
 
@@ -127,14 +127,14 @@ bool blis_json_next(blis_json_value value, const char **key, blis_json_value *me
  */
 BLIS_MUSTUSE blis_status blis_json_int64(blis_json_value value, int64_t min, int64_t max,
                                          int64_t *result, blis_error *error);
-/* All items of an array, of which there is room for blis_json_count. */
+/* Reads all items of an array into results, which has room for blis_json_count items. */
 BLIS_MUSTUSE blis_status blis_json_int64_items(blis_json_value array, int64_t min, int64_t max,
                                                int64_t *results, blis_error *error);
 BLIS_MUSTUSE blis_status blis_json_double(blis_json_value value, double min, double max,
                                           double *result, blis_error *error);
 BLIS_MUSTUSE blis_status blis_json_bool(blis_json_value value, bool *result, blis_error *error);
 
-/* The text has a zero behind it and belongs to the tree. */
+/* The string is followed by a zero and belongs to the tree. */
 BLIS_MUSTUSE blis_status blis_json_text(blis_json_value value, blis_slice *result,
                                         blis_error *error);
 

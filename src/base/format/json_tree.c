@@ -17,7 +17,7 @@ enum {
 
 typedef struct parser {
   blis_json *json;
-  blis_slice text; /* as given: the copy loses its escapes */
+  blis_slice text; /* unchanged input: the copy loses its escapes */
   blis_error *error;
   char *at; /* in the copy of the text, which has zeros after its end */
   int depth;
@@ -94,7 +94,7 @@ static void skip_space(parser *p) {
   p->at = behind_space(p->at);
 }
 
-/* Moves past c and the space behind it, if c is next. */
+/* Moves past c and the space after it, if c is next. */
 static bool take(parser *p, char c) {
   if (*p->at != c) {
     return false;
@@ -203,7 +203,7 @@ static bool has_special(uint64_t bytes) {
 static char *behind_plain(char *at) {
   uint64_t bytes;
   for (;; at += sizeof bytes) {
-    memcpy(&bytes, at, sizeof bytes); /* the copy has zeros behind it */
+    memcpy(&bytes, at, sizeof bytes); /* zeros follow the copy */
     if (has_special(bytes)) {
       break;
     }
@@ -376,7 +376,7 @@ static blis_status parse_text(parser *p, blis__json_node *value) {
   return BLIS_OK;
 }
 
-/* Arrays and objects: what is open waits on a stack until it is complete. */
+/* Arrays and objects. An open value waits on a stack until it is complete. */
 
 /* A new node on the stack, valid until the next one; NULL = out of memory. */
 static blis__json_node *push(blis_json *json) {
@@ -386,7 +386,7 @@ static blis__json_node *push(blis_json *json) {
   return &json->open.items[json->open.count++];
 }
 
-/* Values below may move the stack, so they are put there when complete. */
+/* Pushes a copy of a complete value. While it is parsed, the stack may move. */
 static blis_status push_copy(blis_json *json, const blis__json_node *value) {
   blis__json_node *node = push(json);
   if (node == NULL) {
@@ -413,8 +413,7 @@ static blis_status close_node(parser *p, blis_json_type type, size_t base, blis_
 }
 
 /*
- * Most arrays are lists of ids. Takes whole numbers as long as they are simple
- * and another item follows.
+ * Takes whole numbers while they are simple and another item follows. Most arrays are lists of ids.
  */
 static blis_status push_numbers(parser *p) {
   char *at = p->at;
@@ -580,7 +579,7 @@ static blis_status parse_any(parser *p, blis__json_node *value) {
   }
 }
 
-/* A value without space in front of it; the space behind it is skipped. */
+/* Parses a value without leading space, and skips the space after it. */
 static blis_status parse_value(parser *p, blis__json_node *value) {
   if (p->depth == DEPTH_MAX) {
     return fail(p, p->at, "arrays and objects are nested too deeply; expected at most %d levels",

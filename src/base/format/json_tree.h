@@ -1,12 +1,10 @@
 /*
- * json_tree.h - the parser behind json.h, and the nodes of its trees; for json.c
- * only.
+ * json_tree.h - the parser of json.h, and the nodes of its trees; for json.c only.
  *
- * The items of an array are adjacent, and so are the members of an object, a
- * key and its value in turn, so the parser finds an item at once. The parser
- * works on a copy of the text: it replaces escapes there and writes a zero
- * after each string. It keeps all its memory for the next text, so a row of a
- * trace costs no allocation. Speed: about 500 MB/s.
+ * The items of an array are adjacent. The members of an object are adjacent as well, each key
+ * before its value. So an item is found at once. The parser works on a copy of the text: it
+ * replaces escapes there and writes a zero after each string. It keeps all its memory for the next
+ * text, so a row of a trace costs no allocation. Speed: about 500 MB/s.
  */
 #ifndef BLIS_BASE_FORMAT_JSON_TREE_H
 #define BLIS_BASE_FORMAT_JSON_TREE_H
@@ -20,7 +18,7 @@ typedef struct blis__json_node {
     bool flag;
     int64_t whole;
     double real;
-    const char *text; /* with a zero behind it */
+    const char *text; /* followed by a zero */
     size_t first;     /* index of the first item, or of the first key */
   };
 } blis__json_node;

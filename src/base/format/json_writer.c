@@ -189,7 +189,7 @@ void blis_json_writer_double(blis_json_writer *writer, double value) {
     return;
   }
   start_value(writer);
-  /* Digits alone would be an integer, and one that readers cannot hold. */
+  /* Digits without a point would be an integer that readers cannot represent. */
   blis_buffer_double(writer->buffer, value,
                      fabs(value) < 0x1p63 ? BLIS_DOUBLE_JSON : BLIS_DOUBLE_SHORT);
 }

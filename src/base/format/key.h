@@ -15,7 +15,7 @@
 typedef struct blis_key {
   const char *name;
   double minimum;
-  double maximum;      /* INFINITY = no limit but that of the type */
+  double maximum;      /* INFINITY: only the limit of the type */
   bool is_above;       /* the minimum itself is too small */
   bool is_whole;       /* an integer */
   const char *choices; /* "a|b|c": the words it may be; NULL = no choice */
@@ -24,7 +24,7 @@ typedef struct blis_key {
   const char *summary;
 } blis_key;
 
-/* What a value must be, as messages say it: "an integer from 0 to 5". */
+/* The expected value in messages: "an integer from 0 to 5". */
 typedef struct blis_expectation {
   char text[128];
 } blis_expectation;

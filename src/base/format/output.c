@@ -19,7 +19,7 @@ struct blis_output {
   FILE *file;
   blis_buffer path;
   blis_buffer part;    /* empty: written directly */
-  blis_packer *packer; /* NULL: as it is */
+  blis_packer *packer; /* NULL: uncompressed */
 };
 
 static blis_status fail(const blis_output *output, const char *what, blis_error *error) {

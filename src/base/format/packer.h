@@ -1,8 +1,8 @@
 /*
  * packer.h - gzip and zstd compression into a file.
  *
- * Equal bytes give equal files: there are no names and times in them. Takes
- * 64 KB here, and what the format needs on the C heap (some MB).
+ * Equal bytes produce equal files, because the files contain no names and times. Uses 64 KB here,
+ * and the memory of the format on the C heap (some MB).
  */
 #ifndef BLIS_BASE_FORMAT_PACKER_H
 #define BLIS_BASE_FORMAT_PACKER_H
@@ -31,9 +31,8 @@ blis_packer *blis_packer_new(const blis_alloc *alloc, blis_packing packing);
 void blis_packer_free(blis_packer *packer);
 
 /*
- * Packs bytes; what is ready goes to file. With is_end, the rest as well, and
- * nothing may follow. False when the file could not be written (errno says
- * why).
+ * Compresses bytes; finished output goes to file. is_end also writes the rest, and no call may
+ * follow. Returns false if the file could not be written (see errno).
  */
 bool blis_packer_write(blis_packer *packer, blis_slice bytes, bool is_end, FILE *file);
 

@@ -17,7 +17,7 @@ struct blis_text {
   size_t start;
   size_t end;
   int64_t line_number; /* of the last line handed out */
-  bool has_ended;      /* nothing is left behind end */
+  bool has_ended;      /* no input follows end */
 };
 
 blis_status blis_text_open_input(const blis_alloc *alloc, blis_input *input, blis_text **text,
@@ -72,7 +72,7 @@ static blis_status fail_line(const blis_text *text, const char *what, blis_error
                    (long long)text->line_number + 1, what);
 }
 
-/* Makes room for bytes behind end. */
+/* Makes room for bytes after end. */
 static blis_status make_room(blis_text *text, blis_error *error) {
   if (text->start > 0) {
     memmove(text->bytes, text->bytes + text->start, text->end - text->start);
@@ -92,7 +92,7 @@ static blis_status make_room(blis_text *text, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Reads more bytes behind end, or finds that there are none. */
+/* Reads more bytes after end, or finds the end of the input. */
 static blis_status read_more(blis_text *text, blis_error *error) {
   BLIS_TRY(make_room(text, error));
   size_t got;
@@ -103,9 +103,9 @@ static blis_status read_more(blis_text *text, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Finds the newline of the next line; NULL when the file has no more. */
+/* Finds the newline of the next line; NULL at the end of the file. */
 static blis_status find_newline(blis_text *text, const char **newline, blis_error *error) {
-  size_t searched = 0; /* bytes behind start without a newline */
+  size_t searched = 0; /* bytes after start without a newline */
   for (;;) {
     const char *from = text->bytes + text->start + searched;
     size_t count = text->end - text->start - searched;

@@ -15,8 +15,8 @@ enum { DEPTH_MAX = 100 };
 /* Limit on nodes that aliases and merge keys repeat. */
 #define REPEATED_MAX UINT64_C(1000000)
 
-/* Values of a file. A tree takes some 150 bytes for each, and as many again for
-   each level of Lua tables that are made of it. */
+/* Limit on the values of a file. A tree takes some 150 bytes per value, and each level of Lua
+   tables made from it takes as many again. */
 enum { VALUES_MAX = 500000 };
 
 #define TAG_PREFIX "tag:yaml.org,2002:"
@@ -232,7 +232,7 @@ static blis_status begin_collection(builder *b, blis_yaml_type type, const yaml_
   return BLIS_OK;
 }
 
-/* Room for count children of a collection in the arena. */
+/* Allocates count children of a collection in the arena. */
 static blis_status make_pairs(builder *b, blis_yaml_node *node, size_t count) {
   node->pairs = blis_arena_new(&b->yaml->arena, count * sizeof *node->pairs);
   return node->pairs != NULL ? BLIS_OK : blis_fail_nomem(b->error);

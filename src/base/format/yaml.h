@@ -72,7 +72,7 @@ const blis_yaml_node *blis_yaml_key(const blis_yaml_node *node, size_t index);
 /* The value of a key; NULL when it is null, absent, or node is no mapping. */
 const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node, const char *key);
 
-/* The text of a scalar as it stands, with a zero behind it. */
+/* Returns the unchanged text of a scalar, followed by a zero. */
 blis_slice blis_yaml_scalar(const blis_yaml_node *node);
 
 /*

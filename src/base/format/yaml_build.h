@@ -1,11 +1,10 @@
 /*
- * yaml_build.h - YAML trees made by a program, so that the reader of a file can
- * also read a table of a script.
+ * yaml_build.h - YAML trees made by a program, so that the reader of a file can also read a table
+ * of a script.
  *
- * Every node says where it comes from ("workload.clients[2].rate_fraction"),
- * which takes the place of file and line in messages. Collections are filled
- * after they were made. An empty one counts as a list and as a mapping. Where a
- * whole number is due, a fraction is an error.
+ * Every node stores its origin ("workload.clients[2].rate_fraction"), which replaces file and line
+ * in messages. Collections are filled after creation. An empty collection counts as a list and as a
+ * mapping. A fraction is an error if an integer is expected.
  */
 #ifndef BLIS_BASE_FORMAT_YAML_BUILD_H
 #define BLIS_BASE_FORMAT_YAML_BUILD_H
@@ -24,7 +23,7 @@ blis_yaml_node *blis_yaml_make_double(blis_yaml *yaml, const char *place, double
 /* Makes a string, which is never read as a number or a boolean. */
 blis_yaml_node *blis_yaml_make_text(blis_yaml *yaml, const char *place, const char *text,
                                     size_t length);
-/* A list or mapping with room for count members, which are null at first. */
+/* Makes a list or mapping with count members, which are initially null. */
 blis_yaml_node *blis_yaml_make_collection(blis_yaml *yaml, const char *place, blis_yaml_type type,
                                           size_t count);
 

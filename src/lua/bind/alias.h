@@ -1,7 +1,7 @@
 /*
- * alias.h - ids and times as functions of a script see them: those of the run,
- * or, where a number is given, others that follow from it. A policy cannot tell
- * runs apart by them, and decides the same as long as it does not try to.
+ * alias.h - ids and times as functions of a script see them. Without a key they are the values of
+ * the run; a key replaces them with derived values. A policy cannot distinguish runs by them, and
+ * decides the same unless it tries to.
  */
 #ifndef BLIS_LUA_BIND_ALIAS_H
 #define BLIS_LUA_BIND_ALIAS_H
@@ -12,7 +12,7 @@
 #include "lua/bind/bind.h"
 
 typedef struct bind_alias {
-  uint64_t key; /* 0 = everything as it is */
+  uint64_t key; /* 0: everything unchanged */
   int64_t start_us;
 } bind_alias;
 
@@ -23,7 +23,7 @@ static inline int64_t bind_alias_us(const bind_alias *alias, int64_t time_us) {
   return time_us + alias->start_us;
 }
 
-/* The seed that policies know. */
+/* Returns the seed that policies see. */
 int64_t bind_alias_seed(const bind_alias *alias, int64_t seed);
 
 void push_alias_request(lua_State *L, const bind_alias *alias, const bind_request_name *name);

@@ -1,10 +1,10 @@
 /*
- * bind.h - shared helpers of the bindings: core failures as Lua errors, calls
- * from the core into Lua, and readers of plain configuration tables.
+ * bind.h - shared helpers of the bindings: core failures as Lua errors, calls from the core into
+ * Lua, and readers of plain configuration tables.
  *
- * Names say who may raise (longjmp): check_*, opt_*, push_*, set_* and
- * bind_raise may, everything else does not. Nothing that may raise is called
- * while something is held that Lua does not own.
+ * Names show which functions may raise (longjmp): check_*, opt_*, push_*, set_*, and bind_raise.
+ * All others never raise. A function that may raise is not called while the caller owns a resource
+ * that Lua does not own.
  */
 #ifndef BLIS_LUA_BIND_BIND_H
 #define BLIS_LUA_BIND_BIND_H
@@ -38,7 +38,7 @@ void bind_open_errors(lua_State *L);
 #define FIGURES_TYPE "blis.figures"
 void bind_open_figures_type(lua_State *L);
 
-/* Gives it to the table on top of the stack. */
+/* Sets this metatable for the table on top of the stack. */
 void set_printable(lua_State *L);
 
 /*
@@ -69,7 +69,7 @@ bool bind_signal_is_integer(double value, lua_Integer *integer);
 /* A signal: an integer when it is a whole number. */
 void push_signal(lua_State *L, double value);
 
-/* What the id of a request is made of, see blis_request_id_of. */
+/* The parts of the id of a request, see blis_request_id_of. */
 typedef struct bind_request_name {
   int64_t number;
   const char *session; /* borrowed; NULL if number >= 0 */
@@ -104,8 +104,8 @@ const char *check_field_string(lua_State *L, int index, const char *name);
 const char *opt_field_string(lua_State *L, int index, const char *name);
 /* Index of the field's word in choices, which ends with NULL. */
 int check_field_choice(lua_State *L, int index, const char *name, const char *const *choices);
-/* Index of an argument in words, which ends with NULL; fallback when it is
-   absent. The error says what is allowed. */
+/* Returns the index of an argument in words, which ends with NULL; fallback if the argument is
+   absent. The error lists the words. */
 int check_word(lua_State *L, int argument, const char *fallback, const char *const *words);
 /* Like check_word, for a required word. The error names the function, which a method called through
    pcall does not know. */
@@ -126,7 +126,7 @@ void push_words(lua_State *L, const char *words);
 /* A buffer that Lua owns and collects; pushed. Zeroed; count may be 0. */
 void *push_buffer(lua_State *L, size_t count, size_t item_size);
 
-/* The same, with a function that lets go of what is in it when it goes. */
+/* Like push_buffer, with a finalizer that releases the content. */
 void *push_guarded(lua_State *L, size_t count, size_t item_size, lua_CFunction gc);
 
 #endif

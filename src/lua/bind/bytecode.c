@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* What lua_dump puts in front of each constant. */
+/* Tags that lua_dump writes before each constant. */
 enum {
   CONSTANT_NIL = 0x00,
   CONSTANT_FALSE = 0x01,
@@ -26,7 +26,7 @@ static int keep(lua_State *L, const void *piece, size_t size, void *ud) {
   return 0;
 }
 
-/* What is left to read; ok is false from the first wrong byte on. */
+/* Unread input; ok becomes false at the first wrong byte. */
 typedef struct reader {
   const unsigned char *at;
   const unsigned char *end;

@@ -1,9 +1,8 @@
 /*
- * bytecode.h - the instructions of a Lua function, as lua_dump gives them.
+ * bytecode.h - the instructions of a Lua function, as lua_dump writes them.
  *
- * Just what is needed to follow a short function from its first instruction to
- * its return. Functions that are long, or a format other than that of Lua 5.4
- * with the usual sizes, are not read.
+ * Reads only what is needed to follow a short function from its first instruction to its return.
+ * Long functions are not read, and neither are formats other than Lua 5.4 with the usual sizes.
  */
 #ifndef BLIS_LUA_BIND_BYTECODE_H
 #define BLIS_LUA_BIND_BYTECODE_H
@@ -66,7 +65,7 @@ typedef enum bind_opcode {
   OPCODE_RETURN1 = 72
 } bind_opcode;
 
-/* What the metamethod instructions (MMBIN...) name in their field C. */
+/* Operations that the metamethod instructions (MMBIN...) name in their field C. */
 typedef enum bind_event {
   EVENT_ADD = 6,
   EVENT_SUB = 7,

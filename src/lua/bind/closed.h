@@ -1,6 +1,6 @@
 /*
- * closed.h - tables that know which fields they may have: another name is an
- * error, and not nil. Some of them cannot be written to either.
+ * closed.h - tables with a fixed set of fields: reading another name is an error instead of nil.
+ * Some of them are also read-only.
  */
 #ifndef BLIS_LUA_BIND_CLOSED_H
 #define BLIS_LUA_BIND_CLOSED_H

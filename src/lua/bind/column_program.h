@@ -40,19 +40,17 @@ bind_translation push_column_program(lua_State *L, int function, size_t count, s
                                      bind_column_program **program);
 
 /*
- * The function at index function, with its arguments behind it, by its
- * program; keeper is the index of the table. True: scores has count items, none
- * of them NaN. False: call the function. Leaves the stack as it was and does
- * not raise. O(operations x count).
+ * Runs the program of the function at index function, which its arguments follow. keeper is the
+ * index of the table. Returns true if scores has count items, none of them NaN; false: call the
+ * function. Leaves the stack unchanged and does not raise. O(operations x count).
  */
 bool bind_column_program_run(lua_State *L, bind_column_program *program, int function, int keeper,
                              size_t count, double *scores);
 
 /*
- * The same for a function of one candidate, with a table of its fields as
- * second argument (behind the function: something, and the table of any
- * candidate). All that it may do with the table is to read fields that are
- * numbers.
+ * Like push_column_program, for a function of one candidate, with a table of its fields as second
+ * argument. Any value and the table of any candidate follow the function on the stack. The function
+ * may use the table only to read fields that are numbers.
  */
 bind_translation push_candidate_program(lua_State *L, int function, bind_column_program **program);
 

@@ -1,7 +1,6 @@
 /*
- * column_program_priv.h - what a program over columns consists of, for the
- * files of its module: column_program.c runs it, column_translate.c and
- * column_symbols.c make it of a function.
+ * column_program_priv.h - the parts of a program over columns, for the files of its module:
+ * column_program.c runs it, column_translate.c and column_symbols.c make it from a function.
  */
 #ifndef BLIS_LUA_BIND_COLUMN_PROGRAM_PRIV_H
 #define BLIS_LUA_BIND_COLUMN_PROGRAM_PRIV_H
@@ -20,12 +19,12 @@ enum {
   KEEPER_PROGRAM = 0 /* place in the keeper; strings start at 1 */
 };
 
-/* What is read of Lua's values; each leaves its value on the stack. */
+/* Sources of Lua values that a program reads; each read leaves its value on the stack. */
 typedef enum read_from {
   FROM_ARGUMENT,
   FROM_UPVALUE,
   FROM_FIELD,
-  FROM_CANDIDATE /* the caller gives the value */
+  FROM_CANDIDATE /* the caller supplies the value */
 } read_from;
 
 typedef enum read_kind { READ_TABLE, READ_FUNCTION, READ_NUMBER, READ_VECTOR } read_kind;
@@ -42,7 +41,7 @@ typedef struct value_read {
 /* A number as Lua has it, or a vector when items is not NULL. */
 typedef struct value {
   const double *items;
-  double number; /* of an integer, too */
+  double number; /* also set for an integer */
   lua_Integer integer;
   bool is_integer;
 } value;
@@ -68,7 +67,7 @@ typedef struct step {
   vector_binary *binary;
   bool is_vector;
   int operands[3];
-  double *own; /* the room for a vector that is computed */
+  double *own; /* memory for a computed vector */
 } step;
 
 struct bind_column_program {

@@ -21,7 +21,7 @@ static symbol add_binary(translator *t, vector_binary *binary, symbol a, symbol 
                                   .operands = {x, y, y}});
 }
 
-/* An operator of Lua on two numbers; the other case is a metamethod. */
+/* Translates an operator on two numbers; other operands use a metamethod. */
 static symbol add_numbers(translator *t, vector_binary *binary, symbol a, symbol b) {
   symbol made = add_binary(t, binary, a, b);
   if (made.kind == SYMBOL_NODE) {
@@ -53,9 +53,9 @@ static vector_binary *operator_of(int event) {
 }
 
 /*
- * An arithmetic instruction and the one behind it, which is for operands that
- * are no numbers. The two may name the same formula in different ways: x - 1
- * is x + -1, or else the metamethod of x - 1.
+ * Translates an arithmetic instruction and the instruction after it, which handles operands that
+ * are no numbers. The two may express the same formula differently: x - 1 is x + -1, or else the
+ * metamethod of x - 1.
  */
 static symbol translate_arithmetic(translator *t, vector_binary *binary, symbol a, symbol b,
                                    size_t next) {
@@ -127,7 +127,7 @@ static vector_binary *binary_function(bind_vector_function function) {
   return NULL;
 }
 
-/* The argument at that place, or a number in place of one that is missing. */
+/* Returns the argument at that place, or a number if it is missing. */
 static int argument_or(translator *t, const symbol *arguments, int count, int at, double missing) {
   int found = bind__node_of(t, at < count ? arguments[at]
                                           : bind__add_constant(t, bind__number_value(missing)));
@@ -312,7 +312,7 @@ static void set_parameters(translator *t) {
   }
 }
 
-/* Lists what a run does. */
+/* Lists the steps of a run. */
 static void list_steps(bind_column_program *program) {
   int fields = 0;
   for (int i = 0; i < program->node_count; i++) {
@@ -328,7 +328,7 @@ static void list_steps(bind_column_program *program) {
   BLIS_ASSERT(fields == program->field_count);
 }
 
-/* A program whose vectors have their room behind it. */
+/* Pushes a copy of the program, followed by the memory of its vectors. */
 static bind_column_program *push_copy(lua_State *L, const bind_column_program *made) {
   const size_t room = (size_t)made->step_count * made->capacity;
   bind_column_program *program = lua_newuserdatauv(L, sizeof *program + room * sizeof(double), 0);

@@ -1,7 +1,6 @@
 /*
- * column_translate_priv.h - a translation under way, for the two files of it:
- * column_symbols.c knows what values a function has so far, column_translate.c
- * follows its instructions.
+ * column_translate_priv.h - a translation in progress, for its two files: column_symbols.c tracks
+ * the values of a function, column_translate.c follows its instructions.
  */
 #ifndef BLIS_LUA_BIND_COLUMN_TRANSLATE_PRIV_H
 #define BLIS_LUA_BIND_COLUMN_TRANSLATE_PRIV_H
@@ -14,7 +13,7 @@ enum {
   CANDIDATE = 1 /* the argument that is one */
 };
 
-/* What a register holds at an instruction. */
+/* Content of a register at an instruction. */
 typedef enum symbol_kind {
   SYMBOL_NONE,
   SYMBOL_ARGUMENT, /* not looked at so far */
@@ -27,7 +26,7 @@ typedef struct symbol {
   int at; /* of the argument, read or node */
 } symbol;
 
-/* What a program is made for. */
+/* Purpose of a program. */
 typedef struct purpose {
   bool is_for_candidate;
   size_t count; /* 0 = none: no vector is a number of a candidate */
@@ -40,7 +39,7 @@ typedef struct translator {
   int argument_count;
   purpose purpose;
   int text_count;
-  int argument_end; /* behind the last value of a call with any number */
+  int argument_end; /* end of the values of a call with any number of them */
   bind_translation outcome;
   bind_column_program program;
   symbol registers[REGISTERS];
@@ -48,7 +47,7 @@ typedef struct translator {
   bind_bytecode code;
 } translator;
 
-/* Ends the translation; what comes of it first stays. Returns no symbol. */
+/* Ends the translation; the first outcome stays. Returns no symbol. */
 symbol bind__give_up(translator *t, bind_translation outcome);
 
 /* Whether a node is a vector. */
@@ -59,10 +58,10 @@ symbol bind__add_node(translator *t, step made);
 
 symbol bind__add_constant(translator *t, value constant);
 
-/* What a read finds, once however often it is read. */
+/* Adds the value of a read, once for any number of reads. */
 symbol bind__add_read(translator *t, value_read read);
 
-/* The same symbol, and for an argument what is read of it. */
+/* Returns the same symbol; for an argument, the value read from it. */
 symbol bind__looked_at(translator *t, symbol s);
 
 /* A field, whose name is a constant of the function, of a table that is read,

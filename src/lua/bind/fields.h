@@ -16,8 +16,8 @@ typedef struct bind_fields {
   const char *const *names; /* in the order of pairs; ends with NULL */
   const luaL_Reg *methods;  /* ends with NULLs; NULL = none */
   /*
-   * Pushes the field of the object at index 1, and only then is true. Other
-   * names than those above may be known, too. May raise.
+   * Pushes the field of the object at index 1, and returns true only if it did. May accept other
+   * names than the names above. May raise.
    */
   bool (*push)(lua_State *L, const char *name);
   /* Whether the object at index 1 has a value of a name; pairs skips the others. NULL = it has all
@@ -26,8 +26,7 @@ typedef struct bind_fields {
 } bind_fields;
 
 /*
- * Gives the metatable on top of the stack __index and __pairs; fields must be
- * static. May raise.
+ * Sets __index and __pairs of the metatable on top of the stack. fields must be static. May raise.
  */
 void set_fields(lua_State *L, const bind_fields *fields);
 
@@ -38,7 +37,7 @@ void set_fields(lua_State *L, const bind_fields *fields);
  */
 int64_t check_list_item(lua_State *L, const char *what, size_t count);
 
-/* pairs over [1] to [#object], whatever else __index knows. */
+/* Makes pairs iterate over [1] to [#object], whatever else __index accepts. */
 void set_list_pairs(lua_State *L);
 
 #endif

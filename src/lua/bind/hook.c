@@ -73,8 +73,8 @@ typedef struct failure {
 } failure;
 
 /*
- * Pushes the code of an error that happened inside a policy: an interrupt or
- * a lack of memory stays what it is, everything else is the policy's failure.
+ * Pushes the code of an error inside a policy. Interrupts and lack of memory keep their code;
+ * everything else is the policy's failure.
  */
 static void push_code(lua_State *L, int cause) {
   if (lua_type(L, cause) == LUA_TTABLE) {
@@ -135,7 +135,7 @@ static void push_said(lua_State *L, int cause) {
 static void push_cause(lua_State *L, int cause) {
   bool is_text = lua_type(L, cause) == LUA_TSTRING || lua_type(L, cause) == LUA_TNUMBER;
   if (push_error_text(L, cause, "message")) {
-    return; // its traceback is kept beside it
+    return; // its traceback is stored separately
   }
   if (is_text || luaL_getmetafield(L, cause, "__tostring") != LUA_TNIL) {
     lua_settop(L, is_text ? lua_gettop(L) : lua_gettop(L) - 1);
@@ -209,8 +209,8 @@ static int describe(lua_State *L) {
 }
 
 /*
- * A hook of this run has failed inside another one, which was told (by a method
- * of the simulation) and let it pass: it is that error, not a new one.
+ * Returns whether the error is stored already: a hook of this run failed inside another hook, which
+ * received the error from a method of the simulation and raised it again.
  */
 static bool is_stored(lua_State *L, const bind_hooks *hooks) {
   if (!hooks->has_error || lua_type(L, -1) != LUA_TTABLE) {
@@ -241,7 +241,7 @@ static void store_error(lua_State *L, bind_hooks *hooks, const bind_hook_place *
   }
 }
 
-/* lua_pcall of one argument; a sandboxed call has a budget of its own. */
+/* lua_pcall of one argument; a sandboxed call has a separate budget. */
 static int call_within_budget(const bind_hooks *hooks, int handler) {
   bind_sandbox *sandbox = hooks->sandbox;
   if (sandbox == NULL) {
@@ -271,7 +271,7 @@ blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place, lua_CFun
     status = blis_fail(error, BLIS_ERR_POLICY, "%s %s failed", place->kind, place->name);
   }
   BLIS_ASSERT(status != BLIS_OK || lua_gettop(L) == base + 1);
-  hooks->entries++; /* what has been looked at inside may be old by now */
+  hooks->entries++; /* values read inside may be outdated now */
   lua_settop(L, base);
   return status;
 }

@@ -17,10 +17,9 @@
 #include "lua/bind/bind.h"
 
 /*
- * Places in the anchor, the table that keeps a run's Lua values alive. The
- * simulation holds it; the registry knows it only while the simulation is
- * being made or driven, so that a hook which refers to its own simulation is
- * no reason for either to live on.
+ * Places in the anchor, the table that keeps a run's Lua values alive. The simulation owns it. The
+ * registry refers to it only while the simulation is made or driven. So a hook that refers to its
+ * own simulation does not keep itself and the simulation alive.
  */
 enum {
   ANCHOR_ERROR = 1, /* the stored error object, or false */
@@ -37,25 +36,25 @@ enum {
   ANCHOR_LOOPS, /* of policies/score_loop.h: three tables */
   ANCHOR_LOOPS_END = ANCHOR_LOOPS + 2,
   ANCHOR_SCORERS,  /* at work in this run, by definition */
-  ANCHOR_PREFIXES, /* what prefix indexes remember of it, by index */
+  ANCHOR_PREFIXES, /* memory of prefix indexes, by index */
   ANCHOR_BUFFER,
-  ANCHOR_HINTS,     /* what the priority policy says of requests, by slot */
+  ANCHOR_HINTS,     /* hints of the priority policy, by slot of the request */
   ANCHOR_SELF,      /* the simulation */
   ANCHOR_CALLBACKS, /* of sim:at, by address */
-  ANCHOR_METRICS,   /* that policies have given, by name */
+  ANCHOR_METRICS,   /* custom metrics of policies, by name */
   ANCHOR_FRESH,     /* policies made for this run, by definition */
-  ANCHOR_LOG,       /* how it was driven, see simulation/drive_log.h */
-  ANCHOR_FUNCTIONS  /* and everything after it: functions of the hooks */
+  ANCHOR_LOG,       /* log of the driving calls, see simulation/drive_log.h */
+  ANCHOR_FUNCTIONS  /* first of the functions of the hooks */
 };
 
 /* What all hooks of one simulation share. */
 typedef struct bind_hooks {
   lua_State *L; /* thread that drives the run; NULL between drives */
   bool has_error;
-  struct bind_sandbox *sandbox; /* NULL = none; gives each call a budget */
+  struct bind_sandbox *sandbox; /* NULL: none; sets the budget of each call */
   int functions;                /* places in use, starting at ANCHOR_FUNCTIONS */
-  uint64_t entries;             /* how often code of a script may have run; never 0 */
-  bind_alias alias;             /* of what they are shown */
+  uint64_t entries;             /* how often script code may have run; never 0 */
+  bind_alias alias;             /* of the ids and times that hooks see */
 } bind_hooks;
 
 /* Subject of a hook call, for error messages. */
@@ -74,8 +73,8 @@ typedef struct bind_hook_place {
 void push_hooks_anchor(lua_State *L, bind_hooks *hooks);
 
 /*
- * Makes the anchor on top of the stack (popped) known until it is shut. May
- * raise; shutting never does.
+ * Registers the anchor on top of the stack (popped) until it is shut. May raise; shutting never
+ * does.
  */
 void check_hooks_open(lua_State *L, bind_hooks *hooks);
 void bind_hooks_shut(lua_State *L, const bind_hooks *hooks);

@@ -20,8 +20,8 @@ void blis_interrupt_raise(void);
 void blis_interrupt_clear(void);
 
 /*
- * Lua code that is not the script's, and soon over, runs to its end between
- * hold(true) and hold(false): an interrupt is for what called it.
+ * Delays interrupts between hold(true) and hold(false), so short Lua code that is not the script's
+ * runs to its end. The caller then handles the interrupt.
  */
 void blis_interrupt_hold(bool hold);
 bool blis_interrupt_is_held(void);

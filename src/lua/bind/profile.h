@@ -1,8 +1,8 @@
 /*
- * profile.h - what a profile chooses in every layer of the core.
+ * profile.h - the choices of a profile in every layer of the core.
  *
- * The only place of src that names a profile where one is chosen. The layers
- * name rules; a module per layer, <layer>/..._go_blis, has those of BLIS (Go).
+ * This is the only place of src that names a profile to select one. The layers name rules. A module
+ * per layer, <layer>/..._go_blis, contains the rules of BLIS (Go).
  */
 #ifndef BLIS_LUA_BIND_PROFILE_H
 #define BLIS_LUA_BIND_PROFILE_H
@@ -17,7 +17,7 @@
 #include "policy/contract/profile.h"
 #include "workload/rules.h"
 
-/* How the names of queue options are meant. */
+/* Meaning of the names of queue options. */
 typedef struct bind_gateway_variants {
   blis_flow_fairness strict;      /* "global-strict" */
   blis_gateway_order deadline;    /* "slo-deadline" */
@@ -40,8 +40,8 @@ typedef struct bind_profile {
   bool surveys_mark_caches;
 } bind_profile;
 
-/* The profile that the field "go_blis" of the table at index selects: true or, as usual, not. May
-   raise. */
+/* Returns the profile that the field "go_blis" of the table at index selects. The default is false.
+   May raise. */
 const bind_profile *check_profile(lua_State *L, int index);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct bind_sandbox {
   lua_Alloc inner;           /* where memory comes from; NULL = realloc */
   void *inner_ud;
   size_t used_bytes;
-  int64_t left;      /* of the call under way */
+  int64_t left;      /* of the current call */
   int64_t spent;     /* instructions of all calls */
   const char *fatal; /* which limit was reached; NULL = none. Static. */
   lua_State *L;

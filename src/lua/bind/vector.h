@@ -1,11 +1,10 @@
 /*
  * vector.h - columns: arrays of doubles with arithmetic on whole arrays.
  *
- * A vector is a view of an array that C owns, or a temporary: the result of an
- * operator inside a decision, taken from a pool that is rewound when the
- * decision is over, so that expressions leave no garbage. Both carry the
- * number of the decision they belong to and refuse to be used in another one.
- * Vectors made outside decisions (blis.vec.new) own their items and last.
+ * A vector is a view of an array that C owns, or a temporary. A temporary is the result of an
+ * operator inside a decision, from a pool that is rewound at the end of the decision, so
+ * expressions create no garbage. Both store the number of their decision and cannot be used in a
+ * later one. Vectors made outside decisions (blis.vec.new) own their items and stay valid.
  */
 #ifndef BLIS_LUA_BIND_VECTOR_H
 #define BLIS_LUA_BIND_VECTOR_H

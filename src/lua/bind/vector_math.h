@@ -15,7 +15,7 @@ typedef struct vector_operand {
 /* out may be one of the operands. */
 typedef void vector_binary(double *out, vector_operand a, vector_operand b, size_t count);
 
-/* Comparisons give 1 or 0. */
+/* Comparisons return 1 or 0. */
 #define VECTOR_BINARY_MAP(XX)                                                                      \
   XX(add)                                                                                          \
   XX(sub)                                                                                          \

@@ -63,7 +63,7 @@ static void set_item(lua_State *L, const blis_batch_item *item) {
   lua_setfield(L, -2, "is_decode");
 }
 
-/* What is not in the table: an item that was not read yet, or a mistake. */
+/* Handles a missing field: an item that was not read yet, or a mistake. */
 static int batch_index(lua_State *L) {
   enum { POOL = lua_upvalueindex(2) };
   bind_batch *batch = lua_touserdata(L, lua_upvalueindex(1));
@@ -201,7 +201,7 @@ static void check_item_keys(lua_State *L, int index, lua_Integer number) {
                  "{ progress =, new =, prompt =, output = }",
                  (LUAI_UACINT)number, key);
     }
-    lua_settop(L, index + 1); /* the key alone */
+    lua_settop(L, index + 1); /* only the key */
   }
 }
 

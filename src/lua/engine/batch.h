@@ -16,7 +16,7 @@
  * contents last until the next step.
  */
 typedef struct bind_batch {
-  blis_batch_sums held;         /* what the fields say */
+  blis_batch_sums held;         /* values of the fields */
   const blis_batch_item *items; /* NULL when sums are all there is */
   size_t count;
   size_t shown; /* no item after this one is in the table */
@@ -39,7 +39,7 @@ void set_batch(lua_State *L, int index, bind_batch *batch, const blis_batch_sums
 /* Takes the items out again. May raise. */
 void hide_batch(lua_State *L, int index, bind_batch *batch);
 
-/* A batch given by a script; items is NULL when only sums are known. */
+/* A batch of a script; items is NULL if only sums are known. */
 typedef struct bind_given_batch {
   const blis_batch_item *items;
   size_t count;

@@ -32,11 +32,11 @@ static void check_added(lua_State *L, blis_catalogue *catalogue, const char *nam
   check_status(L, blis_catalogue_add_yaml(catalogue, name, text, size, &error), &error);
 }
 
-/* What a catalogue does with an embedded file. */
+/* Use of an embedded file by a catalog. */
 typedef enum embedded_use {
   USE_AT_ONCE, /* what usual runs need */
   USE_LATER,   /* read when a lookup finds nothing, so that other runs do not pay for it */
-  USE_BY_NAME, /* a module asks for it: constants of the composed step-time model, and its errors */
+  USE_BY_NAME, /* loaded by name: constants of the composed step-time model, and its errors */
   USE_NONE     /* no YAML */
 } embedded_use;
 
@@ -271,7 +271,7 @@ static void set_field_names(lua_State *L, const blis_spec_field *fields, size_t 
   lua_setfield(L, -2, "fields");
 }
 
-/* Sets the dimensions of a model and what its weights need. */
+/* Sets the dimensions of a model and the memory of its weights. */
 static void set_model_spec(lua_State *L, const blis_model_spec *spec) {
   size_t count = 0;
   const blis_spec_field *fields = blis_model_spec_fields(&count);
@@ -284,7 +284,7 @@ static void set_model_spec(lua_State *L, const blis_model_spec *spec) {
   }
 }
 
-/* Layers give the exact bytes of the weights. */
+/* Sets the bytes of the weights, which are exact for a model with layers. */
 static void set_model_weights(lua_State *L, const blis_catalogue_model *model) {
   if (model->layered != NULL) {
     set_field_integer(L, "weight_bytes", (int64_t)blis_layered_weight_bytes(model->layered));

@@ -18,15 +18,15 @@
 const blis_catalogue *check_catalogue(lua_State *L);
 
 /*
- * What is in the field catalogue of the table at index, or the one above; the
- * table keeps it alive. May raise.
+ * Returns the field catalogue of the table at index, or else the built-in catalog. The table keeps
+ * it alive. May raise.
  */
 const blis_catalogue *check_catalogue_of(lua_State *L, int index);
 
 /*
- * Returns the constants of the composed step-time model for a GPU: those of the catalog, or those
- * that are compiled in, or those of any other GPU. The file of the compiled-in constants is read at
- * the first call. May raise.
+ * Returns the constants of the composed step-time model for a GPU: from the catalog, or else the
+ * built-in ones, or else the constants for any other GPU. The first call reads the built-in file.
+ * May raise.
  */
 const blis__gpu_constants *check_composed_constants(lua_State *L, const blis_catalogue *catalogue,
                                                     const char *gpu);
@@ -87,7 +87,7 @@ void check_model_file(lua_State *L, const char *path, const char *name, blis_mod
 void check_layered_file(lua_State *L, const char *path, const char *name,
                         const blis_model_options *options, blis_layered_model *layered);
 
-/* model_config(path, name): what it says, as an entry of models(). */
+/* model_config(path, name): returns the content of a config.json, as an entry of models(). */
 int bind_model_config(lua_State *L);
 
 #endif

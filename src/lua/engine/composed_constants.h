@@ -7,9 +7,9 @@
 #include <lua.h>
 
 /*
- * composed_constants(gpu, catalogue, has_tables): the constants of a GPU, as an entry of the list
- * `composed` of a catalogue file (gpu_constants.h). has_tables: those that hold with kernel tables.
- * The entry has no `also` and no `with_tables`.
+ * composed_constants(gpu, catalogue, has_tables): returns the constants of a GPU, as an entry of
+ * the list `composed` of a catalog file (gpu_constants.h). has_tables selects the constants for
+ * kernel tables. The entry has no `also` and no `with_tables`.
  */
 int bind_composed_constants(lua_State *L);
 

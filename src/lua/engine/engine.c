@@ -21,7 +21,8 @@ static void add_note(void *ud, const char *text) {
   snprintf(engine->notes + used, ENGINE_NOTES_SIZE - used, "%s%s", used == 0 ? "" : "\n", text);
 }
 
-/* A model in Lua knows best, but copies of a dense model are instances. */
+/* Checks a model in Lua. It accepts every parallelism, except that copies of a dense model are
+   separate instances. */
 static void check_scripted(lua_State *L, int index, const blis_latency_config *config,
                            bind_engine *engine) {
   blis_error error = {0};
@@ -41,7 +42,7 @@ static void check_scripted(lua_State *L, int index, const blis_latency_config *c
   lua_pop(L, 1);
 }
 
-/* What is beyond the range of the coefficients before anything runs. */
+/* Notes the parameters outside the range of the coefficients before the run. */
 static void note_coverage(const bind_engine_model *m, bind_engine *engine) {
   const blis_coverage *coverage = blis_latency_coverage(&engine->latency);
   if (coverage == NULL || m->spec == NULL) {
@@ -112,8 +113,8 @@ static void check_ranks(lua_State *L, int index, const bind_engine_model *m, bin
 }
 
 /*
- * The experts of a model are spread over the ranks of a barrier, and its tokens
- * come from all of them: where the latency model knows what that takes.
+ * Returns whether the latency model includes the exchange between ranks of a barrier: the experts
+ * are spread over these ranks, and tokens come from all ranks.
  */
 static bool tells_sharing(const bind_engine_model *m) {
   bool knows = strcmp(m->kind, "calibrated") == 0 || strcmp(m->kind, "composed") == 0 ||
@@ -211,7 +212,7 @@ static int64_t longest_with_layout(lua_State *L, int index, int64_t wanted, int6
   return fits;
 }
 
-/* What the options or the model allow, if the KV cache holds as much. */
+/* Returns the maximum sequence length of the options or of the model, limited by the KV cache. */
 static int64_t longest_sequence(lua_State *L, int index, const bind_engine_model *m, int64_t blocks,
                                 int64_t block_size, bind_engine *engine) {
   int64_t given = opt_field_integer(L, index, "max_model_len", -1);

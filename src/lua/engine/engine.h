@@ -29,7 +29,7 @@ typedef struct bind_engine {
   char latency_name[ENGINE_NAME_SIZE];
   int64_t tp;
   int64_t dp;
-  double kv_bytes_per_token;     /* on one GPU; 0 = not known */
+  double kv_bytes_per_token;     /* on one GPU; 0: unknown */
   blis_fixed_kv fixed_kv;        /* in addition to these, on one GPU */
   double gpu_price_per_hour;     /* US dollars; 0 = unknown */
   bool strict_coverage;          /* steps beyond its coverage are an error */
@@ -46,19 +46,19 @@ typedef struct bind_engine {
 void check_engine(lua_State *L, int index, bind_engine *engine);
 
 /*
- * The same without an engine around it: latency model, names and notes alone.
+ * Makes only the latency model, names, and notes, without an engine.
  */
 void check_engine_latency(lua_State *L, int index, bind_engine *engine);
 
-/* Where its step times were fitted; NULL = not known. */
+/* Returns the range in which its step times were fitted; NULL: unknown. */
 const blis_coverage *bind_engine_coverage(const bind_engine *engine);
 
 /* Idempotent. Never raises. */
 void bind_engine_close(bind_engine *engine);
 
 /*
- * Pushes what is worth knowing of an engine before it runs: names, KV capacity
- * with its terms, step times of some batches.
+ * Pushes facts about an engine before it runs: names, KV capacity with its terms, step times of
+ * some batches.
  */
 void push_engine_facts(lua_State *L, const bind_engine *engine);
 

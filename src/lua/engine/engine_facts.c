@@ -6,7 +6,7 @@
 
 enum { BATCH_MAX = 8 };
 
-/* A batch whose step time gives an idea of the model. */
+/* A batch whose step time characterizes the model. */
 typedef struct example {
   const char *name;
   blis_batch_item items[BATCH_MAX]; /* progress, new, prompt, output tokens */
@@ -71,7 +71,7 @@ static void set_coverage(lua_State *L, const blis_coverage *coverage) {
   lua_setfield(L, -2, "coverage");
 }
 
-/* What the error of step times depends on, for results/expected_error.lua. */
+/* Sets the properties that determine the error of step times, for results/expected_error.lua. */
 static void set_regime(lua_State *L, const bind_engine *engine) {
   const blis_step_regime *regime = &engine->regime;
   lua_createtable(L, 0, 7);

@@ -38,7 +38,8 @@ static const double *push_numbers(lua_State *L, int index, const char *name, siz
   return numbers;
 }
 
-/* Does the engine count what the model has (see blis_model_spec)? Profile go-blis does not. */
+/* Returns whether the engine counts the real structure of the model (see blis_model_spec). Profile
+   go-blis does not. */
 static bool counts_as_built(lua_State *L, int index) {
   return opt_field_boolean(L, index, "counts_as_built", false);
 }
@@ -53,7 +54,7 @@ static blis_layered_model *push_layered(lua_State *L) {
   return push_guarded(L, 1, sizeof(blis_layered_model), layered_gc);
 }
 
-/* What the options state in place of the model's files. */
+/* Reads the options that replace the model's files. */
 static blis_model_options model_options(lua_State *L, int index) {
   return (blis_model_options){
       .quantization = opt_field_string(L, index, "quantization"),
@@ -120,8 +121,8 @@ static void check_model(lua_State *L, int index, bool has_blocks, bind_engine_mo
   }
 }
 
-/* The layers of a model that states equal ones. A model that lacks a size has none: the capacity
-   reports what is missing, if anything needs it. */
+/* Makes the layers of a model that states equal layers. A model that lacks a size has no layers;
+   the KV capacity reports the missing size if it needs it. */
 static void expand_equal_layers(lua_State *L, bind_engine_model *m) {
   blis_alloc alloc = bind_alloc(L);
   blis_layered_model *layered = push_layered(L);
@@ -171,7 +172,7 @@ static void override_formats(lua_State *L, int index, bind_engine_model *m) {
   m->layered = copy;
 }
 
-/* A copy that counts what the model has, see blis_model_spec, and its layers. */
+/* Copies the model with its real structure, see blis_model_spec, and its layers. */
 static void count_as_built(lua_State *L, int index, bind_engine_model *m) {
   if (m->spec == NULL || !counts_as_built(L, index)) {
     return;
@@ -251,8 +252,8 @@ static void check_sharing(lua_State *L, int index, bind_engine_model *m) {
   lua_settop(L, top);
 }
 
-/* In BLIS (Go), a pool with roofline has the alpha of the model that the others
-   have: "overheads_of", where no alpha is given. */
+/* Sets the overheads. In BLIS (Go), a pool with roofline and without alpha uses the alpha of the
+   other pools' model ("overheads_of"). */
 static void check_overheads(lua_State *L, int index, bind_engine_model *m) {
   const char *kind = opt_field_string(L, index, "overheads_of");
   const blis_catalogue_coefficients *found;

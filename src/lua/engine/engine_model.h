@@ -16,9 +16,9 @@
 typedef struct bind_engine_model {
   const blis_catalogue *catalogue;
   const char *kind;                        /* of latency model */
-  const char *id;                          /* as it was given */
+  const char *id;                          /* as the user wrote it */
   const blis_catalogue_model *model;       /* NULL: unknown and not needed */
-  const blis_model_spec *spec;             /* NULL: dimensions not known */
+  const blis_model_spec *spec;             /* NULL: unknown dimensions */
   const blis_layered_model *layered;       /* the layers; NULL in profile go-blis, and if the
                                               model has too few details */
   bool has_own_layers;                     /* layered is of a file or of a list of layers, not

@@ -27,16 +27,16 @@ void check_groups(lua_State *L, int index, int owner, int value, bind_groups *gr
 void bind_groups_close(bind_groups *groups);
 
 /*
- * Fills one configuration and the facts of every instance. What is for the
- * whole cluster, horizon, orders and engine, is as in *first. May raise.
+ * Fills one configuration and the facts of every instance. Values for the whole cluster (horizon,
+ * orders, and engine) are as in *first. May raise.
  */
 void check_instances(lua_State *L, int index, const bind_engine *first, const bind_groups *groups,
                      blis_instance_config *instances, blis_instance_facts *facts,
                      uint32_t instance_count);
 
 /*
- * Pushes a list of what is worth knowing of every group, with its number of
- * instances; nil when all instances are alike.
+ * Pushes a list of facts about every group, with its number of instances; nil if all instances are
+ * alike.
  */
 void push_group_facts(lua_State *L, int index, const bind_engine *first, const bind_groups *groups);
 

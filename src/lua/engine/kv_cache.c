@@ -95,7 +95,7 @@ static int cache_match(lua_State *L) {
   return 1;
 }
 
-/* Finds what is cached, and stores the rest of the prompt behind it. */
+/* Finds the cached blocks, and stores the rest of the prompt after them. */
 static blis_status store_prompt(kv_cache *self, kv_holder *holder, bool *is_done,
                                 blis_error *error) {
   blis_block_list found = {0};
@@ -112,7 +112,7 @@ static blis_status store_prompt(kv_cache *self, kv_holder *holder, bool *is_done
   return status;
 }
 
-/* Gives everything back. Idempotent; never raises. */
+/* Releases everything. Idempotent; never raises. */
 static void let_go(kv_holder *holder) {
   kv_cache *owner = holder->owner;
   if (owner == NULL) {
@@ -126,7 +126,7 @@ static void let_go(kv_holder *holder) {
   holder->owner = NULL;
 }
 
-/* cache:allocate(prompt): a holder of its blocks, or nil without room. */
+/* cache:allocate(prompt): returns a holder of its blocks; nil if they do not fit. */
 static int cache_allocate(lua_State *L) {
   kv_cache *self = check_cache(L, 1);
   lua_settop(L, 2);
@@ -172,7 +172,7 @@ static kv_holder *check_holder(lua_State *L, int index, const kv_cache *self) {
   return holder;
 }
 
-/* cache:append(holder): room for one output token; false without. */
+/* cache:append(holder): adds one output token; returns false if it does not fit. */
 static int cache_append(lua_State *L) {
   kv_cache *self = check_cache(L, 1);
   kv_holder *holder = check_holder(L, 2, self);

@@ -4,7 +4,7 @@
 
 #include "lua/bind/bind.h"
 
-/* Microseconds up to here are whole numbers in Lua's floats, too. */
+/* Microseconds up to this limit are whole numbers in Lua's floats. */
 #define TIME_MAX_US (INT64_C(1) << 53)
 
 /* One call of a function of a model. */
@@ -17,14 +17,14 @@ typedef struct latency_call {
   int64_t time_us; /* out */
 } latency_call;
 
-/* Raises for what a function returned, at the top: it is no time. */
+/* Raises because the result of a function, at the top, is no time. */
 static int no_time(lua_State *L, const char *function) {
   bool is_nan = lua_type(L, -1) == LUA_TNUMBER && !lua_compare(L, -1, -1, LUA_OPEQ);
   return luaL_error(L, "%s returned %s, expected microseconds from 0 to 2^53", function,
                     is_nan ? "NaN" : push_what(L, -1));
 }
 
-/* The whole microseconds in what a function returned, at the top. */
+/* Returns the result of a function, at the top, in whole microseconds. */
 static int64_t check_time(lua_State *L, const char *function) {
   double number = lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER || !(number >= 0 && number <= (double)TIME_MAX_US)) {

@@ -1,8 +1,8 @@
 /*
- * latency_object.h - latency models as values: returned by blis.latency_model,
- * queried by scripts and accepted by experiments.
+ * latency_object.h - latency models as values: returned by blis.latency_model, queried by scripts,
+ * and accepted by experiments.
  *
- * It never changes. A simulation makes a model of its own from the definition.
+ * A value never changes. A simulation makes a separate model from the definition.
  */
 #ifndef BLIS_LUA_ENGINE_LATENCY_OBJECT_H
 #define BLIS_LUA_ENGINE_LATENCY_OBJECT_H

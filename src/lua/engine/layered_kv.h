@@ -12,9 +12,9 @@
 #include "lua/engine/engine_model.h"
 
 /*
- * Fills *layout from the layers of the model, for the table of cluster options at index. False, and
- * *layout is left alone, for a model without windows, chunks, and states, for a model of unknown
- * layers, and if the options state kv_layout. May raise.
+ * Fills *layout from the layers of the model, for the table of cluster options at index. Returns
+ * false, and leaves *layout unchanged, in three cases: a model without windows, chunks, and states;
+ * a model of unknown layers; options that set kv_layout. May raise.
  */
 bool check_layered_layout(lua_State *L, int index, const bind_engine_model *m,
                           blis_kv_layout *layout);
@@ -23,8 +23,8 @@ bool check_layered_layout(lua_State *L, int index, const bind_engine_model *m,
 bool layers_fit(lua_State *L, int index, const bind_engine_model *m, int64_t tp);
 
 /*
- * Fills *capacity from the layers of the model; terms are sums over the tp GPUs, blocks and their bytes those
- * of one GPU. Raises if the model does not fit. May raise.
+ * Fills *capacity from the layers of the model. Terms are sums over the tp GPUs; blocks and their
+ * bytes are for one GPU. Raises if the model does not fit. May raise.
  */
 void check_layered_capacity(lua_State *L, int index, const bind_engine_model *m,
                             blis_kv_capacity *capacity);

@@ -142,7 +142,7 @@ static blis_status name_content(void *ud, const char *name, size_t length, uint3
   return blis_intern_add(ud, name, length, stream);
 }
 
-/* What a described request may have; a record has it, too. */
+/* The fields of a described request; a record has them as well. */
 typedef enum field_kind { WHOLE, TEXT, NUMBER, ANY } field_kind;
 
 static const struct {
@@ -242,8 +242,8 @@ static uint32_t tokens_of(lua_State *L, int index, const char *name, int64_t fal
   return (uint32_t)opt_field_integer(L, index, name, fallback);
 }
 
-/* A request that a script describes in the checked table at index; pushes what
-   its segments are in. */
+/* Reads a request that a script describes in the checked table at index; pushes the owner of its
+   segments. */
 static blis_request push_described(lua_State *L, int index, lone *self) {
   const bind_content_names names = {name_content, self->contents};
   blis_request request = {0};
@@ -296,7 +296,7 @@ static blis_block_chain check_chain(lua_State *L, lone *self, const blis_request
   return chain;
 }
 
-/* As the cluster has it: what the class of a request says, or a number. */
+/* Returns the priority as in a cluster: by the class of a request, or a number. */
 static double priority_of(lua_State *L, int record, const lone *self) {
   const char *slo_class = opt_field_string(L, record, "slo_class");
   double value = blis_slo_priority_value(self->priorities, slo_class != NULL ? slo_class : "");

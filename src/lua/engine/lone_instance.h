@@ -1,6 +1,6 @@
 /*
- * lone_instance.h - one serving engine without a cluster, for scripts that
- * bring a loop of their own: it is given requests, stepped and looked at.
+ * lone_instance.h - one serving engine without a cluster, for scripts with their own loop: a script
+ * submits requests, runs steps, and reads the state.
  */
 #ifndef BLIS_LUA_ENGINE_LONE_INSTANCE_H
 #define BLIS_LUA_ENGINE_LONE_INSTANCE_H
@@ -9,7 +9,7 @@
 
 void bind_open_lone_instances(lua_State *L);
 
-/* instance(cluster): the options of a cluster, of which there is one. */
+/* instance(cluster): takes the options of a cluster with one instance. */
 int bind_lone_instance_new(lua_State *L);
 
 #endif

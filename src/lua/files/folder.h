@@ -7,8 +7,8 @@
 #include <lua.h>
 
 /*
- * folder(path): the names in a folder in the order of their bytes, without
- * those that begin with a dot; an empty list when it cannot be read.
+ * folder(path): returns the names in a folder in the order of their bytes, without names that begin
+ * with a dot. Returns an empty list if the folder cannot be read.
  */
 int bind_folder(lua_State *L);
 

@@ -14,7 +14,7 @@ typedef struct writer {
   blis_json_writer json;
   uint64_t is_object; /* by depth, from 0 for the value outside of all */
   int depth;
-  bool has_value; /* the outermost value is begun */
+  bool has_value; /* the outermost value has begun */
 } writer;
 
 static writer *check_writer(lua_State *L) {
@@ -107,7 +107,7 @@ static void check_scalar(lua_State *L, writer *self, int index) {
   }
 }
 
-/* Raises for what has no form in JSON. */
+/* Raises for a value that JSON cannot represent. */
 static void check_is_scalar(lua_State *L, int index) {
   int type = lua_type(L, index);
   luaL_argexpected(L,
@@ -143,7 +143,7 @@ static int writer_item(lua_State *L) {
   return 1;
 }
 
-/* take(): what was written since the last call, and forgets it. */
+/* take(): returns the output since the last call, and removes it. */
 static int writer_take(lua_State *L) {
   writer *self = check_writer(L);
   check_buffer(L, self);

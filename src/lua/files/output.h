@@ -9,8 +9,8 @@
 void bind_open_outputs(lua_State *L);
 
 /*
- * output(path): a file to be written with write(text), which gets its name by
- * commit(); closed or collected before that it leaves nothing behind.
+ * output(path): returns a file for write(text). commit() renames it to path. If it is closed or
+ * collected earlier, no file remains.
  */
 int bind_output_new(lua_State *L);
 

@@ -9,12 +9,11 @@
 #include "base/format/output.h"
 #include "lua/bind/bind.h"
 
-/* Lives in a guarded userdata, so that an error leaves neither a connection
- * nor half a file behind. */
+/* Stored in a guarded userdata, so that an error leaves no open connection and no partial file. */
 typedef struct database {
   sqlite3 *connection;
   sqlite3_stmt *statement;
-  char part[4096]; /* what is being written; empty: nothing to remove */
+  char part[4096]; /* unfinished file; empty: nothing to remove */
 } database;
 
 static int database_gc(lua_State *L) {
@@ -147,7 +146,7 @@ int bind_sqlite_write(lua_State *L) {
   }
   luaL_argcheck(L, strlen(path) + 6 < sizeof self->part, 1, "path too long");
   snprintf(self->part, sizeof self->part, "%s.part", path);
-  unlink(self->part); /* what a killed process has left */
+  unlink(self->part); /* remains of a killed process */
   check_sqlite(L, self, sqlite3_open(self->part, &self->connection));
   execute(L, self, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
   lua_Integer count = luaL_len(L, 2);

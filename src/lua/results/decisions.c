@@ -83,7 +83,7 @@ static void set_facts(lua_State *L, const blis_decisions *decisions,
   lua_setfield(L, -2, "facts");
 }
 
-/* What was made of an attempt of a cascade. */
+/* Sets the verdict on an attempt of a cascade. */
 static void set_verdict(lua_State *L, const bind_records *records,
                         const blis_decision_record *record) {
   set_field_string(L, "verdict", blis_cascade_verdict_name((blis_cascade_verdict)record->verdict));

@@ -7,10 +7,10 @@
 #include "lua/results/records.h"
 
 typedef struct outcomes {
-  double *ttft_ms; /* of all requests, those that never came last */
+  double *ttft_ms; /* of all requests; requests that never arrived come last */
   double *e2e_ms;
   size_t count;
-  double itl_ms; /* sum of the means of those that have one */
+  double itl_ms; /* sum of the means of the requests that have one */
   size_t itl_count;
   size_t completed;
   size_t rejected;

@@ -6,7 +6,7 @@
 
 #include "lua/bind/bind.h"
 
-/* A finalizer of a script may come after that of the list. */
+/* The finalizer of a script's value may run after the list's finalizer. */
 bind_records *check_records(lua_State *L, int index) {
   bind_records *self = luaL_checkudata(L, index, RECORDS_TYPE);
   luaL_argcheck(L, self->recorder != NULL, index, "the list of requests is gone");

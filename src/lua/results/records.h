@@ -1,8 +1,8 @@
 /*
  * records.h - the finished requests of a run and their origin.
  *
- * A userdata of its own, so that results outlive their simulation. How it looks
- * to scripts is in record_list.h.
+ * A separate userdata, so that results outlive their simulation. record_list.h defines its form in
+ * scripts.
  */
 #ifndef BLIS_LUA_RESULTS_RECORDS_H
 #define BLIS_LUA_RESULTS_RECORDS_H
@@ -15,7 +15,7 @@
 
 #define RECORDS_TYPE "blis.records"
 
-/* Zeroed when new; freed by Lua alone. */
+/* Zeroed when new; only Lua frees it. */
 typedef struct bind_records {
   bind_source source;
   blis_intern *strings; /* of a list made by a script; or NULL */

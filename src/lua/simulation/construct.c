@@ -73,7 +73,7 @@ static void check_scheduler_parts(lua_State *L, int config, bind_simulation *sim
   }
 }
 
-/* Functions that say what steps draw, one for each group. */
+/* Reads the functions that return the power draw of steps, one for each group. */
 static void check_power_part(lua_State *L, int cluster, bind_simulation *sim) {
   lua_settop(L, cluster);
   uint32_t count = sim->groups.other_count + 1;
@@ -129,7 +129,7 @@ static void check_hooks_parts(lua_State *L, int self, int config, bind_simulatio
   check_watch(L, config, &sim->hooks, &sim->watch);
 }
 
-/* Built-in policies say beforehand what they read. */
+/* Checks the signals that built-in policies declare. */
 static void check_locality(lua_State *L, const bind_simulation *sim) {
   const struct {
     const char *what;
@@ -233,8 +233,7 @@ static void read_steps(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
-/* With keep_timeline = true: where requests are, what is loaded, and who has
-   waited for whom. */
+/* Reads keep_timeline, which logs visits of requests, loads, and waits for other requests. */
 static void read_timeline(lua_State *L, int config, bind_simulation *sim) {
   if (!opt_field_boolean(L, config, "keep_timeline", false)) {
     return;

@@ -6,9 +6,8 @@
 #define EVENT_QUEUE_TYPE "blis.event_queue"
 
 /*
- * User values: a table with the value of event n at n and its handle at -n, and
- * one with n at its handle, so that neither popping nor cancelling leaves
- * anything behind.
+ * User values. One table has the value of event n at n and its handle at -n; another has n at its
+ * handle. So popping and canceling remove all traces of an event.
  */
 enum { VALUES = 1, NUMBERS };
 

@@ -180,7 +180,7 @@ static void configure_adapters(lua_State *L, int config, bind_simulation *sim,
   made->options[BLIS_FEATURE_ADAPTERS] = &sim->adapters.names;
 }
 
-/* Of adapters, those that were ever loaded. */
+/* Pushes the adapters that were loaded at least once. */
 static void push_lora(lua_State *L, const blis_cluster *cluster, const blis_lora_summary *lora) {
   lua_createtable(L, 0, 16);
   set_figures(L, BLIS_FIGURES_LORA, lora);
@@ -354,7 +354,7 @@ static void set_routers(lua_State *L, const bind_simulation *sim, const blis_sum
   set_replica_reports(L, &sim->view);
 }
 
-/* Autoscaling, faults, and what is paid. */
+/* Configures autoscaling, faults, and prices. */
 
 static void configure_scaling(lua_State *L, int config, bind_simulation *sim,
                               blis_cluster_config *made) {

@@ -1,9 +1,10 @@
 /*
- * features.h - what the optional features add to a simulation in Lua: one table of functions.
+ * features.h - the parts of a simulation in Lua that belong to optional features: one table of
+ * functions.
  *
  * The constructor (construct.c) and the result (result.c) loop over the table and name no feature.
  * The order of the table is the order of construction, so it decides which of several mistakes an
- * error is about.
+ * error reports.
  */
 #ifndef BLIS_LUA_SIMULATION_FEATURES_H
 #define BLIS_LUA_SIMULATION_FEATURES_H
@@ -15,7 +16,7 @@
 
 /*
  * Every function may be NULL; functions raise. `config` is the index of the experiment, `cluster`
- * that of the options of its cluster. The first six run in this order, before the cluster exists.
+ * is the index of its cluster options. The first six run in this order, before the cluster exists.
  */
 typedef struct bind_feature {
   /* Sets how many instances there may be. */
@@ -23,10 +24,10 @@ typedef struct bind_feature {
   /* Completes the engines of the groups. The stack ends at cluster, before and after. */
   void (*engines)(lua_State *L, int cluster, bind_simulation *sim);
   void (*policies)(lua_State *L, int config, bind_simulation *sim);
-  /* Before and after the source of requests is made. */
+  /* Called before and after the source of requests is created. */
   void (*before_traffic)(lua_State *L, int workload, bind_simulation *sim);
   void (*traffic)(lua_State *L, int cluster, bind_simulation *sim);
-  /* Completes the configuration of the cluster, which borrows what is left on the stack. */
+  /* Completes the configuration of the cluster, which borrows the values left on the stack. */
   void (*configure)(lua_State *L, int config, bind_simulation *sim, blis_cluster_config *made);
   /* Adds the feature to the cluster, which takes its policies, come what may. */
   void (*attach)(lua_State *L, int config, bind_simulation *sim);

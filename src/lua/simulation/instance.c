@@ -283,7 +283,7 @@ static void push_instance(lua_State *L, int simulation, uint32_t i) {
   luaL_setmetatable(L, INSTANCE_TYPE);
 }
 
-/* The list grows with the cluster, and keeps what it had. */
+/* Pushes the list, which grows with the cluster and keeps its items. */
 void push_instances(lua_State *L, int index, const bind_simulation *sim) {
   uint32_t count = blis_cluster_instance_count(sim->cluster);
   if (lua_getiuservalue(L, index, SIMULATION_INSTANCES) == LUA_TNIL) {

@@ -163,7 +163,7 @@ static int simulation_change_routing(lua_State *L) {
   return 1;
 }
 
-/* So that the microseconds of an interval are a number, too. */
+/* Keeps the microseconds of an interval within a number as well. */
 enum { MAX_WATCH_INTERVAL_MS = 1000000000 };
 
 /* sim:watch([watch_interval_ms]) */
@@ -201,7 +201,7 @@ static void push_pending_event(lua_State *L, const blis_pending_event *event) {
   }
 }
 
-/* sim:events(): what is scheduled, in the order in which it will happen. */
+/* sim:events(): returns the scheduled events in their order. */
 static int simulation_events(lua_State *L) {
   const bind_simulation *sim = check_simulation(L, 1);
   size_t count = sim->is_finished ? 0 : blis_cluster_pending_count(sim->cluster);

@@ -15,7 +15,7 @@
 #include "results/summary/groups.h"
 #include "results/summary/summary.h"
 
-/* What is computed on the way; Lua frees it should something raise. */
+/* Temporary memory of the computation; Lua frees it after an error. */
 typedef struct working {
   blis_alloc alloc;
   blis_summary summary;
@@ -59,7 +59,7 @@ static void set_summary(lua_State *L, const working *w) {
   lua_setfield(L, -2, "instances");
 }
 
-/* What the run was made of, as far as the program has worked it out. */
+/* Sets the derived configuration of the run. */
 static void set_setup(lua_State *L, int index, const bind_simulation *sim) {
   push_engine_facts(L, &sim->engine);
   lua_getiuservalue(L, index, SIMULATION_CONFIG);

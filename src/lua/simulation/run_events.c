@@ -51,7 +51,8 @@ static void push_event(lua_State *L, const event_call *call, int anchor, int ins
   lua_setfield(L, -2, "request");
 }
 
-/* Those of sim.instances, or, where these are hidden, as policies know them. */
+/* Pushes the instances of sim.instances, or, if these are hidden, the instances that policies
+   see. */
 static void push_shown_instances(lua_State *L, const bind_view *view, int anchor) {
   if (view->hides_live) {
     lua_rawgeti(L, anchor, ANCHOR_INSTANCES);

@@ -25,7 +25,7 @@ void check_scaling_room(lua_State *L, int config, bind_simulation *sim) {
   lua_settop(L, top);
 }
 
-/* An oracle looks at the requests beforehand: they are made once more. */
+/* Reads the requests in advance for an oracle, from a second copy of their source. */
 void check_scaling_future(lua_State *L, int workload, bind_simulation *sim) {
   blis_scale_needs needs = 0;
   for (int k = 0; k < SIMULATION_SCALED_POOLS; k++) {
@@ -248,7 +248,7 @@ static int64_t paid_us_of(const blis_cluster *cluster, int64_t end_us) {
   return paid_us;
 }
 
-/* What was decided for a pool, into the table on top. */
+/* Sets the decisions for a pool in the table on top. */
 static void set_pool(lua_State *L, const blis_scaling_report *report) {
   set_field_integer(L, "checks", report->checks);
   set_field_integer(L, "triggered", report->triggered);

@@ -50,7 +50,7 @@ enum {
   SIMULATION_VALUES = SIMULATION_GROUPS
 };
 
-/* That may have autoscalers of their own: prefill and decode, or all as one. */
+/* Pools that can have separate autoscalers: prefill and decode, or all instances as one pool. */
 enum { SIMULATION_SCALED_POOLS = 2 };
 
 /* Zeroed before anything is acquired, so that it can be closed at any time. */
@@ -60,26 +60,26 @@ typedef struct bind_simulation {
   bind_view view;
   bind_scheduler scheduler;
   bind_batch_scheduler batch_scheduler;
-  bind_kv_tiers kv_tiers;         /* what scripts say of them */
+  bind_kv_tiers kv_tiers;         /* options of KV tiers that are functions */
   bind_instance_batches *batches; /* by instance; the anchor owns them */
   bind_observer observer;
   bind_run_events run_events;
   bind_progress progress;
   bind_watch watch;
-  bind_engine engine;               /* of the first group of instances */
-  bind_groups groups;               /* and those of the others */
+  bind_engine engine;               /* engine of the first group of instances */
+  bind_groups groups;               /* engines of the other groups */
   bind_adapters adapters;           /* all zero without them */
   bind_power *powers;               /* by group; the anchor owns them */
   bind_latency latency;             /* for a model in Lua */
   bind_instance_latency *latencies; /* by instance; the anchor owns them */
   bind_acceptance *acceptances;     /* by group; the anchor owns them */
   blis_histogram itl_us;
-  blis_histogram *itl_of_instance_us; /* NULL unless asked for */
-  blis_series series;                 /* all-zero unless asked for */
-  blis_step_log steps;                /* all-zero unless asked for */
-  blis_step_sink step_sink;           /* likewise; fills it */
-  blis_load_log loads;                /* all-zero unless asked for */
-  blis_load_sink load_sink;           /* likewise; fills it */
+  blis_histogram *itl_of_instance_us; /* NULL unless requested */
+  blis_series series;                 /* all-zero unless requested */
+  blis_step_log steps;                /* all-zero unless requested */
+  blis_step_sink step_sink;           /* fills it; all-zero unless requested */
+  blis_load_log loads;                /* all-zero unless requested */
+  blis_load_sink load_sink;           /* fills it; all-zero unless requested */
   blis_visit_log visits;              /* with these */
   blis_visit_sink visit_sink;
   bind_records *records;    /* a user value */
@@ -88,22 +88,22 @@ typedef struct bind_simulation {
   blis_cascade cascade;     /* until the cluster takes it */
   /* By pool, until the cluster takes them. */
   blis_autoscaler autoscalers[SIMULATION_SCALED_POOLS];
-  bind_future future;        /* for one that knows it */
+  bind_future future;        /* for autoscalers with an oracle */
   blis_disaggregation apart; /* until the cluster takes it */
-  blis_encode_stage encode;  /* likewise */
+  blis_encode_stage encode;  /* until the cluster takes it */
   blis_gateway gateway;      /* until the cluster takes it */
   blis_priority priority;    /* the cluster borrows it */
   blis_cluster *cluster;     /* NULL once closed */
-  uint32_t instance_count;   /* that there is room for */
-  uint32_t initial_count;    /* of these at first; 0 = all */
+  uint32_t instance_count;   /* maximum number of instances */
+  uint32_t initial_count;    /* initial instances; 0 = all */
   int64_t seed;
   bind_script_random script_random;  /* math.random in hooks */
   bind_script_random *random_before; /* while it is driven */
   bool has_cascade;
-  bool has_pools;   /* of prefill and decode */
+  bool has_pools;   /* prefill and decode pools */
   bool has_gateway; /* with a queue */
   bool has_failed;  /* the error is in the anchor */
-  bool is_finished; /* the books are closed */
+  bool is_finished; /* the result is complete */
 } bind_simulation;
 
 void bind_open_simulations(lua_State *L);
@@ -123,8 +123,8 @@ void bind_simulation_close(bind_simulation *sim);
 bind_simulation *check_drivable(lua_State *L, const char *method);
 
 /*
- * Shuts the hooks of the simulation at index and raises what has failed: an
- * interrupt may be followed by more driving, any other failure stays.
+ * Shuts the hooks of the simulation at index and raises the stored error. After an interrupt the
+ * run can be driven further; any other error is permanent.
  */
 void check_shut(lua_State *L, int index, bind_simulation *sim, blis_status status,
                 const blis_error *error);

@@ -1,10 +1,8 @@
 /*
- * distribution.h - lengths and arrivals from tables that the Lua half has
- * checked.
+ * distribution.h - lengths and arrivals from tables that the Lua half has checked.
  *
- * What the results borrow is kept alive by the tables themselves and by the
- * table at index keep, which gets the buffers that are made. Everything may
- * raise.
+ * Results borrow from the tables and from buffers. The table at index keep owns the buffers.
+ * Everything may raise.
  */
 #ifndef BLIS_LUA_TRAFFIC_DISTRIBUTION_H
 #define BLIS_LUA_TRAFFIC_DISTRIBUTION_H

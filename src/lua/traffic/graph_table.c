@@ -12,7 +12,7 @@
 
 enum { WHERE_SIZE = 128 };
 
-/* What the table of a graph or of a request may have. */
+/* The fields of the table of a graph or of a request. */
 typedef enum field {
   NAME, /* of a graph only */
   START,
@@ -256,7 +256,7 @@ static void check_each_once(const reading *r, int index, const uint32_t *waits, 
   }
 }
 
-/* Pushes a buffer with those that the request on top of the stack waits for. */
+/* Pushes a buffer with the requests that the request on top of the stack waits for. */
 static uint32_t *push_waits(const reading *r, uint32_t *count) {
   lua_State *L = r->L;
   int node = lua_gettop(L);

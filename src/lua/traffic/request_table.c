@@ -14,7 +14,7 @@
 
 enum { WHERE_SIZE = 96 };
 
-/* What a table may have. */
+/* The fields of a table. */
 enum field {
   ARRIVAL,
   DEADLINE,
@@ -36,7 +36,7 @@ enum field {
   CASCADE,
   MEAN_LOGPROB,
   CONTENT,
-  ID,     /* of a request that was given to a function: not read */
+  ID,     /* of a request passed to a function: not read */
   SHARED, /* the same */
   FIELDS
 };
@@ -291,7 +291,7 @@ static void check_row(row *r) {
   }
 }
 
-/* The value that was given, else the one there is. */
+/* Returns the value in the row, or else the existing value. */
 static int64_t value_of(const row *r, enum field field, int64_t fallback) {
   return r->is_given[field] ? r->values[field] : fallback;
 }
@@ -358,7 +358,7 @@ static blis_status name_content(void *ud, const char *name, size_t length, uint3
   return blis_workload_text(ud, name, length, stream);
 }
 
-/* Pushes what the request then borrows. */
+/* Pushes the content that the request then borrows. */
 static void push_row_content(const row *r, blis_request *request) {
   lua_State *L = r->L;
   if (r->is_given[PROMPT] || r->is_given[PREFIX_GROUP]) {
@@ -432,7 +432,7 @@ static bool push_next_row(lua_State *L, const row *r) {
   return true;
 }
 
-/* Requests of a function without a stated number, and those of them at one time. */
+/* Limits for a function without a stated number: requests, and requests at one time. */
 enum { ENDLESS_COUNT = 5000000, STILL_COUNT = 1000000 };
 
 /* State of the check for a function that seems not to end. */

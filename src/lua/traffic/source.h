@@ -10,14 +10,14 @@
 #include "lua/traffic/graph_source.h"
 #include "workload/workload.h"
 
-/* The requests of one run and what they come from. Zero it first. */
+/* The requests of one run and their source. Zero it first. */
 typedef struct bind_source {
   struct blis_generator *generator;
   struct blis_replay *replay;
   struct blis_trace_cursor *stream;
   bind_graphs graphs;            /* without a player: there are none */
   struct blis_source_copy *copy; /* NULL unless requests are kept */
-  struct blis_adapter_mix *mix;  /* NULL unless it gives adapters */
+  struct blis_adapter_mix *mix;  /* NULL unless it assigns adapters */
   blis_workload_cursor cursor;
   blis_request_source source; /* valid while the bind_source does not move */
 } bind_source;

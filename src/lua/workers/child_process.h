@@ -26,17 +26,16 @@ typedef struct blis_child_process {
 } blis_child_process;
 
 /*
- * Has /bin/sh run the command, in a process group of its own. *child is all
- * zero before that. BLIS_ERR_IO, BLIS_ERR_NOMEM.
+ * Starts the command with /bin/sh, in a separate process group. *child must be zeroed. BLIS_ERR_IO,
+ * BLIS_ERR_NOMEM.
  */
 BLIS_MUSTUSE blis_status blis_child_start(blis_child_process *child, const char *command,
                                           const blis_alloc *alloc, blis_error *error);
 
 /*
- * Sends a line and waits for one; *answer, without its end, is valid until the
- * next call. BLIS_ERR_IO, and the child is gone, when it ends, when it takes
- * more than timeout_ms, says more than one line or too long a one;
- * BLIS_ERR_INTERRUPTED.
+ * Sends a line and waits for an answer line. *answer, without its line end, is valid until the next
+ * call. BLIS_ERR_IO if the child ends, exceeds timeout_ms, or answers with several lines or too
+ * long a line; the child is stopped then. BLIS_ERR_INTERRUPTED.
  */
 BLIS_MUSTUSE blis_status blis_child_ask(blis_child_process *child, blis_slice line,
                                         int64_t timeout_ms, blis_slice *answer, blis_error *error);

@@ -59,7 +59,7 @@ static void deny(int resource, rlim_t most) {
 
 static void limit_resources(const blis_jail_limits *limits) {
   deny(RLIMIT_CORE, 0);
-  deny(RLIMIT_NOFILE, 0); /* what is open stays so */
+  deny(RLIMIT_NOFILE, 0); /* open files stay open */
 #ifdef RLIMIT_NPROC
   deny(RLIMIT_NPROC, 0);
 #endif
@@ -73,7 +73,7 @@ static void limit_resources(const blis_jail_limits *limits) {
 
 #ifdef BLIS_HAVE_SECCOMP
 
-/* For memory, for writing to what is open, for times and for ending. */
+/* System calls for memory, for writing to open files, for times, and for exit. */
 static const int allowed[] = {
     SCMP_SYS(brk),           SCMP_SYS(mmap),         SCMP_SYS(munmap),      SCMP_SYS(mremap),
     SCMP_SYS(mprotect),      SCMP_SYS(madvise),      SCMP_SYS(write),       SCMP_SYS(writev),
@@ -112,7 +112,7 @@ static const int fatal[] = {
 
 static bool add_rules(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    /* One that this architecture does not have needs no rule. */
+    /* A call that this architecture lacks needs no rule. */
     if (calls[i] >= 0 && seccomp_rule_add(filter, action, calls[i], 0) != 0) {
       return false;
     }

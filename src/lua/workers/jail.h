@@ -20,8 +20,8 @@ typedef struct blis_jail_limits {
 } blis_jail_limits;
 
 /*
- * True when system calls are filtered now; false when limits alone hold, for
- * lack of libseccomp or because the kernel refuses filters.
+ * Returns true if system calls are filtered now. Returns false if only limits apply, because
+ * libseccomp is missing or the kernel refuses filters.
  */
 bool blis_jail_enter(const blis_jail_limits *limits);
 

@@ -23,9 +23,8 @@ BLIS_MUSTUSE blis_status blis_journal_create(const blis_alloc *alloc, const char
                                              blis_error *error);
 
 /*
- * Appends line and a newline; the line must hold none. What was appended more
- * than a second ago is on the disk, or on its way there. BLIS_ERR_IO names the
- * file and the system's reason.
+ * Appends line and a newline; line must not contain a newline. Lines older than a second are on the
+ * disk, or are being written. BLIS_ERR_IO names the file and the system's reason.
  */
 BLIS_MUSTUSE blis_status blis_journal_append(blis_journal *journal, blis_slice line,
                                              blis_error *error);

@@ -128,7 +128,7 @@ blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t task, int64_
   return BLIS_OK;
 }
 
-/* Takes a task out of those that wait, which keep their order. */
+/* Removes a task from the queue, which keeps its order. */
 static bool forget_waiting(queue *waiting, int64_t task) {
   size_t mask = waiting->capacity - 1, kept = 0;
   for (size_t i = 0; i < waiting->count; i++) {
@@ -163,7 +163,7 @@ size_t blis_worker_pool_pending(const blis_worker_pool *pool) {
   return pool->waiting.count + pool->busy;
 }
 
-/* Gives the next task to a worker that lives; false when it does not. */
+/* Sends the next task to a worker; returns false if the worker is dead. */
 static bool hand_over(blis_worker_pool *pool, blis__worker *worker) {
   queue *waiting = &pool->waiting;
   const waiting_task task = waiting->tasks[waiting->first];
@@ -178,7 +178,7 @@ static bool hand_over(blis_worker_pool *pool, blis__worker *worker) {
   return true;
 }
 
-/* Gives the next task to a worker, and the worker a process if it has none. */
+/* Sends the next task to a worker, and starts its process if it has none. */
 static blis_status hand_out(blis_worker_pool *pool, blis__worker *worker, blis_error *error) {
   int detail = 0;
   /* An idle worker that died is replaced silently. */
@@ -235,7 +235,7 @@ static int list_busy(blis_worker_pool *pool, int64_t *deadline_us) {
   return count;
 }
 
-/* Milliseconds from now until then, rounded up, as poll wants them. */
+/* Returns the milliseconds from now until until_us, rounded up, as poll needs them. */
 static int poll_timeout(int64_t until_us) {
   if (until_us == INT64_MAX) {
     return -1;

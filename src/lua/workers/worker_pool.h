@@ -28,8 +28,8 @@
 enum { BLIS_WORKERS_MAX = 1024 };
 
 typedef enum blis_worker_outcome {
-  BLIS_WORKER_DONE,      /* the text is what the task wrote */
-  BLIS_WORKER_FAILED,    /* the text is why */
+  BLIS_WORKER_DONE,      /* the text is the output of the task */
+  BLIS_WORKER_FAILED,    /* the text is the reason */
   BLIS_WORKER_NO_MEMORY, /* failed for lack of it; the text is why */
   BLIS_WORKER_EXITED,    /* detail is the exit status */
   BLIS_WORKER_KILLED,    /* detail is the signal */
@@ -45,11 +45,10 @@ typedef blis_worker_outcome (*blis_worker_fn)(void *ud, int64_t task, blis_buffe
 typedef struct blis_worker_options {
   int jobs;                   /* workers at the same time, from 1 */
   int64_t time_limit_us;      /* of a task, by the clock; 0 = none */
-  int64_t memory_limit_bytes; /* what a worker may take on top of what the
-                                 process had; 0 = no limit */
-  bool is_fresh;              /* each task has a new process for itself, a copy
-                                 of this one as it is when the task's turn
-                                 comes */
+  int64_t memory_limit_bytes; /* memory of a worker in addition to the memory of the process; 0:
+                                 no limit */
+  bool is_fresh;              /* forks a new process for each task, a copy of this process when
+                                 the task starts */
   blis_worker_fn work;
   void *ud; /* borrowed, passed to work */
 } blis_worker_options;

@@ -50,8 +50,8 @@ static bool receive_task(int socket, int64_t *task) {
 }
 
 /*
- * A process group of its own keeps Ctrl-C away, which is for the parent to
- * answer, and lets the parent end what a task has started too.
+ * Moves to a separate process group. So Ctrl-C reaches only the parent, which handles it, and the
+ * parent can also end the processes that a task has started.
  */
 static void leave_terminal(void) {
   (void)setpgid(0, 0);
@@ -108,7 +108,7 @@ blis_status blis__worker_start(blis__worker *worker, const blis_worker_options *
   for (int i = 0; i < 2; i++) {
     (void)fcntl(pair[i], F_SETFD, FD_CLOEXEC);
   }
-  (void)fflush(NULL); /* else both processes would write what is buffered */
+  (void)fflush(NULL); /* otherwise both processes would write the buffered output */
   pid_t parent = getpid();
   pid_t process = fork();
   if (process < 0) {

@@ -37,7 +37,7 @@ BLIS_MUSTUSE blis_status blis__worker_start(blis__worker *worker,
                                             const blis__worker *others, int count,
                                             blis_error *error);
 
-/* Sends a task; false when the worker is gone. */
+/* Sends a task; returns false if the worker is dead. */
 bool blis__worker_send(blis__worker *worker, int64_t task);
 
 typedef enum blis__worker_news {
@@ -46,15 +46,15 @@ typedef enum blis__worker_news {
   BLIS__WORKER_GONE
 } blis__worker_news;
 
-/* Reads what has come, without waiting for more. */
+/* Reads the available output, without waiting for more. */
 blis__worker_news blis__worker_receive(blis__worker *worker);
 
 /* The complete result in worker->input. */
 void blis__worker_result(const blis__worker *worker, blis_worker_result *result);
 
 /*
- * Ends the process and all that it started, and waits for it. Returns how it
- * ended, for one that had ended before: EXITED or KILLED, and *detail.
+ * Ends the process and all processes that it started, and waits for it. Returns how it ended if it
+ * had ended before: EXITED or KILLED, and *detail.
  */
 blis_worker_outcome blis__worker_stop(blis__worker *worker, int *detail);
 

@@ -18,7 +18,7 @@
    number is even, for halves. */
 enum { BLIS_BATCH_COUNT = 20 };
 
-/* Some records in a row, of a recorder that stays as it is. */
+/* Consecutive records of a recorder that does not change. */
 typedef struct blis_arrivals {
   const blis_recorder *recorder;
   size_t first;

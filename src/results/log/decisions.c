@@ -32,7 +32,7 @@ struct blis_decisions {
   blis_intern *texts;
   BLIS_ARRAY(blis_decision_record) records;
   BLIS_ARRAY(blis_decision_candidate) candidates;
-  scorer_list scorers[2];           /* those of the prefill stage are the second */
+  scorer_list scorers[2];           /* the second list belongs to the prefill stage */
   BLIS_ARRAY(double) scorer_scores; /* by candidate, then scorer */
   BLIS_ARRAY(kept_fact) facts;
   BLIS_ARRAY(int64_t) per_instance;
@@ -95,7 +95,7 @@ static int compare_ranked(const void *a, const void *b) {
   return (left->id_rank > right->id_rank) - (left->id_rank < right->id_rank);
 }
 
-/* The candidates of a decision, best ones first if not all of them are kept. */
+/* Lists the candidates of a decision, best first if only some are kept. */
 static blis_status rank(blis_decisions *self, const blis_routing_event *event) {
   size_t count = event->view->count;
   self->ranking.count = 0;

@@ -32,7 +32,7 @@ static int compare_loads(const void *a, const void *b) {
   return by != 0 ? by : compare_i64(x->load.start_us, y->load.start_us);
 }
 
-/* Those that would have ended later than their instance. */
+/* Drops the loads that would have ended after their instance. */
 static void drop_lost(blis_load_log *log) {
   size_t kept = 0;
   for (size_t i = 0; i < log->loads.count; i++) {

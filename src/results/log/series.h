@@ -36,7 +36,7 @@ enum { BLIS_SERIES_ROWS_MAX = 1000000 };
 /* Static storage. */
 const char *blis_series_count_name(blis_series_count count);
 
-/* What an instance is like at the time of a row. */
+/* State of an instance at the time of a row. */
 typedef struct blis_series_instance {
   uint32_t queue_depth;
   uint32_t batch_size;
@@ -51,9 +51,9 @@ typedef struct blis_series_band {
 
 /* Hand-offs of KV at the time of a row. */
 typedef struct blis_series_handoffs {
-  int64_t moving;      /* transfers under way */
-  int64_t waiting;     /* for room at their destination */
-  int64_t on_one_link; /* transfers on the link that has most of them */
+  int64_t moving;      /* transfers in flight */
+  int64_t waiting;     /* transfers that wait for space at their destination */
+  int64_t on_one_link; /* transfers on the link with the most transfers */
   double moved_bytes;  /* of transfers that had begun, since the start */
 } blis_series_handoffs;
 
@@ -71,14 +71,14 @@ typedef struct blis_series_tier {
   int64_t saved_blocks;
 } blis_series_tier;
 
-/* The LoRA adapters of all instances at the time of a row: one that is with two
-   of them counts twice. */
+/* The LoRA adapters of all instances at the time of a row. An adapter on two instances counts
+   twice. */
 typedef struct blis_series_adapters {
   int64_t loaded;
   int64_t loading;
   int64_t running;    /* with requests in a batch, */
   int64_t waiting;    /* in a wait queue */
-  int64_t free_slots; /* with neither a loaded adapter nor one on its way */
+  int64_t free_slots; /* slots without a loaded or loading adapter */
   int64_t loads;      /* that have begun, since the start */
 } blis_series_adapters;
 
@@ -110,7 +110,7 @@ BLIS_MUSTUSE blis_status blis_series_init(blis_series *series, const blis_alloc 
                                           blis_cluster *cluster, int64_t interval_us,
                                           blis_error *error);
 
-/* What a link was like from the row before to this one. */
+/* Use of a link between the previous row and this row. */
 typedef struct blis_series_link_use {
   double utilization; /* share of that time in which it had a transfer */
   double mean_depth;  /* mean number of transfers on it; 0 without transfers */

@@ -20,7 +20,7 @@ void blis_step_log_deinit(blis_step_log *log) {
   *log = (blis_step_log){0};
 }
 
-/* The steps of b, which follow on those of a, become part of it. */
+/* Merges the steps of b, which follow the steps of a, into a. */
 static void append(blis_step_entry *a, const blis_step_entry *b) {
   BLIS_ASSERT(a->end_us <= b->start_us);
   a->steps += b->steps;
@@ -63,7 +63,7 @@ static blis_status list_of(blis_step_log *log, uint32_t instance, blis_step_list
   return BLIS_OK;
 }
 
-/* The step under way at now_us got no further. */
+/* Ends the step in progress at now_us. */
 static void cut(blis_step_entry *last, int64_t now_us) {
   int64_t lost_us = last->end_us - now_us;
   if (lost_us > 0) {

@@ -54,9 +54,8 @@ void blis_step_log_init(blis_step_log *log, const blis_alloc *alloc, size_t most
 void blis_step_log_deinit(blis_step_log *log);
 
 /*
- * A step of an instance begins, not before its last one did. One that begins
- * before that has ended cuts it short: the instance was lost in between.
- * BLIS_ERR_NOMEM leaves the log as it was.
+ * Adds a step of an instance, not before its last one. A step that begins before the last one has
+ * ended cuts it short: the instance was lost in between. BLIS_ERR_NOMEM leaves the log unchanged.
  */
 BLIS_MUSTUSE blis_status blis_step_log_add(blis_step_log *log, uint32_t instance,
                                            const blis_step_report *report);

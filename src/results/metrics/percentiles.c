@@ -16,7 +16,7 @@
 
 enum { FEW = 16, BITS_MAX = 11, PARTS_MAX = 1 << BITS_MAX };
 
-/* The ranks that are wanted, of the whole list. */
+/* Wanted ranks of the whole list. */
 typedef struct wanted {
   bool all;
   const size_t *ranks; /* ascending */
@@ -49,7 +49,7 @@ static unsigned bits_of(uint64_t value) {
   return bits;
 }
 
-/* How keys become numbers of parts: the highest bits of what is above least. */
+/* Maps keys to numbers of parts: the highest bits of the difference to least. */
 typedef struct digit {
   uint64_t least;
   unsigned shift;

@@ -60,7 +60,7 @@ typedef struct blis_value_set {
   bool is_double;
 } blis_value_set;
 
-/* Room for up to capacity values. BLIS_ERR_NOMEM leaves nothing behind. */
+/* Allocates room for up to capacity values. Nothing remains allocated on BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis_value_set_init(blis_value_set *set, const blis_alloc *alloc,
                                              size_t capacity, bool is_double);
 void blis_value_set_deinit(blis_value_set *set, const blis_alloc *alloc);
@@ -69,7 +69,7 @@ void blis_value_set_deinit(blis_value_set *set, const blis_alloc *alloc);
 void blis_value_set_add(blis_value_set *set, int64_t value_us);
 void blis_value_set_add_double(blis_value_set *set, double value_us);
 
-/* Puts other values first; those of before are gone. */
+/* Removes all values and sets the type of later ones. */
 void blis_value_set_clear(blis_value_set *set, bool is_double);
 
 /* Reorders the set, O(count). */

@@ -31,7 +31,7 @@ typedef struct blis_attempt_record {
   uint8_t verdict; /* blis_cascade_verdict */
 } blis_attempt_record;
 
-/* Attempts with one model, or all of them. */
+/* Sums of the attempts with one model, or of all attempts. */
 typedef struct blis_attempt_sums {
   uint32_t model;
   int64_t attempts;
@@ -63,7 +63,7 @@ typedef struct blis_attempts {
   BLIS_ARRAY(int64_t) steps; /* requests by number of attempts, starting at 1 */
   /* From arrival to the last attempt, of requests with more than one. */
   blis_sketch earlier_us;
-  uint64_t hash; /* what a result hash adds up; 0 without attempts */
+  uint64_t hash; /* part of the result hash; 0 without attempts */
 } blis_attempts;
 
 void blis_attempts_init(blis_attempts *attempts, const blis_alloc *alloc, bool keeps_records);

@@ -1,9 +1,9 @@
 /*
  * record_store.h - the records of a run, at most 56 bytes each.
  *
- * Almost all values fit 32 bits. The few records with a greater value are kept in full in another
- * list. Labels are kept once for all records with equal labels. An extra field has a column of its
- * own, which exists once a record has set the field.
+ * Almost all values fit 32 bits. The few records with a greater value are stored in full in another
+ * list. Labels are stored once for all records with equal labels. An extra field has a separate
+ * column, which exists once a record has set the field.
  */
 #ifndef BLIS_RESULTS_RECORD_RECORD_STORE_H
 #define BLIS_RESULTS_RECORD_RECORD_STORE_H
@@ -42,7 +42,7 @@ typedef struct blis__short_record {
 _Static_assert(sizeof(blis__short_record) <= 56,
                "see record_fields.h: a new field is an extra one");
 
-/* Words as they are, but end_us, which counts from the arrival. */
+/* Unchanged values, except end_us, which counts from the arrival. */
 typedef struct blis__long_record {
 #define WORD(type, name, ...) int64_t name;
   BLIS_RECORD_FIELDS(BLIS_NO_FIELD, BLIS_NO_FIELD, WORD, BLIS_NO_FIELD, BLIS_NO_FIELD,
@@ -51,8 +51,8 @@ typedef struct blis__long_record {
 } blis__long_record;
 
 /*
- * The values of an extra field by record, as far as any record has set the field. They are kept in
- * 32 bits, 1 more than they are, until one does not fit: then all are in wide. -1 = not set.
+ * The values of an extra field by record, up to the last record that has set the field. They are
+ * stored in 32 bits, plus 1, until a value does not fit: then all are in wide. -1: not set.
  */
 typedef struct blis__column {
   BLIS_ARRAY(uint32_t) narrow;
@@ -109,7 +109,7 @@ blis__record_store_set_extra(blis__record_store *store, blis_record_extra extra,
   return value < 0 ? BLIS_OK : blis__column_put(column, &store->alloc, index, value);
 }
 
-/* The record as it was added. */
+/* Returns the record that was added. */
 blis_record blis__record_store_get(const blis__record_store *store, size_t index);
 
 /* -1 = not set. */

@@ -45,7 +45,7 @@ static blis_status keep_reason(const blis_recorder *recorder, const char *reason
   return BLIS_OK;
 }
 
-/* Behind the record that was added last. */
+/* Stores the priority of the record that was added last. */
 static blis_status keep_priority(blis_recorder *recorder, double priority) {
   size_t last = recorder->store.records.count - 1;
   if (last == 0) {
@@ -143,7 +143,7 @@ static blis_status add(blis_recorder *recorder, blis_record *record, const char 
   return count_record(recorder, record);
 }
 
-/* Keeps what a cluster adds to the record of a request. */
+/* Stores the values that a cluster adds to the record of a request. */
 static blis_status keep_end(blis_recorder *recorder, const blis_request_end *end) {
   BLIS_TRY(keep_origin(recorder, end->request));
   BLIS_TRY(keep_stages(recorder, end->stages));
@@ -364,7 +364,7 @@ static int64_t e2e_us(const blis_recorder *recorder, size_t index) {
   return blis_recorder_record(recorder, index).e2e_us;
 }
 
-/* Where a time belongs among count of them, behind its equals. */
+/* Returns the position of a time among count records, after equal times. */
 static size_t place_of(const blis_recorder *recorder, const size_t *indices, size_t count,
                        int64_t time_us) {
   size_t low = 0;

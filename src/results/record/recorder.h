@@ -32,10 +32,9 @@ void blis_recorder_free(blis_recorder *recorder);
 const blis_request_sink *blis_recorder_sink(blis_recorder *recorder);
 
 /*
- * Puts records and attempts in the order of arrival, then number, which does
- * not depend on the engine: call it before records are listed. Costs next to
- * nothing when they are. After BLIS_ERR_NOMEM records are in the order in which
- * requests ended.
+ * Sorts records and attempts by arrival, then number, which does not depend on the engine. Call it
+ * before records are listed. Costs almost nothing if they are sorted. After BLIS_ERR_NOMEM records
+ * are in the order in which requests ended.
  */
 BLIS_MUSTUSE blis_status blis_recorder_sort(blis_recorder *recorder);
 
@@ -44,7 +43,7 @@ bool blis_recorder_keeps_records(const blis_recorder *recorder);
 
 size_t blis_recorder_count(const blis_recorder *recorder);
 
-/* index < count. Those added after a sort are behind the others. */
+/* index < count. Records added after a sort follow the sorted ones. */
 blis_record blis_recorder_record(const blis_recorder *recorder, size_t index);
 
 /*
@@ -82,20 +81,20 @@ uint32_t blis_recorder_tier_count(const blis_recorder *recorder);
 /* Prompt tokens of record index that were loaded from a tier; -1 = it was not admitted. */
 int64_t blis_recorder_tier_tokens(const blis_recorder *recorder, size_t index, uint32_t tier);
 
-/* Why a request was rejected; "" for the others. */
+/* Why a request was rejected; "" for all other outcomes. */
 const char *blis_recorder_reason(const blis_recorder *recorder, const blis_record *record);
 
-/* Those of a cascade; all-zero sums without one. The recorder's own. */
+/* The attempts of a cascade; all-zero sums without one. The recorder owns them. */
 const blis_attempts *blis_recorder_attempts(const blis_recorder *recorder);
 
-/* Why an attempt was rejected or failed; "" for the others. */
+/* Why an attempt was rejected or failed; "" for all other outcomes. */
 const char *blis_recorder_attempt_reason(const blis_recorder *recorder,
                                          const blis_attempt_record *attempt);
 
 /* Over records and attempts. */
 uint64_t blis_recorder_hash(const blis_recorder *recorder);
 
-/* What has been counted so far; the recorder's own. */
+/* The counts so far. The recorder owns them. */
 const blis_tally *blis_recorder_tally(const blis_recorder *recorder);
 
 /* Its records in the order in which requests ended; the recorder's own. */
@@ -109,7 +108,7 @@ typedef struct blis__whole {
   blis_times times;      /* inter-token latencies are the requests' own means */
 } blis__whole;
 
-/* What has been worked out already, for who does so; the recorder's own. */
+/* The cached metrics of all records, for the code that computes them. The recorder owns them. */
 blis__whole *blis__recorder_whole(const blis_recorder *recorder);
 
 #endif

@@ -31,7 +31,7 @@ void blis__tally_deinit(blis_tally *tally);
 /* After BLIS_ERR_NOMEM the tally can only be freed. */
 BLIS_MUSTUSE blis_status blis__tally_add(blis_tally *tally, const blis_record *record);
 
-/* An attempt of a cascade at an instance, in front of others. */
+/* Counts an attempt of a cascade at an instance; later attempts follow. */
 BLIS_MUSTUSE blis_status blis__tally_add_routed(blis_tally *tally, uint32_t instance);
 
 /* Requests that were routed to an instance, with every attempt of a cascade. */

@@ -54,7 +54,7 @@ static void deinit(grouping *g, const blis_alloc *alloc) {
   blis_alloc_free(alloc, g->which, g->store->records.count * sizeof *g->which);
 }
 
-/* Those with the same text are one group. */
+/* Finds the groups: records with the same text form one group. */
 static blis_status find_groups(grouping *g, const blis_alloc *alloc, blis_map *group_of_text) {
   size_t count = is_of_origin(g->key) ? g->store->origins.count : g->store->records.count;
   BLIS_TRY(blis_array_reserve(alloc, &g->at, count));
@@ -351,7 +351,7 @@ blis_status blis_window_of_cohort(blis_window *window, const blis_alloc *alloc,
 
 /* Instances. */
 
-/* Numbers of the records, those of one instance behind those of the last. */
+/* Indexes of the records, grouped by instance. */
 typedef struct arrangement {
   const blis__record_store *store;
   size_t count;

@@ -35,7 +35,7 @@ void blis_tier_summary_fill(blis_tier_summary *tier, const blis_cluster *cluster
   tier->mean_load_ms = mean_of(counts->load_us, (double)counts->loads) / 1000;
   tier->loaded_gb = counts->loaded_bytes / 1e9;
   tier->saved_gb = counts->saved_bytes / 1e9;
-  /* What the last requests leave behind is still written after them. */
+  /* Writes of the last requests continue after the requests have ended. */
   double until_us = fmax((double)duration_us, (double)blis_cluster_now_us(cluster));
   tier->read_utilization = mean_of(counts->read_busy_us, until_us);
   tier->write_utilization = mean_of(counts->write_busy_us, until_us);

@@ -14,7 +14,7 @@ typedef struct blis_tiers_summary {
   BLIS_TIERS_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_tiers_summary;
 
-/* One of them. */
+/* One tier of a run. */
 typedef struct blis_tier_summary {
   blis_kv_tier_counts counts;
   BLIS_TIER_FIGURES(BLIS_FIGURE_MEMBER)

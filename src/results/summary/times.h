@@ -6,7 +6,7 @@
 
 #include "results/record/recorder.h"
 
-/* Some records of a store, by index; which NULL is all of them. */
+/* Some records of a store, by index. which NULL selects all records. */
 typedef struct blis__selection {
   const blis__record_store *store;
   const uint32_t *which;
@@ -22,8 +22,8 @@ static inline const blis__short_record *blis__selected(const blis__selection *se
 }
 
 /*
- * All times of a selection; inter-token latencies are the requests' own means,
- * or, where itl_us is given, over its tokens.
+ * Computes all times of a selection. Inter-token latencies are the means of the requests; with
+ * itl_us, they are the samples of that histogram.
  */
 BLIS_MUSTUSE blis_status blis__times_fill(blis_times *times, const blis_alloc *alloc,
                                           const blis__selection *selection, blis_histogram *itl_us);

@@ -1,9 +1,8 @@
 /*
  * builtin.h - creates the built-in policies from checked definitions.
  *
- * A definition, at index, is a table with name and parameters = {{name =,
- * value =}, ...}. The caller owns what is made. All of these may raise, and
- * then nothing is left behind.
+ * A definition, at index, is a table with name and parameters = {{name =, value =}, ...}. The
+ * caller owns the policy. All of these may raise, and then nothing remains allocated.
  */
 #ifndef BLIS_LUA_POLICIES_BUILTIN_BUILTIN_H
 #define BLIS_LUA_POLICIES_BUILTIN_BUILTIN_H

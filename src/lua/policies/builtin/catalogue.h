@@ -8,9 +8,9 @@
 #include <lua.h>
 
 /*
- * policies(): {filters = {...}, scorers = ..., pickers = ..., routers = ...,
- * admissions = ..., cascades = ..., priorities = ...}. policies("routers"):
- * those of one kind alone; nil where there is no such kind.
+ * policies(): returns {filters = {...}, scorers = ..., pickers = ..., routers = ..., admissions =
+ * ..., cascades = ..., priorities = ...}. policies("routers") returns one of these lists; nil for
+ * an unknown kind.
  */
 int bind_policy_catalogue(lua_State *L);
 

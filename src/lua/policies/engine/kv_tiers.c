@@ -6,7 +6,7 @@
 
 enum { CALL = 1, ANCHOR };
 
-/* What is brought. */
+/* A call that selects the blocks to load. */
 
 typedef struct load_call {
   bind_kv_tiers *scripts;
@@ -67,7 +67,7 @@ static blis_status load_choice(void *ud, const blis_kv_offer *offer, int64_t *to
   return BLIS_OK;
 }
 
-/* Who leaves. */
+/* A call that scores the blocks to evict. */
 
 typedef struct score_call {
   const bind_kv_tiers *scripts;

@@ -1,6 +1,6 @@
 /*
- * kv_tiers.h - KV tiers from Lua: their options, and the functions of a script
- * that say what is brought back and who leaves a store.
+ * kv_tiers.h - KV tiers from Lua: their options, and the functions of a script that select which
+ * blocks are loaded and which are evicted.
  */
 #ifndef BLIS_LUA_POLICIES_ENGINE_KV_TIERS_H
 #define BLIS_LUA_POLICIES_ENGINE_KV_TIERS_H
@@ -16,7 +16,7 @@ typedef struct bind_kv_tiers {
   int load_choice;         /* places in the anchor, as the next three; 0 = none */
   int request;
   int offer; /* the table that it gets, */
-  int block; /* and that which scores get */
+  int block; /* table that scores receive */
   int scores[BLIS_KV_TIERS_MAX];
   int names[BLIS_KV_TIERS_MAX];
   uint32_t count;

@@ -14,7 +14,7 @@
 enum { LIVE_REQUEST_FIELDS = 9 };
 
 typedef struct bind_live_request {
-  int64_t values[LIVE_REQUEST_FIELDS]; /* what the table holds */
+  int64_t values[LIVE_REQUEST_FIELDS]; /* values in the table */
 } bind_live_request;
 
 bind_request_name live_request_name(const blis_live_request *request);

@@ -64,7 +64,7 @@ blis_status bind_scheduler_goes_before(void *ud, const blis_live_request *a,
   return BLIS_OK;
 }
 
-/* At least count tables in the list of them, and what they hold. */
+/* Makes at least count tables in their list, with their values. */
 static void check_room(lua_State *L, bind_scheduler *scheduler, int tables, size_t count) {
   if (count <= scheduler->capacity) {
     return;

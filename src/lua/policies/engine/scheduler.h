@@ -25,8 +25,8 @@ typedef struct bind_scheduler {
   int victim;
   int running;              /* the list that it is called with, */
   int spare;                /* all tables for that, */
-  int held;                 /* what they hold, in memory of Lua's, */
-  bind_live_request *shown; /* and where that is */
+  int held;                 /* place of the buffer of their values */
+  bind_live_request *shown; /* that buffer */
   size_t capacity;          /* tables */
   size_t count;             /* of the list */
 } bind_scheduler;

@@ -18,7 +18,7 @@ static void check_policies(lua_State *L, int index, bind_view *view,
   lua_settop(L, top);
 }
 
-/* What functions of the script decide, instead of what is built in. */
+/* Reads the functions of the script that replace built-in decisions. */
 static void check_hooks(lua_State *L, int index, bind_view *view,
                         const blis_policy_context *context, blis_gateway *made) {
   int top = lua_gettop(L);
@@ -55,7 +55,7 @@ static void check_targets(lua_State *L, int index, blis_gateway *made) {
   lua_settop(L, top);
 }
 
-/* The same for bands with limits of their own. */
+/* Reads bands with separate limits. */
 static void check_bands(lua_State *L, int index, blis_gateway *made) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "bands") != LUA_TTABLE) {

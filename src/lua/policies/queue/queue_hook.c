@@ -8,7 +8,7 @@
 #include "lua/policies/view/decision.h"
 #include "lua/policies/view/fresh.h"
 
-/* What a hook keeps; the function's place is the decider's. */
+/* State of a hook; the decider stores the function's place. */
 typedef struct scripted {
   bind_decider decider;
 } scripted;

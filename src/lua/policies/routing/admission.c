@@ -10,7 +10,7 @@ enum { REASON_SIZE = 128 };
 
 typedef struct scripted_admission {
   bind_decider decider;
-  int cluster; /* place in the anchor of the table it knows as cluster */
+  int cluster; /* place in the anchor of its `cluster` argument */
   char reason[REASON_SIZE];
 } scripted_admission;
 
@@ -92,7 +92,7 @@ void check_scripted_admission(lua_State *L, int index, bind_view *view, blis_adm
       .ops = &admission_ops,
       .state = state,
       .alloc = bind_alloc(L),
-      .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
+      .needs = BLIS_SIGNALS_WITH_HISTORY, /* other signals are fetched when read */
       .name = state->decider.name,
   };
 }

@@ -101,7 +101,7 @@ static const blis_block_chain *give_chain(void *ud, uint32_t block_size) {
   return &q->chain;
 }
 
-/* Pushes what the segments are in. */
+/* Pushes the owner of the segments. */
 static void push_request_of(lua_State *L, int index, question *q) {
   by_hand *self = q->self;
   const bind_content_names names = {name_content, self->contents};
@@ -144,7 +144,7 @@ static void push_request_of(lua_State *L, int index, question *q) {
 
 /* The candidates. */
 
-/* Signals that say the same, and the one that is a sum. */
+/* Fills in signals with equal meanings, and the signal that is a sum. */
 static void fill_in(question *q, size_t i) {
   size_t n = q->view.count;
 #define AT(signal) ((size_t)BLIS_SIGNAL_##signal * n + i)
@@ -222,7 +222,7 @@ static const double *give_column(void *ud, blis_signal signal) {
   return &q->signals[(size_t)signal * q->view.count];
 }
 
-/* Pushes what the view is made of. */
+/* Pushes the buffers of the view. */
 static void push_view_of(lua_State *L, int list, size_t count, question *q) {
   luaL_checkstack(L, LUA_MINSTACK, "candidates");
   q->view.count = count;

@@ -11,7 +11,7 @@
 #include "workload/workload.h"
 
 typedef struct scripted_cascade {
-  bind_decider decider; /* with one of these functions: */
+  bind_decider decider; /* has at least one of these functions: */
   blis_cascade inner;   /* called if the script does not decide */
   int quality;          /* places in the anchor; 0 = none */
   int escalate;
@@ -152,7 +152,7 @@ void set_attempt(lua_State *L, const bind_alias *alias, const blis_cascade_attem
   lua_setfield(L, -2, "mean_logprob");
 }
 
-/* The stage of a model behind the attempt's own. */
+/* Returns the stage of a model after the attempt's stage. */
 static uint32_t check_model(lua_State *L, int index, const cascade_call *call) {
   const blis_cascade_attempt *attempt = call->attempt;
   const blis_intern *strings = call->request->strings;

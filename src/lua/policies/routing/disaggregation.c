@@ -52,7 +52,7 @@ static blis_split check_split(lua_State *L, int index) {
   return split;
 }
 
-/* context.peer is the one that is to decode. */
+/* context.peer is the decode instance. */
 static int ask(lua_State *L, void *ud) {
   call *asked = ud;
   bind_view *view = asked->decider->view;
@@ -85,7 +85,7 @@ static void check_scripted(lua_State *L, int index, bind_view *view, blis_decide
       .ops = &scripted_ops,
       .state = state,
       .alloc = bind_alloc(L),
-      .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
+      .needs = BLIS_SIGNALS_WITH_HISTORY, /* other signals are fetched when read */
       .name = state->name,
   };
 }

@@ -12,7 +12,7 @@ typedef struct scripted_stage {
   bool has_columns;
 } scripted_stage;
 
-/* What a protected body works on. */
+/* Arguments of a protected body. */
 typedef struct stage_call {
   const scripted_stage *stage;
   bool *keep;           /* out, of a filter */
@@ -71,7 +71,7 @@ static int pick(lua_State *L, void *ud) {
     lua_pushnumber(L, call->scores[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  /* What is left of a decision among more candidates. */
+  /* Clears the rest of an earlier decision with more candidates. */
   for (size_t i = count; lua_rawgeti(L, -1, (lua_Integer)i + 1) != LUA_TNIL; i++) {
     lua_pushnil(L);
     lua_rawseti(L, -3, (lua_Integer)i + 1);

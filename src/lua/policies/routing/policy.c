@@ -11,7 +11,7 @@
 #define POLICY_TYPE "blis.policy"
 
 /* User values. */
-enum { DEFINITION = 1, BY_HAND /* as it is asked outside of runs */ };
+enum { DEFINITION = 1, BY_HAND /* for calls outside of runs */ };
 
 int bind_policy_new(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
@@ -45,8 +45,8 @@ static void push_policy_definition(lua_State *L, int index, const char *kind) {
 }
 
 /*
- * Scripts ask scorers in the middle of a decision; built-in ones by hand, too,
- * about requests and candidates of their own.
+ * Scripts call scorers during a decision. They can also call built-in scorers outside of decisions,
+ * with requests and candidates that they describe.
  */
 
 /* Returns whether no decision is in progress in which the scorer could be called. */
@@ -184,7 +184,7 @@ static int policy_score_all(lua_State *L) {
                 "expected a list of instances, got columns; score() takes those");
   const double *scores = check_scores(L, scorer, anchor);
   lua_Integer count = (lua_Integer)lua_rawlen(L, INSTANCES);
-  /* A script can lengthen the list that it was given. */
+  /* A script can lengthen its list. */
   bool is_all =
       is_anchored(L, INSTANCES, anchor, ANCHOR_CANDIDATES) && (size_t)count == view->view->count;
   for (lua_Integer i = 1; i <= count; i++) {

@@ -71,7 +71,7 @@ static const blis_replica_fault *push_faults(lua_State *L, int index, size_t *co
   return faults;
 }
 
-/* Pushes what the options borrow. */
+/* Reads the options; pushes the values that they borrow. */
 static blis_replica_options check_options(lua_State *L, int index,
                                           const blis_policy_context *context) {
   uint32_t count = (uint32_t)check_field_integer(L, index, "count");
@@ -102,7 +102,7 @@ static blis_replica_options check_options(lua_State *L, int index,
   return options;
 }
 
-/* Policies of the script are made once per replica: forgets those that were made. */
+/* Forgets the policies made so far, because each replica makes its own. */
 static void forget_made(lua_State *L, bind_view *view) {
   bind_hooks_anchor(L, view->hooks);
   lua_pushnil(L);
@@ -132,7 +132,7 @@ static void find_owner(const blis_replica_options *options, uint32_t place,
   }
 }
 
-/* The context of a policy: the first is the one that there is without replicas. */
+/* Returns the context of a policy. The first context equals the context without replicas. */
 static blis_policy_context context_of(const blis_policy_context *context, const bind_view *view,
                                       const blis_replica_options *options, uint32_t place) {
   blis_policy_context own = *context;

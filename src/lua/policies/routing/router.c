@@ -70,7 +70,7 @@ static void check_rejection(lua_State *L, int index, router_call *call) {
   call->decision.rejected = reason[0] != '\0' ? reason : "rejected-by-routing";
 }
 
-/* What it returned behind its choice: nothing, or a priority. */
+/* Checks the value after the choice: nothing, or a priority. */
 static void check_priority(lua_State *L, int index, router_call *call) {
   const bind_view *view = call->router->decider.view;
   if (lua_isnil(L, index)) {
@@ -170,7 +170,7 @@ void check_scripted_router(lua_State *L, int index, bind_view *view, blis_router
       .ops = &router_ops,
       .state = state,
       .alloc = bind_alloc(L),
-      .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
+      .needs = BLIS_SIGNALS_WITH_HISTORY, /* other signals are fetched when read */
       .name = state->decider.name,
   };
 }

@@ -41,7 +41,7 @@ struct bind_scorer {
   double scores[];   /* instance_count */
 };
 
-/* What a protected body works on. */
+/* Arguments of a protected body. */
 typedef struct scorer_call {
   bind_scorer *scorer;
   double *scores; /* out, one per candidate */
@@ -130,8 +130,8 @@ static bool set_fields(lua_State *L, bind_scorer *self, int keeper) {
 }
 
 /*
- * Gives a function a program, if it can have one, from its second call: the fields that it reads
- * exist only after the first call. Programs that decline may be remade a limited number of times.
+ * Makes a program for a function, if possible, from its second call: the fields that it reads exist
+ * only after the first call. Programs that decline may be remade a limited number of times.
  */
 static void find_program(lua_State *L, bind_scorer *self, int anchor, int function) {
   enum { CALLS_MAX = 8 };
@@ -234,7 +234,7 @@ static void score_columns(lua_State *L, bind_scorer *self, int anchor, const dou
   check_column_result(L, self);
 }
 
-/* What the scores are at first: those of the base, or none. */
+/* Sets the initial scores: the scores of the base, or none. */
 static void set_scores(lua_State *L, int scores, const double *base, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (base != NULL) {
@@ -284,7 +284,7 @@ static bool has_scored_each(lua_State *L, bind_scorer *self, int anchor) {
   return has_run;
 }
 
-/* One call per candidate; scores is where those of the base are, or 0. */
+/* Calls the function once per candidate. base is the scores of the base, or NULL. */
 static void score_each(lua_State *L, bind_scorer *self, int anchor, const double *base) {
   bind_view *view = self->decider.view;
   size_t count = view->view->count;
@@ -408,7 +408,7 @@ static int observe_body(lua_State *L, void *ud) {
   return 0;
 }
 
-/* Keeps count of what a pipeline is going to clamp. */
+/* Counts the scores that a pipeline will clamp. */
 static void count_scores(bind_scorer *self, const double *scores, size_t count) {
   double least = self->least;
   double most = self->most;
@@ -447,9 +447,8 @@ void set_clamped_scores(lua_State *L, const bind_view *view) {
 }
 
 /*
- * The scores by a program alone, without the protected call that Lua needs:
- * nothing in here raises. The place of the request is empty, for a program that
- * does not read it.
+ * Computes the scores only with a program, without the protected call that Lua needs: nothing in
+ * here raises. The place of the request is empty if the program does not read it.
  */
 static bool set_scores_by_program(bind_scorer *self, double *scores) {
   const bind_view *view = self->decider.view;
@@ -598,7 +597,7 @@ void check_shown_scorer(lua_State *L, int index, const bind_view *view,
   }
 }
 
-/* The definition at index stays: the scorer is known by it. */
+/* Checks a new scorer. The definition at index stays: it identifies the scorer. */
 static void check_new_scorer(lua_State *L, int index, bind_scorer *self) {
   const blis_policy_context *context = &self->decider.view->context;
   snprintf(self->decider.name, sizeof self->decider.name, "%s",
@@ -649,7 +648,7 @@ void check_scripted_scorer(lua_State *L, int index, bind_view *view, blis_scorer
       .ops = &scripted_ops,
       .state = self,
       .alloc = bind_alloc(L),
-      .needs = BLIS_SIGNALS_WITH_HISTORY, /* the others are had when read */
+      .needs = BLIS_SIGNALS_WITH_HISTORY, /* other signals are fetched when read */
       .name = self->decider.name,
   };
 }

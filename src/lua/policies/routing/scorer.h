@@ -26,19 +26,19 @@ typedef struct bind_scorer bind_scorer;
 
 void bind_open_scorers(lua_State *L);
 
-/* Makes what the scorers of a new view keep in its anchor. May raise. */
+/* Makes the tables that the scorers of a new view keep in its anchor. May raise. */
 void push_scorer_places(lua_State *L, const bind_view *view);
 
 /*
- * Makes *scorer from the definition at index: a table with name, form, score
- * and perhaps observe and base. The caller frees *scorer, which borrows view.
- * May raise, and then nothing is left behind.
+ * Makes *scorer from the definition at index: a table with name, form, score, and optionally
+ * observe and base. The caller frees *scorer, which borrows view. May raise, and then nothing
+ * remains allocated.
  */
 void check_scripted_scorer(lua_State *L, int index, bind_view *view, blis_scorer *scorer);
 
 /*
- * Makes a built-in scorer from the definition at index. Raises as well where
- * the view hides what it reads.
+ * Makes a built-in scorer from the definition at index. Raises as well if the view hides a signal
+ * that the scorer reads.
  */
 void check_shown_scorer(lua_State *L, int index, const bind_view *view,
                         const blis_policy_context *context, blis_scorer *scorer);
@@ -53,9 +53,9 @@ bind_scorer *check_view_scorer(lua_State *L, int index, bind_view *view);
 const double *check_scores(lua_State *L, bind_scorer *scorer, int anchor);
 
 /*
- * Sets the field clamped of the table on top of the stack: a list of what the
- * scripted scorers of a pipeline gave outside of 0 to 1: { name =, scores =,
- * outside =, least =, most = }. No field when there was nothing.
+ * Sets the field clamped of the table on top of the stack. It lists the scripted scorers of a
+ * pipeline that returned scores outside of 0 to 1: { name =, scores =, outside =, least =, most =
+ * }. The field is not set without such scorers.
  */
 void set_clamped_scores(lua_State *L, const bind_view *view);
 

@@ -1,6 +1,6 @@
 /*
- * scale_context.h - what a scripted autoscaler sees: tables that know which
- * fields they may have, so that another name is an error and not nil.
+ * scale_context.h - the tables that a scripted autoscaler reads. They have a fixed set of fields,
+ * so another name is an error and not nil.
  */
 #ifndef BLIS_LUA_POLICIES_SCALING_SCALE_CONTEXT_H
 #define BLIS_LUA_POLICIES_SCALING_SCALE_CONTEXT_H

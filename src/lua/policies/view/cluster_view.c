@@ -44,7 +44,7 @@ static int raise_unknown(lua_State *L, const char *name, const char *rest) {
                     nearest.word == NULL ? "" : nearest.word);
 }
 
-/* With strict locality, admission knows what the router itself counts. */
+/* Checks a signal under strict locality: admission sees only the router's own counts. */
 static void check_is_global(lua_State *L, const bind_view *view, const char *name,
                             blis_signal signal) {
   const blis_signal_set global =

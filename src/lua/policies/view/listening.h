@@ -21,8 +21,8 @@ typedef struct bind_ear {
 } bind_ear;
 
 /*
- * Adds the policy to view->ears if the definition at index has such functions.
- * Raises when it asks for kinds of events that do not exist.
+ * Adds the policy to view->ears if the definition at index has such functions. Raises if it
+ * subscribes to kinds of events that do not exist.
  */
 void check_listening(lua_State *L, int index, bind_view *view, const bind_decider *policy);
 

@@ -45,7 +45,7 @@ int bind_prefix_index_new(lua_State *L) {
   return 1;
 }
 
-/* Makes the store on top of the stack the one in use; pops it. */
+/* Selects the store on top of the stack as the current store; pops it. */
 static void use_store(lua_State *L, prefix_index *self) {
   self->store = lua_touserdata(L, -1);
   lua_setiuservalue(L, 1, 1);
@@ -201,7 +201,7 @@ static int index_clear(lua_State *L) {
   return 0;
 }
 
-/* size(instance): blocks that it holds. */
+/* size(instance): returns the number of its blocks. */
 static int index_size(lua_State *L) {
   prefix_index *self = check_index(L);
   lua_settop(L, 2);
@@ -299,7 +299,7 @@ void bind_open_prefix_indexes(lua_State *L) {
   bind_open_prefix_stores(L);
   push_new_type(L, INDEX_TYPE, index_meta, NULL);
   set_fields(L, &index_members);
-  lua_pushcfunction(L, index_pairs); /* of what it holds, not of its fields */
+  lua_pushcfunction(L, index_pairs); /* of its contents, not of its fields */
   lua_setfield(L, -2, "__pairs");
   lua_pop(L, 1);
 }

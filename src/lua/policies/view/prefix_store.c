@@ -11,7 +11,7 @@
 /* A prompt while it is looked at. */
 typedef struct prompt {
   blis_block_chain chain;
-  bool is_request; /* else the store's namer gave the chain */
+  bool is_request; /* else the store's namer made the chain */
 } prompt;
 
 void bind_prefix_store_close(bind_prefix_store *store) {
@@ -59,7 +59,7 @@ void push_prefix_stores(lua_State *L) {
   lua_setmetatable(L, -2);
 }
 
-/* Raises when the store holds prompts of the other sort. */
+/* Raises if the store contains prompts of the other kind. */
 static void check_sort(lua_State *L, const bind_prefix_store *store, bool is_request) {
   if (store->instance_count == 0 || store->holds_requests == is_request) {
     return;

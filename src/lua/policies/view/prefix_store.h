@@ -1,10 +1,8 @@
 /*
- * prefix_store.h - the contents of a script's prefix index, in one simulation
- * or outside of any.
+ * prefix_store.h - the contents of a script's prefix index, in one simulation or outside of any.
  *
- * It holds either prompts of requests, known by the block identities that the
- * run gives out, or contents that the script writes down, which it names by
- * itself; the two number blocks independently and do not mix.
+ * A store contains one of two things: prompts of requests, identified by the block identities of
+ * the run, or contents that the script names. The two number blocks independently and do not mix.
  */
 #ifndef BLIS_LUA_POLICIES_VIEW_PREFIX_STORE_H
 #define BLIS_LUA_POLICIES_VIEW_PREFIX_STORE_H
@@ -51,7 +49,7 @@ const uint32_t *check_prefix_match(lua_State *L, int prompt, bind_prefix_store *
 void check_prefix_record(lua_State *L, int prompt, bind_prefix_store *store,
                          const bind_vector_pool *pool, uint32_t instance);
 
-/* Forgets what one instance holds, or everything. Never raise. */
+/* Forgets the blocks of one instance, or everything. Never raise. */
 void bind_prefix_forget(bind_prefix_store *store, uint32_t instance);
 void bind_prefix_clear(bind_prefix_store *store);
 

@@ -236,7 +236,7 @@ static void push_request_value(lua_State *L, const bind_view *view, request_fiel
   lua_pushinteger(L, is_time ? bind_alias_us(alias, value) : value);
 }
 
-/* Equal for equal hints, as long as a table holds them; 0 for none. */
+/* Returns a number that is equal for equal hints while a table has them; 0 without hints. */
 static int64_t hints_value(lua_State *L, const bind_view *view) {
   push_hints(L, view, view->request->slot);
   int64_t value = (int64_t)(intptr_t)lua_topointer(L, -1);
@@ -244,7 +244,7 @@ static int64_t hints_value(lua_State *L, const bind_view *view) {
   return value;
 }
 
-/* table.field = value, unless it is what the table already holds. */
+/* Sets table.field to value, unless the table already has it. */
 static void refresh_field(lua_State *L, bind_view *view, int table, request_field field) {
   int64_t value =
       request_fields[field].kind == FIELD_HINTS ? hints_value(L, view) : request_value(view, field);
@@ -271,7 +271,7 @@ static request_field check_request_field(lua_State *L, int index) {
   return REQUEST_FIELD_COUNT;
 }
 
-/* First read of a field, or a read of one that is nil. */
+/* Handles the first read of a field, or a read of a field that is nil. */
 static int request_index(lua_State *L) {
   bind_view *view = lua_touserdata(L, lua_upvalueindex(1));
   request_field field = check_request_field(L, 2);

@@ -39,7 +39,7 @@ static bind_view *check_view(lua_State *L) {
 
 /* Links. */
 
-/* One end of a transfer, which has to do what it is the end of. */
+/* Checks one end of a transfer: the instance must have the role. */
 static uint32_t check_end(lua_State *L, const bind_view *view, int argument, uint32_t role) {
   const char *name = role == BLIS_ROLE_PREFILL ? "prefill" : "decode";
   const blis_stages *stages = view->request->stages;

@@ -20,7 +20,7 @@ void push_stage_context(lua_State *L, bind_view *view);
  */
 int64_t check_instance_value(lua_State *L, int index, const char *name);
 
-/* Like check_instance, for a field of the table at index. */
+/* Like check_instance_value, for a field of the table at index. */
 int64_t check_instance_field(lua_State *L, int index, const char *name);
 
 #endif

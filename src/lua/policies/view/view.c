@@ -242,7 +242,7 @@ static void push_view_metatable(lua_State *L, const luaL_Reg *functions, bind_vi
   lua_setfield(L, -2, "__metatable");
 }
 
-/* Gives the table of every instance its id and its place in the cluster. */
+/* Sets the id and the index of every instance in its table. */
 static void push_instance_tables(lua_State *L, bind_view *view) {
   lua_createtable(L, (int)view->instance_count, 0);
   push_view_metatable(L, instance_meta, view);
@@ -259,7 +259,7 @@ static void push_instance_tables(lua_State *L, bind_view *view) {
   lua_pop(L, 1);
 }
 
-/* One userdata holds both arrays, so that Lua frees them. */
+/* Allocates both arrays in one userdata, so that Lua frees them. */
 static void push_view_arrays(lua_State *L, bind_view *view) {
   size_t values = (size_t)view->instance_count * BLIS_SIGNAL_COUNT;
   double *buffer = push_buffer(L, values + view->instance_count, sizeof(double));

@@ -31,33 +31,33 @@ typedef struct bind_view {
   bind_hooks *hooks;
   bind_vector_pool *pool;
   bool oracle;
-  bool is_strict;              /* policies see what is at their place, and no caches */
-  bool hides_live;             /* signals that no router has, whatever the delay */
+  bool is_strict;              /* policies see only their own instance, and no caches */
+  bool hides_live;             /* hides signals that no router has, even without delay */
   blis_policy_context context; /* of built-in policies that scripts ask */
 
   struct bind_ear *ears;       /* of policies that listen, see listening.h */
   struct bind_scorer *scorers; /* at work in this run, see scorer.h */
-  int scorings;                /* of scripted ones, one inside the other */
+  int scorings;                /* depth of nested calls of scripted scorers */
   bool is_observed;            /* the policies have observed the last decision */
-  bool missing_is_zero;        /* a score that one does not give counts as 0 */
-  bool has_hints;              /* the priority policy has given hints about a request */
+  bool missing_is_zero;        /* a score that a scorer omits counts as 0 */
+  bool has_hints;              /* the priority policy has returned hints for a request */
   const void *replicas;        /* the state of the router, if it has replicas; else NULL */
 
   /* The decision being taken; NULL outside decisions. */
   const blis_routing_request *request;
   const blis_routing_view *view;
   const blis_routing_view *peers; /* of the other stage; NULL: not requested */
-  int64_t peer;                   /* the instance of the other stage, in a context; -1 = none */
+  int64_t peer;                   /* instance of the other stage, in a context; -1: none */
 
-  const void *request_table; /* as lua_topointer gives them */
+  const void *request_table; /* pointers from lua_topointer */
   const void *columns_table;
   uint32_t request_fields;          /* used so far, a bit each */
   bind_signal_list instance_fields; /* used so far */
   bind_signal_list column_fields;   /* used so far */
 
-  int64_t request_values[REQUEST_FIELDS_MAX]; /* what the table holds */
+  int64_t request_values[REQUEST_FIELDS_MAX]; /* values in the table */
   uint32_t instance_count;
-  double *instance_values; /* what the tables hold, by signal and number */
+  double *instance_values; /* values in the tables, by signal and number */
   uint32_t *candidates;    /* instance numbers in the list of candidates */
   size_t candidate_count;
   bind_vector *columns[BLIS_SIGNAL_COUNT]; /* NULL while not used */
@@ -104,9 +104,9 @@ void push_view_peers(lua_State *L, bind_view *view, int anchor);
 bool bind_view_point_columns(const bind_view *view);
 
 /*
- * In a decision: whether the tables of all instances hold in a field what they
- * were given, and the field is kept up. The name is at index name, the anchor
- * at index anchor. Does not raise.
+ * In a decision: returns whether the tables of all instances still have the values of this field
+ * that the core wrote, and whether the field is kept up to date. The name is at index name, the
+ * anchor at index anchor. Does not raise.
  */
 bool bind_view_holds(lua_State *L, const bind_view *view, int anchor, int name, blis_signal signal);
 
@@ -119,7 +119,7 @@ const double *check_view_column(lua_State *L, const bind_view *view, blis_signal
 /* In a decision: the candidate whose index, from 1, is the value. Raises. */
 size_t check_candidate_index(lua_State *L, int index, const bind_view *view);
 
-/* Pushes the table that admission policies know as `cluster`. */
+/* Pushes the `cluster` argument of admission policies. */
 void push_cluster_table(lua_State *L, bind_view *view);
 
 #endif
