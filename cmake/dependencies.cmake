@@ -14,6 +14,8 @@ pkg_check_modules(ZLIB REQUIRED IMPORTED_TARGET zlib)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(EDIT IMPORTED_TARGET libedit)
+# Without it there is no `blis live`.
+pkg_check_modules(EVENT IMPORTED_TARGET libevent_core>=2.1 libevent_extra>=2.1)
 # Without it scripts from others are held by limits of resources alone.
 pkg_check_modules(SECCOMP IMPORTED_TARGET libseccomp)
 
@@ -67,6 +69,9 @@ if(BLIS_STATIC_LIBRARIES)
   blis_archives(ZSTD zstd)
   if(SQLITE_FOUND)
     blis_archives(SQLITE sqlite3)
+  endif()
+  if(EVENT_FOUND)
+    blis_archives(EVENT event_extra event_core)
   endif()
   if(EDIT_FOUND)
     blis_archives(EDIT edit tinfo bsd md)

@@ -279,6 +279,20 @@ function experiment.simulation(spec, finished)
   return simulation_of(spec, experiment.read(spec), finished)
 end
 
+--- Builds a simulation whose requests come from clients while it runs.
+---@param spec blis.Experiment its workload only fills the place of the desk
+---@param traffic string that describes the requests in results
+---@param desk_of fun(config: table): userdata the desk of the clients (core.live_desk)
+---@return blis.Simulation
+function experiment.served(spec, traffic, desk_of)
+  local config = experiment.read(spec)
+  local written = config.workload
+  config.workload = desk_of(config)
+  local sim = simulation_of(spec, config, function(made) made.setup.traffic = traffic end)
+  config.workload = written
+  return sim
+end
+
 --- Runs an experiment to its end.
 ---@param spec blis.Experiment
 ---@return blis.Result

@@ -7,8 +7,8 @@ local golden = require "spec.support.golden"
 local program = require "spec.support.program"
 
 local names = { "calibrate", "capacity", "compare", "completion", "compose", "conformance",
-  "decisions", "diff", "eval", "export", "gate", "gepa-evaluate", "hardware", "import", "serve",
-  "man", "models", "plot", "policies", "recommend" }
+  "decisions", "diff", "eval", "export", "gate", "gepa-evaluate", "hardware", "import", "live",
+  "serve", "man", "models", "plot", "policies", "recommend" }
 
 --- Calls visit(words, definition) for every command and subcommand.
 local function each_definition(visit)
@@ -243,7 +243,7 @@ describe("every command", function()
 
   it("is found by a flag #host", function()
     local text = commands.output_of("help", "--watch")
-    assert.matches("^%-%-watch of blis replay, blis run\n\nShow instances", text)
+    assert.matches("^%-%-watch of blis live, blis replay, blis run\n\nShow instances", text)
     assert.matches("^# .*%-%-show of blis plot", commands.output_of("help", "--show", "--format",
       "markdown"))
     assert.matches("option cluster.instances", commands.output_of("help", "--num-instances"), 1,

@@ -64,11 +64,14 @@ describe("the program #host", function()
 
     it("prints its versions: of libraries, commit, sources and profiles", function()
       local run = program.run("--version")
-      local first, second = run.out:match "^(.-\n)(.-)\n$"
+      local first, second, third = run.out:match "^(.-\n)(.-)\n(.-)\n$"
       assert.matches("^blis %d+%.%d+%.%d+[-%w]* %(Lua 5%.4%.%d+, xxHash [%d.]+, "
         .. "libyaml [%d.]+%)\n$", first)
       assert.matches("^commit [%x+unkow]+, sources " .. require("blis.core").source_id
         .. "; profiles: design of 20%d%d%-%d%d, go%-blis of 20%d%d%-%d%d$", second)
+      local library = require("blis.core").live_library()
+      assert.equal(library and "live: libevent " .. library or "live: no (built without libevent)",
+        third)
       assert.equal(0, run.status)
       assert.equal(first .. "1\n", program.run("-v", "-e", "print(1)").out)
     end)

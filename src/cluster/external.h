@@ -21,9 +21,9 @@ BLIS_MUSTUSE blis_status blis_cluster_resume_arrivals(blis_cluster *cluster, bli
 /*
  * Sets the deadline of the request with this number to at_us, when its client gives up: the request
  * then times out, and its KV blocks are free again. An earlier deadline stays. A request that has
- * ended is left alone. A request that a feature holds (a gateway queue, say) leaves when it reaches
- * its instance. BLIS_ERR_INVALID unless at_us is after blis_cluster_now_us. Not to be called inside
- * an event. O(live requests).
+ * ended is left alone. A request that a feature holds, in a queue of its own for example, leaves
+ * when it reaches its instance. BLIS_ERR_INVALID unless at_us is after blis_cluster_now_us. Not to
+ * be called inside an event. O(live requests).
  */
 BLIS_MUSTUSE blis_status blis_cluster_leave_at(blis_cluster *cluster, int64_t number, int64_t at_us,
                                                blis_error *error);

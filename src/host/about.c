@@ -7,6 +7,7 @@
 #include "host/command.h"
 #include "host/commit.h"
 #include "host/options.h"
+#include "lua/simulation/live.h"
 #include "lua/workers/source_id.h"
 
 /* Dates of the references of profiles; see data/latency/calibrated.yaml and docs/profiles.md. */
@@ -20,7 +21,10 @@ void host_print_name(void) {
 
 void host_print_version(void) {
   host_print_name();
+  const char *http = bind_live_version();
   printf("commit %s, sources %s; %s\n", host_commit, blis_source_id, profile_dates);
+  printf("live: %s%s\n", http == NULL ? "no (built without libevent)" : "libevent ",
+         http == NULL ? "" : http);
 }
 
 void host_print_help(lua_State *L, const char *folder) {

@@ -27,6 +27,7 @@
 #include "lua/files/terminal.h"
 #include "lua/files/unpacked.h"
 #include "lua/files/yaml.h"
+#include "lua/live/desk.h"
 #include "lua/policies/builtin/catalogue.h"
 #include "lua/policies/routing/by_hand.h"
 #include "lua/policies/routing/policy.h"
@@ -43,6 +44,7 @@
 #include "lua/simulation/construct.h"
 #include "lua/simulation/event_queue.h"
 #include "lua/simulation/instance.h"
+#include "lua/simulation/live.h"
 #include "lua/simulation/simulation.h"
 #include "lua/traffic/distribution.h"
 #include "lua/traffic/graph_file.h"
@@ -61,8 +63,9 @@
 #include "lua/workers/workers.h"
 #include "policy/contract/signals.h"
 
-/* embedded(name): the text of a file below data/ and its SHA-256, or nil. */
-static int core_embedded(lua_State *L) {
+    /* embedded(name): the text of a file below data/ and its SHA-256, or nil. */
+    static int
+    core_embedded(lua_State *L) {
   const blis_embedded_file *file = blis_embedded_find(luaL_checkstring(L, 1));
   if (file == NULL) {
     lua_pushnil(L);
@@ -268,6 +271,9 @@ static const luaL_Reg core_functions[] = {
     {"coefficients", bind_coefficients},
     {"own_coefficients", bind_own_coefficients},
     {"limit_memory", bind_limit_memory},
+    {"live_desk", bind_live_desk_new},
+    {"live_library", bind_live_library},
+    {"live_serve", bind_live_serve},
     {"lone_instance", bind_lone_instance_new},
     {"latency_definition", bind_latency_definition},
     {"latency_model", bind_latency_model_new},
@@ -357,6 +363,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_json(L);
   bind_open_kv_caches(L);
   bind_open_latency_models(L);
+  bind_open_live_desks(L);
   bind_open_lone_instances(L);
   bind_open_outputs(L);
   bind_open_policies(L);

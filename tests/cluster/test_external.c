@@ -25,6 +25,7 @@ typedef struct receipt {
   int64_t tokens[REQUESTS];
   int64_t first_us[REQUESTS];
   int64_t last_us[REQUESTS];
+  int64_t ends[REQUESTS];
 } receipt;
 
 static blis_status receive(void *ud, const blis_token *token, blis_error *error) {
@@ -36,6 +37,13 @@ static blis_status receive(void *ud, const blis_token *token, blis_error *error)
   to->first_us[i] = token->number == 1 ? token->at_us : to->first_us[i];
   to->last_us[i] = token->at_us;
   to->tokens[i]++;
+  return BLIS_OK;
+}
+
+static blis_status note_end(void *ud, const blis_request_end *end, blis_error *error) {
+  (void)error;
+  receipt *to = ud;
+  to->ends[end->request->number]++;
   return BLIS_OK;
 }
 
@@ -124,6 +132,7 @@ static void check_receipt(site *s, const receipt *got, const plan *p) {
   const blis_record *records = site_records(s);
   for (size_t i = 0; i < REQUESTS; i++) {
     const blis_record *r = &records[i];
+    CHECK_EQ_I64(got->ends[i], 1);
     if (!blis_request_is_completed(r->state)) {
       CHECK(p->leaves_us[r->number] > 0);
       continue;
@@ -141,7 +150,7 @@ static void test_input_equals_a_plan(void) {
     site s;
     plan p;
     receipt got = {0};
-    const blis_token_sink sink = {.ud = &got, .token = receive};
+    const blis_token_sink sink = {.ud = &got, .token = receive, .ended = note_end};
     bool is_fast = c % 2 == 0;
     open_site(&s, &random, is_fast ? BLIS_ENGINE_FAST : BLIS_ENGINE_STEPWISE, c % 3 == 0);
     bool starts_anew = !s.instances[0].rules.resumes_preempted && c % 3 == 0;

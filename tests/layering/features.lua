@@ -11,7 +11,7 @@ local feature = require "blis.feature"
 -- Words of these lists that the core uses in a sense of its own: receivers of cluster/watch, for
 -- which the core declares what they get; parts of names of several words; a field of every request;
 -- folders of the core; and words that mean more than the feature.
-local own_words = "belief decisions observer visits run events presence watch "
+local own_words = "belief decisions observer visits run events tokens presence watch "
   .. "go blis balance barrier kv has tenants lists signals table rules costs links queue energy "
   .. "routers"
 

@@ -135,7 +135,7 @@ local function circles(uses)
   return found
 end
 
---- The files named behind "One module in several files", in that paragraph of the headers of a room.
+--- The files named behind "One module in several files" in the headers of a room.
 local function declared_together(room)
   local together = {}
   for _, header in ipairs(lines_of(("find src/%s -maxdepth 1 -name '*.h'"):format(room))) do

@@ -357,6 +357,8 @@ end
 ---@class blis.cli.Setting
 ---@field workload any
 ---@field horizon_us? integer
+---@field open? fun(spec: blis.Experiment): blis.Simulation in place of experiment.simulation
+---@field drive? fun(sim: blis.Simulation) before the simulation runs to its end
 
 --- Simulates, writes the requested files, and prints the result.
 ---@param definition blis.cli.Command
@@ -387,8 +389,9 @@ function simulate.run(definition, parsed, make_setting)
         output.timeline_from_us, output.timeline_to_us
     end
     spec.watch = output.watch
-    if not output.watch then spec.progress = line.tell end
-    sim = experiment.simulation(spec)
+    if not output.watch and not setting.open then spec.progress = line.tell end
+    sim = (setting.open or experiment.simulation)(spec)
+    if setting.drive then setting.drive(sim) end
   end)
   local result = run_to_the_end(sim, line)
   local run = {

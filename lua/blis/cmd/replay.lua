@@ -3,6 +3,7 @@ local command = require "blis.cli.command"
 local flag_sections = require "blis.config.flags"
 local format = require "blis.format"
 local flags = require "blis.cli.flags"
+local live = require "blis.live"
 local simulate = require "blis.cli.simulate"
 local think_time = require "blis.cli.think_time"
 local trace = require "blis.traffic.trace"
@@ -28,6 +29,10 @@ local definition = {
   positional = { name = "TRACE", doc = "The trace, instead of --trace-data." },
   groups = simulate.groups {
     { title = "Trace", section = "trace", has_defaults = true, options = trace_options() },
+    { title = "Routing decisions", section = "pins", options = {
+      { name = "path", type = "path", flag = "--pins", metavar = "FILE",
+        doc = "Routing decisions to repeat: a CSV file with request_number,instance, as blis live "
+          .. "writes it beside a trace." } } },
     { title = "Sessions", section = "sessions", has_defaults = true,
       options = flag_sections.sessions.options },
   },
@@ -126,6 +131,14 @@ local function workload_of(parsed, list)
     think_time = think_time_of(values, parsed.values.experiment.profile) }, true
 end
 
+--- Returns a function that makes the routing decisions of a file; nil without one.
+local function pinning(parsed)
+  local path = parsed.values.pins.path
+  return path and function(sim)
+    for _, pin in ipairs(live.read_pins(path)) do sim:pin(pin.request, pin.instance) end
+  end
+end
+
 return command.define(definition, function(parsed)
   if parsed.values.ignored.lazy_generation then
     command.talk(parsed, "--lazy-generation has no effect in a replay")
@@ -141,6 +154,6 @@ return command.define(definition, function(parsed)
       command.talk(parsed, "the replay ends at %s s, as in BLIS (Go): twice the time of the last "
         .. "arrival; --horizon sets another end", format.number(horizon_us / 1e6, 3))
     end
-    return { workload = workload, horizon_us = horizon_us }
+    return { workload = workload, horizon_us = horizon_us, drive = pinning(parsed) }
   end)
 end)

@@ -28,6 +28,15 @@ static blis_status on_token(void *ud, const blis_live_request *live, int64_t num
   return self->other == NULL ? BLIS_OK : self->other(ud, live, number, error);
 }
 
+static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
+                            blis_error *error) {
+  (void)cluster;
+  const state *self = ud;
+  return news->end->state < BLIS_REQUEST_COMPLETED
+             ? BLIS_OK
+             : self->sink.ended(self->sink.ud, news->end, error);
+}
+
 static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   const blis_token_sink *sink = cluster->config.options[BLIS_FEATURE_TOKENS];
   if (sink == NULL) {
@@ -54,6 +63,16 @@ static void equip(blis_cluster *cluster, uint32_t instance, blis_instance_config
   }
 }
 
+static blis_status start(blis_cluster *cluster, blis_error *error) {
+  if (state_of(cluster) == NULL) {
+    return BLIS_OK;
+  }
+  const blis__listener listener = {
+      .ud = state_of(cluster), .phase = BLIS__WATCHERS, .on = {[BLIS__ENDED] = on_ended}};
+  BLIS_TRY_MEM(blis__listeners_add(&cluster->listeners, &listener), error);
+  return BLIS_OK;
+}
+
 static void free_state(blis_cluster *cluster) {
   blis_alloc_free(&cluster->alloc, state_of(cluster), sizeof(state));
 }
@@ -64,5 +83,6 @@ const blis__feature blis__tokens_feature = {
     .prepare = prepare,
     .watch = watch,
     .equip = equip,
+    .start = start,
     .free = free_state,
 };

@@ -18,14 +18,16 @@ typedef struct blis_token {
 } blis_token;
 
 /*
- * The options of BLIS_FEATURE_TOKENS; copied. A token is reported when its step has its effects,
- * which is at or before at_us. The tokens of a request come in order. Tokens of different
- * instances come in no order of time, but all up to the limit of blis_cluster_run_until have come
- * when it returns. A failure stops the run.
+ * The options of BLIS_FEATURE_TOKENS; copied. Both functions are set. A token is reported when its
+ * step has its effects, which is at or before at_us. The tokens of a request come in order. Tokens
+ * of different instances come in no order of time, but all up to the limit of
+ * blis_cluster_run_until have come when it returns. A failure stops the run.
  */
 typedef struct blis_token_sink {
   void *ud;
   blis_status (*token)(void *ud, const blis_token *token, blis_error *error);
+  /* A request has ended, after all of its tokens; not for what is unfinished at the end. */
+  blis_status (*ended)(void *ud, const blis_request_end *end, blis_error *error);
 } blis_token_sink;
 
 #endif

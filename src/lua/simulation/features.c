@@ -16,6 +16,7 @@
 #include "lua/results/figures.h"
 #include "lua/results/record_methods.h"
 #include "lua/simulation/faults.h"
+#include "lua/simulation/live.h"
 #include "lua/simulation/paid.h"
 #include "lua/simulation/scaling.h"
 #include "results/summary/groups.h"
@@ -410,4 +411,5 @@ const bind_feature bind_features[BIND_FEATURES] = {
     {.attach = attach_prices},
     {.attach = attach_billing},
     {.set_result = set_routers},
+    {.configure = bind_configure_live},
 };

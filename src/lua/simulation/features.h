@@ -39,7 +39,7 @@ typedef struct bind_feature {
   void (*set_groups)(lua_State *L, const bind_simulation *sim);
 } bind_feature;
 
-enum { BIND_FEATURES = 12 };
+enum { BIND_FEATURES = 13 };
 extern const bind_feature bind_features[BIND_FEATURES];
 
 /* Calls a function of all features that have it. */

@@ -2,6 +2,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/bind/profile.h"
+#include "lua/live/desk.h"
 #include "lua/traffic/distribution.h"
 #include "lua/traffic/trace_stream.h"
 #include "lua/traffic/workload.h"
@@ -125,6 +126,10 @@ void check_source(lua_State *L, int index, bind_hooks *hooks, bind_source *sourc
   if (bind_is_graphs(L, index)) {
     check_graphs(L, index, hooks, &source->graphs);
     source->source = blis_graph_player_source(source->graphs.player);
+    return;
+  }
+  if (bind_live_desk_at(L, index) != NULL) {
+    source->source = blis_live_desk_source(check_live_desk(L, index));
     return;
   }
   if (is_replay(L, index)) {

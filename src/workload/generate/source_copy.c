@@ -82,8 +82,18 @@ static blis_status also(void *state, blis_request *follow_up, bool *has_follow_u
   return *has_follow_up ? keep_follow_up(copy, follow_up, error) : BLIS_OK;
 }
 
+/* A client that gave up has given its request a deadline. */
+static void keep_deadline(blis_source_copy *copy, const blis_request *request) {
+  const kept_requests *kept = &copy->arrivals;
+  if (request->number >= 0 && (uint64_t)request->number < kept->requests.count &&
+      kept->requests.items[request->number].number == request->number) {
+    kept->requests.items[request->number].deadline_us = request->deadline_us;
+  }
+}
+
 static void release(void *state, const blis_request *request) {
-  const blis_source_copy *copy = state;
+  blis_source_copy *copy = state;
+  keep_deadline(copy, request);
   copy->original.release(copy->original.state, request);
 }
 

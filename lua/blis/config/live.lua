@@ -1,0 +1,85 @@
+--- Options of a live cluster: where it listens, how fast it runs, and what clients see of it.
+
+local group = "Server"
+
+---@type blis.Section
+return {
+  name = "live",
+  summary = "Simulated instances as HTTP servers.",
+  options = {
+    {
+      name = "gateway", type = "string", flag = "--gateway", metavar = "ADDRESS",
+      group = group, expected = "ADDRESS:PORT",
+      doc = "Address where the routing policy chooses the instance; port 0 is any free port. "
+        .. "Default: 127.0.0.1:8000, unless --port-base or --listen is set.",
+    },
+    {
+      name = "port_base", type = "integer", min = 1, max = 65535, flag = "--port-base",
+      metavar = "PORT", group = group,
+      doc = "Port of the first instance on 127.0.0.1. Each further instance has the next port.",
+    },
+    {
+      name = "listen", type = "string", flag = "--listen", metavar = "ADDRESS",
+      group = group,
+      doc = "Addresses of the instances: 127.0.1.1+:8000 (an address for each instance) or "
+        .. "127.0.0.1:8000+ (a port for each instance). Addresses outside of this machine are "
+        .. "possible here and in --gateway; anyone can then send requests.",
+    },
+    {
+      name = "speed", type = "number", above = 0, max = 1000000, default = 1, flag = "--speed",
+      metavar = "N", group = group,
+      doc = "Simulated seconds per second.",
+    },
+    {
+      name = "served_model_name", type = "string", flag = "--served-model-name",
+      metavar = "NAME,...", group = group,
+      doc = "Names of the model for clients, with commas between them. Default: --model.",
+    },
+    {
+      name = "output_tokens", type = "integer", min = 1, max = 1000000, default = 256,
+      unit = "tokens", flag = "--reply-tokens", group = group,
+      doc = "Mean length of an answer that ends by itself: without ignore_eos, below max_tokens.",
+    },
+    {
+      name = "output_tokens_stddev", type = "integer", min = 0, max = 1000000, default = 128,
+      unit = "tokens", flag = "--reply-tokens-stdev", group = group,
+      doc = "Standard deviation of these lengths (normal distribution, at least 1).",
+    },
+    {
+      name = "media_tokens", type = "integer", min = 0, max = 100000, default = 576,
+      unit = "tokens", flag = "--media-tokens", group = group,
+      doc = "Prompt tokens of an image or another part of a message without text.",
+    },
+    {
+      name = "version", type = "string", default = "0.11.0", flag = "--report-version",
+      metavar = "TEXT", group = group,
+      doc = "Version that /version reports.",
+    },
+    {
+      name = "request_ids", type = "boolean", default = false, flag = "--enable-request-id-headers",
+      group = group,
+      doc = "Return the X-Request-Id of a request with its answer.",
+    },
+    {
+      name = "hide_cached", type = "boolean", default = false, flag = "--hide-cached-tokens",
+      group = group,
+      doc = "Omit prompt_tokens_details from usage, as vLLM does by default.",
+    },
+    {
+      name = "stall_timeout_us", type = "time_us", min = 1, default = 60000000, unit = "us",
+      flag = "--stall-timeout", group = group,
+      doc = "Wall-clock time after which a client that reads nothing is dropped.",
+    },
+    {
+      name = "duration_us", type = "time_us", min = 1, unit = "us", flag = "--duration",
+      group = group,
+      doc = "Wall-clock time after which the server ends by itself, with status 0. Default: never.",
+    },
+    {
+      name = "grace_us", type = "time_us", min = 0, default = 10000000, unit = "us",
+      flag = "--grace-period", group = group,
+      doc = "Wall-clock time for open requests after Ctrl-C or --duration. A second Ctrl-C ends "
+        .. "the program at once.",
+    },
+  },
+}

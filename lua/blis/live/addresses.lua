@@ -1,0 +1,86 @@
+--- The addresses of a live cluster, from their texts.
+local errors = require "blis.errors"
+
+local addresses = {}
+
+---@class blis.live.Endpoint
+---@field address string
+---@field port integer
+---@field instance? integer from 0; nil = the routing policy decides
+
+local expected = "expected ADDRESS:PORT such as 127.0.0.1:8000 or [::1]:8000"
+
+local function check_port(option, text, port)
+  if port > 65535 then
+    errors.invalid("live.%s: '%s' has port %d, expected at most 65535", option, text, port)
+  end
+  return port
+end
+
+--- Splits "ADDRESS:PORT". Returns the address, the port, and what follows each ("+" or "").
+local function split(option, text)
+  local address, plus, port, port_plus = text:match "^(%[?[%x:.]+%]?)(%+?):(%d+)(%+?)$"
+  address = address and address:gsub("^%[(.*)%]$", "%1")
+  if not address or #port > 5 then errors.invalid("live.%s: '%s', %s", option, text, expected) end
+  return address, check_port(option, text, tonumber(port)), plus, port_plus
+end
+
+--- Returns the address that is `by` after an IPv4 address.
+local function after(text, address, by)
+  local a, b, c, d = address:match "^(%d+)%.(%d+)%.(%d+)%.(%d+)$"
+  if not a then
+    errors.invalid("live.listen: '%s': an address for each instance requires an IPv4 address",
+      text)
+  end
+  local number = ((tonumber(a) * 256 + b) * 256 + c) * 256 + d + by
+  return ("%d.%d.%d.%d"):format(number // 16777216 % 256, number // 65536 % 256,
+    number // 256 % 256, number % 256)
+end
+
+--- Adds an endpoint for each instance.
+local function add_instances(list, text, count)
+  local address, port, plus, port_plus = split("listen", text)
+  if (plus == "+") == (port_plus == "+") and count > 1 then
+    errors.invalid("live.listen: '%s' is one address for %d instances, expected 127.0.1.1+:8000 "
+      .. "(an address for each instance) or 127.0.0.1:8000+ (a port for each instance)", text,
+      count)
+  end
+  for i = 0, count - 1 do
+    local one = plus == "+" and after(text, address, i) or address
+    local its_port = plus == "+" and port or check_port("listen", text, port + i)
+    list[#list + 1] = { address = one, port = its_port, instance = i }
+  end
+end
+
+local function is_loopback(address)
+  return address:find "^127%." ~= nil or address == "::1"
+end
+
+--- Returns the endpoints of the options, and whether other machines can reach one of them.
+---@param values table the section `live`
+---@param count integer of instances
+---@return blis.live.Endpoint[] endpoints
+---@return boolean is_public
+function addresses.of(values, count)
+  local list = {}
+  if values.port_base and values.listen then
+    errors.invalid("live.port_base cannot be combined with live.listen")
+  end
+  if values.port_base then
+    add_instances(list, ("127.0.0.1:%d+"):format(values.port_base), count)
+  end
+  if values.listen then add_instances(list, values.listen, count) end
+  local gateway = values.gateway or not list[1] and "127.0.0.1:8000"
+  if gateway then
+    local address, port, plus, port_plus = split("gateway", gateway)
+    if plus .. port_plus ~= "" then
+      errors.invalid("live.gateway: '%s', %s", gateway, expected)
+    end
+    list[#list + 1] = { address = address, port = port }
+  end
+  local is_public = false
+  for _, one in ipairs(list) do is_public = is_public or not is_loopback(one.address) end
+  return list, is_public
+end
+
+return addresses

@@ -1,0 +1,166 @@
+--- A cluster that serves real clients over HTTP while its clock runs.
+local addresses = require "blis.live.addresses"
+local core = require "blis.core"
+local csv = require "blis.csv"
+local errors = require "blis.errors"
+local experiment = require "blis.experiment"
+local schema = require "blis.config.schema"
+local section = require "blis.config.live"
+
+local live = {}
+
+-- Tokens of texts are below this; word tokens of every model have room.
+local vocabulary = 128256
+
+-- Number of lengths from which those of answers are drawn.
+local length_count = 4096
+
+-- Longest sequence where neither the options nor the model sets it.
+local usual_max_model_len = 131072
+
+--- The traffic before the first client; the desk replaces it.
+local function no_requests() return nil end
+
+local traffic_text = "requests of clients"
+
+--- Returns the lengths of answers, in an order that depends only on the seed.
+local function lengths_of(values, seed)
+  local stream, list = core.rng(seed, "live reply lengths"), {}
+  for i = 1, length_count do
+    local length = values.output_tokens + values.output_tokens_stddev * stream:normal()
+    list[i] = math.max(1, math.floor(length + 0.5))
+  end
+  return list
+end
+
+--- Returns the names of the model for clients.
+local function names_of(values)
+  local list = {}
+  for name in (values.served_model_name or values.model or "blis"):gmatch "[^,]+" do
+    list[#list + 1] = name
+  end
+  if not list[1] then
+    errors.invalid("live.served_model_name: '%s' has no name, expected NAME,...",
+      values.served_model_name)
+  end
+  return list
+end
+
+--- Returns the desk of a cluster (src/live/desk.h).
+local function desk_of(values, config)
+  local cluster = config.cluster
+  local max_model_len = cluster.max_model_len or 0
+  if max_model_len == 0 then max_model_len = usual_max_model_len end
+  return core.live_desk {
+    models = names_of(values),
+    max_model_len = max_model_len, vocabulary = vocabulary, media_tokens = values.media_tokens,
+    block_tokens = cluster.block_size, seed = config.seed,
+    lengths = lengths_of(values, config.seed), instances = cluster.instances,
+  }
+end
+
+---@class blis.live.Service
+---@field sim blis.Simulation
+---@field endpoints blis.live.Endpoint[]
+---@field is_public boolean whether other machines can reach it
+---@field outcome? table how it ended: signal, requests, dropped, interventions, lags
+
+local service = {}
+service.__index = service
+
+local function text_of(endpoint)
+  local address = endpoint.address:find ":" and ("[%s]"):format(endpoint.address)
+    or endpoint.address
+  return ("http://%s:%d"):format(address, endpoint.port)
+end
+
+--- Returns lines that describe the endpoints.
+function service:lines()
+  local lines, first, last = {}, nil, nil
+  for _, endpoint in ipairs(self.endpoints) do
+    if endpoint.instance then
+      first, last = first or endpoint, endpoint
+    else
+      lines[#lines + 1] = "gateway at " .. text_of(endpoint)
+    end
+  end
+  if first then
+    table.insert(lines, 1, last.instance == 0 and "instance_0 at " .. text_of(first)
+      or ("instance_0 to instance_%d at %s to %s"):format(last.instance, text_of(first),
+        text_of(last)))
+  end
+  if self.is_public then
+    lines[#lines + 1] = "warning: other machines can reach it, and nothing checks who they are"
+  end
+  return lines
+end
+
+--- Serves until a signal ends it.
+---@param tell fun(line: string): string makes a line of a text, for standard error
+function service:run(tell)
+  local values, lines = self.values, {}
+  for i, line in ipairs(self:lines()) do lines[i] = tell(line) end
+  self.outcome = errors.located(core.live_serve, self.sim, self.desk, {
+    endpoints = self.endpoints, speed = values.speed, version = values.version,
+    stall_timeout_us = values.stall_timeout_us, grace_us = values.grace_us,
+    duration_us = values.duration_us,
+    shows_cached = not values.hide_cached, echoes_request_ids = values.request_ids,
+    ready = table.concat(lines),
+  })
+end
+
+--- Writes the decisions of ports, which a replay of the trace needs: request_number,instance.
+---@param path string
+function service:write_pins(path)
+  local pins = self.desk:pins()
+  if not pins[1] then return end
+  local output <close> = core.output(path)
+  output:write "request_number,instance\n"
+  for _, pin in ipairs(pins) do
+    output:write(csv.field(pin[1]) .. "," .. csv.field(("instance_%d"):format(pin[2])) .. "\n")
+  end
+  output:commit()
+end
+
+--- Returns the decisions in a file that write_pins wrote, for `sim:pin`.
+---@param path string
+---@return { request: string, instance: string }[]
+function live.read_pins(path)
+  local list = {}
+  local columns = { { name = "request_number" }, { name = "instance", is_text = true } }
+  for _, row in ipairs(errors.located(core.csv_read, path, columns)) do
+    list[#list + 1] = { request = ("request_%d"):format(row.request_number),
+      instance = row.instance }
+  end
+  return list
+end
+
+--- Raises an error if this build cannot serve.
+function live.check_build()
+  if not core.live_library() then
+    errors.invalid("live: this build has no libevent; install libevent-dev and build blis again")
+  end
+end
+
+--- Opens a cluster for clients; `service:run` serves them.
+---@param spec blis.Experiment its workload is ignored
+---@param options? table the section `live`
+---@param model? string
+---@return blis.live.Service
+function live.open(spec, options, model)
+  live.check_build()
+  local values = schema.read(section, options, "live")
+  values.model = model
+  local self = setmetatable({ values = values }, service)
+  local copy = {}
+  for key, value in pairs(spec) do copy[key] = value end
+  copy.workload = no_requests
+  self.sim = experiment.served(copy, traffic_text, function(config)
+    self.desk = desk_of(values, config)
+    self.endpoints, self.is_public = addresses.of(values, config.cluster.instances)
+    return self.desk
+  end)
+  return self
+end
+
+return live

@@ -1,0 +1,188 @@
+-- blis live as a process of its own, with curl as the client.
+local core = require "blis.core"
+local files = require "spec.support.files"
+local folders = require "spec.support.folders"
+local program = require "spec.support.program"
+
+local has_all = core.live_library() and program.shell("command -v curl").status == 0
+
+-- Each test has a port of its own, so that none waits for the socket of another.
+local next_port = 11000 + os.time() % 20000
+
+--- Runs a shell script beside a server: $URL is its address, $LIVE its process, FOLDER a folder.
+--- The server is interrupted at the end. Returns what the script printed.
+local function with_server(flags, script)
+  next_port = next_port + 4
+  local outcome
+  folders.with(function(folder)
+    outcome = program.shell(([[
+      mkdir -p FOLDER && cd FOLDER && URL=http://127.0.0.1:PORT
+      J='Content-Type: application/json'
+      "$BLIS" live --model qwen/qwen3-14b --hardware H100 --gateway 127.0.0.1:PORT FLAGS \
+        >server.out 2>server.err & LIVE=$!
+      for i in $(seq 200); do grep -q gateway server.err && break; sleep 0.05; done
+      post() { curl -sS -m 20 -H "$J" -d "$2" "$URL$1"; }
+      SCRIPT
+      kill -INT $LIVE; wait $LIVE; echo "status $?"]])
+      :gsub("SCRIPT", function() return script end):gsub("FLAGS", flags):gsub("FOLDER", folder)
+      :gsub("PORT", tostring(next_port)))
+    outcome.server = files.read(folder .. "/server.err")
+    outcome.results = files.read(folder .. "/server.out")
+  end)
+  return outcome.out, outcome
+end
+
+local function count(text, part)
+  return select(2, text:gsub(part:gsub("%p", "%%%0"), ""))
+end
+
+describe("blis live #host", function()
+  if not has_all then
+    it("says that the build has no libevent", function()
+      if core.live_library() then return end
+      local outcome = program.run("live")
+      assert.equal(2, outcome.status)
+      assert.matches("this build has no libevent", outcome.err)
+    end)
+    return
+  end
+
+  it("streams a chat as vLLM frames it", function()
+    local out = with_server("--num-instances 2", [[post /v1/chat/completions '{"messages":
+      [{"role": "user", "content": "Hello there"}], "max_tokens": 4, "ignore_eos": true,
+      "stream": true, "stream_options": {"include_usage": true}}']])
+    assert.equal(1, count(out, '"delta":{"role":"assistant","content":""}'))
+    assert.equal(4, count(out, '"delta":{"content":"'))
+    assert.equal(1, count(out, '"finish_reason":"length"'))
+    assert.matches('"choices":%[%],"usage":{"prompt_tokens":13,"total_tokens":17,'
+      .. '"completion_tokens":4}}\n\ndata: %[DONE%]\n\n', out)
+    assert.matches("status 130$", (out:gsub("%s+$", "")))
+  end)
+
+  it("answers whole, with choices in order, equal texts for equal requests, and cached tokens",
+    function()
+      local out = with_server("", [=[
+        ASK='{"prompt": [[1,2,3],[4,5]], "n": 2, "max_tokens": 3, "ignore_eos": true}'
+        post /v1/completions "$ASK" >a; post /v1/completions "$ASK" >b
+        cat a; sed -i 's/.*choices/choices/' a b; cmp a b && echo same
+        P='{"prompt": "'$(printf 'word%.0s' $(seq 100))'", "max_tokens": 2, "ignore_eos": true}'
+        post /v1/completions "$P"; post /v1/completions "$P"]=])
+      assert.matches("same\n", out)
+      assert.matches('"index":0.-"index":1.-"index":2.-"index":3', out)
+      assert.matches('"usage":{"prompt_tokens":5,"total_tokens":17,"completion_tokens":12}', out)
+      assert.matches('"prompt_tokens_details":{"cached_tokens":96}', out)
+    end)
+
+  it("refuses with the status, type, and wording of vLLM", function()
+    local out = with_server("--max-model-len 100", [[
+      try() { curl -s -m 5 -w ' %{http_code}\n' "$@"; }
+      try -H "$J" -d '{' $URL/v1/completions
+      try -H "$J" -d '{"model": "x", "prompt": "a"}' $URL/v1/completions
+      try -H "$J" -d '{"prompt": "a", "max_tokens": 100}' $URL/v1/completions
+      try -H 'Content-Type: text/plain' -d '{}' $URL/v1/completions
+      try $URL/nowhere; try $URL/v1/completions; try -H 'X-Return-Error: 429' $URL/health]])
+    assert.matches('"type":"Bad Request","param":"body","code":400}} 400', out)
+    assert.matches('"The model `x` does not exist.","type":"NotFoundError","param":"model",'
+      .. '"code":404}} 404', out)
+    assert.matches("maximum context length is 100 tokens. However, you requested 101 tokens", out)
+    assert.matches("Only 'application/json' is allowed.- 415", out)
+    assert.matches('{"detail":"Not Found"} 404', out)
+    assert.matches('{"detail":"Method Not Allowed"} 405', out)
+    assert.matches('"code":429}} 429', out)
+  end)
+
+  it("has the other endpoints of vLLM and SGLang", function()
+    local out = with_server("--served-model-name m --report-version 9.9", [[
+      get() { curl -s -m 5 -w ' %{http_code}\n' $URL$1; }
+      get /health; get /ping; get /version; get /load; get /v1/models; get /get_server_info
+      post /tokenize '{"prompt": "Hello you"}'; post /detokenize '{"tokens": [1, 20000]}'
+      post /v1/completions/render '{"prompt": [7, 8]}'
+      post /generate '{"input_ids": [1], "sampling_params": {"max_new_tokens": 2,
+        "ignore_eos": true}}'; get /reset_prefix_cache; post /reset_prefix_cache '']])
+    assert.matches('{"version":"9.9"} 200\n{"server_load":0} 200', out)
+    assert.matches('"id":"m","object":"model","owned_by":"vllm"', out)
+    assert.matches('{"count":3,"max_model_len":131072,"tokens":%[%d+,%d+,%d+%]', out)
+    assert.matches('{"prompt":" aab~5Ca"}', out)
+    assert.matches('%[{"token_ids":%[7,8%],"features":null}%]', out)
+    assert.matches('"finish_reason":{"type":"length","length":2},"prompt_tokens":1', out)
+  end)
+
+  it("cancels on disconnect, frees the KV cache, and counts it", function()
+    local out = with_server("", [[
+      for i in 1 2 3; do curl -sN -m 1 -o /dev/null -H "$J" -d '{"prompt": "a", "ignore_eos": true,
+        "max_tokens": 9000, "stream": true}' $URL/v1/completions; done
+      curl -s -m 1 -o /dev/null -H "$J" -d '{"prompt": "a", "ignore_eos": true,
+        "max_tokens": 9000}' $URL/v1/completions
+      sleep 0.3; curl -s $URL/metrics]])
+    assert.matches('finished_reason="abort"} 4.0', out)
+    for _, gauge in ipairs { "num_requests_running", "num_requests_waiting",
+      "kv_cache_usage_perc" } do
+      assert.matches("\nvllm:" .. gauge .. "{[^}]*} 0.0\n", out)
+    end
+  end)
+
+  it("has a port for each instance, and replays its trace with the same records", function()
+    next_port = next_port + 4
+    local base = next_port + 1
+    local out = with_server(("--num-instances 3 --port-base %d --trace-output FOLDER/t "
+      .. "--requests-path FOLDER/live.csv --speed 4"):format(base), ([[
+      for i in 1 2 3 4 5 6; do for k in 0 2 2; do
+        curl -s -m 9 -o /dev/null -H "$J" -d '{"prompt": "tell me more about '$i'", "max_tokens":
+          30}' http://127.0.0.1:$((%d + k))/v1/completions & ANY="$ANY $!"
+      done; done; wait $ANY
+      curl -sN -m 1 -o /dev/null -H "$J" -d '{"prompt": "a", "ignore_eos": true,
+        "max_tokens": 9000, "stream": true}' $URL/v1/completions
+      kill -INT $LIVE; wait $LIVE
+      "$BLIS" replay t.csv --pins t.pins.csv --model qwen/qwen3-14b --hardware H100 \
+        --num-instances 3 --requests-path replay.csv --quiet >/dev/null || cat server.err
+      wc -l <live.csv; cmp live.csv replay.csv && echo equal; cut -d, -f2 t.pins.csv | sort |
+        uniq -c]]):format(base))
+    assert.matches("20\nequal\n", out)
+    assert.matches("6 instance_0", out)
+    assert.matches("12 instance_2", out)
+  end)
+
+  it("survives what is no request", function()
+    local out = with_server("", [[
+      if command -v python3 >/dev/null; then python3 - ${URL##*:} <<'PY'
+import random, socket, sys
+port, random = int(sys.argv[1]), random.Random(1)
+body = b'{"prompt": "a", "max_tokens": 3}'
+good = (b"POST /v1/completions HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+  b"Content-Length: %d\r\n\r\n" % len(body)) + body
+kept = []
+for i in range(300):
+  s = socket.create_connection(("127.0.0.1", port))
+  kind = i % 6
+  data = bytearray(good * (3 if kind == 1 else 1))
+  if kind == 0:
+    for _ in range(5): data[random.randrange(len(data))] = random.randrange(256)
+  elif kind == 2: data = data[:random.randrange(len(data))]
+  elif kind == 3: data = b"GET /health HTTP/1.1\r\n" + b"A: " + b"x" * 20000 + b"\r\n\r\n"
+  elif kind == 4: data = b"POST /v1/completions HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n"
+  s.sendall(bytes(data))
+  if kind == 5: s.shutdown(socket.SHUT_WR)
+  kept.append(s)
+  if len(kept) > 20: kept.pop(0).close()
+PY
+      fi
+      curl -s -m 5 -o /dev/null -w 'health %{http_code}\n' $URL/health]])
+    assert.matches("health 200", out)
+    assert.matches("status 130", out)
+  end)
+
+  it("ends by itself, and says what is wrong with addresses", function()
+    assert.equal(0, program.run("live", "--duration", "10ms", "--gateway", "127.0.0.1:0").status)
+    for text, problem in pairs {
+      ["--gateway here"] = "gateway: 'here', expected ADDRESS:PORT",
+      ["--listen 127.0.0.1:8000 --num-instances 2"] = "is one address for 2 instances",
+      ["--listen [::1]+:8000 --num-instances 2"] = "requires an IPv4 address",
+      ["--port-base 65535 --num-instances 2"] = "expected at most 65535",
+      ["--port-base 8000 --listen 127.0.0.1:8000"] = "cannot be combined with",
+    } do
+      local outcome = program.shell('"$BLIS" live ' .. text)
+      assert.equal(2, outcome.status, text)
+      assert.matches(problem:gsub("%p", "%%%0"), outcome.err)
+    end
+  end)
+end)

@@ -1,0 +1,373 @@
+/* calls.c - requests for tokens, from their arrival to the last byte of their answer. */
+#include <ctype.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+
+#include "base/hash.h"
+#include "http/server_priv.h"
+
+/* The list of calls. */
+
+static void link_call(blis__http *server, blis__call *call) {
+  call->next = server->calls;
+  if (server->calls != NULL) {
+    server->calls->previous = call;
+  }
+  server->calls = call;
+}
+
+static void unlink_call(blis__http *server, blis__call *call) {
+  *(call->previous == NULL ? &server->calls : &call->previous->next) = call->next;
+  if (call->next != NULL) {
+    call->next->previous = call->previous;
+  }
+}
+
+/* Frees the call, whose request is answered or gone. Choices that are not over are cancelled. */
+static void free_call(blis__call *call) {
+  blis__http *server = call->server;
+  const blis_alloc *alloc = &server->alloc;
+  for (size_t i = 0; call->choices != NULL && i < call->count; i++) {
+    blis_error error = {0};
+    blis_status status = call->choices[i] == NULL
+                             ? BLIS_OK
+                             : blis_live_desk_close_choice(server->desk, call->choices[i], &error);
+    if (status != BLIS_OK && server->status == BLIS_OK) {
+      server->status = status;
+      server->error = error;
+    }
+  }
+  server->blocked -= call->blocked_since_us >= 0;
+  unlink_call(server, call);
+  blis_live_answer_deinit(&call->answer);
+  if (call->choices != NULL) {
+    blis_alloc_free(alloc, call->choices, call->count * sizeof *call->choices);
+  }
+  if (call->sent != NULL) {
+    blis_alloc_free(alloc, call->sent, call->count * sizeof *call->sent);
+  }
+  if (call->is_told != NULL) {
+    blis_alloc_free(alloc, call->is_told, call->count * sizeof *call->is_told);
+  }
+  blis_alloc_free(alloc, call, sizeof *call);
+}
+
+/* The client has gone. The request lives without its connection, and is freed here. */
+static void on_close(struct evhttp_connection *connection, void *ud) {
+  (void)connection;
+  blis__call *call = ud;
+  struct evhttp_request *request = call->request;
+  free_call(call);
+  if (evhttp_request_get_connection(request) == NULL) {
+    evhttp_request_free(request);
+  }
+}
+
+/*
+ * While an answer is on its way, evhttp expects no data, and would end the program if there were
+ * some. So what the client sends meanwhile (pipelined requests) stays in the buffer, up to a limit;
+ * and a client that waits for a long answer is not idle.
+ */
+static void hold_input(blis__call *call) {
+  struct bufferevent *stream = evhttp_connection_get_bufferevent(call->connection);
+  bufferevent_data_cb on_write;
+  bufferevent_event_cb on_event;
+  void *ud;
+  bufferevent_getcb(stream, NULL, &on_write, &on_event, &ud);
+  bufferevent_setcb(stream, NULL, on_write, on_event, ud);
+  bufferevent_setwatermark(stream, EV_READ, 0, BLIS__OUTPUT_MAX);
+  bufferevent_set_timeouts(stream, NULL, NULL);
+  bufferevent_enable(stream, EV_READ); /* else the end of the connection goes unnoticed */
+  evhttp_connection_set_closecb(call->connection, on_close, call);
+}
+
+/* The connection is evhttp's again, and may carry another request. */
+static void release_input(blis__call *call) {
+  struct bufferevent *stream = evhttp_connection_get_bufferevent(call->connection);
+  evhttp_connection_set_closecb(call->connection, NULL, NULL);
+  bufferevent_setwatermark(stream, EV_READ, 0, 0);
+  evhttp_connection_set_timeout(call->connection, BLIS__IDLE_SECONDS);
+}
+
+/* Sending. */
+
+static void take_text(blis__http *server) {
+  evbuffer_add(server->out, server->text.data, server->text.length);
+  blis_buffer_clear(&server->text);
+}
+
+static void add_headers(blis__call *call, const char *type) {
+  struct evkeyvalq *headers = evhttp_request_get_output_headers(call->request);
+  char port[8];
+  snprintf(port, sizeof port, "%u", (unsigned)call->door->port);
+  evhttp_add_header(headers, "Content-Type", type);
+  evhttp_add_header(headers, "x-inference-port", port);
+  if (call->choices[0]->instance >= 0) {
+    const blis_cluster *cluster = blis_live_desk_cluster(call->server->desk);
+    evhttp_add_header(headers, "x-inference-pod",
+                      blis_cluster_instance_id(cluster, (uint32_t)call->choices[0]->instance));
+  }
+  if (call->server->config->echoes_request_ids) {
+    blis_slice id = blis__http_header(call->request, "X-Request-Id", BLIS_LIVE_ID_SIZE);
+    if (id.length > 0) {
+      evhttp_add_header(headers, "X-Request-Id", id.data);
+    }
+  }
+}
+
+/* A whole answer, or the error of a choice that failed before anything was sent. */
+static void send_whole(blis__call *call, const blis_live_choice *failed) {
+  blis__http *server = call->server;
+  struct evhttp_request *request = call->request;
+  blis_buffer_clear(&server->text);
+  add_headers(call, "application/json");
+  int status = 200;
+  if (failed != NULL) {
+    blis_live_refusal refusal;
+    status = failed->instance < 0 ? 503 : 500;
+    (void)blis_live_refuse(&refusal, status, "InternalServerError", NULL, "%s",
+                           failed->failure == NULL ? "the request was aborted" : failed->failure);
+    blis_live_write_refusal(&server->text, &refusal);
+  } else {
+    blis_live_write_whole(&server->text, &call->answer,
+                          (const blis_live_choice *const *)call->choices, call->count);
+  }
+  take_text(server);
+  release_input(call);
+  free_call(call);
+  evhttp_send_reply(request, status, NULL, server->out);
+  evbuffer_drain(server->out, evbuffer_get_length(server->out));
+}
+
+static size_t unsent_bytes(const blis__call *call) {
+  struct bufferevent *stream = evhttp_connection_get_bufferevent(call->connection);
+  return evbuffer_get_length(bufferevent_get_output(stream));
+}
+
+/* Appends what is due of all choices to the text, and counts it as sent. */
+static void write_due(blis__call *call) {
+  blis__http *server = call->server;
+  for (size_t i = 0; i < call->count; i++) {
+    const blis_live_choice *choice = call->choices[i];
+    bool has_more = choice->due_tokens > call->sent[i];
+    bool has_end = choice->is_over && !call->is_told[i];
+    if (!has_more && !has_end) {
+      continue;
+    }
+    /* The last token is due a little before the end: the chunk of the end has it. */
+    if (!choice->is_over && choice->due_tokens == choice->planned_tokens &&
+        choice->due_tokens == call->sent[i] + 1 && choice->planned_tokens > 1) {
+      continue;
+    }
+    blis_live_write_event(&server->text, &call->answer, choice, call->sent[i]);
+    call->sent[i] = choice->due_tokens;
+    if (choice->is_over) {
+      call->is_told[i] = true;
+      call->open--;
+    }
+  }
+}
+
+static void begin_stream(blis__call *call) {
+  if (!call->has_begun) {
+    call->has_begun = true;
+    add_headers(call, "text/event-stream; charset=utf-8");
+    evhttp_send_reply_start(call->request, 200, NULL);
+  }
+}
+
+static void send_due(blis__call *call) {
+  blis__http *server = call->server;
+  bool is_blocked = call->has_begun && unsent_bytes(call) > BLIS__OUTPUT_MAX;
+  if (is_blocked) {
+    if (call->blocked_since_us < 0) {
+      call->blocked_since_us = blis__http_wall_us(server);
+      server->blocked++;
+    }
+    return;
+  }
+  server->blocked -= call->blocked_since_us >= 0;
+  call->blocked_since_us = -1;
+  blis_buffer_clear(&server->text);
+  write_due(call);
+  bool is_over = call->open == 0;
+  if (is_over) {
+    blis_live_write_end(&server->text, &call->answer,
+                        (const blis_live_choice *const *)call->choices, call->count);
+  }
+  if (server->text.length == 0) {
+    return;
+  }
+  begin_stream(call);
+  take_text(server);
+  struct evhttp_request *request = call->request;
+  evhttp_send_reply_chunk(request, server->out);
+  evbuffer_drain(server->out, evbuffer_get_length(server->out));
+  if (is_over) {
+    release_input(call);
+    free_call(call);
+    evhttp_send_reply_end(request);
+  }
+}
+
+void blis__call_changed(void *ud, blis_live_choice *choice) {
+  (void)ud;
+  blis__call *call = choice->call;
+  if (choice->is_over && choice->failure != NULL && !call->has_begun) {
+    send_whole(call, choice);
+    return;
+  }
+  if (call->streams) {
+    send_due(call);
+    return;
+  }
+  if (choice->is_over && --call->open == 0) {
+    send_whole(call, NULL);
+  }
+}
+
+void blis__calls_retry(blis__http *server) {
+  int64_t now_us = blis__http_wall_us(server);
+  for (blis__call *call = server->calls, *next; call != NULL; call = next) {
+    next = call->next;
+    if (call->blocked_since_us < 0) {
+      continue;
+    }
+    if (now_us - call->blocked_since_us > server->config->stall_timeout_us) {
+      server->outcome.dropped++;
+      struct evhttp_connection *connection = call->connection;
+      evhttp_connection_set_closecb(connection, NULL, NULL);
+      free_call(call);
+      evhttp_connection_free(connection);
+    } else {
+      send_due(call);
+    }
+  }
+}
+
+void blis__calls_drop(blis__http *server) {
+  while (server->calls != NULL) {
+    evhttp_connection_set_closecb(server->calls->connection, NULL, NULL);
+    free_call(server->calls);
+  }
+}
+
+/* Beginning. */
+
+/* X-Request-Id, or 32 hexadecimal digits. */
+static void choose_id(blis__http *server, struct evhttp_request *request,
+                      char id[BLIS_LIVE_ID_SIZE]) {
+  blis_slice given = blis__http_header(request, "X-Request-Id", BLIS_LIVE_ID_SIZE - 32);
+  bool is_plain = given.length > 0;
+  for (size_t i = 0; i < given.length; i++) {
+    is_plain &= isalnum((unsigned char)given.data[i]) || strchr("-_.:", given.data[i]) != NULL;
+  }
+  if (is_plain) {
+    snprintf(id, BLIS_LIVE_ID_SIZE, "%.*s", (int)given.length, given.data);
+    return;
+  }
+  uint64_t number = server->next_id++;
+  blis_hash128_value hash = blis_hash128(&number, sizeof number, server->id_seed);
+  snprintf(id, BLIS_LIVE_ID_SIZE, "%016" PRIx64 "%016" PRIx64, hash.high, hash.low);
+}
+
+static bool check_type(struct evhttp_request *request, blis_live_refusal *refusal) {
+  static const char json[] = "application/json";
+  const char *type = evhttp_find_header(evhttp_request_get_input_headers(request), "Content-Type");
+  bool is_json = type != NULL && strncasecmp(type, json, sizeof json - 1) == 0 &&
+                 strchr("; ", type[sizeof json - 1]) != NULL;
+  return is_json ? true
+                 : blis_live_refuse(refusal, 415, "Unsupported Media Type", NULL,
+                                    "Unsupported Media Type: Only 'application/json' is allowed");
+}
+
+static bool check_service(const blis__door *door, blis_live_refusal *refusal) {
+  const blis_cluster *cluster = blis_live_desk_cluster(door->server->desk);
+  if (door->instance < 0 ||
+      ((uint32_t)door->instance < blis_cluster_instance_count(cluster) &&
+       blis_cluster_instance_service(cluster, (uint32_t)door->instance) == BLIS_SERVICE_ACTIVE)) {
+    return true;
+  }
+  return blis_live_refuse(refusal, 503, "InternalServerError", NULL,
+                          "instance_%" PRId64 " is not in service", door->instance);
+}
+
+static blis_live_submission submission_of(blis__door *door, struct evhttp_request *request,
+                                          blis__call *call) {
+  blis_slice length = blis__http_header(request, "x-blis-output-tokens", 10);
+  return (blis_live_submission){
+      .ask = &door->server->ask,
+      .call = call,
+      .instance = door->instance,
+      .output_tokens = length.length == 0 ? 0 : strtoll(length.data, NULL, 10),
+      .tenant = blis__http_header(request, "x-llm-d-inference-fairness-id", 100),
+      .slo_class = blis__http_header(request, "x-llm-d-inference-objective", 100),
+      .session = blis__http_header(request, "x-session-id", 100)};
+}
+
+/* A call with room for its choices; NULL = no memory. */
+static blis__call *new_call(blis__door *door, struct evhttp_request *request) {
+  blis__http *server = door->server;
+  const blis_live_ask *ask = &server->ask;
+  const blis_alloc *alloc = &server->alloc;
+  size_t count = ask->prompts.count * (size_t)ask->n;
+  blis__call *call = blis_alloc_zeroed(alloc, 1, sizeof *call);
+  if (call == NULL) {
+    return NULL;
+  }
+  *call = (blis__call){.server = server,
+                       .door = door,
+                       .request = request,
+                       .connection = evhttp_request_get_connection(request),
+                       .count = count,
+                       .open = count,
+                       .blocked_since_us = -1,
+                       .streams = ask->streams};
+  link_call(server, call);
+  call->choices = blis_alloc_zeroed(alloc, count, sizeof *call->choices);
+  call->sent = blis_alloc_zeroed(alloc, count, sizeof *call->sent);
+  call->is_told = blis_alloc_zeroed(alloc, count, sizeof *call->is_told);
+  char id[BLIS_LIVE_ID_SIZE];
+  choose_id(server, request, id);
+  if (call->choices == NULL || call->sent == NULL || call->is_told == NULL ||
+      blis_live_answer_init(&call->answer, alloc, ask, id, (int64_t)time(NULL),
+                            server->config->shows_cached) != BLIS_OK) {
+    free_call(call);
+    return NULL;
+  }
+  return call;
+}
+
+void blis__call_begin(blis__door *door, struct evhttp_request *request, blis_live_api api) {
+  blis__http *server = door->server;
+  blis_live_refusal refusal = {0};
+  if (!check_type(request, &refusal) || !check_service(door, &refusal) ||
+      !blis_live_ask_read(&server->ask, api, blis_live_desk_limits(server->desk),
+                          blis__http_body(request), &refusal)) {
+    blis__http_refuse(server, request, &refusal);
+    return;
+  }
+  blis__http_advance(server);
+  if (server->status != BLIS_OK) {
+    return;
+  }
+  blis__call *call = new_call(door, request);
+  if (call == NULL) {
+    (void)blis_live_refuse(&refusal, 500, "InternalServerError", NULL, "out of memory");
+    blis__http_refuse(server, request, &refusal);
+    return;
+  }
+  const blis_live_submission submission = submission_of(door, request, call);
+  size_t count;
+  server->status =
+      blis_live_desk_submit(server->desk, &submission, call->choices, &count, &server->error);
+  if (server->status != BLIS_OK) {
+    event_base_loopbreak(server->base);
+    return;
+  }
+  hold_input(call);
+}

@@ -1,0 +1,400 @@
+/* routes.c - which path of a server does what, and the paths that answer at once. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/format/json_writer.h"
+#include "http/server_priv.h"
+
+/* Requests. */
+
+blis_slice blis__http_header(struct evhttp_request *request, const char *name, size_t most) {
+  const char *value = evhttp_find_header(evhttp_request_get_input_headers(request), name);
+  size_t length = value == NULL ? 0 : strlen(value);
+  if (length > most) {
+    return (blis_slice){0};
+  }
+  for (size_t i = 0; i < length; i++) {
+    if ((unsigned char)value[i] < ' ' || (unsigned char)value[i] > '~') {
+      return (blis_slice){0};
+    }
+  }
+  return (blis_slice){value, length};
+}
+
+blis_slice blis__http_body(struct evhttp_request *request) {
+  struct evbuffer *input = evhttp_request_get_input_buffer(request);
+  size_t length = evbuffer_get_length(input);
+  return (blis_slice){length == 0 ? "" : (const char *)evbuffer_pullup(input, -1), length};
+}
+
+/* Answers. */
+
+static void reply(blis__http *server, struct evhttp_request *request, int status,
+                  const char *type) {
+  struct evkeyvalq *headers = evhttp_request_get_output_headers(request);
+  if (type != NULL) {
+    evhttp_add_header(headers, "Content-Type", type);
+  }
+  evhttp_send_reply(request, status, NULL, server->out);
+  evbuffer_drain(server->out, evbuffer_get_length(server->out));
+}
+
+void blis__http_send_text(blis__http *server, struct evhttp_request *request, int status,
+                          const char *type) {
+  evbuffer_add(server->out, server->text.data, server->text.length);
+  blis_buffer_clear(&server->text);
+  reply(server, request, status, type == NULL ? "application/json" : type);
+}
+
+void blis__http_refuse(blis__http *server, struct evhttp_request *request,
+                       const blis_live_refusal *refusal) {
+  blis_buffer_clear(&server->text);
+  blis_live_write_refusal(&server->text, refusal);
+  blis__http_send_text(server, request, refusal->status, NULL);
+}
+
+static void send_string(blis__http *server, struct evhttp_request *request, int status,
+                        const char *json) {
+  blis_buffer_clear(&server->text);
+  blis_buffer_string(&server->text, json);
+  blis__http_send_text(server, request, status, NULL);
+}
+
+/* Routes. */
+
+typedef void handler(blis__door *door, struct evhttp_request *request);
+
+static void on_completions(blis__door *door, struct evhttp_request *request) {
+  blis__call_begin(door, request, BLIS_LIVE_COMPLETIONS);
+}
+
+static void on_chat(blis__door *door, struct evhttp_request *request) {
+  blis__call_begin(door, request, BLIS_LIVE_CHAT);
+}
+
+static void on_generate(blis__door *door, struct evhttp_request *request) {
+  blis__call_begin(door, request, BLIS_LIVE_GENERATE);
+}
+
+static bool is_in_service(const blis__door *door) {
+  const blis_cluster *cluster = blis_live_desk_cluster(door->server->desk);
+  uint32_t count = blis_cluster_instance_count(cluster);
+  if (door->instance >= 0) {
+    return (uint32_t)door->instance < count &&
+           blis_cluster_instance_service(cluster, (uint32_t)door->instance) == BLIS_SERVICE_ACTIVE;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    if (blis_cluster_instance_service(cluster, i) == BLIS_SERVICE_ACTIVE) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void on_health(blis__door *door, struct evhttp_request *request) {
+  reply(door->server, request, is_in_service(door) ? 200 : 503, NULL);
+}
+
+static void on_version(blis__door *door, struct evhttp_request *request) {
+  blis__http *server = door->server;
+  blis_json_writer writer;
+  blis_buffer_clear(&server->text);
+  blis_json_writer_init(&writer, &server->text, 0);
+  blis_json_writer_begin_object(&writer);
+  blis_json_writer_key(&writer, "version");
+  blis_json_writer_string(&writer, server->config->version);
+  blis_json_writer_end_object(&writer);
+  blis__http_send_text(server, request, 200, NULL);
+}
+
+static void on_load(blis__door *door, struct evhttp_request *request) {
+  blis__http *server = door->server;
+  blis_buffer_clear(&server->text);
+  blis_buffer_format(&server->text, "{\"server_load\":%" PRId64 "}",
+                     blis_live_desk_load(server->desk, door->instance));
+  blis__http_send_text(server, request, 200, NULL);
+}
+
+static void on_models(blis__door *door, struct evhttp_request *request) {
+  blis__http *server = door->server;
+  const blis_live_limits *limits = blis_live_desk_limits(server->desk);
+  blis_json_writer w;
+  blis_buffer_clear(&server->text);
+  blis_json_writer_init(&w, &server->text, 0);
+  blis_json_writer_begin_object(&w);
+  blis_json_writer_key(&w, "object");
+  blis_json_writer_string(&w, "list");
+  blis_json_writer_key(&w, "data");
+  blis_json_writer_begin_array(&w);
+  for (size_t i = 0; i < limits->model_count; i++) {
+    const char *pairs[][2] = {{"id", limits->models[i]},
+                              {"object", "model"},
+                              {"owned_by", "vllm"},
+                              {"root", limits->models[i]}};
+    blis_json_writer_begin_object(&w);
+    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+      blis_json_writer_key(&w, pairs[k][0]);
+      blis_json_writer_string(&w, pairs[k][1]);
+    }
+    blis_json_writer_key(&w, "created");
+    blis_json_writer_int64(&w, 0);
+    blis_json_writer_key(&w, "parent");
+    blis_json_writer_null(&w);
+    blis_json_writer_key(&w, "max_model_len");
+    blis_json_writer_int64(&w, limits->max_model_len);
+    blis_json_writer_key(&w, "permission");
+    blis_json_writer_begin_array(&w);
+    blis_json_writer_end_array(&w);
+    blis_json_writer_end_object(&w);
+  }
+  blis_json_writer_end_array(&w);
+  blis_json_writer_end_object(&w);
+  blis__http_send_text(server, request, 200, NULL);
+}
+
+static void write_ids(blis_buffer *buffer, const blis_live_tokens *tokens) {
+  blis_buffer_char(buffer, '[');
+  for (size_t i = 0; i < tokens->count; i++) {
+    blis_buffer_string(buffer, i == 0 ? "" : ",");
+    blis_buffer_int64(buffer, tokens->items[i]);
+  }
+  blis_buffer_char(buffer, ']');
+}
+
+static void on_tokenize(blis__door *door, struct evhttp_request *request) {
+  blis__http *server = door->server;
+  blis_live_refusal refusal;
+  const blis_live_limits *limits = blis_live_desk_limits(server->desk);
+  if (!blis_live_ask_read_text(&server->ask, limits, blis__http_body(request), &refusal)) {
+    blis__http_refuse(server, request, &refusal);
+    return;
+  }
+  blis_buffer_clear(&server->text);
+  blis_buffer_format(&server->text, "{\"count\":%zu,\"max_model_len\":%" PRId64 ",\"tokens\":",
+                     server->ask.tokens.count, limits->max_model_len);
+  write_ids(&server->text, &server->ask.tokens);
+  blis_buffer_string(&server->text, ",\"token_strs\":null}");
+  blis__http_send_text(server, request, 200, NULL);
+}
+
+static void on_detokenize(blis__door *door, struct evhttp_request *request) {
+  blis__http *server = door->server;
+  blis_live_refusal refusal;
+  const blis_live_limits *limits = blis_live_desk_limits(server->desk);
+  if (!blis_live_ask_read_tokens(&server->ask, limits, blis__http_body(request), &refusal)) {
+    blis__http_refuse(server, request, &refusal);
+    return;
+  }
+  blis_buffer_clear(&server->text);
+  blis_buffer_string(&server->text, "{\"prompt\":\"");
+  for (size_t i = 0; i < server->ask.tokens.count; i++) {
+    char word[BLIS_LIVE_WORD_BYTES];
+    blis_live_word(server->ask.tokens.items[i], word);
+    blis_buffer_bytes(&server->text, word, sizeof word);
+  }
+  blis_buffer_string(&server->text, "\"}");
+  blis__http_send_text(server, request, 200, NULL);
+}
+
+/* The tokens that a request would have; a list for completions, an object for chats. */
+static void render(blis__door *door, struct evhttp_request *request, blis_live_api api) {
+  blis__http *server = door->server;
+  blis_live_ask *ask = &server->ask;
+  blis_live_refusal refusal;
+  bool is_chat = api == BLIS_LIVE_CHAT;
+  if (!blis_live_ask_read(ask, api, blis_live_desk_limits(server->desk), blis__http_body(request),
+                          &refusal)) {
+    blis__http_refuse(server, request, &refusal);
+    return;
+  }
+  blis_buffer_clear(&server->text);
+  blis_buffer_string(&server->text, is_chat ? "" : "[");
+  for (size_t i = 0; i < ask->prompts.count; i++) {
+    const blis_live_prompt_part *part = &ask->prompts.items[i];
+    const blis_live_tokens tokens = {.items = ask->tokens.items + part->first,
+                                     .count = part->count};
+    blis_buffer_string(&server->text, i == 0 ? "" : ",");
+    blis_buffer_string(&server->text, "{\"token_ids\":");
+    write_ids(&server->text, &tokens);
+    blis_buffer_string(&server->text, ",\"features\":null}");
+  }
+  blis_buffer_string(&server->text, is_chat ? "" : "]");
+  blis__http_send_text(server, request, 200, NULL);
+}
+
+static void on_render(blis__door *door, struct evhttp_request *request) {
+  render(door, request, BLIS_LIVE_COMPLETIONS);
+}
+
+static void on_render_chat(blis__door *door, struct evhttp_request *request) {
+  render(door, request, BLIS_LIVE_CHAT);
+}
+
+static void on_metrics(blis__door *door, struct evhttp_request *request) {
+  blis__http *server = door->server;
+  const blis_cluster *cluster = blis_live_desk_cluster(server->desk);
+  uint32_t all = blis_cluster_instance_count(cluster);
+  uint32_t first = door->instance < 0 ? 0 : (uint32_t)door->instance;
+  uint32_t count = door->instance < 0 ? all : 1;
+  blis_live_metered *metered = blis_alloc_zeroed(&server->alloc, count, sizeof *metered);
+  if (metered == NULL) {
+    reply(server, request, 500, NULL);
+    return;
+  }
+  for (uint32_t i = 0; i < count; i++) {
+    metered[i] = (blis_live_metered){.meter = blis_live_desk_meter(server->desk, first + i),
+                                     .instance = blis_cluster_instance(cluster, first + i),
+                                     .engine = door->instance < 0 ? i : 0};
+  }
+  uint64_t last = server->lag_count;
+  const blis_live_limits *limits = blis_live_desk_limits(server->desk);
+  const blis_live_page page = {
+      .model = limits->models[0],
+      .instances = metered,
+      .count = count,
+      .max_model_len = limits->max_model_len,
+      .time_scale = server->config->speed,
+      .lag_seconds = last == 0 ? 0 : (double)server->lags_us[(last - 1) % BLIS__LAGS] / 1e6};
+  blis_buffer_clear(&server->text);
+  blis_live_write_metrics(&server->text, &page);
+  blis_alloc_free(&server->alloc, metered, count * sizeof *metered);
+  blis__http_send_text(server, request, 200, "text/plain; version=0.0.4; charset=utf-8");
+}
+
+/* SGLang. */
+
+static void on_model_info(blis__door *door, struct evhttp_request *request) {
+  blis__http *server = door->server;
+  blis_json_writer writer;
+  blis_buffer_clear(&server->text);
+  blis_json_writer_init(&writer, &server->text, 0);
+  blis_json_writer_begin_object(&writer);
+  blis_json_writer_key(&writer, "model_path");
+  blis_json_writer_string(&writer, blis_live_desk_limits(server->desk)->models[0]);
+  blis_json_writer_key(&writer, "is_generation");
+  blis_json_writer_bool(&writer, true);
+  blis_json_writer_end_object(&writer);
+  blis__http_send_text(server, request, 200, NULL);
+}
+
+static void on_server_info(blis__door *door, struct evhttp_request *request) {
+  blis__http *server = door->server;
+  const blis_live_limits *limits = blis_live_desk_limits(server->desk);
+  blis_json_writer writer;
+  blis_buffer_clear(&server->text);
+  blis_json_writer_init(&writer, &server->text, 0);
+  blis_json_writer_begin_object(&writer);
+  blis_json_writer_key(&writer, "model_path");
+  blis_json_writer_string(&writer, limits->models[0]);
+  blis_json_writer_key(&writer, "served_model_name");
+  blis_json_writer_string(&writer, limits->models[0]);
+  blis_json_writer_key(&writer, "context_length");
+  blis_json_writer_int64(&writer, limits->max_model_len);
+  blis_json_writer_key(&writer, "dp_size");
+  blis_json_writer_int64(&writer, 1);
+  blis_json_writer_key(&writer, "version");
+  blis_json_writer_string(&writer, server->config->version);
+  blis_json_writer_end_object(&writer);
+  blis__http_send_text(server, request, 200, NULL);
+}
+
+/* Empties the prefix cache of an instance, or of all. */
+static void on_reset_cache(blis__door *door, struct evhttp_request *request) {
+  blis__http *server = door->server;
+  blis_cluster *cluster = blis_live_desk_cluster(server->desk);
+  uint32_t first = door->instance < 0 ? 0 : (uint32_t)door->instance;
+  uint32_t end = door->instance < 0 ? blis_cluster_instance_count(cluster) : first + 1;
+  blis__http_advance(server);
+  for (uint32_t i = first; i < end && server->status == BLIS_OK; i++) {
+    if (blis_cluster_instance_service(cluster, i) == BLIS_SERVICE_ACTIVE) {
+      server->status = blis_cluster_instance_lose_cache(cluster, i, &server->error);
+    }
+  }
+  server->outcome.interventions++;
+  reply(server, request, server->status == BLIS_OK ? 200 : 500, NULL);
+}
+
+typedef struct route {
+  const char *path;
+  enum evhttp_cmd_type method;
+  handler *handle;
+} route;
+
+static const route routes[] = {
+    {"/v1/completions", EVHTTP_REQ_POST, on_completions},
+    {"/v1/chat/completions", EVHTTP_REQ_POST, on_chat},
+    {"/v1/completions/render", EVHTTP_REQ_POST, on_render},
+    {"/v1/chat/completions/render", EVHTTP_REQ_POST, on_render_chat},
+    {"/generate", EVHTTP_REQ_POST, on_generate},
+    {"/v1/models", EVHTTP_REQ_GET, on_models},
+    {"/health", EVHTTP_REQ_GET, on_health},
+    {"/health/ready", EVHTTP_REQ_GET, on_health},
+    {"/health_generate", EVHTTP_REQ_GET, on_health},
+    {"/ping", EVHTTP_REQ_GET, on_health},
+    {"/ping", EVHTTP_REQ_POST, on_health},
+    {"/version", EVHTTP_REQ_GET, on_version},
+    {"/load", EVHTTP_REQ_GET, on_load},
+    {"/metrics", EVHTTP_REQ_GET, on_metrics},
+    {"/tokenize", EVHTTP_REQ_POST, on_tokenize},
+    {"/detokenize", EVHTTP_REQ_POST, on_detokenize},
+    {"/reset_prefix_cache", EVHTTP_REQ_POST, on_reset_cache},
+    {"/flush_cache", EVHTTP_REQ_POST, on_reset_cache},
+    {"/get_model_info", EVHTTP_REQ_GET, on_model_info},
+    {"/get_server_info", EVHTTP_REQ_GET, on_server_info},
+};
+
+/* The route of a path; *is_known: the path exists, for another method. HEAD is like GET. */
+static const route *find(const char *path, enum evhttp_cmd_type method, bool *is_known) {
+  enum evhttp_cmd_type wanted = method == EVHTTP_REQ_HEAD ? EVHTTP_REQ_GET : method;
+  *is_known = false;
+  for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
+    if (strcmp(path, routes[i].path) == 0) {
+      *is_known = true;
+      if (routes[i].method == wanted) {
+        return &routes[i];
+      }
+    }
+  }
+  return NULL;
+}
+
+/* X-Return-Error: STATUS asks for an error, as in llm-d-inference-sim. */
+static bool answer_wanted_error(blis__door *door, struct evhttp_request *request) {
+  const char *text =
+      evhttp_find_header(evhttp_request_get_input_headers(request), "X-Return-Error");
+  int status = 0;
+  if (text == NULL || sscanf(text, "%3d", &status) != 1 || status < 400 || status > 599) {
+    return false;
+  }
+  blis_live_refusal refusal;
+  const char *type = status == 429  ? "RateLimitError"
+                     : status < 500 ? "BadRequestError"
+                                    : "InternalServerError";
+  (void)blis_live_refuse(&refusal, status, type, NULL,
+                         "the request asked for this error (X-Return-Error)");
+  blis__http_refuse(door->server, request, &refusal);
+  return true;
+}
+
+void blis__http_on_request(struct evhttp_request *request, void *ud) {
+  blis__door *door = ud;
+  blis__http *server = door->server;
+  const struct evhttp_uri *uri = evhttp_request_get_evhttp_uri(request);
+  const char *path = uri == NULL ? NULL : evhttp_uri_get_path(uri);
+  bool is_known;
+  const route *found =
+      find(path == NULL ? "" : path, evhttp_request_get_command(request), &is_known);
+  server->outcome.requests++;
+  if (server->status != BLIS_OK || server->signal_count > 0) {
+    blis_live_refusal refusal;
+    (void)blis_live_refuse(&refusal, 503, "InternalServerError", NULL,
+                           "the server is shutting down");
+    blis__http_refuse(server, request, &refusal);
+  } else if (found == NULL) {
+    send_string(server, request, is_known ? 405 : 404,
+                is_known ? "{\"detail\":\"Method Not Allowed\"}" : "{\"detail\":\"Not Found\"}");
+  } else if (!answer_wanted_error(door, request)) {
+    found->handle(door, request);
+  }
+}

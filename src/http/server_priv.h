@@ -1,0 +1,118 @@
+/*
+ * server_priv.h - the state of a server; for the files of http only.
+ *
+ * One module in several files: server.c contains the loop and the listening addresses, routes.c the
+ * paths, and calls.c the requests for tokens.
+ */
+#ifndef BLIS_HTTP_SERVER_PRIV_H
+#define BLIS_HTTP_SERVER_PRIV_H
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+#include <event2/http.h>
+
+#include "http/server.h"
+#include "live/answer.h"
+
+enum {
+  BLIS__BODY_MAX = 32 << 20,
+  BLIS__HEAD_MAX = 16 << 10,
+  BLIS__IDLE_SECONDS = 30,
+  BLIS__OUTPUT_MAX = 64 << 10, /* unsent bytes of a stream from which on its tokens are counted */
+  BLIS__LAGS = 4096            /* of the last wake-ups, for the summary */
+};
+
+typedef struct blis__http blis__http;
+
+/* A listening address. */
+typedef struct blis__door {
+  blis__http *server;
+  struct evhttp *http;
+  struct evhttp_bound_socket *socket; /* NULL = it does not listen any more */
+  int64_t instance;
+  uint16_t port;
+} blis__door;
+
+/* A request for tokens that is not answered yet. */
+typedef struct blis__call {
+  blis__http *server;
+  blis__door *door;
+  struct evhttp_request *request;
+  struct evhttp_connection *connection;
+  blis_live_answer answer;
+  blis_live_choice **choices; /* all of them, in order */
+  uint32_t *sent;             /* tokens, by choice */
+  bool *is_told;              /* by choice: its end was sent */
+  size_t count;
+  size_t open;              /* choices that are not over, or whose end was not sent */
+  int64_t blocked_since_us; /* wall clock; -1 = the client reads */
+  bool streams;
+  bool has_begun; /* the head of the answer was sent */
+  struct blis__call *previous;
+  struct blis__call *next;
+} blis__call;
+
+struct blis__http {
+  blis_alloc alloc;
+  const blis_http_config *config;
+  blis_live_desk *desk;
+  struct event_base *base;
+  struct event *timer; /* the next event of the simulation */
+  struct event *retry; /* while clients are blocked */
+  struct event *signals[2];
+  blis__door *doors;
+  blis__call *calls;
+  blis_live_ask ask;
+  blis_buffer text; /* of what is written */
+  struct evbuffer *out;
+  int64_t started_ns;
+  int64_t deadline_us; /* wall clock: of the next part of the end; INT64_MAX = none */
+  int64_t blocked;     /* calls */
+  uint64_t next_id;
+  uint64_t id_seed;
+  blis_http_outcome outcome;
+  int64_t lags_us[BLIS__LAGS];
+  uint64_t lag_count;
+  int signal_count;
+  blis_status status; /* of the simulation: a failure ends the server */
+  blis_error error;
+};
+
+/* Microseconds of the wall clock since the server started. */
+int64_t blis__http_wall_us(const blis__http *server);
+
+/* Brings the simulation to the present. A failure stops the loop. */
+void blis__http_advance(blis__http *server);
+
+/* Routes (routes.c): answers every request of a door. */
+void blis__http_on_request(struct evhttp_request *request, void *door);
+
+/* Calls (calls.c). */
+
+/* Answers a request for tokens, now or later. */
+void blis__call_begin(blis__door *door, struct evhttp_request *request, blis_live_api api);
+
+/* The caller of the desk. */
+void blis__call_changed(void *server, blis_live_choice *choice);
+
+/* Tries to send to blocked clients again, and drops those that have not read for too long. */
+void blis__calls_retry(blis__http *server);
+
+/* Drops all calls, with their choices. */
+void blis__calls_drop(blis__http *server);
+
+/* Sends the text of server->text; NULL type = application/json. */
+void blis__http_send_text(blis__http *server, struct evhttp_request *request, int status,
+                          const char *type);
+void blis__http_refuse(blis__http *server, struct evhttp_request *request,
+                       const blis_live_refusal *refusal);
+
+/* A header of a request without control characters, at most `most` bytes; empty if there is none
+   or it has others. Valid as long as the request. */
+blis_slice blis__http_header(struct evhttp_request *request, const char *name, size_t most);
+
+/* The whole body; valid as long as the request. */
+blis_slice blis__http_body(struct evhttp_request *request);
+
+#endif

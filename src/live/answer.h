@@ -1,0 +1,66 @@
+/*
+ * answer.h - answers of the OpenAI API as JSON, whole or as events of a stream, and of SGLang's
+ * /generate.
+ *
+ * The head of an answer is written once. A chunk of a stream is a copy of it with the new words, so
+ * it costs O(its bytes). Texts consist of letters and spaces (text.h), so only names are escaped.
+ */
+#ifndef BLIS_LIVE_ANSWER_H
+#define BLIS_LIVE_ANSWER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buffer.h"
+#include "live/ask.h"
+#include "live/desk.h"
+
+enum { BLIS_LIVE_ID_SIZE = 128 };
+
+/* What all chunks of an answer have in common. Zero it first. */
+typedef struct blis_live_answer {
+  blis_alloc alloc;
+  blis_live_api api;
+  char id[BLIS_LIVE_ID_SIZE];
+  char *head; /* {"id":...,"model":"...", without the choices */
+  size_t head_length;
+  char *stops; /* the stop texts as JSON, one behind the other, each with a zero */
+  size_t stops_size;
+  char *echo; /* JSON text without quotes; NULL = nothing is echoed */
+  size_t echo_size;
+  uint32_t n;
+  bool includes_usage;
+  bool continues_usage;
+  bool shows_cached; /* prompt_tokens_details */
+  bool returns_token_ids;
+} blis_live_answer;
+
+/*
+ * Prepares the answer to an ask. id is of the caller's choice: letters, digits, and "-_.:". created
+ * is in Unix seconds. BLIS_ERR_NOMEM; deinit then, too.
+ */
+BLIS_MUSTUSE blis_status blis_live_answer_init(blis_live_answer *answer, const blis_alloc *alloc,
+                                               const blis_live_ask *ask, const char *id,
+                                               int64_t created, bool shows_cached);
+void blis_live_answer_deinit(blis_live_answer *answer);
+
+/*
+ * Appends the event of a stream with the tokens of a choice from `from` on, up to those that are
+ * due; the first one of a chat follows its role. If the choice is over, the event has the reason;
+ * if it failed, it is an error.
+ */
+void blis_live_write_event(blis_buffer *buffer, const blis_live_answer *answer,
+                           const blis_live_choice *choice, uint32_t from);
+
+/* Appends the end of a stream: the usage if the client wants it, and [DONE]. */
+void blis_live_write_end(blis_buffer *buffer, const blis_live_answer *answer,
+                         const blis_live_choice *const *choices, size_t count);
+
+/* Appends a whole answer of choices that are over. */
+void blis_live_write_whole(blis_buffer *buffer, const blis_live_answer *answer,
+                           const blis_live_choice *const *choices, size_t count);
+
+/* Appends {"error": ...}. */
+void blis_live_write_refusal(blis_buffer *buffer, const blis_live_refusal *refusal);
+
+#endif

@@ -1,0 +1,97 @@
+/*
+ * ask.h - a request of the OpenAI API for a completion or a chat, read from JSON and checked.
+ *
+ * A refusal has the status, type, and wording of vLLM. Unknown fields are ignored, as in vLLM.
+ * Reading costs O(bytes) and no more memory than the tree of the body and its tokens.
+ */
+#ifndef BLIS_LIVE_ASK_H
+#define BLIS_LIVE_ASK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/alloc.h"
+#include "base/buffer.h"
+#include "base/format/json.h"
+#include "live/text.h"
+
+enum { BLIS_LIVE_STOPS_MAX = 16, BLIS_LIVE_CHOICES_MAX = 128, BLIS_LIVE_MODEL_SIZE = 256 };
+
+/* Limits of an endpoint, and what it serves. */
+typedef struct blis_live_limits {
+  uint32_t vocabulary;
+  int64_t max_model_len;     /* > 0; prompt and output, tokens */
+  const char *const *models; /* names that are served; borrowed */
+  size_t model_count;
+  int64_t media_tokens; /* of an image or another part of a message without text */
+} blis_live_limits;
+
+typedef enum blis_live_api {
+  BLIS_LIVE_COMPLETIONS,
+  BLIS_LIVE_CHAT,
+  BLIS_LIVE_GENERATE /* of SGLang */
+} blis_live_api;
+
+/* Why a request is refused. */
+typedef struct blis_live_refusal {
+  int status;        /* of HTTP; 0 = it is not */
+  const char *type;  /* static */
+  const char *param; /* static; NULL = none */
+  char message[400];
+} blis_live_refusal;
+
+/* One prompt of a request: a part of its tokens. */
+typedef struct blis_live_prompt_part {
+  size_t first;
+  size_t count;
+} blis_live_prompt_part;
+
+/* Lives in the caller's storage; reading another request reuses the memory. */
+typedef struct blis_live_ask {
+  blis_alloc alloc;
+  blis_json json;
+  blis_live_api api;
+  char model[BLIS_LIVE_MODEL_SIZE];
+  size_t model_index; /* in limits.models */
+  blis_live_tokens tokens;
+  BLIS_ARRAY(blis_live_prompt_part) prompts;
+  int64_t max_tokens; /* of a choice, > 0: what is set, else what the model length leaves */
+  int64_t min_tokens;
+  int64_t n;
+  uint64_t seed;
+  uint64_t salt;                         /* of cache_salt and session content; 0 = none */
+  blis_slice stops[BLIS_LIVE_STOPS_MAX]; /* valid as long as the ask */
+  size_t stop_count;
+  blis_slice echo; /* text of the prompt, where it is text */
+  bool streams;
+  bool includes_usage;
+  bool continues_usage; /* each chunk has its usage */
+  bool ignores_eos;
+  bool echoes;
+  bool returns_token_ids;
+} blis_live_ask;
+
+/* Copies *alloc; allocates nothing yet. */
+void blis_live_ask_init(blis_live_ask *ask, const blis_alloc *alloc);
+void blis_live_ask_deinit(blis_live_ask *ask);
+
+/*
+ * Reads the body of a request. False: refusal says why; a lack of memory is status 500. The slices
+ * of *ask are valid until the next reading.
+ */
+bool blis_live_ask_read(blis_live_ask *ask, blis_live_api api, const blis_live_limits *limits,
+                        blis_slice body, blis_live_refusal *refusal);
+
+/* Reads the body of /tokenize: a prompt or messages. The tokens are those of ask->tokens. */
+bool blis_live_ask_read_text(blis_live_ask *ask, const blis_live_limits *limits, blis_slice body,
+                             blis_live_refusal *refusal);
+
+/* Reads the body of /detokenize: {"tokens": [...]}. */
+bool blis_live_ask_read_tokens(blis_live_ask *ask, const blis_live_limits *limits, blis_slice body,
+                               blis_live_refusal *refusal);
+
+/* Fills a refusal and returns false. */
+bool blis_live_refuse(blis_live_refusal *refusal, int status, const char *type, const char *param,
+                      const char *format, ...) BLIS_PRINTF(5, 6);
+
+#endif

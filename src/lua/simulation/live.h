@@ -1,0 +1,26 @@
+/* live.h - serves a simulation over HTTP, where the program has libevent. */
+#ifndef BLIS_LUA_SIMULATION_LIVE_H
+#define BLIS_LUA_SIMULATION_LIVE_H
+
+#include <lua.h>
+
+#include "lua/simulation/simulation.h"
+
+/* If the traffic at index `workload` of config is a live desk, the cluster reports tokens to it. */
+void bind_configure_live(lua_State *L, int config, bind_simulation *sim, blis_cluster_config *made);
+
+/*
+ * live_serve(sim, desk, {endpoints = {{address =, port =, instance = or nil}, ...}, speed =,
+ * version =, stall_timeout_us =, grace_us =, shows_cached =, echoes_request_ids =, ready = text}):
+ * serves until a signal. `ready` is written to standard error when all endpoints listen. Returns
+ * {signal =, requests =, dropped =, interventions =, lag_p50_us =, lag_p99_us =}.
+ */
+int bind_live_serve(lua_State *L);
+
+/* The version of libevent; NULL without it. Static. */
+const char *bind_live_version(void);
+
+/* live_library(): the same; nil without it. */
+int bind_live_library(lua_State *L);
+
+#endif
