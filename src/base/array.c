@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* What every BLIS_ARRAY looks like in memory, whatever its items are. */
+/* The memory layout of every BLIS_ARRAY, for any item type. */
 typedef BLIS_ARRAY(void) any_array;
 
 #ifdef BLIS_PARANOID

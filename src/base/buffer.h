@@ -19,7 +19,7 @@
 /* Read data[0 .. length) directly; the rest is private. */
 typedef struct blis_buffer {
   blis_alloc alloc;
-  char *data; /* NULL while nothing was ever appended */
+  char *data; /* NULL before the first append */
   size_t length;
   size_t capacity;
   bool has_failed;

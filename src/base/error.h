@@ -48,7 +48,7 @@ const char *blis_status_text(blis_status status);
 blis_status blis_fail(blis_error *error, blis_status status, const char *format, ...)
     BLIS_PRINTF(3, 4);
 
-/* blis_fail for the one failure that has nothing else to tell. */
+/* blis_fail for lack of memory, the one failure without details. */
 blis_status blis_fail_nomem(blis_error *error);
 
 #ifdef __clang_analyzer__

@@ -1,6 +1,6 @@
 /*
- * inline.h - says where the compiler's own judgement costs every request
- * something; scripts/bench --gate counts how much.
+ * inline.h - overrides the compiler's inlining where it slows down every request; scripts/bench
+ * --gate measures the effect.
  */
 #ifndef BLIS_BASE_INLINE_H
 #define BLIS_BASE_INLINE_H

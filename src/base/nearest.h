@@ -12,12 +12,12 @@
 #include <stddef.h>
 
 /*
- * The words offered so far and the best of them; start it with
- * {.wanted = word}. wanted and the words offered are borrowed.
+ * The words offered so far and the best of them. Initialize it with {.wanted = word}. wanted and
+ * the words are borrowed.
  */
 typedef struct blis_nearest {
   const char *wanted;
-  const char *word; /* NULL while nothing offered is close enough */
+  const char *word; /* NULL while no word is close enough */
   size_t distance;  /* in halves */
   char known[480];  /* all words: "a, b, c"; cut when there are many */
 } blis_nearest;

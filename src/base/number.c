@@ -234,9 +234,9 @@ static void drop_zeros(significant *number) {
 }
 
 /*
- * Whole numbers and whole thousandths (milliseconds from microseconds), which
- * are most of what is written. With 15 digits or fewer a decimal number that
- * reads back is the shortest one.
+ * Finds the digits of whole numbers and whole thousandths (milliseconds from microseconds), which
+ * are most of the output. With 15 digits or fewer, a decimal number that reads back is the shortest
+ * one.
  */
 static bool find_common(double value, significant *number) {
   double thousandths = value * 1000.0;
@@ -341,7 +341,7 @@ static blis_range_text range_of(const char *min, const char *max) {
   return range;
 }
 
-/* A range that only the type limits: its ends would be noise. */
+/* Returns the text for a range that only the type limits: its ends carry no information. */
 static blis_range_text range_of_all(const char *what) {
   blis_range_text range;
   snprintf(range.text, sizeof range.text, "%s", what);

@@ -7,7 +7,7 @@ enum { CHUNK_SIZE = 1 };
 enum { CHUNK_SIZE = 16 * 1024 };
 #endif
 
-/* The link of a live item; such an index is never given out. */
+/* The link of a live item; no item has this index. */
 #define LIVE (UINT32_MAX - 1)
 
 void blis_pool_init(blis_pool *pool, const blis_alloc *alloc, size_t item_size) {

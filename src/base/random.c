@@ -151,8 +151,8 @@ void blis__random_refill(blis_random *random) {
 }
 
 /*
- * The largest 31-bit draw that intn(n) accepts: above it the last, incomplete
- * run of n values would favour the small ones.
+ * Returns the largest 31-bit sample that intn(n) accepts: above it the last, incomplete run of n
+ * values would favor the small ones.
  */
 static int32_t largest_accepted(int32_t n) {
   BLIS_ASSERT(n > 0);

@@ -25,8 +25,8 @@ enum { BLIS_RANDOM_WORDS = 607, BLIS_RANDOM_LAG = 273 };
 /* Private; public only so that it can be embedded and drawn from inline. */
 typedef struct blis_random {
   uint64_t words[BLIS_RANDOM_WORDS]; /* a batch of outputs, in order */
-  uint32_t next;                     /* the first one not yet drawn */
-  int32_t accepted_below;            /* intn of this takes each of them; 0 = not known */
+  uint32_t next;                     /* first unused output */
+  int32_t accepted_below;            /* intn with this n accepts every output; 0: unknown */
   bool is_seeded;                    /* else words[0] is the seed */
 } blis_random;
 
@@ -81,10 +81,9 @@ int32_t blis_random_intn(blis_random *random, int32_t n);
 void blis_random_fill_intn(blis_random *random, int32_t n, int32_t *values, size_t count);
 
 /*
- * Leaves the stream where count draws of intn(n) would leave it, ten times
- * faster than drawing them. Every output has to be made and looked at, for
- * intn may pass over it; that is done for 607 outputs at once, and takes 0.2 ns
- * for each.
+ * Advances the stream like count calls of intn(n), ten times faster. Every output has to be
+ * computed and checked, because intn may reject it. This is done for 607 outputs at once, and takes
+ * 0.2 ns per output.
  */
 void blis_random_skip_intn(blis_random *random, int32_t n, uint64_t count);
 

@@ -15,8 +15,8 @@ enum { BLIS__NORMAL_STRIPS = 128, BLIS__EXP_STRIPS = 256 };
 extern const uint64_t blis__random_cooked[607];
 
 /*
- * Ziggurats: strip i reaches to x[i] and has the density f[i] there; w[i]
- * scales a 32-bit draw to x[i]; a draw below k[i] lies inside the next strip.
+ * Ziggurats: strip i reaches to x[i] and has the density f[i] there. w[i] scales a 32-bit sample to
+ * x[i]. A sample below k[i] is inside the next strip.
  */
 extern const uint32_t blis__normal_k[BLIS__NORMAL_STRIPS];
 extern const float blis__normal_w[BLIS__NORMAL_STRIPS];

@@ -9,7 +9,7 @@
 /* One line: the versions of the program and of the libraries in it. */
 void host_print_name(void);
 
-/* The same, and which sources these are and as of when the profiles are. */
+/* Prints the version, the id of the sources, and the date of the profiles. */
 void host_print_version(void);
 
 /*

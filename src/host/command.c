@@ -15,7 +15,7 @@ static bool could_be_command(const char *name) {
   return strspn(name, allowed) == strlen(name);
 }
 
-/* True when package.path leads to a module of that name: an added command. */
+/* Returns whether package.path has a module of that name: an added command. */
 static bool is_on_path(lua_State *L, const char *module) {
   lua_getglobal(L, "package");
   lua_getfield(L, -1, "searchpath");

@@ -80,7 +80,7 @@ static void write_line(FILE *stream, const char *line) {
   (void)fprintf(stream, "%s\n", line);
 }
 
-/* The last lines in a new file in place of the old one. */
+/* Replaces the file by a new file with the last lines. */
 static void shorten(void) {
   char fresh[MOST_PATH + 8];
   (void)snprintf(fresh, sizeof fresh, "%s.new", file);

@@ -98,8 +98,8 @@ static void push_text(lua_State *L) {
 }
 
 /*
- * words(text) -> [.., list, begin]: begin counts from 0 in the line, and is
- * below it where the word began in an earlier one.
+ * Calls words(text) and pushes list and begin. begin counts from 0 in the line; it is negative if
+ * the word began in an earlier line.
  */
 static bool push_words(lua_State *L, lua_Integer *begin) {
   lua_pushvalue(L, WORDS);
@@ -167,7 +167,7 @@ static int complete_word(lua_State *L) {
     }
   }
   matches[0] = kept == 0 ? NULL : strndup(matches[1], common_length(matches + 1, kept));
-  if (matches[0] == NULL) { /* there were none, or there is no memory */
+  if (matches[0] == NULL) { /* no match, or no memory */
     while (kept > 0) {
       free(matches[kept--]);
     }

@@ -58,8 +58,8 @@ static int push_script_arguments(lua_State *L, const host *h) {
 }
 
 /*
- * math.random starts from the clock in Lua 5.4; a script that uses it should
- * nevertheless print the same in every run.
+ * Fixes the seed of math.random, which Lua 5.4 takes from the clock, so that scripts print the same
+ * in every run.
  */
 static void fix_random_seed(lua_State *L) {
   lua_getglobal(L, "math");

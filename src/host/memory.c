@@ -45,7 +45,7 @@ static void *heap_alloc(void *block, size_t new_size) {
 /* Sanitizers check only memory from malloc. */
 #if defined(__linux__) && !defined(BLIS_SANITIZE)
 
-/* Bytes of the mapping for a block; 0 when there is no such number. */
+/* Returns the bytes of the mapping for a block; 0 if the size overflows. */
 static size_t mapping_size(size_t size) {
   return size > SIZE_MAX - 2 * (size_t)HUGE_PAGE ? 0 : (size + PAGE - 1) & ~(size_t)(PAGE - 1);
 }

@@ -37,8 +37,8 @@ static int load_compiled(lua_State *L, const blis_embedded_file *text) {
 }
 
 /*
- * Loads path, which is relative to the Lua half. True: a function is pushed.
- * False: there is no such file, nothing is pushed. Raises a syntax error.
+ * Loads path, which is relative to the Lua half. Returns true and pushes a function; false, and
+ * pushes nothing, if the file is missing. Raises a syntax error.
  */
 static int load_part(lua_State *L, const char *folder, const char *path) {
   int status;

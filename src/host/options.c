@@ -48,7 +48,7 @@ static int64_t *number_at(host_options *options, int i) {
   return places[i];
 }
 
-/* NUMBERS when it is none of them. */
+/* Returns the number option of an argument; NUMBERS if none matches. */
 static int find_number(const char *argument) {
   int i = 0;
   while (i < NUMBERS && strcmp(argument, numbers[i].name) != 0) {

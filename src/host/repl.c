@@ -13,7 +13,7 @@
    that module is missing. */
 enum { HANDLER = 1, WORDS, SHOW, SHORT_ERROR, BOTTOM = SHORT_ERROR };
 
-/* True when the statement only lacks more lines; then the message is popped. */
+/* Returns whether the statement only lacks more lines, and pops the message if so. */
 static bool is_incomplete(lua_State *L, int status) {
   static const char mark[] = "<eof>";
   if (status != LUA_ERRSYNTAX) {

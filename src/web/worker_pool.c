@@ -14,7 +14,7 @@ struct blis_worker_pool {
   blis_alloc alloc;
   blis_worker_options options;
   waiting_task *first;
-  waiting_task **end; /* where the next one is linked in */
+  waiting_task **end; /* link of the next task */
   size_t count;
   blis_buffer text; /* of the result that was reported last */
 };

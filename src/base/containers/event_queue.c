@@ -8,7 +8,7 @@ enum { ARITY = 4 };
 
 #define NO_SLOT UINT32_MAX
 
-/* The order of an event, and the slot that has the rest of it. */
+/* The order of an event, and the slot with its other fields. */
 typedef struct node {
   int64_t time_us;
   uint64_t sequence;
@@ -124,7 +124,7 @@ static void sift_down(blis_event_queue *queue, size_t i, const node *moved) {
   put(queue, i, moved);
 }
 
-/* Puts an event whose order has changed, or that fills a gap, where it goes. */
+/* Moves an event whose order has changed, or that fills a gap, to its position. */
 static void settle(blis_event_queue *queue, size_t i, node moved) {
   if (i > 0 && is_before(&moved, &queue->heap.items[(i - 1) / ARITY])) {
     sift_up(queue, i, &moved);
@@ -133,7 +133,7 @@ static void settle(blis_event_queue *queue, size_t i, node moved) {
   }
 }
 
-/* A slot for a new event; there is room for it. */
+/* Takes a slot for a new event; the queue must have room. */
 static uint32_t take_slot(blis_event_queue *queue) {
   uint32_t index = queue->first_free;
   if (index == NO_SLOT) {
@@ -150,8 +150,7 @@ static uint32_t take_slot(blis_event_queue *queue) {
 }
 
 /*
- * A slot whose generations are used up stays out of use, so that no handle is
- * ever given twice.
+ * Releases a slot, except a slot whose generations are used up: no handle is ever reused.
  */
 static void give_slot(blis_event_queue *queue, uint32_t index) {
   slot *given = &queue->slots.items[index];

@@ -1,13 +1,11 @@
 /*
- * extremes.h - the least and the greatest of a column of which few numbers
- * change at a time: of all, and of stretches of it.
+ * extremes.h - the least and the greatest of a column of which few numbers change at a time: of
+ * all, and of ranges of it.
  *
- * A tree over the column, 16 nodes or numbers to a node. Level 0 is the column
- * itself, a node of level k stands for 16 neighbours of level k - 1 (the last
- * one for fewer), and the last level has one node. Each level is two arrays, so
- * that a search can look at the 16 parts of a node as at a short column.
- * Noting a change looks at no more than 16 neighbours per level, and mostly at
- * none.
+ * A tree over the column, 16 nodes or numbers to a node. Level 0 is the column itself. A node of
+ * level k represents 16 neighbors of level k - 1 (fewer for the last node), and the last level has
+ * one node. Each level is two arrays, so a search reads the 16 parts of a node like a short column.
+ * Noting a change reads at most 16 neighbors per level, and usually none.
  */
 #ifndef BLIS_BASE_CONTAINERS_EXTREMES_H
 #define BLIS_BASE_CONTAINERS_EXTREMES_H
@@ -34,8 +32,8 @@ typedef struct blis_extremes {
 } blis_extremes;
 
 /*
- * Of values[0 .. count), which are borrowed and stay where they are; count >= 1
- * and no NaN. Copies *alloc. NULL = out of memory.
+ * Makes the tree of values[0 .. count), which are borrowed and must not move; count >= 1 and no
+ * NaN. Copies *alloc. Returns NULL if memory is exhausted.
  */
 blis_extremes *blis_extremes_new(const blis_alloc *alloc, const double *values, uint32_t count);
 

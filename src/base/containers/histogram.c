@@ -143,7 +143,7 @@ static bool sum_up(const int64_t *values, size_t n, uint64_t *sum, uint64_t *dif
     *differing |= (uint64_t)(values[i] ^ values[0]);
     *sum += (uint64_t)values[i];
   }
-  /* With 2^32 values of 2^32 at most, nothing has overflowed. */
+  /* At most 2^32 values of at most 2^32 cannot overflow. */
   if (((all | n) >> 32) == 0) {
     return true;
   }

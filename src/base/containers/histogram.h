@@ -47,8 +47,7 @@ BLIS_MUSTUSE blis_status blis_histogram_add(blis_histogram *histogram, int64_t v
                                             uint64_t count);
 
 /*
- * Adds count samples of each of the n values; as n calls of add, but all or
- * nothing.
+ * Adds count samples of each of the n values, like n calls of blis_histogram_add, but all or none.
  */
 BLIS_MUSTUSE blis_status blis_histogram_add_each(blis_histogram *histogram, const int64_t *values,
                                                  size_t n, uint64_t count);
@@ -75,8 +74,8 @@ int64_t blis_histogram_min(blis_histogram *histogram);
 int64_t blis_histogram_max(blis_histogram *histogram);
 
 /*
- * The sample at a place of the ascending list of all samples, counted from 0;
- * rank < total. Not const: it may sort.
+ * Returns the sample at a rank of the ascending list of all samples, counted from 0; rank < total.
+ * Not const, because it may sort.
  */
 int64_t blis_histogram_at_rank(blis_histogram *histogram, uint64_t rank);
 

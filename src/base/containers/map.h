@@ -1,12 +1,11 @@
 /*
  * map.h - a hash map from uint64_t to uint64_t.
  *
- * Open addressing with linear probing: every key lies between its home slot
- * and the first empty one, and a removal moves later keys back instead of
- * leaving a mark, so lookups never get slower with age. Any key is allowed. A
- * lookup costs a few ns while the slots are in the processor's cache; memory
- * is 26 to 51 bytes per key. There is no iteration, on purpose: nothing may
- * depend on the order of the slots.
+ * Open addressing with linear probing: every key is between its home slot and the first empty slot.
+ * A removal moves later keys back instead of leaving a mark, so lookups never slow down. Any key is
+ * allowed. A lookup costs a few ns while the slots are in the processor's cache; memory is 26 to 51
+ * bytes per key. The map has no iteration on purpose: no result may depend on the order of the
+ * slots.
  */
 #ifndef BLIS_BASE_CONTAINERS_MAP_H
 #define BLIS_BASE_CONTAINERS_MAP_H

@@ -29,7 +29,7 @@ typedef struct blis_node_heap {
 
 void blis_node_heap_deinit(blis_node_heap *heap, const blis_alloc *alloc);
 
-/* BLIS_ERR_NOMEM leaves the heap as it was. */
+/* BLIS_ERR_NOMEM leaves the heap unchanged. */
 BLIS_MUSTUSE blis_status blis_node_heap_add(blis_node_heap *heap, const blis_alloc *alloc,
                                             blis_heap_node *node);
 void blis_node_heap_remove(blis_node_heap *heap, blis_heap_node *node);

@@ -67,7 +67,7 @@ blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key, uint32_t value
   return BLIS_OK;
 }
 
-/* count keys of the page, with this one, have gone. */
+/* Removes count keys of the page, including this key. */
 static void lessen(blis_paged_map *map, uint32_t page, uint64_t key, uint32_t count) {
   BLIS_ASSERT(map->counts.items[page] >= count);
   map->counts.items[page] -= count;

@@ -27,8 +27,8 @@ void blis_sparse_bits_init(blis_sparse_bits *bits, const blis_alloc *alloc);
 void blis_sparse_bits_deinit(blis_sparse_bits *bits);
 
 /*
- * Turns some bits of a word. *is_new (may be NULL): none of the word was set
- * before. BLIS_ERR_NOMEM changes nothing.
+ * Turns some bits of a word. *is_new (may be NULL) is whether the word had no set bit before.
+ * BLIS_ERR_NOMEM changes nothing.
  */
 BLIS_MUSTUSE blis_status blis_sparse_bits_flip(blis_sparse_bits *bits, uint64_t word,
                                                uint64_t flipped, bool *is_new);

@@ -41,14 +41,14 @@ typedef struct blis_csv_options {
 typedef struct blis_csv blis_csv;
 
 /*
- * Opens a file ("-" = standard input) and reads its header; the caller owns
- * *csv. A file without a header row where one is due is BLIS_ERR_PARSE.
+ * Opens a file ("-" = standard input) and reads its header; the caller owns *csv. BLIS_ERR_PARSE if
+ * an expected header row is missing.
  */
 BLIS_MUSTUSE blis_status blis_csv_open(const blis_alloc *alloc, const char *path,
                                        const blis_csv_options *options, blis_csv **csv,
                                        blis_error *error);
 
-/* The same from memory, borrowed; name (copied) is for messages. */
+/* Like blis_csv_open, for borrowed memory; name (copied) is for messages. */
 BLIS_MUSTUSE blis_status blis_csv_open_memory(const blis_alloc *alloc, const char *name,
                                               blis_slice bytes, const blis_csv_options *options,
                                               blis_csv **csv, blis_error *error);
@@ -64,7 +64,7 @@ void blis_csv_close(blis_csv *csv);
 /* What messages call the file. */
 const char *blis_csv_name(const blis_csv *csv);
 
-/* The header: how many columns it names, which name, and where a name is. */
+/* The header: the number of columns, the name of a column, and the column of a name. */
 size_t blis_csv_column_count(const blis_csv *csv);
 const char *blis_csv_column_name(const blis_csv *csv, size_t column);
 size_t blis_csv_column(const blis_csv *csv, const char *name);

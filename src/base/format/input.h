@@ -28,7 +28,7 @@ typedef struct blis_input blis_input;
 BLIS_MUSTUSE blis_status blis_input_open(const blis_alloc *alloc, const char *path,
                                          blis_input **input, blis_error *error);
 
-/* The same from memory, borrowed; name (copied) is for messages. */
+/* Like blis_input_open, for borrowed memory; name (copied) is for messages. */
 BLIS_MUSTUSE blis_status blis_input_open_memory(const blis_alloc *alloc, const char *name,
                                                 blis_slice bytes, blis_input **input,
                                                 blis_error *error);

@@ -59,7 +59,7 @@ typedef struct blis_json_value {
   size_t item;                        /* its place in an array, from 1; 0 = not in one */
 } blis_json_value;
 
-/* Without a tree. Copies *alloc; allocates nothing yet. */
+/* Initializes json without a tree. Copies *alloc; allocates nothing yet. */
 void blis_json_init(blis_json *json, const blis_alloc *alloc);
 
 /* Releases the memory; the tree and its values are invalid afterwards. */
@@ -74,11 +74,10 @@ void blis_json_deinit(blis_json *json);
 void blis_json_allow_non_finite(blis_json *json);
 
 /*
- * Parses one value with nothing but white space around it. The new tree
- * replaces the tree of json and reuses its memory, so values of the old tree
- * are invalid afterwards. Messages contain file (borrowed, must outlive the
- * tree) and count lines from `line`. BLIS_ERR_PARSE reports line, column,
- * problem and what was expected; json has no tree after an error.
+ * Parses one value, with only white space around it. The new tree replaces the tree of json and
+ * reuses its memory, so values of the old tree are invalid afterwards. Messages contain file
+ * (borrowed, must outlive the tree) and count lines from `line`. BLIS_ERR_PARSE reports line,
+ * column, problem, and the expected input; json has no tree after an error.
  */
 BLIS_MUSTUSE blis_status blis_json_parse(blis_json *json, const char *file, int64_t line,
                                          blis_slice text, blis_error *error);
@@ -94,7 +93,7 @@ BLIS_MUSTUSE blis_status blis_json_read_file(blis_json *json, const char *path, 
 BLIS_MUSTUSE blis_status blis_json_read_input(blis_json *json, blis_input *input, const char *name,
                                               size_t max_size, blis_error *error);
 
-/* Missing when there is no tree. */
+/* Returns the root; a missing value without a tree. */
 blis_json_value blis_json_root(const blis_json *json);
 
 blis_json_type blis_json_type_of(blis_json_value value);
@@ -122,8 +121,8 @@ blis_json_value blis_json_item(blis_json_value value, size_t index);
 bool blis_json_next(blis_json_value value, const char **key, blis_json_value *member);
 
 /*
- * Conversions. BLIS_ERR_PARSE, and nothing stored, for a value that is missing,
- * of another type or out of range. Whole reals such as 3.0 are integers too.
+ * Conversions. BLIS_ERR_PARSE, without a result, if the value is missing, of another type, or out
+ * of range. Whole numbers such as 3.0 are integers as well.
  */
 BLIS_MUSTUSE blis_status blis_json_int64(blis_json_value value, int64_t min, int64_t max,
                                          int64_t *result, blis_error *error);

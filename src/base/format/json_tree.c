@@ -123,7 +123,7 @@ static blis_status parse_real(const parser *p, const char *start, blis__json_nod
                                blis_show(text).text, DBL_MAX, DBL_MAX);
 }
 
-/* Reads digits into *size, which is wrong for more than SAFE_DIGITS of them. */
+/* Reads digits into *size, which is wrong for more than SAFE_DIGITS digits. */
 static char *behind_digits(char *at, uint64_t *size) {
   *size = 0;
   for (; is_digit(*at); at++) {

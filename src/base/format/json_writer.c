@@ -23,7 +23,7 @@ static void start_line(blis_json_writer *writer) {
   }
 }
 
-/* What stands between the last value of this level and the next. */
+/* Writes the separator between the last value of this level and the next value. */
 static void separate(blis_json_writer *writer) {
   if (writer->depth == 0) {
     return;

@@ -40,7 +40,7 @@ BLIS_MUSTUSE blis_status blis_key_check_integer(const blis_key *key, const char 
 BLIS_MUSTUSE blis_status blis_key_check_number(const blis_key *key, const char *where, double value,
                                                blis_error *error);
 
-/* The same for a word; BLIS_ERR_INVALID suggests the nearest one. */
+/* Like blis_key_check_number, for a word; BLIS_ERR_INVALID suggests the nearest word. */
 BLIS_MUSTUSE blis_status blis_key_check_choice(const blis_key *key, const char *where,
                                                const char *word, blis_error *error);
 

@@ -48,8 +48,8 @@ static const char *refusal(const char *path, int file, const struct stat *about,
 }
 
 /*
- * Waits for the writer of a pipe. Without a writer, a read that does not wait
- * gives the end of the file; with one, it gives a byte, which goes back.
+ * Waits for the writer of a pipe. A non-blocking read returns the end of the file without a writer,
+ * and a byte with a writer; the byte is put back.
  */
 static const char *wait_for_writer(int file, FILE *stream) {
   const struct timespec pause = {.tv_nsec = LOOK_NS};

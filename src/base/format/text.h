@@ -31,7 +31,7 @@ typedef struct blis_text_line {
 BLIS_MUSTUSE blis_status blis_text_open(const blis_alloc *alloc, const char *path, blis_text **text,
                                         blis_error *error);
 
-/* The same from memory, borrowed; name (copied) is for messages. */
+/* Like blis_text_open, for borrowed memory; name (copied) is for messages. */
 BLIS_MUSTUSE blis_status blis_text_open_memory(const blis_alloc *alloc, const char *name,
                                                blis_slice bytes, blis_text **text,
                                                blis_error *error);

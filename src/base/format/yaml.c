@@ -251,8 +251,8 @@ static bool is_merge(const blis_yaml_node *key) {
 }
 
 /*
- * Notes a key of the current mapping. *first is the line where the mapping had
- * it before, or 0.
+ * Notes a key of the current mapping. *first is the line of its first occurrence in the mapping; 0
+ * if the key is new.
  */
 static blis_status see_key(builder *b, const blis_yaml_node *key, int64_t *first) {
   uint32_t id;
@@ -305,8 +305,8 @@ static blis_status take_merged(builder *b, blis_yaml_node *node, const blis_yaml
 }
 
 /*
- * Counts the pairs of the mappings that a "<<" names (one, or a sequence of
- * them) and, when node is not NULL, takes them.
+ * Counts the pairs of the mappings that a "<<" names (one, or a sequence). Takes the pairs if node
+ * is not NULL.
  */
 static blis_status walk_merge(builder *b, blis_yaml_node *node, const blis_yaml_node *value,
                               size_t *pairs) {

@@ -76,10 +76,9 @@ const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node, const char *key)
 blis_slice blis_yaml_scalar(const blis_yaml_node *node);
 
 /*
- * Conversions. BLIS_ERR_PARSE, and nothing stored, for a value of another type
- * or out of range: "spec.yaml:3: key 'rate': 'fast' is not a number". A whole
- * number may be written as 1e3 or 5.0; 1.5 is an error, while BLIS (Go) takes
- * it for 1.
+ * Conversions. BLIS_ERR_PARSE, without a result, for a value of another type or out of range:
+ * "spec.yaml:3: key 'rate': 'fast' is not a number". An integer may be written as 1e3 or 5.0. 1.5
+ * is an error; BLIS (Go) reads it as 1.
  */
 BLIS_MUSTUSE blis_status blis_yaml_int64(const blis_yaml_node *node, int64_t min, int64_t max,
                                          int64_t *value, blis_error *error);
@@ -106,8 +105,8 @@ blis_yaml_place blis_yaml_place_of(const blis_yaml_node *node);
 blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what, blis_error *error);
 
 /*
- * What a plain scalar is by itself, where no type is expected (a table for a
- * script, say): numbers as above, only true and false as booleans.
+ * The kind of a plain scalar if no type is expected (in a table for a script): numbers as above,
+ * only true and false as booleans.
  */
 typedef enum blis_yaml_kind {
   BLIS_YAML_IS_NULL,

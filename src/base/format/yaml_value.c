@@ -73,7 +73,7 @@ typedef struct number {
   double real; /* also of an integer */
 } number;
 
-/* Digits in a base, without sign; false when there is anything else. */
+/* Parses digits in a base, without sign. Returns false for any other character. */
 static bool parse_based(blis_slice digits, unsigned base, uint64_t *value) {
   *value = 0;
   for (size_t i = 0; i < digits.length; i++) {

@@ -42,9 +42,9 @@ void bind_open_figures_type(lua_State *L);
 void set_printable(lua_State *L);
 
 /*
- * Raises the error object of a core failure: a table with code ("invalid",
- * "parse", "nomem", ...) and message, whose tostring is the message. The one
- * place where a core status becomes a Lua error. Does not return.
+ * Raises the error object of a core failure: a table with code ("invalid", "parse", "nomem", ...)
+ * and message, whose tostring is the message. Only this function turns a core status into a Lua
+ * error. Does not return.
  */
 int bind_raise(lua_State *L, const blis_error *error);
 
@@ -55,8 +55,8 @@ void push_core_error(lua_State *L, const blis_error *error);
 void check_status(lua_State *L, blis_status status, const blis_error *error);
 
 /*
- * Pushes a field of an error object; false, and nothing pushed, when the value
- * at index is none or the field is no text. Raises when there is no memory.
+ * Pushes a field of an error object. Returns false, and pushes nothing, if the value at index is no
+ * error object or the field is no string. Raises if memory is exhausted.
  */
 bool push_error_text(lua_State *L, int index, const char *name);
 

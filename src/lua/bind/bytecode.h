@@ -74,7 +74,7 @@ typedef enum bind_event {
   EVENT_DIV = 11
 } bind_event;
 
-/* The fields of an instruction, whichever of them it has. */
+/* The fields of an instruction of any format. */
 typedef struct bind_instruction {
   int opcode;
   int a, b, c;

@@ -57,8 +57,7 @@ bind_translation push_candidate_program(lua_State *L, int function, bind_column_
 enum { CANDIDATE_FIELDS_MAX = 8 };
 
 /*
- * The places in the keeper of the names of these fields; their count is
- * returned.
+ * Stores the places in the keeper of the names of these fields. Returns their number.
  */
 int bind_candidate_program_fields(const bind_column_program *program,
                                   int texts[CANDIDATE_FIELDS_MAX]);

@@ -93,7 +93,7 @@ symbol bind__looked_at(translator *t, symbol s) {
              : bind__add_read(t, (value_read){.from = FROM_ARGUMENT, .number = s.at});
 }
 
-/* The place of a constant text in the keeper. */
+/* Returns the place of a constant string in the keeper. */
 static int text_of(translator *t, int constant) {
   const bind_constant *c = &t->code.constants[constant];
   if ((size_t)constant >= t->code.constant_count || c->type != LUA_TSTRING) {

@@ -93,7 +93,7 @@ static symbol translate_negation(translator *t, symbol operand) {
       t, (step){.kind = NODE_NEGATE, .is_vector = bind__is_vector(t, x), .operands = {x, x, x}});
 }
 
-/* min(v), max(v), sum(v): a number; they and norm take nothing else. */
+/* Translates min(v), max(v), and sum(v), which return a number. They and norm take one argument. */
 static symbol translate_reduction(translator *t, node_kind kind, int v) {
   return bind__is_vector(t, v) ? bind__add_node(t, (step){.kind = kind, .operands = {v, v, v}})
                                : bind__give_up(t, TRANSLATION_NEVER);
@@ -261,7 +261,7 @@ static symbol translate_value(translator *t, const bind_instruction *i) {
   }
 }
 
-/* Follows the function to its return; the result is the first value of it. */
+/* Follows the function to its return; the result is its first value. */
 static void translate(translator *t) {
   for (size_t at = 0; t->outcome == TRANSLATION_MADE; at++) {
     if (at >= t->code.instruction_count) {
@@ -304,7 +304,7 @@ static void translate(translator *t) {
   }
 }
 
-/* The values that parameters begin with; missing ones are nil. */
+/* Sets the initial values of parameters; missing ones are nil. */
 static void set_parameters(translator *t) {
   const int wanted = t->code.parameter_count;
   for (int i = 0; i < wanted && i < t->argument_count; i++) {

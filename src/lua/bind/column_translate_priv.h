@@ -53,7 +53,7 @@ symbol bind__give_up(translator *t, bind_translation outcome);
 /* Whether a node is a vector. */
 bool bind__is_vector(const translator *t, int at);
 
-/* One more node of the program; none when there are too many. */
+/* Adds a node to the program; gives up if the program has too many. */
 symbol bind__add_node(translator *t, step made);
 
 symbol bind__add_constant(translator *t, value constant);

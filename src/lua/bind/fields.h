@@ -31,9 +31,9 @@ typedef struct bind_fields {
 void set_fields(lua_State *L, const bind_fields *fields);
 
 /*
- * __index of an object that is a list (it raises "<what> has no field ...") and
- * has its methods by name in the first upvalue. The place of the item from 0,
- * or -1 when what to return has been pushed: a method, or nil.
+ * __index of an object that is a list (it raises "<what> has no field ...") and has its methods by
+ * name in the first upvalue. Returns the index of the item from 0, or -1 if the result is pushed
+ * already: a method, or nil.
  */
 int64_t check_list_item(lua_State *L, const char *what, size_t count);
 

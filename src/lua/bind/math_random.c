@@ -51,7 +51,7 @@ static int call_original(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* Uniform in 0..span; draws again where a remainder would be favoured. */
+/* Uniform in 0..span; samples again where a remainder would be favored. */
 static uint64_t draw_up_to(blis_random *random, uint64_t span) {
   if (span == UINT64_MAX) {
     return blis_random_uint64(random);

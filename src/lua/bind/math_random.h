@@ -15,7 +15,7 @@
 
 struct bind_hooks;
 
-/* The stream of that name under a seed; made when it is used. */
+/* The stream of that name under a seed; made at its first use. */
 typedef struct bind_script_random {
   struct bind_hooks *hooks; /* of the simulation; NULL = of a workload */
   const char *name;         /* static */

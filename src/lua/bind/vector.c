@@ -80,8 +80,8 @@ static bind_vector *check_whole(lua_State *L, int index) {
 }
 
 /*
- * A number, or a vector of *count items; the first vector sets *count. *pool is
- * set when one of them belongs to a decision, as the result then does.
+ * Reads a number, or a vector of *count items; the first vector sets *count. *pool is set if an
+ * operand belongs to a decision; then the result belongs to it as well.
  */
 static vector_operand check_operand(lua_State *L, int index, size_t *count,
                                     bind_vector_pool **pool) {

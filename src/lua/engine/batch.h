@@ -11,13 +11,13 @@
 #include "latency/step/latency_model.h"
 
 /*
- * One table, used again for every step: its fields are the sums, written where
- * they changed; its items are tables, filled in when they are read. Its
- * contents last until the next step.
+ * One table, reused for every step. Its fields are the sums, which are written only if they
+ * changed. Its items are tables, which are filled when they are read. Its contents are valid until
+ * the next step.
  */
 typedef struct bind_batch {
   blis_batch_sums held;         /* values of the fields */
-  const blis_batch_item *items; /* NULL when sums are all there is */
+  const blis_batch_item *items; /* NULL if only sums are known */
   size_t count;
   size_t shown; /* no item after this one is in the table */
   bool is_shown;

@@ -1,5 +1,5 @@
 /*
- * catalogue.h - the catalogue of models, GPUs and coefficients of a state.
+ * catalogue.h - the catalog of models, GPUs, and coefficients of a Lua state.
  */
 #ifndef BLIS_LUA_ENGINE_CATALOGUE_H
 #define BLIS_LUA_ENGINE_CATALOGUE_H

@@ -256,8 +256,8 @@ static blis_engine_rules check_rules(lua_State *L, int index) {
   return rules;
 }
 
-/* {tokens =, acceptance = {...}, pass_us =, ...}; with acceptance_of in place
-   of acceptance, that is for who makes a simulation of it. */
+/* Reads {tokens =, acceptance = {...}, pass_us =, ...}. The constructor of a simulation reads
+   acceptance_of, which replaces acceptance. */
 static void check_speculation(lua_State *L, int index, bind_engine *engine) {
   int top = lua_gettop(L);
   blis_speculation_config *made = &engine->speculation;

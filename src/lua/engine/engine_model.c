@@ -141,7 +141,7 @@ static bool has_formats(const blis_model_options *options) {
          is_stated(options->dtype);
 }
 
-/* Raises if the options state formats that nothing would use. */
+/* Raises if the options state formats that have no effect. */
 static void check_formats_are_used(lua_State *L, int index, const bind_engine_model *m) {
   const blis_model_options options = model_options(L, index);
   if (m->layered == NULL && has_formats(&options)) {
@@ -154,8 +154,8 @@ static void check_formats_are_used(lua_State *L, int index, const bind_engine_mo
   }
 }
 
-/* The options of the user in place of the formats of the catalogue. Layers of a config.json have
-   them already. */
+/* Replaces the formats of the catalog by the options of the user. Layers of a config.json already
+   include them. */
 static void override_formats(lua_State *L, int index, bind_engine_model *m) {
   const blis_model_options options = model_options(L, index);
   bool has_any = has_formats(&options);

@@ -455,8 +455,8 @@ static void push_record(lua_State *L, lone *self, held *request) {
 }
 
 /*
- * step(): what happens at the time of the next event; a list of the records of
- * requests that ended, or nil when there is nothing to do.
+ * step(): executes the next event. Returns a list of the records of requests that ended, or nil if
+ * nothing is left to do.
  */
 static int lone_step(lua_State *L) {
   lone *self = check_lone(L);

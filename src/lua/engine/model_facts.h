@@ -18,7 +18,8 @@
  */
 int bind_model_facts(lua_State *L);
 
-/* model_entry(cluster): the model as an entry of a list of models, in YAML; nil likewise. */
+/* model_entry(cluster): the model as an entry of a list of models, in YAML; nil if the model has
+   too few details. */
 int bind_model_entry(lua_State *L);
 
 #endif

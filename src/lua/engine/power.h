@@ -19,8 +19,8 @@ typedef struct bind_power {
 } bind_power;
 
 /*
- * For the options of an engine at index: where they have a function, its power
- * asks it. *power must not move; the anchor of hooks is open. May raise.
+ * Makes *power call the function in the options of an engine at index, if they have one. *power
+ * must not move; the anchor of hooks is open. May raise.
  */
 void check_power_function(lua_State *L, int index, bind_hooks *hooks, bind_power *power,
                           blis_power_config *config);

@@ -1,5 +1,5 @@
 /*
- * step_parts.h - where the time of a step is spent, by the composed step-time model.
+ * step_parts.h - the parts of the time of a step, by the composed step-time model.
  */
 #ifndef BLIS_LUA_ENGINE_STEP_PARTS_H
 #define BLIS_LUA_ENGINE_STEP_PARTS_H

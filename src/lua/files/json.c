@@ -29,7 +29,7 @@ static void check_buffer(lua_State *L, const writer *self) {
   check_status(L, blis_buffer_status(&self->buffer), NULL);
 }
 
-/* Writes the key at index where one is due, and refuses it elsewhere. */
+/* Writes the key at index if a key is expected, and raises otherwise. */
 static void check_place(lua_State *L, writer *self, int key) {
   if (is_in_object(self)) {
     blis_json_writer_key(&self->json, luaL_checkstring(L, key));

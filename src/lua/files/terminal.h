@@ -12,8 +12,8 @@
 int bind_is_terminal(lua_State *L);
 
 /*
- * terminal_size(["output"]): columns and rows of standard error, or of standard
- * output; nothing when that is no terminal. 80 and 24 where it does not say.
+ * terminal_size(["output"]): returns columns and rows of standard error, or of standard output;
+ * nothing if that is no terminal. 80 and 24 if the terminal does not report them.
  */
 int bind_terminal_size(lua_State *L);
 

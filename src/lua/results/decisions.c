@@ -106,7 +106,7 @@ static void set_split(lua_State *L, const blis_decision_record *record) {
   }
 }
 
-/* How many instances there were to be, and what the autoscaler saw. */
+/* Pushes the target number of instances, and the metrics that the autoscaler read. */
 static void push_scaling(lua_State *L, const blis_decisions *decisions,
                          const blis_decision_record *record) {
   lua_createtable(L, 0, 5);

@@ -205,7 +205,7 @@ int bind_records_goodput(lua_State *L) {
   return 1;
 }
 
-/* A buffer, which it pushes, of spans that begin at the times of the list. */
+/* Pushes and returns a buffer of spans that begin at the times of the list. */
 static blis_goodput_span *push_spans(lua_State *L, int index, size_t *count) {
   luaL_checktype(L, index, LUA_TTABLE);
   *count = lua_rawlen(L, index);

@@ -27,7 +27,7 @@ int bind_records_course(lua_State *L);
  */
 int bind_records_load(lua_State *L);
 
-/* The same: slowest(count) lists the places of the slowest requests. */
+/* Method of a list of requests: slowest(count) lists the indexes of the slowest requests. */
 int bind_records_slowest(lua_State *L);
 
 /* outcomes.c */

@@ -75,7 +75,7 @@ static void set_queue(lua_State *L, const blis_series *series) {
   lua_setfield(L, -2, "bands");
 }
 
-/* Columns of hand-offs, where there are pools. */
+/* Sets the columns of hand-offs; sets nothing without pools. */
 static void set_handoffs(lua_State *L, const blis_series *series) {
   enum { MOVING = 1, WAITING, ON_ONE_LINK, MOVED };
   static const char *const names[] = {"transfers", "waiting_for_room", "transfers_on_one_link",

@@ -17,7 +17,7 @@ static void check_is_known(lua_State *L, const bind_records *records) {
   }
 }
 
-/* NULL without graphs; raises when there is no memory. */
+/* Returns the tasks; NULL without graphs. Raises if memory is exhausted. */
 static const blis_task *check_tasks(lua_State *L, const bind_records *records, size_t *count) {
   *count = 0;
   if (records->source.graphs.player == NULL) {

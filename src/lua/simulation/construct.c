@@ -347,7 +347,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   BIND_EACH_FEATURE(attach, L, config, sim);
 }
 
-/* With decisions = true: a trace of them. */
+/* Creates the decision trace, with decisions = true. */
 static void check_decisions(lua_State *L, int config, bind_simulation *sim) {
   if (!opt_field_boolean(L, config, "decisions", false)) {
     return;

@@ -8,7 +8,7 @@
 
 #include "lua/simulation/simulation.h"
 
-/* From faults of the configuration at index, if there are any. May raise. */
+/* Sets the faults of the configuration at index, if it has any. May raise. */
 void check_set_faults(lua_State *L, int config, const bind_simulation *sim);
 
 /* Sets two fields of the table on top of the stack: faults, the faults and their effects, and

@@ -265,7 +265,7 @@ static int64_t most_drafts(const bind_simulation *sim) {
   return most;
 }
 
-/* By the place of a draft in its step; nothing without speculation. */
+/* Sets the metrics by the position of a draft in its step; sets nothing without speculation. */
 static void set_speculation(lua_State *L, const bind_simulation *sim, const blis_summary *summary) {
   const blis_speculation_summary *speculation = &summary->speculation;
   const blis_draft_stats *counts = &speculation->counts;

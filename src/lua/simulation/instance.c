@@ -45,7 +45,7 @@ static blis_status make_lose_cache(void *ud, blis_cluster *cluster, blis_error *
   return blis_cluster_instance_lose_cache(cluster, f->index, error);
 }
 
-/* The options of a fault, { reroute = true }; reroute is all there is. */
+/* Reads the options of a fault, { reroute = true }, the only option. */
 static bool check_re_route(lua_State *L) {
   if (lua_isnoneornil(L, 2)) {
     return false;

@@ -14,7 +14,7 @@
 #include "lua/simulation/result.h"
 #include "lua/simulation/simulation.h"
 
-/* sim:step(): true unless there was nothing left to happen. */
+/* sim:step(): returns true unless no event was left. */
 static int simulation_step(lua_State *L) {
   lua_settop(L, 1);
   log_drive(L, "step");

@@ -283,7 +283,7 @@ const blis_request_source *check_observed_source(lua_State *L, bind_observer *se
   return &self->source;
 }
 
-/* The place of the function of a priority policy in Lua; 0 = none. */
+/* Returns the place of the function of a priority policy in Lua; 0: none. */
 static int push_priority(lua_State *L, int config, const bind_view *view) {
   if (lua_getfield(L, config, "priority") == LUA_TNIL) {
     lua_pop(L, 1);

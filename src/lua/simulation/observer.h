@@ -46,8 +46,8 @@ void check_observer(lua_State *L, int config, bind_view *view, bind_observer *ob
 void bind_observer_configure(bind_observer *observer, blis_cluster_config *made);
 
 /*
- * The source to use in place of source, which it borrows. Raises when a script
- * has think times for requests that do not follow on others.
+ * Returns the source to use instead of source, which it borrows. Raises if a script has think times
+ * for requests that do not follow on others.
  */
 const blis_request_source *check_observed_source(lua_State *L, bind_observer *observer,
                                                  const blis_request_source *source);

@@ -30,9 +30,8 @@ typedef struct bind_progress {
 void check_progress(lua_State *L, int index, bind_hooks *hooks, bind_progress *progress);
 
 /*
- * Calls the function with (requests ended, requests arrived, simulated time in
- * us, engine steps so far), when it is due. An error in it is stored in the
- * hooks.
+ * Calls the function with (requests ended, requests arrived, simulated time in us, engine steps so
+ * far) if it is due. An error in it is stored in the hooks.
  */
 void bind_progress_tell(bind_progress *progress);
 

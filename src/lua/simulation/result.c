@@ -89,7 +89,7 @@ static const blis_instance_times *push_times(lua_State *L, bind_simulation *sim)
   return times;
 }
 
-/* What only records tell; a run without them has none of these fields. */
+/* Sets the fields that need records; a run without records has none of them. */
 static void set_from_records(lua_State *L, int index, const bind_simulation *sim) {
   const bind_records *records = sim->records;
   push_groups(L, records, BLIS_GROUP_SLO_CLASS);

@@ -279,8 +279,8 @@ static void push_pools(lua_State *L, const blis_cluster *cluster) {
   }
 }
 
-/* Without an autoscaler; where a market may take instances away, all is counted
-   until the last request has ended, in whatever way. */
+/* Sets the number of instances over time without an autoscaler. If a market may reclaim instances,
+   they are counted until the last request has ended, with any outcome. */
 static void set_present(lua_State *L, const bind_simulation *sim, int64_t duration_us) {
   blis_market_times times;
   if (!blis_cluster_get_market_times(sim->cluster, duration_us, &times)) {

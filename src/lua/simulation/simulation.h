@@ -117,8 +117,8 @@ bind_simulation *check_simulation(lua_State *L, int index);
 void bind_simulation_close(bind_simulation *sim);
 
 /*
- * For the method of the simulation at index 1 that drives it: opens the hooks,
- * and raises when they are open already. check_shut follows whatever happens.
+ * Starts a method that drives the simulation at index 1: opens the hooks, and raises if they are
+ * already open. The caller must call check_shut in any case.
  */
 bind_simulation *check_drivable(lua_State *L, const char *method);
 

@@ -61,7 +61,7 @@ static void set_counts(lua_State *L, const blis_cluster_counts *counts) {
   }
 }
 
-/* Sets { p50_us, p99_us }, unless there is nothing to tell. */
+/* Sets { p50_us, p99_us }; sets nothing without values. */
 static void set_times(lua_State *L, const char *name, const blis_sketch *times) {
   uint64_t total = times == NULL ? 0 : blis_sketch_total(times);
   if (total == 0) {
@@ -78,7 +78,7 @@ static void set_times(lua_State *L, const char *name, const blis_sketch *times) 
 static void set_latencies(lua_State *L, bind_watch *watch) {
   blis_glance_times times;
   blis_status status = blis_glance_look(&watch->glance, watch->records->recorder, &times);
-  (void)status; /* without memory the picture is of fewer requests */
+  (void)status; /* without memory the snapshot covers fewer requests */
   set_times(L, "ttft", times.ttft_us);
   set_times(L, "itl", times.itl_us);
   set_times(L, "e2e", times.e2e_us);
@@ -178,7 +178,7 @@ static void set_tasks(lua_State *L, const bind_records *records) {
   lua_setfield(L, -2, "tasks");
 }
 
-/* Sets groups, a list by instance, where there are data-parallel ranks. */
+/* Sets groups, a list by instance; sets nothing without data-parallel ranks. */
 static void set_groups(lua_State *L, const blis_cluster *cluster) {
   uint32_t count = blis_cluster_instance_count(cluster);
   if (count == 0 || blis_cluster_unit_of(cluster, count - 1) == count - 1) {

@@ -128,7 +128,7 @@ static void raise_value(const reading *r, field f, const char *expected) {
            lua_pushfstring(L, "%s is %s; expected %s", fields[f].name, push_what(L, -1), expected));
 }
 
-/* How long the list at index is, in which nothing else may be. */
+/* Returns the length of the list at index, which may contain nothing else. */
 static lua_Unsigned check_list(const reading *r, int index, const char *what) {
   lua_State *L = r->L;
   lua_Unsigned length = lua_rawlen(L, index);

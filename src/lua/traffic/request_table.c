@@ -416,7 +416,7 @@ static void add_row(row *r, int64_t number, int64_t *last_us) {
   add_request(L, r->workload, &request);
 }
 
-/* Pushes the next table; false = there is none. */
+/* Pushes the next table; returns false at the end. */
 static bool push_next_row(lua_State *L, const row *r) {
   lua_pushvalue(L, 1);
   lua_call(L, 0, 1);

@@ -1,8 +1,7 @@
 /*
- * request_table.h - requests from tables: { arrival_us =, prompt_tokens =,
- * output_tokens =, tenant =, ... }. Functions may make or change lists of them;
- * everything is read before the simulation starts, so that a run does not
- * depend on when the function is called.
+ * request_table.h - requests from tables: { arrival_us =, prompt_tokens =, output_tokens =, tenant
+ * =, ... }. Functions may make or change lists of them. All are read before the simulation starts,
+ * so a run does not depend on when the function is called.
  */
 #ifndef BLIS_LUA_TRAFFIC_REQUEST_TABLE_H
 #define BLIS_LUA_TRAFFIC_REQUEST_TABLE_H
@@ -10,11 +9,10 @@
 #include <lua.h>
 
 /*
- * workload_of_function(fn, place, limit, horizon_us[, name]): the requests that
- * fn returns until it returns nil, or until there are limit of them, or one
- * arrives at the horizon (0 = none, both). They arrive in order. Without a limit
- * it raises after 5,000,000 requests, and after 1,000,000 in a row that arrive
- * at one time. Messages call the list place, and the function name.
+ * workload_of_function(fn, place, limit, horizon_us[, name]): the requests that fn returns until it
+ * returns nil, limit requests exist, or a request arrives at the horizon (0: no limit, no horizon).
+ * They arrive in order. Without a limit it raises after 5,000,000 requests, and after 1,000,000
+ * consecutive requests with one arrival time. Messages call the list place, and the function name.
  */
 int bind_workload_of_function(lua_State *L);
 

@@ -6,7 +6,7 @@
 #include "lua/traffic/source.h"
 #include "lua/traffic/workload.h"
 
-/* There is no close: simulations read from it as long as they live. */
+/* Workloads have no close method: simulations read from them as long as they live. */
 static int workload_gc(lua_State *L) {
   blis_workload **self = luaL_checkudata(L, 1, WORKLOAD_TYPE);
   blis_workload_free(*self);
@@ -110,7 +110,7 @@ static int workload_notes(lua_State *L) {
   return 1;
 }
 
-/* workload:last_arrival_us(): 0 when there are no requests. */
+/* workload:last_arrival_us(): returns 0 without requests. */
 static int workload_last_arrival_us(lua_State *L) {
   const blis_workload *workload = check_workload(L, 1);
   size_t count = blis_workload_count(workload);

@@ -14,11 +14,10 @@
 void bind_open_written_specs(lua_State *L);
 
 /*
- * workload_spec(given, place, settings): given is the path of a file, or a
- * table, which messages call place. settings: seed, replaces_seed,
- * num_requests, horizon_us, replaces_horizon, timeout_us, has_lazy_tokens,
- * a profile, is_only_read (no end will do), refuses_adapters, cohort_prefix
- * (only such cohorts).
+ * workload_spec(given, place, settings): given is the path of a file, or a table, which messages
+ * call place. settings: seed, replaces_seed, num_requests, horizon_us, replaces_horizon,
+ * timeout_us, has_lazy_tokens, a profile, is_only_read (no end is needed), refuses_adapters,
+ * cohort_prefix (only such cohorts).
  */
 int bind_written_spec_new(lua_State *L);
 

@@ -1,5 +1,5 @@
 /*
- * child.h - processes of the user's that answer questions, for Lua.
+ * child.h - user commands that answer questions, for Lua.
  */
 #ifndef BLIS_LUA_WORKERS_CHILD_H
 #define BLIS_LUA_WORKERS_CHILD_H

@@ -62,7 +62,7 @@ static int64_t clock_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Lets it end by itself for a while. */
+/* Waits a while for the process to end without a signal. */
 static bool has_ended(const blis_child_process *child, int *status) {
   int64_t until_ms = clock_ms() + GRACE_MS;
   pid_t ended = 0;
@@ -104,7 +104,7 @@ static blis_status fail_gone(blis_child_process *child, blis_error *error) {
              : blis_fail(error, BLIS_ERR_IO, "it was killed by signal %d", WTERMSIG(status));
 }
 
-/* Reads what there is; *is_open is false at the end of its output. */
+/* Reads the available output; *is_open is false at its end. */
 static blis_status hear(blis_child_process *child, bool *is_open, blis_error *error) {
   char *room = blis_buffer_reserve(&child->heard, READ_SIZE);
   BLIS_TRY_NEW(room, error);
@@ -118,7 +118,7 @@ static const char *line_end(const blis_child_process *child) {
   return child->heard.length == 0 ? NULL : memchr(child->heard.data, '\n', child->heard.length);
 }
 
-/* Sends the rest of the line, as much as there is room for. */
+/* Sends as much of the rest of the line as fits. */
 static bool tell(const blis_child_process *child, blis_slice line, size_t *sent) {
   ssize_t now =
       send(child->socket, line.data + *sent, line.length - *sent, MSG_NOSIGNAL | MSG_DONTWAIT);

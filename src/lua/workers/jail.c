@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #endif
 
-/* Address space of the process, which a limit of it has to come on top of. */
+/* Returns the address space of the process, to which its limit is added. */
 static rlim_t address_space(void) {
   unsigned long pages = 0;
   FILE *file = fopen("/proc/self/statm", "r");
@@ -83,7 +83,7 @@ static const int allowed[] = {
     SCMP_SYS(exit_group),    SCMP_SYS(sigaltstack),
 };
 
-/* As on a disk with nothing on it. */
+/* These calls fail as if the disk were empty. */
 static const int absent[] = {
     SCMP_SYS(open),     SCMP_SYS(openat),     SCMP_SYS(openat2),    SCMP_SYS(creat),
     SCMP_SYS(stat),     SCMP_SYS(lstat),      SCMP_SYS(newfstatat), SCMP_SYS(statx),

@@ -1,9 +1,8 @@
 /*
  * journal.h - a file to which one writer appends lines, and its folder.
  *
- * Every line is one write, so that a process that is killed leaves at most its
- * last line torn; a file has one writer for as long as it lives, so no locks
- * are needed, on shared file systems either.
+ * Every line is one write, so a killed process leaves at most its last line incomplete. A file has
+ * one writer during its whole life, so no locks are needed, even on shared file systems.
  */
 #ifndef BLIS_LUA_WORKERS_JOURNAL_H
 #define BLIS_LUA_WORKERS_JOURNAL_H

@@ -18,7 +18,7 @@ int bind_pipe_write(lua_State *L);
  * the process. */
 int bind_watch_termination(lua_State *L);
 
-/* termination_requested(): the number of the signal; nothing when none came. */
+/* termination_requested(): returns the number of the signal; nothing if no signal arrived. */
 int bind_termination_requested(lua_State *L);
 
 /* parent(): the number of the process that started this one, as of now. */

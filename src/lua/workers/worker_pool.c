@@ -28,7 +28,7 @@ typedef struct queue {
 struct blis_worker_pool {
   blis_alloc alloc;
   blis_worker_options options;
-  pid_t owner; /* a forked copy of the pool must not kill anybody */
+  pid_t owner; /* a forked copy of the pool must not kill any process */
   queue waiting;
   size_t busy;
   blis__worker *workers; /* options.jobs of them */

@@ -30,15 +30,15 @@ enum { BLIS_WORKERS_MAX = 1024 };
 typedef enum blis_worker_outcome {
   BLIS_WORKER_DONE,      /* the text is the output of the task */
   BLIS_WORKER_FAILED,    /* the text is the reason */
-  BLIS_WORKER_NO_MEMORY, /* failed for lack of it; the text is why */
+  BLIS_WORKER_NO_MEMORY, /* out of memory; the text is the reason */
   BLIS_WORKER_EXITED,    /* detail is the exit status */
   BLIS_WORKER_KILLED,    /* detail is the signal */
   BLIS_WORKER_TIMEOUT    /* killed by the pool */
 } blis_worker_outcome;
 
 /*
- * Does a task inside a worker: writes to *text and returns DONE, FAILED or
- * NO_MEMORY. After the last of these the worker is not used again.
+ * Executes a task inside a worker: writes to *text and returns DONE, FAILED, or NO_MEMORY. After
+ * NO_MEMORY the worker is not reused.
  */
 typedef blis_worker_outcome (*blis_worker_fn)(void *ud, int64_t task, blis_buffer *text);
 
@@ -78,8 +78,8 @@ BLIS_MUSTUSE blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t
                                                  int64_t time_limit_us, blis_error *error);
 
 /*
- * Forgets a task that waits, or ends the process that does it; nothing will be
- * reported of it. False when it is not there (any more).
+ * Removes a waiting task, or ends the process that executes it; nothing is reported for it. Returns
+ * false if the pool does not have the task.
  */
 bool blis_worker_pool_cancel(blis_worker_pool *pool, int64_t task);
 
@@ -88,9 +88,8 @@ size_t blis_worker_pool_pending(const blis_worker_pool *pool);
 
 /* Other things that end a wait. */
 typedef struct blis_worker_watch {
-  bool for_input;  /* there is something to read from standard input, or its
-                      end */
-  bool for_output; /* standard output takes something */
+  bool for_input;  /* standard input is readable or has ended */
+  bool for_output; /* standard output is writable */
 } blis_worker_watch;
 
 /*

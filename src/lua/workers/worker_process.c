@@ -191,7 +191,7 @@ void blis__worker_result(const blis__worker *worker, blis_worker_result *result)
 blis_worker_outcome blis__worker_stop(blis__worker *worker, int *detail) {
   BLIS_ASSERT(worker->process > 0); /* 0 would be everybody of our group */
   int status = 0;
-  /* A process that is ending by itself keeps its own reason. */
+  /* A process that is ending already keeps its own reason. */
   (void)kill(-worker->process, SIGKILL);
   (void)kill(worker->process, SIGKILL);
   pid_t waited;

@@ -50,7 +50,7 @@ size_t blis_mser5(const double *series, size_t count, bool *is_settled) {
   return 5 * cut;
 }
 
-/* In the order of the arrivals; there is room for all. */
+/* Copies TTFT in the order of arrival; series has room for all. */
 static size_t gather_ttft(const blis_arrivals *arrivals, double *series) {
   size_t count = 0;
   for (size_t i = 0; i < arrivals->count; i++) {

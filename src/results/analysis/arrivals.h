@@ -50,13 +50,13 @@ bool blis_arrivals_means(const blis_arrivals *arrivals, blis_latency_kind kind,
                          double means_us[BLIS_BATCH_COUNT]);
 
 /*
- * The share of each batch that was not served within a limit; with an infinite
- * limit, that was not completed. There must be an arrival for each batch.
+ * Computes the fraction of each batch that was not served within a limit; with an infinite limit,
+ * that was not completed. Every batch must have an arrival.
  */
 void blis_arrivals_beyond(const blis_arrivals *arrivals, blis_latency_kind kind, double limit_ms,
                           double shares[BLIS_BATCH_COUNT]);
 
-/* The time within which a share of all was served; -1 = there is none. */
+/* Computes the time within which a fraction of all requests was served; -1 if fewer were served. */
 BLIS_MUSTUSE blis_status blis_arrivals_percentile(const blis_arrivals *arrivals,
                                                   const blis_alloc *alloc, blis_latency_kind kind,
                                                   double share, double *value_us);

@@ -7,8 +7,8 @@
 #include "cluster/handoff/handoff.h"
 
 /*
- * What begins and ends, by instance and interval: the shares of the interval
- * that are left then, begins less ends, and how many more there are behind it.
+ * Starts and ends, by instance and interval: the remaining fractions of the interval at these
+ * times, starts minus ends, and the change in the number of requests after the interval.
  */
 typedef struct span_sums {
   double *shares;

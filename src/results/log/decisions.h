@@ -100,9 +100,9 @@ const blis_decision_candidate *blis_decisions_candidates(const blis_decisions *d
                                                          const blis_decision_record *record);
 
 /*
- * The scorers of a policy that adds up their scores: names and normalised
- * weights, and the score of each for the candidate at a place of a record. The
- * policy that routes prefills (stage = its role) has its own.
+ * The scorers of a policy that adds up their scores: names and normalized weights, and the score of
+ * each for a candidate of a record. The policy that routes prefills (stage = its role) has separate
+ * scorers.
  */
 size_t blis_decisions_scorer_count(const blis_decisions *decisions, uint32_t stage);
 const char *blis_decisions_scorer_name(const blis_decisions *decisions, uint32_t stage,

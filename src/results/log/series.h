@@ -103,8 +103,8 @@ typedef struct blis_series {
 } blis_series;
 
 /*
- * Begins with the cluster, which is new and which the series outlives.
- * interval_us >= 1. deinit whatever the status.
+ * Starts the series with a new cluster, which the series outlives. interval_us >= 1. Call
+ * blis_series_deinit for any status.
  */
 BLIS_MUSTUSE blis_status blis_series_init(blis_series *series, const blis_alloc *alloc,
                                           blis_cluster *cluster, int64_t interval_us,
@@ -112,7 +112,7 @@ BLIS_MUSTUSE blis_status blis_series_init(blis_series *series, const blis_alloc 
 
 /* Use of a link between the previous row and this row. */
 typedef struct blis_series_link_use {
-  double utilization; /* share of that time in which it had a transfer */
+  double utilization; /* fraction of that time with a transfer */
   double mean_depth;  /* mean number of transfers on it; 0 without transfers */
 } blis_series_link_use;
 
@@ -123,12 +123,11 @@ void blis_series_deinit(blis_series *series);
 
 int64_t blis_series_at(const blis_series *series, size_t row, blis_series_count count);
 
-/* All zero where it was not there yet. */
+/* All zero before the instance existed. */
 const blis_series_instance *blis_series_instance_at(const blis_series *series, size_t row,
                                                     uint32_t instance);
 
-/* Requests that waited in a band of the gateway's queue; 0 before there was
-   such a band. */
+/* Returns the requests that waited in a band of the gateway's queue; 0 before the band existed. */
 int64_t blis_series_waiting(const blis_series *series, size_t row, int64_t priority);
 
 #endif

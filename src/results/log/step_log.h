@@ -46,7 +46,7 @@ typedef struct blis_step_log {
   BLIS_ARRAY(blis_step_list) lists; /* by instance */
 } blis_step_log;
 
-/* Keeps nothing yet. most >= 2; with deinit whatever follows. */
+/* Initializes an empty log; most >= 2. Call blis_step_log_deinit in any case. */
 void blis_step_log_init(blis_step_log *log, const blis_alloc *alloc, size_t most, int64_t from_us,
                         int64_t to_us);
 

@@ -18,7 +18,7 @@ void blis_visit_log_deinit(blis_visit_log *log) {
   *log = (blis_visit_log){0};
 }
 
-/* Orders, which are the same whatever the engine. */
+/* Orders that are the same for both engines. */
 
 static int compare_integers(int64_t a, int64_t b) {
   return (a > b) - (a < b);

@@ -22,7 +22,7 @@ typedef struct blis_visit_log {
                              omitted. Set by sorting */
 } blis_visit_log;
 
-/* Keeps nothing yet; most >= 1. */
+/* Initializes an empty log; most >= 1. */
 void blis_visit_log_init(blis_visit_log *log, const blis_alloc *alloc, size_t most);
 
 /* Idempotent; an all-zero log is allowed. */

@@ -80,7 +80,7 @@ static bool choose_digit(const part *p, digit *d) {
   return true;
 }
 
-/* ends[k] becomes where part k ends, and starts[k] where it starts. */
+/* Sets starts[k] and ends[k] to the start and end of part k. */
 static void count_parts(const part *p, const digit *d, uint32_t *starts, uint32_t *ends) {
   memset(ends, 0, d->parts * sizeof *ends);
   for (size_t i = 0; i < p->count; i++) {

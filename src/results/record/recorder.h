@@ -47,9 +47,8 @@ size_t blis_recorder_count(const blis_recorder *recorder);
 blis_record blis_recorder_record(const blis_recorder *recorder, size_t index);
 
 /*
- * Fills indices[0 .. result) with the completed requests of the greatest E2E,
- * the slowest first and those listed first among equals; at most wanted of
- * them. O(records * log wanted) on average, and no memory.
+ * Fills indices[0 .. result) with the completed requests of the greatest E2E, at most `wanted`. The
+ * slowest come first, equal ones in list order. O(records * log wanted) on average. Uses no memory.
  */
 size_t blis_recorder_slowest(const blis_recorder *recorder, size_t *indices, size_t wanted);
 
@@ -75,7 +74,7 @@ BLIS_MUSTUSE blis_status blis_recorder_add(blis_recorder *recorder, const blis_r
  */
 bool blis_recorder_priority(const blis_recorder *recorder, size_t index, double *priority);
 
-/* The number of KV tiers of the records; 0 = there were none, or no request was admitted. */
+/* Returns the number of KV tiers of the records; 0 without tiers or without admitted requests. */
 uint32_t blis_recorder_tier_count(const blis_recorder *recorder);
 
 /* Prompt tokens of record index that were loaded from a tier; -1 = it was not admitted. */

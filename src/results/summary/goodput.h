@@ -18,9 +18,9 @@ typedef struct blis_goodput {
 } blis_goodput;
 
 /*
- * Fills goodputs[i] for targets[i]; of two targets of a class the first one
- * counts requests. strings is the table that records speak of. One pass over
- * the records. BLIS_ERR_NOMEM leaves nothing behind.
+ * Fills goodputs[i] for targets[i]. If a class has two targets, the first one counts its requests.
+ * strings is the string table of the records. One pass over the records. Nothing remains allocated
+ * on BLIS_ERR_NOMEM.
  */
 BLIS_MUSTUSE blis_status blis_goodput_fill(blis_goodput *goodputs,
                                            const blis_goodput_target *targets, size_t count,
@@ -31,8 +31,8 @@ BLIS_MUSTUSE blis_status blis_goodput_fill(blis_goodput *goodputs,
 typedef struct blis_goodput_span {
   int64_t from_us; /* the next span begins where this one ends */
   int64_t arrived;
-  int64_t judged; /* of these: their class has a target */
-  int64_t good;   /* of these: they kept it */
+  int64_t judged; /* requests whose class has a target */
+  int64_t good;   /* requests that met their target */
 } blis_goodput_span;
 
 /*

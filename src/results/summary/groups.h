@@ -29,8 +29,8 @@ typedef struct blis_group {
   blis_state_counts counts;
   BLIS_GROUP_FIGURES(BLIS_FIGURE_MEMBER)
   blis_times times;              /* inter-token latencies are the requests' own means */
-  blis_percentiles gateway_wait; /* of those that left the gateway's queue */
-  blis_percentiles adapter_wait; /* of those admitted with an adapter */
+  blis_percentiles gateway_wait; /* of requests that left the gateway's queue */
+  blis_percentiles adapter_wait; /* of requests admitted with an adapter */
 } blis_group;
 
 typedef struct blis_groups {

@@ -107,8 +107,8 @@ BLIS_MUSTUSE blis_status blis_summary_init(blis_summary *summary, const blis_all
 void blis_summary_deinit(blis_summary *summary, const blis_alloc *alloc);
 
 /*
- * Jain's fairness index (sum x)^2 / (n * sum x^2): 1 when all are equal, 1/n
- * when one has everything; 1 when all are 0, and 0 of nothing.
+ * Returns Jain's fairness index (sum x)^2 / (n * sum x^2): 1 if all values are equal, 1/n if one
+ * value is everything; 1 if all are 0, and 0 for an empty list.
  */
 double blis_jain_index(const double *values, size_t count);
 

@@ -30,7 +30,7 @@ int bind_scorer_list(lua_State *L) {
   return 1;
 }
 
-/* usual is what core takes for a parameter that is not given. */
+/* Sets the default of a parameter, which the core uses if it is not set. */
 static void set_usual_value(lua_State *L, const blis_param_spec *param) {
   switch (param->kind) {
   case BLIS_PARAM_BOOLEAN:

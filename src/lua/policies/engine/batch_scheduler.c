@@ -69,7 +69,7 @@ static void push_context(lua_State *L, const batch_call *call) {
   set_requests(L, call, "waiting", c->waiting, c->waiting_count, c->running_count);
 }
 
-/* The place of the request on top of the stack; -1 for what is none. */
+/* Returns the index of the request on top of the stack; -1 if the value is no request. */
 static lua_Integer place_of(lua_State *L) {
   lua_Integer place = -1;
   if (lua_type(L, -1) == LUA_TTABLE) {

@@ -1,7 +1,7 @@
 /*
- * live_request.h - requests inside an instance as tables, for the hooks that
- * order wait queues and choose victims of preemption. A table lives as long as
- * the simulation and is written only where it changed.
+ * live_request.h - requests inside an instance as tables, for the hooks that order wait queues and
+ * choose victims of preemption. A table lives as long as the simulation and is written only where
+ * it changed.
  */
 #ifndef BLIS_LUA_POLICIES_ENGINE_LIVE_REQUEST_H
 #define BLIS_LUA_POLICIES_ENGINE_LIVE_REQUEST_H

@@ -22,8 +22,8 @@ void check_saturation(lua_State *L, int index, bind_hooks *hooks,
                       const blis_policy_context *context, blis_saturation *saturation);
 
 /*
- * The same for a usage limit: ceilings(saturation, priorities) returns a list,
- * one number for each priority.
+ * Like check_saturation, for a usage limit: ceilings(saturation, priorities) returns a list, one
+ * number for each priority.
  */
 void check_usage_limit(lua_State *L, int index, bind_hooks *hooks,
                        const blis_policy_context *context, blis_usage_limit *limit);

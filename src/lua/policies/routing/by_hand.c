@@ -24,7 +24,7 @@ typedef struct question {
   by_hand *self;
   blis_request prompt;
   blis_block_chain chain;
-  uint32_t chain_block_size; /* 0 = there is none yet */
+  uint32_t chain_block_size; /* 0: no chain yet */
   bool lacks_content;        /* and the scorer requested blocks */
   blis_ticket ticket;
   blis_routing_request request;

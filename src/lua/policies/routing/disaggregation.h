@@ -19,7 +19,7 @@
 void check_disaggregation(lua_State *L, int index, bind_view *view,
                           const blis_policy_context *context, blis_disaggregation *made);
 
-/* The same for the encode stage; its rule says whether there is one. */
+/* Reads the encode stage; its rule decides whether it exists. */
 void check_encode_stage(lua_State *L, int index, bind_view *view,
                         const blis_policy_context *context, blis_encode_stage *made);
 

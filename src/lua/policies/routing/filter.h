@@ -12,14 +12,13 @@
 #include "policy/contract/picker.h"
 
 /*
- * Makes *filter from the definition at index: a table with name, form and
- * keep(request, instance) -> boolean or keep(request, columns) -> vector. The
- * caller owns *filter, which borrows view. May raise, and then nothing is left
- * behind.
+ * Makes *filter from the definition at index: a table with name, form, and keep(request, instance)
+ * -> boolean or keep(request, columns) -> vector. The caller owns *filter, which borrows view. May
+ * raise, and then nothing remains allocated.
  */
 void check_scripted_filter(lua_State *L, int index, bind_view *view, blis_filter *filter);
 
-/* The same for pick(request, instances, scores) -> index. */
+/* Like check_scripted_filter, for pick(request, instances, scores) -> index. */
 void check_scripted_picker(lua_State *L, int index, bind_view *view, blis_picker *picker);
 
 #endif

@@ -72,7 +72,7 @@ static void push_asked_by_hand(lua_State *L) {
   lua_remove(L, definition);
 }
 
-/* Is the value at index the one at that place of the anchor? */
+/* Returns whether the value at index is the value at that place of the anchor. */
 static bool is_anchored(lua_State *L, int index, int anchor, int place) {
   lua_rawgeti(L, anchor, place);
   bool is_same = lua_rawequal(L, index, -1) != 0;
@@ -149,8 +149,7 @@ static void set_list(lua_State *L, int index, const double *numbers, size_t coun
   lua_pushvalue(L, index);
 }
 
-/* scorer:observe(request, instance): where a request went that was not of a
-   run. */
+/* scorer:observe(request, instance): reports where a request outside of a run was sent. */
 static int policy_observe(lua_State *L) {
   lua_settop(L, 3);
   if (!is_by_hand(L)) {

@@ -13,14 +13,13 @@
 #include "policy/contract/entry.h"
 
 /*
- * Makes *router from the definition at index, as lua/blis/policy/init.lua
- * returns it. The caller owns *router, which borrows view. May raise, and then
- * nothing is left behind.
+ * Makes *router from the definition at index, in the form of lua/blis/policy/init.lua. The caller
+ * owns *router, which borrows view. May raise, and then nothing remains allocated.
  */
 void check_router(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                   blis_router *router);
 
-/* The same for an admission policy. */
+/* Like check_router, for an admission policy. */
 void check_admission(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                      blis_admission *admission);
 

@@ -1,8 +1,7 @@
 /*
- * score_loop.h - many calls of a Lua function, or reads of a table, at
- * once: by functions in Lua that are written for as many candidates as there
- * are, LOOP_CHUNK at a time, and return all values on the stack. A call between
- * Lua functions costs less than one from C, and so does a read of a table.
+ * score_loop.h - many calls of a Lua function, or reads of a table, at once. Generated functions in
+ * Lua handle LOOP_CHUNK candidates at a time and return all values on the stack. A call between Lua
+ * functions, or a read of a table in Lua, costs less than from C.
  */
 #ifndef BLIS_LUA_POLICIES_ROUTING_SCORE_LOOP_H
 #define BLIS_LUA_POLICIES_ROUTING_SCORE_LOOP_H
@@ -22,8 +21,8 @@ typedef enum score_loop {
 void push_score_loops(lua_State *L, int anchor);
 
 /*
- * Pushes the loop for the count candidates after the first ones, made when it
- * is used first; count <= LOOP_CHUNK. Raises.
+ * Pushes the loop for the count candidates after the first ones; it is made at its first use. count
+ * <= LOOP_CHUNK. Raises.
  */
 void push_score_loop(lua_State *L, int anchor, score_loop loop, size_t first, size_t count);
 

@@ -33,8 +33,8 @@ struct bind_scorer {
   blis_signal fields[CANDIDATE_FIELDS_MAX];
   uint64_t looked_at;
   uint64_t decision; /* the scores are about; 0 = none */
-  int64_t given;     /* scores, to a pipeline */
-  int64_t outside;   /* of 0 to 1, of these */
+  int64_t given;     /* scores returned to a pipeline */
+  int64_t outside;   /* scores outside of 0 to 1 */
   double least;
   double most;
   bind_scorer *next; /* made later */
@@ -77,8 +77,8 @@ static double check_score(lua_State *L, int index, const bind_scorer *self, size
 }
 
 /*
- * Calls the loop of a chunk, which is on the stack below its arguments; it
- * returns the scores of these candidates.
+ * Calls the loop of a chunk, which is on the stack below its arguments. It returns the scores of
+ * these candidates.
  */
 static void check_chunk(lua_State *L, bind_scorer *self, int argument_count, size_t first,
                         size_t count) {

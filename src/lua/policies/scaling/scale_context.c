@@ -177,7 +177,7 @@ static void push_samples(lua_State *L, const bind_scale_samples *samples) {
   }
 }
 
-/* A mean over the ready instances; 0 without any. */
+/* Sets a mean over the ready instances; 0 without ready instances. */
 static void set_mean(lua_State *L, const char *name, const blis_scale_context *context,
                      blis_scale_metric metric) {
   double sum = context->metrics[metric];

@@ -15,7 +15,8 @@ static uint32_t check_kind(lua_State *L, const char *name) {
   return (uint32_t)luaL_error(L, "there is no event '%s'", name);
 }
 
-/* A router sees what comes, first tokens, and how requests end. */
+/* Raises for kinds of events that routers do not receive: they receive arrivals, first tokens, and
+   outcomes of requests. */
 static void check_is_heard(lua_State *L, const bind_view *view, const char *name, uint32_t kind) {
   const uint32_t heard = BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_ARRIVAL) |
                          BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_PREFILL_COMPLETE) |

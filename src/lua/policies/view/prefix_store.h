@@ -45,7 +45,7 @@ void push_prefix_stores(lua_State *L);
 const uint32_t *check_prefix_match(lua_State *L, int prompt, bind_prefix_store *store,
                                    const bind_vector_pool *pool, size_t *count);
 
-/* The prompt at index prompt goes to instance. Raises. */
+/* Records that the prompt at index prompt was sent to instance. Raises. */
 void check_prefix_record(lua_State *L, int prompt, bind_prefix_store *store,
                          const bind_vector_pool *pool, uint32_t instance);
 

@@ -7,9 +7,9 @@
 #include <lua.h>
 
 /*
- * token_ids(request [, first [, last]]): a list of numbers below 2^32, of the
- * request that a decision is about. Tokens are never stored; two of these are
- * equal when the tokens are, and else hardly ever. O(last - first).
+ * token_ids(request [, first [, last]]): returns a list of numbers below 2^32 for the request of
+ * the current decision. Tokens are never stored: equal tokens have equal numbers, and different
+ * tokens almost always have different numbers. O(last - first).
  */
 int bind_token_ids(lua_State *L);
 

@@ -63,7 +63,7 @@ const double *check_view_column(lua_State *L, const bind_view *view, blis_signal
   return check_column_of(L, view, view->view, signal);
 }
 
-/* Brings one field of the tables of those shown up to date. */
+/* Refreshes one field of the tables of the visible instances. */
 static void refresh_field_of(lua_State *L, const bind_view *view, const blis_routing_view *shown,
                              int tables, blis_signal signal) {
   const double *column = check_column_of(L, view, shown, signal);
