@@ -15,15 +15,16 @@ local slope_rounds = 4 -- slopes need fewer requests than means
 
 --- Errors with the given values of the parameters.
 ---@param runs validation.Run[]
+---@param has_tables boolean of kernel times
 ---@param values number[]
 ---@param rounds? integer requests of closed loops, relative to their concurrency; default: 10
 ---@return validation.Error[]
-function fit.errors(runs, values, rounds)
+function fit.errors(runs, has_tables, values, rounds)
   local entries = constants.read()
-  parameters.write(entries, values)
+  parameters.write(entries, values, has_tables)
   local path = constants.write(entries)
-  local ok, errors = pcall(measured.errors, runs,
-    { latency_model = "composed", catalogue = { path }, rounds = rounds })
+  local ok, errors = pcall(measured.errors, runs, { latency_model = "composed",
+    kernel_tables = has_tables, catalogue = { path }, rounds = rounds })
   os.remove(path)
   if not ok then error(errors, 0) end
   return errors
@@ -57,11 +58,12 @@ local function affected(errors, parameter)
 end
 
 --- The change of each residual with the logarithm of a parameter.
-local function column_of(errors, values, index, offset)
+local function column_of(errors, has_tables, values, index, offset)
   local some, runs = affected(errors, parameters.list[index])
   local changed = table.move(values, 1, #values, 1, {})
   changed[index] = values[index] * math.exp(step)
-  local after, column, at = residuals_of(fit.errors(runs, changed, slope_rounds)), {}, 0
+  local moved = fit.errors(runs, has_tables, changed, slope_rounds)
+  local after, column, at = residuals_of(moved), {}, 0
   for i, one in ipairs(errors) do
     for k = 1, #figures do
       local place = (i - 1) * #figures + k
@@ -78,14 +80,15 @@ end
 
 --- The changes of all residuals with all parameters.
 ---@param runs validation.Run[]
+---@param has_tables boolean
 ---@param values number[]
 ---@param tell fun(text: string)
 ---@return number[][] columns
-function fit.slopes(runs, values, tell)
-  local errors = fit.errors(runs, values, slope_rounds)
+function fit.slopes(runs, has_tables, values, tell)
+  local errors = fit.errors(runs, has_tables, values, slope_rounds)
   local columns, offset = {}, residuals_of(errors)
   for i, one in ipairs(parameters.list) do
-    columns[i] = column_of(errors, values, i, offset)
+    columns[i] = column_of(errors, has_tables, values, i, offset)
     tell(("slope %d of %d: %s"):format(i, #parameters.list, one.name))
   end
   return columns
@@ -175,15 +178,23 @@ function fit.step(errors, columns, values, is_out)
   return next_values
 end
 
---- The fit to all runs: a Gauss-Newton step from the shipped constants, which are close to it.
+local function none() return false end
+
+--- The fit to all runs: Gauss-Newton steps from the shipped constants, which are close to it.
 ---@param runs validation.Run[]
+---@param has_tables boolean of kernel times
 ---@param tell fun(text: string)
+---@param count? integer steps, each with slopes of its own; default: 1
 ---@return validation.Fit
-function fit.all(runs, tell)
-  local start = parameters.read(constants.read())
-  local slopes = fit.slopes(runs, start, tell)
-  local values = fit.step(fit.errors(runs, start), slopes, start, function() return false end)
-  return { errors = fit.errors(runs, values), slopes = slopes, values = values }
+function fit.all(runs, has_tables, tell, count)
+  local values = parameters.read(constants.read(), has_tables)
+  local slopes
+  for _ = 1, count or 1 do
+    slopes = fit.slopes(runs, has_tables, values, tell)
+    values = fit.step(fit.errors(runs, has_tables, values), slopes, values, none)
+  end
+  return { errors = fit.errors(runs, has_tables, values), slopes = slopes, values = values,
+    has_tables = has_tables }
 end
 
 return fit

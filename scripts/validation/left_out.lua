@@ -33,6 +33,7 @@ end
 ---@field errors validation.Error[] of all runs, in sample
 ---@field slopes number[][]
 ---@field values number[]
+---@field has_tables boolean of kernel times
 
 --- Errors of each group from a fit without it. The fit without a group is a Gauss-Newton step from
 --- the fit to all runs, with the slopes of that fit.
@@ -47,7 +48,7 @@ function left_out.errors(runs, all, kind, tell)
   for _, key in ipairs(order) do
     local values = fit.step(all.errors, all.slopes, all.values,
       function(one) return key_of(one.run) == key end)
-    local errors = fit.errors(groups[key], values)
+    local errors = fit.errors(groups[key], all.has_tables, values)
     table.move(errors, 1, #errors, #list + 1, list)
     tell(("without %s"):format(key))
   end

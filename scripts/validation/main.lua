@@ -31,18 +31,23 @@ local function write_residuals()
   local measured, residuals = require "measured", require "residuals"
   local function tell(text) io.stderr:write("validate: ", text, "\n") end
   local runs = measured.runs(folders())
-  local all = fit.all(runs, tell)
-  local by = {}
+  local all, by = fit.all(runs, true, tell), {}
   for _, kind in ipairs { "part", "model", "gpu" } do
     by[kind] = left_out.errors(runs, all, kind, tell)
   end
-  local shipped = measured.errors(runs, { latency_model = "composed" })
+  local closed_form = left_out.errors(runs, fit.all(runs, false, tell), "model", tell)
+  local function shipped(latency_model, has_tables)
+    return measured.errors(runs, { latency_model = latency_model, kernel_tables = has_tables,
+      catalogue = { "data/latency/composed.yaml" } })
+  end
   write("data/validation/residuals.yaml", residuals.text(
     residuals.rows(by.part, by.model, by.gpu), {
-      { name = "calibrated", errors = measured.errors(runs, { latency_model = "calibrated" }) },
-      { name = "composed", errors = shipped },
+      { name = "calibrated", errors = shipped "calibrated" },
+      { name = "composed", errors = shipped("composed", true) },
       { name = "without_part", errors = by.part },
       { name = "without_model", errors = by.model },
+      { name = "closed_form", errors = shipped("composed", false) },
+      { name = "closed_form_without_model", errors = closed_form },
     }, residuals.between(by.part, by.model)))
   write("tests/data/truth/left_out.csv", residuals.csv(by))
 end

@@ -106,34 +106,58 @@ local function entry_of(entries, gpu)
   error("no constants of " .. gpu)
 end
 
-local function holder_of(entry, path)
+--- The table and the key of a parameter; the table may be missing.
+local function holder_of(entry, path, creates)
   for i = 1, #path - 1 do
-    if entry[path[i]] == nil then entry[path[i]] = {} end
+    if entry[path[i]] == nil then
+      if not creates then return {}, path[#path] end
+      entry[path[i]] = {}
+    end
     entry = entry[path[i]]
   end
   return entry, path[#path]
 end
 
+--- The value of a parameter in an entry, with kernel tables or without.
+local function value_in(entry, path, has_tables)
+  local of_tables = has_tables and type(entry.with_tables) == "table" and entry.with_tables
+  if of_tables then
+    local holder, key = holder_of(of_tables, path)
+    if holder[key] ~= nil then return holder[key] end
+  end
+  local holder, key = holder_of(entry, path)
+  return holder[key]
+end
+
 --- The values of all parameters in entries of constants.
 ---@param entries table[]
+---@param has_tables boolean
 ---@return number[]
-function parameters.read(entries)
+function parameters.read(entries, has_tables)
   local values = {}
   for i, one in ipairs(list) do
-    local holder, key = holder_of(entry_of(entries, one.gpus[1]), one.path)
-    values[i] = holder[key] or one.assumed
+    values[i] = value_in(entry_of(entries, one.gpus[1]), one.path, has_tables) or one.assumed
   end
   return values
 end
 
---- Sets the values in entries of constants.
+--- Sets the values in entries of constants. With kernel tables, GPUs without tables keep the values
+--- of parameters that they share with GPUs that have them.
 ---@param entries table[]
 ---@param values number[]
-function parameters.write(entries, values)
+---@param has_tables boolean
+function parameters.write(entries, values, has_tables)
   for i, one in ipairs(list) do
     for _, gpu in ipairs(one.gpus) do
-      local holder, key = holder_of(entry_of(entries, gpu), one.path)
+      local entry = entry_of(entries, gpu)
+      if has_tables and type(entry.with_tables) == "table" then
+        entry = entry.with_tables
+      elseif has_tables and type(entry_of(entries, one.gpus[1]).with_tables) == "table" then
+        goto next
+      end
+      local holder, key = holder_of(entry, one.path, true)
       holder[key] = values[i]
+      ::next::
     end
   end
 end

@@ -35,18 +35,6 @@ local sets = {
     judges_ttft = false },
 }
 
--- Blocks that the queues of these runs show, by model, GPU, TP degree, and version.
-local kv_blocks = {
-  ["meta-llama/Llama-3.1-70B H200 1 "] = 22848,
-  ["meta-llama/Llama-3.1-70B B200 1 "] = 37060,
-  ["MiniMaxAI/MiniMax-M2.5 B200 2 0.17.0"] = 29921,
-  ["MiniMaxAI/MiniMax-M2.5 B200 2 0.19.0"] = 50215,
-}
-
-local function key_of(row)
-  return ("%s %s %d %s"):format(row.model, row.gpu, row.tp, row.engine_version)
-end
-
 local function length(tokens, shortest)
   tokens = math.tointeger(tokens)
   if shortest == 1 then return tokens end
@@ -87,6 +75,12 @@ local function tokens_of_step(row)
   return is_twice and math.tointeger(2 * row.isl) or 8192
 end
 
+--- The share of the GPU memory that the engine was allowed to use.
+local function memory_share(row)
+  local is_larger = row.model == "MiniMaxAI/MiniMax-M2.5" and row.engine_version ~= "0.19.0"
+  return is_larger and 0.95 or 0.9
+end
+
 local function cluster_of(row, set, folder, variant)
   return {
     model = ("%s/../models/configs/%s"):format(folder, folders[row.model]),
@@ -97,7 +91,7 @@ local function cluster_of(row, set, folder, variant)
     max_num_batched_tokens = tokens_of_step(row),
     kernel_tables = variant.kernel_tables,
     kv_cache_dtype = has_fp8_cache(row) and "fp8" or nil,
-    kv_blocks = kv_blocks[key_of(row)],
+    gpu_memory_utilization = memory_share(row),
     expert_parallel = type(row.moe_ep) == "number" and row.moe_ep > 1 or nil,
   }
 end

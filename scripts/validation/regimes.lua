@@ -12,6 +12,8 @@ local kinds = {
   { key = "composed", title = "in sample" },
   { key = "without_part", title = "part left out" },
   { key = "without_model", title = "model left out" },
+  { key = "closed_form", title = "no tables: in sample" },
+  { key = "closed_form_without_model", title = "no tables: model left out" },
 }
 
 local function mean_of(figures, name)

@@ -33,12 +33,12 @@ describe("targets of flags", function()
 
   it("give results goodput", function()
     local flags = { "--num-requests", "60", "--rate", "30", "--slo-class", "critical",
-      "--slo-ttft", "critical=45ms", "--slo-e2e", "critical=60s,batch=1s" }
+      "--slo-ttft", "critical=80ms", "--slo-e2e", "critical=60s,batch=1s" }
     local got = core.json_read(commands.output_of("run", "--format", "json", table.unpack(flags)))
     local batch, critical = table.unpack(got.goodput.classes)
     assert.equal("critical", critical.name)
     assert.equal(60, critical.arrived)
-    assert.same({ ttft_ms = 45, e2e_ms = 60000 }, critical.targets)
+    assert.same({ ttft_ms = 80, e2e_ms = 60000 }, critical.targets)
     assert.equal(got.goodput.attainment, critical.attainment)
     assert.equal(critical.ttft_met, critical.good)
     assert.equal(60, critical.e2e_met)

@@ -79,10 +79,10 @@ meta-llama/llama-3.1-8b-instruct
         .. "activations - 0.45 other) / 2,097,152 bytes a block\n",
       "  blocks at tp 1: 27,947, tp 2: 63,632, tp 4: 135,258, tp 8: 278,510\n",
       "step times on H100, tp 1, by composed\n",
-      "    27,338 us  1 prefill of 1,000 tokens\n",
-      "     7,421 us  8 decodes at 333 to 4,096 tokens\n",
-      "    56,247 us  2 prefills, 2,048 tokens in total\n",
-      "    33,914 us  2 prefills, 1,212 tokens in total, and 4 decodes\n",
+      "    24,390 us  1 prefill of 1,000 tokens\n",
+      "     7,340 us  8 decodes at 333 to 4,096 tokens\n",
+      "    51,120 us  2 prefills, 2,048 tokens in total\n",
+      "    30,414 us  2 prefills, 1,212 tokens in total, and 4 decodes\n",
     } do
       assert.matches(line, text, 1, true)
     end

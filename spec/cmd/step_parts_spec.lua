@@ -32,7 +32,24 @@ describe("blis models --steps", function()
   it("shows the front end of steps with a prompt", function()
     local steps = steps_of("qwen3-14b", "--steps", "--format", "json")
     assert.is_nil(steps[1].front_end_us)
-    assert.is_true(math.abs(steps[5].front_end_us - (1e6 / 296 + 3.449 * 2048 + 3998)) < 0.01)
+    assert.is_true(math.abs(steps[5].front_end_us - (1e6 / 248 + 2.7 * 2048 + 3800)) < 0.01)
+  end)
+
+  it("works for every model of the catalog, on GPUs that hold it", function()
+    local count = 0
+    for _, spec in ipairs(core.models()) do
+      local has_table, problem = false, nil
+      for _, tp in ipairs { "8", "4", "2", "1", "16", "32", "64" } do
+        local outcome = commands.call("models", spec.id, "--hardware", "H200", "--tp", tp,
+          "--steps")
+        problem = outcome.problem and outcome.problem.message or outcome.out
+        has_table = problem:find "step +products" ~= nil
+        if has_table then break end
+      end
+      assert.is_true(has_table, spec.id .. ": " .. problem)
+      count = count + 1
+    end
+    assert.is_true(count > 100)
   end)
 
   it("prints a table", function()

@@ -222,14 +222,17 @@ return {
         .. "model, GPU, and TP degree.",
     },
     {
-      name = "kernel_tables", type = "switch_or_folder", default = false, flag = "--kernel-tables",
+      name = "kernel_tables", type = "switch_or_folder", default = usual.kernel_tables,
+      profiles = { ["go-blis"] = false }, flag = "--kernel-tables",
       metavar = "true|false|DIR", group = "Model and hardware",
       flag_doc = "With composed: true corrects products and experts by kernel times that were "
-        .. "measured on H100, H200, and B200. DIR is a folder of such times (gemm.csv, moe.csv, "
-        .. "allreduce.csv), which take precedence; share/profile measures them.",
+        .. "measured on H100, H200, and B200; false uses the fitted curves alone. DIR is a folder "
+        .. "of such times (gemm.csv, moe.csv, allreduce.csv), which take precedence; "
+        .. "share/profile measures them.",
       doc = "With composed: true corrects products and experts by kernel times that were measured "
-        .. "on H100, H200, and B200. A string is a folder of such times (gemm.csv, moe.csv, "
-        .. "allreduce.csv), which take precedence; share/profile measures them.",
+        .. "on H100, H200, and B200; false uses the fitted curves alone. A string is a folder of "
+        .. "such times (gemm.csv, moe.csv, allreduce.csv), which take precedence; share/profile "
+        .. "measures them.",
     },
     {
       name = "alpha_coeffs", type = "numbers", unit = "us", flag = "--alpha-coeffs",

@@ -31,16 +31,23 @@ local versions = {
   {
     name = "1.0-rc1",
     changes = "The first version.",
-    cluster = { latency_model = "calibrated", gpu_memory_utilization = 0.9, kv_reserve = "flat" },
+    cluster = {
+      latency_model = "calibrated", kernel_tables = false, gpu_memory_utilization = 0.9,
+      kv_reserve = "flat",
+    },
     batch_limits = { { tokens = 2048, requests = 256 } },
     scaling = { provisioning_delay_us = 0, loading_delay_us = 0 },
     autoscalers = {},
   },
   {
     name = "1.0",
-    changes = "Step times by the composed model, with host time and a front end. Steps and memory "
-      .. "as in vLLM 0.28. The memory beside the KV cache follows from the sizes of the model.",
-    cluster = { latency_model = "composed", gpu_memory_utilization = 0.92, kv_reserve = "sized" },
+    changes = "Step times by the composed model, with measured kernel times, host time, and a "
+      .. "front end. Steps and memory as in vLLM 0.28. The memory beside the KV cache follows from "
+      .. "the sizes of the model.",
+    cluster = {
+      latency_model = "composed", kernel_tables = true, gpu_memory_utilization = 0.92,
+      kv_reserve = "sized",
+    },
     -- vLLM, EngineArgs.get_batch_defaults, for the API server: v0.28.0 adds the first row. A100s
     -- lose throughput with more tokens (its pull request 17885).
     batch_limits = {
