@@ -26,7 +26,7 @@ const blis_policy_entry *blis_policy_find(blis_policy_kind kind, const char *nam
                                           blis_error *error);
 
 /*
- * blis_router_create and so on; see entry.h. Those of filters, scorers and
+ * blis_router_create and so on; see entry.h. Declarations of filters, scorers, and
  * pickers are in policy/pipeline/pieces.h.
  */
 BLIS__DECLARE_POLICY_CREATE(router)
@@ -39,9 +39,9 @@ BLIS__DECLARE_POLICY_CREATE(usage_limit)
 BLIS__DECLARE_POLICY_CREATE(decider)
 
 /*
- * Gives some parameters of a built-in router new values between two decisions.
- * BLIS_ERR_INVALID names a parameter that is unknown, out of range or fixed
- * for the run, and leaves the router unchanged.
+ * Changes some parameters of a built-in router between two decisions.
+ * BLIS_ERR_INVALID names a parameter that is unknown, out of range, or fixed for
+ * the run, and leaves the router unchanged.
  */
 BLIS_MUSTUSE blis_status blis_router_change(const blis_router *router, const blis_params *params,
                                             blis_error *error);

@@ -24,8 +24,8 @@ typedef struct blis_admission_ops {
   /* BLIS_ERR_POLICY (or NOMEM) stops the run with *error. */
   blis_status (*decide)(const blis_question *q, blis_admission_decision *decision);
   /*
-   * An admitted request has ended in whatever way; ticket is the one that
-   * decide saw in request->ticket. NULL when not wanted.
+   * An admitted request has ended in whatever way; ticket is the request->ticket of
+   * decide. NULL if not needed.
    */
   void (*ended)(void *state, blis_ticket *ticket);
   void (*free)(const blis_alloc *alloc, void *state);

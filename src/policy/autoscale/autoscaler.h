@@ -51,8 +51,8 @@ typedef enum blis_scale_metric {
 const char *blis_scale_metric_name(blis_scale_metric metric);
 
 /*
- * What a policy reads: metrics, and the tokens of instances that take a walk
- * over all requests. Nothing else is collected.
+ * Inputs of a policy: metrics, and the tokens of instances, which need a walk over
+ * all requests. Nothing else is collected.
  */
 typedef uint32_t blis_scale_needs;
 #define BLIS_SCALE_BIT(metric) ((blis_scale_needs)1 << (metric))
@@ -77,7 +77,7 @@ typedef enum blis_scale_cause {
 /* "interval", "queue-depth", "slo-attainment" */
 const char *blis_scale_cause_name(blis_scale_cause cause);
 
-/* What a pool does. */
+/* The role of a pool. */
 typedef enum blis_scale_role {
   BLIS_SCALE_BOTH,
   BLIS_SCALE_PREFILL,
@@ -92,16 +92,16 @@ typedef struct blis_scale_instance {
   double batch_size;
   /* Of requests, with BLIS_SCALE_NEEDS_QUEUED_TOKENS. */
   double queued_prefill_tokens; /* prompt tokens not computed yet */
-  double running_kv_tokens;     /* held by the batch */
-  double queued_kv_tokens;      /* that the queue will hold */
+  double running_kv_tokens;     /* in the batch */
+  double queued_kv_tokens;      /* that the queue will need */
   double kv_capacity_tokens;
   double context_length_tokens; /* the longest request it takes */
-  const char *gpu;              /* borrowed; "" = not known */
+  const char *gpu;              /* borrowed; "" = unknown */
   double tp;
   double cost_per_hour;
 } blis_scale_instance;
 
-/* How long a step of one of its instances takes, as its engine measures it. */
+/* Model of the step time of one of its instances, as measured for its engine. */
 typedef struct blis_scale_model {
   double (*step_us)(void *state, double prefill_tokens, double requests, double kv_tokens);
   void *state;
@@ -109,7 +109,7 @@ typedef struct blis_scale_model {
   double max_num_seqs;
 } blis_scale_model;
 
-/* A pool as one that shares something with another has to know both. */
+/* A pool. A pool that shares a budget with another one sees both. */
 typedef struct blis_scale_pool {
   uint32_t replicas; /* wanted as of now */
   int64_t wish;      /* its policy's, last; see blis_scale_decision */
@@ -120,7 +120,7 @@ typedef struct blis_scale_pool {
      others; below 0 = no such steps, or unknown. */
   double prefill_watts;
   double decode_watts;
-  const blis_scale_model *model; /* NULL = not known */
+  const blis_scale_model *model; /* NULL = unknown */
 } blis_scale_pool;
 
 /* Input that only an oracle has: the requests of the trace, in order of time, with their true
@@ -144,8 +144,8 @@ typedef struct blis_scale_context {
   blis_scale_role role;
   uint32_t replicas; /* wanted as of now: requested to ready, none draining */
   uint32_t ready;
-  uint32_t starting; /* from being asked for until they are ready */
-  uint32_t draining; /* on their way out, with requests left */
+  uint32_t starting; /* from their request until they are ready */
+  uint32_t draining; /* being removed, with requests left */
   uint32_t min;
   uint32_t max;
   blis_scale_needs collected;
@@ -155,10 +155,10 @@ typedef struct blis_scale_context {
      NULL = all are in metrics. */
   double (*measure)(void *ud, blis_scale_metric metric);
   void *measure_ud;
-  const blis_scale_instance *instances; /* those that are ready, by id */
+  const blis_scale_instance *instances; /* ready instances, by id */
   size_t instance_count;
-  double starting_kv_tokens;     /* capacity of those that are starting */
-  const blis_scale_model *model; /* NULL = not known */
+  double starting_kv_tokens;     /* capacity of starting instances */
+  const blis_scale_model *model; /* NULL = unknown */
   double startup_us;             /* from a decision to a ready instance, mean */
   /* With BLIS_SCALE_NEEDS_POOLS, else NULL; other is also NULL where the pool
      is the only one. */
@@ -181,8 +181,8 @@ typedef struct blis_scale_decision {
   /* The id of a ready instance like which those are that come or go; -1 = it
      does not matter. */
   int64_t like;
-  /* What the target would be without what the pool shares with the other one,
-     which is shown that; -1 = the target. */
+  /* The target before the constraint that the pool shares with another pool; -1 = the target.
+     The other pool sees this value. */
   int64_t wish;
   /* Why the policy scales nothing, now and later, for people to read: static;
      NULL = it does. */
@@ -191,7 +191,7 @@ typedef struct blis_scale_decision {
 
 typedef struct blis_autoscaler_ops {
   /*
-   * *decision holds the current number and an empty reason. BLIS_ERR_POLICY (or
+   * *decision contains the current number and an empty reason. BLIS_ERR_POLICY (or
    * NOMEM) stops the run with *error.
    */
   blis_status (*decide)(void *state, const blis_scale_context *context,

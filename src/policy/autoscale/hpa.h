@@ -46,8 +46,8 @@ blis_hpa_rules blis_hpa_default_rules(void);
 int64_t blis_hpa_milli(double value);
 
 /*
- * Proposals. replicas is what the pool's status says, ready how many of them
- * are ready; each is the current number within tolerance.
+ * Proposals. replicas is the number in the pool's status, ready the ready ones
+ * among them. Within tolerance, each proposal is the current number.
  *
  * External or Object metric, AverageValue: the value is shared by all.
  */
@@ -63,7 +63,7 @@ int64_t blis_hpa_value(const blis_hpa_rules *rules, int64_t value_milli, int64_t
 int64_t blis_hpa_pods(const blis_hpa_rules *rules, const int64_t *values_milli, size_t count,
                       int64_t missing, int64_t unready, int64_t target_milli, int64_t replicas);
 
-/* What the controller remembers of one pool; begin with {0}. */
+/* The controller's state about one pool; begin with {0}. */
 typedef struct blis_hpa {
   blis_scale_history proposals; /* of replicas */
   blis_scale_history changes;
@@ -73,8 +73,8 @@ typedef struct blis_hpa {
 void blis_hpa_deinit(blis_hpa *hpa, const blis_alloc *alloc);
 
 /*
- * One sync: replicas after stabilization and limits of speed. Times never go
- * back. 0 replicas with min > 0 means scaling is off: they stay.
+ * One sync: replicas after stabilization and limits of speed. Times never go back.
+ * 0 replicas with min > 0 means that scaling is disabled: the number stays 0.
  */
 BLIS_MUSTUSE blis_status blis_hpa_sync(blis_hpa *hpa, const blis_alloc *alloc,
                                        const blis_hpa_rules *rules, int64_t now_us,

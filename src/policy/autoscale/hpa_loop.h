@@ -25,7 +25,7 @@ typedef struct blis_hpa_loop {
   char reason[160];
 } blis_hpa_loop;
 
-/* How the value of a metric is held against its target. */
+/* How the value of a metric is compared with its target. */
 typedef enum blis_hpa_type {
   BLIS_HPA_AVERAGE_VALUE, /* of the pool, shared by its replicas */
   BLIS_HPA_VALUE,         /* of the pool, as a ratio */
@@ -33,22 +33,22 @@ typedef enum blis_hpa_type {
 } blis_hpa_type;
 
 /*
- * For init: takes the triggers of parameter "metrics", or the usual ones, and
- * the allocator. BLIS_ERR_INVALID without any, for an unknown metric, and for
- * one that instances do not have each in type pods.
+ * For init: takes the triggers of parameter "metrics", or the default ones, and the
+ * allocator. BLIS_ERR_INVALID without any, for an unknown metric, and in type pods
+ * for a metric that is not per instance.
  */
 BLIS_MUSTUSE blis_status blis_hpa_loop_init(blis_hpa_loop *loop, const blis_policy_setup *setup,
                                             const blis_scale_trigger *usual, size_t usual_count,
                                             blis_error *error);
 
-/* What its triggers read. */
+/* Inputs of its triggers. */
 blis_scale_needs blis_hpa_loop_needs(const blis_hpa_loop *loop);
 
 void blis_hpa_loop_deinit(blis_hpa_loop *loop);
 
 /*
- * One sync. The largest proposal of the triggers wins; what it was is the
- * reason. min is the controller's.
+ * One sync. The largest proposal of the triggers wins; its trigger is the reason.
+ * min is the controller's.
  */
 BLIS_MUSTUSE blis_status blis_hpa_loop_sync(blis_hpa_loop *loop, const blis_scale_context *context,
                                             int64_t min, blis_scale_decision *decision,

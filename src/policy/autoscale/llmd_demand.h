@@ -1,6 +1,6 @@
 /*
- * llmd_demand.h - the formulas of llm-d's autoscaling guides: how many replicas
- * a pool's load asks for.
+ * llmd_demand.h - the formulas of llm-d's autoscaling guides: the number of
+ * replicas for a pool's load.
  *
  * Source: llm-d guides/workload-autoscaling (keda-epp, slo-aware).
  */
@@ -8,8 +8,8 @@
 #define BLIS_POLICY_AUTOSCALE_LLMD_DEMAND_H
 
 /*
- * Guard variant: replicas that are on their way (of replicas, those that are
- * not ready) count against the demand, so that a backlog is not answered twice.
+ * Guard variant: starting replicas (part of replicas, but not ready) count against
+ * the demand, so that a backlog does not cause two scale-ups.
  */
 double blis_llmd_guarded_demand(double demand, double replicas, double ready);
 

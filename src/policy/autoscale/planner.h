@@ -1,7 +1,7 @@
 /*
- * planner.h - the rules of Dynamo's planner that stand alone: how a budget of
- * GPUs is shared, what of a budget the other pool has left, and how many
- * replicas a predicted load needs.
+ * planner.h - the independent rules of Dynamo's planner: how a budget of GPUs is
+ * shared, the budget left by the other pool, and the number of replicas for a
+ * predicted load.
  *
  * Source: ai-dynamo/dynamo components/src/dynamo/planner/core (budget.py,
  * load_scaling.py, throughput_scaling.py).
@@ -35,14 +35,14 @@ blis_planner_sides blis_planner_sides_of(const blis_scale_context *context);
 
 /*
  * Returns the number of replicas that a pool may have in addition to the current
- * replicas of the other pool, and never less than its minimum. Each pool is
+ * replicas of the other pool, and at least its current number. Each pool is
  * evaluated separately, at its own times. Costs are per replica, in the unit of the
  * budget; own_cost > 0.
  */
 int64_t blis_planner_free(const blis_scale_context *context, double budget, double own_cost,
                           double other_cost);
 
-/* A load to plan for, and what is promised. */
+/* A predicted load, and the targets. */
 typedef struct blis_planner_load {
   double requests_per_s;
   double prompt_tokens;

@@ -1,7 +1,6 @@
 /*
- * power_plan.h - the rules of Dynamo's power planner that stand alone: how an
- * estimate is corrected by what is observed, and how many replicas a budget of
- * power allows.
+ * power_plan.h - the independent rules of Dynamo's power planner: how an estimate
+ * is corrected by observations, and how many replicas a budget of power allows.
  *
  * Source: ai-dynamo/dynamo components/src/dynamo/planner/monitoring/
  * aic_power_optimizer.py (1171d60).
@@ -16,7 +15,7 @@
 /* A correction begins as 1 and stays within 0.5 and 2. estimated > 0. */
 double blis_power_correct(double correction, double observed, double estimated);
 
-/* What a correction multiplies by: it never loosens. */
+/* Factor of a correction; it never loosens. */
 double blis_power_tightening(double correction);
 
 /* Power cap of a GPU with this estimated draw, in whole watts. */
@@ -30,9 +29,9 @@ typedef struct blis_power_pool {
 } blis_power_pool;
 
 /*
- * Decode gets what the minimum of prefill leaves, and prefill what decode has
- * left; each keeps its minimum, whatever the budget. budget_watts 0 = there is
- * none: the most decode, the least prefill.
+ * Decode gets the budget without the minimum of prefill, and prefill gets the rest;
+ * each keeps its minimum, whatever the budget. budget_watts 0 = no budget: the
+ * maximum of decode, the minimum of prefill.
  */
 blis_planner_pools blis_power_share(double budget_watts, const blis_power_pool *prefill,
                                     const blis_power_pool *decode);

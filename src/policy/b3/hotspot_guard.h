@@ -4,10 +4,9 @@
  *
  * Requests with the same first block are a class. Let x be its share of the last
  * requests and x' that of all others, M the candidates that hold the prefix and M'
- * the rest. While x / x' > |M| / |M'|, and once 2 |M| requests of the class in a
- * row have had their best score at an instance of M, those of M are ruled out. The
- * paper leaves open over which requests shares are taken: here it is a number of
- * the last ones.
+ * the rest. M is excluded while x / x' > |M| / |M'|, after 2 |M| consecutive
+ * requests of the class had their best score in M. The paper does not define the
+ * period of the shares; here it is a number of recent requests.
  *
  * O(candidates) per request; memory for the requests of the window.
  */

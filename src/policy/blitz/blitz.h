@@ -1,12 +1,11 @@
 /*
  * blitz.h - the engine metrics that the comparison set of LMetric's authors uses.
-
  *
  * Metrics of a candidate:
  *
  *   waiting      requests that have not started
  *   requests     waiting + running
- *   wait tokens  prompt tokens to be computed there, those of this one included
+ *   wait tokens  prompt tokens to be computed there, including this request's
  *
  * Ties for the lowest value are resolved to the first instance, ties for the
  * highest to the last.

@@ -2,12 +2,12 @@
  * cascade.h - sends a request to a chain of models, small ones first, until an
  * answer is good enough (Cognitora, KV-aware scoring deep dive).
  *
- *   START -> RUN(0) -> EVALUATE -> ACCEPT        the answer is good enough
- *                               -> RUN(k + 1)    it is not, there is a next one
- *                               -> ACCEPT_LAST   it is not, the chain is over
+ *   START -> RUN(0) -> EVALUATE -> ACCEPT        the answer is good enough.
+ *                               -> RUN(k + 1)    Otherwise, with a next model.
+ *                               -> ACCEPT_LAST   Otherwise, at the end of the chain.
  *
- * Every attempt is admitted and routed like a request of its own for that model,
- * when the attempt before has ended. The client sees nothing before an answer is
+ * Every attempt is admitted and routed like a separate request for that model, when
+ * the attempt before has ended. The client sees nothing before an answer is
  * accepted: the times of a request come from its last attempt, measured from the
  * request's arrival. An attempt that is rejected, lost, or can never be served has
  * failed: it has no tokens, and the next model is tried. A timeout ends the
@@ -27,14 +27,14 @@
 
 /* The models of a chain, in the order of attempts. */
 typedef struct blis_cascade_chain {
-  const char *model; /* of the requests it is for; NULL = of all the others */
+  const char *model; /* of its requests; NULL = of all other requests */
   const char *const *models;
   uint32_t count; /* 0: these requests take no part */
 } blis_cascade_chain;
 
-/* What a model would answer to a request. */
+/* The answer of a model to a request. */
 typedef struct blis_cascade_answer {
-  double mean_logprob;   /* of its tokens; NAN = not known */
+  double mean_logprob;   /* of its tokens; NAN = unknown */
   int64_t output_tokens; /* -1 = as many as the request says */
 } blis_cascade_answer;
 
@@ -53,18 +53,18 @@ typedef struct blis_cascade_attempt {
   int64_t start_us;      /* when this attempt began */
   int64_t ttft_us;       /* since the arrival; -1 = never */
   int64_t end_us;        /* of its last step */
-  int64_t prompt_tokens; /* 0 of one that never reached a wait queue */
-  int64_t output_tokens; /* it sent; 0 of one that failed */
+  int64_t prompt_tokens; /* 0 if it never reached a wait queue */
+  int64_t output_tokens; /* tokens sent; 0 if it failed */
   double mean_logprob;   /* NAN if unknown */
 } blis_cascade_attempt;
 
-/* What was made of an attempt. */
+/* The decision about an attempt. */
 typedef enum blis_cascade_verdict {
   BLIS_CASCADE_ACCEPT,
   BLIS_CASCADE_ESCALATE,
   BLIS_CASCADE_ACCEPT_LAST, /* though not good enough */
-  BLIS_CASCADE_FAIL,        /* the last one failed, and so does the request */
-  BLIS_CASCADE_UNFINISHED,  /* the run was over before */
+  BLIS_CASCADE_FAIL,        /* the last attempt failed, so the request fails */
+  BLIS_CASCADE_UNFINISHED,  /* the run ended before */
   BLIS_CASCADE_VERDICT_COUNT
 } blis_cascade_verdict;
 
@@ -74,9 +74,9 @@ const char *blis_cascade_verdict_name(blis_cascade_verdict verdict);
 /* Every request is shown without prompt and ticket, with the model asked. */
 typedef struct blis_cascade_ops {
   /*
-   * What request->model will answer, asked when the attempt begins;
-   * output_tokens is how long the answer to the request is planned to be. This
-   * is about the world, not a decision. NULL = nothing is known.
+   * The answer of request->model, called when the attempt begins; output_tokens is
+   * the planned length of the answer. This is part of the simulated world, not a
+   * decision. NULL = unknown.
    */
   blis_status (*answer)(void *state, const blis_routing_request *request, int64_t output_tokens,
                         int64_t now_us, blis_cascade_answer *answer, blis_error *error);
@@ -105,15 +105,14 @@ typedef struct blis_cascade {
 void blis_cascade_free(blis_cascade *cascade);
 
 /*
- * The stream of what is drawn about the answer of a model to a request: its
- * own, so that neither other requests nor other models change it. Seeds
- * *random.
+ * The random stream for the answer of a model to a request: separate, so that
+ * neither other requests nor other models change it. Seeds *random.
  */
 void blis_cascade_random(blis_random *random, int64_t seed, const blis_routing_request *request);
 
 /*
- * A mean log-probability for an answer of which nothing but the length is
- * known: -1 / max(ln(max(n, 1)), 0.5), as Cognitora's program has it.
+ * A mean log-probability for an answer with only a known length: -1 / max(ln(max(n,
+ * 1)), 0.5), as in Cognitora's program.
  */
 double blis_cascade_substitute_logprob(int64_t output_tokens);
 

@@ -1,9 +1,9 @@
 /*
  * permits.h - permits for requests, counted for each model and role: a request
- * takes one when it has been routed, and gives it back when it ends there.
+ * takes a permit when it has been routed, and returns it when it ends there.
  *
- * A stage of its own (prefill or decode) is a role of its own; where instances
- * do both, that is the third.
+ * A separate stage (prefill or decode) is a separate role; instances that do both
+ * are the third role.
  */
 #ifndef BLIS_POLICY_COGNITORA_PERMITS_H
 #define BLIS_POLICY_COGNITORA_PERMITS_H
@@ -19,11 +19,11 @@ typedef struct blis__permits {
 
 void blis__permits_deinit(blis__permits *permits, const blis_alloc *alloc);
 
-/* Notes in the request's ticket what it has taken. BLIS_ERR_NOMEM or OK. */
+/* Takes a permit and stores it in the request's ticket. BLIS_ERR_NOMEM or OK. */
 BLIS_MUSTUSE blis_status blis__permits_take(blis__permits *permits, const blis_alloc *alloc,
                                             const blis_routing_request *request, bool *is_taken);
 
-/* Gives back what the ticket says, perhaps nothing. */
+/* Returns the permit in the ticket, if any. */
 void blis__permits_give(blis__permits *permits, blis_ticket *ticket);
 
 #endif

@@ -38,13 +38,13 @@ typedef enum blis_policy_kind {
   BLIS_POLICY_KIND_COUNT
 } blis_policy_kind;
 
-/* The cluster that a policy is made for. */
+/* The cluster of a policy. */
 typedef struct blis_policy_context {
   uint32_t instance_count;
   int64_t kv_block_size_tokens;
   int64_t kv_blocks;   /* of one instance */
   int64_t seed;        /* of the experiment */
-  int64_t script_seed; /* what policies in Lua know as the seed */
+  int64_t script_seed; /* the seed that policies in Lua see */
   /* For routers with replicas: the number of this replica, from 0, and the number of replicas;
      otherwise 0 and 0. */
   uint32_t replica;
@@ -83,7 +83,7 @@ struct blis_policy_entry {
   const blis_param_spec *params;
   size_t param_count;
 
-  /* What one in use begins with. */
+  /* The initial state of a policy in use. */
   const void *ops;   /* blis_<kind>_ops */
   size_t state_size; /* of its state, which is zeroed; 0 = init makes it */
   /* Columns it reads; more by view->column. For autoscalers: its metrics. */
@@ -92,8 +92,8 @@ struct blis_policy_entry {
   bool is_blind;         /* of a router; see router.h */
   const void *rule;      /* the difference between policies with the same init */
   /*
-   * Fills the state, in which the parameters with BLIS__INTO are already; NULL
-   * when that is all. What it leaves behind when it fails is freed by ops.
+   * Fills the state, which already contains the parameters with BLIS__INTO; NULL if
+   * nothing else is needed. After a failure, ops free the partial state.
    */
   blis_status (*init)(void *state, blis_policy_setup *setup, blis_error *error);
 };
@@ -102,8 +102,8 @@ struct blis_policy_entry {
 #define BLIS__PARAMS(specs) .params = (specs), .param_count = sizeof(specs) / sizeof *(specs)
 
 /*
- * Every given parameter is in the entry and allowed there; BLIS_ERR_INVALID
- * says what is wrong.
+ * Checks that every set parameter is in the entry and allowed there;
+ * BLIS_ERR_INVALID describes the error.
  */
 BLIS_MUSTUSE blis_status blis_policy_check(const blis_policy_entry *entry,
                                            const blis_params *params, blis_error *error);
@@ -116,7 +116,7 @@ BLIS_MUSTUSE blis_status blis_policy_make(blis_policy_setup *setup, const blis_p
                                           const blis_alloc *alloc, const blis_params *params,
                                           const blis_policy_context *context, blis_error *error);
 
-/* For init: whether a parameter is given, and its value or its default, which the profile may
+/* For init: whether a parameter is set, and its value or its default, which the profile may
    replace. */
 bool blis_setup_has(const blis_policy_setup *setup, const char *name);
 double blis_setup_number(const blis_policy_setup *setup, const char *name);
@@ -180,16 +180,16 @@ const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list, con
 
 /*
  * Declares blis_<kind>_create: finds an entry by name or alias, checks the
- * parameters (params NULL = all defaults) and makes the policy, which the
- * caller owns. BLIS_ERR_INVALID says what is wrong, and names the nearest name
- * or all when there is no such entry.
+ * parameters (params NULL = all defaults) and makes the policy, which the caller
+ * owns. BLIS_ERR_INVALID describes the error; for an unknown name, it lists the
+ * nearest name or all names.
  */
 #define BLIS__DECLARE_POLICY_CREATE(kind)                                                          \
   BLIS_MUSTUSE blis_status blis_##kind##_create(                                                   \
       const blis_alloc *alloc, const char *name, const blis_params *params,                        \
       const blis_policy_context *context, blis_##kind *made, blis_error *error);
 
-/* Defines it for a list; what follows are the other members of the kind. */
+/* Defines it for a list; the further arguments are the remaining members of the kind. */
 #define BLIS__POLICY_CREATE(kind, list, ...)                                                       \
   blis_status blis_##kind##_create(const blis_alloc *alloc, const char *name,                      \
                                    const blis_params *params, const blis_policy_context *context,  \

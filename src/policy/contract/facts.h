@@ -12,7 +12,7 @@
 
 #include "base/error.h"
 
-/* What an instance does with prefill/decode disaggregation; a set. */
+/* Roles of an instance with prefill/decode disaggregation; a set. */
 enum {
   BLIS_ROLE_PREFILL = 1,
   BLIS_ROLE_DECODE = 2,
@@ -36,7 +36,7 @@ static inline double blis_fixed_kv_bytes(const blis_fixed_kv *fixed, int64_t tok
 }
 
 typedef struct blis_instance_facts {
-  uint32_t group;       /* of those that the cluster is made of, from 0 */
+  uint32_t group;       /* index of its group in the cluster, from 0 */
   const char *model;    /* it serves, in whatever case; NULL or "" = any */
   const char *gpu;      /* type of its GPUs; NULL or "" = unknown */
   int64_t tp;           /* its GPUs; 0 = unknown */
@@ -45,8 +45,8 @@ typedef struct blis_instance_facts {
   double watts;         /* that it draws, >= 0 */
   double idle_watts;    /* of these without requests, >= 0 */
   /*
-   * BLIS_ROLE_*. 0 for all instances: there are no pools, each does everything.
-   * Where one has a role, those without get no requests.
+   * BLIS_ROLE_*. 0 for all instances: there are no pools, each does everything. If
+   * any instance has a role, instances without one get no requests.
    */
   uint32_t roles;
   double kv_bytes_per_token; /* that move with a token's KV; 0 = unknown */
@@ -62,10 +62,10 @@ typedef struct blis_instance_facts {
 bool blis__is_same_model(const char *a, const char *b);
 
 /*
- * Looks for a model among names, each offered with a number of the caller's:
- * the same name, or else the only one that is the same when one of both leaves
- * the owner out, as qwen3-14b is qwen/qwen3-14b. That says which one is meant,
- * not that names are of one model: x may be a/x and b/x, and these differ.
+ * Searches a model among names, each offered with a number of the caller's. It
+ * finds the same name, or else the only name that is equal if one of both omits the
+ * owner, as qwen3-14b is qwen/qwen3-14b. This identifies the intended model, but
+ * not names of one model: x may be a/x and b/x, and these differ.
  */
 typedef struct blis__model_search {
   const char *wanted;
@@ -77,7 +77,7 @@ typedef struct blis__model_search {
 
 void blis__model_search_offer(blis__model_search *search, const char *name, uint32_t number);
 
-/* It is one of them, and it is clear which. */
+/* A name was found, and it is unambiguous. */
 static inline bool blis__model_search_is_clear(const blis__model_search *s) {
   return s->found != NULL && s->other == NULL;
 }

@@ -18,8 +18,8 @@
 
 typedef struct blis_filter_ops {
   /*
-   * keep[0 .. view->count) are true; sets those to false that are out. The
-   * view has one candidate or more.
+   * keep[0 .. view->count) are true; the filter sets removed candidates to false.
+   * The view has one candidate or more.
    */
   blis_status (*filter)(const blis_question *q, bool *keep);
   /*

@@ -20,7 +20,7 @@ typedef struct blis__narrowed {
   blis_alloc alloc;
   const blis_routing_view *whole;
   bool is_all;                 /* view is whole */
-  blis_routing_view view;      /* what is left */
+  blis_routing_view view;      /* remaining candidates */
   BLIS_ARRAY(uint32_t) places; /* in whole, of each that is left */
   BLIS_ARRAY(uint32_t) instances;
   BLIS_ARRAY(uint32_t) id_ranks;
@@ -33,13 +33,13 @@ void blis__narrowed_deinit(blis__narrowed *narrowed);
 /* Shows all of whole, which is borrowed until the next begin. */
 void blis__narrowed_begin(blis__narrowed *narrowed, const blis_routing_view *whole);
 
-/* What is left; valid until the next begin or keep. */
+/* The view of the remaining candidates; valid until the next begin or keep. */
 static inline const blis_routing_view *blis__narrowed_view(const blis__narrowed *narrowed) {
   return narrowed->is_all ? narrowed->whole : &narrowed->view;
 }
 
 /*
- * Leaves only those of the view with keep[k]. BLIS_ERR_NOMEM or BLIS_OK.
+ * Keeps only the candidates of the view with keep[k]. BLIS_ERR_NOMEM or BLIS_OK.
  */
 BLIS_MUSTUSE blis_status blis__narrowed_keep(blis__narrowed *narrowed, const bool *keep);
 

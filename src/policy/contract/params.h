@@ -47,7 +47,7 @@ typedef struct blis_param_spec {
 } blis_param_spec;
 
 /*
- * Parameters as one line each; behind the summary may stand members, such as
+ * Parameters as one line each; members may follow the summary, such as
  * BLIS__INTO(type of the state, member).
  */
 #define BLIS__NUMBER(given_name, least, most, usual, given_unit, ...)                              \
@@ -91,7 +91,7 @@ typedef struct blis_param_spec {
                      : BLIS_MEMBER_INT64),                                                         \
   .offset = offsetof(type, into)
 
-/* Parameters that many policies have; what is theirs: default and summary. */
+/* Parameters that many policies have, with their own default and summary. */
 #define BLIS__BLOCK_SIZE_PARAM(usual, ...)                                                         \
   BLIS__INTEGER("block_size", 1, 1 << 20, usual, "tokens", __VA_ARGS__)
 #define BLIS__PREFIX_TOKENS_PARAM(usual, ...)                                                      \
@@ -110,23 +110,23 @@ typedef struct blis_param {
   const char *key; /* of tables and lists by text; NULL for the rest */
 } blis_param;
 
-/* The given parameters of one use; borrowed during construction only. */
+/* The parameters that are set for one use; borrowed during construction only. */
 typedef struct blis_params {
   const blis_param *items;
   size_t count;
 } blis_params;
 
 /*
- * Every given parameter is in specs and allowed there; BLIS_ERR_INVALID names
- * owner ("scorer prefix-affinity"), parameter, value and what is allowed, and
- * for an unknown name the nearest valid one.
+ * Checks that every set parameter is in specs and allowed there. BLIS_ERR_INVALID
+ * names owner ("scorer prefix-affinity"), parameter, value, and the allowed values,
+ * and for an unknown name the nearest valid name.
  */
 BLIS_MUSTUSE blis_status blis_params_check(const blis_params *params, const blis_param_spec *specs,
                                            size_t spec_count, const char *owner, blis_error *error);
 
 /*
- * The given parameter of that name, of a table the first one; NULL when it is
- * left at its default.
+ * The set parameter of that name, of a table the first one; NULL if it has its
+ * default.
  */
 const blis_param *blis_params_find(const blis_params *params, const char *name);
 

@@ -15,13 +15,13 @@
 
 typedef struct blis_picker_ops {
   /*
-   * *chosen < view->count, by scores[0 .. view->count), which hold no NaN. The
+   * *chosen < view->count, by scores[0 .. view->count), which contain no NaN. The
    * view has one candidate or more.
    */
   blis_status (*pick)(const blis_question *q, const double *scores, size_t *chosen);
   /*
-   * The rule for ties of a picker that takes the highest score and asks for
-   * nothing else; NULL (the function, too) when it does not.
+   * The tie rule of a picker that only takes the highest score; NULL for other
+   * pickers (the function may also be NULL).
    */
   blis_tie *(*tie)(void *state);
   void (*free)(const blis_alloc *alloc, void *state);

@@ -1,8 +1,8 @@
 /*
  * profile.h - variants of policies: other defaults of parameters, and rules.
  *
- * A constant per profile, in a module of its own; all zero is the usual
- * one. Policies read their parameters and do not name a profile.
+ * A constant per profile, in a separate module; all zero is the default profile.
+ * Policies read their parameters and do not name a profile.
  */
 #ifndef BLIS_POLICY_CONTRACT_PROFILE_H
 #define BLIS_POLICY_CONTRACT_PROFILE_H
@@ -10,10 +10,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* As the number of a default: the block size of the KV cache. */
+/* As the value of a default: the block size of the KV cache. */
 #define BLIS_DEFAULT_KV_BLOCK_SIZE (-1.0)
 
-/* The default of a parameter that is not given. */
+/* The default of a parameter that is not set. */
 typedef struct blis_policy_default {
   int kind; /* a blis_policy_kind */
   const char *policy;
@@ -25,7 +25,7 @@ typedef struct blis_policy_profile {
   const blis_policy_default *defaults;
   size_t default_count;
   const char *weighted_scorers; /* of router "weighted"; NULL = its own list */
-  bool has_random_ties;         /* of routers, where "tie" is not given */
+  bool has_random_ties;         /* of routers, if "tie" is not set */
   bool counts_priorities_down;  /* scripts see lower priorities as more urgent */
 } blis_policy_profile;
 

@@ -1,8 +1,8 @@
 /*
  * router.h - a routing policy: picks one candidate for one request.
  *
- * The one interface behind which built-in policies and Lua functions stand;
- * the cluster cannot tell them apart.
+ * Built-in policies and Lua functions have this interface; the cluster makes no
+ * difference between them.
  */
 #ifndef BLIS_POLICY_CONTRACT_ROUTER_H
 #define BLIS_POLICY_CONTRACT_ROUTER_H
@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "policy/contract/view.h"
 
-/* What the score of every candidate consists of. */
+/* A component of the scores of all candidates. */
 typedef struct blis_score_part {
   const char *scorer;   /* its name */
   double weight;        /* normalised: all weights sum to 1 */
@@ -35,13 +35,13 @@ typedef struct blis_decision {
      is ignored. Static, or owned by the router until its next decision. */
   const char *rejected;
   /*
-   * If request->wants_parts: what the scores consist of, or NULL for policies
+   * If request->wants_parts: the components of the scores, or NULL for policies
    * that do not add them up. The router's own, valid until its next decision.
    */
   const blis_score_part *parts;
   size_t part_count;
   /*
-   * If request->wants_parts: what else led to the choice, or NULL. The
+   * If request->wants_parts: further facts that led to the choice, or NULL. The
    * router's own, valid until its next decision.
    */
   const blis_decision_fact *facts;

@@ -1,8 +1,8 @@
 /*
- * signals.h - everything a policy may know about an instance, by name.
+ * signals.h - all inputs of policies about an instance, by name.
  *
- * One list for C and Lua policies, errors and documentation. A signal is one
- * column of doubles over the candidates. Counts are exact up to 2^53.
+ * One list for C and Lua policies, errors and documentation. A signal is one column
+ * of doubles over the candidates. Counts are exact up to 2^53.
  */
 #ifndef BLIS_POLICY_CONTRACT_SIGNALS_H
 #define BLIS_POLICY_CONTRACT_SIGNALS_H
@@ -12,7 +12,7 @@
 /*
  * XX(constant, group, combination, name, unit, description).
  *
- * The group says where the value comes from, and so when the value is available:
+ * The group is the source of the value, and determines when the value is available.
  *
  *   FACT        stated for the instance; does not change
  *   BOOKS       always counted by the cluster
@@ -26,8 +26,7 @@
  *   ADAPTERS    LoRA adapters of the instance
  *   ADAPTER     LoRA adapter of a request
  *
- * The combination is the value of several instances that a router sees as one: SUM
- * or MEAN.
+ * The combination is the value of several instances that a router sees as one: SUM or MEAN.
  */
 #define BLIS_SIGNAL_MAP(XX)                                                                        \
   XX(QUEUE_DEPTH, ENGINE, SUM, "queue_depth", "requests", "waiting, not yet in a batch")           \
@@ -114,7 +113,7 @@ typedef enum blis_signal {
       BLIS_SIGNAL_COUNT
 } blis_signal;
 
-/* A set of signals: what a policy reads, so that nothing else is kept up. */
+/* A set of signals: the inputs of a policy, so that no other signals are maintained. */
 typedef uint64_t blis_signal_set;
 
 #define BLIS_SIGNAL_BIT(signal) ((blis_signal_set)1 << (signal))
@@ -134,7 +133,7 @@ enum {
   BLIS__IN_ADAPTER = 1 << 10
 };
 
-/* The bit of a signal if its group is one of groups. Sets are made with it, see below. */
+/* The bit of a signal if its group is in groups. Sets are defined with it, see below. */
 #define BLIS_SIGNAL_IF(groups, constant, group)                                                    \
   | ((BLIS__IN_##group & (groups)) != 0 ? BLIS_SIGNAL_BIT(BLIS_SIGNAL_##constant) : 0)
 
@@ -142,9 +141,9 @@ enum {
  * Signals with a cost per request: a policy that may ever read one declares it before its first
  * decision.
  *
- * Signals that lag behind, by a refresh interval or a delay of cache signals, also need their past.
- * A policy that may ask for such a signal late, with view->column, declares that signal or one of
- * these.
+ * Delayed signals (by a refresh interval or a delay of cache signals) also need their past. A
+ * policy that may request such a signal late, with view->column, declares that signal or a signal
+ * of this set.
  */
 #define BLIS__WITH_HISTORY(constant, group, ...) BLIS_SIGNAL_IF(BLIS__IN_COUNTED, constant, group)
 #define BLIS_SIGNALS_WITH_HISTORY ((blis_signal_set)0 BLIS_SIGNAL_MAP(BLIS__WITH_HISTORY))
@@ -164,13 +163,13 @@ enum {
 /* ...and both. */
 #define BLIS_SIGNALS_OF_REQUEST (BLIS_SIGNALS_OF_PROMPT | BLIS_SIGNALS_OF_ADAPTER)
 
-/* Engine signals that an optional part of the cluster gives; 0 without that part. */
+/* Engine signals of an optional part of the cluster; 0 without that part. */
 #define BLIS__OF_PARTS(constant, group, ...)                                                       \
   BLIS_SIGNAL_IF(BLIS__IN_ADAPTERS | BLIS__IN_ADAPTER, constant, group)
 #define BLIS_SIGNALS_OF_PARTS ((blis_signal_set)0 BLIS_SIGNAL_MAP(BLIS__OF_PARTS))
 
-/* Several instances that a router sees as one have the mean of these signals, and the sum of the
-   others. */
+/* Several instances that a router sees as one have the mean of these signals, and the sum of all
+   other signals. */
 #define BLIS__MEAN_BIT(constant, group, combination, ...) BLIS__##combination##_BIT_OF(constant)
 #define BLIS__SUM_BIT_OF(constant)
 #define BLIS__MEAN_BIT_OF(constant) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_##constant)

@@ -41,11 +41,11 @@ uint64_t blis_stable_hash_weight(const char *instance_id, uint64_t prefix_hash);
 uint64_t blis_stable_hash_of(const blis_routing_request *request, uint32_t block_size_tokens,
                              int64_t window_tokens);
 
-/* Returns XXH64 of a string of the request, given by its ID in request->strings. */
+/* Returns XXH64 of a string of the request, identified by its number in request->strings. */
 uint64_t blis_stable_hash_of_text(const blis_routing_request *request, uint32_t text);
 
 typedef struct blis_stable_hash {
-  double epsilon; /* this much below the best is a tie, too */
+  double epsilon; /* maximum distance from the best that counts as a tie */
   uint32_t block_size_tokens;
   int64_t window_tokens;
 } blis_stable_hash;

@@ -11,15 +11,15 @@
 typedef struct blis_stages {
   void *ud;
   /*
-   * Candidates of the other stage for the same request, as fresh as those of
-   * this one; valid until the decision is over. NULL = out of memory.
+   * Candidates of the other stage for the same request, as fresh as the candidates
+   * of this stage; valid until the decision is complete. NULL = out of memory.
    */
   const blis_routing_view *(*peers)(void *ud, const blis_routing_request *request);
-  /* BLIS_ROLE_*: what an instance does; KV goes from prefill to decode. */
+  /* BLIS_ROLE_*: the role of an instance; KV is transferred from prefill to decode. */
   uint32_t (*roles)(void *ud, uint32_t instance);
   /*
-   * What a transfer that began now would get, in bytes/us: its share of the
-   * tightest link. INFINITY = it takes no time.
+   * Bandwidth of a transfer that began now, in bytes/us: its share of the tightest
+   * link. INFINITY = it takes no time.
    */
   double (*bytes_per_us)(void *ud, uint32_t source, uint32_t destination);
   /* How long the KV of the request would take at that rate, with latency. */

@@ -22,15 +22,15 @@
 #include "workload/request.h"
 
 /*
- * What a policy wants to remember about one routed request, without a table
- * of its own: written during route(), handed back when the request gets its
- * first token and when it ends.
+ * Data that a policy stores about one routed request, without its own table:
+ * written during route(), returned when the request gets its first token and when
+ * it ends.
  */
 typedef struct blis_ticket {
   int64_t values[2];
 } blis_ticket;
 
-/* What is reported to a router about a request that it has sent to an instance. */
+/* Times that are reported to a router about a request that it has sent to an instance. */
 typedef struct blis_request_times {
   int64_t now_us;     /* of the simulation */
   int64_t ttft_us;    /* since arrival, the last one; -1 = none so far */
@@ -38,7 +38,7 @@ typedef struct blis_request_times {
   int64_t itl_count;
 } blis_request_times;
 
-/* What the tenant of a request sends, and everybody, up to now. */
+/* Traffic of the request's tenant, and of all tenants, up to now. */
 typedef struct blis_traffic_state {
   int64_t tenant_requests; /* that have arrived, this one included */
   int64_t tenant_active;   /* admitted and not ended */
@@ -46,7 +46,7 @@ typedef struct blis_traffic_state {
   double request_rate;     /* sum over all tenants */
 } blis_traffic_state;
 
-/* The pool behind the gateway. */
+/* The pool of the gateway. */
 typedef struct blis_pool_state {
   int64_t gateway_queue_size; /* requests that wait for it; as of now */
   double pool_saturation;     /* 1 = full; by signals as fresh as the router's */
@@ -91,15 +91,15 @@ typedef struct blis_routing_request {
   const blis_intern *strings;
   blis_ticket *ticket;
   /*
-   * The prompt's block identities for blocks of that many tokens; computed at
-   * the first call and kept until the decision is over. NULL = out of memory.
+   * The prompt's block identities for blocks of that many tokens; computed at the
+   * first call and kept until the decision is complete. NULL = out of memory.
    */
   const blis_block_chain *(*chain)(void *chain_ud, uint32_t block_size_tokens);
   void *chain_ud;
   /* NULL unless it is kept. */
   blis_traffic_state (*traffic)(void *traffic_ud, uint32_t tenant, int64_t now_us);
   void *traffic_ud;
-  /* NULL where there is no cluster. The view is the one of the decision. */
+  /* NULL without a cluster. The view is the view of the decision. */
   blis_pool_state (*pool)(void *pool_ud, const struct blis_routing_view *view);
   void *pool_ud;
   bool wants_parts; /* the decision should tell its parts and its facts */
@@ -152,8 +152,8 @@ typedef struct blis_question {
 size_t blis_routing_view_find(const blis_routing_view *view, uint32_t instance);
 
 /*
- * Sets *shown to what the request and its record say: without ticket, prompt, and what the cluster
- * adds, such as its strings. The output length is -1. In place, since *shown is large.
+ * Sets *shown to the data of the request and its record, without the ticket, the prompt, and data
+ * of the cluster, such as its strings. The output length is -1. In place, since *shown is large.
  */
 static inline void blis_routing_request_init(blis_routing_request *shown,
                                              const blis_request *request,

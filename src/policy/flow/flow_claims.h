@@ -44,8 +44,8 @@ typedef struct blis__claim_group {
 
 typedef struct blis_flow_claims {
   size_t count;
-  /* By service, too. Two that are neighbours have more claims than half of what
-     fits into one. */
+  /* Sorted by service as well. Two neighbors together contain more claims than half the capacity
+     of a group. */
   BLIS_ARRAY(blis__claim_group) groups;
 } blis_flow_claims; /* zeroed = empty */
 

@@ -26,7 +26,7 @@ typedef struct blis_flow_band_seen {
 typedef struct blis_flow_seen {
   const char *tenant; /* name */
   int64_t waiting;
-  int64_t head_wait_us;  /* of the one that would be next */
+  int64_t head_wait_us;  /* wait of its next item */
   double service_tokens; /* attained, flow_service.h */
 } blis_flow_seen;
 

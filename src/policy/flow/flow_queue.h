@@ -44,11 +44,11 @@ typedef struct blis_flow_limits {
   int64_t band_max_requests;
   int64_t band_max_bytes;
   /*
-   * Over max_requests the newest item of the lowest priority, if that is below
-   * 0, makes room for one of a higher priority.
+   * Above max_requests, the newest item of the lowest priority is evicted for an
+   * item of a higher priority, if its priority is below 0.
    */
   bool sheds;
-  /* Bands with limits of their own, each once; the queue copies them. */
+  /* Bands with their own limits, each once; the queue copies them. */
   const blis_flow_band_limits *bands;
   size_t band_count;
 } blis_flow_limits;
@@ -123,13 +123,13 @@ typedef struct blis_flow_band {
   int64_t count;
   int64_t bytes;
   int64_t idle_since_us; /* of an empty one */
-  int64_t oldest_us;     /* enqueue of the oldest item; of one that has any */
+  int64_t oldest_us;     /* enqueue of the oldest item; valid if the band has items */
 } blis_flow_band;
 
 size_t blis_flow_queue_band_count(const blis_flow_queue *queue);
 blis_flow_band blis_flow_queue_band(const blis_flow_queue *queue, size_t index);
 
-/* Forgets bands that have been empty since before that time. */
+/* Forgets bands that have been empty since an earlier time than before_us. */
 void blis_flow_queue_forget_bands(blis_flow_queue *queue, int64_t before_us);
 
 /* When the first band will have been empty so long; BLIS_TIME_NEVER_US = none
@@ -140,8 +140,8 @@ int64_t blis_flow_queue_first_idle_us(const blis_flow_queue *queue, int64_t idle
 blis_flow_item blis_flow_queue_take(blis_flow_queue *queue, size_t band, int64_t now_us);
 
 /*
- * For policies that choose a flow themselves, with BLIS_FLOW_CHOSEN: those that
- * wait in a band, in byte order of their tenants.
+ * Flows that wait in a band, in byte order of their tenants, for policies that
+ * choose a flow themselves (BLIS_FLOW_CHOSEN).
  */
 typedef struct blis_flow {
   uint32_t tenant;

@@ -23,7 +23,7 @@ typedef struct blis_usage_limit_ops {
   blis_status (*ceilings)(void *state, double saturation, const int32_t *priorities, size_t count,
                           double *ceilings, blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
-  bool is_pure; /* ceilings follow from saturation and priorities alone */
+  bool is_pure; /* ceilings depend only on saturation and priorities */
 } blis_usage_limit_ops;
 
 typedef struct blis_usage_limit {

@@ -1,10 +1,9 @@
 /*
- * gateway.h - shared state of the routing policies of deployed gateways: a
- * memory of prompts, sessions bound to instances, a random stream, a count of
- * decisions.
+ * gateway.h - shared state of the routing policies of deployed gateways: a memory
+ * of prompts, sessions bound to instances, a random stream, a count of decisions.
  *
- * Such a policy is a rule: a function that chooses among the candidates with
- * the numbers of its parameters. What was chosen is remembered for it.
+ * Such a policy is a rule: a function that chooses among the candidates with the
+ * numbers of its parameters. The shared state records its choice.
  */
 #ifndef BLIS_POLICY_GATEWAYS_GATEWAY_H
 #define BLIS_POLICY_GATEWAYS_GATEWAY_H
@@ -28,10 +27,10 @@ typedef struct blis__gateway_rule {
    */
   blis_status (*choose)(const blis_question *q, size_t *chosen);
   blis__least least;
-  /* For a choose that several rules share: what only one of them does. */
+  /* For a choose that several rules share: the part of each rule. */
   size_t (*pick)(const blis_question *q);
   bool has_memory; /* of prompts; takes parameters block_size, capacity */
-  /* State of the rule's own, zeroed, behind gateway->own. */
+  /* The rule's own state, zeroed, in gateway->own. */
   size_t own_size;
   void (*init_own)(blis__gateway *gateway);
   void (*deinit_own)(blis__gateway *gateway); /* of what init_own has begun */
@@ -52,7 +51,7 @@ struct blis__gateway {
   double values[BLIS__GATEWAY_PARAM_MAX];
   BLIS_ARRAY(int64_t) sent;  /* requests so far, by instance number */
   BLIS_ARRAY(int64_t) bound; /* the same for what rules count themselves */
-  BLIS_ARRAY(size_t) order;  /* room for one per candidate */
+  BLIS_ARRAY(size_t) order;  /* capacity for one per candidate */
   void *own;
 };
 
@@ -64,7 +63,7 @@ struct blis__gateway {
 blis_status blis__gateway_init(void *state, blis_policy_setup *setup, blis_error *error);
 extern const blis_router_ops blis__gateway_ops;
 
-/* The members of an entry with this rule; signals are what it reads. */
+/* The members of an entry with this rule; signals are its inputs. */
 #define BLIS__GATEWAY(signals, ...)                                                                \
   .ops = &blis__gateway_ops, .state_size = sizeof(blis__gateway), .needs = (signals),              \
   .rule = &(const blis__gateway_rule){__VA_ARGS__}, .init = blis__gateway_init
@@ -79,10 +78,10 @@ static inline int64_t blis__gateway_sent(const blis__gateway *gateway,
 double blis__known_negated(const blis_question *q, size_t i);
 double blis__memory_size(const blis_question *q, size_t i);
 
-/* Any of those with the least value. */
+/* A random candidate among those with the least value. */
 size_t blis__any_least(blis_random *random, const double *values, size_t count);
 
-/* The one with less of two random candidates, the first drawn of equal ones. */
+/* The lesser of two random candidates, the first drawn of equal ones. */
 size_t blis__less_of_two(const blis_question *q, blis__figure *figure);
 
 /* Lowest and highest of values. */

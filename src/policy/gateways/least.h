@@ -19,7 +19,7 @@ typedef double blis__figure(const blis_question *q, size_t i);
 enum { BLIS__LEAST_MAX = 3 };
 
 typedef struct blis__least {
-  /* Each decides among those that are equal by the ones before it. */
+  /* Each decides among candidates that are equal by the earlier ones. */
   blis__figure *by[BLIS__LEAST_MAX];
   bool takes_last; /* of those equal by all; otherwise the first */
 } blis__least;

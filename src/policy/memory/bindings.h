@@ -1,9 +1,9 @@
 /*
  * bindings.h - sessions or prefixes that a router has bound to instances.
  *
- * A map from 64-bit keys to instances that knows in which order its entries
- * were last used. Everything is O(1); about 80 bytes per entry. Nothing goes
- * away by itself.
+ * A map from 64-bit keys to instances, ordered by the last use of its entries.
+ * Everything is O(1); about 80 bytes per entry. Entries are never removed
+ * automatically.
  */
 #ifndef BLIS_POLICY_MEMORY_BINDINGS_H
 #define BLIS_POLICY_MEMORY_BINDINGS_H

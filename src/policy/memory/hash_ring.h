@@ -27,7 +27,7 @@ typedef struct blis__hash_ring {
   blis_alloc alloc;
   uint32_t points_per_candidate;
   BLIS_ARRAY(blis__ring_point) points; /* by hash */
-  BLIS_ARRAY(uint32_t) instances;      /* the candidates it was made for */
+  BLIS_ARRAY(uint32_t) instances;      /* the candidates of the ring */
 } blis__hash_ring;
 
 /* points_per_candidate >= 1. Copies *alloc; allocates nothing yet. */
@@ -36,8 +36,8 @@ void blis__hash_ring_init(blis__hash_ring *ring, const blis_alloc *alloc,
 void blis__hash_ring_deinit(blis__hash_ring *ring);
 
 /*
- * Makes the ring one of the view's candidates, if it is not yet. O(candidates)
- * when it is, O(points log points) otherwise. BLIS_ERR_NOMEM or BLIS_OK.
+ * Updates the ring to the view's candidates. O(candidates) if they are unchanged,
+ * O(points log points) otherwise. BLIS_ERR_NOMEM or BLIS_OK.
  */
 BLIS_MUSTUSE blis_status blis__hash_ring_of(blis__hash_ring *ring, const blis_routing_view *view);
 

@@ -1,9 +1,9 @@
 /*
  * holders.h - the instances that hold a node of a prefix index.
  *
- * A list of words in a span store: the instance, whether it holds the whole
- * node, and the index of its entry. Searched from front to back, which for the
- * few to some hundred instances of a cluster is faster than any table.
+ * A list of words in a span store: the instance, whether it holds the whole node,
+ * and the index of its entry. Searched from front to back, which is faster than any
+ * table for up to some hundred instances.
  */
 #ifndef BLIS_POLICY_MEMORY_HOLDERS_H
 #define BLIS_POLICY_MEMORY_HOLDERS_H

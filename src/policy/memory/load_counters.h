@@ -1,12 +1,12 @@
 /*
- * load_counters.h - the load of instances as a router knows it from its own
+ * load_counters.h - the load of instances, computed by a router from its own
  * decisions and their outcomes.
  *
- * They rise at the decision, and every request takes back at its end what it
- * has added, whatever the end: with no request in flight all are zero. The
- * moments are a reading of "B3 Routing Policies - Pseudocode", which says only
- * that counters change when requests start and finish. O(1) per event; the
- * ticket of the request remembers its part.
+ * Counters rise at the decision, and every request subtracts its part at its end,
+ * whatever the end: with no request in flight all are zero. The moments are our
+ * interpretation of "B3 Routing Policies - Pseudocode", which only states that
+ * counters change when requests start and finish. O(1) per event; the ticket of the
+ * request stores its part.
  */
 #ifndef BLIS_POLICY_MEMORY_LOAD_COUNTERS_H
 #define BLIS_POLICY_MEMORY_LOAD_COUNTERS_H
@@ -17,10 +17,10 @@
 
 typedef struct blis__load {
   int64_t requests;               /* in flight */
-  int64_t decoding;               /* of these, first token is out; preempted ones, too */
-  int64_t pending_prefill_tokens; /* of these, first token is not out */
-  int64_t ongoing_tokens;         /* prompts of those in flight */
-  int64_t decode_tokens;          /* prompts of those that decode */
+  int64_t decoding;               /* requests after their first token, including preempted ones */
+  int64_t pending_prefill_tokens; /* of requests before their first token */
+  int64_t ongoing_tokens;         /* prompts of requests in flight */
+  int64_t decode_tokens;          /* prompts of decoding requests */
 } blis__load;
 
 /* items by instance number; all zero is ready for use. */

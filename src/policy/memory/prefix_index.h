@@ -6,13 +6,13 @@
  * instance count as cached there until newer blocks displace them. Real evictions
  * are never seen; approximate prefix routing accepts this error.
  *
- * Semantics, block by block: observing a chain goes over its full blocks from first
- * to last; an existing block becomes the most recent, a new block is inserted as
- * the most recent after the least recent block was dropped if necessary. Matching
+ * Semantics, block by block: observing a chain visits its full blocks from first to
+ * last. An existing block becomes the most recent, a new block is inserted as the
+ * most recent after the least recent block was dropped if necessary. Matching
  * changes nothing. The first block of a chain is therefore always its oldest, and a
  * chain longer than the capacity loses its own head.
  *
- * Representation: blocks that always appeared together, also when they were named,
+ * Representation: blocks that always appeared together, even when they were named,
  * are in one node, which all instances share. Every instance keeps its LRU order of
  * nodes. Since a chain always touches whole nodes in order, an instance holds whole
  * nodes, except for its least recent node, of which it may hold only the end.
@@ -45,8 +45,8 @@ blis_prefix_index *blis_prefix_index_new(const blis_alloc *alloc, uint64_t capac
 void blis_prefix_index_free(blis_prefix_index *index);
 
 /*
- * blocks[i] = how many leading full blocks of the chain instance i holds, for
- * i < instance_count.
+ * blocks[i] = the number of leading full blocks of the chain that instance i holds,
+ * for i < instance_count.
  */
 void blis_prefix_index_match(const blis_prefix_index *index, const blis_block_chain *chain,
                              uint32_t *blocks, uint32_t instance_count);
@@ -67,10 +67,10 @@ BLIS_MUSTUSE blis_status blis_prefix_index_observe(blis_prefix_index *index,
 /* Clears the contents of an instance that failed or restarts. */
 void blis_prefix_index_forget(blis_prefix_index *index, uint32_t instance);
 
-/* How many blocks an instance holds, <= capacity. */
+/* Number of blocks of an instance, <= capacity. */
 uint64_t blis_prefix_index_size(const blis_prefix_index *index, uint32_t instance);
 
-/* Walks everything, O(nodes); true when every invariant holds. */
+/* Walks everything, O(nodes); returns true if every invariant holds. */
 bool blis_prefix_index_check(const blis_prefix_index *index);
 
 #endif

@@ -13,7 +13,7 @@
 #include "policy/contract/entry.h"
 #include "policy/memory/prefix_index.h"
 
-/* All zero is an empty one that can be freed. */
+/* All zero is an empty memory that can be freed. */
 typedef struct blis__prefix_memory {
   blis_alloc alloc;
   blis_prefix_index *index;
@@ -21,7 +21,7 @@ typedef struct blis__prefix_memory {
   uint32_t max_blocks;         /* of a prompt that count; 0 = all */
   uint32_t prompt_blocks;      /* full blocks that count, at the last lookup */
   BLIS_ARRAY(uint32_t) blocks; /* matched, by instance number */
-  BLIS_ARRAY(uint32_t) few;    /* instances with some; has room for all */
+  BLIS_ARRAY(uint32_t) few;    /* instances with matches; has capacity for all */
 } blis__prefix_memory;
 
 /* Both >= 1. BLIS_ERR_NOMEM or BLIS_OK. */
@@ -36,8 +36,8 @@ BLIS_MUSTUSE blis_status blis__prefix_memory_setup(blis__prefix_memory *memory,
 void blis__prefix_memory_deinit(blis__prefix_memory *memory);
 
 /*
- * Matches the prompt at every candidate; looks at those alone that have some
- * of it. BLIS_ERR_NOMEM or BLIS_OK.
+ * Matches the prompt at every candidate; visits only candidates with a match.
+ * BLIS_ERR_NOMEM or BLIS_OK.
  */
 BLIS_MUSTUSE blis_status blis__prefix_memory_look_up(blis__prefix_memory *memory,
                                                      const blis_routing_request *request,

@@ -1,18 +1,18 @@
 /*
- * prompt_tree.h - the prompts of the last minutes as a radix tree of blocks,
- * with the share of each instance in them: the data of Preble (8e7906a3) and of
- * the AIBrix policy modelled on it.
+ * prompt_tree.h - the prompts of the last minutes as a radix tree of blocks, with
+ * the share of each instance in them: the data of Preble (8e7906a3) and of the
+ * AIBrix policy that follows it.
  *
  * A node is a stretch of blocks in which no two prompts part. It counts the
- * requests of the window whose prompts go through it, their tokens and how many
- * of these were in the tree before, and it has places: the instances that got
- * such a request. Its prefill is worth
+ * requests of the window whose prompts contain it, their tokens, and how many of
+ * these were in the tree before, and it has places: the instances that got such a
+ * request. Its prefill is worth
  *
  *   (1 - known / prompt tokens) x requests x t(own tokens, context) / places
  *
- * to each of its places. A node goes when no request of the window and none in
- * flight goes through it, so memory follows these. One decision costs O(nodes
- * of the prompt x instances at them).
+ * to each of its places. A node is removed when no request of the window or in
+ * flight contains it, so memory is proportional to these. One decision costs
+ * O(nodes of the prompt x instances at them).
  */
 #ifndef BLIS_POLICY_MEMORY_PROMPT_TREE_H
 #define BLIS_POLICY_MEMORY_PROMPT_TREE_H
@@ -39,8 +39,8 @@ typedef struct blis__tree_node {
   uint32_t parent;
   uint32_t children;
   uint32_t before; /* blocks up to here */
-  uint32_t length; /* blocks of its own; 0 = not in use */
-  uint32_t shared; /* of these, the ones that may be others', too */
+  uint32_t length; /* number of its own blocks; 0 = not in use */
+  uint32_t shared; /* blocks among these that other requests may share */
   uint32_t ids;    /* span of the identities of these */
   blis_block_id private_base;
   uint32_t first_place;
@@ -52,7 +52,7 @@ typedef struct blis__tree_node {
   int64_t share_ns; /* what each place is charged for it */
 } blis__tree_node;
 
-/* What an instance has in the tree. */
+/* Load of an instance in the tree. */
 typedef struct blis__tree_load {
   int64_t prefill_ns;    /* sum of the shares of its nodes */
   int64_t nodes;         /* that it is a place of */
@@ -75,14 +75,14 @@ typedef struct blis__prompt_tree {
   BLIS_ARRAY(blis__tree_place) places;
   BLIS_ARRAY(uint32_t) free_places;
   BLIS_ARRAY(blis__tree_load) loads; /* by instance number */
-  /* Requests: key is the instance, place the last node, amount the tokens of
-     the prompt, part those that were known. */
+  /* Requests: key is the instance, place the last node, amount the tokens of the prompt, part
+     the tokens that were in the tree. */
   blis__recent window;
 } blis__prompt_tree;
 
 /* Where a prompt would be in the tree, in blocks. */
 typedef struct blis__tree_match {
-  uint32_t node;  /* the last one that it goes into; NONE = none */
+  uint32_t node;  /* the last node that it enters; NONE = none */
   uint32_t known; /* leading blocks that are in the tree */
   uint32_t total; /* full blocks of the prompt */
 } blis__tree_match;
@@ -123,7 +123,7 @@ static inline const blis__tree_node *blis__prompt_tree_node(const blis__prompt_t
 /* Whether an instance is a place of a node. */
 bool blis__prompt_tree_is_at(const blis__prompt_tree *tree, uint32_t node, uint32_t instance);
 
-/* Walks everything; true when every invariant holds. For tests. */
+/* Walks everything; returns true if every invariant holds. For tests. */
 bool blis__prompt_tree_check(const blis__prompt_tree *tree);
 
 /* t in ms, without the terms that Preble handles separately: A6000 and V100. */

@@ -6,7 +6,7 @@
  * last published, and its own requests since. The least 4 x waiting + running is
  * chosen, the first of equal ranks from the position where the client begins; each
  * client begins elsewhere. A sent request counts as one waiting request per client,
- * since the other clients will send the same number.
+ * because all clients behave alike.
  *
  * The rule follows vLLM, v0.10.2 (v1/engine/core_client.py and coordinator.py).
  * Clients take requests in turn. Counts are published at the first read after they
@@ -54,8 +54,8 @@ void blis__rank_balancer_publish(const blis__rank_balancer *balancer, uint32_t r
                                  blis__rank_load load);
 
 /*
- * The next client sends a request to one of these ranks, count >= 1; the place
- * of that among them.
+ * The next client chooses one of these ranks for a request, count >= 1; returns its
+ * place among them.
  */
 size_t blis__rank_balancer_choose(blis__rank_balancer *balancer, const uint32_t *ranks,
                                   size_t count);

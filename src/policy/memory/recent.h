@@ -18,7 +18,7 @@ typedef struct blis__recent_item {
   int64_t at_us;
   int64_t amount;
   int64_t part;   /* of the amount; as the owner likes */
-  uint32_t key;   /* what it is about: an instance, a tenant */
+  uint32_t key;   /* its subject: an instance, a tenant */
   uint32_t place; /* as the owner likes */
 } blis__recent_item;
 
@@ -30,7 +30,7 @@ typedef struct blis__recent {
 
 void blis__recent_deinit(const blis_alloc *alloc, blis__recent *recent);
 
-/* item->at_us must not be before that of the item added last. */
+/* item->at_us must not be before the time of the last added item. */
 BLIS_MUSTUSE blis_status blis__recent_add(const blis_alloc *alloc, blis__recent *recent,
                                           const blis__recent_item *item);
 

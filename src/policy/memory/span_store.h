@@ -1,10 +1,10 @@
 /*
- * span_store.h - many many short arrays of 64-bit words in one block of memory.
+ * span_store.h - many short arrays of 64-bit words in one block of memory.
  *
- * A span is named by its offset, so the block may move when it grows. Spans
- * are rounded up to a power of two; one given back serves the next of its
- * size. Taking and giving are O(1) and cannot fail: room is made before, by
- * blis__span_store_reserve, so that callers change either all or nothing.
+ * A span is named by its offset, so the block may move when it grows. Spans are
+ * rounded up to a power of two; a returned span is reused for the next one of its
+ * size. Taking and returning are O(1) and cannot fail: blis__span_store_reserve
+ * allocates before, so that callers change either all or nothing.
  */
 #ifndef BLIS_POLICY_MEMORY_SPAN_STORE_H
 #define BLIS_POLICY_MEMORY_SPAN_STORE_H
@@ -37,10 +37,10 @@ size_t blis__span_size(size_t count);
 /* Reserves space for spans of a total of size words, sizes rounded by blis__span_size. */
 BLIS_MUSTUSE blis_status blis__span_store_reserve(blis__span_store *store, size_t size);
 
-/* A span of count >= 1 undefined words, within what was reserved. */
+/* A span of count >= 1 undefined words, within the reserved space. */
 uint32_t blis__span_take(blis__span_store *store, size_t count);
 
-/* Gives back a span that was taken with this count. */
+/* Returns a span that was taken with this count. */
 void blis__span_give(blis__span_store *store, uint32_t span, size_t count);
 
 /* Valid until the next reserve. */

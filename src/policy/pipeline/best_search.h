@@ -2,12 +2,12 @@
  * best_search.h - finds the candidate with the highest sum of scores without
  * visiting all candidates.
  *
- * The scores are rules on columns of which the extremes are kept (base/extremes.h).
+ * The scores are rules on columns whose extremes are maintained (base/extremes.h).
  * No rule rises with its value, and rounding is monotonic. The sum for the least
  * values of a stretch of candidates, computed like the sum of a candidate, is
  * therefore an upper bound of their sums. Stretches that cannot contain the best
- * are skipped. The sums have the same bits as those of a pass over all candidates,
- * and ties fall the same way.
+ * are skipped. The sums are bit-identical to a pass over all candidates, and ties
+ * are broken in the same way.
  *
  * Cost: 16 sums per level of the tree for each stretch that is searched. With
  * counts of requests, which balancing keeps close together, that is a handful; in
@@ -26,14 +26,14 @@ typedef struct blis__term {
   double weight; /* > 0 */
 } blis__term;
 
-/* A candidate with a sum of its own, not below the sum of its terms. */
+/* A candidate with its own sum, not below the sum of its terms. */
 typedef struct blis__raised {
   uint32_t candidate;
   double sum;
   bool is_tied; /* written by the search */
 } blis__raised;
 
-/* What is added up in the order of terms; count >= 1. */
+/* The terms, in the order of addition; count >= 1. */
 typedef struct blis__best_query {
   const blis__term *terms;
   size_t count;

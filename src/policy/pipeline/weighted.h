@@ -21,13 +21,13 @@ typedef struct blis_weighted_item {
   double weight; /* finite and > 0; only ratios matter */
 } blis_weighted_item;
 
-/* What a weighted router is made of; arrays may be NULL when empty. */
+/* The parts of a weighted router; arrays may be NULL when empty. */
 typedef struct blis_weighted_parts {
   blis_filter *filters;
   size_t filter_count;
   blis_weighted_item *items;
   size_t count;        /* >= 1 */
-  blis_picker *picker; /* NULL = what the parameters say */
+  blis_picker *picker; /* NULL = by the parameters */
 } blis_weighted_parts;
 
 enum { BLIS__WEIGHTED_PARAM_COUNT = 4 };

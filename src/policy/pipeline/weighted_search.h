@@ -1,11 +1,10 @@
 /*
- * weighted_search.h - how the weighted router finds its best candidate where
+ * weighted_search.h - the search of the weighted router for its best candidate, if
  * every scorer is a rule on a column, or gives 0 to all but a few.
  *
- * It asks the scorers in their order, like the pass over all candidates, and
- * comes to the same choice and the same score (pipeline/best_search.h). It
- * remembers nothing from one decision to the next: what changes little is kept
- * up with the columns.
+ * It calls the scorers in their order, like the pass over all candidates, and finds
+ * the same choice and the same score (pipeline/best_search.h). It keeps no state
+ * between decisions: data that changes little is maintained with the columns.
  */
 #ifndef BLIS_POLICY_PIPELINE_WEIGHTED_SEARCH_H
 #define BLIS_POLICY_PIPELINE_WEIGHTED_SEARCH_H
@@ -14,7 +13,7 @@
 #include "policy/pipeline/best_search.h"
 #include "policy/pipeline/weighted.h"
 
-/* All zero is one that is not possible. */
+/* All zero means that the search is not possible. */
 typedef struct blis__weighted_search {
   blis_alloc alloc;
   const blis_weighted_item *items; /* borrowed */
@@ -34,7 +33,7 @@ BLIS_MUSTUSE blis_status blis__weighted_search_init(blis__weighted_search *searc
                                                     const blis_weighted_item *items, size_t count);
 void blis__weighted_search_deinit(blis__weighted_search *search);
 
-/* Has this view what it needs? */
+/* Returns whether the view has all inputs of the search. */
 bool blis__weighted_search_can(const blis__weighted_search *search, const blis_routing_view *view);
 
 /* Only where it can; q->state does not matter. */

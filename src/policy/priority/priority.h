@@ -1,10 +1,9 @@
 /*
- * priority.h - the priority of a request, set once on arrival, for schedulers
- * and preemption by priority.
+ * priority.h - the priority of a request, set once on arrival, for schedulers and
+ * preemption by priority.
  *
- * A priority is a number, and higher is more urgent. Orders by time are the
- * same whenever they are looked at, since all requests age alike, so they are
- * kept as they are on arrival.
+ * A priority is a number, and higher is more urgent. Orders by time do not change,
+ * since all requests age alike, so they are computed on arrival.
  */
 #ifndef BLIS_POLICY_PRIORITY_PRIORITY_H
 #define BLIS_POLICY_PRIORITY_PRIORITY_H
@@ -21,7 +20,7 @@ typedef struct blis_priority_ops {
 } blis_priority_ops;
 
 typedef struct blis_priority {
-  const blis_priority_ops *ops; /* NULL: that of the SLO class */
+  const blis_priority_ops *ops; /* NULL = the priority of the SLO class */
   void *state;
   size_t state_size; /* freed after ops->free; 0 = that does it */
   blis_alloc alloc;

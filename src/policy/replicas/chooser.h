@@ -1,5 +1,5 @@
 /*
- * chooser.h - the load balancer in front of the replicas.
+ * chooser.h - the load balancer of the replicas.
  */
 #ifndef BLIS_POLICY_REPLICAS_CHOOSER_H
 #define BLIS_POLICY_REPLICAS_CHOOSER_H
@@ -28,9 +28,9 @@ BLIS_MUSTUSE blis_status blis__chooser_init(blis__chooser *chooser, const blis_a
 void blis__chooser_deinit(blis__chooser *chooser, const blis_alloc *alloc);
 
 /*
- * The replica of a request among those that are up (a bit each, not 0); connections has the
- * requests in flight of each. Replicas that are down keep their keys: these go to the next point of
- * the ring that is up.
+ * Chooses the replica of a request among the running ones (a bit each, not 0); connections has the
+ * requests in flight of each. Replicas that are down keep their keys: these are mapped to the next
+ * running point of the ring.
  */
 uint32_t blis__chooser_pick(blis__chooser *chooser, const blis_routing_request *request,
                             uint64_t up, const int64_t *connections);

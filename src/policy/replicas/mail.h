@@ -1,5 +1,5 @@
 /*
- * mail.h - the messages that are under way to one replica.
+ * mail.h - the messages in flight to one replica.
  *
  * They arrive in order of time, sender, and number. Each is a decision to observe, a request that
  * began or ended at an instance, or the counts of a sender.
@@ -24,7 +24,7 @@ typedef struct blis__mail {
   uint32_t flight;  /* of a request that began or ended */
   uint32_t entries; /* counts */
   int64_t sent_us;  /* when it happened */
-  blis__note *note; /* a reference of its own */
+  blis__note *note; /* its own reference */
   double counts[];  /* by instance */
 } blis__mail;
 
@@ -35,13 +35,13 @@ typedef struct blis__mailbox {
 void blis__mailbox_deinit(blis__mailbox *box, const blis_alloc *alloc);
 
 /*
- * Adds a message with room for entries counts; sequence differs between the messages of a sender.
- * NULL = out of memory.
+ * Adds a message with capacity for entries counts; sequence differs between the messages of a
+ * sender. NULL = out of memory.
  */
 blis__mail *blis__mailbox_add(blis__mailbox *box, const blis_alloc *alloc, int64_t arrival_us,
                               uint32_t sender, uint64_t sequence, uint32_t entries);
 
-/* The next one that has arrived by then, or NULL; the caller frees it. */
+/* The next message that has arrived by until_us, or NULL; the caller frees it. */
 blis__mail *blis__mailbox_take(blis__mailbox *box, int64_t until_us);
 
 static inline size_t blis__mailbox_count(const blis__mailbox *box) {

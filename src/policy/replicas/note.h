@@ -1,16 +1,16 @@
 /*
- * note.h - a routing decision as other replicas learn of it later.
+ * note.h - a routing decision that other replicas receive later.
  *
- * A note owns what it says: the request and its block chains stay valid when the request has ended.
- * Chains are those that the deciding policy has asked for (a spy listens to it); the policy of
- * another replica asks for the same, since all replicas have the same policy.
+ * A note owns its data: the request and its block chains stay valid when the request has ended. It
+ * contains the chains that the deciding policy has requested (recorded by a spy); another replica
+ * needs the same chains, since all replicas have the same policy.
  */
 #ifndef BLIS_POLICY_REPLICAS_NOTE_H
 #define BLIS_POLICY_REPLICAS_NOTE_H
 
 #include "policy/contract/view.h"
 
-/* Block sizes that one policy asks for; more than that are not noted. */
+/* Maximum number of block sizes per policy; further ones are not noted. */
 enum { BLIS__NOTE_CHAINS = 4 };
 
 /* Stands between a policy and the chains of a request during a decision. */
@@ -21,7 +21,7 @@ typedef struct blis__chain_spy {
   const blis_block_chain *chains[BLIS__NOTE_CHAINS];
 } blis__chain_spy;
 
-/* *shown asks for its chains through the spy, which stays where it is during the decision. */
+/* Makes *shown request its chains through the spy, which must not move during the decision. */
 void blis__chain_spy_init(blis__chain_spy *spy, const blis_routing_request *request,
                           blis_routing_request *shown);
 

@@ -1,6 +1,6 @@
 /*
- * replica.h - one replica: its policy, its counts, and the messages that it
- * received from the others.
+ * replica.h - one replica: its policy, its counts, and the messages received from
+ * other replicas.
  */
 #ifndef BLIS_POLICY_REPLICAS_REPLICA_H
 #define BLIS_POLICY_REPLICAS_REPLICA_H
@@ -22,7 +22,7 @@ typedef struct blis__flight {
 
 #define BLIS__NO_REPLICA UINT32_MAX
 
-/* What a replica has learned about a request of another replica. */
+/* The state of a request of another replica, as far as it was received. */
 typedef enum blis__knowledge {
   BLIS__UNKNOWN,
   BLIS__COUNTED,
@@ -70,7 +70,7 @@ void blis__replica_deinit(blis__replica *replica, blis__replica_world *world);
 void blis__replica_count(blis__replica *replica, const blis__replica_world *world,
                          uint32_t instance, double change);
 
-/* Receives what has arrived by q->view->now_us. */
+/* Receives the messages that have arrived by q->view->now_us. */
 BLIS_MUSTUSE blis_status blis__replica_receive(blis__replica *replica, blis__replica_world *world,
                                                const blis_question *q);
 

@@ -6,11 +6,11 @@
  * streams, and counts of requests in flight. Engines report the same to all
  * replicas.
  *
- * A replica receives the others' decisions by synchronization (sync.h): never, with
- * a delay per event, at periodic publications, or through a shared store. No event
- * of the clock is needed: a replica receives what has arrived when it decides next,
- * since nothing else reads its state. Invariant: messages sent = received + lost +
- * in flight.
+ * A replica receives decisions of other replicas by synchronization (sync.h):
+ * never, with a delay per event, at periodic publications, or through a shared
+ * store. No event of the clock is needed: a replica receives arrived messages
+ * before its next decision, since nothing else reads its state. Invariant: messages
+ * sent = received + lost + in flight.
  *
  * Order at one time: messages that arrive, publications, the balancer, the
  * decision. Cost per decision: O(1), plus the candidates if the policy reads
@@ -43,7 +43,8 @@ typedef enum blis_balancer_key {
 typedef enum blis_sync_mode {
   BLIS_SYNC_NONE,
   BLIS_SYNC_EVENTS,    /* a message per event and receiver */
-  BLIS_SYNC_PERIODIC,  /* each publishes at its ticks; the others receive that after the delay */
+  BLIS_SYNC_PERIODIC,  /* each publishes at its ticks; other replicas receive the counts after
+                          the delay */
   BLIS_SYNC_PULL_PUSH, /* each pushes to a store, and pulls from it, at its ticks */
   BLIS_SYNC_SHARED     /* one state: all replicas are one policy */
 } blis_sync_mode;
@@ -61,7 +62,8 @@ typedef struct blis_replica_fault {
   int64_t until_us; /* BLIS_TIME_NEVER_US: it lasts */
   /* A crash: of one replica, which forgets everything and starts empty after it. */
   bool is_crash;
-  /* Bits of the replicas: of a crash the one, of a partition those cut off from the others. */
+  /* Bits of the replicas: the crashed replica, or the replicas that a partition separates from
+     the rest. */
   uint64_t replicas;
 } blis_replica_fault;
 
@@ -80,15 +82,16 @@ typedef struct blis_replica_options {
   int64_t lease_us;
   blis_fail_open fail_open;
   blis_sync_mode mode;
-  bool shares_decisions;    /* each observes the decisions of the others: prefixes and sessions */
-  bool shares_in_flight;    /* each adds the others' counts of requests in flight to its own */
+  bool shares_decisions;    /* each observes the decisions of other replicas: prefixes and
+                               sessions */
+  bool shares_in_flight;    /* each adds other replicas' counts of requests in flight to its own */
   int64_t every_us;         /* between ticks; > 0 where the mode has ticks */
   double jitter;            /* of a tick, as a share of every_us, 0 to 0.45 */
   const int64_t *phases_us; /* of the first tick, by replica; copied. NULL = 0 */
   int64_t delay_us;         /* of a message */
   double loss;              /* share of the messages that are lost, 0 to 1 */
   int64_t ttl_us;           /* of a count that a message has added; 0 = none */
-  bool own_is_published;    /* a replica sees its own counts as it has published them, too */
+  bool own_is_published;    /* a replica also sees its own counts only as published */
   uint32_t bytes_per_entry;
   const blis_replica_fault *faults; /* in order of from_us; copied */
   size_t fault_count;
@@ -98,17 +101,17 @@ typedef struct blis_replica_options {
 size_t blis_replicas_policy_count(const blis_replica_options *options);
 
 /*
- * Takes policies (also on failure), blis_replicas_policy_count of them: those of the replicas, and
- * behind them those that replicas continue with after a crash, in order of the crashes. With
- * BLIS_SYNC_SHARED or passive replicas, too. BLIS_ERR_INVALID: decisions are shared, and the policy
- * cannot observe those of others.
+ * Takes policies (even on failure), blis_replicas_policy_count of them: first the policies of the
+ * replicas, followed by the policies that replicas continue with after a crash, in order of the
+ * crashes. This includes BLIS_SYNC_SHARED and passive replicas. BLIS_ERR_INVALID: decisions are
+ * shared, and the policy cannot observe decisions of other replicas.
  */
 BLIS_MUSTUSE blis_status blis_replicas_new(const blis_alloc *alloc,
                                            const blis_replica_options *options,
                                            blis_router *policies, blis_router *router,
                                            blis_error *error);
 
-/* What one replica has done. */
+/* Counters of one replica. */
 typedef struct blis_replica_report {
   int64_t requests;  /* that it has routed */
   int64_t in_flight; /* of these, not ended */

@@ -1,8 +1,8 @@
 /*
- * timetable.h - when replicas publish, and what messages need and whether they are lost.
+ * timetable.h - publication times of replicas, and delays and losses of messages.
  *
- * Every value follows from the seed and numbers alone: adding a replica changes no tick and no draw
- * of the others.
+ * Every value depends only on the seed and numbers: adding a replica changes no tick and no draw of
+ * other replicas.
  */
 #ifndef BLIS_POLICY_REPLICAS_TIMETABLE_H
 #define BLIS_POLICY_REPLICAS_TIMETABLE_H
@@ -30,7 +30,7 @@ uint64_t blis__timetable_next(const blis__timetable *table, uint32_t replica, in
 bool blis__timetable_loses(const blis__timetable *table, uint32_t sender, uint32_t receiver,
                            uint64_t sequence);
 
-/* When what a sender does at at_us reaches a receiver, in this mode. */
+/* Time when a message sent at at_us reaches a receiver, in this mode. */
 int64_t blis__timetable_arrival(const blis__timetable *table, blis_sync_mode mode, uint32_t sender,
                                 uint32_t receiver, int64_t at_us);
 

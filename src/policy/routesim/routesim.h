@@ -1,16 +1,16 @@
 /*
- * routesim.h - shared parts of the seven RouteSim algorithms: candidates, load,
- * and the booking of a request.
+ * routesim.h - shared parts of the seven RouteSim algorithms: candidates, load, and
+ * the booking of a request.
  *
- * Candidates are the instances with fewer than max_queue_depth waiting
- * requests; with none the request is rejected. The load of an instance is its
- * queue and its batch, as documented. Without count_prefilling, as in the code,
- * it is waiting + decoding requests: those being prefilled are in neither, and
- * decoding requests are the router's count of those whose first token is out.
- * Ties go to the lowest number, which is the first in candidate order.
+ * Candidates are the instances with fewer than max_queue_depth waiting requests;
+ * with none the request is rejected. The load of an instance is its queue and its
+ * batch, as documented. Without count_prefilling, as in the code, it is waiting +
+ * decoding requests: requests in prefill are in neither, and decoding requests are
+ * the router's count of requests with a first token. Ties are broken by the lowest
+ * number, which is the first in candidate order.
  *
- * An algorithm is a struct whose first member is a blis__routesim, and a
- * function that chooses; blis__routesim_route does the rest. O(candidates).
+ * An algorithm is a struct whose first member is a blis__routesim, and a function
+ * that chooses; blis__routesim_route does the rest. O(candidates).
  */
 #ifndef BLIS_POLICY_ROUTESIM_ROUTESIM_H
 #define BLIS_POLICY_ROUTESIM_ROUTESIM_H
@@ -38,7 +38,7 @@ typedef struct blis__routesim {
   bool counts_prefilling;
   blis__load_counters counters;
   BLIS_ARRAY(double) loads;  /* per candidate; INFINITY = its queue is full */
-  BLIS_ARRAY(double) scores; /* per candidate, room for the algorithm */
+  BLIS_ARRAY(double) scores; /* per candidate, space for the algorithm */
   bool has_scores;           /* scores are part of the decision */
   blis_decision_fact facts[BLIS__ROUTESIM_MAX_FACTS]; /* custom metrics */
   size_t fact_count;
@@ -71,10 +71,10 @@ blis_status blis__routesim_init(void *state, blis_policy_setup *setup, blis_erro
   .ops = &(operations), .state_size = sizeof(type), .needs = BLIS__ROUTESIM_NEEDS | (signals),     \
   .rule = &(const blis__routesim_rule){chooser}, .init = (begin)
 
-/* The operations of an algorithm without memory of its own. */
+/* The operations of an algorithm without its own memory. */
 extern const blis_router_ops blis__routesim_ops;
 
-/* Their parts, for the others. */
+/* Their parts, for all other algorithms. */
 blis_status blis__routesim_route(const blis_question *q, blis_decision *decision);
 void blis__routesim_first_token(void *state, blis_ticket *ticket, uint32_t instance,
                                 const blis_request_times *times);

@@ -1,10 +1,10 @@
 /*
- * column_scorer.h - scorers that are a rule (policy/contract/scorer.h) on a
- * single column.
+ * column_scorer.h - scorers that are a rule (policy/contract/scorer.h) on a single
+ * column.
  *
- * One pass for the bounds of the column and one that adds up weighted scores,
- * in simple loops that compilers vectorise. The expressions are the same
- * everywhere, so a score has the same bits however it is come by.
+ * They need one pass for the bounds of the column and one pass that adds up
+ * weighted scores, in simple loops that compilers vectorize. The expressions are
+ * the same everywhere, so the bits of a score do not depend on the code path.
  */
 #ifndef BLIS_POLICY_SCORERS_COLUMN_SCORER_H
 #define BLIS_POLICY_SCORERS_COLUMN_SCORER_H
