@@ -20,11 +20,11 @@
 #include "base/error.h"
 #include "base/random.h"
 
-/* What a user writes; borrowed. Numbers are 0 when they are not given. */
+/* A user's specification; borrowed. Unset numbers are 0. */
 typedef struct blis_arrival_spec {
   const char *process; /* NULL or "" = missing */
-  double cv;           /* of gamma and weibull; not given = 1 */
-  double shape;        /* shape and scale replace cv and rate when both are given */
+  double cv;           /* of gamma and weibull; not set = 1 */
+  double shape;        /* shape and scale replace cv and rate if both are set */
   double scale;        /* us */
   bool has_cv;
   bool has_shape;
@@ -47,8 +47,8 @@ typedef struct blis_arrival {
 } blis_arrival;
 
 /*
- * Checks a specification; where says in messages whose it is ("clients[2]
- * ('chat'): arrival"). BLIS_ERR_INVALID names key, value and what is allowed.
+ * Checks a specification; where names its owner in messages ("clients[2] ('chat'):
+ * arrival"). BLIS_ERR_INVALID names the key, the value, and the allowed values.
  */
 BLIS_MUSTUSE blis_status blis_arrival_check(const blis_arrival_spec *spec, const char *where,
                                             blis_error *error);
@@ -66,8 +66,8 @@ bool blis_arrival_get_note(const blis_arrival_spec *spec, const char *where,
                            blis_arrival_note *note);
 
 /*
- * A number that was given and does not count, as a sentence; static. NULL = all
- * of them count.
+ * Names a number that was set but has no effect, as a sentence; static. NULL = all
+ * have an effect.
  */
 const char *blis_arrival_unused(const blis_arrival_spec *spec);
 

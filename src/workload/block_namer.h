@@ -2,7 +2,7 @@
  * block_namer.h - assigns identities to the KV blocks of requests.
  *
  * Two blocks get equal identities exactly when they have the same size and hold
- * equal tokens after equal tokens (base/block_chain.h). Tokens are never looked at:
+ * equal tokens after equal tokens (base/block_chain.h). Tokens are never compared:
  * a prompt is a list of segments, and a token is its (stream, position).
  *
  * Blocks wholly inside a request's segments are shared. They are named by interning
@@ -33,7 +33,7 @@ typedef struct blis_block_namer blis_block_namer;
 /* The caller owns the namer. Copies *alloc. NULL = out of memory. */
 blis_block_namer *blis_block_namer_new(const blis_alloc *alloc);
 
-/* Ends every chain that is not yet released, too. NULL is allowed. */
+/* Frees the namer, and ends every chain that is not released yet. NULL is allowed. */
 void blis_block_namer_free(blis_block_namer *namer);
 
 /*
@@ -43,12 +43,12 @@ void blis_block_namer_free(blis_block_namer *namer);
 void blis_block_namer_part_adapters(blis_block_namer *namer);
 
 /*
- * The chain of a request's blocks of block_size tokens, block_size > 0; those
- * of an output that is shared are named with it. Private
- * identities are set aside for the blocks of prompt and output and two more.
- * The caller gives the chain back with blis_block_namer_release. Asking again
- * for the same request gives equal shared and other private identities.
- * BLIS_ERR_NOMEM leaves *chain alone and every name given so far as it is.
+ * The chain of a request's blocks of block_size tokens, block_size > 0. Blocks of a
+ * shared output are named with it. Private identities are reserved for the blocks
+ * of prompt and output and two more. The caller returns the chain with
+ * blis_block_namer_release. A repeated call for the same request gives equal shared
+ * and other private identities. BLIS_ERR_NOMEM leaves *chain and all earlier names
+ * unchanged.
  */
 BLIS_MUSTUSE blis_status blis_block_namer_chain(blis_block_namer *namer,
                                                 const blis_request *request, uint32_t block_size,
@@ -57,7 +57,7 @@ BLIS_MUSTUSE blis_status blis_block_namer_chain(blis_block_namer *namer,
 /* Ends the use of a chain of this namer and makes it an empty chain. */
 void blis_block_namer_release(blis_block_namer *namer, blis_block_chain *chain);
 
-/* How many shared identities were given out: the highest of them. */
+/* The number of shared identities so far, which is also the highest. */
 uint64_t blis_block_namer_shared_count(const blis_block_namer *namer);
 
 #endif

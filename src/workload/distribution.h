@@ -31,7 +31,7 @@ typedef struct blis_distribution_param {
   double value;
 } blis_distribution_param;
 
-/* What a user writes; everything is borrowed. */
+/* A user's specification; everything is borrowed. */
 typedef struct blis_distribution_spec {
   const char *type; /* NULL or "" = missing */
   const blis_distribution_param *params;
@@ -69,10 +69,10 @@ typedef struct blis_distribution {
 } blis_distribution;
 
 /*
- * Checks a specification and makes it ready. where says in messages whose
- * distribution it is ("clients[2] ('chat'): input_distribution"). The caller
- * ends it with blis_distribution_deinit. BLIS_ERR_INVALID names type or
- * parameter, value and what is allowed.
+ * Checks and prepares a specification. where names its owner in messages
+ * ("clients[2] ('chat'): input_distribution"). The caller ends it with
+ * blis_distribution_deinit. BLIS_ERR_INVALID names type or parameter, value, and
+ * the allowed values.
  */
 BLIS_MUSTUSE blis_status blis_distribution_init(blis_distribution *distribution,
                                                 const blis_alloc *alloc,
@@ -82,7 +82,7 @@ BLIS_MUSTUSE blis_status blis_distribution_init(blis_distribution *distribution,
 /* alloc as in init. A zeroed distribution is allowed. */
 void blis_distribution_deinit(blis_distribution *distribution, const blis_alloc *alloc);
 
-/* False when the length is known beforehand: a draw leaves the stream alone. */
+/* False if the length is constant: a draw does not use the stream. */
 bool blis_distribution_needs_random(const blis_distribution *distribution);
 
 /*

@@ -1,5 +1,5 @@
 /*
- * goodput.h - what counts as good enough, as descriptions of requests say it.
+ * goodput.h - service targets, as descriptions of requests state them.
  */
 #ifndef BLIS_WORKLOAD_GOODPUT_H
 #define BLIS_WORKLOAD_GOODPUT_H

@@ -36,11 +36,12 @@ typedef struct blis_segment {
  */
 typedef struct blis_program {
   uint32_t name;          /* a number in the string table */
-  uint32_t root_session;  /* likewise, of its first request: its own alone */
+  uint32_t root_session;  /* likewise: the session of its first request, which no other program
+                             has */
   int64_t started_us;     /* when its first request arrives */
   int64_t ended_requests; /* in whatever way */
   int64_t requests_left;  /* not yet ended; -1 = it does not say */
-  int64_t prompt_tokens;  /* of its completed requests, cached ones, too */
+  int64_t prompt_tokens;  /* of its completed requests, including cached tokens */
   int64_t output_tokens;  /* of these */
   int64_t service_us;     /* of these, from admission to the end */
 } blis_program;
@@ -64,12 +65,11 @@ typedef struct blis_request {
   int64_t number;      /* see blis_request_id */
   uint32_t prompt_tokens;
   uint32_t output_tokens;     /* how many it will produce: never for policies */
-  uint32_t max_output_tokens; /* what the client allowed; output_tokens where
-                                 it said nothing */
+  uint32_t max_output_tokens; /* limit of the client; output_tokens without a limit */
   /*
-   * The prompt is these segments and, after them, tokens of the request's own.
-   * Borrowed from the source, valid until the request is released, or the
-   * source freed; those of a follow-up until it has ended.
+   * The prompt consists of these segments, followed by the request's own tokens.
+   * Borrowed from the source, valid until the request is released or the source
+   * freed; segments of a follow-up until it has ended.
    */
   const blis_segment *segments;
   uint32_t segment_count;
@@ -111,8 +111,8 @@ typedef struct blis_request {
    */
   bool shares_output;
   /*
-   * The later prompt has the last token, too: it was planned beforehand, while
-   * one that answers to this request has only what is in the KV cache.
+   * The later prompt includes the last token, because it was planned beforehand. A
+   * prompt that answers this request contains only the tokens in the KV cache.
    */
   bool shares_last_output;
   /*
@@ -122,7 +122,7 @@ typedef struct blis_request {
   const blis_call *call;
 } blis_request;
 
-/* Room for most ids; longer ones are cut. */
+/* Sufficient for most ids; longer ones are cut. */
 enum { BLIS_REQUEST_ID_SIZE = 256 };
 
 /*
@@ -139,9 +139,9 @@ const char *blis_request_id_of(int64_t number, const char *session, int32_t roun
 
 /* How a request ended, for the source that made it. */
 typedef struct blis_request_outcome {
-  int64_t end_us;          /* when its last step ended, or it was given up */
+  int64_t end_us;          /* end of its last step, or time of its abandonment */
   int64_t produced_tokens; /* output in the KV cache: one less than was sent */
-  bool is_completed;       /* the length-capped ones, too; false = given up */
+  bool is_completed;       /* including length-capped requests; false = abandoned */
   /* As in records, from its arrival; -1 = it never came to that. */
   int64_t scheduling_delay_us;
   int64_t ttft_us;
@@ -149,9 +149,9 @@ typedef struct blis_request_outcome {
 } blis_request_outcome;
 
 /*
- * A stream of requests in order of arrival; those that arrive together come in
- * the order of the trace, or of the clients of a generator. Implemented by
- * traces, generators and Lua iterators.
+ * A stream of requests in order of arrival; equal arrivals are in the order of the
+ * trace, or of the clients of a generator. Implemented by traces, generators, and
+ * Lua iterators.
  */
 typedef struct blis_request_source {
   /* *done = true and BLIS_OK at the end; *request is then untouched. */
@@ -167,9 +167,9 @@ typedef struct blis_request_source {
                        const blis_request_outcome *outcome, blis_request *follow_up,
                        bool *has_follow_up, blis_error *error);
   /*
-   * NULL unless several requests may follow on one. To be called after an ended
-   * that gave a follow-up, for the next one of the same end, as long as there
-   * is one.
+   * NULL unless several requests may follow one. Called after an ended that
+   * returned a follow-up, for the next follow-up of the same end, until none is
+   * left.
    */
   blis_status (*also)(void *state, blis_request *follow_up, bool *has_follow_up, blis_error *error);
   /*
@@ -179,13 +179,13 @@ typedef struct blis_request_source {
    */
   void (*release)(void *state, const blis_request *request);
   /*
-   * NULL unless requests may be brought forward: such a one was given a second
-   * time, with an earlier arrival. To be called for every request when it
-   * arrives; false = this is not the one that is to arrive, drop it.
+   * NULL unless requests may be brought forward: such a request is returned a
+   * second time, with an earlier arrival. Called for every request when it arrives;
+   * false = this request is outdated, drop it.
    */
   bool (*is_due)(void *state, const blis_request *request);
   void *state;
-  blis_intern *strings; /* what the string numbers mean; borrowed, may grow */
+  blis_intern *strings; /* the strings of the numbers; borrowed, may grow */
   int64_t count;        /* number of requests that next() will return, or -1 if unknown */
 } blis_request_source;
 

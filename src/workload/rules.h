@@ -1,9 +1,8 @@
 /*
  * rules.h - variants of workload specifications, generation, and replay.
  *
- * All false is the usual meaning. A profile has a constant in a module of its own.
- * Specifications and options point to the rules; NULL
- * means all false.
+ * All false is the default meaning. A profile has a constant in a separate module.
+ * Specifications and options point to the rules; NULL means all false.
  */
 #ifndef BLIS_WORKLOAD_RULES_H
 #define BLIS_WORKLOAD_RULES_H
@@ -12,11 +11,11 @@
 #include <stddef.h>
 
 typedef struct blis_workload_rules {
-  /* What specifications may contain, and what they mean. */
+  /* Allowed contents of specifications, and their meaning. */
   bool takes_any_growth;        /* context_growth may be any word */
   bool takes_empty_multimodal;  /* multimodal may have no modality */
   bool needs_input;             /* also multimodal clients need input_distribution */
-  bool takes_multimodal_turns;  /* multimodal and multi_turn may both be given */
+  bool takes_multimodal_turns;  /* multimodal and multi_turn may both be set */
   bool separates_prefix_groups; /* each prefix group of a short form arrives on its own */
   bool truncates_percents;      /* ServeGen: 0.29 counts as 28 percent */
   bool has_default_prefix;      /* inference-perf: a prefix of no length has the default one */
@@ -28,7 +27,7 @@ typedef struct blis_workload_rules {
   bool counts_users_only;     /* num_requests limits the rounds of users, not of sessions */
   bool ends_users;            /* users end with their session */
   bool draws_zero_ratios;     /* a constant reason ratio below 1 is drawn like any other */
-  bool limits_open_rounds;    /* rounds that do not wait for answers have a deadline, too */
+  bool limits_open_rounds;    /* rounds that do not wait for answers also have a deadline */
   bool has_one_day;           /* diurnal rates end after the first day */
   bool divides_weights_first; /* rounding: rate * (weight / total) */
   bool needs_windows;         /* where rates vary, clients without windows send nothing */

@@ -40,11 +40,11 @@ typedef struct blis_workload_statistics {
   blis_length_statistics output;
   /*
    * Tokens of full prompt blocks that an earlier request had at the same place
-   * behind the same blocks: what an unlimited cache would save.
+   * after the same blocks: the savings of an unlimited cache.
    */
   int64_t reused_tokens;
   double reused_share;      /* of all prompt tokens; 0 without prompt tokens */
-  int64_t shareable_blocks; /* different full blocks others may have, too */
+  int64_t shareable_blocks; /* different full blocks that other requests may also have */
   uint32_t tenants;         /* distinct strings, without the empty one */
   uint32_t slo_classes;
   uint32_t models;

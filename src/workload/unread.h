@@ -27,8 +27,8 @@ typedef struct blis__unread {
 /* Notes a field, once. */
 void blis__unread_add(blis__unread *unread, const char *name);
 
-/* Notes the columns of a table, or the members of an object, that are not among
-   the known ones, a list that ends with NULL. */
+/* Notes the columns of a table, or the members of an object, that are not in the list known,
+   which ends with NULL. */
 void blis__unread_see_columns(blis__unread *unread, const blis_csv *csv, const char *const *known);
 void blis__unread_see_members(blis__unread *unread, blis_json_value object,
                               const char *const *known);

@@ -1,10 +1,10 @@
 /*
  * workload.h - a list of requests in memory, in order of arrival.
  *
- * It is built once (by a trace reader, say) and never changes after it is
- * sealed, so any number of simulations can read it at the same time, each
- * through a source of its own. A request takes 152 bytes (8 more when they were
- * added in another order), a segment 16.
+ * It is built once (by a trace reader, say) and never changes after it is sealed,
+ * so any number of simulations can read it at the same time, each through its own
+ * source. A request takes 152 bytes (8 more when they were added in another order),
+ * a segment 16.
  */
 #ifndef BLIS_WORKLOAD_WORKLOAD_H
 #define BLIS_WORKLOAD_WORKLOAD_H
@@ -40,8 +40,8 @@ BLIS_MUSTUSE blis_status blis_workload_text(blis_workload *workload, const char 
                                             size_t length, uint32_t *id);
 
 /*
- * Appends a copy of *request and of its segments. shared_tokens must be the sum
- * of their lengths. BLIS_ERR_NOMEM leaves the workload as it was.
+ * Appends a copy of *request and of its segments. shared_tokens must be the sum of
+ * their lengths. BLIS_ERR_NOMEM leaves the workload unchanged.
  */
 BLIS_MUSTUSE blis_status blis_workload_add(blis_workload *workload, const blis_request *request);
 
@@ -51,7 +51,7 @@ BLIS_MUSTUSE blis_status blis_workload_add(blis_workload *workload, const blis_r
 BLIS_MUSTUSE blis_status blis_workload_note(blis_workload *workload, const char *format, ...)
     BLIS_PRINTF(2, 3);
 
-/* Says what was good enough where the requests come from. Copied. */
+/* Adds a target that applied to the requests at their origin. Copied. */
 BLIS_MUSTUSE blis_status blis_workload_add_target(blis_workload *workload,
                                                   const blis_goodput_target *target);
 
@@ -61,7 +61,7 @@ BLIS_MUSTUSE blis_status blis_workload_add_target(blis_workload *workload,
  */
 void blis_workload_let_sessions_grow(blis_workload *workload);
 
-/* What it is and where it comes from, in a few words. Copied. */
+/* Sets a short description of the content and origin. Copied. */
 BLIS_MUSTUSE blis_status blis_workload_describe(blis_workload *workload, const char *format, ...)
     BLIS_PRINTF(2, 3);
 
@@ -73,8 +73,8 @@ BLIS_MUSTUSE blis_status blis_workload_take_texts(blis_workload *workload,
                                                   const blis_workload *from);
 
 /*
- * Ends the building: sorts the requests by arrival, equal arrivals in the order
- * in which they were added. BLIS_ERR_NOMEM leaves the workload as it was.
+ * Ends the building: sorts the requests by arrival, equal arrivals in the order in
+ * which they were added. BLIS_ERR_NOMEM leaves the workload unchanged.
  */
 BLIS_MUSTUSE blis_status blis_workload_seal(blis_workload *workload);
 
@@ -86,8 +86,8 @@ size_t blis_workload_count(const blis_workload *workload);
 const blis_request *blis_workload_request(const blis_workload *workload, size_t index);
 
 /*
- * The index of the request that was added as number place < count, from 0: in
- * the order of a file in place of that of time.
+ * The index of the request that was added as number place < count, from 0: file
+ * order instead of time order.
  */
 size_t blis_workload_added(const blis_workload *workload, size_t place);
 
@@ -108,7 +108,7 @@ const char *blis_workload_note_text(const blis_workload *workload, size_t index)
 size_t blis_workload_target_count(const blis_workload *workload);
 const blis_goodput_target *blis_workload_targets(const blis_workload *workload);
 
-/* The place of one reader; may be copied to read on from given twice. */
+/* The position of one reader; may be copied to read twice from a position. */
 typedef struct blis_workload_cursor {
   const blis_workload *workload;
   size_t next;

@@ -1,10 +1,9 @@
 /*
- * adapter_mix.h - gives LoRA adapters to requests that name none, by weights.
+ * adapter_mix.h - assigns LoRA adapters to requests without one, by weights.
  *
- * A source around another one. The adapter of a request follows from the seed
- * and its number, that of a round of a session from the session, so that it
- * does not depend on the order of arrivals. Requests that name an adapter keep
- * it. O(log adapters) per request.
+ * It wraps another source. The adapter of a request follows from the seed and its
+ * number, or its session, so it does not depend on the order of arrivals. Requests
+ * that name an adapter keep it. O(log adapters) per request.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_ADAPTER_MIX_H
 #define BLIS_WORKLOAD_GENERATE_ADAPTER_MIX_H
@@ -21,9 +20,8 @@ typedef struct blis_adapter_share {
 } blis_adapter_share;
 
 /*
- * Borrows *source, whose strings get the names, and copies the rest. The
- * weights add up to more than 0. BLIS_ERR_INVALID names one that is out of
- * range.
+ * Borrows *source, whose strings get the names, and copies the rest. The weights
+ * add up to more than 0. BLIS_ERR_INVALID names the weight that is out of range.
  */
 BLIS_MUSTUSE blis_status blis_adapter_mix_new(const blis_alloc *alloc,
                                               const blis_request_source *source,
@@ -32,7 +30,7 @@ BLIS_MUSTUSE blis_status blis_adapter_mix_new(const blis_alloc *alloc,
                                               blis_error *error);
 void blis_adapter_mix_free(blis_adapter_mix *mix);
 
-/* The mix's own; with the count and the strings of the other source. */
+/* The mix's own source, with the count and the strings of the wrapped source. */
 blis_request_source blis_adapter_mix_source(blis_adapter_mix *mix);
 
 #endif

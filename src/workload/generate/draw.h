@@ -1,8 +1,8 @@
 /*
  * draw.h - draws the requests of one arrival process; for generator files only.
  *
- * The order of draws from the client's stream decides everything that follows,
- * so what is drawn and then not used is drawn all the same.
+ * The order of draws from the client's stream determines everything that follows,
+ * so unused values are also drawn.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_DRAW_H
 #define BLIS_WORKLOAD_GENERATE_DRAW_H
@@ -14,7 +14,7 @@
 typedef struct blis__drawing {
   blis__plan *plan;
   const blis__kind *kind;
-  uint32_t process; /* the client whose it is, or 0, that of all */
+  uint32_t process; /* the client that owns it, or 0 for the process of all */
   uint32_t client;  /* of the request that is drawn */
   blis_random arrivals;
   blis_random own_lengths; /* in lazy workloads */
@@ -38,8 +38,8 @@ BLIS_MUSTUSE blis_status blis__draw_client(blis__drawing *drawing, int64_t limit
 BLIS_MUSTUSE blis_status blis__draw_windows(blis__drawing *drawing, blis_error *error);
 
 /*
- * Draws the single request of a client that arrives at a time: lengths from
- * input and output, or those of its modalities, and tokens.
+ * Draws the single request of a client that arrives at a time: lengths from input
+ * and output, or from its modalities, and tokens.
  */
 BLIS_MUSTUSE blis_status blis__draw_request(blis__drawing *drawing, const blis_distribution *input,
                                             const blis_distribution *output, int64_t arrival_us,

@@ -35,14 +35,14 @@
 typedef struct blis_generator blis_generator;
 
 /*
- * Checks the specification and copies what is needed of it; the caller owns the
- * generator. Copies *alloc. BLIS_ERR_INVALID names client, key, value and what
- * is allowed.
+ * Checks the specification and copies the necessary parts; the caller owns the
+ * generator. Copies *alloc. BLIS_ERR_INVALID names client, key, value, and the
+ * allowed values.
  */
 BLIS_MUSTUSE blis_status blis_generator_new(const blis_alloc *alloc, const blis_workload_spec *spec,
                                             blis_generator **generator, blis_error *error);
 
-/* NULL is allowed. Segments of its requests are gone with it. */
+/* Frees the generator and the segments of its requests. NULL is allowed. */
 void blis_generator_free(blis_generator *generator);
 
 /*
@@ -53,10 +53,10 @@ void blis_generator_free(blis_generator *generator);
 blis_request_source blis_generator_source(blis_generator *generator);
 
 /*
- * The token ids of the request that the source gave last, follow-ups included,
- * written to prompt (prompt_tokens of them) and output (output_tokens). Costs 2
- * ns a token. BLIS_ERR_INVALID when no request was taken yet, tokens are lazy,
- * or requests were made at once without keep_tokens.
+ * Writes the token ids of the source's last request, follow-ups included, to prompt
+ * (prompt_tokens of them) and output (output_tokens). Costs 2 ns per token.
+ * BLIS_ERR_INVALID if no request was taken yet, tokens are lazy, or requests were
+ * made at once without keep_tokens.
  */
 BLIS_MUSTUSE blis_status blis_generator_tokens(const blis_generator *generator, int32_t *prompt,
                                                int32_t *output, blis_error *error);

@@ -3,7 +3,7 @@
  * only.
  *
  * A prompt has one text and as many images, sounds and videos as are drawn for
- * their number, each with a length of its own.
+ * their number, each with its own length.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_MODALITIES_H
 #define BLIS_WORKLOAD_GENERATE_MODALITIES_H

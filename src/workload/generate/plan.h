@@ -1,8 +1,8 @@
 /*
  * plan.h - the immutable part of a generator; for generator files only.
  *
- * A kind is what the members of a cohort have in common, or one client; clients
- * are listed kind after kind.
+ * A kind is the common part of the members of a cohort, or one client; clients are
+ * listed kind after kind.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_PLAN_H
 #define BLIS_WORKLOAD_GENERATE_PLAN_H
@@ -30,7 +30,7 @@ typedef struct blis__window {
   double trace_rate; /* of one member */
   bool has_trace_rate;
   bool has_arrival;
-  blis_arrival_spec arrival_spec; /* while the plan is made */
+  blis_arrival_spec arrival_spec; /* during the construction of the plan */
   /* When rates vary with time: */
   blis_arrival arrival;
   int64_t requests;        /* planned for one member */
@@ -64,7 +64,7 @@ typedef struct blis__kind {
   int64_t think_us;
   int64_t spread_count;
   int64_t spread_us;
-  int64_t own_prefix_tokens; /* given, whatever its group has; 0 = none */
+  int64_t own_prefix_tokens; /* explicit length, regardless of its group; 0 = none */
   uint32_t concurrency;
   bool has_fixed_rate; /* whatever its fraction */
   bool is_streaming;
@@ -93,7 +93,7 @@ typedef struct blis__drawn {
     uint32_t modal_tokens[BLIS__MODALITIES];
     struct {
       int64_t session_id;      /* -1 = none */
-      uint32_t context_tokens; /* of the conversation, in front of the input */
+      uint32_t context_tokens; /* of the conversation, before the input */
       int32_t round;
     };
   };
@@ -110,14 +110,14 @@ typedef BLIS_ARRAY(int32_t) blis__token_array;
 typedef BLIS_ARRAY(size_t) blis__place_array;
 
 /*
- * All requests, for workloads that cannot be drawn one by one: those with
- * sessions, users, rates that vary with time or other modalities.
+ * All requests, for workloads that cannot be drawn one by one: workloads with
+ * sessions, users, rates that vary with time, or other modalities.
  */
 typedef struct blis__layout {
   blis__drawn_array requests;         /* in order of arrival */
-  uint64_t drawn_count;               /* while it is made */
+  uint64_t drawn_count;               /* during construction */
   blis_segment (*segments)[2];        /* prefix and context; NULL when none grows */
-  blis__session_start_array sessions; /* those with follow-ups */
+  blis__session_start_array sessions; /* sessions with follow-ups */
   blis__session_rule *rules;          /* by kind */
   int64_t follow_ups;                 /* maximum number; INT64_MAX = unlimited */
   blis__place_array token_starts;     /* by sequence, when tokens are kept */
@@ -141,16 +141,15 @@ typedef struct blis__plan {
   bool is_lazy;
   bool keeps_tokens;
   blis_workload_rules rules;
-  bool cuts_prefixes;   /* of later rounds, to what their clients ask for */
+  bool cuts_prefixes;   /* of later rounds, to the lengths of their clients */
   bool has_run_timeout; /* see blis_workload_spec */
-  bool is_varying;      /* windows have rates, arrivals or lengths of their own */
+  bool is_varying;      /* windows have their own rates, arrivals, or lengths */
   bool has_end;         /* a horizon or windows: fewer than num_requests may come */
   bool has_layout;      /* which blis__plan_lay_out fills */
   blis__layout layout;
 } blis__plan;
 
-/* Checks a specification and copies what is needed of it; the caller owns it.
- */
+/* Checks a specification and copies the necessary parts; the caller owns the plan. */
 BLIS_MUSTUSE blis_status blis__plan_new(const blis_alloc *alloc, const blis_workload_spec *spec,
                                         blis__plan **plan, blis_error *error);
 
@@ -161,8 +160,8 @@ static inline const blis__kind *blis__plan_kind_of(const blis__plan *plan, uint3
 }
 
 /*
- * The random stream of prefixes and client seeds, behind the prefixes. In lazy
- * workloads there are no prefix draws.
+ * The random stream of prefixes and client seeds, after the draws of prefixes. In
+ * lazy workloads there are no prefix draws.
  */
 void blis__plan_seed_stream(const blis__plan *plan, blis_random *random);
 
@@ -173,8 +172,8 @@ void blis__plan_seed_stream(const blis__plan *plan, blis_random *random);
 uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process, blis_random *random);
 
 /*
- * What a process takes of a fresh stream before its first arrival: in
- * BLIS (Go) the stages of inference-perf have a seed of their own, unused.
+ * Makes the draws of a process before its first arrival from a fresh stream: in
+ * BLIS (Go) the stages of inference-perf have their own seed, which is unused.
  */
 void blis__plan_begin_arrivals(const blis__plan *plan, uint32_t process, blis_random *random);
 

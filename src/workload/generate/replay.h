@@ -40,9 +40,9 @@ typedef struct blis_replay_options {
 typedef struct blis_replay blis_replay;
 
 /*
- * Borrows the workload, and what the options point to during the call. The
- * caller owns the replay. BLIS_ERR_INVALID when the rounds of a session are not
- * 0, 1, 2, ...; it names the session.
+ * Borrows the workload, and the data of the options during the call. The caller
+ * owns the replay. BLIS_ERR_INVALID if the rounds of a session are not 0, 1, 2,
+ * ...; it names the session.
  */
 BLIS_MUSTUSE blis_status blis_replay_new(const blis_alloc *alloc, const blis_workload *workload,
                                          const blis_replay_options *options, blis_replay **replay,

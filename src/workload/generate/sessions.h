@@ -1,13 +1,13 @@
 /*
  * sessions.h - conversations that wait for answers; for sources of requests.
  *
- * A source gives the first request of each session at its time. When a request
- * ends, the session decides whether there is a next round, draws its lengths and
- * its content, and hands it out as a follow-up. Rules and the order of draws match
- * BLIS (Go, inference-sim f90a1e3a).
+ * A source returns the first request of each session at its time. When a request
+ * ends, the session decides whether a round follows, draws its lengths and its
+ * content, and returns it as a follow-up. Rules and the order of draws match BLIS
+ * (Go, inference-sim f90a1e3a).
  *
- * In a growing conversation the next prompt is the prefix, everything said so far
- * and the new input. The last token of an answer is not part of it, as the KV cache
+ * In a growing conversation the next prompt is the prefix, all earlier rounds, and
+ * the new input. The last token of an answer is not part of it, as the KV cache
  * never holds it.
  *
  * A session takes 100 bytes, and 5 KB for its random stream between its first
@@ -30,7 +30,7 @@
 /* What many sessions have in common; borrowed. */
 typedef struct blis__session_rule {
   const blis_distribution *input;     /* NULL: rounds are recorded */
-  const blis__modalities *modalities; /* in place of input; NULL = text alone */
+  const blis__modalities *modalities; /* replaces input; NULL = only text */
   const blis_distribution *output;
   int64_t max_rounds; /* INT64_MAX = unlimited */
   int64_t think_us;
@@ -41,16 +41,16 @@ typedef struct blis__session_rule {
   /* A round that was abandoned is followed by the next round at least one second later, as a
      user would come back. */
   bool persists;
-  bool keeps_labels; /* follow-ups have prefix group and streaming, too */
+  bool keeps_labels; /* follow-ups also have prefix group and streaming */
 } blis__session_rule;
 
-/* A round as it was recorded. */
+/* A recorded round. */
 typedef struct blis__recorded_round {
   uint32_t input_tokens;
   uint32_t output_tokens;
   uint32_t cascade; /* as requests have them */
   uint32_t mean_logprob;
-  int64_t think_us; /* in front of it; -1 = that of the rule */
+  int64_t think_us; /* before it; -1 = by the rule */
   /* Contains the prompt and labels if the trace has the content; else NULL. */
   const blis_request *content;
 } blis__recorded_round;
@@ -68,7 +68,7 @@ typedef struct blis__session_start {
   /* With tokens: of the prefix, and of input and output of round 0. */
   const int32_t *prefix_tokens;
   const int32_t *first_tokens;
-  /* For the source alone, which makes the sessions: */
+  /* Only for the source, which makes the sessions: */
   const char *text; /* the name */
   uint32_t client;
   uint64_t first_sequence; /* when round 0 was drawn */
@@ -78,7 +78,7 @@ typedef struct blis__session_start {
 typedef struct blis_session_counts {
   int64_t sessions;
   int64_t completed;   /* had all their rounds */
-  int64_t cancelled;   /* a request was given up, and that was the end */
+  int64_t cancelled;   /* a request was abandoned, which ended the session */
   int64_t ended_early; /* by the horizon or the number of requests */
   int64_t follow_ups;
 } blis_session_counts;

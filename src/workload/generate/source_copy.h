@@ -1,5 +1,5 @@
 /*
- * source_copy.h - a source that forwards another one and keeps a copy of every
+ * source_copy.h - a source that forwards another source and keeps a copy of every
  * request, so that generated requests can be written as a trace.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_SOURCE_COPY_H

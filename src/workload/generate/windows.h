@@ -7,7 +7,7 @@
 
 #include "workload/generate/plan.h"
 
-/* The windows of a client, or those of a cohort's shape. */
+/* Plans the windows of a client, or of a cohort's shape. */
 BLIS_MUSTUSE blis_status blis__plan_windows(blis__plan *plan, const blis_workload_spec *spec,
                                             uint32_t kind, blis_error *error);
 

@@ -48,8 +48,8 @@ typedef enum blis_graph_reading {
 
 /* Which of several recorded delays is used as the delay before a request. */
 typedef enum blis_graph_delays {
-  BLIS_GRAPH_DELAYS_USUAL,      /* those of the reading */
-  BLIS_GRAPH_DELAYS_COMPLETION, /* last end of what it waits for to its start */
+  BLIS_GRAPH_DELAYS_USUAL,      /* default of the reading */
+  BLIS_GRAPH_DELAYS_COMPLETION, /* last end of its predecessors to its start */
   BLIS_GRAPH_DELAYS_STARTS,     /* start of the request before to its start */
   BLIS_GRAPH_DELAYS_THINK,      /* its think_time */
   BLIS_GRAPH_DELAYS_NONE
@@ -64,8 +64,7 @@ typedef enum blis_graph_nested {
 
 /* What serves the models that a corpus recorded. */
 typedef struct blis_graph_models {
-  /* NULL: names become those of served in the order in which they appear, again
-     from the first one. */
+  /* NULL: names are mapped to served in the order in which they appear, cycling. */
   const char *const *recorded;
   const char *const *served;
   size_t count; /* 0 = recorded names are not used */
@@ -75,7 +74,7 @@ typedef struct blis_graph_models {
 typedef struct blis_graph_file_options {
   const char *format;         /* NULL = recognise it */
   int64_t limit;              /* at most this many graphs from the start; 0 = all */
-  uint32_t hash_block_tokens; /* 0 = those of the file or format */
+  uint32_t hash_block_tokens; /* 0 = the number of the file or format */
   blis_graph_reading reading;
   blis_graph_delays delays;
   blis_graph_nested nested;
@@ -115,8 +114,7 @@ int64_t blis_graph_file_requests(const blis_graph_file *file);
 /* Do its graphs have recorded starts? */
 bool blis_graph_file_has_starts(const blis_graph_file *file);
 
-/* The models that its requests may want, index < count; NULL behind the last.
- */
+/* The models that its requests may want, index < count; NULL after the last. */
 const char *blis_graph_file_model(const blis_graph_file *file, size_t index);
 
 /* Returns note number index about the file, for the user; NULL after the last note. */

@@ -36,8 +36,8 @@ void blis__graph_folder_deinit(blis__graph_folder *folder);
 void blis__graph_folder_rewind(blis__graph_folder *folder);
 
 /*
- * The path of the next file, valid until the next call; NULL behind the last.
- * With *is_whole it is one JSON text, else it has one in every line.
+ * The path of the next file, valid until the next call; NULL after the last. With
+ * *is_whole the file is one JSON text, otherwise it has one per line.
  */
 BLIS_MUSTUSE blis_status blis__graph_folder_next(blis__graph_folder *folder, const char **path,
                                                  bool *is_whole);

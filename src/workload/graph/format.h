@@ -17,7 +17,7 @@
 #include "workload/graph/models.h"
 #include "workload/unread.h"
 
-/* What is counted and told; the first reader alone counts. */
+/* Counts for notes; only the first reader counts. */
 typedef struct blis__graph_known {
   bool is_first;
   bool has_starts;
@@ -26,13 +26,13 @@ typedef struct blis__graph_known {
   int64_t requests;
   int64_t dropped_agents; /* agents without a request that would start them */
   int64_t empty_files;    /* of a folder */
-  int64_t rootless;       /* conversations without a request of their own */
+  int64_t rootless;       /* conversations without their own request */
   int64_t same_ids;       /* conversations with the id of an earlier one */
-  int64_t same_agents;    /* subagents with that of an earlier one */
+  int64_t same_agents;    /* subagents with the id of an earlier one */
   int64_t excess_ids;     /* requests with more hash ids than tokens */
   int64_t left_out;       /* rows or spans that are no requests */
   int64_t not_monotone;   /* prompts that are shorter than their context */
-  int64_t estimated;      /* requests whose tokens were made of bytes */
+  int64_t estimated;      /* requests whose tokens were computed from bytes */
   blis__unread unread;
 } blis__graph_known;
 
@@ -55,15 +55,15 @@ typedef struct blis__graph_rows {
 typedef struct blis__graph_format {
   const char *name;
   const char *text;
-  bool reads_folders; /* every file of them holds whole graphs */
+  bool reads_folders; /* every file of a folder contains whole graphs */
   /* Whether a file that starts with head (some KB, unpacked) is of it. */
   bool (*recognise)(blis_slice head);
   size_t reader_size;
-  /* Behind setting up the rows; NULL = nothing to do. */
+  /* Called after the rows are set up; NULL = nothing to do. */
   blis_status (*open)(void *reader, blis_error *error);
   /* The graph is valid until the next call. */
   blis_status (*next)(void *reader, blis_graph *graph, bool *done, blis_error *error);
-  void (*close)(void *reader); /* NULL = it holds nothing besides */
+  void (*close)(void *reader); /* NULL = no further resources */
 } blis__graph_format;
 
 /* In the order in which they are recognised. */
@@ -128,7 +128,7 @@ BLIS_MUSTUSE blis_status blis__graph_add(blis__graph_rows *rows, int64_t line,
 /* min(delay, the cap of the options). */
 int64_t blis__graph_capped(const blis__graph_rows *rows, int64_t delay_us);
 
-/* Notes members that are not among the known ones, a list that ends in NULL. */
+/* Notes members that are not in the list known, which ends with NULL. */
 void blis__graph_see(blis__graph_rows *rows, blis_json_value object, const char *const *known);
 
 /* Whether head has all of these words, which end in NULL. */

@@ -52,7 +52,7 @@ typedef struct blis_graph_node {
   uint32_t parent_session; /* that the node's session was called by; 0 = none */
   uint32_t first_wait;     /* in the graph's waits */
   uint32_t wait_count;
-  uint32_t extends; /* BLIS_GRAPH_NO_NODE: its content is not that of a node */
+  uint32_t extends; /* BLIS_GRAPH_NO_NODE: it extends no node */
 } blis_graph_node;
 
 /* Borrowed from who made it. */
@@ -68,8 +68,8 @@ typedef struct blis_graph {
 /* A source of graphs, in order. */
 typedef struct blis_graph_feed {
   /*
-   * The next graph, valid until the next call; *done = true at the end. Those
-   * with a recorded start come in its order.
+   * The next graph, valid until the next call; *done = true at the end. Graphs with
+   * a recorded start are in the order of their starts.
    */
   blis_status (*next)(void *state, blis_graph *graph, bool *done, blis_error *error);
   /* From the first one on again; NULL = that is not possible. */
@@ -80,10 +80,10 @@ typedef struct blis_graph_feed {
 
 /* The nodes that a node waits for, for repeated queries; see lineage.c. */
 typedef struct blis_graph_lineage {
-  uint32_t jump;   /* one of those that it waits for through first waits */
+  uint32_t jump;   /* an ancestor through first waits */
   uint32_t depth;  /* how many these are */
-  uint32_t heir;   /* the last node known to begin once this has ended */
-  uint32_t search; /* the last one that has come by */
+  uint32_t heir;   /* the last node found to begin after the end of this one */
+  uint32_t search; /* the last search that visited it */
 } blis_graph_lineage;
 
 /* Builds graphs, one at a time. The members are private. */
@@ -107,20 +107,20 @@ void blis_graph_builder_deinit(blis_graph_builder *builder);
 /* Begins another graph. */
 void blis_graph_builder_clear(blis_graph_builder *builder);
 
-/* Streams for content that the caller knows; returns the first of them. */
+/* Allocates streams for content of the caller; returns the first of them. */
 uint64_t blis_graph_builder_streams(blis_graph_builder *builder, uint64_t count);
 
 /*
  * Appends a node that waits for wait_count others, each of them below the number of
  * nodes so far. *node is copied with its segments.
  *
- * Content: request.segments as they are, with extends = BLIS_GRAPH_NO_NODE and
- * chains = false. Else request.prompt_tokens is the number of new tokens, at least
- * 1. They follow the context of extends, or the segments (for example a shared
+ * Content: with extends = BLIS_GRAPH_NO_NODE and chains = false, request.segments
+ * are unchanged. Otherwise request.prompt_tokens > 0 is the number of new tokens.
+ * They follow the context of extends, or the segments (for example a shared
  * prefix), and other nodes may extend them.
  *
  * BLIS_ERR_INVALID: too many nodes, or a prompt of more than
- * BLIS_WORKLOAD_MAX_TOKENS; the message does not say which node.
+ * BLIS_WORKLOAD_MAX_TOKENS; the message does not name the node.
  */
 BLIS_MUSTUSE blis_status blis_graph_builder_add(blis_graph_builder *builder,
                                                 const blis_graph_node *node, bool chains,
@@ -128,15 +128,15 @@ BLIS_MUSTUSE blis_status blis_graph_builder_add(blis_graph_builder *builder,
                                                 blis_error *error);
 
 /*
- * Has a node ended when the next one, which waits for these, begins? Costs
- * O(log nodes) where first waits lead there, and else up to O(waits of the
- * nodes behind it).
+ * Has a node ended when the next one, which waits for these, begins? Costs O(log
+ * nodes) if first waits connect them, and otherwise up to O(waits of the nodes
+ * after it).
  */
 BLIS_MUSTUSE blis_status blis_graph_builder_has_ended(blis_graph_builder *builder, uint32_t node,
                                                       const uint32_t *waits, uint32_t wait_count,
                                                       bool *has_ended);
 
-/* What was built, borrowed until the next change. At least one node. */
+/* The graph built so far, borrowed until the next change. At least one node. */
 blis_graph blis_graph_builder_get(blis_graph_builder *builder, uint32_t name, int64_t start_us);
 
 #endif

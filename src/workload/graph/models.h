@@ -1,11 +1,10 @@
 /*
- * models.h - the models that serve what a corpus recorded of others; for graph
- * files only.
+ * models.h - maps the models recorded in a corpus to served models; for graph files
+ * only.
  *
- * Recorded names become those of the options: by name, or in the order in
- * which they appear in the file, again from the first one when there are more
- * of them. Every reader begins at the start of the file, so it meets them in
- * the same order.
+ * Recorded names are mapped to the names of the options: by name, or in their order
+ * in the file, cycling if there are more recorded names. Every reader begins at the
+ * start of the file, so it meets them in the same order.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_MODELS_H
 #define BLIS_WORKLOAD_GRAPH_MODELS_H
@@ -18,7 +17,8 @@ typedef struct blis__graph_names {
   blis_alloc alloc;
   blis_graph_models given; /* copied */
   blis_intern *strings;
-  blis_map served;           /* numbers of strings, by that of the recorded name */
+  blis_map served;           /* string number of a served model, by the number of the recorded
+                                name */
   BLIS_ARRAY(uint32_t) seen; /* recorded names, in order of appearance */
 } blis__graph_names;
 
@@ -29,14 +29,14 @@ BLIS_MUSTUSE blis_status blis__graph_names_init(blis__graph_names *names, const 
 void blis__graph_names_deinit(blis__graph_names *names);
 
 /*
- * What serves the model that is recorded as value, missing or null: *model = 0,
- * as it is while no models are given. BLIS_ERR_PARSE for a name that becomes
- * nothing.
+ * Finds the served model for a recorded value. *model = 0 if the value is missing
+ * or null, or if no models are configured. BLIS_ERR_PARSE for a name without a
+ * served model.
  */
 BLIS_MUSTUSE blis_status blis__graph_names_find(blis__graph_names *names, blis_json_value value,
                                                 uint32_t *model, blis_error *error);
 
-/* Says who became what, as long as there is room. */
+/* Writes the mapping, as far as it fits. */
 void blis__graph_names_show(const blis__graph_names *names, char *text, size_t size);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * player.h - plays session graphs: a source of requests, of which each is sent when
- * those that it waits for have ended in simulated time.
+ * player.h - plays session graphs: a source of requests. Each request is sent when
+ * its predecessors have ended in simulated time.
  *
  * A node is first waiting, then submitted at its time (the last end among the nodes
  * it waits for, plus its delay), then over. If a request is abandoned (rejected,
@@ -51,9 +51,9 @@ typedef struct blis_graph_play {
      content and sessions. */
   int64_t count;
   /*
-   * With concurrency only: so long from the end of the warm-up on graphs are
-   * played, again and again without a count; 0 = until they are over. What has
-   * not ended after it is given up grace_us later; -1 = it may take its time.
+   * Used only with concurrency. Duration of the measurement after the warm-up, in
+   * which graphs are repeated without limit; 0 = until all graphs are over.
+   * Unfinished requests are canceled grace_us later; -1 = never.
    */
   int64_t duration_us;
   int64_t grace_us;
@@ -73,17 +73,17 @@ typedef struct blis_graph_play {
   int64_t tree_idle_cap_us;
   int64_t idle_cap_us;
   int64_t horizon_us; /* nothing arrives after it; 0 = none */
-  int64_t timeout_us; /* of requests without one of their own; 0 = none */
+  int64_t timeout_us; /* of requests without their own timeout; 0 = none */
   double speed;       /* divides recorded starts and all delays */
-  bool continues;     /* after requests that were given up */
-  bool tells_future;  /* programs say what is left, and what is used again */
+  bool continues;     /* after abandoned requests */
+  bool tells_future;  /* programs report their remaining work, and the reuse of content */
   int64_t seed;       /* of drawn starts */
 } blis_graph_play;
 
 /* Outcome of a task. */
 typedef enum blis_task_state {
   BLIS_TASK_COMPLETED, /* every node that is not in the background */
-  BLIS_TASK_BROKEN,    /* one of these was given up or never submitted */
+  BLIS_TASK_BROKEN,    /* one of these was abandoned or never submitted */
   BLIS_TASK_UNFINISHED /* at the end of the run */
 } blis_task_state;
 
@@ -98,14 +98,14 @@ typedef struct blis_task {
   int64_t start_us;
   int64_t end_us; /* of its last node that is not in the background */
   /* Parts of the critical path; their sum is end_us - start_us. */
-  int64_t delay_us; /* without that of tools */
+  int64_t delay_us; /* without delays of tools */
   int64_t tool_us;
   int64_t queue_us;
   int64_t prefill_us;
   int64_t decode_us;
   /* Total of all ended requests, including the background. */
   int64_t request_us; /* from arrival to end */
-  int64_t waited_us;  /* delays of submitted nodes, those of tools included */
+  int64_t waited_us;  /* delays of submitted nodes, including tools */
   /* Totals of completed requests. */
   int64_t prompt_tokens;
   int64_t cached_tokens; /* of these, in caches at the first admission */
@@ -119,7 +119,7 @@ typedef struct blis_join_end {
   int32_t round_index;
 } blis_join_end;
 
-/* A request was sent that had waited for another one. */
+/* A request was sent that had waited for another request. */
 typedef struct blis_join {
   blis_join_end parent;
   blis_join_end child;
@@ -143,9 +143,9 @@ void blis_graph_player_free(blis_graph_player *player);
 blis_request_source blis_graph_player_source(blis_graph_player *player);
 
 /*
- * The tasks so far, the unfinished ones last, in an order that depends on the
- * run alone; borrowed until the next call of the source. NULL and *count = 0
- * when memory runs out.
+ * The tasks so far, the unfinished ones last, in an order that depends only on the
+ * run; borrowed until the next call of the source. NULL and *count = 0 if memory
+ * runs out.
  */
 const blis_task *blis_graph_player_tasks(blis_graph_player *player, size_t *count);
 
@@ -157,7 +157,7 @@ void blis_graph_player_keep_joins(blis_graph_player *player, size_t most);
 const blis_join *blis_graph_player_joins(const blis_graph_player *player, size_t *count,
                                          int64_t *left_out);
 
-/* How many tasks are on their way, have ended, and of these have completed. */
+/* Numbers of tasks that are in progress, have ended, and have completed. */
 typedef struct blis_task_counts {
   int64_t running;
   int64_t ended;

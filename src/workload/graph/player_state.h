@@ -25,10 +25,10 @@ typedef enum blis__node_state {
 typedef enum blis__node_place {
   BLIS__NOWHERE,
   BLIS__AMONG_ROOTS,
-  BLIS__READY, /* behind the last end */
-  BLIS__LATE,  /* it would arrive when all is over: as if not submitted */
+  BLIS__READY, /* after the last end */
+  BLIS__LATE,  /* it would arrive after the end: as if not submitted */
   BLIS__SENT,
-  BLIS__THERE /* it has arrived: known only where idle times are capped */
+  BLIS__THERE /* it has arrived; recorded only if idle times are capped */
 } blis__node_place;
 
 /* The lifecycle of a node. */
@@ -36,7 +36,7 @@ typedef struct blis__node {
   blis_call call;
   struct blis__live *live;
   int64_t number;   /* of its request, once it was sent */
-  int64_t ready_us; /* the last end of what it waits for */
+  int64_t ready_us; /* the last end among its predecessors */
   int64_t arrival_us;
   int64_t end_us;
   int64_t queue_us; /* from its arrival */
@@ -67,16 +67,16 @@ typedef struct blis__live {
   uint32_t lent;         /* roots that wait, or were sent and not yet released */
   uint32_t there;        /* requests that have arrived and are not over; see THERE */
   uint32_t lane;         /* of the warm-up */
-  bool is_finished;      /* what is left of it are roots that are not released */
+  bool is_finished;      /* the only remaining nodes are roots that are not released */
   bool is_partial;       /* began in the warm-up: no task */
-  bool is_broken;        /* a node that is not in the background was given up */
+  bool is_broken;        /* a node outside the background was abandoned */
   bool has_foreground;
   bool holds_room;         /* of the concurrency */
   struct blis__live *next; /* in order of start */
   struct blis__live *previous;
 } blis__live;
 
-/* One of as many graphs at a time as there may be, in the warm-up. */
+/* A place for one graph at a time, in the warm-up. */
 typedef struct blis__lane {
   blis__live *live; /* NULL: there are no more graphs */
   uint32_t next;    /* node that it sends */
@@ -95,11 +95,11 @@ struct blis_graph_player {
   blis_arrival arrival;
   blis_random random;
 
-  blis__live *first; /* those that are being played */
+  blis__live *first; /* graphs being played */
   blis__live *last;
-  blis_map nodes;                /* that are on their way, by number of the request */
+  blis_map nodes;                /* nodes in flight, by number of the request */
   blis_event_queue *roots;       /* that wait for their time */
-  BLIS_ARRAY(blis__ready) ready; /* behind the last end, with their times */
+  BLIS_ARRAY(blis__ready) ready; /* after the last end, with their times */
   size_t next_ready;
   BLIS_ARRAY(uint32_t)
   over; /* nodes of a graph whose dependants are not notified yet */
@@ -121,12 +121,12 @@ struct blis_graph_player {
   int64_t started;
   int64_t taken;
   int64_t followed;
-  uint64_t streams; /* given to graphs so far */
+  uint64_t streams; /* assigned to graphs so far */
   BLIS_ARRAY(blis_join) joins;
   size_t joins_most;
   int64_t joins_left_out;
   BLIS_ARRAY(blis_task) tasks;
-  size_t finished; /* of these; the others are shown as they are */
+  size_t finished; /* of these; unfinished ones are shown in their current state */
 };
 
 /* Of player.c. */
@@ -141,7 +141,7 @@ BLIS_MUSTUSE blis_status blis__player_need_next(blis_graph_player *p, blis_error
 BLIS_MUSTUSE blis_status blis__player_start(blis_graph_player *p, int64_t start_us,
                                             blis__live **started, blis_error *error);
 
-/* A node waits for nothing any more: it arrives its delay behind after_us. */
+/* Submits a node without remaining waits: it arrives at after_us plus its delay. */
 BLIS_MUSTUSE blis_status blis__player_submit(blis_graph_player *p, blis__live *l, uint32_t index,
                                              int64_t after_us);
 
@@ -149,26 +149,25 @@ BLIS_MUSTUSE blis_status blis__player_submit(blis_graph_player *p, blis__live *l
 BLIS_MUSTUSE blis_status blis__player_submit_free(blis_graph_player *p, blis__live *l,
                                                   int64_t at_us);
 
-/* Whether a graph gives its room of the concurrency back now. */
+/* Whether a graph releases its place in the concurrency limit now. */
 bool blis__player_gives_room(blis__live *l);
 
-/* Starts another graph where one has made room. */
+/* Starts another graph in a place that was released. */
 BLIS_MUSTUSE blis_status blis__player_use_room(blis_graph_player *p, int64_t at_us,
                                                blis_error *error);
 
 void blis__player_count_over(blis__live *l, uint32_t index);
 
-/* All nodes of the graph are over: what is left of it is its task. */
+/* All nodes of the graph are over: only its task remains. */
 BLIS_MUSTUSE blis_status blis__player_finish(blis_graph_player *p, blis__live *l,
                                              blis_error *error);
 
 /* Of player_copy.c. */
 
-/* Memory with a copy of the graph, whose segments are of this play alone; NULL
-   = out of memory. */
+/* Allocates a copy of the graph for this play; NULL = out of memory. */
 blis__live *blis__player_new_live(blis_graph_player *p, const blis_graph *graph);
 
-/* Played again, its sessions are not those of the play before. */
+/* Gives the sessions of a repeated graph new names. */
 BLIS_MUSTUSE blis_status blis__player_rename_sessions(const blis_graph_player *p, blis__live *l);
 
 /* Requires that none of its nodes was submitted and start_us is set. */
@@ -179,7 +178,7 @@ void blis__player_fill_live(const blis_graph_player *p, blis__live *l);
 /* Was it sent, and has it ended? */
 bool blis__player_has_ended(const blis__node *n);
 
-/* As it is now. */
+/* The task in its current state. */
 blis_task blis__player_task_of(const blis_graph_player *p, const blis__live *l);
 
 /* Of player_lanes.c. */

@@ -41,7 +41,7 @@ typedef struct blis__weka_call {
   uint32_t first_id; /* in the blocks */
   uint32_t id_count;
   uint32_t model;  /* a number of strings */
-  uint32_t served; /* what it becomes, a number of strings; 0 = any */
+  uint32_t served; /* number of the served name; 0 = any */
   bool is_streamed;
   bool calls_tool; /* it stopped to use one */
 } blis__weka_call;
@@ -49,7 +49,7 @@ typedef struct blis__weka_call {
 typedef struct blis__weka_agent {
   uint32_t session;           /* a number of strings */
   uint32_t parent;            /* an agent; BLIS__WEKA_NONE = the root */
-  uint32_t spawned;           /* calls of the parent up to the one that spawned it */
+  uint32_t spawned;           /* number of calls of the parent up to the spawning call */
   uint32_t joined;            /* the call of the parent that waits for it; the count of
                                  its calls = none */
   bool is_chain;              /* not marked in the file */
@@ -66,8 +66,8 @@ typedef struct blis__weka {
   bool is_global; /* hash ids mean the same in all conversations */
   blis__blocks blocks;
   BLIS_ARRAY(blis__weka_call) calls;
-  BLIS_ARRAY(blis__weka_agent) agents; /* parents in front of children */
-  size_t agent_count;                  /* in use; the others keep their memory */
+  BLIS_ARRAY(blis__weka_agent) agents; /* parents precede children */
+  size_t agent_count;                  /* in use; unused ones keep their memory */
 } blis__weka;
 
 /* A new agent without calls; its index is agent_count - 1. */

@@ -40,9 +40,9 @@ typedef struct blis_inference_perf_spec {
 } blis_inference_perf_spec;
 
 /*
- * Sets clients, aggregate_rate and category of *spec; what they point to lives
- * in arena. BLIS_ERR_INVALID names key, value and what is allowed, and
- * sets *fault unless that is NULL.
+ * Sets clients, aggregate_rate and category of *spec; new data lives in arena.
+ * BLIS_ERR_INVALID names the key, the value, and the allowed values, and sets
+ * *fault unless that is NULL.
  */
 BLIS_MUSTUSE blis_status blis_inference_perf_expand(const blis_inference_perf_spec *from,
                                                     blis_arena *arena, blis_workload_spec *spec,

@@ -31,7 +31,7 @@ typedef enum blis__key_kind {
   BLIS__KEY_TEXT,         /* const char * */
   BLIS__KEY_BOOLEAN,      /* bool */
   BLIS__KEY_LOOP,         /* blis_loop, from a boolean */
-  BLIS__KEY_TIMEOUT,      /* int64_t; a given 0 sets the flag */
+  BLIS__KEY_TIMEOUT,      /* int64_t; an explicit 0 sets the flag */
   BLIS__KEY_TOKENS,       /* bool: lazy, not drawn */
   BLIS__KEY_DISTRIBUTION, /* blis_distribution_spec */
   BLIS__KEY_ARRIVAL,      /* blis_arrival_spec */
@@ -50,8 +50,7 @@ typedef struct blis__key {
   const char *alias; /* another name, in scripts; NULL = none */
   blis__key_kind kind;
   size_t member; /* BLIS__NO_MEMBER: checked and dropped */
-  size_t flag;   /* bool set when the key is given, or the size_t count;
-                    0 = none */
+  size_t flag;   /* bool set if the key is present, or the size_t count; 0 = none */
   const blis__section *section;
   bool is_for_clients; /* not for cohorts */
   bool needs_members;  /* a list or mapping that must not be empty */
@@ -66,13 +65,13 @@ struct blis__section {
   const blis__key *keys;
   size_t key_count;
   size_t size;               /* of its struct */
-  const blis__section *base; /* whose keys it has, too; NULL = none */
+  const blis__section *base; /* section whose keys it also has; NULL = none */
   bool starts_with_id;       /* a string, which messages quote */
 };
 
 enum { BLIS__SECTION_MAX_KEYS = 64 };
 
-/* All keys of a section, those of its base behind its own; their number. */
+/* Lists all keys of a section, its own before its base's; returns their number. */
 size_t blis__section_list_keys(const blis__section *section,
                                const blis__key *keys[BLIS__SECTION_MAX_KEYS]);
 
@@ -95,7 +94,7 @@ BLIS_MUSTUSE blis_status blis__spec_read(blis__spec_reader *reader, const blis_y
                                          const blis__section *section, void *into,
                                          blis_error *error);
 
-/* What is checked, and how messages begin; for blis__section_check. */
+/* The checked values, and the beginning of messages; for blis__section_check. */
 typedef struct blis__section_check {
   const char *where;
   bool takes_any_growth;  /* rule of that name */
@@ -127,7 +126,7 @@ BLIS_MUSTUSE blis_status blis__spec_read_arrival(blis__spec_reader *reader,
 BLIS_MUSTUSE blis_status blis__spec_read_text(blis__spec_reader *reader, const blis_yaml_node *node,
                                               const char **text, blis_error *error);
 
-/* An unknown key: where, what, the nearest of the known ones or all. */
+/* Fails for an unknown key, with its place, its name, and the nearest key or all keys. */
 blis_status blis__spec_fail_key(const blis_yaml_node *key, const char *section,
                                 const char *const *known, size_t known_count, blis_error *error);
 

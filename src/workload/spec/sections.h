@@ -9,7 +9,7 @@
 #include "workload/spec/servegen.h"
 #include "workload/spec/workload_spec.h"
 
-/* What is at the top: the specification, and what is expanded into it. */
+/* The top level: the specification, and the parts that are expanded into it. */
 typedef struct blis__spec_top {
   blis_workload_spec spec;
   const char *version;

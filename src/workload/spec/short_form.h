@@ -33,7 +33,7 @@ typedef struct blis_short_form {
   int64_t num_requests;
   int64_t horizon_us;
   blis_arrival_spec arrival;
-  blis_distribution_spec prompt; /* own tokens, behind the prefix */
+  blis_distribution_spec prompt; /* own tokens, after the prefix */
   blis_distribution_spec output;
   int64_t prefix_groups; /* 0 = no prefixes */
   int64_t prefix_tokens;

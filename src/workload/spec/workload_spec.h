@@ -22,12 +22,12 @@
 #include "workload/rules.h"
 
 enum {
-  /* Length of a shared prefix that gives none. */
+  /* Length of a shared prefix without a length. */
   BLIS_WORKLOAD_DEFAULT_PREFIX_TOKENS = 50,
   BLIS_WORKLOAD_MAX_POPULATION = 100000
 };
 
-/* Deadline of requests in sessions that give none. */
+/* Deadline of requests in sessions without a timeout. */
 #define BLIS_WORKLOAD_SESSION_TIMEOUT_US INT64_C(300000000)
 
 /* A time in which a client is active; start inclusive, end exclusive. */
@@ -80,7 +80,7 @@ typedef struct blis_client_spec {
   int64_t concurrency;
   int64_t think_time_us; /* of these users */
   blis_arrival_spec arrival;
-  blis_distribution_spec input; /* own tokens, behind the prefix */
+  blis_distribution_spec input; /* own tokens, after the prefix */
   blis_distribution_spec output;
   /*
    * Clients of a group start every prompt with the same tokens, as many as the
@@ -98,7 +98,7 @@ typedef struct blis_client_spec {
   const blis_multi_turn_spec *multi_turn; /* NULL = single requests */
   blis_distribution_spec reason_ratio;    /* percent, of several turns */
   int64_t timeout_us;                     /* from arrival to deadline; 0 = the default */
-  bool has_no_timeout;                    /* a timeout of 0 was given: no deadline, no default */
+  bool has_no_timeout;                    /* an explicit timeout of 0: no deadline, no default */
   int64_t slo_target_us;                  /* wanted time to first token; 0 = none */
   blis_loop loop;
   /*
@@ -151,8 +151,8 @@ typedef struct blis_workload_spec {
   int64_t num_requests; /* 0 = unlimited; then there is a horizon */
   int64_t horizon_us;   /* arrivals are before this time; 0 = no limit */
   /*
-   * Arrivals and lengths come from random streams of their own, and no token
-   * ids are drawn: other numbers than the usual ones, for less time.
+   * Arrivals and lengths come from separate random streams, and no token ids are
+   * drawn: other values than by default, in less time.
    */
   bool lazy_tokens;
   /*
@@ -161,16 +161,16 @@ typedef struct blis_workload_spec {
    */
   bool keep_tokens;
   /*
-   * Set by expansions of other forms, not by users: requests arrive by one
-   * process, that of the first client at the aggregate rate, and the client of
-   * each is drawn by weight. Clients differ in names, prefixes and weights.
+   * Set by expansions of other forms, not by users. Requests arrive by one process,
+   * the first client's at the aggregate rate, and the client of each is drawn by
+   * weight. Clients differ in names, prefixes, and weights.
    */
   bool shares_arrivals;
   const blis_workload_rules *rules; /* NULL = all false */
   bool keeps_group_prefixes;        /* overrides rules.cuts_prefixes */
   /*
-   * The timeouts of all clients were set for the whole run: they hold where
-   * BLIS (Go) loses those that clients give.
+   * The timeouts of all clients were set for the whole run: they apply even where
+   * BLIS (Go) loses the timeouts of clients.
    */
   bool has_run_timeout;
   const blis_client_spec *clients;
@@ -191,7 +191,7 @@ enum { BLIS_CLIENT_LABEL_SIZE = 96 };
 const char *blis_client_label(const blis_workload_spec *spec, size_t index,
                               char label[BLIS_CLIENT_LABEL_SIZE]);
 
-/* Client index, or what the members of a cohort have in common. */
+/* Client index, or the common members of a cohort. */
 const blis_client_spec *blis_workload_spec_client(const blis_workload_spec *spec, size_t index);
 
 /* Whether a client's sessions wait for answers. */
@@ -200,16 +200,16 @@ bool blis_client_is_closed_loop(const blis_client_spec *client);
 /* Whether there are requests that wait for the answers to others. */
 bool blis_workload_spec_has_follow_ups(const blis_workload_spec *spec);
 
-/* What an error is about, for those who know where it is written. */
+/* The subject of an error, for callers that can find its place in the file. */
 typedef struct blis_spec_fault {
   const void *member; /* that is wrong; NULL = something is missing */
   const void *whole;  /* the specification, client, cohort or part it is in */
 } blis_spec_fault;
 
 /*
- * Checks everything but the parameters of distributions, which
+ * Checks everything except the parameters of distributions, which
  * blis_distribution_init checks. BLIS_ERR_INVALID names client or cohort, key,
- * value and what is allowed, and sets *fault unless that is NULL.
+ * value, and the allowed values, and sets *fault unless that is NULL.
  */
 BLIS_MUSTUSE blis_status blis_workload_spec_check(const blis_workload_spec *spec,
                                                   blis_spec_fault *fault, blis_error *error);

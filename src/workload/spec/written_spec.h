@@ -22,13 +22,13 @@ typedef struct blis_spec_settings {
   /* Used when none is written, or always with replaces_seed. */
   int64_t seed;
   bool replaces_seed;
-  int64_t num_requests; /* in place of what is written */
+  int64_t num_requests; /* replaces the written value */
   bool replaces_num_requests;
   int64_t horizon_us; /* 0 = none; used as the seed is */
   bool replaces_horizon;
   int64_t timeout_us; /* of every client; 0 = no deadlines */
   bool replaces_timeout;
-  bool lazy_tokens; /* in place of what is written */
+  bool lazy_tokens; /* replaces the written value */
   bool replaces_tokens;
   bool keep_tokens;
   const blis_workload_rules *rules; /* NULL = all false */
@@ -71,7 +71,7 @@ const blis_workload_spec *blis_written_spec_get(const blis_written_spec *written
 size_t blis_written_spec_note_count(const blis_written_spec *written);
 const char *blis_written_spec_note(const blis_written_spec *written, size_t index);
 
-/* A key as people and editors should know it; static. */
+/* Description of a key for users and editors; static. */
 typedef struct blis_spec_key {
   const blis_key *value;
   /*
@@ -80,14 +80,14 @@ typedef struct blis_spec_key {
    */
   const char *type;
   const char *alias;   /* another name, in scripts; NULL = none */
-  const char *section; /* the name of that of a part; NULL = no part */
+  const char *section; /* section name of a part; NULL = no part */
   bool is_required;
   bool is_usually_zero; /* 0 or false if omitted */
 } blis_spec_key;
 
 /*
  * The keys that can be written, section by section ("client", "cohort", ...).
- * False behind the last key.
+ * Returns false after the last key.
  */
 size_t blis_spec_section_count(void);
 const char *blis_spec_section_name(size_t section);

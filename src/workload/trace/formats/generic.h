@@ -11,8 +11,8 @@ extern const blis__trace_format blis__trace_csv;
 extern const blis__trace_format blis__trace_jsonl;
 
 /*
- * Finds which of the two formats a file that starts with head is of; BLIS_ERR_PARSE or
- * BLIS_ERR_INVALID says why it is of neither.
+ * Finds the format of a file that starts with head; BLIS_ERR_PARSE or BLIS_ERR_INVALID explains why
+ * it has neither format.
  */
 BLIS_MUSTUSE blis_status blis__trace_find_generic(const blis__trace_job *job, blis_slice head,
                                                   const blis__trace_format **format,

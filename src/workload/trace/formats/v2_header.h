@@ -16,9 +16,8 @@ typedef struct blis__trace_v2_header {
 } blis__trace_v2_header;
 
 /*
- * Reads and checks the header in a file: its keys, their types, and those of
- * their values that matter. Odd but harmless things become notes of the
- * workload.
+ * Reads and checks the header in a file: its keys, their types, and the relevant
+ * values. Odd but harmless things become notes of the workload.
  */
 BLIS_MUSTUSE blis_status blis__trace_v2_read_header(const blis_alloc *alloc, const char *path,
                                                     blis_workload *workload,

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "workload/request.h"
 
-/* What is cut out: of the requests that arrive in a window, a stretch. */
+/* The part to cut out: of the requests that arrive in a window, a stretch. */
 typedef struct blis_trace_cut_options {
   int64_t start_us; /* earliest arrival ... */
   int64_t end_us;   /* ... and before this; 0 = no end */
@@ -38,12 +38,12 @@ typedef enum blis_trace_edit_kind {
    */
   BLIS_TRACE_SCALE,
   /*
-   * A time that runs now faster, now slower: straight lines between the points,
-   * and shifted as the nearest point before the first and behind the last.
-   * There is at least one point; from_us rises and to_us never falls.
+   * A time with varying speed: straight lines between the points. Before the first
+   * and after the last point, it is shifted like the nearest point. There is at
+   * least one point; from_us rises and to_us never falls.
    */
   BLIS_TRACE_WARP,
-  /* Requests with a mark are kept: by what they are, or by their turn. */
+  /* Requests with a mark are kept: by their properties, or by their turn. */
   BLIS_TRACE_FILTER,
   BLIS_TRACE_CAP
 } blis_trace_edit_kind;
@@ -58,7 +58,7 @@ typedef struct blis_trace_edit {
   const uint64_t *marks; /* a bit for every request: keep it */
 } blis_trace_edit;
 
-/* How many words hold a bit for each of count requests; not 0. */
+/* Number of words with a bit for each of count requests; not 0. */
 static inline size_t blis_trace_mark_words(size_t count) {
   return count / 64 + 1;
 }
@@ -80,7 +80,7 @@ typedef struct blis__trace_editing {
   int64_t seen;      /* requests in the window of a cut */
   int64_t kept;      /* of these */
   int64_t start_us;  /* arrival of the first that was kept */
-  size_t next_point; /* the first one that is not before the last arrival */
+  size_t next_point; /* the first point that is not before the last arrival */
 } blis__trace_editing;
 
 /* Changes the next request, or sets *keep to false to leave it out. */

@@ -42,7 +42,7 @@ typedef struct blis__trace_window blis__trace_window;
 blis__trace_window *blis__trace_window_new(const blis_alloc *alloc, size_t size);
 void blis__trace_window_free(blis__trace_window *window);
 
-/* Whether the next row can be taken before another one is put in. */
+/* Whether a row must be taken before the next one is put in. */
 bool blis__trace_window_is_full(const blis__trace_window *window);
 bool blis__trace_window_is_empty(const blis__trace_window *window);
 

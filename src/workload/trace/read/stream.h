@@ -10,8 +10,8 @@
  * bytes per string (for example a session), 1/8 byte per id of tracev2 (up to 50
  * for sparse ids), and about 100 bytes per chat of bailian.
  *
- * Rows may be out of order by up to 65536 places; those in between are then kept.
- * Files that need more, or that cannot be read twice, are not streamed.
+ * Rows may be out of order by up to 65536 places; rows in between are kept in
+ * memory. Files that need more, or that cannot be read twice, are not streamed.
  */
 #ifndef BLIS_WORKLOAD_TRACE_READ_STREAM_H
 #define BLIS_WORKLOAD_TRACE_READ_STREAM_H
@@ -38,9 +38,9 @@ BLIS_MUSTUSE blis_status blis_trace_stream_new(const blis_alloc *alloc, const ch
                                                blis_trace_stream **stream, blis_error *error);
 
 /*
- * A stream of the same requests, edited, which the caller owns; the other one
- * may be freed before it. Points and marks are copied. To be filtered, a stream
- * must have been counted.
+ * Creates an edited stream of the same requests, which the caller owns; the
+ * original stream may be freed before it. Points and marks are copied. A stream
+ * must have been counted before it is filtered.
  */
 BLIS_MUSTUSE blis_status blis_trace_stream_apply(blis_trace_stream *stream,
                                                  const blis_trace_edit *edit,
@@ -52,13 +52,13 @@ void blis_trace_stream_free(blis_trace_stream *stream);
 /* A workload without requests that contains the strings and the notes of a stream. */
 const blis_workload *blis_trace_stream_about(const blis_trace_stream *stream);
 
-/* What it is, in a few words. */
+/* A short description. */
 const char *blis_trace_stream_description(const blis_trace_stream *stream);
 
 /* Returns the number of requests, or -1 if they were not counted yet. */
 int64_t blis_trace_stream_count(const blis_trace_stream *stream);
 
-/* Counts them, which takes a pass over the file unless it is known. */
+/* Counts the requests, with a pass over the file unless they were counted. */
 BLIS_MUSTUSE blis_status blis_trace_stream_need_count(blis_trace_stream *stream, int64_t *count,
                                                       blis_error *error);
 

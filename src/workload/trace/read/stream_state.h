@@ -9,19 +9,19 @@
 #include "workload/trace/read/stream.h"
 #include "workload/trace/read/survey.h"
 
-/* The requests of the file itself, or those of parent edited. */
+/* The requests of the file itself, or the edited requests of parent. */
 struct blis_trace_stream {
   blis_alloc alloc;
   size_t users;
   blis__survey *base;
   blis_trace_stream *parent;
   blis_trace_edit edit;
-  void *owned; /* what the edit borrows */
+  void *owned; /* the data that the edit borrows */
   size_t owned_size;
   char *description;
   size_t description_size;
-  int64_t count;   /* -1 = not yet known */
-  int64_t last_us; /* the last arrival, once the count is known */
+  int64_t count;   /* -1 = not counted yet */
+  int64_t last_us; /* the last arrival, once it is counted */
 };
 
 /*

@@ -3,8 +3,8 @@
  * (format.h); the file of each format describes its fields.
  *
  * A format is recognized by the first lines of the file, or named; "-" is standard input. Files may
- * be packed (gzip, zstd). Errors name file, line, column or key, the value, and what is allowed. A
- * trace is read as a whole or not at all.
+ * be packed (gzip, zstd). Errors name file, line, column or key, the value, and the allowed values.
+ * A trace is read as a whole or not at all.
  */
 #ifndef BLIS_WORKLOAD_TRACE_READ_TRACE_H
 #define BLIS_WORKLOAD_TRACE_READ_TRACE_H
@@ -26,9 +26,9 @@ BLIS_MUSTUSE blis_status blis_trace_read(const blis_alloc *alloc, const char *pa
                                          blis_workload **workload, blis_error *error);
 
 /*
- * What is best for the size of the file: a list, or, beyond 64 MB (8 MB
- * packed), a stream (stream.h) if the file can be streamed. The other one
- * is set to NULL.
+ * Selects the best form for the size of the file: a list, or, beyond 64 MB (8 MB
+ * packed), a stream (stream.h) if the file can be streamed. The unused one is set
+ * to NULL.
  */
 struct blis_trace_stream;
 BLIS_MUSTUSE blis_status blis_trace_open(const blis_alloc *alloc, const char *path,
@@ -48,7 +48,7 @@ BLIS_MUSTUSE blis_status blis_trace_explain(const blis_alloc *alloc, const char 
 size_t blis_trace_format_count(void);
 const char *blis_trace_format_name(size_t index);
 
-/* What a format is, in a few words; static. */
+/* Short description of a format; static. */
 const char *blis_trace_format_text(size_t index);
 
 #endif

@@ -51,33 +51,33 @@ typedef struct blis__trace_format {
    */
   char start;
   const char *needs[2];
-  const void *rule; /* what the reader makes of it; may be NULL */
+  const void *rule; /* parameters of the reader; may be NULL */
   /*
    * The columns, or the members of a row, that are read or ignored on purpose,
    * ending with NULL. Other fields are reported. NULL if the reader reports them
    * itself.
    */
   const char *const *fields;
-  size_t reader_size; /* of the state behind every void *reader */
+  size_t reader_size; /* of the state that every void *reader points to */
   /*
    * A reader is a structure that begins with a blis__trace_rows (rows.h), which
    * is set up; the rest is zero. Opens the input.
    */
   blis_status (*open)(void *reader, blis_error *error);
   /*
-   * The next row, as far as it can be known; *has_row is false at the end. Its
-   * segments are the reader's until the next call.
+   * Reads the next row, as far as it is determined; *has_row is false at the end.
+   * Its segments are the reader's until the next call.
    */
   blis_status (*next)(void *reader, blis_request *row, bool *has_row, blis_error *error);
   /*
-   * All rows were read, and the input is closed: makes settle possible. Not for
-   * a reader that has another one to know from. NULL = nothing to do.
+   * Called when all rows were read and the input is closed: makes settle possible.
+   * Not called for a reader that receives an earlier reader. NULL = nothing to do.
    */
   blis_status (*finish)(void *reader, blis_error *error);
   /*
-   * Makes a row final; segments are its own, writable, and may get fewer. NULL
-   * when rows already are. What it does to arrivals must keep their order
-   * unless moves_unevenly says otherwise.
+   * Makes a row final; segments are its own, writable, and may get fewer. NULL if
+   * rows are already final. Arrivals must keep their order unless moves_unevenly is
+   * set.
    */
   void (*settle)(const void *reader, blis_request *row, blis_segment *segments);
   /* After finish: whether settling may change the order. NULL = never. */
@@ -88,8 +88,8 @@ typedef struct blis__trace_format {
    */
   bool (*numbers_rounds)(const void *reader);
   /*
-   * Lets go of what the reader holds besides its rows, opened or not; its own
-   * memory is the caller's. NULL = it holds nothing.
+   * Frees the reader's resources except its rows, opened or not; the caller owns
+   * the reader's memory. NULL = no resources.
    */
   void (*close)(void *reader);
 } blis__trace_format;

@@ -17,7 +17,7 @@
 
 /* The members are private. */
 typedef struct blis__id_set {
-  blis_map words; /* all but the one that was used last */
+  blis_map words; /* all words except the last used one */
   uint64_t last_key;
   uint64_t last_word; /* 0 = none was used */
 } blis__id_set;

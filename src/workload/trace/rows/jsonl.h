@@ -22,8 +22,8 @@ typedef struct blis__trace_line {
 } blis__trace_line;
 
 /*
- * The next row up to the limit of the job; *has_row is false at the end. It is
- * valid until the next call. Blank lines and those that start with '#' are
+ * Reads the next row, up to the limit of the job; *has_row is false at the end. It
+ * is valid until the next call. Blank lines and lines that start with '#' are
  * skipped.
  */
 BLIS_MUSTUSE blis_status blis__trace_next_json(blis__trace_rows *rows, blis__trace_line *line,
@@ -47,7 +47,7 @@ BLIS_MUSTUSE blis_status blis__trace_tokens(blis_json_value row, const char *key
 BLIS_MUSTUSE blis_status blis__trace_name(const blis__trace_job *job, blis_json_value row,
                                           const char *key, uint32_t *id, blis_error *error);
 
-/* Turns of sessions, as the rows of a file say them; all zero at first. */
+/* Turns of sessions in the rows of a file; initially all zero. */
 typedef struct blis__trace_turns {
   int64_t missing; /* rows of sessions without one */
   bool from_zero;  /* some row is turn 0; else they count from 1 */
@@ -61,7 +61,7 @@ BLIS_MUSTUSE blis_status blis__trace_read_turn(blis__trace_turns *turns, blis_js
 BLIS_MUSTUSE blis_status blis__trace_note_turns(blis__trace_rows *rows,
                                                 const blis__trace_turns *turns, blis_error *error);
 
-/* The round of a turn, from 0, once all are known; for settle. */
+/* The round of a turn, from 0, when all rows were read; for settle. */
 int32_t blis__trace_round_of(const blis__trace_turns *turns, int32_t turn);
 
 /* Fails: a row has more hash ids than blocks. */
@@ -75,7 +75,7 @@ typedef struct blis__trace_ids {
   blis__segment_list segments; /* without lengths */
 } blis__trace_ids;
 
-/* Those of a list, or none when it is absent or null. */
+/* Reads the ids of a list; none if it is absent or null. */
 BLIS_MUSTUSE blis_status blis__trace_read_ids(const blis_alloc *alloc, blis_json_value list,
                                               blis__trace_ids *ids, blis_error *error);
 

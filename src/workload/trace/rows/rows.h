@@ -38,7 +38,7 @@ typedef struct blis__trace_rows {
   char separator;    /* of a table; 0 = comma */
 } blis__trace_rows;
 
-/* Opening: the input of the job, which is gone from it. */
+/* Opens the input of the job, and takes it from the job. */
 
 BLIS_MUSTUSE blis_status blis__trace_open_csv(blis__trace_rows *rows, bool has_even_rows,
                                               blis_error *error);
@@ -72,7 +72,7 @@ BLIS_MUSTUSE blis_status blis__trace_open_json(blis__trace_rows *rows, blis_erro
 BLIS_MUSTUSE blis_status blis__trace_change_input(blis__trace_job *job, const char *path,
                                                   blis_error *error);
 
-/* Notes the members of an object of the format that it does not know. */
+/* Notes the members of an object that the format does not define. */
 void blis__trace_see_members(blis__trace_rows *rows, blis_json_value object,
                              const char *const *fields);
 
@@ -98,8 +98,8 @@ static inline void blis__trace_note_start(blis__trace_rows *rows, int64_t arriva
 }
 
 /*
- * Ways to settle: rows arrive from the earliest noted on, if any was. Until
- * then, arrivals are in us, or in ns.
+ * Ways to settle: arrivals become relative to the earliest noted one, if any.
+ * Before, they are in us, or in ns.
  */
 void blis__trace_settle_us(const void *reader, blis_request *row, blis_segment *segments);
 void blis__trace_settle_ns(const void *reader, blis_request *row, blis_segment *segments);

@@ -38,7 +38,7 @@ BLIS_MUSTUSE blis_status blis__trace_parse_segments(const blis_alloc *alloc, bli
 
 /*
  * Appends the segments of a request as text. Streams become 1, 2, 3, ... in the
- * order in which they are first written: numbers holds those given so far.
+ * order in which they are first written; numbers stores the assignment.
  */
 BLIS_MUSTUSE blis_status blis__trace_write_segments(blis_buffer *buffer, blis_map *numbers,
                                                     const blis_request *request);

@@ -11,7 +11,7 @@
 typedef struct blis_trace_options {
   const char *format;         /* NULL = recognise it */
   int64_t limit;              /* at most this many rows from the start; 0 = all */
-  uint32_t hash_block_tokens; /* tokens per hash id; 0 = those of the format */
+  uint32_t hash_block_tokens; /* tokens per hash id; 0 = the number of the format */
   /*
    * tracev2: path of the header file; NULL = in the folder of the data. The path to
    * read may name the data, the header, or both without ".csv" or ".yaml".
@@ -19,7 +19,7 @@ typedef struct blis_trace_options {
   const char *header_path;
   /*
    * tracev2, observed traces: requests arrive at the recorded send times, in
-   * microseconds since 1970, not on the clock of the other columns.
+   * microseconds since 1970, not on the clock of the arrival column.
    */
   bool keep_epoch;
   /*

@@ -1,12 +1,11 @@
 /*
- * tools.h - workloads derived from others: a part of one, one at another pace,
+ * tools.h - workloads derived from others: a part, a copy at another pace, or
  * several merged.
  *
  * The result is new and sealed and belongs to the caller; requests keep their
  * numbers and strings unless stated otherwise. A deadline moves with its arrival;
  * think times stay as they are. Errors are BLIS_ERR_NOMEM and BLIS_ERR_INVALID for
- * options that cannot be. Every tool takes time and memory in proportion to the
- * requests.
+ * invalid options. Every tool takes time and memory in proportion to the requests.
  */
 #ifndef BLIS_WORKLOAD_TRACE_TOOLS_TOOLS_H
 #define BLIS_WORKLOAD_TRACE_TOOLS_TOOLS_H

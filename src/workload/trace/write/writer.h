@@ -54,7 +54,7 @@ extern const blis__trace_writer blis__trace_writer_routesim;
 BLIS_MUSTUSE blis_status blis__trace_look_at_all(blis__trace_writing *w, bool needs_even,
                                                  blis_error *error);
 
-/* Appends the row of request index; fails with BLIS_ERR_NOMEM alone. */
+/* Appends the row of request index; fails only with BLIS_ERR_NOMEM. */
 typedef blis_status blis__trace_row_fn(blis__trace_writing *w, size_t index,
                                        const blis_request *request, blis_buffer *buffer);
 
