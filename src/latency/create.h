@@ -3,7 +3,7 @@
  * experiment, with defaults for the rest.
  *
  * Every part of a cluster resolves its own coefficients here, so pools with
- * different models or GPUs never borrow numbers fitted for another one.
+ * different models or GPUs never use coefficients that were fitted for others.
  */
 #ifndef BLIS_LATENCY_CREATE_H
 #define BLIS_LATENCY_CREATE_H
@@ -22,11 +22,11 @@
 
 /* Additional inputs of the composed model, besides the model and the GPU. Zero it first. */
 typedef struct blis_composed_config {
-  const blis__gpu_constants *constants; /* of the GPU; NULL = not known */
+  const blis__gpu_constants *constants; /* of the GPU; NULL = unknown */
   bool is_async;                        /* asynchronous scheduling */
   int64_t tokens_max;                   /* of a step; 0 = 8192 */
   int64_t requests_max;                 /* of a step; 0 = 1024 */
-  double engine_scale;                  /* factor on all layers; 0 = that of the version */
+  double engine_scale;                  /* factor on all layers; 0 = the version's */
   int64_t backend_number;               /* version of vLLM: 1000 * major + minor; 0 = the latest */
   bool uses_tables;                     /* correct kernels by the tables below */
   blis__kernel_tables shipped_tables;   /* all-reduces use their rows always */
@@ -61,8 +61,8 @@ typedef struct blis_latency_config {
 } blis_latency_config;
 
 /*
- * Fills *out, which the caller owns. A failure leaves it alone and names the
- * option and what is allowed. DP above 1, expert parallelism and a
+ * Fills *out, which the caller owns. A failure leaves it unchanged and names the
+ * option and the allowed values. DP above 1, expert parallelism, and a
  * communication backend are for trained-physics, calibrated, and composed, the
  * first two for MoE models.
  */
@@ -70,7 +70,7 @@ BLIS_MUSTUSE blis_status blis_latency_create(const blis_alloc *alloc,
                                              const blis_latency_config *config,
                                              blis_latency_model *out, blis_error *error);
 
-/* What the error of the composed model depends on. */
+/* The conditions that determine the error of the composed model. */
 typedef struct blis_step_regime {
   const char *weights; /* format of the experts, or of the feed-forward layers; static */
   bool has_experts;
@@ -130,9 +130,9 @@ BLIS_MUSTUSE blis_status blis_latency_kernels(const blis_alloc *alloc,
                                               void *ud, blis_error *error);
 
 /*
- * The coefficients that blis_latency_create would take, of the experiment or of
- * the catalogue; they are borrowed from there. *coverage is NULL when it is not
- * known where they were fitted. Fails for a kind without coefficients.
+ * The coefficients that blis_latency_create would use, from the experiment or the
+ * catalogue; borrowed. *coverage is NULL if their range is unknown. Fails for a
+ * kind without coefficients.
  */
 BLIS_MUSTUSE blis_status blis_latency_coefficients(const blis_latency_config *config,
                                                    blis_coefficients *coefficients,
@@ -140,9 +140,9 @@ BLIS_MUSTUSE blis_status blis_latency_coefficients(const blis_latency_config *co
                                                    blis_error *error);
 
 /*
- * Calls warn with one sentence for everything that is allowed but probably not
- * meant, or known to be inaccurate: MLA models, an unknown quantization, KV
- * heads that TP does not divide, a communication backend without effect.
+ * Calls warn with one sentence for every setting that is allowed but probably
+ * unintended or inaccurate: MLA models, an unknown quantization, KV heads that TP
+ * does not divide, a communication backend without effect.
  */
 void blis_latency_warnings(const blis_latency_config *config,
                            void (*warn)(void *ud, const char *text), void *ud);

@@ -45,7 +45,7 @@ typedef struct blis_catalogue_model {
   size_t alias_count;
   const char *hardware; /* the usual GPU, "" = none */
   int64_t tp;           /* the usual degree, 0 = none */
-  bool has_dimensions;  /* false: only what is above is known */
+  bool has_dimensions;  /* false: only the members above are set */
   blis_model_spec spec; /* valid with dimensions; for a list of layers, the closest one */
   const blis_layered_model *layered; /* a list of layers, or NULL */
   const char *source;                /* name of the text it is from */
@@ -85,8 +85,8 @@ void blis_catalogue_free(blis_catalogue *catalogue);
 
 /*
  * Adds the entries of a YAML text; name is for messages and sources. A failure
- * names the text, the line, the key and the value, and leaves the catalogue as
- * it was.
+ * names the text, the line, the key, and the value, and leaves the catalogue
+ * unchanged.
  */
 BLIS_MUSTUSE blis_status blis_catalogue_add_yaml(blis_catalogue *catalogue, const char *name,
                                                  const char *text, size_t size, blis_error *error);
@@ -119,8 +119,8 @@ BLIS_MUSTUSE blis_status blis_catalogue_find_model(const blis_catalogue *catalog
                                                    blis_error *error);
 
 /*
- * The same for the dimensions; BLIS_ERR_INVALID for a model without says that
- * its config.json is needed.
+ * Like find_model, for the dimensions; for a model without dimensions,
+ * BLIS_ERR_INVALID explains that its config.json is needed.
  */
 BLIS_MUSTUSE blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue,
                                                         const char *id,

@@ -44,8 +44,8 @@ typedef struct blis__host {
 /* The host of vLLM with this way to schedule, on tp GPUs. Sources: composed.c. */
 blis__host blis__host_of(bool is_async, int64_t tp);
 
-/* From a request's arrival to the scheduler's queue, and what the first token waits for besides its
-   step. */
+/* Times between a request's arrival and the scheduler's queue, and delays of the first token
+   after its step. */
 typedef struct blis__front {
   blis_first_token first_token;
 } blis__front;
@@ -71,7 +71,7 @@ typedef struct blis__step_breakdown {
   double total_us;
 } blis__step_breakdown;
 
-/* Fills *out, which the caller owns. Copies what it needs of the setup. */
+/* Fills *out, which the caller owns. Copies the necessary parts of the setup. */
 BLIS_MUSTUSE blis_status blis__composed_new(const blis_alloc *alloc,
                                             const blis__composed_setup *setup,
                                             blis_latency_model *out, blis_error *error);

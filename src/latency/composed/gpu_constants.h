@@ -95,7 +95,7 @@ typedef struct blis__composed_class {
   blis_weight_kind mlp;       /* format of experts, or of dense layers in a model without experts */
   bool has_experts;
   bool has_fp8_kv;
-  double engine_scale;    /* 0 = that of the version */
+  double engine_scale;    /* 0 = the version's */
   int64_t backend_number; /* version of vLLM: 1000 * major + minor; 0 = the latest */
 } blis__composed_class;
 

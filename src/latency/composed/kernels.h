@@ -23,7 +23,7 @@ typedef struct blis__kernel {
 
 double blis__kernel_us(const blis__kernel *kernel, double memory_us, double compute_us);
 
-/* What a kernel runs on, and in which format. */
+/* The GPU and the format of a kernel. */
 typedef struct blis__kernel_rates {
   double bandwidth;        /* bytes per us */
   double peak;             /* FLOPs per us in the format that computes */
@@ -50,7 +50,7 @@ double blis__experts_touched(const blis__expert_shape *shape, double tokens);
 /*
  * Up, gate and down products of all experts for `tokens` tokens. Experts compute in tiles of 16 to
  * 128 rows. balance is the weight of evenly spread choices in a geometric mean with random choices
- * (0 = random alone).
+ * (0 = only random).
  */
 double blis__experts_us(const blis__kernel *kernel, const blis__kernel_rates *rates,
                         const blis__expert_shape *shape, double tokens, double balance);

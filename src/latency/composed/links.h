@@ -25,8 +25,8 @@
 
 typedef struct blis__links {
   const char *gpu;                /* simulated */
-  const char *link;               /* of the GPU, as the catalog names it; "" = not known: PCIe */
-  double link_gb_s;               /* both directions; 0 = that of the fit */
+  const char *link;               /* of the GPU, as named in the catalog; "" = unknown: PCIe */
+  double link_gb_s;               /* both directions; 0 = the fit's */
   const blis__kernel_tables *own; /* of the user */
   const blis__kernel_tables *shipped;
   const char *rows_of; /* GPU whose shipped rows apply; NULL = none */

@@ -76,7 +76,7 @@ BLIS_MUSTUSE blis_status blis__overlay_add_product(blis__overlay *overlay, blis_
                                                    const blis__kernel_rates *rates, double peak,
                                                    double n, double k);
 
-/* Likewise experts, whose closed form mixes routings by `balance`. */
+/* Adds experts, whose closed form mixes routings by `balance`. */
 BLIS_MUSTUSE blis_status blis__overlay_add_experts(blis__overlay *overlay, blis_weight_kind format,
                                                    const blis__kernel *kernel,
                                                    const blis__kernel_rates *rates, double peak,
@@ -96,7 +96,7 @@ typedef struct blis__overlay_entry {
   blis__kernel_source source;
   const char *gpu;                      /* name of the GPU of the rows, borrowed; "" without rows */
   double nearest[BLIS__TABLE_KEYS_MAX]; /* key of the nearest row */
-  double weight; /* of the rows: 1 = the shape itself, near 0 = the closed form alone */
+  double weight; /* of the rows: 1 = the shape itself, near 0 = only the closed form */
 } blis__overlay_entry;
 
 /* The entries in the order of addition; index < count. NULL is allowed: no entries. */

@@ -13,8 +13,8 @@
  * Sparse attention reads at most `attended_tokens` of the context, like a window, and its indexer
  * the keys of the whole context.
  *
- * Replicas of data-parallel attention share the experts of all their GPUs. A step then holds the
- * requests of all replicas, of which each replica has an equal share.
+ * Replicas of data-parallel attention share the experts of all their GPUs. A step then contains the
+ * requests of all replicas, and each replica has an equal share.
  *
  * A layer with a chunk reads at most one chunk of context. The mean over a chunk is half of it, so
  * beyond the first chunk this is an upper bound.
@@ -40,8 +40,8 @@ typedef struct blis__sharding {
 
 /*
  * Fills *work for one GPU. The caller frees work->runs with blis__work_free. BLIS_ERR_INVALID for a
- * model without layers, without a hidden size or vocabulary, or with experts whose number per token
- * is not known.
+ * model without layers, without a hidden size or vocabulary, or with experts and an unknown number
+ * of experts per token.
  */
 BLIS_MUSTUSE blis_status blis__work_new(const blis_alloc *alloc, const blis__sharding *sharding,
                                         blis__step_work *work, blis_error *error);

@@ -1,8 +1,9 @@
 /*
- * step_cache.h - tabulated composed models by everything that they follow from, so that the runs of
- * a sweep tabulate once.
+ * step_cache.h - tabulated composed models by all of their inputs, so that the runs of a sweep
+ * tabulate once.
  *
- * Holds the last BLIS__STEP_CACHE_SIZE models. A model of the cache equals a new one bit for bit.
+ * It contains the last BLIS__STEP_CACHE_SIZE models. A model of the cache equals a new one bit for
+ * bit.
  */
 #ifndef BLIS_LATENCY_COMPOSED_STEP_CACHE_H
 #define BLIS_LATENCY_COMPOSED_STEP_CACHE_H
@@ -23,8 +24,8 @@ blis_step_cache *blis_step_cache_new(const blis_alloc *alloc);
 void blis_step_cache_free(blis_step_cache *cache);
 
 /*
- * A hash of a setup. The overlay is not part of it: the caller mixes in, as the seed, the hash of
- * what the overlay follows from.
+ * A hash of a setup. The overlay is not part of it: the caller uses the hash of the overlay's
+ * inputs as the seed.
  */
 uint64_t blis__setup_hash(const blis__composed_setup *setup, uint64_t seed);
 

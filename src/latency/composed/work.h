@@ -30,7 +30,7 @@ typedef struct blis__layer_work {
   blis__matrix attention[BLIS__ATTENTION_MATRICES_MAX];
   size_t attention_count;
   double query_width;   /* heads * head width */
-  double kv_width;      /* keys alone */
+  double kv_width;      /* only keys */
   double kv_heads;      /* KV heads on this GPU; 0 = no KV cache */
   double kv_bytes;      /* read per token of context */
   double latent_flops;  /* per token of context, latent attention; 0 = none */

@@ -4,7 +4,7 @@
  * The first rule whose key is present decides the kind of a layer. A kind that blis does not
  * describe is an error that names the key and the word.
  *
- * Sources of the rules, for their meaning alone: transformers (models) and vLLM 0.19
+ * Sources of the rules, only for their meaning: transformers (models) and vLLM 0.19
  * (model_executor/models).
  */
 #ifndef BLIS_LATENCY_CONFIG_ATTENTION_H

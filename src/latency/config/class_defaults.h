@@ -1,7 +1,7 @@
 /*
  * class_defaults.h - sizes that a model's class fixes when its config.json does not state them.
  *
- * Source: transformers, models/.../configuration_....py (values alone).
+ * Source: transformers, models/.../configuration_....py (only values).
  */
 #ifndef BLIS_LATENCY_CONFIG_CLASS_DEFAULTS_H
 #define BLIS_LATENCY_CONFIG_CLASS_DEFAULTS_H

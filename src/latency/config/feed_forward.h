@@ -2,7 +2,7 @@
  * feed_forward.h - the feed-forward part of each layer of a config.json: dense or experts, and its
  * sizes.
  *
- * Sources of the rules: transformers (models), for meaning alone.
+ * Sources of the rules: transformers (models), only for their meaning.
  */
 #ifndef BLIS_LATENCY_CONFIG_FEED_FORWARD_H
 #define BLIS_LATENCY_CONFIG_FEED_FORWARD_H

@@ -12,7 +12,7 @@
 #include "base/slice.h"
 #include "latency/layers/layered_model.h"
 
-/* What a user states in place of the files. NULL or "" = as the files state. */
+/* A user's values that replace the files'. NULL or "" = as in the files. */
 typedef struct blis_model_options {
   const char *quantization;   /* a name of blis_precision_override */
   const char *kv_cache_dtype; /* a name of blis_precision_kv_bytes */

@@ -1,6 +1,6 @@
 /*
- * hardware_spec.h - the properties of a GPU: those that step times, KV capacity, and cost depend
- * on, and those that listings show.
+ * hardware_spec.h - the properties of a GPU: inputs of step times, KV capacity, and cost, and
+ * descriptions for listings.
  *
  * A plain value: copy it freely. 0 and "" mean "not stated".
  */
@@ -46,7 +46,7 @@ BLIS_MUSTUSE blis_status blis_hardware_spec_validate(const blis_hardware_spec *s
 double blis_hardware_spec_peak_tflops(const blis_hardware_spec *hardware,
                                       const blis_model_spec *model);
 
-/* Memory in GiB of which an engine takes its utilization: usable_gib, or memory_gib. */
+/* The memory in GiB that an engine multiplies by its utilization: usable_gib, or memory_gib. */
 double blis_hardware_spec_usable_gib(const blis_hardware_spec *hardware);
 
 #endif

@@ -25,11 +25,11 @@ typedef enum blis_moe_comm {
                                flashinfer_all2allv */
 } blis_moe_comm;
 
-/* BLIS_ERR_INVALID for an unknown name lists the known ones. */
+/* BLIS_ERR_INVALID for an unknown name lists the valid ones. */
 BLIS_MUSTUSE blis_status blis_moe_comm_parse(const char *name, blis_moe_comm *comm,
                                              blis_error *error);
 
-/* tp and dp at least 1 and at most 2^16, backend known. */
+/* Checks that tp and dp are at least 1 and at most 2^16, and the backend is valid. */
 BLIS_MUSTUSE blis_status blis_parallelism_validate(const blis_parallelism *parallelism,
                                                    blis_error *error);
 

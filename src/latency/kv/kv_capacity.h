@@ -32,8 +32,8 @@ typedef struct blis_kv_capacity_config {
   int64_t block_size_tokens;
   double memory_utilization; /* in (0, 1] */
   int64_t reserved_bytes;    /* for adapters, over all GPUs */
-  bool is_per_gpu;           /* of one GPU, with activations of its own, and
-                                experts spread over replicas */
+  bool is_per_gpu;           /* per GPU, with its own activations, and experts spread over
+                                replicas */
 } blis_kv_capacity_config;
 
 /* The result with its terms; GiB are over all tp GPUs. */
@@ -43,7 +43,7 @@ typedef struct blis_kv_capacity {
   int64_t bytes_per_block;
   int64_t params;
   int64_t weight_bytes;
-  int64_t allocatable_bytes; /* what is left for blocks */
+  int64_t allocatable_bytes; /* the rest, for blocks */
   double memory_gib;         /* after utilisation */
   double weights_gib;
   double activations_gib;
@@ -53,16 +53,16 @@ typedef struct blis_kv_capacity {
 } blis_kv_capacity;
 
 /*
- * BLIS_ERR_INVALID names what is missing, or why the model does not fit and on
- * how many GPUs it would; *capacity is then undefined.
+ * BLIS_ERR_INVALID names the missing value, or explains why the model does not fit
+ * and the number of GPUs it needs; *capacity is undefined in this case.
  */
 BLIS_MUSTUSE blis_status blis_kv_capacity_compute(const blis_kv_capacity_config *config,
                                                   blis_kv_capacity *capacity, blis_error *error);
 
 /*
- * KV bytes of one token on one GPU, in all layers. The latent cache of MLA
- * models is on every GPU in full; otherwise TP divides the KV heads, of which
- * no GPU has less than one if the model counts as built.
+ * KV bytes of one token on one GPU, in all layers. The latent cache of MLA models
+ * is on every GPU in full. Otherwise TP divides the KV heads, with at least one per
+ * GPU if the model counts as built.
  */
 BLIS_MUSTUSE blis_status blis_kv_bytes_per_token(const blis_model_spec *model, int64_t tp,
                                                  double *bytes_per_token, blis_error *error);

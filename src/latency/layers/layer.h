@@ -1,13 +1,13 @@
 /*
  * layer.h - a layer of a language model: its attention part and its feed-forward part, each with
- * sizes of its own, and what follows from them: matrices, parameters, KV cache, and state.
+ * its own sizes, and the derived values: matrices, parameters, KV cache, and state.
  *
  * A model is a list of runs of equal layers (blis_layer_run). Sums over layers iterate the runs.
  * All values are plain: copy them freely. Sizes count elements, and 0 means "not used" unless a
  * member states something else. Counts of weights are doubles, which are exact below 2^53.
  *
  * Sources of the formulas: transformers (models) and vLLM (v1/kv_cache_interface.py,
- * layers/mamba/mamba_utils.py), for meaning alone.
+ * layers/mamba/mamba_utils.py), only for their meaning.
  */
 #ifndef BLIS_LATENCY_LAYERS_LAYER_H
 #define BLIS_LATENCY_LAYERS_LAYER_H
@@ -96,7 +96,7 @@ typedef struct blis_ffn {
   int64_t width;    /* of the dense part */
   int64_t matrices; /* 3 gated, 2 plain */
   int64_t experts;
-  int64_t experts_per_token; /* 0 = not known */
+  int64_t experts_per_token; /* 0 = unknown */
   int64_t expert_width;
   int64_t latent_width; /* of the experts' input; 0 = hidden size */
   int64_t shared_width; /* of all shared experts together */
@@ -157,15 +157,15 @@ double blis_layer_active_weights(const blis_layer *layer, int64_t hidden_size);
 double blis_layer_weight_bytes(const blis_layer *layer, int64_t hidden_size, double model_bytes,
                                int64_t tp, int64_t experts_gpus);
 
-/* What a layer caches on one GPU, in bytes. */
+/* The cache of a layer on one GPU, in bytes. */
 typedef struct blis_layer_cache {
   double token_bytes;  /* for every token of a sequence */
-  double span_bytes;   /* for each of the last span_tokens tokens alone */
+  double span_bytes;   /* for each of the last span_tokens tokens only */
   int64_t span_tokens; /* 0 = no window or chunk */
   double state_bytes;  /* fixed, per sequence */
 } blis_layer_cache;
 
-/* Widths of what is cached, in bytes. */
+/* Widths of cached vectors, in bytes. */
 typedef struct blis_cache_widths {
   double kv;    /* element of a key or value */
   double model; /* element of the model's type: convolution states */

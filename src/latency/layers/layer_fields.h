@@ -2,7 +2,7 @@
  * layer_fields.h - the sizes of a layer's attention and feed-forward part as tables, for
  * comparison, for the notation of layers in files, and for printing.
  *
- * Names are those that files and scripts use. All fields are integers or flags.
+ * Files and scripts use the same names. All fields are integers or flags.
  */
 #ifndef BLIS_LATENCY_LAYERS_LAYER_FIELDS_H
 #define BLIS_LATENCY_LAYERS_LAYER_FIELDS_H

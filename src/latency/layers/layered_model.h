@@ -39,7 +39,7 @@ typedef struct blis_layered_model {
   blis_layer_run *runs;
   size_t run_count;
 
-  char notes[1024]; /* what a user should know about the reading, a line each */
+  char notes[1024]; /* notes for the user about the model, a line each */
 
   size_t run_capacity; /* private */
   blis_alloc alloc;    /* private */
@@ -57,7 +57,7 @@ BLIS_MUSTUSE blis_status blis_layered_model_copy(const blis_layered_model *model
 
 /*
  * Adds `count` equal layers (at least 1) to the run of equal layers, or as a new run. Formats of
- * classes of which the layer has no matrix are cleared.
+ * classes without a matrix in the layer are cleared.
  */
 BLIS_MUSTUSE blis_status blis_layered_model_add(blis_layered_model *model, const blis_layer *layer,
                                                 int64_t count, blis_error *error);

@@ -34,7 +34,7 @@ double blis_layered_weight_bytes(const blis_layered_model *model);
 double blis_layered_weight_bytes_per_gpu(const blis_layered_model *model,
                                          const blis_sharding *sharding);
 
-/* What one GPU caches, in bytes. */
+/* The cache of one GPU, in bytes. */
 typedef struct blis_model_cache {
   double token_bytes;  /* for every token of a sequence */
   double window_bytes; /* per sequence, once all windows and chunks are full */
@@ -48,8 +48,8 @@ blis_cache_widths blis_layered_widths(const blis_layered_model *model);
 blis_model_cache blis_layered_cache(const blis_layered_model *model, int64_t tp);
 
 /*
- * BLIS_ERR_INVALID if engines refuse tp: query heads that tp does not divide, or KV heads of which
- * neither tp divides the number nor the number divides tp. The message names the heads.
+ * BLIS_ERR_INVALID if engines refuse tp: query heads that tp does not divide, or a number of KV
+ * heads that neither divides tp nor is divided by it. The message names the heads.
  */
 BLIS_MUSTUSE blis_status blis_layered_check_tp(const blis_layered_model *model, int64_t tp,
                                                blis_error *error);

@@ -26,8 +26,8 @@ bool blis_layer_notation_has_key(const char *key);
 
 /*
  * Reads a mapping whose key `layers` is a list. spec has the members of blis_model_spec that the
- * mapping states; its layers are 0. BLIS_ERR_PARSE names the place, the key, and what was expected.
- * The caller frees *model, which is filled on success alone.
+ * mapping states; its layers are 0. BLIS_ERR_PARSE names the place, the key, and the expected
+ * value. The caller frees *model, which is filled only on success.
  */
 BLIS_MUSTUSE blis_status blis_layer_notation_read(const blis_alloc *alloc,
                                                   const blis_yaml_node *entry,

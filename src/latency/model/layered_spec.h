@@ -15,9 +15,9 @@ blis_layer blis_model_spec_layer(const blis_model_spec *spec);
 
 /*
  * Fills *model with the layers of a valid description. A model with experts has
- * first_k_dense_replace dense layers, or those of its interleave step. BLIS_ERR_INVALID if
+ * first_k_dense_replace dense layers, or dense layers by its interleave step. BLIS_ERR_INVALID if
  * intermediate_size, vocab_size, or the head width is missing. The caller frees *model, which is
- * filled on success alone.
+ * filled only on success.
  */
 BLIS_MUSTUSE blis_status blis_model_spec_expand(const blis_alloc *alloc,
                                                 const blis_model_spec *spec,

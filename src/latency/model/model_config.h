@@ -33,9 +33,8 @@ BLIS_MUSTUSE blis_status blis_model_config_load(const blis_alloc *alloc, const c
                                                 blis_error *error);
 
 /*
- * Bytes per weight as the name of a model states them: "w4a16" = 0.5, "fp8" =
- * 1, as a word of its own; 0 = it does not. For models whose config.json is
- * silent about it.
+ * Bytes per weight as stated by a separate word in the name of a model: "w4a16" =
+ * 0.5, "fp8" = 1; 0 = not stated. For models whose config.json does not state it.
  */
 double blis_model_weight_bytes_from_name(const char *name);
 

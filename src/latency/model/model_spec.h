@@ -35,7 +35,7 @@ typedef struct blis_model_spec {
   int64_t experts;
   int64_t experts_per_token;
   int64_t expert_intermediate_size;        /* 0 = intermediate_size */
-  int64_t shared_expert_intermediate_size; /* of all of them; 0 = none */
+  int64_t shared_expert_intermediate_size; /* sum over all shared experts; 0 = none */
   int64_t interleave_moe_layer_step;       /* 0 = every layer is MoE */
   int64_t dense_intermediate_size;         /* of the dense layers of a MoE model;
                                               0 = intermediate_size */

@@ -1,9 +1,9 @@
 /*
- * transformer.h - the number of weights in each part of a language model, as
- * its architecture defines them: three matrices per gated MLP, heads of their
- * stated width, experts in the layers that have them.
+ * transformer.h - the number of weights in each part of a language model, as its
+ * architecture defines them: three matrices per gated MLP, heads of their stated
+ * width, experts in the layers that have them.
  *
- * The other latency models count as BLIS (Go) does.
+ * All other latency models count weights as in BLIS (Go).
  */
 #ifndef BLIS_LATENCY_MODEL_TRANSFORMER_H
 #define BLIS_LATENCY_MODEL_TRANSFORMER_H
@@ -28,7 +28,7 @@ typedef struct blis_transformer {
 /* Dimensions of a valid spec. */
 blis_transformer blis_transformer_of(const blis_model_spec *spec);
 
-/* All weights, those of the embedding too. */
+/* All weights, including the embedding. */
 double blis_transformer_parameters(const blis_transformer *t, const blis_model_spec *spec);
 
 #endif

@@ -6,11 +6,11 @@
 
 #include "latency/precision/precision.h"
 
-/* What a method quantises. */
+/* The part of a model that a method quantizes. */
 typedef enum blis__quantised_scope {
   BLIS__SCOPE_ALL,     /* every linear layer but the head */
   BLIS__SCOPE_HEAD,    /* the head as well, unless it is excluded */
-  BLIS__SCOPE_EXPERTS, /* routed experts alone */
+  BLIS__SCOPE_EXPERTS, /* only routed experts */
   BLIS__SCOPE_NAMED    /* only the modules that the file names with their formats */
 } blis__quantised_scope;
 
@@ -26,10 +26,10 @@ blis_weight_format blis__integer_format(int64_t bits, int64_t group, double byte
 /* 8-bit floats in blocks of rows x columns with one scale of `scale_bytes` each. */
 blis_weight_format blis__block_format(int64_t rows, int64_t columns, double scale_bytes);
 
-/* ModelOpt's algorithm, for example FP8, NVFP4, W4A16_NVFP4. False when it is not known. */
+/* ModelOpt's algorithm, for example FP8, NVFP4, W4A16_NVFP4. Returns false if it is unknown. */
 bool blis__modelopt_format(const char *algorithm, int64_t group, blis_weight_format *format);
 
-/* The weights object of a compressed-tensors group. False when it is not known. */
+/* The weights object of a compressed-tensors group. Returns false if it is unknown. */
 bool blis__compressed_format(blis_json_value weights, blis_weight_format *format);
 
 /*

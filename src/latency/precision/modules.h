@@ -15,7 +15,7 @@
 typedef void blis__module_visitor(void *ud, int64_t layer, blis_weight_class class);
 
 /*
- * Calls visit for every class in every layer of which a representative module matches the entry.
+ * Calls visit for every class in every layer with a representative module that matches the entry.
  * Entries for towers of images or sound and for draft layers match nothing. BLIS_ERR_INVALID for a
  * regular expression that does not compile.
  */

@@ -53,7 +53,7 @@ const char *blis_weight_kind_name(blis_weight_kind kind);
 
 typedef struct blis_weight_format {
   blis_weight_kind kind;
-  double bytes; /* per weight; 0 = those of the model's type */
+  double bytes; /* per weight; 0 = as in the model's type */
 } blis_weight_format;
 
 /* Formats by layer and class. The caller of blis_precision_read or blis_precision_override owns the
@@ -77,8 +77,8 @@ typedef struct blis_precision_files {
 
 /*
  * Reads the precision of a model with `layers` layers (1 to 4,096). BLIS_ERR_INVALID names the
- * file, the method or algorithm, and the option that settles it. *precision is filled on success
- * alone.
+ * file, the method or algorithm, and the option that settles it. *precision is filled only on
+ * success.
  */
 BLIS_MUSTUSE blis_status blis_precision_read(const blis_alloc *alloc,
                                              const blis_precision_files *files, int64_t layers,

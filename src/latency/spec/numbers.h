@@ -34,8 +34,8 @@ static inline int64_t blis__step_us(double us) {
 bool blis__step_times_between(double first_us, double last_us, size_t count, int64_t *step_us);
 
 /*
- * A divisor known in advance. Dividing by a power of two is multiplying by its
- * inverse, to the last bit and several times faster.
+ * A divisor that is fixed in advance. Dividing by a power of two is multiplying by
+ * its inverse, to the last bit and several times faster.
  */
 typedef struct blis__divisor {
   double value;

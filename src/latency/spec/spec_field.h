@@ -35,9 +35,9 @@ const blis_spec_field *blis_spec_find(const blis_spec_field *fields, size_t coun
                                       const char *name);
 
 /*
- * Stores a number into an integer, number or flag member of *spec. Integers
- * must be whole and at most 2^53 in size, a flag 0 or 1. BLIS_ERR_INVALID
- * names the field and the value and leaves *spec alone.
+ * Stores a number into an integer, number, or flag member of *spec. Integers must
+ * be whole and at most 2^53 in size, a flag 0 or 1. BLIS_ERR_INVALID names the
+ * field and the value, and leaves *spec unchanged.
  */
 BLIS_MUSTUSE blis_status blis_spec_set_number(void *spec, const blis_spec_field *field,
                                               double value, blis_error *error);

@@ -17,7 +17,7 @@
 
 /*
  * 3 alphas (queueing a0 + a1 * prompt, token time a2) and 3 betas; more are
- * ignored. Fills *model, which the caller owns; a failure leaves it alone.
+ * ignored. Fills *model, which the caller owns; a failure leaves it unchanged.
  */
 BLIS_MUSTUSE blis_status blis_blackbox_new(const blis_alloc *alloc,
                                            const blis_coefficients *coefficients,

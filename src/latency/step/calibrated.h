@@ -37,7 +37,7 @@
  */
 enum { BLIS_CALIBRATED_ALPHA_MAX = 5 };
 
-/* The betas, all of them needed. Shares are above 0 and at most 1. */
+/* The betas; all are needed. Shares are above 0 and at most 1. */
 typedef enum blis_calibrated_beta {
   BLIS_CALIBRATED_WEIGHTS,   /* share of the bandwidth that reads weights */
   BLIS_CALIBRATED_COMPUTE,   /* share of the 16-bit peak in products */
@@ -58,9 +58,9 @@ typedef enum blis_calibrated_beta {
 } blis_calibrated_beta;
 
 /*
- * TP must divide the attention heads; DP above 1 needs a MoE model. coverage
- * is copied, NULL = not known. Fills *out, which the caller owns; a failure
- * leaves it alone and names the coefficient or the field and its value.
+ * TP must divide the attention heads; DP above 1 needs a MoE model. coverage is
+ * copied, NULL = unknown. Fills *out, which the caller owns; a failure leaves it
+ * unchanged and names the coefficient or the field and its value.
  */
 BLIS_MUSTUSE blis_status blis_calibrated_new(const blis_alloc *alloc, const blis_model_spec *model,
                                              const blis_hardware_spec *hardware,

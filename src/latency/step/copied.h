@@ -1,11 +1,11 @@
 /*
- * copied.h - a latency model of one of several replicas that compute together:
- * the step times of another model for as many copies of the batch.
+ * copied.h - a latency model of one of several replicas that compute together: the
+ * step times of another model for as many copies of the batch.
  *
- * Experts that are spread over all replicas are that model's business; a
- * replica's own step takes as long as if the others had the same batch. Costs
- * what sums cost the other model; where it has no answer from these, a copy of
- * the items for each replica.
+ * The wrapped model handles experts that are spread over all replicas; a replica's
+ * own step takes as long as if all replicas had the same batch. It costs as much as
+ * sums in the wrapped model; if that model cannot use sums, a copy of the items for
+ * each replica.
  */
 #ifndef BLIS_LATENCY_STEP_COPIED_H
 #define BLIS_LATENCY_STEP_COPIED_H

@@ -1,10 +1,10 @@
 /*
- * coverage.h - the range in which the coefficients of a latency model were
- * fitted, and the steps outside it.
+ * coverage.h - the range in which the coefficients of a latency model were fitted,
+ * and the steps outside it.
  *
- * A plain value: copy it freely. 0 means "no limit is known" everywhere.
- * Whether a step is beyond follows from its sums alone, at O(1) for any number
- * of decode steps in a row.
+ * A plain value: copy it freely. 0 means "no known limit" everywhere. The sums of a
+ * step determine whether it is outside, at O(1) for any number of consecutive
+ * decode steps.
  */
 #ifndef BLIS_LATENCY_STEP_COVERAGE_H
 #define BLIS_LATENCY_STEP_COVERAGE_H
@@ -17,7 +17,7 @@
 #include "latency/spec/spec_field.h"
 
 struct blis_coverage {
-  char fitted_on[160];   /* what was measured, a short phrase */
+  char fitted_on[160];   /* short description of the measurements */
   bool extrapolated;     /* nothing was measured on this GPU */
   double parameters_min; /* size of the models, in parameters */
   double parameters_max;
@@ -43,8 +43,8 @@ static inline bool blis_coverage_is_beyond(const blis_coverage *coverage,
 }
 
 /*
- * How many of count steps in a row are beyond a limit: each gives one token to
- * each of decodes requests and prefills nothing; context is the sum of their
+ * How many of count consecutive steps exceed a limit. Each step computes one token
+ * for each of decodes requests and prefills nothing; context is the sum of their
  * contexts before the first.
  */
 int64_t blis_coverage_beyond(const blis_coverage *coverage, int64_t decodes, int64_t context,

@@ -25,9 +25,9 @@
 #include "base/error.h"
 
 /*
- * One scheduled request of a step, in its state before the step. It is a
- * prefill while progress < prompt, else a decode when it has output at all;
- * a request that is neither counts in the batch size alone.
+ * One scheduled request of a step, in its state before the step. It is a prefill
+ * while progress < prompt, otherwise a decode if it has output at all; other
+ * requests count only in the batch size.
  */
 typedef struct blis_batch_item {
   int64_t progress_tokens; /* computed before this step */
@@ -43,7 +43,7 @@ typedef struct blis_batch_item {
  * from it.
  */
 typedef struct blis_batch_sums {
-  int64_t requests;               /* all of them, prefill, decode or neither */
+  int64_t requests;               /* all requests: prefill, decode, or neither */
   int64_t prefill_tokens;         /* sum of t */
   int64_t decode_requests;        /* each computes one token */
   int64_t decode_context_tokens;  /* sum of progress over the decodes; grows by
@@ -54,7 +54,7 @@ typedef struct blis_batch_sums {
   int64_t prefill_context_tokens; /* sum of s */
 } blis_batch_sums;
 
-/* Adds one request; one without new tokens is not scheduled and ignored. */
+/* Adds one request; a request without new tokens is not scheduled and ignored. */
 void blis_batch_sums_add(blis_batch_sums *sums, const blis_batch_item *item);
 
 /* See coverage.h. */
@@ -74,24 +74,24 @@ typedef struct blis_first_token {
 blis_batch_sums blis_batch_sums_of(const blis_batch_item *items, size_t count);
 
 /*
- * What an implementer provides. Only name and step_time are required; a NULL
- * time means 0, a NULL free nothing to free.
+ * Functions of an implementation. Only name and step_time are required; a NULL time
+ * means 0, a NULL free means that nothing is freed.
  */
 typedef struct blis_latency_ops {
   const char *name;
 
   /*
-   * The time of a step over count items in batch order, >= 1; 1 for an empty
-   * batch. Built-in models cannot fail; a scripted one may, and then leaves
-   * *step_us alone.
+   * The time of a step over count items in batch order, >= 1; 1 for an empty batch.
+   * Built-in models cannot fail; a scripted model may fail, and leaves *step_us
+   * unchanged in this case.
    */
   blis_status (*step_time)(void *state, const blis_batch_item *items, size_t count,
                            int64_t *step_us, blis_error *error);
 
   /*
-   * The same from sums alone; NULL when the model needs the requests. False
-   * means that these sums do not determine the last bit: call step_time for
-   * this step.
+   * Like step_time, from only the sums; NULL if the model needs the requests. False
+   * means that these sums do not determine the last bit: call step_time for this
+   * step.
    */
   bool (*step_time_from_sums)(const void *state, const blis_batch_sums *sums, int64_t *step_us);
 
@@ -120,15 +120,15 @@ typedef struct blis_latency_ops {
   /* Measured in addition to the step times. */
   blis_first_token (*first_token)(const void *state);
 
-  /* Where the step times were fitted; NULL = that is not known. */
+  /* The range in which the step times were fitted; NULL = unknown. */
   const blis_coverage *(*coverage)(const void *state);
 
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_latency_ops;
 
 /*
- * A model: an implementation and its state. Copies share the state, so only
- * one of them may be freed. alloc is the one the state came from.
+ * A model: an implementation and its state. Copies share the state, so only one
+ * copy may be freed. alloc is the allocator of the state.
  */
 typedef struct blis_latency_model {
   const blis_latency_ops *ops;

@@ -10,8 +10,8 @@
  *                          decode_tokens_per_sec_saturated at b =
  *                          decode_saturation_batch, and stays there
  *
- * The two do not disturb each other: a step with both takes as long as the longer
- * one. Neither context length nor GPU plays a part. Exact from sums, O(1).
+ * The two do not influence each other: a step with both takes as long as the longer
+ * one. Context length and GPU have no effect. Exact from sums, O(1).
  */
 #ifndef BLIS_LATENCY_STEP_PIECEWISE_H
 #define BLIS_LATENCY_STEP_PIECEWISE_H
@@ -31,9 +31,9 @@ typedef struct blis_piecewise_params {
 blis_piecewise_params blis_piecewise_defaults(void);
 
 /*
- * All numbers finite and positive, else BLIS_ERR_INVALID names the culprit.
- * Fills *model, which the caller owns; a failure leaves it alone. Queueing,
- * token and overhead times are 0.
+ * All numbers must be finite and positive; otherwise BLIS_ERR_INVALID names the
+ * wrong one. Fills *model, which the caller owns; a failure leaves it unchanged.
+ * Queueing, token, and overhead times are 0.
  */
 BLIS_MUSTUSE blis_status blis_piecewise_new(const blis_alloc *alloc,
                                             const blis_piecewise_params *params,

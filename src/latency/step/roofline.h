@@ -21,9 +21,9 @@
 
 /*
  * 3 alphas (queueing a0 + a1 * prompt, token time a2); betas are ignored. The
- * hardware needs peak, bandwidth and both utilisations. Fills *out, which the
- * caller owns; a failure leaves it alone and reports everything that is wrong
- * with model or hardware.
+ * hardware needs peak, bandwidth, and both utilizations. Fills *out, which the
+ * caller owns; a failure leaves it unchanged and reports every error of the model
+ * or hardware.
  */
 BLIS_MUSTUSE blis_status blis_roofline_new(const blis_alloc *alloc, const blis_model_spec *model,
                                            const blis_hardware_spec *hardware, int64_t tp,

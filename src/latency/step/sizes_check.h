@@ -14,9 +14,8 @@
 BLIS_MUSTUSE blis_status blis__check_rates(const blis_hardware_spec *hardware, blis_error *error);
 
 /*
- * BLIS_ERR_INVALID lists all that is wrong with the model, or with the GPUs.
- * splits_kv_heads: tp has to divide the KV heads as well; purpose, " for ..."
- * or "", is what it has to divide them for.
+ * BLIS_ERR_INVALID lists all errors of the model, or of the GPUs. splits_kv_heads:
+ * tp must divide the KV heads as well; purpose, " for ..." or "", is the reason.
  */
 BLIS_MUSTUSE blis_status blis__check_sizes(const blis_model_spec *model,
                                            const blis_hardware_spec *hardware,

@@ -23,14 +23,14 @@ enum { BLIS_TRAINED_PHYSICS_BETA_MIN = 7, BLIS_TRAINED_PHYSICS_BETA_MAX = 11 };
 
 /*
  * 3 alphas and 7 to 11 betas: prefill compute, decode compute, weights,
- * communication, layer, request, step, interleaved MoE layer, prefill KV,
- * decode KV, MoE dispatch. Missing betas are 0, the last one equals the
- * communication's; with fewer than 9 (10) a prefill (decode) costs the larger
- * of compute and KV traffic instead of their weighted sum.
+ * communication, layer, request, step, interleaved MoE layer, prefill KV, decode
+ * KV, MoE dispatch. Missing betas are 0, the last one equals the communication's;
+ * with fewer than 9 (10) a prefill (decode) costs the larger of compute and KV
+ * traffic instead of their weighted sum.
  *
  * TP must divide the attention heads and the KV heads; DP above 1 needs a MoE
- * model. Fills *out, which the caller owns; a failure leaves it alone and
- * names the field and its value.
+ * model. Fills *out, which the caller owns; a failure leaves it unchanged and names
+ * the field and its value.
  */
 BLIS_MUSTUSE blis_status blis_trained_physics_new(const blis_alloc *alloc,
                                                   const blis_model_spec *model,
