@@ -264,7 +264,7 @@ static uint32_t take_free(blis_block_pool *pool) {
   return index;
 }
 
-/* Room in the table has been reserved. */
+/* The table has reserved capacity. */
 static void register_block(blis_block_pool *pool, uint32_t index, blis_block_id id) {
   BLIS_ASSERT(pool->blocks[index].tokens == pool->block_size_tokens);
   BLIS_ASSERT(pool->blocks[index].id == BLIS_BLOCK_NONE);
@@ -297,7 +297,7 @@ static bool is_named(const blis_block_pool *pool, const blis_block_span *span,
   return k < span->chain->shared_count && k < span->chain->prompt_blocks;
 }
 
-/* There are enough free blocks, and room in holder and in the table. */
+/* There are enough free blocks, and capacity in holder and in the table. */
 static void store(blis_block_pool *pool, blis_block_list *holder, const blis_block_span *span) {
   bool is_prompt = span->start_tokens < span->prompt_tokens;
   int64_t at = span->start_tokens;

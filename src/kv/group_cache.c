@@ -70,7 +70,7 @@ static bool is_cached(const blis_group_cache *cache, size_t group, const blis_bl
   return at_mark ? blis__block_pool_had(cache->pool, id) : blis__block_pool_has(cache->pool, id);
 }
 
-/* The longest prefix of at most tokens tokens that is a hit for this group alone. */
+/* The longest prefix of at most tokens tokens that is a hit for this group. */
 static int64_t longest_of_group(const blis_group_cache *cache, size_t group,
                                 const blis_block_chain *chain, int64_t tokens, bool at_mark) {
   const blis_kv_group *kind = cache->groups[group];
@@ -83,7 +83,7 @@ static int64_t longest_of_group(const blis_group_cache *cache, size_t group,
     if (block < first) {
       return tokens;
     }
-    /* Every longer prefix that is still a candidate needs this block, too. */
+    /* Every longer candidate also needs this block. */
     tokens = block * kind->block_tokens / cache->hit_tokens * cache->hit_tokens;
   }
   return 0;
@@ -276,7 +276,7 @@ static void take_drafts(blis_group_cache *cache, blis_group_holder *holder) {
   }
 }
 
-/* Room in the table has been reserved. */
+/* The table has reserved capacity. */
 static void name(blis_group_cache *cache, blis_group_holder *holder, const blis_block_chain *chain,
                  int64_t tokens) {
   for (size_t g = 0; g < cache->count && cache->has_hits; g++) {

@@ -23,7 +23,7 @@ struct blis_kv_cache {
   int64_t cpu_reloads;
   int64_t cpu_immediate_reloads;
   int64_t cpu_misses;
-  blis_block_list found; /* scratch: what a match after a reload gives */
+  blis_block_list found; /* scratch: result of a match after a reload */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -158,9 +158,8 @@ static void note_transfer(blis_kv_cache *cache, int64_t blocks) {
 }
 
 /*
- * Brings back, in order, the prompt blocks behind those that are found (or
- * held) already, up to the first one that neither tier has. They become
- * findable, not held.
+ * Reloads, in order, the prompt blocks after the found (or held) ones, up to the
+ * first block that neither tier has. They are added to the prefix table, not held.
  */
 static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
                           const blis_block_span *span, const blis_block_list *cached,

@@ -162,7 +162,7 @@ int64_t blis_kv_group_end(const blis_kv_group *group, int64_t stored_tokens) {
   return has_one_state(group) ? stored_tokens > 0 : ceil_div(stored_tokens, group->block_tokens);
 }
 
-/* Most blocks of one of these groups. */
+/* Maximum number of blocks of one of these groups. */
 static int64_t peak_of_group(const blis_kv_layout *layout, const blis_kv_group *group,
                              int64_t tokens, int64_t step_tokens) {
   int64_t all = blis_kv_group_end(group, tokens);
@@ -173,7 +173,7 @@ static int64_t peak_of_group(const blis_kv_layout *layout, const blis_kv_group *
   if (group->kind == BLIS_KV_STATE && group->states == BLIS_KV_STATES_AT_STEPS) {
     return blis_min_i64(all, 2);
   }
-  /* A state reads what a window of two tokens reads. */
+  /* A state reads the same as a window of two tokens. */
   int64_t span = group->kind == BLIS_KV_STATE ? 2 : group->span_tokens;
   int64_t kept = blis_min_i64(tokens, span - 1) + blis_min_i64(tokens, step_tokens);
   return blis_min_i64(all, ceil_div(kept, group->block_tokens) + 1);

@@ -17,8 +17,8 @@ typedef struct item {
   int64_t blocks;   /* 0 = a record that is not in use */
   int64_t listed;   /* named blocks to which the table leads */
   uint32_t holders; /* requests */
-  /* Names behind its last block that its only holder will give to more blocks.
-     The table leads from them to this item, which has no such blocks yet. */
+  /* Names after its last block that its only holder will give to more blocks. The table leads
+     from them to this item, which has no such blocks yet. */
   uint32_t promised;
   /* The item that was cut off its end last. It continues the parts of holders that had more of
      the item. Out of date once no such parts exist. */
@@ -34,7 +34,7 @@ struct blis_run_pool {
   item_array items;
   uint32_t first_spare; /* records not in use */
   uint32_t head;        /* next to be reused */
-  uint32_t tail;        /* most recently given back */
+  uint32_t tail;        /* most recently returned */
   int64_t free_blocks;
   int64_t block_count;
   uint64_t table_version;
@@ -50,7 +50,7 @@ static bool is_named(const item *it) {
   return it->id != BLIS_BLOCK_NONE;
 }
 
-/* The identity behind that of the last block. */
+/* The identity after the last block. */
 static blis_block_id end_of(const item *it) {
   return it->id + (uint64_t)it->blocks;
 }
@@ -82,7 +82,7 @@ static void spare_item(blis_run_pool *pool, uint32_t index) {
 
 /* The free list. */
 
-/* Puts an item right behind another, or at the head; keeps no count. */
+/* Inserts an item directly after another, or at the head; keeps no count. */
 static void insert_behind(blis_run_pool *pool, uint32_t index, uint32_t before) {
   item *added = item_at(pool, index);
   uint32_t *from_before = before == NO_ITEM ? &pool->head : &item_at(pool, before)->next;
@@ -161,7 +161,7 @@ uint64_t blis_run_pool_table_version(const blis_run_pool *pool) {
 
 /* The prefix table. */
 
-/* Looking something up changes only what the table remembers of it. */
+/* A lookup changes only the cache of the table. */
 static blis_paged_map *table_of(const blis_run_pool *pool) {
   return (blis_paged_map *)&pool->table;
 }
@@ -187,7 +187,7 @@ static int64_t find_run(const blis_run_pool *pool, blis_block_id id, int64_t lim
              : (int64_t)blis_paged_map_count_run(table_of(pool), id, (uint64_t)limit, *index);
 }
 
-/* The next blocks of chain that the table knows by one item; 0 = none. */
+/* Number of next blocks of chain that the table maps to one item; 0 = none. */
 static int64_t match_run(const blis_run_pool *pool, const blis_block_chain *chain, int64_t k,
                          int64_t limit, uint32_t *index) {
   blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
@@ -275,9 +275,8 @@ static void forget_one(blis_run_pool *pool, blis_block_id id) {
 }
 
 /*
- * The last count blocks of an item leave the table. Also where it leads to
- * younger copies of the same blocks: that is what BLIS (Go) does, and it shows
- * in hit rates.
+ * Removes the last count blocks of an item from the table, even if it leads to
+ * younger copies of the same blocks: BLIS (Go) does so, and it affects hit rates.
  */
 static void forget_last(blis_run_pool *pool, uint32_t index, int64_t count) {
   item *it = item_at(pool, index);
@@ -331,7 +330,7 @@ static blis_status list_blocks(blis_run_pool *pool, blis_block_id id, uint64_t c
 
 /* Claiming. */
 
-/* Cuts an item in two behind its first blocks. */
+/* Cuts an item in two after its first blocks. */
 static blis_status split(blis_run_pool *pool, uint32_t index, int64_t blocks) {
   uint32_t cut;
   BLIS_TRY(new_item(pool, BLIS_BLOCK_NONE, 0, &cut));
@@ -353,7 +352,7 @@ static blis_status split(blis_run_pool *pool, uint32_t index, int64_t blocks) {
   return BLIS_OK;
 }
 
-/* The holder, whose list has room, gets the whole of an item as well. */
+/* The holder, whose list has capacity, also gets the whole item. */
 static void hold(blis_run_pool *pool, blis_run_holder *holder, uint32_t index) {
   item *held = item_at(pool, index);
   if (held->holders == 0) {
@@ -448,7 +447,7 @@ bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count, blis_blo
 
 /* Naming. */
 
-/* The holder's last item, if it ends where id would begin and is its alone. */
+/* The holder's last item, if it ends where id would begin and has no other holder. */
 static bool can_append(const blis_run_pool *pool, const blis_run_holder *holder, blis_block_id id) {
   if (holder->parts.count == 0) {
     return false;
@@ -478,9 +477,8 @@ static blis_status name_blocks(blis_run_pool *pool, blis_run_holder *holder, bli
 }
 
 /*
- * What decoding fills block by block is named block by block. The table gets
- * the names ahead of that as a run, so that there is nothing to do in it when
- * they are given.
+ * Blocks that decoding fills one by one are named one by one. The table gets the
+ * names in advance as a run, so that naming does not change it.
  */
 static blis_status promise_names(blis_run_pool *pool, const blis_run_holder *holder,
                                  const blis_block_chain *chain) {
@@ -618,7 +616,7 @@ int64_t blis_run_pool_held_named(const blis_run_pool *pool) {
   return held;
 }
 
-/* What the table leads to is what items say of themselves. */
+/* The entries of the table match the items. */
 static bool check_table(const blis_run_pool *pool) {
   for (size_t i = 0; i < pool->items.count; i++) {
     const item *it = &pool->items.items[i];

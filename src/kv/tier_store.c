@@ -42,7 +42,7 @@ struct blis_tier_store {
   int64_t capacity;
   BLIS_ARRAY(entry) entries; /* also spare ones, in a list by newer */
   uint32_t spare;
-  blis_map table; /* identity -> index of its entry, of ghosts, too */
+  blis_map table; /* identity -> index of its entry, ghosts included */
   list lists[LISTS];
   BLIS_ARRAY(uint32_t) heap; /* of entries, the one to leave first on top */
   uint64_t next_order;
@@ -212,7 +212,7 @@ int64_t blis_tier_store_uses(const blis_tier_store *store, blis_block_id id) {
   return find(store, id)->uses;
 }
 
-/* Room for one more entry, so that nothing fails later. */
+/* Reserves space for one more entry, so that nothing fails later. */
 static blis_status make_room(blis_tier_store *store) {
   size_t count = store->entries.count;
   if (store->spare != NO_ENTRY) {
@@ -368,7 +368,7 @@ static uint32_t victim_of(const blis_tier_store *store, bool was_again) {
   return oldest_of(store, 0);
 }
 
-/* An evicted block is wanted again: lists of its kind are too short. */
+/* An evicted block is requested again: lists of its kind are too short. */
 static void adapt(blis_tier_store *store, int ghosts) {
   double once = (double)store->lists[GHOSTS_ONCE].count;
   double again = (double)store->lists[GHOSTS_AGAIN].count;

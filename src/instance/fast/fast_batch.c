@@ -1,7 +1,7 @@
 /*
- * Forms a batch: admits from the queue and, where blocks or token budget may
- * not suffice for all, walks the running requests one by one in batch order.
- * The state stays that of the fast engine; only this step is walked.
+ * Forms a batch: admits from the queue and, where blocks or token budget may not
+ * suffice for all, walks the running requests one by one in batch order. The state
+ * is unchanged; only this step is walked.
  */
 #include <inttypes.h>
 
@@ -55,7 +55,7 @@ bool blis__fast_is_blocked(const fast_engine *engine, const fast_request *head,
                            int64_t budget_tokens) {
   const fast_block *block = &engine->block;
   if (engine->config->kv_source != NULL && !head->live->was_brought) {
-    return false; /* what its source offers is not known here */
+    return false; /* the offer of its source is unknown here */
   }
   bool is_whole = blis__fast_takes_whole(engine, head, budget_tokens);
   if (is_whole && head->live->chain.shared_count == 0) {
@@ -91,9 +91,9 @@ static bool admit_empty_prompt(fast_engine *engine, fast_request *request) {
 }
 
 /*
- * Claims what is cached and takes blocks for chunk more tokens. A chunk of 0
- * (the whole prompt is cached) claims nothing: the blocks stay on the free
- * list while the request runs.
+ * Claims the cached blocks and takes blocks for chunk more tokens. A chunk of 0
+ * (the whole prompt is cached) claims nothing: the blocks stay on the free list
+ * while the request runs.
  */
 static blis_status allocate(fast_engine *engine, fast_request *request, uint32_t cached_blocks,
                             int64_t chunk_tokens) {
@@ -264,7 +264,7 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan, int64_t now_u
     if (is_loading) {
       continue;
     }
-    /* With a KV layout, decodes return blocks, too. */
+    /* With a KV layout, decodes also return blocks. */
     is_blocked = is_blocked || (engine->groups == NULL &&
                                 blis__fast_is_blocked(engine, next, plan->budget_tokens));
     if (!is_blocked) {
@@ -383,7 +383,7 @@ static blis_status leave_behind(fast_engine *engine, fast_request *request, int6
   return BLIS_OK;
 }
 
-/* The token of this step has come later than the step alone would say. */
+/* The token of this step was later than only this step would explain. */
 static blis_status close_gap(fast_engine *engine, fast_request *request, int64_t itl_us,
                              blis_error *error) {
   BLIS_TRY_MEM(blis__fast_skip_itl(engine, request, itl_us), error);

@@ -1,6 +1,6 @@
 #include "instance/fast/fast_engine.h"
 
-/* What a walk over the batch finds, to be compared with what is kept. */
+/* Counts of a walk over the batch, for comparison with the maintained counts. */
 typedef struct census {
   int64_t batch;
   int64_t prefills;
@@ -8,7 +8,7 @@ typedef struct census {
   int64_t decode_context;
   int64_t decode_prompts;
   int64_t gaps;
-  int64_t anonymous_blocks; /* held by the batch */
+  int64_t anonymous_blocks; /* of the batch */
   bool is_sound;
 } census;
 
@@ -69,7 +69,7 @@ static bool check_blocks(const fast_engine *engine, const census *found) {
     return blis__fast_groups_check(engine);
   }
   int64_t used = engine->config->kv_blocks - blis_run_pool_free_blocks(engine->pool);
-  /* Named blocks may be held by several requests, anonymous ones by one. */
+  /* A named block may have several holders, an anonymous block has one. */
   return found->anonymous_blocks + engine->parked_blocks + blis_run_pool_held_named(engine->pool) ==
              used &&
          blis_run_pool_check(engine->pool);

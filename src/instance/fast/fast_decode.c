@@ -46,8 +46,8 @@ static bool can_admit(const fast_engine *engine) {
 }
 
 /*
- * How many steps to ask for: those that would be begun before limit_us, guessed
- * from the last step that did nothing but decode, and some more.
+ * Number of steps to compute ahead: the steps before limit_us, estimated from the
+ * last decode-only step, and some more.
  */
 static size_t steps_to_ask(const fast_engine *engine, int64_t limit_us) {
   enum { MORE = 2, LEAST = 8 };
@@ -120,7 +120,7 @@ static size_t steps_with_blocks(fast_engine *engine, size_t n) {
     return steps_with_enough(engine, n, free_blocks);
   }
   int64_t blocks = blocks_of_steps(engine, n);
-  /* What is named may be what the head of the queue waits for. */
+  /* The head of the queue may wait for these names. */
   if (blocks <= free_blocks && !is_watched && engine->queue.count == 0 &&
       blis__fast_names_avoid(engine, n, blocks)) {
     return n;
@@ -138,7 +138,7 @@ static size_t steps_with_blocks(fast_engine *engine, size_t n) {
   return n;
 }
 
-/* How many steps there are until one in which a request leaves. */
+/* Number of steps until a request leaves. */
 static int64_t steps_to_leaving(const fast_engine *engine) {
   const finish_entry *first = blis__finish_heap_first(&engine->finishes);
   if (first == NULL) {
@@ -149,7 +149,7 @@ static int64_t steps_to_leaving(const fast_engine *engine) {
   return first->step - 1 + at_end - engine->step_index;
 }
 
-/* The steps that are known take longer with the adapters of the batch. */
+/* Adds the slowdown by the adapters of the batch to the steps computed ahead. */
 static void slow_steps(fast_engine *engine) {
   if (engine->adapters == NULL || !blis__adapters_slow_steps(engine->adapters)) {
     return;
@@ -181,8 +181,8 @@ static void look_ahead(fast_engine *engine, int64_t limit_us) {
 }
 
 /*
- * How many of the steps that are known begin before limit_us, and when the last
- * of them does.
+ * Number of steps computed ahead that begin before limit_us, and the beginning of
+ * the last of them.
  */
 static blis_status steps_before(fast_engine *engine, int64_t limit_us, size_t *wanted,
                                 int64_t *last_us, blis_error *error) {
@@ -236,7 +236,7 @@ static blis_status take_blocks(fast_engine *engine, size_t steps) {
   return blis__fast_name_outputs(engine, steps);
 }
 
-/* The steps that are known, as far as they begin before limit_us: one does. */
+/* Executes the steps computed ahead that begin before limit_us; at least one does. */
 static blis_status decode_steps(fast_engine *engine, int64_t limit_us, blis_error *error) {
   size_t steps;
   int64_t last_us;

@@ -48,7 +48,7 @@ static blis_status engine_inject(void *state, blis_live_request *live, int64_t n
     blis__fast_request_spare(engine, request);
     return blis_fail_nomem(error);
   }
-  engine->clock_us = now_us; /* the arrival itself is an event, too */
+  engine->clock_us = now_us; /* the arrival itself is also an event */
   return BLIS_OK;
 }
 
@@ -103,13 +103,13 @@ void blis__fast_enter_queue(fast_engine *engine, fast_request *request) {
   }
 }
 
-/* A step is under way, and the batch of the next one is formed already. */
+/* A step is running, and the batch of the next one is formed already. */
 static BLIS_NOT_INLINE bool has_next_batch(const fast_engine *engine) {
   return engine->step_us < BLIS_TIME_NEVER_US && engine->batch.count > 0 &&
          engine->clock_us <= engine->last_step_end_us;
 }
 
-/* The arrival comes to the queue once the step under way is over. */
+/* The arrival reaches the queue at the end of the current step. */
 static BLIS_NOT_INLINE blis_status wait_a_step(fast_engine *engine, fast_arrival arrival,
                                                blis_error *error) {
   arrival.has_waited = true;
@@ -155,7 +155,7 @@ static blis_status take_out(fast_engine *engine, fast_request *request, blis_err
     }
     return BLIS_OK;
   case BLIS_REQUEST_QUEUED:
-    /* What was remembered about the head may be about this very record. */
+    /* The data about the head may belong to this record. */
     engine->block.head = NULL;
     blis__fast_withdraw_itl(engine, request);
     if (engine->adapters != NULL) {

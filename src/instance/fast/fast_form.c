@@ -36,9 +36,9 @@ blis_status blis__fast_extend(fast_engine *engine, fast_request *request, int64_
   return BLIS_OK;
 }
 
-/* What the running requests want of a step. */
+/* The needs of the running requests in a step. */
 typedef struct demand {
-  int64_t budget_tokens; /* left, when all get what they want; < 0: too few */
+  int64_t budget_tokens; /* left, if all get their tokens; < 0: too few */
   int64_t blocks;
   bool prefills_name; /* blocks that a prefill takes may get a name */
   bool is_met;        /* by the budget, except the last of the batch */
@@ -81,8 +81,8 @@ static bool prefills_are_last(const fast_engine *engine) {
 }
 
 /*
- * The names that this chunk gives are none of those that the next taken_blocks
- * blocks to be taken have.
+ * Whether the names of this chunk differ from the names of the next taken_blocks
+ * blocks to be taken.
  */
 static bool chunk_avoids(const fast_engine *engine, const fast_request *request,
                          int64_t taken_blocks) {
@@ -107,9 +107,9 @@ static bool chunks_avoid(const fast_engine *engine, int64_t taken_blocks) {
 }
 
 /*
- * True when decodes may take their blocks, then name what they have filled, and
- * then prefills be served: that is their order, or no change of the prefix
- * table depends on it, as when nothing is named that is taken.
+ * True if decodes may take their blocks, then name the blocks they have filled, and
+ * prefills may be served afterwards: either this is their order, or no change of
+ * the prefix table depends on it, for example if no named block is taken.
  */
 static bool can_serve_decodes_first(fast_engine *engine, const demand *d) {
   if (prefills_are_last(engine)) {
@@ -169,8 +169,8 @@ static blis_status preempt_tail(fast_engine *engine, fast_plan *plan, demand *d,
   return BLIS_OK;
 }
 
-/* With a KV layout, whose groups return blocks, too: without a walk where there are
-   blocks for all in any order. */
+/* For KV layouts, whose groups also return blocks: without a walk if there are enough blocks in
+   any order. */
 static blis_status form_groups(fast_engine *engine, fast_plan *plan, blis_error *error) {
   demand d = find_demand(engine);
   if (!d.is_met || d.blocks > blis__fast_free_blocks(engine)) {

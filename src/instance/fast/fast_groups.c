@@ -37,7 +37,7 @@ static int64_t next_change(const blis_kv_layout *layout, const blis_kv_group *gr
                            : blis_min_i64(next, behind + returned);
 }
 
-/* Step, from the one that stores token at_least on, in which its blocks change next. */
+/* The next step, from the step that stores token at_least, in which its blocks change. */
 static int64_t next_step(const fast_engine *engine, const fast_request *request, int64_t at_least) {
   const blis_kv_layout *layout = engine->config->kv_layout;
   int64_t next = INT64_MAX;
@@ -57,7 +57,7 @@ static blis_status store(fast_engine *engine, fast_request *request, int64_t fro
 }
 
 blis_status blis__fast_groups_start(fast_engine *engine, fast_request *request, bool has_token) {
-  /* The first step returns what the last chunk has kept beyond the window. */
+  /* The first step returns the blocks that the last chunk has kept beyond the window. */
   request->change = (finish_entry){.step = engine->step_index, .order = request->finish.order};
   if (has_token) {
     int64_t stored = engine->step_index - request->decode_base;
@@ -77,7 +77,7 @@ void blis__fast_groups_postpone(fast_engine *engine, fast_request *request) {
   }
 }
 
-/* The blocks of a decode change in this step, the one of its next change. */
+/* Changes the blocks of a decode in this step, which is the step of its next change. */
 static blis_status change(fast_engine *engine, fast_request *request, bool *is_done) {
   int64_t stored = request->change.step - request->decode_base;
   BLIS_TRY(store(engine, request, stored, 1, is_done));
@@ -195,7 +195,7 @@ blis_status blis__fast_groups_store_last(fast_engine *engine, fast_request *requ
 
 /* Admission. */
 
-/* What is cached of the first blocks of its prefill, in engine->found. */
+/* Finds the cached part of the first blocks of its prefill, in engine->found. */
 static blis_status find(fast_engine *engine, const blis_live_request *live, uint32_t blocks) {
   return blis_group_cache_match(engine->groups, &live->chain,
                                 blocks * engine->config->block_size_tokens, &engine->found);

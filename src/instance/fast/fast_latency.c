@@ -48,7 +48,7 @@ void blis__fast_withdraw_itl(fast_engine *engine, fast_request *request) {
   blis__fast_forget_itl(engine, request);
 }
 
-/* One that is in the histogram already. */
+/* Records a latency that is already in the histogram. */
 static blis_status own(fast_engine *engine, fast_request *request, int64_t itl_us) {
   return engine->events.itl_us == NULL
              ? BLIS_OK

@@ -32,7 +32,7 @@ static blis_status begin(fast_engine *engine, fast_request *request, const blis_
   request->live->was_brought = true;
   request->is_loading = true;
   request->owns_prompt = true;
-  engine->block.head = NULL; /* what was remembered may be about this record */
+  engine->block.head = NULL; /* the data about the head may belong to this record */
   blis__wait_queue_remove(&engine->queue, &request->waiting);
   blis__fast_list_append(&engine->loads, request);
   blis__fast_park(engine, request);

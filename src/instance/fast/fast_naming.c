@@ -1,11 +1,11 @@
 /*
- * Reusable output: in a session with growing context the next prompt contains
- * the output of this request, so the blocks that decoding fills are named, too.
- * The namer marks such a request by identities beyond the prompt (shared_count
- * > prompt_blocks).
+ * Reusable output: in a session with growing context the next prompt contains the
+ * output of this request, so the blocks that decoding fills are also named. The
+ * namer marks such a request by identities beyond the prompt (shared_count >
+ * prompt_blocks).
  *
- * Decodes are listed by the residue of their stored_base, so a step looks only
- * at those whose block fills up in it.
+ * Decodes are listed by the residue of their stored_base, so a step visits only
+ * decodes whose block fills up in it.
  */
 #include "base/invariant.h"
 #include "instance/fast/fast_engine.h"

@@ -1,4 +1,5 @@
-/* Preemption: selection of the victim, its remaining state, and blocks for the other requests. */
+/* Preemption: selection of the victim, its remaining state, and blocks for the remaining
+   requests. */
 #include <inttypes.h>
 
 #include "base/invariant.h"
@@ -90,7 +91,7 @@ static blis_status choose_victim(fast_engine *engine, fast_request **victim, bli
   return ask_for_victim(engine, victim, error);
 }
 
-/* What the victim has stored, what it got in this very step included. */
+/* Number of stored tokens of the victim, including the tokens of this step. */
 static int64_t stored_now(const fast_engine *engine, const fast_request *victim) {
   return blis__fast_stored(engine, victim) + victim->live->new_tokens;
 }

@@ -44,7 +44,7 @@ void blis__fast_list_remove(fast_list *list, fast_request *request) {
   list->count--;
 }
 
-/* Moves what is pending to the front once half of the array is spent. */
+/* Moves pending arrivals to the front once half of the array is spent. */
 static void compact(fast_arrivals *arrivals) {
   size_t spent = arrivals->first;
   if (spent < 16 || spent < arrivals->pending.count / 2) {
@@ -59,8 +59,8 @@ static void compact(fast_arrivals *arrivals) {
 }
 
 /*
- * Queueing times are nearly always equal, so an arrival nearly always goes to
- * the end; one that overtakes others is moved past them.
+ * Queueing times are nearly always equal, so an arrival is nearly always appended;
+ * an arrival that overtakes others is moved before them.
  */
 blis_status blis__fast_arrivals_add(fast_engine *engine, fast_arrival arrival) {
   fast_arrivals *arrivals = &engine->arrivals;

@@ -107,7 +107,7 @@ static void count_uncovered(fast_engine *engine, const fast_plan *plan) {
   }
 }
 
-/* The step that ends at step_end_us has computed what the request lacked. */
+/* The step that ends at step_end_us has completed the request's prefill. */
 static blis_status finish_prefill(fast_engine *engine, fast_request *request, int64_t step_end_us,
                                   blis_error *error) {
   blis__fast_list_remove(&engine->prefills, request);
@@ -140,7 +140,7 @@ static blis_status advance_prefills(fast_engine *engine, int64_t step_end_us, bl
   return BLIS_OK;
 }
 
-/* First tokens get out; those of the step that ends at step_end_us. */
+/* Emits the first tokens of the step that ends at step_end_us. */
 static void give_first_tokens(fast_engine *engine, int64_t step_end_us) {
   int64_t token_us = blis_time_after_us(step_end_us, engine->output_token_us);
   while (engine->firsts.head != NULL) {

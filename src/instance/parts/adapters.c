@@ -12,7 +12,7 @@
 typedef struct entry {
   bool is_loaded;
   bool is_loading;
-  bool is_on_host; /* where the host has room for some */
+  bool is_on_host; /* if the host has capacity for only some */
   int64_t pins;    /* requests that keep it in its slot */
   int64_t running;
   int64_t waiting;
@@ -33,7 +33,7 @@ struct blis__adapters {
   int64_t idle;    /* of these, loaded and not pinned */
   int64_t on_host;
   uint64_t uses;
-  uint32_t loading; /* the one under way; 0 = none */
+  uint32_t loading; /* the adapter being loaded; 0 = none */
   int64_t load_start_us;
   int64_t load_end_us;
   blis_request_name loads_for;
@@ -324,7 +324,7 @@ static void empty_slot(blis__adapters *adapters, uint32_t *slot) {
   }
 }
 
-/* The one on the host that was put there first of those in no slot, goes. */
+/* Removes the oldest adapter on the host that is in no slot. */
 static void leave_host(blis__adapters *adapters) {
   entry *oldest = NULL;
   for (uint32_t i = 0; i < adapters->config->count; i++) {
@@ -470,7 +470,7 @@ void blis__adapters_loaded(blis__adapters *adapters) {
   adapters->load_end_us = BLIS_TIME_NEVER_US;
 }
 
-/* What is seen from outside. */
+/* Public statistics. */
 
 void blis__adapters_get_stats(const blis__adapters *adapters, blis_adapter_stats *stats) {
   *stats = adapters->stats;

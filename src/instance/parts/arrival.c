@@ -82,7 +82,7 @@ static bool exceeds_model(const blis_instance_config *config, const blis_live_re
   if (budget < 0) {
     return true;
   }
-  /* A budget of 0 stands for what the model length leaves. */
+  /* A budget of 0 means the rest of the model length. */
   return limit > 0 && (request->prompt_tokens >= limit || budget > limit - request->prompt_tokens);
 }
 

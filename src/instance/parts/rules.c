@@ -85,7 +85,7 @@ void blis__note_preemption(const blis_instance_config *config, const blis_instan
     request->itl_sum_us = 0;
     request->itl_count = 0;
   } else if (progress_tokens >= request->prefill_tokens) {
-    /* The token given last has not been computed yet. */
+    /* The last emitted token has not been computed yet. */
     request->prefill_tokens = progress_tokens + 1;
   }
 }

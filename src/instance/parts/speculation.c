@@ -38,7 +38,7 @@ static double draw(const blis_speculation_config *config, const blis_live_reques
   return (double)(blis_hash64(key, sizeof key, config->seed) >> 11) * 0x1p-53;
 }
 
-/* Tokens for which there is room behind those that are computed. */
+/* Number of tokens that fit after the computed ones. */
 static int64_t room_of(const blis_instance_config *config, const blis_live_request *request) {
   int64_t limit = config->max_model_len_tokens; /* fits into the cache */
   int64_t room = config->kv_blocks * config->block_size_tokens;

@@ -121,7 +121,7 @@ static run take_head(run *r) {
 }
 
 /* Merges left and right; an element of right moves ahead only if it precedes the element of
-   left. After a failure in *status no comparisons are made, but no node is lost. */
+   left. After a failure in *status, comparisons stop, but no node is lost. */
 static run merge(const blis__wait_queue *queue, run left, run right, blis_status *status,
                  blis_error *error) {
   run merged = {NULL, NULL};
@@ -142,8 +142,8 @@ static run merge(const blis__wait_queue *queue, run left, run right, blis_status
   return merged;
 }
 
-/* Merge sort from the bottom up: bins[i] is empty or holds 2^i sorted nodes,
-   all of them from before those in the lower bins. */
+/* Merge sort from the bottom up: bins[i] is empty or contains 2^i sorted nodes, all of which
+   precede the nodes in lower bins. */
 static run sort(const blis__wait_queue *queue, run rest, blis_status *status, blis_error *error) {
   enum { BINS = 63 };
   run bins[BINS] = {{NULL, NULL}};

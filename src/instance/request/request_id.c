@@ -17,8 +17,8 @@ static int digits_of(int64_t number, char digits[20]) {
   return count;
 }
 
-/* What is behind the digits decides where one number begins the other: the name
-   of a part, which is behind digits, or nothing. */
+/* If one number begins the other, the following text decides: the name of a part, which is after
+   digits, or nothing. */
 static int compare_numbers(const blis_live_request *a, const blis_live_request *b) {
   char a_digits[20];
   char b_digits[20];
@@ -42,7 +42,7 @@ static const char *name_of_part(const blis_live_request *request) {
                                               : "_decode";
 }
 
-/* What of an id is still to be compared: the session, then what is behind. */
+/* The rest of an id to compare: the session, then its suffix. */
 typedef struct rest {
   const char *text;
   bool is_session;
@@ -84,7 +84,7 @@ int blis_request_compare_ids(const blis_live_request *a, const blis_live_request
   bool a_follows = a->number < 0;
   bool b_follows = b->number < 0;
   if (a_follows != b_follows) {
-    return a_follows ? 1 : -1; /* "session" is behind "request" */
+    return a_follows ? 1 : -1; /* "session" is after "request" */
   }
   return a_follows ? compare_follow_ups(a, b) : compare_numbers(a, b);
 }

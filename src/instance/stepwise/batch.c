@@ -37,7 +37,7 @@ blis_block_span blis__span_of(const blis_live_request *request, int64_t start, i
   };
 }
 
-/* How much of the prefill behind its first done tokens to compute next. */
+/* Number of prefill tokens to compute next, after its first done tokens. */
 static int64_t chunk_tokens(const blis__stepwise *engine, const blis_live_request *request,
                             int64_t done) {
   if (engine->defers_prefills) {
@@ -113,8 +113,8 @@ static blis_status choose_victim(blis__stepwise *engine, size_t *victim, blis_er
                                        engine->running.count, victim, error);
 }
 
-/* Back to the front of the queue, with nothing but its cached blocks and, if
-   it is to resume, what its client has. */
+/* Moves the request to the front of the queue. It keeps only its cached blocks and, if it
+   resumes, the tokens that its client has. */
 static void preempt(blis__stepwise *engine, size_t index) {
   blis__sequence *victim = engine->batch.items[index];
   blis_live_request *request = victim->place.request;
@@ -190,7 +190,7 @@ static blis_status get_blocks(blis__stepwise *engine, size_t *index, int64_t tok
   return allocate_preempting(engine, index, &span, true, is_scheduled, error);
 }
 
-/* The running request at *index computes what it wants, tokens at least. */
+/* The running request at *index computes its planned tokens, at least tokens. */
 static blis_status run(blis__stepwise *engine, size_t *index, int64_t tokens, bool *is_scheduled,
                        blis_error *error) {
   blis__sequence *sequence = engine->batch.items[*index];
@@ -214,7 +214,7 @@ static blis_status run(blis__stepwise *engine, size_t *index, int64_t tokens, bo
   return BLIS_OK;
 }
 
-/* A request that has preempted itself ends this, too: the rest is skipped. */
+/* A request that has preempted itself also ends this: the rest is skipped. */
 static blis_status schedule_running(blis__stepwise *engine, blis_error *error) {
   for (size_t i = 0; i < engine->batch.count && engine->budget_tokens > 0; i++) {
     blis_live_request *request = engine->batch.items[i]->place.request;
@@ -245,19 +245,19 @@ void blis__batch_preempt(blis__stepwise *engine, size_t index) {
   preempt(engine, index);
 }
 
-/* Hits as the cache counts them: what the CPU tier gives back is among them. */
+/* Hits by the cache's count, including blocks reloaded from the CPU tier. */
 static int64_t hits(const blis__stepwise *engine) {
   blis_kv_cache_stats stats;
   blis_kv_cache_get_stats(engine->cache, &stats);
   return stats.hits;
 }
 
-/* How long the step takes that was under way until now; 0 = none was. */
+/* Duration of the step that was running until now; 0 = none. */
 static int64_t step_under_way_us(const blis__stepwise *engine) {
   return engine->clock_us <= engine->step_end_us ? engine->step_us : 0;
 }
 
-/* It has its blocks, of which hits were in the cache. */
+/* It has its blocks; hits of them were in the cache. */
 static void enter_batch(blis__stepwise *engine, blis__sequence *sequence, int64_t cached_tokens,
                         int64_t tokens, int64_t hits) {
   const blis_instance_config *config = engine->config;
@@ -295,8 +295,8 @@ static int64_t tokens_to_store(const blis__stepwise *engine, const blis_live_req
 }
 
 /*
- * Admits a request that has its KV, if there is a block for its next token. It
- * decodes, or computes what it lacks of its prefill.
+ * Admits a request with its KV, if there is a block for its next token. It decodes,
+ * or computes the rest of its prefill.
  */
 static blis_status admit_with_kv(blis__stepwise *engine, blis__sequence *sequence,
                                  bool *is_admitted, blis_error *error) {
@@ -408,7 +408,7 @@ static bool is_within_reservations(const blis__stepwise *engine, const blis__wai
   return tokens <= limit;
 }
 
-/* For the one that waits at next. */
+/* For the waiting request next. */
 static bool has_room(const blis__stepwise *engine, const blis__waiting *next) {
   return engine->budget_tokens > 0 && (int64_t)engine->batch.count < engine->config->max_num_seqs &&
          is_within_reservations(engine, next);
@@ -489,8 +489,8 @@ static blis_status admit_somebody(blis__stepwise *engine, const blis__sequence *
   return BLIS_OK;
 }
 
-/* A request that does not fit blocks the others, but see remote_kv.h; one whose
-   adapter is not there need not. */
+/* A request that does not fit blocks the queue, except as in remote_kv.h; a request whose
+   adapter is missing does not always block it. */
 static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   bool goes_on = true;
   const blis__sequence *lacking = NULL;

@@ -79,7 +79,7 @@ blis_status blis__batch_form_planned(blis__stepwise *engine, blis_error *error) 
     }
   }
   engine->has_preempted = false;
-  bool admits = true; /* the first that finds no room ends the admissions */
+  bool admits = true; /* the first that does not fit ends the admissions */
   bool goes_on = true;
   for (size_t k = 0; k < plan.count && goes_on; k++) {
     const blis_batch_entry *entry = &plan.entries[k];

@@ -41,7 +41,7 @@ static blis_status add_items(blis__stepwise *engine, blis_batch_item item,
   return BLIS_OK;
 }
 
-/* How long it takes to draft what the step verifies. */
+/* Duration of drafting the tokens that the step verifies. */
 static int64_t draft_us(const blis__stepwise *engine) {
   int64_t count = 0;
   int64_t drafted = 0;
@@ -56,7 +56,7 @@ static int64_t draft_us(const blis__stepwise *engine) {
   return count == 0 ? 0 : blis__draft_us(engine->config->speculation, count, drafted);
 }
 
-/* What the step draws, and for whom. */
+/* Computes the energy of the step, and assigns it to requests. */
 static blis_status count_energy(blis__stepwise *engine, int64_t step_us, blis_error *error) {
   blis__power *power = engine->power;
   if (power == NULL || is_waiting(engine)) {
@@ -174,7 +174,7 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence, int
   return BLIS_OK;
 }
 
-/* First tokens get out; those of the step that ends at step_end_us. */
+/* Emits the first tokens of the step that ends at step_end_us. */
 static void give_first_tokens(blis__stepwise *engine, int64_t step_end_us) {
   int64_t token_us =
       blis_time_after_us(step_end_us, blis_latency_output_token_time(engine->config->latency));
@@ -287,7 +287,7 @@ static blis_status tell_tokens(blis__stepwise *engine, blis_error *error) {
   return BLIS_OK;
 }
 
-/* What a step has computed leaves the engine. */
+/* Emits the results of a step. */
 static blis_status deliver(blis__stepwise *engine, int64_t step_end_us, blis_error *error) {
   give_first_tokens(engine, step_end_us);
   if (engine->events.token != NULL) {
@@ -365,7 +365,7 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
                    cache.free_blocks, cache.blocks);
 }
 
-/* It is known how long the step takes. */
+/* Called when the duration of the step is set. */
 static blis_status finish(blis__stepwise *engine, int64_t step_us, bool is_prefill,
                           blis_error *error) {
   bool leaves_at_end = engine->config->rules.leaves_at_step_end;

@@ -120,7 +120,7 @@ blis_status blis__stepwise_enqueue(blis__stepwise *engine, blis__sequence *seque
   return blis__stepwise_wake(engine, error);
 }
 
-/* A step is under way, and the batch of the next one is formed already. */
+/* A step is running, and the batch of the next one is formed already. */
 static bool has_next_batch(const blis__stepwise *engine) {
   return engine->step_pending && engine->batch.count > 0 && engine->clock_us <= engine->step_end_us;
 }

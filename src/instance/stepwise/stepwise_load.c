@@ -3,7 +3,7 @@
 #include "instance/parts/rules.h"
 #include "instance/stepwise/stepwise.h"
 
-/* What is cached of it, in engine->found, and what could be brought. */
+/* Finds its cached blocks (engine->found), and the blocks that can be loaded. */
 static blis_status ask(blis__stepwise *engine, const blis_live_request *request,
                        blis_kv_stretch *stretch, blis_error *error) {
   const blis_kv_source *source = engine->config->kv_source;
