@@ -76,8 +76,8 @@ bool blis_cluster_has_requests(const blis_cluster *cluster) {
 }
 
 /*
- * The last of what is planned, except for events that plan themselves again: a
- * function of a script, a request that is delayed, ...
+ * The last planned time, except for events that schedule themselves again: a
+ * function of a script, a delayed request, ...
  */
 static int64_t last_planned_us(const blis_cluster *cluster) {
   int64_t last_us = blis__hooks_last_us(&cluster->hooks, cluster);
@@ -115,7 +115,7 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster, blis_error *erro
   if (cluster->fruitless % FRUITLESS_MAX != 0) {
     return BLIS_OK;
   }
-  /* Not what that plans in turn: what calls itself again comes to an end. */
+  /* Events planned by these do not count: self-repeating calls end here. */
   if (cluster->fruitless == FRUITLESS_MAX) {
     cluster->hope_us = last_planned_us(cluster);
   }
@@ -187,7 +187,7 @@ void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number, bool is_eag
   }
 }
 
-/* What an instance did has come to this. */
+/* Checks the status of an instance's events. */
 static blis_status check_run(blis_cluster *cluster, uint32_t number, blis_status status,
                              const blis_error *cause, blis_error *error) {
   if (cluster->event_error.status != BLIS_OK) {
@@ -225,7 +225,7 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number, i
   cause.message[0] = '\0';
   blis_status status = blis_instance_run_next(instance, limit_us, &clock_moved, &cause);
   BLIS_TRY(check_run(cluster, number, status, &cause, error));
-  /* One that lagged behind does not turn back the clock of the others. */
+  /* A lagging instance does not turn back the clock of other instances. */
   if (!clock_moved || time_us < before_us) {
     cluster->now_us = before_us;
   }

@@ -14,8 +14,8 @@
 #include "cluster/stages.h"
 #include "policy/registry.h"
 
-/* The loop over events stays small enough to be inlined where it is run: what
-   few events need would cost all of them 30 instructions. */
+/* The loop over events stays small enough to be inlined where it is run: code for a few events
+   would cost all events 30 instructions. */
 
 enum {
   EVENTS_PER_INTERRUPT_CHECK = 256,
@@ -41,7 +41,7 @@ static inline blis_status call_hooks(blis_cluster *cluster, blis__hook_point poi
   return list->count == 0 ? BLIS_OK : blis__hooks_call(list, cluster, 0, error);
 }
 
-/* An event that may have freed capacity is over. */
+/* An event that may have freed capacity has ended. */
 static inline blis_status note_room(blis_cluster *cluster, blis_error *error) {
   return call_hooks(cluster, BLIS__ROOM_MADE, error);
 }
@@ -183,7 +183,7 @@ static turn eager_turn(const blis_cluster *cluster, int64_t cluster_us, int64_t 
   turn next = first_of(cluster->eager_events);
   int64_t next_us = cluster_us < next.time_us ? cluster_us : next.time_us;
   if (next_us > last_us || next_us == BLIS_TIME_NEVER_US) {
-    /* Nothing can follow on what the others do. */
+    /* No other event can follow from these instances. */
     blis__cluster_ask_laggards(cluster);
     next = first_of(cluster->next_events);
     next.runs_ahead = blis__listeners_let_run_ahead(&cluster->listeners);

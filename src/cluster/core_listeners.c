@@ -78,8 +78,8 @@ blis_status blis__add_priority(blis_cluster *cluster) {
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
-/* Closed loops: the end of a request may start the next one of its session, or those of a graph
-   that waited for it. */
+/* Closed loops: the end of a request may start the next request of its session, or requests of a
+   graph that waited for it. */
 
 static blis_status let_arrive(blis_cluster *cluster, const blis_request *follow_up, int64_t end_us,
                               blis_error *error) {

@@ -29,7 +29,7 @@ static bool may_become(blis_service from, blis_service to) {
     return false;
   case BLIS_SERVICE_ACTIVE:
     return from != BLIS_SERVICE_ACTIVE;
-  case BLIS_SERVICE_DRAINED: /* only what is up has anything to do */
+  case BLIS_SERVICE_DRAINED: /* only instances that are up have work */
     return from == BLIS_SERVICE_DRAINING || blis__is_starting(from) ||
            from == BLIS_SERVICE_FAILED || from == BLIS_SERVICE_RECOVERING;
   case BLIS_SERVICE_FAILED:
@@ -45,7 +45,7 @@ static bool may_become(blis_service from, blis_service to) {
   }
 }
 
-/* When an instance has drained is known where events come in order of time. */
+/* The end of a drain is determined only if events run in order of time. */
 static void keep_order(blis_cluster *cluster, blis_service before, blis_service service) {
   if (before == service) {
     return;

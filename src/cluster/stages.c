@@ -92,7 +92,7 @@ blis_status blis__cluster_go_to_routing(blis_cluster *cluster, blis__cluster_req
   return blis__cluster_route(cluster, request, error);
 }
 
-/* Was it given only once, or not yet brought forward? */
+/* Was it returned only once, or not yet brought forward? */
 static bool is_due(const blis_cluster *cluster, const blis_request *request) {
   const blis_request_source *source = cluster->source;
   return source->is_due == NULL || source->is_due(source->state, request);
@@ -230,7 +230,7 @@ static BLIS_NOT_INLINE blis_status fail_choice(const blis_router *router,
                    blis_request_id_of(shown->number, session, shown->round_index, id));
 }
 
-/* Asks the policy, if there are candidates. */
+/* Calls the policy, if there are candidates. */
 static BLIS_ALWAYS_INLINE blis_status decide_routing(blis_cluster *cluster,
                                                      const blis_router *router,
                                                      const blis_routing_request *shown,

@@ -42,8 +42,8 @@ static blis_status turn_away(blis_cluster *cluster, blis__cluster_request *reque
 }
 
 /*
- * The request may have gone, and another one may be where it was: if that waits
- * until now, it is meant as well.
+ * The request may have left, and another request may be in its place: if that waits
+ * until now, its deadline also applies.
  */
 static blis_status on_deadline(void *ud, blis_cluster *cluster, blis_error *error) {
   blis__cluster_request *request = ud;

@@ -92,7 +92,7 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
   return BLIS_OK;
 }
 
-/* What was in the slots of an engine is gone with it, and so are they. */
+/* The slots of an engine are lost with it, and its adapters with them. */
 static bool has_slots(const blis_cluster *cluster, uint32_t instance) {
   return blis__is_up(cluster->services[instance]);
 }
@@ -110,7 +110,7 @@ static double value(void *ud, uint32_t i, blis_signal signal) {
     return (double)stats.running;
   case BLIS_SIGNAL_ADAPTERS_WAITING:
     return (double)stats.waiting;
-  default: /* those of a request have no value without it */
+  default: /* signals of a request have no value without it */
     BLIS_ASSERT(false);
     return 0;
   }

@@ -49,7 +49,7 @@ static bool is_same_here(const blis_cluster *cluster, const char *a, const char 
           of_a.number == of_b.number);
 }
 
-/* Adds a model to a chain with room for it. */
+/* Adds a model to a chain with capacity for it. */
 static blis_status add_model(blis_cluster *cluster, const char *where, const char *model,
                              size_t length, uint32_t *models, uint32_t *count, blis_error *error) {
   blis_intern *strings = cluster->source->strings;
@@ -347,7 +347,7 @@ static blis_cascade_attempt attempt_of(const blis_cluster *cluster,
   };
 }
 
-/* Is another model wanted? A client whose request timed out is gone. */
+/* Is another model tried? The client of a request that timed out is gone. */
 static blis_status ask_policy(blis_cluster *cluster, blis__cluster_request *request,
                               bool *escalates, blis_error *error) {
   blis__cascade_run *run = run_of(request);
@@ -450,7 +450,7 @@ static blis_status on_over(void *ud, blis_cluster *cluster, const blis__news *ne
   return *news->goes_on ? ask_next(cluster, request, news->end_us, error) : BLIS_OK;
 }
 
-/* What is reported wants the model that the request came with. */
+/* Reports contain the model that the request arrived with. */
 static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
   (void)ud;
@@ -459,7 +459,7 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
   if (run == NULL) {
     return BLIS_OK;
   }
-  if (!run->is_judged) { /* the run is over */
+  if (!run->is_judged) { /* the run has ended */
     run->attempt = attempt_of(cluster, request, cluster->now_us, NULL);
     run->verdict = BLIS_CASCADE_UNFINISHED;
   }

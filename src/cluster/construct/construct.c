@@ -90,7 +90,7 @@ static blis_status name_instances(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Those behind the first ones are not there yet. */
+/* Later instances are not made yet. */
 static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
                                   blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
@@ -117,7 +117,7 @@ static bool has_power(const blis_cluster_config *config) {
   return false;
 }
 
-/* Do instances ask functions that may share what they keep? */
+/* Do instances call functions that may share state? */
 static bool has_scripts(const blis_cluster_config *config) {
   bool found = false;
   for (uint32_t i = 0; i < config->instance_count; i++) {

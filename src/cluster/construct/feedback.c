@@ -64,7 +64,7 @@ blis_status blis__add_router_feedback(blis_cluster *cluster) {
 
 blis_status blis__add_feedback_of(blis_cluster *cluster, const blis_router *router) {
   if (router->ops == NULL || router->ops->ended == NULL || cluster->router.ops->ended != NULL) {
-    return BLIS_OK; /* nothing is wanted, or on_left is added already */
+    return BLIS_OK; /* nothing is needed, or on_left is added already */
   }
   const blis__listener listener = {.ud = NULL,
                                    .phase = BLIS__POLICIES,

@@ -51,8 +51,8 @@ static const rule *rule_of(const struct blis__billing *billing, uint32_t group) 
   return r;
 }
 
-/* With that of the last stay, up to until_us. What it adds costs what the last
-   instant did: a price that begins as it goes is none it was there at. */
+/* Rounding including the current period, up to until_us. The added time has the price of its
+   last instant: a price that begins at the removal does not apply. */
 static blis_rounding rounded(const blis_cluster *cluster, uint32_t i, int64_t until_us) {
   const stay *s = &state_of(cluster)->stays[i];
   blis_billing billing =
@@ -65,7 +65,7 @@ static blis_rounding rounded(const blis_cluster *cluster, uint32_t i, int64_t un
                          s->before.gpu_usd + (price > 0 ? price * ((double)more_us / 3.6e9) : 0)};
 }
 
-/* One that fails and is known to come back is paid again at the same time. */
+/* An instance that fails and will recover is paid again at the same time. */
 static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   (void)error;

@@ -28,7 +28,7 @@ typedef struct blis__encoding {
   blis_event_handle end_event;
   blis_event_handle late_event;
   blis_stage_times times;
-  struct blis__encoding *next; /* behind it */
+  struct blis__encoding *next; /* the next one in the queue */
 } blis__encoding;
 
 /* The first one is being encoded. */
@@ -155,7 +155,7 @@ static blis_status leave(blis_cluster *cluster, blis__encoding *encoding, blis_e
 
 /* Request lifecycle. */
 
-/* One that has lost its encoder has its record already. */
+/* A request that has lost its encoder already has its record. */
 static blis_status need_record(blis__encoders *e, blis__cluster_request *request) {
   uint32_t slot;
   if (encoding_of(request) != NULL) {
@@ -348,7 +348,7 @@ static blis_status make_parts(blis_cluster *cluster, blis__encoders *e) {
              [BLIS__SPLIT_SETTLED] = e->stage.chooses_only ? on_split_settled : NULL,
              [BLIS__REPORTING] = on_reporting,
              [BLIS__ENDED] = on_ended}};
-  /* Before hand-offs: what is not encoded has not been handed off. */
+  /* Before hand-offs: a request that is not encoded has not been handed off. */
   const blis__listener of_instances = {.ud = e,
                                        .phase = BLIS__BOOKS,
                                        .on = {[BLIS__INSTANCE_LOST] = on_instance_lost,

@@ -22,7 +22,7 @@ typedef struct active_fault {
   size_t note; /* its place among the notes */
 } active_fault;
 
-/* One that comes again and again. */
+/* A fault that repeats. */
 typedef struct random_fault {
   blis_random_fault fault;
   blis_random random;
@@ -33,7 +33,7 @@ struct blis__fault_plan {
   size_t count;
   size_t next;
   BLIS_ARRAY(active_fault *) active; /* that are on; in the arena */
-  double *lasting;                   /* by instance: the factor of those that do not end; 0 = 1 */
+  double *lasting;                   /* by instance: factor of faults without an end; 0 = 1 */
   BLIS_ARRAY(blis_fault_note) notes;
 };
 
@@ -96,7 +96,7 @@ static blis_status on_look(void *ud, blis_cluster *cluster, blis_error *error) {
                               on_look, a, error);
 }
 
-/* Those that are over go, so that all of them cost no more than each. */
+/* Removes ended faults, so that the cost stays proportional to the active ones. */
 static void forget_over(struct blis__fault_plan *plan) {
   size_t kept = 0;
   for (size_t i = 0; i < plan->active.count; i++) {
@@ -136,7 +136,7 @@ static blis_status crash(blis_cluster *cluster, uint32_t instance, const blis_fa
   return blis_cluster_instance_recover(cluster, instance, recover_us, effect->recovering_us, error);
 }
 
-/* The machine of an instance that is up is given back. */
+/* Returns the machine of an instance that is up. */
 static blis_status take_away(blis_cluster *cluster, uint32_t instance,
                              const blis_fault_effect *effect, blis_error *error) {
   uint32_t end = blis__unit_end(cluster, instance);
@@ -146,8 +146,8 @@ static blis_status take_away(blis_cluster *cluster, uint32_t instance,
   return crash(cluster, instance, effect, effect->recover_us, error);
 }
 
-/* What a rank does up to this microsecond it has done before it goes, so that a
-   request that ends now has ended. */
+/* Executes the events of a rank up to this microsecond before it is removed, so that a request
+   that ends now has ended. */
 static blis_status finish_now(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   uint32_t end = blis__unit_end(cluster, instance);
   for (uint32_t i = blis__unit_first(cluster, instance); i < end; i++) {
@@ -186,7 +186,7 @@ static blis_status end(blis_cluster *cluster, active_fault *a, blis_error *error
   }
 }
 
-/* What its end does to requests is its doing, too. */
+/* The effects of its end on requests also count as effects of the fault. */
 static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
   active_fault *a = ud;
   if (!a->is_on || !blis_cluster_has_requests(cluster)) {
@@ -471,7 +471,7 @@ static blis_status copy_declared(blis_cluster *cluster, const blis_fault *faults
   return schedule_next(cluster, error);
 }
 
-/* Each has a stream of its own. */
+/* Each has its own stream. */
 static blis_status begin_random(blis_cluster *cluster, const blis_random_fault *random,
                                 size_t count, blis_error *error) {
   for (size_t i = 0; i < count; i++) {

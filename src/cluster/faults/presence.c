@@ -12,7 +12,7 @@
 struct blis__presence {
   BLIS_ARRAY(blis_presence_level) levels;
   blis_presence_level now;
-  blis_service *counted; /* by instance: as it is counted now */
+  blis_service *counted; /* by instance: the state that is counted */
   bool *is_of_market;    /* by instance; NULL = there is no market */
   int64_t wanted;        /* of the market */
 };
@@ -28,7 +28,7 @@ static void add(blis_presence_level *level, blis_service service, int change) {
   level->starting += is_starting ? change : 0;
 }
 
-/* Ranks are in the state of the first one of their group, which is counted. */
+/* Ranks have the state of the first instance of their group, which is counted. */
 static void count(struct blis__presence *presence, const blis_cluster *cluster, uint32_t instance) {
   if (blis__unit_first(cluster, instance) != instance) {
     return;

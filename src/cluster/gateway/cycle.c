@@ -67,7 +67,7 @@ static int64_t next_forgotten_us(const blis__gateway *gateway) {
              : blis_flow_queue_first_idle_us(gateway->queue, blis_time_after_us(forget_us, 1));
 }
 
-/* Nothing is different before that, unless a request comes to the gateway. */
+/* Time of the next change, unless a request reaches the gateway before. */
 static int64_t next_change_us(const blis_cluster *cluster, const blis__gateway *gateway) {
   int64_t next_us = next_forgotten_us(gateway);
   if (!is_told(cluster, gateway)) {

@@ -1,5 +1,5 @@
 /*
- * dispatch.c - who leaves the gateway's queue, if anybody may.
+ * dispatch.c - the next request that leaves the gateway's queue, if any may.
  */
 #include "base/invariant.h"
 #include "cluster/clock.h"

@@ -30,7 +30,7 @@ int blis_gateway_status_code(const char *reason) {
       return codes[i].code;
     }
   }
-  /* These admission policies say more behind their names. */
+  /* These admission policies append details to their names. */
   static const char *const policies[] = {"gaie-legacy:", "probabilistic:", "latency-slo:"};
   for (size_t i = 0; reason != NULL && i < sizeof policies / sizeof *policies; i++) {
     if (strncmp(policies[i], reason, strlen(policies[i])) == 0) {
@@ -263,7 +263,7 @@ static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *ne
 
 /* The same, for the ideal one. */
 
-/* One that is on its way no longer is counted elsewhere, or not at all. */
+/* A request that is no longer in transit is counted elsewhere, or not at all. */
 static blis_status on_bound_over(void *ud, blis_cluster *cluster, const blis__news *news,
                                  blis_error *error) {
   return blis__bound_arrive(ud, news->request) ? blis__gateway_wake(cluster, ud, error) : BLIS_OK;

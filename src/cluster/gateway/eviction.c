@@ -1,7 +1,7 @@
 /*
- * eviction.c - requests that leave their instances for more important
- * ones that wait: a binary heap of those that may, lowest priority first, then
- * the youngest. Equal ones go as the heap has them, which is BLIS's (Go).
+ * eviction.c - evicts requests from instances for waiting requests of higher
+ * priority: a binary heap of the evictable ones, lowest priority first, then the
+ * youngest. Equal requests are in the order of BLIS's (Go) heap.
  */
 #include <math.h>
 

@@ -1,6 +1,6 @@
 /*
- * expiry.c - who waits too long in the gateway's queue, which depends
- * on whether there are instances.
+ * expiry.c - requests that wait too long in the gateway's queue; the limit depends
+ * on whether instances exist.
  */
 #include "base/time.h"
 #include "cluster/ending.h"

@@ -1,8 +1,8 @@
 /*
- * in_transit.c - with dispatch "event": what detectors do not see yet of
- * requests that have left the queue. They are on their way to an instance, or
- * there, without the KV blocks of their prompts. Without counting these, who
- * looks again after each dispatch would find the gate open every time.
+ * in_transit.c - with dispatch "event": the part of dispatched requests that
+ * detectors do not see yet. These requests are in transit to an instance, or there,
+ * without the KV blocks of their prompts. If they were not counted, every
+ * evaluation after a dispatch would find the gate open.
  */
 #include <string.h>
 
@@ -56,7 +56,7 @@ void blis__bound_settle(blis__gateway *gateway, blis__cluster_request *request) 
   blis__gateway_part_of(request)->prompt_place = 0;
 }
 
-/* Blocks that the prompt will take and does not hold. */
+/* Blocks that the prompt needs and does not hold yet. */
 static int64_t missing_blocks(blis__cluster_request *request, int64_t block_size) {
   const blis_live_request *live = blis__live_of(request);
   bool has_blocks = live->state == BLIS_REQUEST_RUNNING;

@@ -16,18 +16,18 @@ static const blis_signal signals[] = {[QUEUE] = BLIS_SIGNAL_QUEUE_DEPTH,
 
 /* Age of the data that a measurement uses. */
 typedef enum freshness {
-  AS_SAMPLED,  /* what lags behind is read again where that is due */
+  AS_SAMPLED,  /* delayed signals are read again if they are due */
   AS_IT_STOOD, /* nothing is read again */
   AS_IT_IS
 } freshness;
 
-/* What one look sees. */
+/* The input of one evaluation. */
 typedef struct sight {
   const blis_cluster *cluster;
   const blis__gateway *gateway;
   const blis__group *group;
-  bool is_live;      /* all as it is, not as it was when it was last read */
-  bool counts_bound; /* also who is on the way to one of the group */
+  bool is_live;      /* current values, not the last readings */
+  bool counts_bound; /* including requests in transit to an instance of the group */
 } sight;
 
 static double *place_of(const sight *s, column which) {
@@ -164,8 +164,7 @@ blis_status blis__gateway_look(blis_cluster *cluster, blis__gateway *gateway, bl
   if (gateway->is_current) {
     return BLIS_OK;
   }
-  /* The ideal one sees all as it is, and when it looks makes no difference to
-     others. */
+  /* The ideal detector reads current values, and its evaluations do not affect other readers. */
   bool is_live =
       gateway->policy.dispatch == BLIS_GATEWAY_EVENT && cluster->config.snapshot_refresh_us > 0;
   BLIS_TRY(measure_stages(cluster, gateway, is_live ? AS_IT_IS : AS_SAMPLED, &gateway->saturation,

@@ -1,10 +1,10 @@
-/* Hand-offs over links that transfers share; the source holds the KV until its transfer ends. */
+/* Hand-offs over links that transfers share; the source keeps the KV until its transfer ends. */
 #include <math.h>
 
 #include "cluster/handoff/handoff.h"
 #include "cluster/handoff/ops.h"
 
-/* The prompt alone. */
+/* Only the prompt. */
 static void fill_leg(blis__handoff *handoff) {
   handoff->prefill.output_budget_tokens = 1;
   handoff->prefill.max_output_tokens = 1;

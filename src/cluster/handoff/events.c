@@ -30,7 +30,7 @@ static blis_status push(blis_cluster *cluster, blis__handoff *handoff, int event
   return BLIS_OK;
 }
 
-/* There are others: events of one time come as they were scheduled. */
+/* There are others: events of one time run in the order of scheduling. */
 static blis_status push_soon(blis_cluster *cluster, blis_error *error) {
   blis__handoffs *h = blis__handoffs_of(cluster);
   blis__handoff *handoff = h->soon;
@@ -60,7 +60,7 @@ void blis__handoff_unschedule(blis_cluster *cluster, const blis__handoff *handof
   blis_event_queue_cancel(cluster->queue, handoff->event);
 }
 
-/* It seeks room, or never will. */
+/* It seeks blocks now, or never will. */
 static void forget(blis_cluster *cluster, blis__handoff *handoff) {
   const blis_handoff_ops *ops = blis__handoffs_of(cluster)->ops;
   if (ops->forget != NULL) {
@@ -251,7 +251,7 @@ static blis_status retry(blis_cluster *cluster, blis__cluster_request *request, 
                                 error);
 }
 
-/* It is one of that instance, from first to last. */
+/* Sends the complete request to that instance. */
 static blis_status send_whole(blis_cluster *cluster, blis__cluster_request *request,
                               uint32_t instance, blis_error *error) {
   blis__request_move(request, BLIS__AT_ROUTING);
@@ -344,7 +344,7 @@ blis_status blis__handoff_lose_instance(blis_cluster *cluster, uint32_t instance
 
 /* Looking. */
 
-/* What the hand-off lacks. */
+/* Names the missing resource of the hand-off. */
 static blis_status name_stuck(const blis_cluster *cluster, const blis__handoff *handoff,
                               blis_error *error) {
   char id[BLIS_REQUEST_ID_SIZE];

@@ -1,4 +1,4 @@
-/* feature.c - the hand-offs of a cluster as one of its features. */
+/* feature.c - the descriptor of hand-offs as a feature of a cluster. */
 #include "cluster/feature.h"
 #include "cluster/handoff/handoffs.h"
 

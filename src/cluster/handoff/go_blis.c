@@ -55,8 +55,8 @@ static bool ends_before(const blis__handoff *a, const blis__handoff *b) {
 }
 
 /*
- * BLIS (Go) reports the ends of requests that were handed off when the instance
- * has executed its event: the completed ones, then those that timed out.
+ * BLIS (Go) reports the ends of requests that were handed off after the instance
+ * has executed its event: first completed requests, then timeouts.
  */
 static void end_later(blis_cluster *cluster, blis__handoff *handoff) {
   blis__handoff **at = &blis__handoffs_of(cluster)->over;
@@ -78,7 +78,7 @@ static blis_status report_ended(blis_cluster *cluster, uint32_t instance, blis_e
   return BLIS_OK;
 }
 
-/* The prefill: a request of its own, with the lengths of the whole request. */
+/* The prefill: a separate request with the lengths of the whole request. */
 
 static void fill_leg(blis__handoff *handoff) {
   blis_live_request *live = &handoff->request->live;
@@ -89,13 +89,13 @@ static void fill_leg(blis__handoff *handoff) {
   live->adapter = 0;
 }
 
-/* The source gives up the KV before the transfer. */
+/* The source releases the KV before the transfer. */
 static blis_status prefilled(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   handoff->times.prefill_e2e_us = handoff->prefill.e2e_us;
   return blis__handoff_leave_source(cluster, handoff, error);
 }
 
-/* Transfers: what is decided at the start holds. */
+/* Transfers: their duration is fixed at the start. */
 
 static int64_t duration_us(const blis__handoffs *h, double bytes) {
   double rate = h->policy.bytes_per_us;
@@ -131,7 +131,7 @@ static void drop(blis_cluster *cluster, blis__cluster_request *request) {
   cluster->dropped.unservable--;
 }
 
-/* The times of a request are joined from those of its two parts. */
+/* The times of a request are joined from the times of its two parts. */
 
 /* The first token is the token of the first step that decodes. */
 static void join_starts(const blis__handoff *handoff, blis_live_request *live) {
@@ -150,8 +150,8 @@ static void join_late(blis__handoff *handoff, int64_t end_us) {
 
 /*
  * A request whose decoding was preempted is prefilled again, and its E2E counts
- * from there. KV moves from the start of the last step of the prefill, so a
- * request that ends at once where it decodes may end before that step has.
+ * from there. KV moves from the start of the last step of the prefill, so a request
+ * that ends at once at its destination may end before that step.
  */
 static int64_t join_completed(const blis_cluster *cluster, blis__handoff *handoff, int64_t now_us) {
   blis_live_request *live = &handoff->request->live;

@@ -68,7 +68,7 @@ static blis_status find_destination(const blis_cluster *cluster, const blis__cho
                                : refuse_choice(cluster, choice, split->decode, "decode", error);
 }
 
-/* At least one token of the prompt moves, and one of the output is decoded. */
+/* At least one token of the prompt moves, and at least one output token is decoded. */
 static bool can_split(const blis_cluster *cluster, const blis__cluster_request *request,
                       const blis_split *split, uint32_t destination) {
   const blis_live_request *live = &request->live;
@@ -129,7 +129,7 @@ static blis_status take_chain(blis_cluster *cluster, blis__cluster_request *requ
   return BLIS_OK;
 }
 
-/* The source gives the only token that is wanted: no KV needs to move. */
+/* The source emits the only wanted token: no KV needs to move. */
 static bool ends_at_source(const blis_cluster *cluster, const blis_live_request *live) {
   const blis__handoffs *h = blis__handoffs_of(cluster);
   return h->policy.gives_first_token && h->ops->may_cancel && live->output_tokens == 1;
@@ -253,7 +253,7 @@ static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
   ops->fill_leg(handoff);
 }
 
-/* What one model has computed means nothing to another. */
+/* KV of one model is useless for another. */
 static blis_status check_model(const blis_cluster *cluster, const blis__handoff *handoff,
                                uint32_t source, blis_error *error) {
   const char *from = cluster->facts[source].model;
@@ -323,7 +323,7 @@ static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff, const c
   return blis__cluster_end(cluster, request, cluster->now_us, reason, error);
 }
 
-/* Asks the router of the stage, unless the decider has said it. */
+/* Calls the router of the stage, unless the decider has chosen the source. */
 static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
                                  const char **rejected, uint32_t *source, blis_error *error) {
   int64_t wanted = handoff->wanted_source;
@@ -440,7 +440,7 @@ static blis_status on_ended(void *ud, blis_live_request *leg, int64_t now_us, in
              : blis__handoff_give_up(ud, handoff_of(leg), leg->state, end_us, error);
 }
 
-/* What the source reports of the prefill. */
+/* Callbacks of the source about the prefill. */
 static const blis_instance_events leg_events = {
     .queued = on_queued,
     .first_token = on_first_token,

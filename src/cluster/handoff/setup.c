@@ -34,7 +34,7 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
   }
   news->end->stages = &handoff->times;
   if (is_prefilled_apart(handoff)) {
-    /* What the other stage has was handed off to it. */
+    /* Hits of the prefill stage count for the request. */
     news->end->had_hit |= handoff->prefill.had_hit;
     news->end->cached_tokens = handoff->prefill.cached_tokens;
   }
@@ -161,8 +161,8 @@ static blis_status make_links(blis_cluster *cluster, blis__handoffs *h) {
                        : BLIS_OK;
 }
 
-/* KV moves when a prefill ends; an instance that only decodes may lag behind until a hand-off
-   waits for room there. */
+/* KV moves when a prefill ends; a decode-only instance may lag until a hand-off waits for its
+   blocks. */
 static blis_status make_order(blis_cluster *cluster) {
   BLIS_TRY(blis__cluster_have_eager(cluster));
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
@@ -173,7 +173,7 @@ static blis_status make_order(blis_cluster *cluster) {
   return BLIS_OK;
 }
 
-/* What its policies see of instances. */
+/* Needs of its policies about instances. */
 static blis__need need_of(const blis_disaggregation *policy) {
   bool is_blind = (policy->prefill.ops == NULL || policy->prefill.is_blind) &&
                   (policy->decider.ops == NULL || policy->decider.is_blind);

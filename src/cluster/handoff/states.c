@@ -42,7 +42,7 @@ static const entry STAGES[BLIS__HANDOFF_STAGES] = {
     [BLIS__HANDOFF_TRANSFER] = {STAGE(READY) | STAGE(HELD), COMPUTED, ROOM(RESERVED),
                                 MOVES(NONE) | MOVES(MOVING) | MOVES(SENT)},
     [BLIS__HANDOFF_DECODE] = {STAGE(TRANSFER), COMPUTED, ROOM(FILLED), MOVES(ENDED)},
-    /* Its sides are taken back after that. */
+    /* Its sides are reset afterwards. */
     [BLIS__HANDOFF_CLOSED] = {OPEN | STAGE(DECODE) | STAGE(AT_SOURCE_ONLY), ANY, ANY, ANY},
     [BLIS__HANDOFF_AT_SOURCE_ONLY] = {STAGE(CLOSED), SOURCE(NONE), ROOM(NONE), MOVES(NONE)},
 };

@@ -2,9 +2,9 @@
  * Hand-offs: due times outside the queue of the cluster, because each transfer
  * changes them. They are the next events of links, and the timeouts of hand-offs.
  *
- * A timeout that is not before the others is appended to a list at almost no cost.
- * Other timeouts, of requests with their own deadlines, are events of the queue. At
- * equal times links precede the list.
+ * A timeout that is not before earlier ones is appended to a list at almost no
+ * cost. Other timeouts, of requests with their own deadlines, are events of the
+ * queue. At equal times links precede the list.
  */
 #include "base/invariant.h"
 #include "cluster/clock.h"

@@ -1,4 +1,4 @@
-/* Hand-offs: room at the destination, links and transfers. */
+/* Hand-offs: reservations at the destination, links, and transfers. */
 #include <math.h>
 
 #include "base/invariant.h"
@@ -26,7 +26,7 @@ static blis_status join(blis_cluster *cluster, blis__handoff *handoff) {
   return BLIS_OK;
 }
 
-/* Takes it out of the queue for room. */
+/* Removes it from the queue for blocks. */
 static void leave(blis_cluster *cluster, blis__handoff *handoff) {
   uint32_t instance = handoff->destination;
   blis__room_queue *queue = &blis__handoffs_of(cluster)->rooms[instance];
@@ -65,9 +65,9 @@ static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff, bl
   return blis__handoff_set_timeout(cluster, handoff, at_us, error);
 }
 
-/* Room. */
+/* Reservations. */
 
-/* The last token is computed again by who is to give the first one. */
+/* The instance that emits the first token computes the last prompt token again. */
 static int64_t tokens_to_move(const blis_cluster *cluster, const blis__handoff *handoff) {
   const blis_disaggregation *policy = &blis__handoffs_of(cluster)->policy;
   const blis_live_request *live = &handoff->request->live;
@@ -287,8 +287,8 @@ static bool overlaps(const blis_disaggregation *policy, const blis__handoff *han
   return policy->overlap_portion > 0 && prompt_tokens >= policy->overlap_from_tokens;
 }
 
-/* Tokens that lay cached are ready at once, the others layer by layer. What
-   was lost with a preemption need not go again. */
+/* Cached tokens are ready at once, all others layer by layer. Tokens lost by a preemption are
+   not sent again. */
 static void feed_tokens(blis_cluster *cluster, blis__handoff *handoff, int64_t tokens,
                         double from_us, double to_us) {
   if (tokens <= handoff->fed_tokens) {

@@ -32,7 +32,7 @@ typedef struct life {
 } life;
 
 struct blis__life_cycle {
-  life *lives; /* one per instance that there is room for */
+  life *lives; /* one per place of an instance */
 };
 
 static blis_status need_lives(blis_cluster *cluster) {
@@ -181,7 +181,7 @@ static blis_status find_place(blis_cluster *cluster, life *l, blis_error *error)
 static blis_status on_part_done(void *ud, blis_cluster *cluster, blis_error *error) {
   life *l = ud;
   blis_service service = cluster->services[l->index];
-  bool is_idle = !blis_cluster_has_requests(cluster); /* the run is over */
+  bool is_idle = !blis_cluster_has_requests(cluster); /* the run has ended */
   if (!blis__is_starting(service) || l->due_us != cluster->now_us || l->waits || is_idle) {
     return BLIS_OK;
   }
@@ -200,7 +200,7 @@ blis_status blis__start_pending(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* The next places are instances like those of a group. */
+/* Makes the next instances as copies of a group's. */
 static blis_status make_group(blis_cluster *cluster, uint32_t like, blis_error *error) {
   uint32_t first = cluster->existing;
   uint32_t other = blis__unit_first(cluster, like);

@@ -99,7 +99,7 @@ static blis_status need_place(blis_cluster *cluster, uint32_t index, blis_error 
 static blis_status start_anew(blis_cluster *cluster, uint32_t index, blis_error *error) {
   uint32_t end = blis__unit_end(cluster, index);
   for (uint32_t i = blis__unit_first(cluster, index); i < end; i++) {
-    /* In BLIS (Go), KV on its way there does not keep it from being drained. */
+    /* In BLIS (Go), KV in transfer to it does not prevent the end of the drain. */
     BLIS_TRY(BLIS__TELL(cluster, BLIS__INSTANCE_LOST, error, .instance = i));
     BLIS_TRY(blis__restart_instance(cluster, i, error));
   }
@@ -122,7 +122,7 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
                      cluster->number_keeper);
   }
   BLIS_TRY(need_place(cluster, index, error));
-  if (service == BLIS_SERVICE_DRAINED) { /* one that failed is up already */
+  if (service == BLIS_SERVICE_DRAINED) { /* a failed instance is up already */
     BLIS_TRY(start_anew(cluster, index, error));
   }
   blis__set_will_recover(cluster, index, false);

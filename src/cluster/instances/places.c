@@ -10,9 +10,9 @@ struct blis__places {
 };
 
 /*
- * Where an instance may hand a request off to itself, the request can meet
- * blocks of its own that it has left: the fast engine does not tell these from
- * those of others.
+ * If an instance may hand a request off to itself, the request can find its own
+ * earlier blocks; the fast engine does not distinguish them from other requests'
+ * blocks.
  */
 static bool meets_itself(const blis_cluster_config *config, uint32_t i) {
   const uint32_t both = BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE;

@@ -28,7 +28,7 @@ static bool has_begun(const blis__links *links, const blis__transfer *t) {
   return t->from_us <= links->now_us;
 }
 
-/* What its last feed has not made ready yet. */
+/* The part of its last feed that is not ready yet. */
 static double to_come(const blis__transfer *t) {
   return t->feed.bytes * fmax(1 - t->portions * t->feed.portion, 0);
 }
@@ -40,7 +40,7 @@ static double ready_us(const blis__transfer *t) {
   return to_come(t) > 0 ? feed->from_us + (feed->to_us - feed->from_us) * share : (double)INFINITY;
 }
 
-/* Takes what is ready by now. */
+/* Takes the bytes that are ready by now. */
 static void take_ready(const blis__links *links, blis__transfer *t) {
   while (ready_us(t) <= links->now_us) {
     double before = to_come(t);
@@ -84,7 +84,7 @@ static void count_on_links(blis__links *links, const blis__transfer *t) {
   }
 }
 
-/* Who shares which links; rates are still to be worked out. */
+/* Clears which transfers share which links; rates are computed later. */
 static void clear_shares(blis__links *links) {
   for (size_t i = 0; i < links->busy.count; i++) {
     busy_link(links, i)->active = 0;
@@ -110,7 +110,7 @@ static void clear_shares(blis__links *links) {
   }
 }
 
-/* The rate of each of its transfers if it is the one that limits them. */
+/* Rate of each of its transfers if this link limits them. */
 static double share_of(const blis__link *link) {
   return link->wanted > 0 ? link->left / link->wanted : (double)INFINITY;
 }
@@ -160,7 +160,7 @@ static void share_out(blis__links *links) {
   }
 }
 
-/* When it has moved what it has at its rate; INFINITY while it has none. */
+/* Time when it has moved its ready bytes at its rate; INFINITY without a rate. */
 static double end_of(const blis__links *links, const blis__transfer *t) {
   if (t->rate <= 0) {
     return INFINITY;
@@ -187,7 +187,7 @@ double blis__links_next_us(const blis__links *links) {
   return links->next_ended < links->ended.count ? links->now_us : links->next_us;
 }
 
-/* What one that is not alone moves in that time at its rate. */
+/* Bytes that a transfer with shared links moves in that time at its rate. */
 static double moved_in(const blis__transfer *t, double us) {
   return isfinite(t->rate) ? fmin(t->rate * us, t->bytes_left) : 0;
 }
@@ -222,7 +222,7 @@ static void flow(blis__links *links, double to_us) {
   }
 }
 
-/* Alone. */
+/* Transfers without shared links. */
 
 /* Whether a transfer has its links to itself, until another transfer starts. */
 static bool is_without_others(const blis__links *links, const blis__transfer *t) {
@@ -350,16 +350,16 @@ static void end(blis__links *links, size_t i) {
     links->all.items[t->links[k]].transfers++;
   }
   remove_at(links, i);
-  links->ended.items[links->ended.count++] = t; /* room since its start */
+  links->ended.items[links->ended.count++] = t; /* capacity was reserved at its start */
 }
 
-/* It has moved what was ready by now. */
+/* It has moved all ready bytes. */
 static void drain(blis__links *links, blis__transfer *t) {
   count_bytes(links, t, t->bytes_left); /* by rounding */
   t->bytes_left = 0;
 }
 
-/* True if it is over. */
+/* True if it has ended. */
 static bool settle_one(blis__links *links, blis__transfer *t) {
   bool is_drained = t->end_us <= links->now_us;
   if (t->is_alone) {
@@ -435,7 +435,7 @@ void blis__links_go_on(blis__links *links, double to_us) {
   bool is_flowing_on = links->busy.count > 0 && to_us > links->now_us;
   flow(links, to_us);
   if (is_flowing_on) {
-    find_next(links); /* as it is worked out from here, to the last bit */
+    find_next(links); /* computed from here, to the last bit */
   }
 }
 

@@ -27,12 +27,12 @@ struct blis__node_pools {
   blis_node_pool *pools; /* in the arena */
   uint32_t *most_nodes;  /* one each; in the arena */
   size_t pool_count;
-  BLIS_ARRAY(node *) nodes;    /* in the arena; pool after pool at first */
+  BLIS_ARRAY(node *) nodes;    /* in the arena; initially pool after pool */
   BLIS_ARRAY(int32_t) node_of; /* by instance; -1 = it has none */
   BLIS_ARRAY(double) price_of; /* by instance; price of its last pool, -1 = none */
   blis_random random;
   blis_node_pool_rules rules;
-  bool looks_for_room; /* when the event is over */
+  bool looks_for_room; /* at the end of the event */
 };
 
 static struct blis__node_pools *state_of(const blis_cluster *cluster) {
@@ -96,7 +96,7 @@ static void unplace(blis_cluster *cluster, uint32_t i) {
   }
 }
 
-/* The first node with room, of those that are ready or of the others. */
+/* The first node with enough free GPUs, among the ready nodes or among the rest. */
 static int32_t find_room(const blis_cluster *cluster, uint32_t i, bool takes_any, bool is_ready) {
   const struct blis__node_pools *n = state_of(cluster);
   uint32_t gpus = gpus_of(cluster, i);
@@ -124,7 +124,7 @@ static blis_status take(blis_cluster *cluster, uint32_t i, int32_t place) {
   return BLIS_OK;
 }
 
-/* Instances that wait for room: they start when others have gone, or when a node is ready. */
+/* Instances that wait for GPUs: they start when others are removed, or when a node is ready. */
 
 /* Permanently failed instances hold nothing. */
 static void collect_failed(blis_cluster *cluster) {
@@ -146,7 +146,7 @@ static blis_status look(void *ud, blis_cluster *cluster, blis_error *error) {
   return blis__start_pending(cluster, error);
 }
 
-/* When the event is over. */
+/* At the end of the event. */
 static blis_status look_for_room(blis_cluster *cluster, blis_error *error) {
   if (state_of(cluster)->looks_for_room) {
     return BLIS_OK;
@@ -286,7 +286,7 @@ static blis_status copy_pools(blis_cluster *cluster, const blis_node_pools_confi
   return BLIS_OK;
 }
 
-/* Can any pool ever hold one like it? */
+/* Can any pool ever hold an instance like this? */
 static bool can_hold(const blis_cluster *cluster, uint32_t i) {
   const struct blis__node_pools *n = state_of(cluster);
   for (size_t p = 0; p < n->pool_count; p++) {
@@ -315,7 +315,7 @@ static blis_status place_first_ones(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Those that are started later are like these. */
+/* Instances that are started later are copies of these. */
 static blis_status check_all_fit(const blis_cluster *cluster, blis_error *error) {
   if (state_of(cluster)->rules.takes_any_gpu) {
     return BLIS_OK;

@@ -114,7 +114,7 @@ static void free_balance(blis_cluster *cluster) {
   blis_alloc_free(&cluster->alloc, balance, sizeof *balance);
 }
 
-/* A group was started like another one. */
+/* A group was started as a copy of an existing one. */
 static blis_status on_unit_made(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
   (void)ud, (void)error;
@@ -129,7 +129,7 @@ void blis__name_rank(const blis_cluster *cluster, uint32_t instance) {
   }
 }
 
-/* As its engine says it. */
+/* Load by its engine. */
 static blis__rank_load load_of(const blis_cluster *cluster, uint32_t i) {
   blis_instance_load load = blis_instance_get_load(cluster->instances[i]);
   return (blis__rank_load){load.queue_depth, load.batch_size};

@@ -141,7 +141,7 @@ static void weigh(const barrier *b, int64_t pass_us) {
   counts->most_kv_blocks += (double)most.used_kv_blocks * us;
 }
 
-/* How long the pass takes for whom it is known; counts what is. */
+/* Computes the duration of the pass, and counts it. */
 static blis_status count_pass(barrier *b, int64_t *pass_us, blis_error *error) {
   blis_rank_counts *counts = &state_of(b->cluster)->counts;
   int64_t ranks = b->config->count;
@@ -187,8 +187,8 @@ static blis_status run_pass(barrier *b, blis_error *error) {
   return BLIS_OK;
 }
 
-/* An instance has executed events; the others of its group may have some at the
-   same time. */
+/* An instance has executed events; other instances of its group may have events at the same
+   time. */
 static blis_status meet(blis_cluster *cluster, uint32_t number, blis_error *error) {
   barrier *b = &state_of(cluster)->items[blis__unit_number(cluster, number)];
   bool is_open = false;
@@ -216,7 +216,7 @@ static const blis_step_gate *gate_of(const blis_cluster *cluster, uint32_t numbe
   return b->config == NULL ? NULL : &b->gate;
 }
 
-/* A group like another one is about to be made. */
+/* A group like an existing one is about to be made. */
 static blis_status on_unit_planned(void *ud, blis_cluster *cluster, const blis__news *news,
                                    blis_error *error) {
   (void)error;

@@ -46,7 +46,7 @@ static entry *find_or_add(blis__chain_cache *cache, uint32_t block_size) {
   if (blis_pool_take(&cache->entries, &index) != BLIS_OK) {
     return NULL;
   }
-  cache->count++; /* indices count up, as nothing is ever given back */
+  cache->count++; /* indices count up, as nothing is ever freed */
   entry *added = entry_at(cache, index);
   *added = (entry){.block_size = block_size};
   return added;

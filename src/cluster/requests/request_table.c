@@ -48,8 +48,8 @@ void blis__request_table_remove(blis__request_table *table, blis__cluster_reques
 }
 
 /*
- * A feature may send a request back to admission from anywhere; one that loses
- * its instance is sent back to routing.
+ * A feature may send a request back to admission from anywhere; a request that
+ * loses its instance is sent back to routing.
  */
 static bool is_legal(blis__place from, blis__place to) {
   switch (to) {

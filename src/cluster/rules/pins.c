@@ -1,10 +1,10 @@
 /*
  * pins.c - routing decisions made in advance.
  *
- * For a pinned request the policy sees only its instance, as if the others were out
- * of service at that moment. The policy therefore remembers this decision like any
- * other, and every policy can be pinned, scripted ones included. If a group
- * balances its ranks, the policy sees the group.
+ * For a pinned request the policy sees only its instance, as if all other instances
+ * were out of service at that moment. The policy therefore remembers this decision
+ * like any other, and every policy can be pinned, scripted ones included. If a
+ * group balances its ranks, the policy sees the group.
  */
 #include "cluster/rules/pins.h"
 
@@ -17,7 +17,7 @@
 
 struct blis__pins {
   blis_map instances;        /* by number of the request, and role: those to come */
-  BLIS_ARRAY(uint64_t) keys; /* as they were made */
+  BLIS_ARRAY(uint64_t) keys; /* in order of creation */
   blis_routing_view view;
   const blis_routing_view *whole; /* which the view shows a part of */
   size_t place;

@@ -1,8 +1,8 @@
 /*
- * tenant_budgets.c - limits the requests of each tenant with a budget to its
- * share of what the instances can run at once (BLIS, Go, inference-sim
- * f90a1e3a): those at first, or with an autoscaler those in service. O(1) once
- * a tenant has been seen.
+ * tenant_budgets.c - limits the requests of each tenant with a budget to its share
+ * of the capacity of instances (BLIS, Go, inference-sim f90a1e3a): the initial
+ * instances, or with an autoscaler the instances in service. O(1) once a tenant has
+ * been seen.
  */
 #include "cluster/rules/tenant_budgets.h"
 
@@ -117,7 +117,7 @@ static blis_status read_budgets(blis__tenant_budgets *budgets, const blis_tenant
   return BLIS_OK;
 }
 
-/* Capacity of all existing instances, or of those in service. */
+/* Capacity of all existing instances, or only of instances in service. */
 static double capacity_of(const blis_cluster *cluster, bool in_service) {
   int64_t capacity = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {

@@ -18,7 +18,7 @@
 #include "cluster/units.h"
 #include "cluster/waiting_room.h"
 
-/* That of a pool; state_of(cluster) is the first. */
+/* State of one pool; state_of(cluster) is the first. */
 struct blis__scaler {
   struct blis__scaler *next;
   blis_autoscaler policy;
@@ -31,7 +31,7 @@ struct blis__scaler {
   blis_random random; /* of actuation delays */
   uint32_t wanted;
   int64_t wish;      /* the policy's unconstrained target at its last evaluation */
-  uint32_t like;     /* those that start are like this one */
+  uint32_t like;     /* new instances are copies of this one */
   bool is_due;       /* the number of instances must be reconciled, see reconcile */
   int64_t scaled_us; /* last; -1 = never */
   int direction;     /* of that: 1, -1 */
@@ -171,7 +171,7 @@ static blis_status reconcile(struct blis__scaler *scaler, blis_cluster *cluster,
   for (; count > wanted; count--) {
     BLIS_TRY(remove_one(scaler, cluster, error));
   }
-  /* Those that failed at once are replaced next. */
+  /* Instances that failed at once are replaced next. */
   BLIS_ASSERT(scaler->is_due || count_replicas(scaler, cluster) == wanted);
   BLIS_TRY_MEM(note_level(scaler, cluster), error);
   return BLIS_OK;
@@ -181,7 +181,7 @@ static blis_status act(void *ud, blis_cluster *cluster, blis_error *error) {
   return blis_cluster_has_requests(cluster) ? reconcile(ud, cluster, error) : BLIS_OK;
 }
 
-/* Instances that go for another reason are replaced, once that is over. */
+/* Replaces instances that were removed for another reason, at the end of that event. */
 static blis_status replace(void *ud, blis_cluster *cluster, blis_error *error) {
   struct blis__scaler *scaler = ud;
   scaler->is_due = false;
@@ -250,7 +250,7 @@ static void count_others(const struct blis__scaler *scaler, const blis_cluster *
   }
 }
 
-/* On average, where there is room. */
+/* Average, if places are free. */
 static double startup_us(const blis_scaling_config *config) {
   const blis_cold_start *start = &config->cold_start;
   double warming_us = start->warming_factor > 0 ? 0 : start->warming.mean_us;

@@ -21,7 +21,7 @@ static struct blis__go_blis_scaler *state_of(const blis_cluster *cluster) {
   return blis__feature_state(cluster, BLIS_FEATURE_GO_BLIS_SCALING);
 }
 
-/* A decision on its way. */
+/* A pending decision. */
 typedef struct change {
   int64_t by;
   uint32_t like;
@@ -103,7 +103,7 @@ static bool is_like(const blis_cluster *cluster, uint32_t i, uint32_t other) {
   return cluster->services[i] == BLIS_SERVICE_ACTIVE && a.tp == b.tp && strcmp(a.gpu, b.gpu) == 0;
 }
 
-/* The last one that serves stays. */
+/* The last serving instance stays. */
 static blis_status drain_one(blis_cluster *cluster, const change *c, blis_error *error) {
   uint32_t oldest = cluster->existing;
   uint32_t serving = 0;

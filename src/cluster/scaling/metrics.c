@@ -38,7 +38,7 @@ static void forget_old(blis__scale_samples *samples, int64_t now_us) {
   samples->count = kept;
 }
 
-/* Before it takes more memory it forgets what is too old. */
+/* Drops old samples before it allocates more memory. */
 static blis_status add(const blis_cluster *cluster, blis__scale_samples *samples, int64_t time_us,
                        double value, blis_error *error) {
   const blis__scale_sample sample = {time_us, value};
@@ -46,7 +46,7 @@ static blis_status add(const blis_cluster *cluster, blis__scale_samples *samples
   if (was_full) {
     forget_old(samples, cluster->now_us);
   }
-  /* What is left of more than half may soon be too much again. */
+  /* If more than half is left, the array would soon be full again. */
   if (samples->count == samples->capacity || (was_full && samples->count > samples->capacity / 2)) {
     BLIS_TRY_MEM(blis_array_reserve(&cluster->alloc, samples, 2 * samples->capacity + 64), error);
   }
@@ -123,7 +123,7 @@ void blis__scale_look_deinit(blis__scale_look *look, const blis_cluster *cluster
   blis_alloc_free(alloc, look->place_of, cluster->config.instance_count * sizeof *look->place_of);
 }
 
-/* What is shown. */
+/* Metrics shown to autoscalers. */
 
 static void swap(blis__scale_sample *a, blis__scale_sample *b) {
   blis__scale_sample kept = *a;
@@ -188,7 +188,7 @@ static double measure(void *ud, blis_scale_metric metric) {
   }
 }
 
-/* Adds one rank of a group to what is seen of that. */
+/* Adds one rank to the metrics of its group. */
 static void add_rank(blis_scale_instance *seen, const blis_cluster *cluster, uint32_t i,
                      double *metrics) {
   const blis_instance *instance = cluster->instances[i];
@@ -321,7 +321,7 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   int64_t now_us = cluster->now_us;
   double seconds = (double)(now_us - look->looked_us) / 1e6;
   look_at_instances(look, cluster, metrics);
-  if (needs(look, BLIS_SCALE_POOL_SATURATION)) { /* a gateway says it itself */
+  if (needs(look, BLIS_SCALE_POOL_SATURATION)) { /* a gateway computes it itself */
     blis__features_saturation(cluster, true, &metrics[BLIS_SCALE_POOL_SATURATION]);
   }
   metrics[BLIS_SCALE_REQUESTS_RUNNING] = count_running(look, cluster);

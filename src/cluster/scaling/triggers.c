@@ -44,8 +44,7 @@ static blis_status on_waiting(void *ud, blis_cluster *cluster, const blis__news 
 
 /* Targets. */
 
-/* Those that are too old go, and make room once they are as many as the rest.
- */
+/* Drops samples that are too old, once they are as many as the rest. */
 static void forget_old(blis__scale_trigger *trigger, int64_t now_us) {
   size_t count = trigger->outcomes.count;
   blis__scale_outcome *items = trigger->outcomes.items;

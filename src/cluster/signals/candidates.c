@@ -60,8 +60,8 @@ static blis_status note_models(blis__candidates *c) {
   return BLIS_OK;
 }
 
-/* Behind the groups of the names: that of all, of those that take any, and of
-   all with those behind others. */
+/* Number of groups of a stage. After the groups of the names: the group of all candidates, the
+   group of instances for any model, and the group of all instances including represented ones. */
 static size_t groups_of_stage(const blis__candidates *c) {
   return c->names.count + 2 + (c->fronts != NULL);
 }
@@ -190,7 +190,7 @@ static blis_status make_room(const blis__candidates *c, blis__group *group) {
   return BLIS_OK;
 }
 
-/* Does what the requests of a group want. */
+/* Whether the instance serves the requests of a group. */
 static bool belongs(const blis__candidates *c, size_t index, uint32_t i) {
   size_t stage = index / groups_of_stage(c);
   size_t model = index % groups_of_stage(c);

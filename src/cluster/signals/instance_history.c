@@ -10,7 +10,7 @@ static int64_t *place_of(blis__instance_history *history, int64_t second) {
   return &history->busy_us[second % BLIS__BUSY_WINDOW_S];
 }
 
-/* Makes second the newest; what is older than the window is forgotten. */
+/* Makes second the newest; drops data older than the window. */
 static void go_on_to(blis__instance_history *history, int64_t second) {
   if (second - history->last_second >= BLIS__BUSY_WINDOW_S) {
     memset(history->busy_us, 0, sizeof history->busy_us);

@@ -29,7 +29,7 @@ static inline double share(int64_t part, int64_t whole) {
   return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-/* XX(signal, what it is in the load l of an instance) */
+/* XX(signal, its value in the load l of an instance) */
 #define LOAD_READINGS(XX)                                                                          \
   XX(QUEUE_DEPTH, (double)l->queue_depth)                                                          \
   XX(BATCH_SIZE, (double)l->batch_size)                                                            \
@@ -182,7 +182,7 @@ static void read_history(blis__snapshot *snapshot, uint32_t i) {
   }
 }
 
-/* What passes with the time, too; an instance apart keeps what it had. */
+/* Reads signals that change with time; a partitioned instance keeps its values. */
 static void read_time(blis__snapshot *snapshot, uint32_t i, int64_t now_us) {
   if (snapshot->history == NULL || snapshot->is_apart[i]) {
     return;
@@ -357,7 +357,7 @@ void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i, bool is
 }
 
 void blis__snapshot_set_apart(blis__snapshot *snapshot, uint32_t i, bool is_apart) {
-  blis__snapshot_update(snapshot); /* what was last seen */
+  blis__snapshot_update(snapshot); /* last readings */
   snapshot->is_apart[i] = is_apart;
   blis__snapshot_instance_changed(snapshot, i);
 }
@@ -554,7 +554,7 @@ blis_status blis__snapshot_keep_least_load(blis__snapshot *snapshot) {
   return make_least_tree(snapshot, count);
 }
 
-/* As deep as those that are there need, and not as there may be. */
+/* As deep as needed for the existing instances, not for the maximum number. */
 static blis_status grow_least_tree(blis__snapshot *snapshot, uint32_t i) {
   uint32_t count = snapshot->least_count;
   if (snapshot->least_load == NULL || i < count) {
@@ -648,7 +648,7 @@ static int64_t read_if_due(blis__snapshot *snapshot, uint32_t i, int64_t now_us)
   return blis_time_after_us(snapshot->refreshed_us[i], snapshot->refresh_us);
 }
 
-/* Those of the group that are due; the others keep what was read before. */
+/* Reads the due instances of the group; other instances keep their last readings. */
 static void read_due(blis__snapshot *snapshot, blis__group *group, int64_t now_us) {
   int64_t due_us = BLIS_TIME_NEVER_US;
   for (uint32_t k = 0; k < group->count; k++) {

@@ -47,7 +47,7 @@ static void gather(const blis__shown *shown, blis_signal signal) {
   }
 }
 
-/* What cached blocks of a prompt come to, as the signal says it. */
+/* Value of the cached blocks of a prompt in the unit of the signal. */
 static double cached_value(blis_signal signal, uint32_t cached, const blis_block_chain *chain,
                            int64_t block_size) {
   if (signal == BLIS_SIGNAL_CACHED_TOKENS) {
@@ -230,7 +230,7 @@ static bool turn_to(blis__snapshot *snapshot, blis__shown *shown, const blis__gr
 blis_status blis__snapshot_refresh(blis__snapshot *snapshot, const blis_intern *strings,
                                    uint32_t model, int64_t now_us) {
   if (!snapshot->has_marks && (snapshot->refresh_us == 0 || !snapshot->has_readers)) {
-    return BLIS_OK; /* nothing lags behind */
+    return BLIS_OK; /* no signal is delayed */
   }
   blis__group *group = blis__candidates_for(&snapshot->candidates, strings, model, 0);
   if (group == NULL) {

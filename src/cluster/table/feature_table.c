@@ -1,6 +1,6 @@
 /*
- * feature_table.c - the table of the optional features, and clusters that have
- * all of them. This file alone names every feature.
+ * feature_table.c - the table of the optional features, and clusters with all
+ * features. Only this file names every feature.
  */
 #include "cluster/construct/construct.h"
 #include "cluster/feature.h"

@@ -1,4 +1,4 @@
-/* What was found of prompts, and where: see tiers.h. */
+/* Hits of prompts by tier: see tiers.h. */
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "cluster/tiers/kv_tiers.h"
@@ -24,8 +24,8 @@ void blis__tier_hits_add(blis__tiers *tiers, const blis_live_request *live, uint
   its->brought_blocks[tier]++;
 }
 
-/* What has come may have gone again before the request was admitted, the end of
-   the prompt first; what is cached is the rest. */
+/* Loaded blocks may have been evicted before the request was admitted, the end of the prompt
+   first; the cached ones are the rest. */
 static void fill(blis__tier_hits *its, uint32_t tiers, int64_t size, int64_t cached_tokens) {
   its->hits = (blis_kv_hits){.count = tiers, .cached_tokens = cached_tokens};
   for (uint32_t t = 0; t < tiers; t++) {

@@ -1,4 +1,4 @@
-/* What is brought to requests: see tiers.h. */
+/* Loads for requests: see tiers.h. */
 #include <math.h>
 
 #include "base/invariant.h"
@@ -82,7 +82,7 @@ static blis_status show(const blis__tiers *tiers, uint32_t instance,
   return compute_us(config, offer->cached_tokens, count * size, &offer->compute_us, error);
 }
 
-/* How many of the blocks found are wanted. */
+/* Chooses how many of the found blocks are loaded. */
 static blis_status choose(blis__tiers *tiers, uint32_t instance, const blis_live_request *request,
                           uint32_t first, int64_t now_us, uint32_t *count, blis_error *error) {
   const blis_kv_tiers *config = &tiers->config;
@@ -192,7 +192,7 @@ static blis_status reserve_in_stage(blis__tiers *tiers, blis__tier_load *load,
   return BLIS_OK;
 }
 
-/* Those of one stage are next to each other. */
+/* Blocks of one staging tier are adjacent. */
 static blis_status pass_on(blis__tiers *tiers, uint32_t instance, blis__tier_blocks *victims,
                            blis_error *error) {
   for (uint32_t t = 0; t < tiers->count; t++) {
@@ -292,8 +292,8 @@ blis_status blis__tiers_bring(void *ud, blis_live_request *request, const blis_k
 
 /* Ends. */
 
-/* Settles the blocks that have arrived and releases the reservations of the others. All can then
-   be evicted. */
+/* Settles the blocks that have arrived and releases all other reservations. All can then be
+   evicted. */
 static void settle(blis__tiers *tiers, blis__tier_load *load, uint32_t came) {
   for (uint32_t i = 0; i < load->blocks.count; i++) {
     blis__tier_block *block = &load->blocks.items[i];
@@ -333,7 +333,7 @@ static void drop_jobs(blis__tiers *tiers, blis__tier_load *load) {
   load->jobs_left = 0;
 }
 
-/* What was read, and was promoted, could not leave before. */
+/* Promoted blocks of the read could not be evicted before. */
 static blis_status relieve_after(blis__tiers *tiers, uint32_t instance, blis_error *error) {
   blis__tier_blocks victims = {0};
   blis_status status = relieve(tiers, instance, &victims, error);

@@ -1,4 +1,4 @@
-/* What is where: see tiers.h. */
+/* Lookup of blocks: see tiers.h. */
 #include "base/invariant.h"
 #include "cluster/tiers/kv_tiers.h"
 #include "cluster/tiers/tiers.h"
@@ -104,7 +104,7 @@ blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance, const blis_b
   return BLIS_OK;
 }
 
-/* What a block counts for that an instance reads of a store. */
+/* Weight of a block that an instance reads from a store. */
 static double weight_of(const blis__tiers *tiers, int32_t store, uint32_t instance) {
   uint32_t t = blis__tier_place_at(tiers, store)->tier;
   const blis_kv_tier *tier = &tiers->all[t].is;

@@ -1,4 +1,4 @@
-/* What is saved: see tiers.h. */
+/* Saving of blocks: see tiers.h. */
 #include <math.h>
 
 #include "base/invariant.h"
@@ -9,7 +9,7 @@ static const blis_alloc *alloc_of(const blis__tiers *tiers) {
   return &tiers->cluster->alloc;
 }
 
-/* The tier honours what a program said. */
+/* Whether the tier uses the hints of programs. */
 static bool keeps(const blis_kv_tier *tier, int64_t reused_after_us) {
   return tier->keeps_hinted && reused_after_us >= 0 && reused_after_us <= tier->keep_us;
 }
@@ -105,8 +105,7 @@ blis_status blis__tiers_evict_above(blis__tiers *tiers, int32_t store, bool is_c
   return BLIS_OK;
 }
 
-/* A place for the block, if it is new and there is room; who leaves for it goes
-   to victims. */
+/* Reserves a place for the block, if it is new and fits; evicted blocks are appended to victims. */
 static blis_status place_one(blis__tiers *tiers, int32_t store, const blis__tier_block *block,
                              blis__tier_blocks *placed, blis__tier_blocks *victims,
                              blis_error *error) {
@@ -163,7 +162,7 @@ static blis_status fill_job(blis__tiers *tiers, blis__tier_job *job, const blis_
   return BLIS_OK;
 }
 
-/* Those of the blocks that a store does not know are written there. */
+/* Writes the blocks that a store lacks. */
 static blis_status save(blis__tiers *tiers, uint32_t instance, int32_t store,
                         const blis__tier_block *blocks, size_t count, blis_error *error) {
   blis__tier_blocks victims = {0};
@@ -286,7 +285,7 @@ blis_status blis__tiers_written(blis__tiers *tiers, blis__tier_job *job, blis_er
   uint32_t instance = job->instance;
   int32_t store = job->store;
   blis__tier_job_free(tiers, job);
-  /* Blocks on their way could not leave. */
+  /* Incoming blocks could not be evicted. */
   blis__tier_blocks victims = {0};
   blis_status status = relieve(tiers, instance, store, &victims, error);
   blis_array_deinit(alloc_of(tiers), &victims);

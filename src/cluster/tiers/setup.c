@@ -17,7 +17,7 @@ static blis__tiers *state_of(const blis_cluster *cluster) {
 /* Checks. */
 
 static bool is_bandwidth(double bytes_per_us) {
-  return bytes_per_us > 0; /* INFINITY is one, too */
+  return bytes_per_us > 0; /* INFINITY is also valid */
 }
 
 static blis_status check_tier(const blis_kv_tiers *config, uint32_t t, blis_error *error) {
@@ -338,7 +338,7 @@ static bool keeps_hinted(const blis__tiers *tiers) {
   return keeps;
 }
 
-/* When its context is used again after its end, if its program says it. */
+/* Time between its end and the next use of its context, if its program reports it. */
 static int64_t reused_after_us(const blis__cluster_request *request) {
   const blis_call *call = request->request.call;
   return call == NULL ? -1 : call->reused_after_us;
@@ -355,8 +355,7 @@ static blis_status on_prefilled(void *ud, blis_cluster *cluster, const blis__new
   return blis__tiers_save_chain(ud, &prompt, error);
 }
 
-/* What was decoded is behind the prompt; the last token has not been computed.
- */
+/* Decoded tokens follow the prompt; the last token has not been computed. */
 static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
                            blis_error *error) {
   blis__tiers *tiers = ud;
@@ -390,7 +389,7 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
   return BLIS_OK;
 }
 
-/* The memory of an instance is gone, and what was under way in it. */
+/* Drops the memory of an instance, and its current transfers. */
 static blis_status lose_instance(blis__tiers *tiers, uint32_t instance, blis_error *error) {
   blis__tiers_stop_loads(tiers, instance);
   blis__tiers_stop_saves(tiers, instance, BLIS__NO_STORE);

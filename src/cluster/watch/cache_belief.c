@@ -1,6 +1,5 @@
 /*
- * cache_belief.c - compares what routing policies believed to be cached with
- * what was.
+ * cache_belief.c - compares predicted and actual cache hits of routing policies.
  */
 #include "cluster/watch/cache_belief.h"
 

@@ -6,11 +6,12 @@
 #include "base/minmax.h"
 #include "cluster/feature.h"
 
-/* OUT -> THERE -> LEFT -> OUT: a visit is reported when the next step of its request is known. */
+/* OUT -> THERE -> LEFT -> OUT: a visit is reported when the next step of its request is
+   determined. */
 typedef enum visit_state {
   OUT,   /* of all instances, and all visits are reported */
   THERE, /* at an instance */
-  LEFT   /* the visit has ended; the reason is not known yet */
+  LEFT   /* the visit has ended; the reason is not determined yet */
 } visit_state;
 
 /* The visit of a request, by the slot of its record. */
@@ -20,7 +21,7 @@ typedef struct watched {
   visit_state state;
   bool is_preempted; /* preempted is not over */
   bool is_leg;       /* the prefill of a hand-off */
-  bool brings_times; /* its record has those of that */
+  bool brings_times; /* its record contains the times of the prefill */
   uint32_t count;    /* visits of the request so far */
 } watched;
 
@@ -237,7 +238,7 @@ static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *
   return BLIS_OK;
 }
 
-/* One that ended there has left before that. */
+/* A request that ended there has left before. */
 static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
                            blis_error *error) {
   (void)ud;
@@ -269,7 +270,7 @@ static blis_status on_over(void *ud, blis_cluster *cluster, const blis__news *ne
                          : tell_visit(cluster, w, end_of(news->request->live.state), error);
 }
 
-/* Also what is unfinished when the run is. */
+/* Includes requests that are unfinished at the end of the run. */
 static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
   (void)ud;
