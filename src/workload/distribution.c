@@ -115,7 +115,7 @@ static blis_status fail_unknown_param(const type_rule *rule, const char *where, 
                    name, blis_nearest_suggest(&nearest).text);
 }
 
-/* The value of a parameter; 0 when it is not given. */
+/* The value of a parameter; 0 if it is not set. */
 static double param_value(const blis_distribution_spec *spec, const char *name, bool *is_given) {
   *is_given = false;
   double value = 0;
@@ -184,7 +184,7 @@ static bool parse_length(const char *text, int64_t *length) {
   return true;
 }
 
-/* Keeps the bins sorted by length; cumulative holds the weight for now. */
+/* Keeps the bins sorted by length; cumulative temporarily contains the weight. */
 static blis_status add_bin(blis_distribution *d, const char *where,
                            const blis_distribution_param *param, blis_error *error) {
   int64_t length;

@@ -17,7 +17,7 @@ typedef struct bucket {
   int64_t last_us;
 } bucket;
 
-/* One bucket for everybody, or one per tenant; all are full at first. */
+/* One bucket for all tenants, or one per tenant; initially all are full. */
 typedef struct buckets {
   blis_alloc alloc;
   double capacity;
@@ -124,7 +124,7 @@ const blis_policy_entry blis__admission_token_bucket = {
 
 /* rate-limit */
 
-/* What a ticket holds: 1 when a token is set aside for the request. */
+/* Contents of a ticket: 1 if a token is reserved for the request. */
 enum { HAS_TOKEN = 0 };
 
 /* Time until the reserved token is available; the level is below 0. */

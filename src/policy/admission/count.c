@@ -21,7 +21,7 @@ typedef struct counting {
   BLIS_ARRAY(counted) items; /* by number of the text */
   bool counts_models;        /* in place of tenants */
   double usual_limit;
-  blis_intern *named; /* with a limit of their own; NULL without any */
+  blis_intern *named; /* with their own limit; NULL without any */
   BLIS_ARRAY(double) named_limits;
   const char *reason;
 } counting;
@@ -60,7 +60,7 @@ static counted *find(counting *self, const blis_intern *strings, uint32_t number
   return c;
 }
 
-/* What a ticket holds: the number that the request was counted for. */
+/* Contents of a ticket: the number that the request was counted for. */
 enum { COUNTED_FOR = 0 };
 
 static blis_status decide(const blis_question *q, blis_admission_decision *decision) {

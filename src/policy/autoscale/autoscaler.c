@@ -43,8 +43,7 @@ BLIS__POLICY_FREE(autoscaler)
    BLIS_SCALE_BIT(BLIS_SCALE_POOL_SATURATION) | BLIS_SCALE_BIT(BLIS_SCALE_REQUEST_RATE) |          \
    BLIS_SCALE_NEEDS_FUTURE)
 
-/* It looks at instances alone: without any it would never ask for one, nor keep
-   one that is starting. */
+/* It reads only instances: without any it would never request one, nor keep a starting one. */
 static bool is_blind_at_zero(const blis_autoscaler *autoscaler) {
   return (autoscaler->needs & SEES_WAITING) == 0;
 }

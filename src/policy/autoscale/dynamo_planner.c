@@ -41,7 +41,7 @@ typedef struct state {
   double decode_down;
   int64_t max_gpus;
   int64_t next_throughput_us;
-  int64_t floor; /* replicas that the throughput loop asks for at least */
+  int64_t floor; /* minimum number of replicas by the throughput loop */
   blis_forecast rate;
   blis_forecast prompt;
   blis_forecast output;
@@ -112,7 +112,7 @@ static double prefill_us(const blis_scale_context *context, double tokens) {
   return context->model->step_us(context->model->state, fmax(tokens, 1), 0, 0);
 }
 
-/* ITL, which drafts that hold divide. */
+/* ITL, divided by the accepted tokens per step. */
 static double decode_us(const state *self, const blis_scale_context *context,
                         const blis_scale_instance *instance, double tokens) {
   double requests = fmax(1, instance->batch_size);

@@ -1,12 +1,11 @@
 /*
- * dynamo_power.c - autoscaler dynamo.power: as many prefill and decode
- * replicas as a budget of power allows, by estimates of what GPUs draw that are
- * corrected by what they did draw.
+ * dynamo_power.c - autoscaler dynamo.power: as many prefill and decode replicas as
+ * a power budget allows. The estimates of GPU power are corrected by measurements.
  *
- * Each pool has a policy of its own, which plans for both and takes its own
- * part of that. Looked at together, both come to the same plan; at different
- * times they see different things, and their corrections and plans differ. So a
- * pool grows only by what the other has left of the budget by now.
+ * Each pool has its own policy, which plans for both and takes its part of the
+ * plan. Evaluated together, both have the same plan; at different times their
+ * inputs, corrections, and plans differ. A pool therefore grows only by the current
+ * rest of the budget.
  */
 #include <math.h>
 #include <stdio.h>
@@ -20,7 +19,7 @@ typedef struct side {
   double correction; /* of that */
 } side;
 
-/* What one engine of each kind does, by its step times. */
+/* Load that one engine of each kind can serve, by its step times. */
 typedef struct estimate {
   double ttft_us;
   double itl_us;
@@ -192,7 +191,7 @@ static bool is_due(state *self, const blis_scale_context *context) {
          (double)(context->now_us - self->planned_us) >= self->gap_s * 1e6;
 }
 
-/* By the estimates as of now, which may be above those of the plan. */
+/* By the current estimates, which may exceed the plan's. */
 static int64_t free_for(const state *self, const blis_scale_context *context) {
   double prefill = cap_of(&self->prefill);
   double decode = cap_of(&self->decode);
@@ -202,8 +201,8 @@ static int64_t free_for(const state *self, const blis_scale_context *context) {
                            (is_prefill ? decode : prefill) * context->other->gpus);
 }
 
-/* Shrinks as planned; grows as far as the other pool has left of the budget,
-   and on at later looks. */
+/* Shrinks as planned; grows up to the current rest of the budget, and further at later
+   evaluations. */
 static void follow(state *self, const blis_scale_context *context, blis_scale_decision *decision) {
   decision->target = context->role == BLIS_SCALE_PREFILL ? self->pools.prefill : self->pools.decode;
   decision->reason = self->reason;

@@ -1,7 +1,7 @@
 /*
  * keda.c - autoscaler keda and llm-d's recipes for it: KEDA itself moves a pool
- * between 0 (or idle) and its minimum, by polling whether a trigger is
- * active; above that, Kubernetes' controller asks for the triggers' values.
+ * between 0 (or idle) and its minimum, by polling whether a trigger is active;
+ * above that, Kubernetes' controller uses the triggers' values.
  */
 #include <math.h>
 
@@ -14,7 +14,7 @@ typedef struct state state;
 typedef struct recipe {
   const blis_scale_trigger *triggers; /* the usual ones */
   size_t trigger_count;
-  /* Replicas that one formula over metrics asks for; NULL = the triggers'. */
+  /* Number of replicas by one formula over metrics; NULL = the triggers'. */
   double (*composite)(state *self, const blis_scale_context *context);
   const char *composite_name;
   blis_scale_needs needs; /* of that formula */

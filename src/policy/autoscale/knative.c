@@ -1,6 +1,6 @@
 /*
  * knative.c - autoscaler knative: concurrency over a stable window, and over a
- * short one that takes over in a panic.
+ * short window that is used in a panic.
  */
 #include "policy/autoscale/knative.h"
 

@@ -46,7 +46,7 @@ typedef struct state {
   char reason[160];
 } state;
 
-/* What is missing, or what is spare; never both. */
+/* Missing or spare capacity; never both. */
 typedef struct verdict {
   double missing;
   double spare;

@@ -25,7 +25,7 @@ static double ongoing(const blis_scale_context *context) {
          blis_scale_value(context, BLIS_SCALE_REQUESTS_RUNNING);
 }
 
-/* What the load asks for, before delays. */
+/* Number of replicas for the load, before delays. */
 static int64_t wanted(const state *self, double total, int64_t replicas) {
   double desired = total / self->target;
   double change = desired - (double)replicas;

@@ -16,7 +16,7 @@ typedef struct state {
   char reason[128];
 } state;
 
-/* Mean room below the limits, over instances within them. */
+/* Mean free capacity below the limits, over instances within them. */
 typedef struct room {
   double kv;
   double queue;

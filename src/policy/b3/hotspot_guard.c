@@ -55,7 +55,7 @@ static blis_status note(blis__hotspot_guard *guard, uint64_t class) {
 typedef struct holders {
   size_t count;
   double best;         /* score of any of them */
-  double best_of_rest; /* and of the others */
+  double best_of_rest; /* and of the rest */
 } holders;
 
 static holders find_holders(const blis_routing_view *view, const uint32_t *blocks,

@@ -50,7 +50,7 @@ static const blis_param_spec bounded_params[] = {
                  "chosen for its cache"),
 };
 
-/* The last of those with most cached tokens and little ahead of them. */
+/* The last candidate with most cached tokens and a small backlog. */
 static blis_status choose_bounded(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   size_t none = q->view->count;

@@ -14,7 +14,7 @@
 /* How good the answers of a model are. */
 typedef struct quality {
   const char *model;
-  double mean_logprob; /* NAN = not known */
+  double mean_logprob; /* NAN = unknown */
   double std_dev;
 } quality;
 
@@ -104,7 +104,7 @@ static bool is_same_key(const blis_param *a, const blis_param *b) {
          (a->key == b->key || (a->key != NULL && b->key != NULL && strcmp(a->key, b->key) == 0));
 }
 
-/* The items of one list, of which this is the first. */
+/* The items of one list; this is the first. */
 static blis_status keep_models(cognitora *self, const blis_params *params, size_t first,
                                blis_cascade_chain *chain) {
   const char **models = blis_arena_new(&self->arena, params->count * sizeof *models);
@@ -115,7 +115,7 @@ static blis_status keep_models(cognitora *self, const blis_params *params, size_
   for (size_t i = first; i < params->count; i++) {
     const blis_param *item = &params->items[i];
     if (!is_same_key(item, &params->items[first]) || item->text[0] == '\0') {
-      continue; /* of another list, or there to say that this one is empty */
+      continue; /* of another list, or a marker of an empty list */
     }
     models[chain->count] = keep_text(self, item->text);
     if (models[chain->count++] == NULL) {

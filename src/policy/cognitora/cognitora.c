@@ -44,7 +44,7 @@ typedef struct cognitora {
   double weights[WEIGHT_COUNT];
   blis_stable_hash stable; /* window_tokens 0 = the whole prompt */
   int64_t heartbeat_us;    /* 0 = always live */
-  int64_t period;          /* number of the one that was read last */
+  int64_t period;          /* number of the last period read */
   double max_concurrent;   /* 0 = max_num_seqs */
   double queue_full;
   load_kind load;
@@ -255,7 +255,7 @@ static const blis_param_spec params_of[] = {
     BLIS__CHOICE("profile", "design|cognitora", "the design document or the code"),
 };
 
-/* Weights count as they are given: a larger one does not change the others. */
+/* Weights are absolute: a larger weight does not change the influence of others. */
 static blis_status check_weights(const cognitora *self, blis_error *error) {
   double sum = 0;
   for (size_t k = 0; k < WEIGHT_COUNT; k++) {

@@ -67,7 +67,7 @@ bool blis_setup_has(const blis_policy_setup *setup, const char *name) {
   return blis_params_find(setup->params, name) != NULL;
 }
 
-/* The profile's default of a parameter that is not given; NULL = it has none. */
+/* The profile's default of a parameter that is not set; NULL = none. */
 static const blis_policy_default *default_of(const blis_policy_setup *setup, const char *name) {
   const blis_policy_profile *profile = setup->context->profile;
   for (size_t i = 0; profile != NULL && i < profile->default_count; i++) {

@@ -17,7 +17,7 @@ static double *own_column(const blis__narrowed *narrowed, int signal) {
   return narrowed->columns.items + (size_t)signal * narrowed->whole->count;
 }
 
-/* One column of whole over what is left. */
+/* One column of whole over the remaining candidates. */
 static void gather(blis__narrowed *narrowed, int signal, const double *from) {
   double *to = own_column(narrowed, signal);
   for (size_t k = 0; k < narrowed->view.count; k++) {

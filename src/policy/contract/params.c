@@ -58,7 +58,7 @@ static blis_status check_number(const blis_param *param, const blis_param_spec *
   return blis_key_check_number(&key, where, value, error);
 }
 
-/* Among equal names, those of a table with other keys do not count. */
+/* Equal names in a table with other keys do not count. */
 static bool is_given_before(const blis_params *params, size_t index) {
   const blis_param *param = &params->items[index];
   for (size_t i = 0; i < index; i++) {
@@ -75,7 +75,7 @@ static bool is_list(const blis_param_spec *spec) {
   return spec->kind == BLIS_PARAM_TEXTS || spec->kind == BLIS_PARAM_TEXT_LISTS;
 }
 
-/* What a parameter must be that is something else. */
+/* The expected value of an invalid parameter. */
 static const char *expected(const blis_param_spec *spec, const blis_param *param) {
   switch (spec->kind) {
   case BLIS_PARAM_TABLE:

@@ -32,7 +32,7 @@ uint64_t blis_stable_hash_weight(const char *instance_id, uint64_t prefix_hash) 
   return blis_xxh64(parts, 2);
 }
 
-/* A stretch of content; what is the request's own has an offset beyond all. */
+/* A stretch of content; the request's own tokens have an offset beyond all others. */
 typedef struct stretch {
   uint64_t stream;
   uint64_t offset_tokens;
@@ -48,7 +48,7 @@ typedef struct walk {
   uint32_t used_tokens; /* of the segment */
 } walk;
 
-/* The rest of the next segment that is not empty, or what is its own. */
+/* The rest of the next segment that is not empty, or of the request's own tokens. */
 static stretch rest_of(walk *w) {
   const blis_routing_request *request = w->request;
   while (w->segment < request->segment_count &&

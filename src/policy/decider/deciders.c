@@ -1,4 +1,4 @@
-/* The built-in deciders: those of BLIS (Go), llm-d, Dynamo and Cognitora. */
+/* The built-in deciders of BLIS (Go), llm-d, Dynamo, and Cognitora. */
 #include <math.h>
 
 #include "policy/contract/entry.h"
@@ -15,7 +15,7 @@ typedef struct state {
   double busy;        /* of the prefill instance, in steps of prompt tokens */
   double decode_full; /* share of the KV blocks; below 0: no limit */
   double block_size;  /* tokens */
-  bool at_least;      /* of Cognitora: the threshold itself is split, too */
+  bool at_least;      /* for Cognitora: the threshold itself is also split */
 } state;
 
 BLIS__POLICY_FREE(decider)
@@ -64,8 +64,7 @@ static bool read(const blis_routing_view *view, size_t candidate, blis_signal si
   return column != NULL;
 }
 
-/* Would the instance that is to prefill keep the request waiting? What is not
-   known does not count as busy. */
+/* Would the prefill instance keep the request waiting? Unknown load does not count as busy. */
 static blis_status prefill_is_busy(const blis_question *q, double threshold, bool *is_busy) {
   const blis_stages *stages = q->request->stages;
   int64_t source = -1;
@@ -116,7 +115,7 @@ static blis_status init_dynamo(void *ud, blis_policy_setup *setup, blis_error *e
   return BLIS_OK;
 }
 
-/* The instance itself answers, of its cache as it is now. */
+/* The instance itself reports its current cache. */
 static blis_status if_available(const blis_question *q, size_t chosen, blis_split *split) {
   split->splits = q->view->columns[BLIS_SIGNAL_LIVE_PREFIX_HIT][chosen] < 1;
   return BLIS_OK;

@@ -46,7 +46,7 @@ static size_t place_in(const group *in, const item *wanted) {
   return place;
 }
 
-/* Its range is not wider than that of its claims. */
+/* Widens the range of a group to include these times. */
 static inline void widen(group *its, int64_t first_us, int64_t last_us) {
   its->first_us = blis_min_i64(its->first_us, first_us);
   its->last_us = blis_max_i64(its->last_us, last_us);
@@ -57,7 +57,7 @@ static inline void narrow(group *its, int64_t enqueue_us) {
   its->is_known = its->is_known && its->first_us < enqueue_us && enqueue_us < its->last_us;
 }
 
-/* Room for one more group at g; there is memory for it. */
+/* Inserts an empty group at g; memory for it is reserved. */
 static void open_group(blis_flow_claims *claims, size_t g) {
   group *at = &claims->groups.items[g];
   BLIS_ASSERT(claims->groups.count < claims->groups.capacity);
@@ -73,7 +73,7 @@ static void close_group(blis_flow_claims *claims, size_t g) {
   memmove(at, at + 1, (--claims->groups.count - g) * sizeof *at);
 }
 
-/* The upper half of a full group becomes one of its own. */
+/* Moves the upper half of a full group to a separate group. */
 static void split(blis_flow_claims *claims, size_t g) {
   open_group(claims, g + 1);
   group *lower = &claims->groups.items[g];

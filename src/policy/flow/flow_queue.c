@@ -45,7 +45,7 @@ struct flow {
   size_t place;     /* in its band, where that has them by name */
   int64_t count;
   list by_age;
-  /* By order; as long as that is the same for all, age says who is first. */
+  /* By order; while all orders are equal, age determines the first. */
   blis_node_heap entries;
   bool is_ordered; /* they are in the heap */
 };
@@ -62,14 +62,14 @@ struct band {
   blis_map flow_of_tenant;  /* otherwise: index in the pool */
   blis_node_heap heads;     /* of these, with strict-fifo */
   blis_flow_claims claims;  /* of these, with least-service */
-  BLIS_ARRAY(flow *) flows; /* with the others, by name */
+  BLIS_ARRAY(flow *) flows; /* together with the rest, by name */
   int64_t claims_base_us;   /* of the service in them */
   const char *last_served;  /* name of a tenant; NULL = none yet */
 };
 
 struct blis_flow_queue {
   blis_alloc alloc;
-  blis_flow_limits limits; /* without those of bands */
+  blis_flow_limits limits; /* without limits of bands */
   BLIS_ARRAY(blis_flow_band_limits) band_limits;
   blis_flow_fairness fairness;
   const blis_intern *strings;
@@ -248,7 +248,7 @@ static entry *first_of(const flow *its) {
   return its->is_ordered ? (entry *)blis_node_heap_first(&its->entries) : its->by_age.oldest;
 }
 
-/* They want to leave in another order than that in which they came. */
+/* Called when the items should leave in another order than that of arrival. */
 static blis_status put_in_order(const blis_flow_queue *queue, flow *its) {
   for (entry *item = its->by_age.oldest; item != NULL; item = item->in_flow.newer) {
     blis_status status = blis_node_heap_add(&its->entries, &queue->alloc, &item->node);
@@ -445,8 +445,7 @@ static blis_flow_verdict room_for(const blis_flow_queue *queue, const band *in,
                                                          : BLIS_FLOW_QUEUED;
 }
 
-/* The newest entry of the lowest band that waits, if that may be shed for one
-   of this priority. */
+/* The newest entry of the lowest waiting band, if it may be shed for an entry of this priority. */
 static entry *victim_for(const blis_flow_queue *queue, int32_t priority) {
   if (!queue->limits.sheds) {
     return NULL;
@@ -600,7 +599,7 @@ blis_flow blis_flow_queue_flow(const blis_flow_queue *queue, size_t index, size_
 
 /* Taking */
 
-/* The first tenant behind the last served, going round. */
+/* The first tenant after the last served, in rotation. */
 static size_t pick_in_turn(const band *in) {
   if (in->last_served == NULL) {
     return 0;

@@ -57,7 +57,7 @@ static blis_status go_down(void *ud, double saturation, const int32_t *prioritie
   return BLIS_OK;
 }
 
-/* Whether the lower bands are open in this call; all of them together. */
+/* Whether the lower bands are open in this call, all together. */
 static bool is_turn(state *self, double saturation) {
   if (saturation >= 1 || saturation < 1 - saturation) {
     return false;

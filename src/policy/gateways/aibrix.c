@@ -1,6 +1,6 @@
 /*
- * aibrix.c - routing policies of the AIBrix gateway: prefix-cache, and those
- * that minimise one metric.
+ * aibrix.c - routing policies of the AIBrix gateway: prefix-cache, and policies
+ * that minimize one metric.
  */
 #include "policy/gateways/gateway.h"
 
@@ -22,7 +22,7 @@ static int64_t percent_at(const blis__gateway *self, const blis_routing_view *vi
   return total > 0 ? matched * 100 / total : 0;
 }
 
-/* In self->order, those that know something of the prompt. */
+/* Collects the instances with a match of the prompt in self->order. */
 static size_t collect_matched(blis__gateway *self, const blis_routing_view *view) {
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   blis__range range = blis__range_of(running, view->count);

@@ -91,7 +91,7 @@ static void forget_old_charges(blis__gateway *self, int64_t now_us) {
   }
 }
 
-/* The tokens of those that have any. */
+/* The tokens of tenants that have any. */
 static blis__range range_of_tenants(const blis__gateway *self) {
   const vtc *own = self->own;
   blis__range range = {(double)INFINITY, 0};

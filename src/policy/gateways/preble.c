@@ -1,7 +1,7 @@
 /*
- * preble.c - routing policies preble.e2 and aibrix.prefix-cache-preble: follow
- * the cache where most of a prompt is known, else balance what the prompts of
- * the last minutes cost.
+ * preble.c - routing policies preble.e2 and aibrix.prefix-cache-preble: follow the
+ * cache if most of a prompt is in the tree, otherwise balance the cost of the
+ * prompts of the last minutes.
  */
 #include "base/invariant.h"
 #include "policy/gateways/gateway.h"
@@ -86,7 +86,7 @@ static size_t collect_all(blis__gateway *self, const blis_routing_view *view) {
   return view->count;
 }
 
-/* Leaves those in self->order that are at the lowest node that has any. */
+/* Keeps only instances in self->order that are at the lowest node with any. */
 static size_t keep_nearest(blis__gateway *self, const blis_routing_view *view, uint32_t node,
                            size_t count) {
   const books *own = self->own;

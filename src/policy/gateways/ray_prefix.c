@@ -1,7 +1,7 @@
 /*
- * ray_prefix.c - routing policy ray.prefix-cache-affinity: among the instances
- * that know most of the prompt (or, when none knows enough, those with the
- * smallest memory) the one with the shortest queue.
+ * ray_prefix.c - routing policy ray.prefix-cache-affinity: among the instances with
+ * the longest match of the prompt (or, if no match is long enough, with the
+ * smallest memory), the shortest queue is chosen.
  */
 #include "policy/gateways/gateway.h"
 

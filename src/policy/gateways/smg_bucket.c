@@ -98,7 +98,7 @@ static void share_out(bucket *own, double total) {
   BLIS_ASSERT(sum == total);
 }
 
-/* Whether the load is another one than the ranges were made for. */
+/* Whether the load differs from the load at the creation of the ranges. */
 static bool has_changed(const bucket *own, double load) {
   return own->load == 0 || load > 2 * own->load || 2 * load < own->load;
 }

@@ -1,7 +1,7 @@
 /*
- * smg_cache_aware.c - routing policy smg.cache_aware: the instance that knows
- * most of the prompt if it knows enough of it, else the least loaded one;
- * always the latter while loads are far apart.
+ * smg_cache_aware.c - routing policy smg.cache_aware: the instance that has cached
+ * most of the prompt if that is enough, otherwise the least loaded one; always the
+ * least loaded one while loads differ too much.
  */
 #include "policy/gateways/gateway.h"
 
@@ -36,8 +36,8 @@ static const blis_param_spec params_of[] = {
 };
 
 /*
- * Least requests in flight, then fewest sent so far, then the first: a loop of
- * its own, for it is the common case and goes over all instances.
+ * Least requests in flight, then fewest sent so far, then the first. A separate
+ * loop, because this is the common case and visits all instances.
  */
 static size_t least_loaded(const blis_question *q) {
   const double *load = q->view->columns[BLIS_SIGNAL_IN_FLIGHT];
@@ -65,7 +65,7 @@ static bool is_imbalanced(const blis__gateway *self, const blis_routing_view *vi
           load.high > v[RELATIVE] * load.low);
 }
 
-/* The one that knows most, unless its load is far above the mean. */
+/* The instance with the longest match, unless its load is far above the mean. */
 static size_t spill(const blis_question *q, size_t chosen) {
   const blis__gateway *self = q->state;
   const double *v = self->values;
@@ -82,7 +82,7 @@ static size_t spill(const blis_question *q, size_t chosen) {
   return is_above ? least_loaded(q) : chosen;
 }
 
-/* Where the tree knows most, if it knows enough. */
+/* The instance with the longest match in the tree, if that is enough. */
 static size_t follow_tree(const blis_question *q) {
   const blis__gateway *self = q->state;
   size_t best = blis__least_of(q, &most_known);

@@ -1,6 +1,6 @@
 /*
  * smg_load.c - routing policy smg.least_load: the least estimated time from the
- * prompt tokens ahead and the KV-cache pressure, as last polled plus what was
+ * prompt tokens ahead and the KV-cache pressure, as last polled plus the requests
  * sent since.
  *
  *   (queued + sent since) / tokens per second + lambda k / (1 - k)
@@ -24,7 +24,7 @@ static const blis_param_spec params_of[] = {
                   "polling interval; the first decision after each multiple polls"),
 };
 
-/* What the last poll of an instance has shown. */
+/* Result of the last poll of an instance. */
 typedef struct polled {
   int64_t round; /* the poll's number; 0 = not polled yet */
   int64_t at_us;

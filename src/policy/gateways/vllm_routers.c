@@ -1,7 +1,7 @@
 /*
  * vllm_routers.c - routing policies of the vLLM router: vllm-router.kv_aware,
  * vllm-router.ttft_aware, vllm-router.least_conn_sticky,
- * vllm-router.rendezvous_hash. vllm-router.smetric has a file of its own.
+ * vllm-router.rendezvous_hash. vllm-router.smetric has a separate file.
  */
 #include "policy/contract/stable_hash.h"
 #include "policy/gateways/gateway.h"

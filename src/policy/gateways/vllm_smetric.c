@@ -38,7 +38,7 @@ static const blis_param_spec params_of[] = {
 };
 
 typedef struct worker {
-  double pending; /* cost of what has no first token yet */
+  double pending; /* cost of requests without a first token */
   blis__recent_values rates;
 } worker;
 
@@ -49,7 +49,7 @@ typedef struct smetric {
   uint64_t decisions;
 } smetric;
 
-/* What a ticket holds. */
+/* Contents of a ticket. */
 enum { PENDING_COST };
 
 static void init_own(blis__gateway *self) {

@@ -11,7 +11,7 @@
 #include "policy/memory/recent.h"
 #include "policy/pickers/pick_rules.h"
 
-/* The parameters that all of them begin with. */
+/* The common first parameters. */
 enum { QPS_WINDOW, VIRTUAL_NODES, STACK_PARAM_COUNT };
 
 #define STACK_PARAMS                                                                               \
@@ -40,7 +40,7 @@ static void deinit_stack(blis__gateway *self) {
   blis_array_deinit(&self->alloc, &own->counts);
 }
 
-/* Counts for every candidate, without those of before the window. */
+/* Updates the counts of every candidate, without counts before the window. */
 static blis_status update_counts(blis__gateway *self, const blis_routing_view *view) {
   stack *own = self->own;
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
@@ -93,7 +93,7 @@ static blis_status count_decision(blis__gateway *self, const blis_routing_view *
   return blis__recent_add(&self->alloc, &own->recent, &item);
 }
 
-/* What the rule picks; where that is nothing, by session. */
+/* The choice of the rule; if it has none, by session. */
 static blis_status choose(const blis_question *q, size_t *chosen) {
   const blis__gateway *self = q->state;
   size_t none = q->view->count;
@@ -131,7 +131,7 @@ static const blis_param_spec kvaware_params[] = {
                   "prompt tokens that may be missing in the chosen cache"),
 };
 
-/* The first of those with most cached, if that is nearly all of the prompt. */
+/* The first candidate with most cached tokens, if these are nearly all of the prompt. */
 static size_t pick_kvaware(const blis_question *q) {
   static const blis__least most_cached = {.by = {blis__cached_negated}};
   const blis__gateway *self = q->state;
@@ -161,7 +161,7 @@ static const blis_param_spec prefixaware_params[] = {
     BLIS__GATEWAY_MEMORY_PARAMS(32, 1 << 24),
 };
 
-/* Any of those with the longest match. */
+/* A random candidate with the longest match. */
 static size_t pick_prefixaware(const blis_question *q) {
   blis__gateway *self = q->state;
   const blis_routing_view *view = q->view;

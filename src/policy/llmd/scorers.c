@@ -1,7 +1,6 @@
 /*
- * scorers.c - scorers of the llm-d router that differ from those of the
- * reference simulator: active-request-scorer, token-load-scorer,
- * prefix-cache-scorer.
+ * scorers.c - scorers of the llm-d router that differ from the reference
+ * simulator's: active-request-scorer, token-load-scorer, prefix-cache-scorer.
  */
 #include "policy/contract/entry.h"
 #include "policy/memory/prefix_memory.h"
@@ -94,7 +93,7 @@ static double score_of(const prefix_scorer *self, double tokens, double share) {
   return weight * length * length + (1 - weight) * share;
 }
 
-/* What the request looked up last has at a candidate. */
+/* Score of the last lookup's match at a candidate. */
 static double score_of_match(const prefix_scorer *self, const blis_routing_view *view,
                              size_t candidate) {
   const blis__prefix_memory *memory = &self->memory;

@@ -4,7 +4,7 @@
 
 #include "base/invariant.h"
 
-/* What a ticket holds. */
+/* Contents of a ticket. */
 enum {
   PENDING_TOKENS, /* counted as pending prefill */
   PROMPT          /* twice the length of the prompt, + 1 when it decodes */

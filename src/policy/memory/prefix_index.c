@@ -18,7 +18,7 @@ typedef struct node {
   blis__holders holders; /* some, except while a chain is being observed */
 } node;
 
-/* What one instance holds of one node: its last blocks. */
+/* The blocks of one node at one instance: its last blocks. */
 typedef struct entry {
   uint32_t node;
   uint32_t blocks; /* 0 = not in use */
@@ -163,7 +163,7 @@ uint32_t blis_prefix_index_match_few(const blis_prefix_index *index, const blis_
   return matched.few_count;
 }
 
-/* Planning an observation, so that nothing can fail once it is under way. */
+/* Planning of an observation, so that its execution cannot fail. */
 
 static bool is_private(blis_block_id id) {
   return (id & BLIS_BLOCK_PRIVATE) != 0;
@@ -268,7 +268,7 @@ static uint32_t add_node(blis_prefix_index *index, blis_block_id first, uint32_t
   uint32_t added = take_node(index);
   index->nodes.items[added] = (node){.first = first, .length = length};
   blis_status status = blis_map_put(&index->by_first, first, added);
-  BLIS_ASSERT(status == BLIS_OK); /* room was made */
+  BLIS_ASSERT(status == BLIS_OK); /* capacity was reserved */
   flip_first(index, first);
   return added;
 }
@@ -291,7 +291,7 @@ static uint32_t new_node(blis_prefix_index *index, const blis_block_chain *chain
   return add_node(index, first, s->length);
 }
 
-/* Puts an entry right before (older than) another; NONE = behind the newest. */
+/* Puts an entry directly before (older than) another; NONE = after the newest. */
 static void link_entry(blis_prefix_index *index, lru *order, uint32_t which, uint32_t newer) {
   entry *entries = index->entries.items;
   uint32_t older = newer == NONE ? order->newest : entries[newer].older;
@@ -318,8 +318,8 @@ static void free_entry(blis_prefix_index *index, lru *order, uint32_t which) {
 }
 
 /*
- * Hands one holder's last blocks on to the new lower part; what is left of it
- * gets an entry of its own, right before.
+ * Moves one holder's last blocks to the new lower part; the remaining blocks get a
+ * separate entry, directly before.
  */
 static void split_holder(blis_prefix_index *index, uint32_t upper, uint32_t lower, uint64_t word) {
   node *upper_node = &index->nodes.items[upper];

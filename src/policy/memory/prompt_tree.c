@@ -8,7 +8,7 @@
 
 #define NONE BLIS__TREE_NONE
 
-/* What a ticket holds. */
+/* Contents of a ticket. */
 enum {
   LEAF, /* the last node of its prompt, + 1; 0 = it has none */
   DECODE_TOKENS
@@ -113,7 +113,7 @@ static blis_status new_place(blis__prompt_tree *tree, uint32_t instance, int64_t
     const place empty = {0};
     *index = (uint32_t)tree->places.count;
     BLIS_TRY(blis_array_push(&tree->alloc, &tree->places, empty));
-    /* So that a place can be given back. */
+    /* Reserves capacity for returning a place. */
     BLIS_TRY(blis_array_reserve(&tree->alloc, &tree->free_places, tree->places.capacity));
   }
   tree->places.items[*index] = (place){instance, NONE, decode_tokens};
@@ -190,7 +190,7 @@ static blis_status take_ids(blis__prompt_tree *tree, uint32_t count, uint32_t *s
   return BLIS_OK;
 }
 
-/* The part of the chain behind a match, below its last node. */
+/* The part of the chain after a match, below its last node. */
 static blis_status add_leaf(blis__prompt_tree *tree, const blis_block_chain *chain, uint32_t parent,
                             uint32_t before, uint32_t *leaf) {
   uint32_t shared_end =
@@ -214,8 +214,8 @@ static blis_status add_leaf(blis__prompt_tree *tree, const blis_block_chain *cha
 }
 
 /*
- * The first blocks of a node become a node of their own above it, through
- * which everything has gone that went through it. The node keeps its index.
+ * Splits the first blocks of a node into a separate node above it, which has the
+ * same requests. The node keeps its index.
  */
 static blis_status split(blis__prompt_tree *tree, uint32_t lower, uint32_t blocks,
                          uint32_t *upper) {

@@ -1,9 +1,9 @@
 /*
  * pickers.c - the built-in pickers.
  *
- * One state serves them all. Ties of the best score fall by the stream
- * "router" where they are random, as in the reference simulator; what else is
- * random comes from the stream "policy/<picker>".
+ * One state serves them all. Random ties of the best score use the stream "router",
+ * as in the reference simulator; other random draws use the stream
+ * "policy/<picker>".
  */
 #include "policy/contract/entry.h"
 #include "policy/contract/stable_hash.h"

@@ -6,7 +6,7 @@
 
 enum { FAN = BLIS_EXTREMES_FAN };
 
-/* The tree, of which every column has one of the same shape. */
+/* The tree; every column has a tree of the same shape. */
 static const blis_extremes *shape_of(const blis__best_query *query) {
   return query->terms[0].extremes;
 }
@@ -118,7 +118,7 @@ static void find_in_part(const blis__best_query *query, uint32_t level, uint32_t
   }
 }
 
-/* By halves, each of which is a few vector instructions. */
+/* By halves; each step is a few vector instructions. */
 static double highest_of(const double *sums) {
   double highest[FAN / 2];
   for (int i = 0; i < FAN / 2; i++) {
@@ -150,7 +150,7 @@ static void find_among_few(const blis__best_query *query, uint32_t node, finding
   }
 }
 
-/* The part with the highest bound first, which leaves fewer of the others. */
+/* The part with the highest bound first, which excludes more of the rest. */
 static void find(const blis__best_query *query, uint32_t level, uint32_t node, finding *found) {
   if (level == 1) {
     find_among_few(query, node, found);
@@ -189,7 +189,7 @@ static double sum_of(const blis__best_query *query, uint32_t candidate) {
   return sum;
 }
 
-/* From the root, with what the raised ones have to begin with. */
+/* Searches from the root, beginning with the result of the raised candidates. */
 static void find_all(const blis__best_query *query, finding *found) {
   uint32_t top = shape_of(query)->top;
   if (!is_uniform(query, top, 0)) {
@@ -217,16 +217,16 @@ static uint32_t pick_lowest(const blis__best_query *query, double *best) {
   return found.chosen;
 }
 
-/* By place among those that are tied. */
+/* By place among tied candidates. */
 
 /* Goes through the tied candidates in order. */
 typedef struct walk {
   const blis__best_query *query;
   double best;
-  size_t skip;   /* before the one that is wanted */
+  size_t skip;   /* before the wanted one */
   size_t raised; /* those before this one have been met */
   bool is_over;
-  uint32_t chosen; /* when it is over */
+  uint32_t chosen; /* at the end */
 } walk;
 
 static void meet(walk *w, range candidates) {

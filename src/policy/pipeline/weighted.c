@@ -17,7 +17,7 @@ typedef struct weighted {
   blis_weighted_item *items; /* weights are normalised */
   size_t count;
   blis__weighted_search search;
-  blis__narrowed narrowed;       /* what the filters leave */
+  blis__narrowed narrowed;       /* candidates left by the filters */
   BLIS_ARRAY(bool) keep;         /* of one filter */
   BLIS_ARRAY(double) scores;     /* of one scorer */
   BLIS_ARRAY(double) composites; /* per candidate that is left */
@@ -44,7 +44,7 @@ static blis_status fail_nan(const blis_scorer *scorer, const double *scores,
       blis_request_id_of(request->number, session, request->round_index, id), view->now_us);
 }
 
-/* Adds clamped scores; false when one of them is NaN. */
+/* Adds clamped scores; false if a score is NaN. */
 static bool add_scores(const double *scores, double weight, size_t count, double *composites) {
   bool has_nan = false;
   for (size_t i = 0; i < count; i++) {
@@ -57,7 +57,7 @@ static bool add_scores(const double *scores, double weight, size_t count, double
   return !has_nan;
 }
 
-/* Room for what every scorer says; NaN for candidates that are filtered. */
+/* Allocates the scores of every scorer; NaN for filtered candidates. */
 static blis_status make_parts(weighted *self, size_t candidates) {
   size_t room = self->count * candidates;
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->parts, self->count));
@@ -160,7 +160,7 @@ static blis_status reserve(weighted *self, size_t count) {
   return blis_array_reserve(&self->alloc, &self->spread, count);
 }
 
-/* Scores of the candidates that are left, over all of them. */
+/* Scores of the remaining candidates, spread over all candidates. */
 static const double *spread_scores(weighted *self, const blis_routing_view *left, size_t all) {
   if (left->count == all) {
     return self->composites.items;
@@ -176,7 +176,7 @@ static const double *spread_scores(weighted *self, const blis_routing_view *left
   return spread;
 }
 
-/* What the first scorer that looks at caches takes to be at the chosen one. */
+/* The cached tokens at the chosen candidate, as predicted by the first scorer that reads caches. */
 static void note_belief(const weighted *self, const blis_routing_view *view, size_t chosen,
                         blis_decision *decision) {
   for (size_t i = 0; i < self->count && !decision->has_belief; i++) {
@@ -331,7 +331,7 @@ const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
                  "of picker epsilon-greedy: share of decisions at random"),
 };
 
-/* The picker that the parameters name; the other ones are its own. */
+/* Makes the picker named by the parameters; all other parameters belong to it. */
 static blis_status make_picker(weighted *self, const blis_params *params,
                                const blis_policy_context *context, blis_error *error) {
   blis_param items[BLIS__WEIGHTED_PARAM_COUNT];
@@ -359,7 +359,7 @@ static blis_status check_no_params(const blis_picker *picker, const blis_params 
                    params->items[0].name, picker->name);
 }
 
-/* Moves the parts into self; what is left behind is empty. */
+/* Moves the parts into self and empties the source. */
 static blis_status take_parts(weighted *self, const blis_weighted_parts *parts) {
   self->filters = blis_alloc_zeroed(&self->alloc, parts->filter_count, sizeof *self->filters);
   self->filter_count = self->filters == NULL ? 0 : parts->filter_count;

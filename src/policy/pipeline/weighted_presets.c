@@ -6,7 +6,7 @@
 
 extern const blis_policy_entry blis__router_weighted;
 
-/* The list of scorers: the rule of the entry, or for "weighted" that of the profile. */
+/* The list of scorers: the rule of the entry, or for "weighted" the profile's. */
 static const char *scorers_of(const blis_policy_setup *setup) {
   const blis_policy_profile *profile = setup->context->profile;
   bool has_own = profile != NULL && profile->weighted_scorers != NULL;

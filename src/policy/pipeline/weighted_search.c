@@ -69,7 +69,7 @@ static void show_columns(blis__weighted_search *search, const blis_routing_view 
   }
 }
 
-/* Asks the scorers that give 0 to all but a few. */
+/* Calls the scorers that give 0 to all but a few. */
 static blis_status ask(blis__weighted_search *search, const blis_question *q) {
   double *scores = search->few_scores.items;
   uint32_t *few = search->few.items;
@@ -135,7 +135,7 @@ static double sum_of(const blis__weighted_search *search, uint32_t candidate) {
   return sum;
 }
 
-/* Sums of those that were listed; their scores are 0 again after this. */
+/* Sums of the listed candidates; resets their scores to 0. */
 static void sum_raised(blis__weighted_search *search) {
   size_t few = search->count - search->terms.count;
   for (size_t k = 0; k < search->raised.count; k++) {

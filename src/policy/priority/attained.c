@@ -4,10 +4,10 @@
  *
  * Least attained service is effective for programs of unknown length. For agents,
  * Autellix (Luo et al. 2025) has two forms: PLAS counts the service of all calls of
- * a program, and ATLAS that of the longest path of calls to this one (from memory).
- * Service is the work completed when the call arrives: work in progress does not
- * count, and a priority does not change while its call waits. A request without a
- * program counts as a program without service.
+ * a program, and ATLAS counts the service of the longest path of calls to this one
+ * (from memory). Service is the work completed when the call arrives: work in
+ * progress does not count, and a priority does not change while its call waits. A
+ * request without a program counts as a program without service.
  */
 #include "policy/contract/entry.h"
 #include "policy/priority/priority.h"

@@ -18,7 +18,7 @@ typedef struct state {
   blis_arena arena;
   named *numbers;
   size_t count;
-  double usual;    /* of the others */
+  double usual;    /* of all other classes */
   double realtime; /* of slo-based, by class */
   double batch;
 } state;

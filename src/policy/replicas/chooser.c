@@ -48,7 +48,7 @@ static bool is_up(uint64_t up, uint32_t replica) {
   return (up >> replica & 1) != 0;
 }
 
-/* The first at or after a place that is up, in a circle. */
+/* The first running replica at or after a place, in a circle. */
 static uint32_t first_up(const blis__chooser *chooser, uint64_t up, uint64_t from) {
   for (uint32_t k = 0; k < chooser->count; k++) {
     uint32_t replica = (uint32_t)((from + k) % chooser->count);

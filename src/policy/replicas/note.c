@@ -36,7 +36,7 @@ struct blis__note {
   blis_block_chain chains[BLIS__NOTE_CHAINS];
   blis_routing_request request;
   blis_ticket ticket; /* nothing comes of it */
-  size_t size;        /* with the segments, and the identities behind them */
+  size_t size;        /* including the segments, and the identities after them */
   blis_segment segments[];
 };
 

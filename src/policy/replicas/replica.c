@@ -173,7 +173,7 @@ blis_status blis__replica_receive(blis__replica *replica, blis__replica_world *w
   return BLIS_OK;
 }
 
-/* Ends what it counts of the others, also what never expires. */
+/* Ends its counts of other replicas' requests, including counts that never expire. */
 static void forget_flights(blis__replica *replica, blis__replica_world *world) {
   expire(replica, world, INT64_MAX);
   for (uint32_t i = 0; i < world->flights.links.count; i++) {

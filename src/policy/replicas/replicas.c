@@ -21,7 +21,7 @@ typedef struct turning_point {
   bool is_end;
 } turning_point;
 
-/* A view in which the requests in flight are those that a replica counts. */
+/* A view with a replica's own counts of requests in flight. */
 typedef struct overlay {
   const blis_routing_view *base;
   blis_routing_view view;
@@ -32,7 +32,7 @@ typedef struct overlay {
 typedef struct replicas {
   blis__replica_world world;
   blis__replica *all;  /* options.count */
-  blis_router *spares; /* for the replicas that crash, in order; after that, what they had */
+  blis_router *spares; /* policies of replicas that crash, in order; later, their former policies */
   size_t spare_count;
   size_t spares_used;
   blis__timetable timetable;
@@ -42,7 +42,7 @@ typedef struct replicas {
   size_t turning_count;
   size_t turned;
   uint64_t up;         /* a bit each */
-  uint64_t partitions; /* faults of this kind that hold, a bit each */
+  uint64_t partitions; /* active faults of this kind, a bit each */
   uint32_t leader;     /* BLIS__NO_REPLICA: none has the lease */
   int64_t lease_from_us;
   uint64_t fail_open_turn;
@@ -104,7 +104,7 @@ static void count_message(const replicas *self, blis__replica *sender, int64_t e
   sender->report.bytes_sent += entries * options_of(self)->bytes_per_entry;
 }
 
-/* A decision of sender goes to the others. */
+/* Sends a decision of sender to all other replicas. */
 static blis_status send_decision(replicas *self, blis__replica *sender, blis__note *note,
                                  int64_t now_us) {
   int64_t entries = blis__note_entries(note);
@@ -150,7 +150,7 @@ static blis_status send_flight(replicas *self, blis__replica *sender, uint32_t n
   return BLIS_OK;
 }
 
-/* Sender publishes its counts at a tick, to itself, too, if it sees only what is published. */
+/* Publishes the counts of sender at a tick; also to itself, if it sees only published counts. */
 static blis_status publish(replicas *self, blis__replica *sender, int64_t tick_us) {
   const blis_replica_options *options = options_of(self);
   uint32_t instances = options->instance_count;
@@ -266,7 +266,7 @@ static const double *overlay_column(void *ud, blis_signal signal) {
   return over->column.items;
 }
 
-/* Shows the counts of a replica where the whole view has those of the cluster. */
+/* Replaces the cluster's counts in the whole view by a replica's. */
 static blis_status lay_over(replicas *self, const blis__replica *replica,
                             const blis_routing_view **view) {
   overlay *over = &self->overlay;
@@ -473,7 +473,7 @@ static void first_token(void *state, blis_ticket *ticket, uint32_t instance,
   }
 }
 
-/* The end of a request of a replica that is still the one that routed it. */
+/* Handles the end of a request whose replica is still the one that routed it. */
 static void end_flight(replicas *self, blis__replica *owner, uint32_t number, uint32_t instance,
                        const blis_request_times *times) {
   blis__flight *flight = blis_pool_item(&self->world.flights, number);
@@ -484,7 +484,7 @@ static void end_flight(replicas *self, blis__replica *owner, uint32_t number, ui
     policy->ops->ended(policy->state, &flight->ticket, instance, times);
   }
   if (options_of(self)->shares_in_flight && options_of(self)->mode == BLIS_SYNC_EVENTS) {
-    /* Without memory the others keep a ghost. */
+    /* Without memory, other replicas keep a ghost. */
     (void)send_flight(self, owner, number, BLIS__MAIL_ENDED, times->now_us);
   }
 }
@@ -582,7 +582,7 @@ static blis_status copy_faults(replicas *self, const blis_replica_options *optio
   return BLIS_OK;
 }
 
-/* Takes the policies from the list; what is left there is not taken. */
+/* Moves the policies out of the list; the rest of the list stays with the caller. */
 static blis_status take_policies(replicas *self, blis_router *policies) {
   const blis_alloc *alloc = &self->world.alloc;
   const blis_replica_options *options = options_of(self);
@@ -632,7 +632,7 @@ static blis_status check_learning(const blis_replica_options *options, const bli
                    policy->name);
 }
 
-/* What the policies need, the router needs. */
+/* The router has the needs of its policies. */
 static blis_router router_of(replicas *self, const blis_alloc *alloc) {
   const blis_replica_options *options = options_of(self);
   const blis_router *first = &self->all[0].policy;

@@ -15,7 +15,7 @@ void blis__timetable_init(blis__timetable *table, const blis_replica_options *op
   }
 }
 
-/* Uniform in [0, 1), by what it is for and up to three numbers. */
+/* Uniform in [0, 1), by purpose and up to three numbers. */
 static double draw(const blis__timetable *table, uint64_t what, uint64_t a, uint64_t b,
                    uint64_t c) {
   const uint64_t words[] = {what, a, b, c};

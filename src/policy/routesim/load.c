@@ -12,7 +12,7 @@ typedef struct round_robin {
   uint32_t last; /* number */
 } round_robin;
 
-/* The first candidate behind the last one chosen, else the first of all. */
+/* The first candidate after the last one chosen, otherwise the first of all. */
 static blis_status choose_next(const blis_question *q, size_t *chosen) {
   const blis_routing_view *view = q->view;
   round_robin *self = q->state;

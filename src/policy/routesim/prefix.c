@@ -25,10 +25,10 @@ typedef struct prefix_router {
   blis__routesim base;
   double cache_weight;
   double breaker;          /* minimum load / depth at which it acts; 0 = none */
-  double imbalance;        /* load / mean load likewise; 0 = none */
+  double imbalance;        /* load / mean load, for the same purpose; 0 = none */
   bool breaker_at_limit;   /* also at exactly that ratio */
   bool clamps_ratio;       /* of prefix_overlap, as is the next */
-  bool takes_all_blocks;   /* of prompts without ids, too */
+  bool takes_all_blocks;   /* including prompts without ids */
   int64_t kv_block_tokens; /* of the instances */
   blis_tie tie;
 } prefix_router;
@@ -112,7 +112,7 @@ static blis_status choose_aware(const blis_question *q, size_t *chosen) {
   return BLIS_OK;
 }
 
-/* Whether blocks are known beyond a declared prefix. */
+/* Whether the prompt has block ids beyond a declared prefix. */
 static blis_status has_block_ids(const prefix_router *self, const blis_routing_request *request,
                                  bool *has) {
   *has = request->prompt_tokens >= self->kv_block_tokens;

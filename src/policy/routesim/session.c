@@ -1,6 +1,6 @@
 /*
  * session.c - RouteSim's session_affinity: a conversation stays where it began,
- * as long as that instance has room in its queue.
+ * while the queue of that instance is not full.
  */
 #include "policy/memory/bindings.h"
 #include "policy/routesim/routesim.h"

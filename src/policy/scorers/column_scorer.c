@@ -21,8 +21,8 @@ blis__column_rule blis__column_rule_of(const blis_score_form *form, const double
 }
 
 /*
- * For one value v after the other; a loop of its own for each rule. Rules give
- * 0 to 1 without being clamped.
+ * For each value v; a separate loop for each rule. Rules give 0 to 1 without being
+ * clamped.
  */
 #define ADD_EACH(score)                                                                            \
   for (size_t i = 0; i < count; i++) {                                                             \

@@ -1,11 +1,11 @@
 /*
- * no_hit_lru.c - scorers no-hit-lru and llm-d.no-hit-lru-scorer: spread
- * requests that no cache knows over the instances, least recently used first.
- * The first forgets instances that are not candidates; the second ranks
- * candidates among all instances it remembers, up to a limit.
+ * no_hit_lru.c - scorers no-hit-lru and llm-d.no-hit-lru-scorer: spread requests
+ * without a cache hit over the instances, least recently used first. The first
+ * forgets instances that are not candidates; the second ranks candidates among all
+ * instances it remembers, up to a limit.
  *
- * The order of instances is a list of numbers, oldest first, so one decision
- * is O(candidates).
+ * The order of instances is a list of numbers, oldest first, so one decision is
+ * O(candidates).
  */
 #include <stdbool.h>
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct no_hit_lru {
   BLIS_ARRAY(uint32_t) order; /* got a cold request; oldest first */
   BLIS_ARRAY(size_t) places;  /* candidate + 1 by instance number; 0 = none */
   bool is_cold;               /* the request being decided about */
-  int64_t most;               /* in order; 0 = forgets who is no candidate */
+  int64_t most;               /* in order; 0 = drops instances that are no candidates */
   blis_alloc alloc;
 } no_hit_lru;
 

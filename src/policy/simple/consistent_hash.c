@@ -48,7 +48,7 @@ static double bound_of(const consistent_hash *self, const blis_routing_view *vie
   return self->load_factor * counted / (double)view->count;
 }
 
-/* The first of the least loaded; home when even that is over the bound. */
+/* The first of the least loaded; home if even that exceeds the bound. */
 static size_t least_within(const double *load, double bound, size_t home, size_t count) {
   size_t least = 0;
   for (size_t i = 1; i < count; i++) {
@@ -57,7 +57,7 @@ static size_t least_within(const double *load, double bound, size_t home, size_t
   return load[home] <= bound || load[least] > bound ? home : least;
 }
 
-/* On a ring that is made for the view. */
+/* Follows the ring of the view. */
 static size_t follow_ring(const consistent_hash *self, uint64_t key,
                           const blis_routing_view *view) {
   const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];

@@ -1,6 +1,6 @@
 /*
- * Tasks as Applied Compute publishes them: num_turns calls that each end in a
- * tool, and a last one. Prompts grow by the answer and by what the tool says.
+ * Tasks as Applied Compute publishes them: num_turns calls that each end in a tool,
+ * and a last one. Prompts grow by the answer and by the output of the tool.
  */
 #include "workload/graph/format.h"
 

@@ -20,7 +20,7 @@ blis_status blis__weka_add_agent(blis__weka *w, const blis__weka_agent *agent) {
 /* The calls of an agent while they are split. */
 typedef struct splitting {
   blis__weka *w;
-  const uint32_t *calls; /* all of them, in order of time */
+  const uint32_t *calls; /* all calls, in order of time */
   uint32_t count;
   uint32_t agent;
   size_t first_chain; /* index of the first agent created from this chain */
@@ -89,7 +89,7 @@ static bool is_used_again(const splitting *s, uint32_t place, const blis__weka_c
   return false;
 }
 
-/* What a chain has in common with the call that spawned it. */
+/* Length of the common beginning of a chain and the call that spawned it. */
 static uint32_t inherited(const splitting *s, size_t chain) {
   const blis__weka_agent *agent = &s->w->agents.items[chain];
   if (chain == s->agent) {
@@ -117,7 +117,7 @@ static bool find_compacted(const splitting *s, uint32_t place, size_t *found) {
   return longest > 0;
 }
 
-/* The call, of those in front of it, that has most in common with it. */
+/* The earlier call with the longest common beginning. */
 static void find_fork(const splitting *s, const blis__weka_call *call, uint32_t *parent,
                       uint32_t *spawned) {
   int64_t longest = -1;

@@ -45,7 +45,7 @@ static bool leads_to(const blis_graph_builder *b, uint32_t node, uint32_t above)
   return node == above;
 }
 
-/* Marks those behind the node that are waited for; the last of them. */
+/* Marks the successors of the node among the waits; returns the last of them. */
 static uint32_t mark(blis_graph_builder *b, uint32_t node, const uint32_t *waits, uint32_t count) {
   uint32_t last = node;
   for (uint32_t i = 0; i < count; i++) {

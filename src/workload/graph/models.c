@@ -49,7 +49,7 @@ void blis__graph_names_deinit(blis__graph_names *names) {
   blis_array_deinit(&names->alloc, &names->seen);
 }
 
-/* The place among the given models; their count = there is none. */
+/* The place among the configured models; their count = not found. */
 static size_t place_of(const blis__graph_names *names, blis_slice recorded) {
   const blis_graph_models *given = &names->given;
   if (given->recorded == NULL) {

@@ -1,13 +1,13 @@
 /*
- * Conversations of which each line is a turn with what is new in it: rows of a
- * session_id are its turns, in the order of the file, and a prompt is the one
- * before, its answer, and input_length tokens. The first turn arrives at timestamp
- * (ms); each later turn arrives delay (ms) after the end of the previous turn. With
- * a timestamp and no delay, the delay is the difference of the timestamps. A row
- * without session_id is a conversation of its own.
+ * Conversations with a turn and its new content per line. Rows of a session_id are
+ * its turns, in the order of the file. A prompt consists of the previous prompt,
+ * its answer, and input_length tokens. The first turn arrives at timestamp (ms);
+ * each later turn arrives delay (ms) after the end of the previous turn. With a
+ * timestamp and no delay, the delay is the difference of the timestamps. A row
+ * without session_id is a separate conversation.
  *
  * hash_ids stand for 512 new tokens each and mean the same in the whole file. Only
- * those of first turns matter: after an answer, a prompt is unique.
+ * the ids of first turns matter: after an answer, a prompt is unique.
  */
 #include <stdlib.h>
 
@@ -123,7 +123,7 @@ static int compare_turns(const void *a, const void *b) {
   return (left->line > right->line) - (left->line < right->line);
 }
 
-/* Sessions in order of their starts, turns in that of the file. */
+/* Sessions in order of their starts, turns in file order. */
 static void sort_turns(reading *r) {
   for (size_t i = 0; i < r->turns.count; i++) {
     turn *one = &r->turns.items[i];

@@ -113,8 +113,7 @@ static blis_join_end end_of_join(const live *l, uint32_t index) {
   return (blis_join_end){l->nodes[index].number, request->session, request->round_index};
 }
 
-/* What a node has waited for and was sent itself; it is sent for the first
-   time. */
+/* Records the waits of a node that was sent itself; it is sent for the first time. */
 static blis_status keep_joins(blis_graph_player *p, const live *l, uint32_t index) {
   const blis_graph_node *waiting = &l->graph.nodes[index];
   for (uint32_t i = 0; i < waiting->wait_count; i++) {
@@ -194,7 +193,7 @@ void blis__player_count_over(live *l, uint32_t index) {
   l->is_broken = l->is_broken || (n->state == BLIS__GIVEN_UP && !is_background);
 }
 
-/* What a node waited for has ended; the last one submits it. */
+/* A predecessor of a node has ended; the last one submits the node. */
 static blis_status let_go(blis_graph_player *p, live *l, uint32_t index, uint32_t ended) {
   node *n = &l->nodes[index];
   const node *other = &l->nodes[ended];
@@ -262,7 +261,7 @@ blis_status blis__player_start(blis_graph_player *p, int64_t start_us, live **st
 
 /* The source. */
 
-/* What is ready arrives with the requests of next(). */
+/* Ready roots arrive with the requests of next(). */
 static blis_status queue_roots(blis_graph_player *p) {
   for (size_t i = 0; i < p->ready.count; i++) {
     live *l = p->ready.items[i].live;
@@ -383,7 +382,7 @@ static void note_end(node *n, const blis_request *request, const blis_request_ou
   }
 }
 
-/* One without anything in the foreground does so in the end. */
+/* A graph without foreground nodes does so at its end. */
 bool blis__player_gives_room(live *l) {
   bool is_over = l->foreground == 0 && (l->has_foreground || l->open == 0);
   bool gives = l->holds_room && is_over;
@@ -412,7 +411,7 @@ blis_status blis__player_use_room(blis_graph_player *p, int64_t at_us, blis_erro
   return BLIS_OK;
 }
 
-/* Gives the next request that has become ready and is in time. */
+/* Returns the next request that has become ready and is in time. */
 static blis_status next_ready(void *state, blis_request *follow_up, bool *has_follow_up,
                               blis_error *error) {
   blis_graph_player *p = state;
@@ -421,7 +420,7 @@ static blis_status next_ready(void *state, blis_request *follow_up, bool *has_fo
     const blis__ready *one = &p->ready.items[p->next_ready++];
     node *n = &one->live->nodes[one->node];
     if (is_in_time(p, n->arrival_us)) {
-      /* One that is brought forward keeps its number, unless it was a root. */
+      /* A request that is brought forward keeps its number, unless it was a root. */
       int64_t number = n->number < 0 ? n->number : -++p->followed;
       *has_follow_up = true;
       return make_request(p, one->live, one->node, number, follow_up, error);
@@ -434,7 +433,7 @@ static blis_status next_ready(void *state, blis_request *follow_up, bool *has_fo
   return BLIS_OK;
 }
 
-/* A request is over: what follows on it is ready. */
+/* A request has ended: its followers are ready. */
 static blis_status go_on(blis_graph_player *p, live *l, uint32_t index, int64_t end_us,
                          blis_error *error) {
   BLIS_TRY_MEM(settle(p, l, index), error);
@@ -503,7 +502,7 @@ blis_request_source blis_graph_player_source(blis_graph_player *player) {
                                .count = -1};
 }
 
-/* One that is over waits only for its requests to be released. */
+/* A graph that is over waits only for its requests to be released. */
 static bool is_shown(const live *l) {
   return l->open > 0 && !l->is_partial;
 }

@@ -1,4 +1,4 @@
-/* Graphs as they are played, in one piece: see player_state.h. */
+/* Played graphs, in one piece: see player_state.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static size_t count_waits(const blis_graph *graph) {
   return (size_t)last->first_wait + last->wait_count;
 }
 
-/* Segments of the graph alone become those of this play. */
+/* Segments that only the graph uses become segments of this play. */
 static void own_segments(const blis_graph_player *p, blis_segment *segments, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if ((segments[i].stream & BLIS_GRAPH_LOCAL) != 0) {
@@ -78,7 +78,7 @@ static blis_status again(const blis_graph_player *p, uint32_t *text) {
   return blis_intern_add(p->feed.strings, name, (size_t)length, text);
 }
 
-/* Sessions are not those of the play before. */
+/* Sessions get new names, different from the play before. */
 blis_status blis__player_rename_sessions(const blis_graph_player *p, live *l) {
   blis_graph_node *nodes = (blis_graph_node *)(void *)(l->nodes + l->graph.node_count);
   if (p->play_number == 0) {
@@ -117,7 +117,7 @@ static void list_dependants(live *l) {
   }
 }
 
-/* When the context of a node is used again, for programs that say it. */
+/* When the context of a node is used again, for programs that report it. */
 static void list_reuse(const blis_graph_player *p, live *l) {
   for (uint32_t i = 0; i < l->graph.node_count; i++) {
     l->nodes[i].call.reused_after_us = -1;

@@ -1,10 +1,10 @@
 /*
- * player_lanes.c - graphs as benchmarks of agents play them: the first ones,
- * the warm-up in lanes, the measurement, and waits that are cut short.
+ * player_lanes.c - graphs as benchmarks of agents play them: the first ones, the
+ * warm-up in lanes, the measurement, and waits that are cut short.
  *
- * Source: the AgentX profile of AISimulate, mid 2026. What that leaves open is
- * ours: the node at which a lane begins is drawn evenly, and
- * waits behind the one that is cut short come as much earlier.
+ * Source: the AgentX profile of AISimulate, mid 2026. Our additions: the node at
+ * which a lane begins is drawn evenly, and waits after a shortened one are moved
+ * forward equally.
  */
 #include "base/time.h"
 #include "workload/graph/player_state.h"
@@ -51,7 +51,7 @@ static int64_t first_timer_us(const live *l, int64_t first_us) {
   return first_us;
 }
 
-/* All that waits in a graph comes earlier; what was sent is sent again. */
+/* Moves all waiting nodes of a graph forward; submitted requests are sent again. */
 static blis_status bring_forward(blis_graph_player *p, live *l, int64_t earlier_us) {
   for (uint32_t i = 0; i < l->graph.node_count; i++) {
     node *n = &l->nodes[i];
@@ -100,7 +100,7 @@ blis_status blis__player_cap_all(blis_graph_player *p) {
 
 /* The warm-up. */
 
-/* A node is over without having been measured. */
+/* Ends a node without measuring it. */
 static void pass(live *l, uint32_t index) {
   node *n = &l->nodes[index];
   n->state = BLIS__COMPLETED;

@@ -69,7 +69,7 @@ static blis_status parse_object(blis__graph_rows *rows, int64_t line, blis_slice
   return blis_json_need_object(*object, error);
 }
 
-/* What is left of the file. */
+/* Reads the rest of the file. */
 static blis_status read_rest(blis__graph_rows *rows, blis_buffer *buffer, blis_error *error) {
   blis_text_line line;
   bool has_line = true;
@@ -101,7 +101,7 @@ blis_status blis__graph_open_input(const blis_alloc *alloc, const char *path, bl
                    path);
 }
 
-/* The file is over. */
+/* The file has ended. */
 static void note_empty(blis__graph_rows *rows) {
   rows->known->empty_files += rows->folder != NULL && !rows->has_content && rows->known->is_first;
   rows->has_content = true; /* it is noted once */
@@ -126,7 +126,7 @@ static blis_status open_next(blis__graph_rows *rows, bool *has_file, blis_error 
   return blis_text_open_input(rows->alloc, input, &rows->text, error);
 }
 
-/* The file is one object: its first line says that there is one. */
+/* The file is one object, as its first line shows. */
 static blis_status read_whole(blis__graph_rows *rows, blis_text_line first, blis_json_value *object,
                               blis_error *error) {
   blis_buffer buffer;

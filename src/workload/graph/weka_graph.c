@@ -5,10 +5,10 @@
 #include "workload/graph/weka.h"
 #include "workload/workload.h"
 
-/* A place in the walk through agents and those that they call. */
+/* A position in the walk through agents and their subagents. */
 typedef struct frame {
   uint32_t agent;
-  uint32_t call;  /* the next one of it */
+  uint32_t call;  /* its next call */
   uint32_t child; /* the next agent to process before that */
 } frame;
 
@@ -18,7 +18,7 @@ typedef struct building {
   blis_graph_reading reading;
   uint64_t streams;           /* that the ids of one session need */
   uint32_t *nodes;            /* of the graph, by call */
-  BLIS_ARRAY(uint32_t) waits; /* calls, while a node is made */
+  BLIS_ARRAY(uint32_t) waits; /* calls, during the construction of a node */
   BLIS_ARRAY(frame) frames;
   int64_t first_us; /* the earliest start */
 } building;
@@ -29,7 +29,7 @@ static const blis__weka_call *call_of(const building *b, uint32_t agent, uint32_
 
 /* Delays. */
 
-/* b->waits has the calls that it waits for, that of its own session first. */
+/* b->waits contains the calls that it waits for, its own session's first. */
 static int64_t delay_of(const building *b, const blis__weka_call *call) {
   const blis__weka_call *calls = b->w->calls.items;
   blis_graph_delays delays = b->rows->options->delays;
@@ -76,7 +76,7 @@ static blis_status set_blocks(building *b, const blis__weka_call *call, uint32_t
                                request, error);
 }
 
-/* The context of BLIS (Go) grows by what is new since the round before. */
+/* The context of BLIS (Go) grows by the new tokens since the round before. */
 static uint32_t growth(const building *b, uint32_t k, const blis__weka_call *call) {
   if (k == 0) {
     return call->prompt_tokens;
@@ -123,8 +123,8 @@ static blis_status wait_for(building *b, uint32_t call) {
   return blis_array_push(&b->w->alloc, &b->waits, call);
 }
 
-/* Call k of an agent: behind the one before it, or the one that spawned it, and
-   behind those whom it joins. */
+/* Adds call k of an agent, after the previous call or the spawning one, and after the calls that
+   it joins. */
 static blis_status add_call(building *b, uint32_t agent, uint32_t k, blis_error *error) {
   blis__weka *w = b->w;
   const blis__weka_agent *a = &w->agents.items[agent];
@@ -202,7 +202,7 @@ static blis_status build_apart(building *b, blis_error *error) {
   return BLIS_OK;
 }
 
-/* inference-perf: what had ended when a call began is what it waited for. */
+/* inference-perf: a call waits for the calls that had ended when it began. */
 
 typedef struct timed_call {
   int64_t time_us;
@@ -357,8 +357,7 @@ static blis_status cap_gaps(const building *b) {
 
 /* Readings. */
 
-/* Subagents in front of every call of their parent have nothing to start
-   them. */
+/* Subagents before every call of their parent have nothing to start them. */
 static void count_dropped(const building *b) {
   for (size_t i = 1; i < b->w->agent_count; i++) {
     const blis__weka_agent *agent = &b->w->agents.items[i];

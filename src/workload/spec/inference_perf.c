@@ -71,7 +71,7 @@ static blis_status copy_text(const expansion *e, const char *text, const char **
   return *copy != NULL ? BLIS_OK : blis_fail_nomem(error);
 }
 
-/* What a user is in every stage. */
+/* Properties of a user in every stage. */
 static blis_status make_user(const expansion *e, int64_t index, const char *prefix,
                              blis_client_spec *client, blis_error *error) {
   int64_t prompt = index / e->prefixes->users_per_prompt;

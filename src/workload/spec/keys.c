@@ -224,7 +224,7 @@ static blis_status read_plain(blis__spec_reader *reader, const blis_yaml_node *n
   switch (key->kind) {
   case BLIS__KEY_INTEGER:
     return read_whole(node, key->value.unit, member, error);
-  case BLIS__KEY_NUMBER: /* that is dropped is checked here alone */
+  case BLIS__KEY_NUMBER: /* dropped values are checked only here */
     return blis_yaml_double(node, key->member == BLIS__NO_MEMBER ? 0 : -DBL_MAX, DBL_MAX, member,
                             error);
   case BLIS__KEY_BOOLEAN:
@@ -379,7 +379,7 @@ static blis_status check_key(const blis__section_check *check, const blis__key *
   case BLIS__KEY_TEXT:
     break;
   default:
-    return BLIS_OK; /* any will do, or has rules of its own */
+    return BLIS_OK; /* any value is allowed, or separate rules apply */
   }
   if (key->member == BLIS__NO_MEMBER || is_left_out(key, from)) {
     return BLIS_OK;

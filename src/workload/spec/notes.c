@@ -94,7 +94,7 @@ static blis_status note_clients(const notes *n, rule *of_client) {
   return BLIS_OK;
 }
 
-/* How many arrivals of a client have a note; the first one of all is kept. */
+/* Number of arrivals of a client with a note; the first one of all is kept. */
 static size_t find_arrival_notes(const blis_workload_spec *spec, size_t index,
                                  blis_arrival_note *first) {
   const blis_client_spec *client = blis_workload_spec_client(spec, index);

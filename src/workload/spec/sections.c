@@ -14,8 +14,7 @@
 #define MAX_REQUESTS 0x1.fffffffffffffp61 /* twice as many fit */
 
 /*
- * A key that fills a member. Behind the summary may stand more members of
- * blis__key.
+ * A key that fills a member. More members of blis__key may follow the summary.
  */
 #define KEY(type, key, kind_, member_, ...)                                                        \
   {                                                                                                \
@@ -45,7 +44,7 @@
     .member = offsetof(type, member_), .value.summary = __VA_ARGS__                                \
   }
 
-/* A bool that is set when the key is given. */
+/* A bool that is set if the key is present. */
 #define FLAG(type, member_) .flag = offsetof(type, member_)
 
 /* A key of a part, or of the same struct one mapping deeper, or of a list. */
@@ -239,7 +238,7 @@ static const blis__key drain_keys[] = {INTEGER(blis_drain_spec, "start_time_us",
 static const blis__section drain_section =
     SECTION("drain block", drain_keys, blis_drain_spec, "Ten steps from full activity to none.");
 
-/* The client is the first member, so that its keys fill it here, too. */
+/* The client is the first member, so that its keys also fill it here. */
 _Static_assert(offsetof(blis_cohort_spec, client) == 0, "see above");
 
 static const blis__key cohort_keys[] = {
@@ -322,7 +321,7 @@ static const blis__key target_keys[] = {
 static const blis__section target_section =
     SECTION("goodput target", target_keys, blis_goodput_target, "Goodput target of one SLO class.");
 
-/* The whole: those of the specification itself stand together. */
+/* The whole; the keys of the specification itself are contiguous. */
 
 _Static_assert(offsetof(blis__spec_top, spec) == 0, "they fill it, too");
 
@@ -370,7 +369,7 @@ const blis__section blis__spec_top_section =
             "Traffic of several clients that share a rate (workload "
             "specification, version 2).");
 
-enum { OWN_KEYS = 4 }; /* of blis__spec_top, in front of those of spec */
+enum { OWN_KEYS = 4 }; /* of blis__spec_top, before the keys of spec */
 
 const blis__section blis__spec_section = {.name = "workload",
                                           .keys = top_keys + OWN_KEYS,

@@ -13,7 +13,7 @@
 enum { CLASSES = 5, PERIODS = 3, DAY_S = 86400, ROW_S = 600, ROWS_PER_DAY = 144 };
 enum { DEFAULT_WINDOW_S = 600, DEFAULT_DRAIN_S = 180 };
 
-/* Chunks are dealt in this order, and cohorts listed in the other. */
+/* Chunks are dealt in this order, cohorts are listed in the second one. */
 static const char *const dealt_classes[CLASSES] = {"critical", "standard", "batch", "sheddable",
                                                    "background"};
 static const int sorted_classes[CLASSES] = {4, 2, 0, 3, 1};
@@ -46,7 +46,7 @@ static bool matches(const blis__servegen_row *row, const window *w) {
   return (w->is_daily ? row->start_s % DAY_S : row->start_s) == w->start_s;
 }
 
-/* The lengths that hold at a time; NULL = none yet. */
+/* The lengths that apply at a time; NULL = none yet. */
 static const blis__servegen_lengths *lengths_at(const blis__servegen_chunk *chunk, int64_t time_s) {
   const blis__servegen_lengths *found = NULL;
   for (size_t i = 0; i < chunk->lengths.count; i++) {
@@ -78,7 +78,7 @@ static void list_active(conversion *c, const window *w) {
 
 /* Cohorts. */
 
-/* Chunks first, first + CLASSES, ... of those that are active. */
+/* Chunks first, first + CLASSES, ... of the active ones. */
 static const blis__servegen_chunk *member(const conversion *c, size_t index) {
   return &c->data->chunks.items[c->active[index]];
 }

@@ -163,7 +163,7 @@ static blis_status read_trace(blis__servegen_data *data, blis__servegen_chunk *c
 
 /* Tables of lengths: "{224: 0.5, 225.0: 0.5}". */
 
-/* What is done with the entries of a table. */
+/* Processing of the entries of a table. */
 typedef struct table {
   double weight; /* sums over all entries */
   double log_sum;

@@ -109,7 +109,7 @@ static bool is_short(const blis__spec_reader *reader, const blis_yaml_node *node
   return reader->is_script && blis_yaml_get(node, first_value) != NULL;
 }
 
-/* A number alone is a constant. */
+/* A plain number is a constant. */
 static blis_status read_constant(blis__spec_reader *reader, const blis_yaml_node *node,
                                  blis_distribution_spec *spec, blis_error *error) {
   blis_distribution_param *param = new_params(reader, 1);

@@ -9,11 +9,11 @@
 
 enum { WHERE_SIZE = 160 };
 
-/* What is being checked, and how messages begin. */
+/* The checked values, and the beginning of messages. */
 typedef struct check {
   const blis_workload_spec *spec;
   const blis_client_spec *client;
-  const void *whole;      /* what is checked, for fault */
+  const void *whole;      /* the checked object, for fault */
   blis_spec_fault *fault; /* NULL = not wanted */
   char where[WHERE_SIZE];
 } check;
@@ -164,7 +164,7 @@ static blis_status check_multimodal(const check *c, blis_error *error) {
                          c->where);
 }
 
-/* Multimodal prompts have lengths of their own. */
+/* Multimodal prompts have their own lengths. */
 static blis_status check_lengths(const check *c, blis_error *error) {
   bool has_input =
       !is_empty(c->client->input.type) ||

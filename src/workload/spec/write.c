@@ -9,7 +9,7 @@ enum { STEP = 4, MAX_PARAMS = 1024 };
 typedef struct writer {
   blis_buffer *text;
   size_t column;
-  bool is_first_of_item; /* the next key has a dash in front of it */
+  bool is_first_of_item; /* the next key has a dash before it */
 } writer;
 
 static bool is_empty(const char *text) {
@@ -124,7 +124,7 @@ static void write_flag(writer *w, const char *key, bool value) {
   blis_buffer_string(w->text, value ? " true\n" : " false\n");
 }
 
-/* Begins a mapping; its end gives back what column was. */
+/* Begins a mapping; its end restores column. */
 static size_t open_mapping(writer *w, const char *key) {
   size_t column = w->column;
   write_key(w, key);
@@ -255,7 +255,7 @@ static void opt_loop(writer *w, const blis_client_spec *client) {
   }
 }
 
-/* What arrives and how long it is; it stands together in all of them. */
+/* Arrivals and lengths, which are adjacent in all forms. */
 static void write_lengths(writer *w, const blis_client_spec *client) {
   write_arrival(w, &client->arrival);
   opt_distribution(w, "input_distribution", &client->input);

@@ -96,7 +96,7 @@ static blis_status check_version(const reading *r, bool *is_old, blis_error *err
   return blis_yaml_fail(node, "is not a workload version; known are 1 and 2", error);
 }
 
-/* What is in the arena may be changed until it is handed out. */
+/* Data in the arena may be changed until it is returned. */
 static blis_client_spec *client_at(blis_workload_spec *spec, size_t index) {
   return (blis_client_spec *)blis_workload_spec_client(spec, index);
 }
@@ -106,8 +106,8 @@ static size_t client_count(const blis_workload_spec *spec) {
 }
 
 /*
- * Classes had other names in version 1, which files without a version have. Version 2 knows the
- * class realtime as well. A script without a version keeps it, so that its targets match.
+ * Classes had other names in version 1, which files without a version have. Version 2 also has the
+ * class realtime. A script without a version keeps it, so that its targets match.
  */
 static blis_status upgrade_classes(reading *r) {
   static const char *const renamed[][2] = {{"realtime", "critical"}, {"interactive", "standard"}};

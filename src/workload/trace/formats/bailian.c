@@ -1,17 +1,16 @@
 /*
- * The traces of Alibaba's Bailian services (Wang et al., ATC 2025): one JSON
- * object per line with chat_id, parent_chat_id (-1 = none), timestamp (s),
- * input_length, output_length, type, turn (or turn_id) and hash_ids; some have
- * session_id.
+ * The traces of Alibaba's Bailian services (Wang et al., ATC 2025): one JSON object
+ * per line with chat_id, parent_chat_id (-1 = none), timestamp (s), input_length,
+ * output_length, type, turn (or turn_id) and hash_ids; some have session_id.
  *
- * Hash id k of a request stands for its k-th block of tokens, the last one for
- * what is left of the prompt. Published files have blocks of 16 tokens, samples
- * made for routing studies 512; a file in which no row has more ids than blocks
- * of 512 is one of those.
+ * Hash id k of a request stands for its k-th block of tokens, the last one for the
+ * rest of the prompt. Published files have blocks of 16 tokens, samples made for
+ * routing studies 512; a file in which no row has more ids than blocks of 512 is
+ * such a sample.
  *
  * A session is named, or it is the chat at the root of its parents. Turns count
- * from 0 or from 1; when some row has none, rounds are in order of time. The
- * type is kept as the client.
+ * from 0 or from 1; when some row has none, rounds are in order of time. The type
+ * is kept as the client.
  */
 #include "base/array.h"
 #include "base/containers/map.h"
@@ -19,12 +18,12 @@
 
 enum { USUAL_BLOCK_TOKENS = 16, LARGE_BLOCK_TOKENS = 512 };
 
-/* What a row says of its session. */
+/* Data of a row about its session. */
 typedef struct chat {
   int64_t id;
   int64_t parent; /* < 0: none */
   int64_t line;
-  uint32_t session; /* 0 = not yet known */
+  uint32_t session; /* 0 = not resolved yet */
 } chat;
 
 typedef struct reading {
@@ -32,7 +31,7 @@ typedef struct reading {
   blis__trace_ids ids; /* of the row */
   /* State that depends on the whole file. */
   BLIS_ARRAY(chat) chats;        /* of the rows, until their sessions are */
-  BLIS_ARRAY(uint32_t) sessions; /* known: these, by number of the row */
+  BLIS_ARRAY(uint32_t) sessions; /* resolved sessions, by number of the row */
   blis_map row_of_chat;          /* of rows whose session is not named */
   blis__trace_turns turns;
   bool has_small_blocks; /* of USUAL_BLOCK_TOKENS */

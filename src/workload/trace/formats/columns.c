@@ -254,7 +254,7 @@ void blis__columns_list(const blis__column *columns, size_t count, char *text, s
   }
 }
 
-/* What the user states. */
+/* The user's roles. */
 
 static blis_status fail_role(blis_slice name, blis_error *error) {
   char wanted[64];

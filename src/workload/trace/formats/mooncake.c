@@ -1,12 +1,12 @@
 /*
- * The traces published with Mooncake (Qin et al., FAST 2025): one JSON object
- * per line with timestamp (ms), input_length, output_length and hash_ids; and
- * the same with session_id and turn_id (or turn) for conversations.
+ * The traces published with Mooncake (Qin et al., FAST 2025): one JSON object per
+ * line with timestamp (ms), input_length, output_length and hash_ids; and the same
+ * with session_id and turn_id (or turn) for conversations.
  *
- * Hash id k of a request stands for its tokens [512 k, 512 k + 512), the last
- * one for what is left of the prompt. Equal ids are equal tokens, so an id is a
- * stream of content. A request with fewer ids than blocks has tokens of its own
- * behind them; more ids than blocks are an error.
+ * Hash id k of a request stands for its tokens [512 k, 512 k + 512), the last one
+ * for the rest of the prompt. Equal ids are equal tokens, so an id is a stream of
+ * content. A request with fewer ids than blocks has its own tokens after them; more
+ * ids than blocks are an error.
  */
 #include "workload/trace/rows/jsonl.h"
 

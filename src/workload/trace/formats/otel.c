@@ -109,7 +109,7 @@ static blis_status list_of(blis_json_value value, const char *key, blis_json_val
   return blis_json_has(*list) ? blis_json_need_array(*list, error) : BLIS_OK;
 }
 
-/* Moves to the next span of the text; *has_span is false behind the last. */
+/* Moves to the next span of the text; *has_span is false after the last. */
 static blis_status next_span(reading *r, blis_json_value *span, bool *has_span, blis_error *error) {
   *has_span = false;
   for (; r->resource < blis_json_count(r->resources); r->resource++, r->scope = 0) {
@@ -173,7 +173,7 @@ static blis_status read_whole(blis_json_value value, int64_t min, int64_t max, i
   return blis_json_fail(value, what, error);
 }
 
-/* Leaves *tokens alone when there is no such attribute. */
+/* Leaves *tokens unchanged if the attribute is missing. */
 static blis_status read_tokens(blis_json_value span, const char *const *names, uint32_t *tokens,
                                bool *has_tokens, blis_error *error) {
   blis_json_value value;

@@ -1,21 +1,21 @@
 /*
- * Traces that are CSV tables of times and lengths: those of Azure's LLM inference
+ * Traces that are CSV tables of times and lengths: traces of Azure's LLM inference
  * services, BurstGPT (Wang et al., 2024), the processed traces of Vidur (Agrawal et
- * al., MLSys 2024) and those of splitwise-sim (Patel et al., ISCA 2024). A new one
- * is a rule and a format at the end of this file.
+ * al., MLSys 2024), and splitwise-sim (Patel et al., ISCA 2024). A new format is a
+ * rule and an entry at the end of this file.
  *
- * Azure's were published 2023 (Patel et al., Splitwise) with times such as
+ * Azure's traces were published 2023 (Patel et al., Splitwise) with times such as
  * "2023-11-16 18:15:46.6805900", 2024 (Stojkovic et al., DynamoLLM) with
  * "2024-05-10 00:00:00.009930+00:00". The trace of multimodal models of 2025
  * (ModServe) also has a column NumImages, which is reported and not used. A request
- * arrives at its time minus that of the earliest row, both known to a nanosecond,
- * in whole microseconds.
+ * arrives at its time minus the earliest row's, both with nanosecond precision, in
+ * whole microseconds.
  *
  * The clock of BurstGPT starts long before some of its files do, so arrivals are
  * relative to the earliest row. A response of 0 tokens is a failed request; such
  * rows are skipped, with a note. The model is kept as the client, since the models
- * of that service are not those of the cluster. Since release 1.2 there are
- * sessions; their rows are rounds in order of time.
+ * of that service are not the cluster's. Since release 1.2 there are sessions;
+ * their rows are rounds in order of time.
  */
 #include <math.h>
 

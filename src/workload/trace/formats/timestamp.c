@@ -26,7 +26,7 @@ static int64_t take_digits(scanner *s, int digits, int64_t min, int64_t max) {
   return value;
 }
 
-/* One of the characters in allowed, or 0 when the next one is none of them. */
+/* A character of allowed, or 0 if the next one is not in it. */
 static char take_any(scanner *s, const char *allowed) {
   for (; s->at < s->end && *allowed != '\0'; allowed++) {
     if (*s->at == *allowed) {

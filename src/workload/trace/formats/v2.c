@@ -114,7 +114,7 @@ typedef struct reading {
   size_t places[COLUMNS];      /* in the file; BLIS_CSV_NONE = not there */
   int64_t values[COLUMNS];     /* of the row; strings as their numbers; otherwise 0 */
   double reason_ratio;         /* of the row */
-  size_t segments_place;       /* the column in the file, too */
+  size_t segments_place;       /* the column in the file */
   blis__segment_list segments; /* of the row */
   blis_segment prefix;         /* of the row, still without a length */
   /* Data that requires the whole file. */
@@ -326,8 +326,8 @@ static blis_status note_group(reading *r, blis_error *error) {
 }
 
 /*
- * With the column there, a prefix is not taken from its group; without, it gets
- * its length when the whole file is known.
+ * With this column, a prefix is not taken from its group; without it, the prefix
+ * gets its length when the whole file was read.
  */
 static blis_status read_segments(reading *r, blis_request *request, blis_error *error) {
   if (r->segments_place == BLIS_CSV_NONE) {
@@ -413,7 +413,7 @@ static blis_status next(void *reader, blis_request *row, bool *has_row, blis_err
   return make_row(r, row, error);
 }
 
-/* Whether rows with a send time are put on the clock of the others. */
+/* Whether rows with a send time are moved to the clock of the arrivals. */
 static bool shifts(const reading *known) {
   return known->is_observed && !known->rows.job->options->keep_epoch && known->has_sent &&
          known->clock_start_us > 0;

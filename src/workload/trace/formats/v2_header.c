@@ -237,7 +237,7 @@ static blis_status read_limit(const blis_yaml_node *target, const char *key, dou
   return node == NULL ? BLIS_OK : blis_yaml_double(node, 0, DBL_MAX, limit_ms, error);
 }
 
-/* What was good enough for one class; its keys have been checked. */
+/* The target of one class; its keys have been checked. */
 static blis_status take_target(const blis_yaml_node *name, const blis_yaml_node *node,
                                blis_workload *workload, blis_error *error) {
   char class[MAX_CLASS];

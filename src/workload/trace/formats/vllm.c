@@ -59,8 +59,8 @@ static blis_status check_count(blis_json_value list, size_t count, blis_error *e
 }
 
 /*
- * Lists that have an entry per request: what the server did with it, and its
- * text. Everything else is about the whole run.
+ * Lists with an entry per request: the server's results, and its text. Everything
+ * else is about the whole run.
  */
 static const char *const known_lists[] = {
     "input_lens", "output_lens",     "start_times", "errors",    "ttfts",

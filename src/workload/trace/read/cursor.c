@@ -241,7 +241,7 @@ blis_request_source blis_trace_cursor_source(blis_trace_cursor *cursor) {
                                .count = cursor->stream->count};
 }
 
-/* All of them. */
+/* All requests. */
 
 blis_status blis_trace_stream_need_count(blis_trace_stream *stream, int64_t *count,
                                          blis_error *error) {

@@ -7,7 +7,7 @@
 /* Arrivals up to here are exact in a double: 285 years. */
 #define MAX_TIME_US INT64_C(9000000000000000)
 
-/* Gives a request another arrival; its deadline stays as far away. */
+/* Sets another arrival of a request; its deadline moves with it. */
 static void move_to(blis_request *request, int64_t arrival_us) {
   if (request->deadline_us != 0) {
     int64_t shift_us = arrival_us - request->arrival_us;
@@ -17,7 +17,7 @@ static void move_to(blis_request *request, int64_t arrival_us) {
   request->arrival_us = arrival_us;
 }
 
-/* Moves a request to a time that may be one that cannot be. */
+/* Moves a request to a time that may be invalid. */
 static blis_status move_checked(blis_request *request, double arrival_us, blis_error *error) {
   if (!(arrival_us >= 0 && arrival_us <= (double)MAX_TIME_US)) {
     return blis_fail(error, BLIS_ERR_INVALID,

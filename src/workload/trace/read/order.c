@@ -4,7 +4,7 @@
 
 #include "base/invariant.h"
 
-/* Besides a row and its window, the one before that. */
+/* A row and its window, plus the previous row. */
 enum { RING = BLIS__TRACE_WINDOW_MAX + 2 };
 
 static int64_t *highest_of(const blis__trace_lag *lag, int64_t row) {

@@ -59,7 +59,7 @@ static blis__survey *new_survey(const blis_alloc *alloc, const char *path,
   return base;
 }
 
-/* Goes through all rows; with settling, those of a file that is known. */
+/* Visits all rows; with settling, the rows of a file that was read before. */
 static blis_status measure_rows(const blis__survey *base, blis__trace_file *file, bool settles,
                                 blis__trace_lag *lag, blis_error *error) {
   for (;;) {

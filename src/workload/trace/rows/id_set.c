@@ -9,7 +9,7 @@ void blis__id_set_deinit(blis__id_set *set) {
   blis_map_deinit(&set->words);
 }
 
-/* Puts the word that is in use away and takes that of another key. */
+/* Stores the current word and loads the word of another key. */
 static blis_status change_word(blis__id_set *set, uint64_t key) {
   if (set->last_word != 0) {
     BLIS_TRY(blis_map_put(&set->words, set->last_key, set->last_word));

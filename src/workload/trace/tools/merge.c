@@ -9,14 +9,14 @@ typedef struct text_map {
   size_t count;
 } text_map;
 
-/* One of the workloads. */
+/* One workload. */
 typedef struct input {
   const blis_workload *workload;
   size_t next; /* request */
   text_map labels;
   text_map sessions;
   text_map groups;
-  blis_map streams; /* what they are called in the merged workload */
+  blis_map streams; /* their numbers in the merged workload */
 } input;
 
 /* The first input that uses a string as the name of a session or group. */

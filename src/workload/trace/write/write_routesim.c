@@ -10,7 +10,7 @@ static void write_whole(blis_json_writer *json, const char *key, int64_t value) 
 
 /*
  * RouteSim reads whole milliseconds only, so arrival_us has the rest of a time. The first row also
- * has it when it arrives after 0: a reader then knows that times do not count from the first row.
+ * has it when it arrives after 0: it shows that times do not count from the first row.
  */
 static void write_time(blis_json_writer *json, int64_t time_us, bool is_first) {
   write_whole(json, "ts", time_us / 1000);

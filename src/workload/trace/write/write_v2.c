@@ -1,7 +1,7 @@
 /*
  * Writes TraceV2, the format of BLIS (Go, inference-sim f90a1e3a): header keys,
- * columns, quoting and line ends as written there. Behind its columns stand,
- * when they are needed, max_output_tokens and segments (segments.h).
+ * columns, quoting and line ends as written there. If needed, max_output_tokens and
+ * segments (segments.h) follow its columns.
  */
 #include <string.h>
 
@@ -154,7 +154,7 @@ static bool is_word(const char *text) {
   return length > 0 && text[length] == '\0';
 }
 
-/* A key as it stands when that is safe in YAML, else in quotes. */
+/* Writes a key unchanged if that is safe in YAML, otherwise in quotes. */
 static void add_key(blis_buffer *buffer, const char *key) {
   if (is_word(key)) {
     blis_buffer_string(buffer, key);
@@ -200,8 +200,8 @@ static void add_header(const blis_trace_write_options *options, blis_buffer *buf
 /* Files. */
 
 /*
- * The length of path without ".csv" and the like. *packing is behind it: only
- * data are packed.
+ * The length of path without ".csv" and similar endings. *packing is the rest: only
+ * data are compressed.
  */
 static size_t stem_length(const char *path, const char **packing) {
   static const char *const endings[] = {".csv", ".yaml", ".yml"};

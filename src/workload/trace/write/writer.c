@@ -41,9 +41,9 @@ static blis_status each_request(const blis__trace_writing *w, request_fn *fn, vo
   return BLIS_OK;
 }
 
-/* What the requests need. */
+/* Needs of the requests. */
 
-/* The prefix of a group as far as it is known. */
+/* The prefix of a group, as far as it was read. */
 typedef struct group_prefix {
   bool is_known;
   uint32_t length_tokens; /* 0 = it has none */
