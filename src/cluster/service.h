@@ -64,7 +64,7 @@ struct blis__speed {
 /* From its next step on; factor 1 = no longer for that reason. */
 void blis__slow_down(blis_cluster *cluster, uint32_t index, blis__slowness reason, double factor);
 
-/* Applies to every rank of the instance's group. */
+/* Applies to every instance of its group. */
 void blis__slow_down_group(blis_cluster *cluster, uint32_t index, blis__slowness reason,
                            double factor);
 
