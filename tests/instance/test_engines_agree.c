@@ -391,6 +391,12 @@ static void empty_prompts_wait_for_blocks(void) {
   }
 }
 
+/* One request has its KV, but the others keep its adapter out of the slots. They lack its blocks,
+   and preempt themselves. The request gives its KV up, so that the others complete. */
+static void kv_of_a_request_without_adapter_is_given_up(void) {
+  run_layout_case(300600);
+}
+
 static int64_t case_count;
 static int64_t first_case;
 
@@ -459,6 +465,7 @@ int main(int argc, char **argv) {
   RUN(engines_agree_on_energy);
   RUN(engines_agree_on_layouts);
   RUN(empty_prompts_wait_for_blocks);
+  RUN(kv_of_a_request_without_adapter_is_given_up);
   RUN(nothing_is_lost_with_drafts);
   return check_done();
 }

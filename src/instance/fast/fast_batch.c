@@ -239,6 +239,7 @@ blis_status blis__fast_admit(fast_engine *engine, fast_plan *plan, int64_t now_u
                              blis_error *error) {
   bool goes_by_head = engine->config->defects.admits_by_head;
   if (plan->is_preempted) {
+    BLIS_TRY_MEM(blis__fast_drop_idle_kv(engine), error);
     return goes_by_head ? admit_somebody(engine, plan, now_us, NULL, error) : BLIS_OK;
   }
   const fast_request *lacking = NULL;

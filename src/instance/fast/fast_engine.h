@@ -335,6 +335,12 @@ blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request);
  * of them that could be computed here, unless it is the only one.
  */
 blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped);
+/*
+ * After a preemption that left nothing running: the last waiting request that has its KV and whose
+ * adapter is in no slot gives the KV up. Otherwise the others could preempt themselves without end,
+ * each time they lack the blocks of a request that cannot run.
+ */
+blis_status blis__fast_drop_idle_kv(fast_engine *engine);
 /* For a request with its KV: takes the block of its next token, if one is free. */
 blis_status blis__fast_try_with_kv(fast_engine *engine, fast_request *request, fast_plan *plan,
                                    bool *is_admitted);

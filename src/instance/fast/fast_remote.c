@@ -40,30 +40,45 @@ blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request) {
   return blis__fast_give_back(engine, request);
 }
 
-blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped) {
-  *is_dropped = false;
-  if (engine->waiting_with_kv < 2) {
-    return BLIS_OK;
+/* The last request in the queue with KV, among those that need blocks; with `needs_adapter` also
+   among those whose adapter is in no slot. NULL = none. */
+static fast_request *last_with_kv(const fast_engine *engine, bool needs_adapter) {
+  for (blis__waiting *place = engine->queue.tail; place != NULL; place = place->before) {
+    bool is_ready = engine->adapters == NULL ||
+                    blis__adapters_look(engine->adapters, place->request, engine->clock_us) ==
+                        BLIS__ADAPTER_READY;
+    fast_request *request = place->request->engine;
+    if (request->has_kv && !(needs_adapter && is_ready) &&
+        !blis__goes_without_block(engine->config, place->request)) {
+      return request;
+    }
   }
-  const blis__waiting *place = engine->queue.tail;
-  while (place != NULL && (!((fast_request *)place->request->engine)->has_kv ||
-                           blis__goes_without_block(engine->config, place->request))) {
-    place = place->before;
-  }
-  if (place == NULL) {
-    return BLIS_OK;
-  }
-  *is_dropped = true;
-  fast_request *request = place->request->engine;
-  int64_t stored = place->request->progress_tokens;
+  return NULL;
+}
+
+static blis_status drop_kv(fast_engine *engine, fast_request *request) {
+  int64_t stored = request->live->progress_tokens;
   blis__fast_unpark(engine, request);
   request->has_kv = false;
   request->loaded_blocks = 0;
   BLIS_TRY(blis__fast_track(engine, request, stored));
   BLIS_TRY(blis__fast_release(engine, request, stored));
-  blis__note_lost_kv(place->request);
+  blis__note_lost_kv(request->live);
   engine->stats.preemptions++;
   return BLIS_OK;
+}
+
+blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped) {
+  fast_request *last = engine->waiting_with_kv < 2 ? NULL : last_with_kv(engine, false);
+  *is_dropped = last != NULL;
+  return last == NULL ? BLIS_OK : drop_kv(engine, last);
+}
+
+blis_status blis__fast_drop_idle_kv(fast_engine *engine) {
+  bool may_be_idle =
+      engine->batch.count == 0 && engine->waiting_with_kv > 0 && engine->adapters != NULL;
+  fast_request *last = may_be_idle ? last_with_kv(engine, true) : NULL;
+  return last == NULL ? BLIS_OK : drop_kv(engine, last);
 }
 
 /* Blocks with content that others may have get their names, the rest none. */

@@ -13,7 +13,8 @@
  * head of the queue lacks blocks or has just given up its own. blis_instance_evict
  * removes it in each of these states. After a preemption, it is like any other
  * request. If all requests that could run wait with their KV for one more block,
- * the last of them is preempted.
+ * the last of them is preempted. If a preemption leaves nothing running, the last
+ * of them whose adapter is in no slot gives its KV up.
  *
  * A block in flight has a place at both ends; the cluster manages its ownership.
  * Costs are the costs of an admission.

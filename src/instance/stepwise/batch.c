@@ -496,6 +496,7 @@ static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   const blis__sequence *lacking = NULL;
   bool goes_by_head = engine->config->defects.admits_by_head;
   if (engine->has_preempted) {
+    blis__stepwise_drop_idle_kv(engine);
     return goes_by_head ? admit_somebody(engine, NULL, error) : BLIS_OK;
   }
   if (!goes_by_head || engine->defers_prefills) {

@@ -177,6 +177,12 @@ void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence);
  * of them that could be computed here, unless it is the only one.
  */
 bool blis__stepwise_drop_kv(blis__stepwise *engine);
+/*
+ * After a preemption that left nothing running: the last waiting request that has its KV and whose
+ * adapter is in no slot gives the KV up. Otherwise the others could preempt themselves without end,
+ * each time they lack the blocks of a request that cannot run.
+ */
+void blis__stepwise_drop_idle_kv(blis__stepwise *engine);
 /* Called when the request leaves the batch permanently: see first_itl_us of its live record. */
 void blis__stepwise_note_first_itl(const blis__stepwise *engine, const blis__sequence *sequence);
 /* It has blocks, and is in neither queue nor batch. */

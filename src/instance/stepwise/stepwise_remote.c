@@ -32,25 +32,42 @@ void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence) {
   blis__stepwise_park(engine, sequence);
 }
 
-bool blis__stepwise_drop_kv(blis__stepwise *engine) {
-  if (engine->waiting_with_kv < 2) {
+/* The last request in the queue with KV, among those that need blocks; with `needs_adapter` also
+   among those whose adapter is in no slot. NULL = none. */
+static blis__sequence *last_with_kv(const blis__stepwise *engine, bool needs_adapter) {
+  for (blis__waiting *place = engine->waiting.tail; place != NULL; place = place->before) {
+    bool is_ready = engine->adapters == NULL ||
+                    blis__adapters_look(engine->adapters, place->request, engine->clock_us) ==
+                        BLIS__ADAPTER_READY;
+    blis__sequence *sequence = blis__sequence_at(place);
+    if (sequence->has_kv && !(needs_adapter && is_ready) &&
+        !blis__goes_without_block(engine->config, place->request)) {
+      return sequence;
+    }
+  }
+  return NULL;
+}
+
+static bool drop_kv(blis__stepwise *engine, blis__sequence *sequence) {
+  if (sequence == NULL) {
     return false;
   }
-  blis__waiting *place = engine->waiting.tail;
-  while (place != NULL && (!blis__sequence_at(place)->has_kv ||
-                           blis__goes_without_block(engine->config, place->request))) {
-    place = place->before;
-  }
-  if (place == NULL) {
-    return false;
-  }
-  blis__sequence *sequence = blis__sequence_at(place);
   blis__stepwise_unpark(engine, sequence);
   blis__kv_release(engine, sequence);
   sequence->loaded_blocks = 0;
-  blis__note_lost_kv(place->request);
+  blis__note_lost_kv(sequence->place.request);
   engine->counts.preemptions++;
   return true;
+}
+
+bool blis__stepwise_drop_kv(blis__stepwise *engine) {
+  return engine->waiting_with_kv >= 2 && drop_kv(engine, last_with_kv(engine, false));
+}
+
+void blis__stepwise_drop_idle_kv(blis__stepwise *engine) {
+  if (engine->batch.count == 0 && engine->waiting_with_kv > 0 && engine->adapters != NULL) {
+    (void)drop_kv(engine, last_with_kv(engine, true));
+  }
 }
 
 /* At least one token remains to be computed, so that a cached prefix is claimed. */
