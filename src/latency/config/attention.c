@@ -22,9 +22,11 @@ static int64_t read_heads(const blis__layer_reader *r) {
 
 /* One KV head for all query heads, as older files state it with a flag. */
 static bool has_one_kv_head(const blis__layer_reader *r) {
-  bool is_old_falcon =
-      blis__config_is(r->config, "falcon") && !flag_of(r, "new_decoder_architecture");
-  return (is_old_falcon || blis__config_is(r->config, "gpt_bigcode")) && flag_of(r, "multi_query");
+  bool is_old_falcon = blis__config_is(r->config, "falcon") &&
+                       !flag_of(r, "new_decoder_architecture") &&
+                       blis__layer_size(r, BLIS__KEYS("n_head_kv", "num_key_value_heads")) == 0;
+  return (is_old_falcon || blis__config_is(r->config, "gpt_bigcode")) &&
+         blis__config_flag(r->config, "multi_query", true);
 }
 
 static int64_t read_kv_heads(const blis__layer_reader *r, int64_t heads) {
@@ -34,15 +36,18 @@ static int64_t read_kv_heads(const blis__layer_reader *r, int64_t heads) {
     return heads / group;
   }
   int64_t stated = blis__whole_of(blis_json_member(block, "num_key_value_heads"), 0);
+  if (stated <= 0) {
+    stated = blis__layer_size(r, BLIS__KEYS("num_key_value_heads_per_layer"));
+  }
   if (stated > 0) {
     return stated;
   }
   if (has_one_kv_head(r)) {
     return 1;
   }
-  int64_t kv_heads =
-      blis__layer_size(r, BLIS__KEYS("num_key_value_heads", "num_kv_heads", "multi_query_group_num",
-                                     "num_attention_groups", "n_head_kv", "kv_n_heads"));
+  int64_t kv_heads = blis__layer_size(r, BLIS__KEYS("num_key_value_heads", "num_kv_heads",
+                                                    "multi_query_group_num", "num_attention_groups",
+                                                    "n_head_kv", "kv_n_heads", "n_kv_heads"));
   return kv_heads > 0 ? kv_heads : heads;
 }
 
@@ -51,7 +56,7 @@ static int64_t read_head_dim(const blis__layer_reader *r, int64_t heads) {
   if (width > 0 || heads == 0) {
     return width;
   }
-  bool has_value_width = blis__config_has(r->config, "v_head_dim");
+  bool has_value_width = blis__layer_size(r, BLIS__KEYS("v_head_dim")) > 0;
   if (has_value_width || r->sizes->hidden % heads != 0) {
     blis__config_fail(r->config, "head_dim is missing (model_type %.60s)",
                       r->config->type[0] != '\0' ? r->config->type : "not stated");
@@ -113,14 +118,30 @@ static void read_sparse_index(const blis__layer_reader *r, blis_attention *a) {
                        blis__whole_of(blis_json_member(sparse, "sparse_block_size"), 0);
 }
 
-/* The last layers of small Gemma models read the KV of earlier layers. */
+/* The last layers of small Gemma models read the KV of earlier layers, and so does every layer of
+   Hunyuan but the first one of a group. */
 static bool reuses_kv(const blis__layer_reader *r) {
+  int64_t factor = blis__config_whole(r->config, BLIS__KEYS("cla_share_factor"));
+  if (flag_of(r, "use_cla") && factor > 1 && r->layer % factor != 0) {
+    return true;
+  }
   int64_t shared = blis__config_whole(r->config, BLIS__KEYS("num_kv_shared_layers"));
   return shared > 0 && r->layer >= r->sizes->layers - shared;
 }
 
+/* The number of a layer in a list of windows that repeats; 0 = no such list. */
+static int64_t listed_window(const blis__layer_reader *r) {
+  blis_json_value list = blis__config_member(r->config, "sliding_window");
+  size_t count = blis_json_count(list);
+  bool is_list = blis_json_type_of(list) == BLIS_JSON_ARRAY && count > 0;
+  return is_list ? blis__whole_of(blis_json_item(list, (size_t)r->layer % count), 0) : 0;
+}
+
 static void read_span(const blis__layer_reader *r, blis_attention *a) {
   if (a->kind == BLIS_ATTENTION_WINDOW) {
+    a->span = listed_window(r);
+  }
+  if (a->kind == BLIS_ATTENTION_WINDOW && a->span <= 0) {
     a->span =
         blis__layer_need(r, BLIS__KEYS("sliding_window", "sliding_window_size", "window_size"));
   } else if (a->kind == BLIS_ATTENTION_CHUNK) {
@@ -167,6 +188,13 @@ static void read_indexer(const blis__layer_reader *r, blis_attention *a) {
   }
 }
 
+/* MiniCPM3 states no width of values: it is that of a head. */
+static int64_t latent_value_width(const blis__layer_reader *r, int64_t heads) {
+  bool is_by_heads = blis__config_is(r->config, "minicpm3") && heads > 0 &&
+                     r->sizes->hidden % heads == 0 && !blis__config_has(r->config, "v_head_dim");
+  return is_by_heads ? r->sizes->hidden / heads : blis__layer_need(r, BLIS__KEYS("v_head_dim"));
+}
+
 static void read_latent(const blis__layer_reader *r, blis_attention *a) {
   a->kind = BLIS_ATTENTION_LATENT;
   a->heads = read_heads(r);
@@ -177,7 +205,7 @@ static void read_latent(const blis__layer_reader *r, blis_attention *a) {
   }
   a->rope_dim = blis__layer_need(r, BLIS__KEYS("qk_rope_head_dim"));
   a->nope_dim = blis__layer_need(r, BLIS__KEYS("qk_nope_head_dim"));
-  a->value_head_dim = blis__layer_need(r, BLIS__KEYS("v_head_dim"));
+  a->value_head_dim = latent_value_width(r, a->heads);
   read_indexer(r, a);
 }
 

@@ -25,6 +25,9 @@ static const struct {
     {"gemma3n", "sliding_window", 512},
     {"gemma3n", "vocab_size_per_layer_input", 262144},
     {"gemma3n", "hidden_size_per_layer_input", 256},
+    {"gemma3n", "num_kv_shared_layers", 15},
+    {"gemma3n", "altup_num_inputs", 4},
+    {"gemma3n", "laurel_rank", 64},
     {"gemma4", "hidden_size", 2304},
     {"gemma4", "intermediate_size", 9216},
     {"gemma4", "num_hidden_layers", 30},
@@ -36,6 +39,7 @@ static const struct {
     {"gemma4", "max_position_embeddings", 131072},
     {"gemma4", "sliding_window", 512},
     {"gemma4", "vocab_size_per_layer_input", 262144},
+    {"gemma4", "hidden_size_per_layer_input", 256},
     {"llama4", "hidden_size", 5120},
     {"llama4", "intermediate_size", 8192},
     {"llama4", "intermediate_size_mlp", 16384},
@@ -92,6 +96,41 @@ static const struct {
     {"deepseek_v3", "n_routed_experts", 256},
     {"deepseek_v3", "num_experts_per_tok", 8},
     {"deepseek_v3", "moe_intermediate_size", 2048},
+    {"deepseek_v3", "first_k_dense_replace", 3},
+    {"glm4_moe", "n_routed_experts", 128},
+    {"glm4_moe", "n_shared_experts", 1},
+    {"glm4_moe", "num_experts_per_tok", 8},
+    {"glm4_moe", "moe_intermediate_size", 1408},
+    {"glm4_moe", "first_k_dense_replace", 1},
+    {"glm4v_moe", "n_routed_experts", 128},
+    {"glm4v_moe", "n_shared_experts", 1},
+    {"glm4v_moe", "num_experts_per_tok", 8},
+    {"glm4v_moe", "moe_intermediate_size", 1408},
+    {"glm4v_moe", "first_k_dense_replace", 1},
+    {"qwen2_moe", "num_experts", 60},
+    {"qwen2_moe", "num_experts_per_tok", 4},
+    {"qwen2_moe", "moe_intermediate_size", 1408},
+    {"qwen2_moe", "shared_expert_intermediate_size", 5632},
+    {"qwen3_moe", "num_experts", 128},
+    {"qwen3_moe", "num_experts_per_tok", 8},
+    {"qwen3_next", "num_experts", 512},
+    {"qwen3_next", "num_experts_per_tok", 10},
+    {"qwen3_next", "moe_intermediate_size", 512},
+    {"qwen3_next", "shared_expert_intermediate_size", 512},
+    {"mixtral", "num_local_experts", 8},
+    {"mixtral", "num_experts_per_tok", 2},
+    {"ernie4_5_moe", "moe_num_experts", 64},
+    {"ernie4_5_moe", "moe_k", 6},
+    {"ernie4_5_moe", "moe_num_shared_experts", 2},
+    {"ernie4_5_moe", "moe_intermediate_size", 1536},
+    {"ernie4_5_moe", "moe_layer_start_index", 1},
+    {"step3", "num_attention_groups", 1},
+    {"step3", "share_q_dim", 2048},
+    {"step3", "share_expert_dim", 5120},
+    {"step3p5", "num_attention_groups", 8},
+    {"step3p5", "share_expert_dim", 1280},
+    {"dbrx", "kv_n_heads", 1},
+    {"falcon_mamba", "intermediate_size", 8192},
     {"nemotron_h", "mamba_num_heads", 128},
     {"nemotron_h", "mamba_head_dim", 64},
     {"nemotron_h", "ssm_state_size", 128},
@@ -99,7 +138,10 @@ static const struct {
     {"nemotron_h", "conv_kernel", 4},
     {"nemotron_h", "head_dim", 128},
     {"bamba", "mamba_d_conv", 4},
+    {"bamba", "mamba_n_groups", 1},
+    {"bamba", "mamba_expand", 2},
     {"granitemoehybrid", "mamba_d_conv", 4},
+    {"granitemoehybrid", "shared_intermediate_size", 1024},
     {"granitemoehybrid", "mamba_n_groups", 1},
     {"falcon_h1", "mamba_d_conv", 4},
     {"falcon_h1", "mamba_n_groups", 1},
@@ -111,10 +153,61 @@ static const struct {
     {"lfm2", "conv_L_cache", 3},
     {"lfm2", "block_multiple_of", 256},
     {"lfm2_moe", "conv_L_cache", 3},
+    {"lfm2_moe", "num_experts", 32},
+    {"lfm2_moe", "num_experts_per_tok", 4},
+    {"lfm2_moe", "moe_intermediate_size", 1792},
+    {"lfm2_moe", "num_dense_layers", 2},
     {"minimax", "head_dim", 128},
     {"minimax_text_01", "head_dim", 128},
     {"olmo3", "sliding_window", 4096},
     {"cohere2", "sliding_window", 4096},
+};
+
+/*
+ * The sizes of a text part that a configuration contains. transformers writes all sizes of a model
+ * of its own, but of such a part only those that differ from the defaults of the class.
+ */
+static const struct part_defaults {
+  const char *type; /* without "_text" */
+  int64_t sizes[8]; /* in the order of PART_KEYS; 0 = none */
+} PARTS[] = {
+    {"llama", {32000, 4096, 11008, 32, 32, 0, 0, 2048}},
+    {"mistral", {32000, 4096, 14336, 32, 32, 8, 0, 131072}},
+    {"ministral3", {131072, 4096, 14336, 34, 32, 8, 128, 262144}},
+    {"mixtral", {32000, 4096, 14336, 32, 32, 8, 0, 131072}},
+    {"qwen2", {151936, 4096, 22016, 32, 32, 32, 0, 32768}},
+    {"qwen2_moe", {151936, 2048, 5632, 24, 16, 16, 0, 32768}},
+    {"qwen2_vl", {152064, 8192, 29568, 80, 64, 8, 0, 32768}},
+    {"qwen2_5_vl", {152064, 8192, 29568, 80, 64, 8, 0, 32768}},
+    {"qwen2_5_omni", {152064, 3584, 18944, 28, 28, 4, 0, 32768}},
+    {"qwen3", {151936, 4096, 22016, 32, 32, 32, 128, 32768}},
+    {"qwen3_moe", {151936, 2048, 6144, 24, 32, 4, 0, 32768}},
+    {"qwen3_vl", {151936, 4096, 22016, 32, 32, 32, 128, 128000}},
+    {"qwen3_vl_moe", {151936, 2048, 5632, 24, 16, 16, 0, 128000}},
+    {"gemma", {256000, 3072, 24576, 28, 16, 16, 256, 8192}},
+    {"gemma2", {256000, 2304, 9216, 26, 8, 4, 256, 8192}},
+    {"gemma3n", {262400, 2048, 16384, 35, 8, 2, 256, 32768}},
+    {"phi3", {32064, 3072, 8192, 32, 32, 0, 0, 4096}},
+    {"cohere", {256000, 8192, 22528, 40, 64, 0, 0, 8192}},
+    {"cohere2", {256000, 8192, 22528, 40, 64, 0, 0, 8192}},
+    {"granite", {32000, 4096, 11008, 32, 32, 0, 0, 2048}},
+    {"deepseek_v3", {129280, 7168, 18432, 61, 128, 128, 0, 4096}},
+};
+
+static const char *const PART_KEYS[] = {
+    "vocab_size",          "hidden_size",         "intermediate_size", "num_hidden_layers",
+    "num_attention_heads", "num_key_value_heads", "head_dim",          "max_position_embeddings"};
+
+/* Other defaults of such parts. */
+static const struct {
+  const char *type;
+  const char *key;
+  int64_t value;
+} PART_DEFAULTS[] = {
+    {"mistral", "sliding_window", 4096},
+    {"qwen3_vl_moe", "num_experts", 60},
+    {"qwen3_vl_moe", "num_experts_per_tok", 4},
+    {"qwen3_vl_moe", "moe_intermediate_size", 1408},
 };
 
 /* The length of a type without its ending "_text". */
@@ -124,11 +217,31 @@ static size_t length_of(const char *type) {
   return is_text ? length - 5 : length;
 }
 
+static bool is_type(const char *known, const char *type, size_t length) {
+  return strlen(known) == length && strncmp(type, known, length) == 0;
+}
+
+int64_t blis__part_default(const char *type, const char *key) {
+  size_t length = length_of(type);
+  for (size_t i = 0; i < sizeof PART_DEFAULTS / sizeof *PART_DEFAULTS; i++) {
+    if (is_type(PART_DEFAULTS[i].type, type, length) && strcmp(PART_DEFAULTS[i].key, key) == 0) {
+      return PART_DEFAULTS[i].value;
+    }
+  }
+  for (size_t i = 0; i < sizeof PARTS / sizeof *PARTS; i++) {
+    for (size_t k = 0; is_type(PARTS[i].type, type, length) && k < 8; k++) {
+      if (strcmp(PART_KEYS[k], key) == 0) {
+        return PARTS[i].sizes[k];
+      }
+    }
+  }
+  return 0;
+}
+
 int64_t blis__class_default(const char *type, const char *key) {
   size_t length = length_of(type);
   for (size_t i = 0; i < sizeof DEFAULTS / sizeof *DEFAULTS; i++) {
-    if (strlen(DEFAULTS[i].type) == length && strncmp(type, DEFAULTS[i].type, length) == 0 &&
-        strcmp(DEFAULTS[i].key, key) == 0) {
+    if (is_type(DEFAULTS[i].type, type, length) && strcmp(DEFAULTS[i].key, key) == 0) {
       return DEFAULTS[i].value;
     }
   }

@@ -11,4 +11,7 @@
 /* The default of a key for a model_type, with or without the ending "_text"; 0 = none. */
 int64_t blis__class_default(const char *type, const char *key);
 
+/* The same for a text part inside of another configuration, which omits more sizes; 0 = none. */
+int64_t blis__part_default(const char *type, const char *key);
+
 #endif

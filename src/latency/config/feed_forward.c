@@ -33,18 +33,44 @@ static int64_t matrices_of(const blis__layer_reader *r) {
 
 /* Experts. */
 
+#define EXPERT_COUNTS                                                                              \
+  BLIS__KEYS("num_experts", "n_routed_experts", "num_local_experts", "moe_num_experts",            \
+             "num_routed_experts")
+#define EXPERTS_PER_TOKEN                                                                          \
+  BLIS__KEYS("num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_top_k", "moe_k",     \
+             "top_k_experts", "experts_per_token")
+
+/* A file that states sizes of experts, and no key for their number, lacks that key. */
+static void need_no_experts(const blis__layer_reader *r) {
+  for (const char *const *key = EXPERT_COUNTS->names; *key != NULL; key++) {
+    if (blis__config_states(r->config, *key) || blis__config_has(r->config, *key)) {
+      return;
+    }
+  }
+  int64_t width = blis__layer_size(r, BLIS__KEYS("moe_intermediate_size"));
+  if (width > 0 || blis__layer_size(r, EXPERTS_PER_TOKEN) > 0) {
+    blis__config_fail(r->config,
+                      "num_experts is missing, but %s is stated (model_type %.60s); 0 states that "
+                      "there are none",
+                      width > 0 ? "moe_intermediate_size" : "num_experts_per_tok",
+                      r->config->type[0] != '\0' ? r->config->type : "not stated");
+  }
+}
+
 static int64_t expert_count(const blis__layer_reader *r) {
-  int64_t experts =
-      blis__layer_size(r, BLIS__KEYS("num_experts", "n_routed_experts", "num_local_experts",
-                                     "moe_num_experts", "num_routed_experts"));
+  int64_t experts = blis__layer_size(r, EXPERT_COUNTS);
+  if (experts == 0) {
+    need_no_experts(r);
+  }
   return experts >= 2 ? experts : 0;
 }
 
 /* Families whose files always state the width of their experts. */
 static bool states_expert_width(const blis__layer_reader *r) {
-  static const char *const TYPES[] = {"qwen",       "deepseek",   "glm",    "kimi",
-                                      "ernie4_5",   "laguna",     "step3",  "mimo",
-                                      "nemotron_h", "minimax_m3", "bailing"};
+  static const char *const TYPES[] = {
+      "qwen",  "deepseek",   "glm",        "kimi",    "ernie4_5", "laguna",     "step3",
+      "mimo",  "nemotron_h", "minimax_m3", "bailing", "afmoe",    "exaone_moe", "gemma4",
+      "solar", "longcat",    "dots",       "hunyuan", "git",      "lfm2"};
   for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
     if (is_type(r, TYPES[i])) {
       return true;
@@ -54,13 +80,14 @@ static bool states_expert_width(const blis__layer_reader *r) {
 }
 
 static int64_t dense_width(const blis__layer_reader *r) {
-  return blis__layer_size(
-      r, BLIS__KEYS("intermediate_size", "ffn_hidden_size", "n_inner", "ffn_dim", "block_ff_dim"));
+  return blis__layer_size(r, BLIS__KEYS("intermediate_size", "ffn_hidden_size", "n_inner",
+                                        "ffn_dim", "block_ff_dim", "hidden_dim"));
 }
 
 static int64_t expert_width(const blis__layer_reader *r) {
-  int64_t width = blis__layer_size(
-      r, BLIS__KEYS("moe_intermediate_size", "expert_intermediate_size", "expert_ffn_hidden_size"));
+  int64_t width =
+      blis__layer_size(r, BLIS__KEYS("moe_intermediate_size", "expert_intermediate_size",
+                                     "expert_ffn_hidden_size", "expert_hidden_dim"));
   if (width == 0 && !states_expert_width(r)) {
     width = dense_width(r);
   }
@@ -95,9 +122,7 @@ static blis_ffn read_experts(const blis__layer_reader *r, int64_t experts) {
       .kind = BLIS_FFN_MOE,
       .matrices = matrices_of(r),
       .experts = experts,
-      .experts_per_token = blis__layer_size(
-          r, BLIS__KEYS("num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_top_k",
-                        "moe_k", "top_k_experts", "experts_per_token")),
+      .experts_per_token = blis__layer_size(r, EXPERTS_PER_TOKEN),
       .expert_width = width,
       .latent_width =
           blis__layer_size(r, BLIS__KEYS("moe_latent_size", "routed_expert_hidden_size")),
@@ -261,13 +286,16 @@ static bool by_interleaving(const blis__layer_reader *r, bool *has_experts) {
 
 /* ERNIE: from a first to a last layer, at a fixed interval. Lists are [text, vision]. */
 static bool by_interval(const blis__layer_reader *r, bool *has_experts) {
-  if (!blis__config_has(r->config, "moe_layer_start_index")) {
+  int64_t by_class = blis__config_has(r->config, "moe_layer_start_index")
+                         ? 0
+                         : blis__layer_size(r, BLIS__KEYS("moe_layer_start_index"));
+  if (by_class == 0 && !blis__config_has(r->config, "moe_layer_start_index")) {
     return false;
   }
   blis_json_value start = blis__config_member(r->config, "moe_layer_start_index");
   blis_json_value end = blis__config_member(r->config, "moe_layer_end_index");
   int64_t first = blis__whole_of(
-      blis_json_type_of(start) == BLIS_JSON_ARRAY ? blis_json_item(start, 0) : start, 0);
+      blis_json_type_of(start) == BLIS_JSON_ARRAY ? blis_json_item(start, 0) : start, by_class);
   int64_t last =
       blis__whole_of(blis_json_type_of(end) == BLIS_JSON_ARRAY ? blis_json_item(end, 0) : end, -1);
   int64_t interval = blis__layer_size(r, BLIS__KEYS("moe_layer_interval"));
@@ -293,7 +321,8 @@ static bool by_periods(const blis__layer_reader *r, bool *has_experts) {
     *has_experts = r->layer % period == offset;
     return true;
   }
-  int64_t frequency = blis__layer_size(r, BLIS__KEYS("moe_layer_freq", "moe_layer_frequency"));
+  int64_t frequency =
+      blis__layer_size(r, BLIS__KEYS("moe_layer_freq", "moe_layer_frequency", "route_every_n"));
   if (frequency > 1) {
     *has_experts = r->layer % frequency == 0;
     return true;

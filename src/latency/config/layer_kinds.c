@@ -246,6 +246,19 @@ static bool by_period(blis__config *config, const blis__sizes *sizes, int64_t la
   return false;
 }
 
+/* Bamba: the list of layers with attention; without it, no layer has attention. */
+static bool by_attention_indices(blis__config *config, const blis__sizes *sizes, int64_t layer,
+                                 blis_attention_kind *kind) {
+  static const char key[] = "attn_layer_indices";
+  (void)sizes;
+  if (!blis__config_is(config, "bamba") && !has_list(config, key)) {
+    return false;
+  }
+  bool is_full = lists_number(blis__config_member(config, key), layer);
+  *kind = is_full ? BLIS_ATTENTION_FULL : BLIS_ATTENTION_MAMBA2;
+  return true;
+}
+
 static bool by_state_space_type(blis__config *config, const blis__sizes *sizes, int64_t layer,
                                 blis_attention_kind *kind) {
   static const struct {
@@ -336,6 +349,19 @@ static bool by_alternating_type(blis__config *config, const blis__sizes *sizes, 
   return true;
 }
 
+/* A list of windows that repeats (params.json): a number is a window, null is none. */
+static bool by_window_list(blis__config *config, const blis__sizes *sizes, int64_t layer,
+                           blis_attention_kind *kind) {
+  (void)sizes;
+  if (!has_list(config, "sliding_window")) {
+    return false;
+  }
+  blis_json_value list = blis__config_member(config, "sliding_window");
+  blis_json_value item = blis_json_item(list, (size_t)layer % blis_json_count(list));
+  *kind = blis__whole_of(item, 0) > 0 ? BLIS_ATTENTION_WINDOW : BLIS_ATTENTION_FULL;
+  return true;
+}
+
 /* One window for the whole model. */
 static bool by_window_alone(blis__config *config, const blis__sizes *sizes, int64_t layer,
                             blis_attention_kind *kind) {
@@ -359,9 +385,10 @@ static bool by_window_alone(blis__config *config, const blis__sizes *sizes, int6
 blis_attention_kind blis__layer_kind(blis__config *config, const blis__sizes *sizes,
                                      int64_t layer) {
   static kind_rule *const RULES[] = {
-      by_single_parts,   by_layer_types,      by_block_configs,    by_numbers,
-      by_linear_config,  by_period,           by_state_space_type, by_latent_rank,
-      by_window_pattern, by_alternating_type, by_window_alone,
+      by_single_parts,  by_layer_types,       by_block_configs,  by_numbers,
+      by_linear_config, by_attention_indices, by_period,         by_state_space_type,
+      by_latent_rank,   by_window_list,       by_window_pattern, by_alternating_type,
+      by_window_alone,
   };
   blis_attention_kind kind = BLIS_ATTENTION_FULL;
   for (size_t i = 0; i < sizeof RULES / sizeof *RULES; i++) {

@@ -7,6 +7,7 @@
 #include "base/format/json.h"
 #include "latency/config/attention.h"
 #include "latency/config/feed_forward.h"
+#include "latency/config/known_types.h"
 #include "latency/layers/layer_fields.h"
 #include "latency/spec/names.h"
 
@@ -34,9 +35,18 @@ static blis_status type_bytes(const char *source, const char *type, double *byte
                    type);
 }
 
+static const char *type_in(blis_json_value part) {
+  const char *type = blis__text_of(blis_json_member(part, "torch_dtype"));
+  return type[0] != '\0' ? type : blis__text_of(blis_json_member(part, "dtype"));
+}
+
+/* The type of the text part, or of the root. A text part in float32 is a default of its class if
+   the root states another type. */
 static const char *stated_type(const blis__config *config) {
-  const char *type = blis__config_text(config, "torch_dtype");
-  return type[0] != '\0' ? type : blis__config_text(config, "dtype");
+  const char *inside = type_in(config->text);
+  const char *type = type_in(config->root);
+  bool is_default = blis__contains(inside, "float32") && type[0] != '\0';
+  return inside[0] != '\0' && !is_default ? inside : type;
 }
 
 static void read_types(blis__config *config, blis_layered_model *model) {
@@ -151,6 +161,7 @@ static blis_status read_layers(blis__config *config, const blis__sizes *sizes,
       config->status = blis_layered_model_add(model, &layer, 1, config->error);
     }
   }
+  blis__check_unused_sizes(config, model);
   return config->status;
 }
 
@@ -168,8 +179,22 @@ static void note_omissions(const blis__config *config, blis_layered_model *model
       break;
     }
   }
-  if (blis__config_has(config, "vision_config") || blis__config_has(config, "audio_config")) {
-    blis_layered_model_note(model, "the tower for images or sound is not counted");
+  static const char *const TOWERS[] = {"vision_config", "audio_config", "vision_encoder",
+                                       "multimodal"};
+  for (size_t i = 0; i < sizeof TOWERS / sizeof *TOWERS; i++) {
+    if (blis__config_has(config, TOWERS[i])) {
+      blis_layered_model_note(model, "the tower for images or sound is not counted");
+      break;
+    }
+  }
+  if (blis_json_count(blis__config_member(config, "cross_attention_layers")) > 0) {
+    blis_layered_model_note(model, "layers of cross-attention count as full attention");
+  }
+  int64_t projection = blis__whole_of(blis__config_member(config, "word_embed_proj_dim"), 0);
+  if (projection > 0 && projection != model->hidden_size) {
+    blis_layered_model_note(model,
+                            "word_embed_proj_dim is not counted: embeddings count hidden_size "
+                            "columns");
   }
 }
 
@@ -252,6 +277,8 @@ static blis_status read_precision(const blis_alloc *alloc, const blis_precision_
 
 static blis_status read_model(blis__config *config, const blis_precision_files *files,
                               const blis_model_options *options, blis_layered_model *model) {
+  blis__type_check(config, model);
+  BLIS_TRY(config->status);
   blis__sizes sizes = blis__sizes_read(config);
   BLIS_TRY(config->status);
   model->hidden_size = sizes.hidden;
@@ -266,12 +293,17 @@ static blis_status read_model(blis__config *config, const blis_precision_files *
   model->head = precision.head;
   model->kv_bytes = precision.kv_bytes;
   (void)snprintf(model->quantization, sizeof model->quantization, "%s", precision.method);
+  blis_model_options chosen = options != NULL ? *options : (blis_model_options){0};
+  if (is_stated(chosen.quantization) &&
+      blis_precision_is_of_files(&precision, chosen.quantization)) {
+    chosen.quantization = NULL;
+  }
   blis_status status = read_layers(config, &sizes, &precision, model);
   blis_precision_free(&precision);
   BLIS_TRY(status);
   note_omissions(config, model);
   note_experts(model);
-  return blis_layered_model_override(model, options, config->error);
+  return blis_layered_model_override(model, &chosen, config->error);
 }
 
 static blis_status read_trees(const blis_alloc *alloc, const char *source, const blis_json *json,
@@ -393,6 +425,10 @@ blis_status blis_model_read_path(const blis_alloc *alloc, const char *path, cons
   char *inside = path_of(&set, "config.json", &size);
   BLIS_TRY_NEW(inside, error);
   blis_status status = read_file(&set, inside, model, error);
+  if (status == BLIS_ERR_IO) { /* the file of Mistral; shorter than config.json */
+    (void)snprintf(inside, size, "%s/params.json", path);
+    status = read_file(&set, inside, model, error);
+  }
   if (status == BLIS_ERR_IO) {
     const char *slash = strrchr(path, '/');
     set.folder = slash != NULL ? path : ".";

@@ -27,9 +27,15 @@ static int64_t count_layers(blis__config *config) {
 
 /* Families whose class ties input and output embeddings unless the file states otherwise. */
 static bool ties_by_class(const blis__config *config) {
-  static const char *const TYPES[] = {"gemma",   "cohere",     "lfm2",        "ernie4_5",
-                                      "smollm3", "starcoder2", "gpt2",        "opt",
-                                      "bloom",   "falcon",     "gpt_bigcode", "mpt"};
+  static const char *const TYPES[] = {"gemma",       "cohere", "lfm2", "ernie4_5", "smollm3",
+                                      "starcoder2",  "gpt2",   "opt",  "bloom",    "falcon",
+                                      "gpt_bigcode", "mpt",    "mamba"};
+  static const char *const EXACT[] = {"minicpm", "minicpm3", "gpt_neo"};
+  for (size_t i = 0; i < sizeof EXACT / sizeof *EXACT; i++) {
+    if (strcmp(config->type, EXACT[i]) == 0) {
+      return true;
+    }
+  }
   if (blis__config_is(config, "falcon_h1") || blis__config_is(config, "falcon_mamba")) {
     return false;
   }
@@ -108,10 +114,12 @@ int64_t blis__config_max_tokens(blis__config *config) {
 blis__sizes blis__sizes_read(blis__config *config) {
   return (blis__sizes){
       .layers = count_layers(config),
-      .hidden = blis__config_need(config, BLIS__KEYS("hidden_size", "n_embd", "d_model"), 0, 0),
+      .hidden = blis__config_need(
+          config, BLIS__KEYS("hidden_size", "n_embd", "n_embed", "d_model", "dim"), 0, 0),
       .vocabulary = blis__config_need(config, BLIS__KEYS("vocab_size", "padded_vocab_size"), 0, 0),
       .max_tokens = blis__config_max_tokens(config),
       .has_tied_embeddings =
-          blis__config_flag(config, "tie_word_embeddings", ties_by_class(config)),
+          blis__config_flag(config, "tie_word_embeddings",
+                            blis__config_flag(config, "tied_embeddings", ties_by_class(config))),
   };
 }

@@ -39,6 +39,17 @@ static blis_json_value text_part(blis_json_value root) {
   return blis_json_member(blis_json_member(root, "thinker_config"), "text_config");
 }
 
+/* Older names of types, and the files of Mistral (params.json), which state none. */
+static const char *known_type(blis_json_value root, const char *type) {
+  if (strcmp(type, "RefinedWeb") == 0 || strcmp(type, "RefinedWebModel") == 0) {
+    return "falcon";
+  }
+  bool is_params = blis_json_has(blis_json_member(root, "dim")) &&
+                   blis_json_has(blis_json_member(root, "hidden_dim"));
+  bool has_no_type = type[0] == '\0' || strcmp(type, "transformer") == 0;
+  return is_params && has_no_type ? "mistral" : type;
+}
+
 blis__config blis__config_open(const char *source, blis_json_value root, blis_error *error) {
   blis__config config = {.source = source, .root = root, .error = error};
   config.status = blis_json_need_object(root, error);
@@ -47,13 +58,14 @@ blis__config blis__config_open(const char *source, blis_json_value root, blis_er
   if (config.type[0] == '\0') {
     config.type = blis__text_of(blis_json_member(root, "model_type"));
   }
+  config.type = known_type(root, config.type);
   return config;
 }
 
 blis_json_value blis__config_member(const blis__config *config, const char *key) {
-  const blis_json_value places[] = {config->text, config->root,
-                                    blis_json_member(config->root, "attn_config"),
-                                    blis_json_member(config->root, "ffn_config")};
+  const blis_json_value places[] = {
+      config->text, config->root, blis_json_member(config->root, "attn_config"),
+      blis_json_member(config->root, "ffn_config"), blis_json_member(config->root, "moe")};
   for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
     blis_json_value value = blis_json_member(places[i], key);
     if (blis_json_has(value)) {
@@ -93,6 +105,17 @@ static blis_json_value item_of(blis_json_value value, int64_t layer, int64_t lay
   return blis_json_item(value, is_by_layer ? (size_t)layer : 0);
 }
 
+/* A list states a number for each layer, or numbers for text and images. */
+static void check_count(blis__config *config, const char *key, blis_json_value value,
+                        int64_t layers) {
+  size_t count = blis_json_count(value);
+  bool is_list = blis_json_type_of(value) == BLIS_JSON_ARRAY;
+  if (is_list && count > 2 && layers > 0 && count < (size_t)layers) {
+    blis__config_fail(config, "%s has %zu items, and the model has %" PRId64 " layers", key, count,
+                      layers);
+  }
+}
+
 static int64_t checked_size(blis__config *config, const char *key, blis_json_value value) {
   double number = -1.0;
   if (blis_json_double(value, -DBL_MAX, DBL_MAX, &number, NULL) != BLIS_OK) {
@@ -121,7 +144,9 @@ int64_t blis__config_size(blis__config *config, const blis__keys *keys, int64_t 
   size_t count = count_keys(keys);
   bool is_stated = false;
   for (size_t i = 0; i < count; i++) {
-    blis_json_value value = item_of(blis__config_member(config, keys->names[i]), layer, layers);
+    blis_json_value stated = blis__config_member(config, keys->names[i]);
+    check_count(config, keys->names[i], stated, layers);
+    blis_json_value value = item_of(stated, layer, layers);
     int64_t size = blis_json_has(value) ? checked_size(config, keys->names[i], value) : 0;
     if (size > 0) {
       return size;
@@ -131,6 +156,9 @@ int64_t blis__config_size(blis__config *config, const blis__keys *keys, int64_t 
   int64_t size = 0;
   for (size_t i = 0; i < count && !is_stated && size == 0; i++) {
     size = blis__class_default(config->type, keys->names[i]);
+    if (size == 0 && blis_json_has(config->text)) {
+      size = blis__part_default(config->type, keys->names[i]);
+    }
   }
   return size;
 }

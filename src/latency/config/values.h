@@ -2,9 +2,10 @@
  * values.h - the values of a config.json, wherever publishers put them.
  *
  * A key is looked up in the text part (text_config, llm_config, language_config, or
- * thinker_config.text_config), then in the root, then in the two nested objects of DBRX. A value of
- * null counts as absent. A value that no key states is filled from the defaults of the model's
- * class (class_defaults.h), because transformers omits values that equal them.
+ * thinker_config.text_config), then in the root, then in the nested objects of DBRX and of
+ * params.json (Mistral). A value of null counts as absent. A value that no key states is filled
+ * from the defaults of the model's class (class_defaults.h), because transformers omits values that
+ * equal them.
  *
  * The first error sticks: later calls return 0, and the caller checks `status` at the end. *error
  * is filled once.

@@ -138,6 +138,9 @@ static bool read_integer(blis_json_value q, blis__method *out) {
   int64_t group = whole_of(blis_json_member(q, "group_size"),
                            whole_of(blis_json_member(q, "q_group_size"), 128));
   out->format = blis__integer_format(bits, group, 2 + (double)bits / 8);
+  if (blis_json_count(blis_json_member(q, "modules_in_block_to_quantize")) > 0) {
+    out->scope = BLIS__SCOPE_NAMED;
+  }
   return bits >= 1 && bits <= 16;
 }
 
@@ -197,19 +200,36 @@ static bool read_quark(blis_json_value q, blis__method *out) {
   return true;
 }
 
-/* The name of torchao's type: a string, or "_type" of the default of an object. */
-static const char *torchao_type(blis_json_value type) {
-  if (blis_json_type_of(type) == BLIS_JSON_OBJECT) {
-    blis_json_value inner = blis_json_member(type, "default");
-    return text_of(blis_json_member(blis_json_has(inner) ? inner : type, "_type"));
-  }
-  return text_of(type);
+/* torchao's configuration of the weights: a name, or an object with its class and members. Of
+   formats for each module, the default. */
+static blis_json_value torchao_config(blis_json_value type) {
+  blis_json_value inner = blis_json_member(type, "default");
+  blis_json_value config = blis_json_has(inner) ? inner : type;
+  blis_json_value modules =
+      blis_json_member(blis_json_member(config, "_data"), "module_fqn_to_config");
+  blis_json_value otherwise = blis_json_member(modules, "_default");
+  return blis_json_has(otherwise) ? otherwise : config;
+}
+
+/* The type of the weights, where the name of the configuration has none: "int4" or "torch.int4",
+   or an object around it. */
+static const char *torchao_weights(blis_json_value data) {
+  blis_json_value type = blis_json_member(data, "weight_dtype");
+  blis_json_value inner = blis_json_member(type, "_data");
+  return text_of(blis_json_has(inner) ? inner : type);
 }
 
 static bool read_torchao(blis_json_value q, blis__method *out) {
-  const char *type = torchao_type(blis_json_member(q, "quant_type"));
+  blis_json_value config = torchao_config(blis_json_member(q, "quant_type"));
+  blis_json_value data = blis_json_member(config, "_data");
+  bool is_object = blis_json_type_of(config) == BLIS_JSON_OBJECT;
+  const char *type = text_of(is_object ? blis_json_member(config, "_type") : config);
   blis_json_value arguments = blis_json_member(q, "quant_type_kwargs");
-  int64_t group = whole_of(blis_json_member(arguments, "group_size"), 128);
+  int64_t group = whole_of(blis_json_member(data, "group_size"),
+                           whole_of(blis_json_member(arguments, "group_size"), 128));
+  if (blis__contains(type, "intx")) {
+    type = torchao_weights(data);
+  }
   if (blis__contains(type, "int4") || blis__contains(type, "uint4")) {
     out->format = blis__integer_format(4, group, 4);
   } else if (blis__contains(type, "float8") || blis__contains(type, "fp8")) {
@@ -222,9 +242,24 @@ static bool read_torchao(blis_json_value q, blis__method *out) {
   return true;
 }
 
+/* The parameters for all modules, or those of the first module. */
+static blis_json_value hqq_parameters(blis_json_value config) {
+  static const char key[] = "weight_quant_params";
+  const char *name = NULL;
+  blis_json_value module = blis_json_member(config, key);
+  if (blis_json_has(module)) {
+    return module;
+  }
+  while (blis_json_next(config, &name, &module)) {
+    if (blis_json_has(blis_json_member(module, key))) {
+      return blis_json_member(module, key);
+    }
+  }
+  return blis_json_member(config, key);
+}
+
 static bool read_hqq(blis_json_value q, blis__method *out) {
-  blis_json_value parameters =
-      blis_json_member(blis_json_member(q, "quant_config"), "weight_quant_params");
+  blis_json_value parameters = hqq_parameters(blis_json_member(q, "quant_config"));
   int64_t bits = whole_of(blis_json_member(parameters, "nbits"), 0);
   out->format =
       blis__integer_format(bits, whole_of(blis_json_member(parameters, "group_size"), 64), 4);
@@ -250,10 +285,12 @@ static bool read_modelopt_fp4(blis_json_value q, blis__method *out) {
   return true;
 }
 
-/* The groups themselves are read with their targets: see targets.c. */
+/* The groups themselves are read with their targets. A file may quantize the KV cache alone. */
 static bool read_compressed(blis_json_value q, blis__method *out) {
   *out = (blis__method){MODEL, BLIS__SCOPE_NAMED};
-  return blis_json_count(blis_json_member(q, "config_groups")) > 0;
+  bool has_only_kv = blis_json_has(blis_json_member(q, "kv_cache_scheme")) &&
+                     !blis_json_has(blis_json_member(q, "sparsity_config"));
+  return has_only_kv || blis_json_count(blis_json_member(q, "config_groups")) > 0;
 }
 
 static const struct {
@@ -261,11 +298,13 @@ static const struct {
   read_method *read;
 } METHODS[] = {
     {"fp8", read_fp8},
+    {"finegrained_fp8", read_fp8},
     {"modelopt", read_modelopt},
     {"modelopt_mixed", read_modelopt},
     {"modelopt_fp4", read_modelopt_fp4},
     {"modelopt_mxfp8", read_mxfp8},
     {"nvfp4", read_modelopt_fp4},
+    {"petit_nvfp4", read_modelopt_fp4},
     {"compressed-tensors", read_compressed},
     {"compressed_tensors", read_compressed},
     {"mxfp4", read_mxfp4},
@@ -291,6 +330,15 @@ static const struct {
     {"torchao", read_torchao},
     {"hqq", read_hqq},
 };
+
+bool blis__method_is_known(const char *method) {
+  for (size_t i = 0; i < sizeof METHODS / sizeof *METHODS; i++) {
+    if (blis__equal_names(method, METHODS[i].name)) {
+      return true;
+    }
+  }
+  return false;
+}
 
 blis_status blis__method_read(const char *source, blis_json_value quantization, const char *method,
                               blis__method *out, blis_error *error) {

@@ -32,6 +32,9 @@ bool blis__modelopt_format(const char *algorithm, int64_t group, blis_weight_for
 /* The weights object of a compressed-tensors group. Returns false if it is unknown. */
 bool blis__compressed_format(blis_json_value weights, blis_weight_format *format);
 
+/* True for a name of quant_method that blis reads. */
+bool blis__method_is_known(const char *method);
+
 /*
  * The method of a quantization object. BLIS_ERR_INVALID names the source and the method.
  */

@@ -195,8 +195,56 @@ static blis_status paint_quark(const char *source, blis_json_value quantization,
   return BLIS_OK;
 }
 
+/* GPTQ's names of the modules that it quantizes, in lists by block. */
+static blis_status paint_blocks(blis_json_value quantization, blis_precision *p,
+                                blis_weight_format format, blis_error *error) {
+  blis_json_value blocks = blis_json_member(quantization, "modules_in_block_to_quantize");
+  painter to = {p, format};
+  for (size_t i = 0; i < blis_json_count(blocks); i++) {
+    BLIS_TRY(paint_entries(blis_json_item(blocks, i), &to, error));
+  }
+  return BLIS_OK;
+}
+
+static int64_t bits_of(blis_json_value value, const char *key, int64_t absent) {
+  int64_t whole;
+  return blis_json_int64(blis_json_member(value, key), -1, INT32_MAX, &whole, NULL) == BLIS_OK
+             ? whole
+             : absent;
+}
+
+/* Modules with bits and groups of their own: 16 bits and more are the model's type. */
+static blis_weight_format module_format(blis_json_value module) {
+  int64_t bits = bits_of(module, "bits", 16);
+  int64_t group = bits_of(module, "group_size", 128);
+  return bits >= 16 ? (blis_weight_format){0}
+                    : blis__integer_format(bits, group, 2 + (double)bits / 8);
+}
+
+/* Exceptions of GPTQ (`dynamic`: "-:" leaves modules in the model's type, "+:" and no mark change
+   their bits) and of AutoRound (`extra_config`). */
+static blis_status paint_changes(blis_json_value changes, bool are_patterns, blis_precision *p,
+                                 blis_error *error) {
+  const char *key = NULL;
+  blis_json_value module;
+  while (blis_json_next(changes, &key, &module)) {
+    bool is_skipped = are_patterns && strncmp(key, "-:", 2) == 0;
+    bool has_mark = is_skipped || (are_patterns && strncmp(key, "+:", 2) == 0);
+    painter to = {p, is_skipped ? (blis_weight_format){0} : module_format(module)};
+    char entry[512];
+    (void)snprintf(entry, sizeof entry, "%s%s", are_patterns ? "re:" : "",
+                   key + (has_mark ? 2 : 0));
+    BLIS_TRY(blis__modules_visit(entry, p->layers, paint, &to, error));
+  }
+  return BLIS_OK;
+}
+
 static blis_status read_exceptions(const char *source, blis_json_value quantization,
-                                   blis_precision *p, blis_error *error) {
+                                   blis_precision *p, blis_weight_format format,
+                                   blis_error *error) {
+  BLIS_TRY(paint_blocks(quantization, p, format, error));
+  BLIS_TRY(paint_changes(blis_json_member(quantization, "dynamic"), true, p, error));
+  BLIS_TRY(paint_changes(blis_json_member(quantization, "extra_config"), false, p, error));
   if (blis__contains(p->method, "compressed")) {
     blis_json_value groups = blis_json_member(quantization, "config_groups");
     BLIS_TRY(paint_groups(source, groups, p, true, error));
@@ -240,6 +288,11 @@ static const char *method_of(blis_json_value quantization, bool is_side_car) {
   if (method[0] != '\0') {
     return method;
   }
+  /* params.json of Mistral */
+  const char *format = text_of(blis_json_member(quantization, "qformat_weight"));
+  if (format[0] != '\0') {
+    return blis__starts_with(format, "fp8") ? "fp8" : format;
+  }
   const char *producer =
       text_of(blis_json_member(blis_json_member(quantization, "producer"), "name"));
   bool has_algorithm = blis_json_has(blis_json_member(quantization, "quant_algo"));
@@ -256,13 +309,14 @@ typedef struct stated {
   bool is_side_car;
 } stated;
 
-/* The first place that states a quantization. */
+/* The first place that states a quantization. `quantization` is the key of params.json. */
 static stated find_stated(const blis_precision_files *files) {
-  static const char *const KEYS[] = {"quantization_config", "compression_config"};
+  static const char *const KEYS[] = {"quantization_config", "compression_config", "quantization"};
   for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
     blis_json_value inside = blis_json_member(files->text, KEYS[i]);
     blis_json_value value = blis_json_has(inside) ? inside : blis_json_member(files->root, KEYS[i]);
-    if (blis_json_count(value) > 0) {
+    bool is_value = blis_json_has(value) && blis_json_type_of(value) != BLIS_JSON_OBJECT;
+    if (blis_json_count(value) > 0 || (is_value && i < 2)) {
       return (stated){value, false};
     }
   }
@@ -281,6 +335,24 @@ static double kv_bytes_of(blis_json_value value) {
   return blis_precision_kv_bytes(text_of(value), &bytes, NULL) == BLIS_OK ? bytes : 0;
 }
 
+/* quark states the type of the outputs of the key projections. */
+static double quark_kv_bytes(blis_json_value quantization) {
+  static const char *const KEYS[] = {"kv_cache_quant_config", "layer_quant_config"};
+  for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+    const char *key = NULL;
+    blis_json_value module;
+    blis_json_value modules = blis_json_member(quantization, KEYS[i]);
+    while (blis_json_next(modules, &key, &module)) {
+      blis_json_value outputs = blis_json_member(module, "output_tensors");
+      if (blis__contains(key, "k_proj") &&
+          blis__starts_with(text_of(blis_json_member(outputs, "dtype")), "fp8")) {
+        return 1.0;
+      }
+    }
+  }
+  return 0.0;
+}
+
 static void read_kv(const blis_precision_files *files, blis_json_value quantization,
                     blis_precision *p) {
   blis_json_value side_car = blis_json_member(files->side_car, "quantization");
@@ -292,6 +364,9 @@ static void read_kv(const blis_precision_files *files, blis_json_value quantizat
   for (size_t i = 0; i < sizeof places / sizeof *places && p->kv_bytes == 0; i++) {
     p->kv_bytes = kv_bytes_of(places[i]);
   }
+  if (p->kv_bytes == 0) {
+    p->kv_bytes = quark_kv_bytes(quantization);
+  }
 }
 
 static blis_status read_stated(const blis_precision_files *files, stated from, blis_precision *p,
@@ -299,7 +374,7 @@ static blis_status read_stated(const blis_precision_files *files, stated from, b
   blis_json_value q = from.quantization;
   const char *method = method_of(q, from.is_side_car);
   if (method[0] == '\0') {
-    return from.is_side_car || blis_json_count(q) == 0
+    return from.is_side_car
                ? BLIS_OK
                : blis_fail(error, BLIS_ERR_INVALID,
                            "%.160s: quantization_config names no quant_method; --quantization "
@@ -310,7 +385,7 @@ static blis_status read_stated(const blis_precision_files *files, stated from, b
   blis__method found;
   BLIS_TRY(blis__method_read(files->source, q, method, &found, error));
   paint_scope(p, found.format, found.scope);
-  BLIS_TRY(read_exceptions(files->source, q, p, error));
+  BLIS_TRY(read_exceptions(files->source, q, p, found.format, error));
   BLIS_TRY(read_experts(files, q, p, error));
   BLIS_TRY(paint_named(files->source, q, p, error));
   /* ModelOpt on top of FP8 leaves what it ignores in FP8. */
@@ -371,7 +446,20 @@ static size_t find_named(const char *name) {
   return i;
 }
 
+bool blis_precision_is_of_files(const blis_precision *precision, const char *name) {
+  size_t length = strlen(precision->method);
+  bool is_variant = length > 0 && blis__starts_with(name, precision->method) &&
+                    blis__equal_names(name + length, "_marlin");
+  return length > 0 && (is_variant || blis__equal_names(name, precision->method));
+}
+
 static blis_status fail_unnamed(const char *name, blis_error *error) {
+  if (blis__method_is_known(name)) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "quantization '%.60s' needs a model whose files state it; expected a format "
+                     "(none, fp8, fp8_block, int8, mxfp8, nvfp4, mxfp4, or int4)",
+                     name);
+  }
   return blis_fail(error, BLIS_ERR_INVALID,
                    "unknown quantization '%.60s'; expected none, fp8, fp8_block, int8, mxfp8, "
                    "nvfp4, mxfp4, int4, or one of vLLM's names (awq, gptq, bitsandbytes, modelopt, "

@@ -95,6 +95,10 @@ BLIS_MUSTUSE blis_status blis_precision_override(const blis_alloc *alloc, const 
                                                  int64_t layers, bool has_experts,
                                                  blis_precision *precision, blis_error *error);
 
+/* True if a name of --quantization is the method of the files, as awq_marlin is for awq. Then the
+ * files decide, with their groups and exceptions. */
+bool blis_precision_is_of_files(const blis_precision *precision, const char *name);
+
 /* The format that blis_precision_override gives all linear layers for a name. BLIS_ERR_INVALID
    lists the names. */
 BLIS_MUSTUSE blis_status blis_weight_format_named(const char *name, blis_weight_format *format,
