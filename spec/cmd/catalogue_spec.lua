@@ -45,6 +45,29 @@ describe("blis models", function()
     assert.matches("does not fit", model.notes[1], 1, true)
   end)
 
+  it("sizes a model whose experts per token are unknown", function()
+    files.with([[{"model_type": "minimax_m2", "num_hidden_layers": 4, "hidden_size": 256,
+      "num_attention_heads": 8, "num_key_value_heads": 2, "head_dim": 32, "vocab_size": 1000,
+      "intermediate_size": 512, "num_local_experts": 8, "dtype": "bfloat16"}]], function(path)
+      local model = json_of("models", path, "--hardware", "H100", "--tp", "1")
+      assert.is_true(model.fits)
+      assert.is_true(model.kv_blocks > 0 and model.kv_tokens == 16 * model.kv_blocks)
+      assert.is_nil(model.engine)
+      assert.matches("step times are not known", model.notes[1], 1, true)
+      assert.matches("\nKV cache\n  [%d,]+ blocks %([%d,]+ tokens%)",
+        commands.output_of("models", path, "--hardware", "H100", "--tp", "1"))
+    end, ".json")
+  end)
+
+  it("counts sequences of the longest length", function()
+    local model = json_of("models", "google/gemma-3-27b-it", "--hardware", "H100", "--tp", "2",
+      "--max-model-len", "8192", "--max-num-batched-tokens", "2048")
+    -- One full group, and six groups of windows that keep 1,023 + 2,048 tokens and one block more.
+    local blocks = 8192 // 16 + 6 * ((1023 + 2048 + 15) // 16 + 1)
+    assert.equal(8192, model.engine.max_model_len)
+    assert.near(model.kv_blocks / blocks, model.engine.max_concurrency, 1e-9)
+  end)
+
   it("lists the catalogue in every form", function()
     assert.matches("\nmeta%-llama/llama%-3%.1%-8b%-instruct +32 +4,096 +32 +8 +%- +15%.0 +131,072 ",
       commands.output_of "models")

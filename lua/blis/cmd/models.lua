@@ -33,7 +33,8 @@ local definition = {
       title = "For one model", section = "cluster",
       options = flags.pick(cluster_section, { "hardware", "tp", "dp", "expert_parallel",
         "defaults", "latency_model", "kernel_tables", "async_scheduling",
-        "max_num_batched_tokens", "block_size", "gpu_memory_utilization", "max_num_seqs",
+        "max_model_len", "max_num_batched_tokens", "block_size", "gpu_memory_utilization",
+        "max_num_seqs",
         "quantization", "kv_cache_dtype", "dtype" }),
     },
     { title = "Steps", section = "steps", options = step_parts.section.options },
@@ -67,16 +68,27 @@ local function capacities(cluster)
   return list
 end
 
+--- KV blocks and tokens of a model whose step times are unknown; nil if it does not fit.
+---@return { kv_blocks: integer, kv_tokens: integer }?
+local function size_of(cluster)
+  local ok, capacity = pcall(core.kv_capacity, cluster)
+  return ok and { kv_blocks = capacity.blocks, kv_tokens = capacity.logged_tokens } or nil
+end
+
 --- The engine of the flags, with the GPU and the degree of a run.
 ---@return table cluster
----@return table? facts of the engine; nil if the model does not fit
----@return string? problem why it does not fit
+---@return table? facts of the engine; nil if the model does not fit or has no step times
+---@return string? problem why there are no facts
+---@return { kv_blocks: integer, kv_tokens: integer }? size nil if the model does not fit
 local function engine_of(given, name)
   given.model = name
   local cluster = engine.read(given, "cluster")
   cluster.horizon_us = math.maxinteger
   local ok, facts = pcall(core.engine_facts, cluster)
-  return cluster, ok and facts or nil, not ok and tostring(facts) or nil
+  if ok then return cluster, facts, nil, facts end
+  local size = size_of(cluster)
+  local problem = tostring(facts)
+  return cluster, nil, size and "step times are not known: " .. problem or problem, size
 end
 
 local function print_fields(model)
@@ -138,6 +150,10 @@ local function print_engine(facts, cluster)
     parts[i] = ("tp %d: %s"):format(one.tp, one.kv_blocks and format.count(one.kv_blocks) or "-")
   end
   command.print("  blocks at " .. table.concat(parts, ", ") .. "\n")
+  if facts.max_concurrency > 0 then
+    command.print(("  %.1f sequences of %s tokens fit at once\n"):format(facts.max_concurrency,
+      format.count(facts.max_model_len)))
+  end
   command.print(("\nstep times on %s, tp %d%s, by %s\n"):format(facts.hardware, facts.tp,
     rank_text(facts), facts.latency_model))
   for _, example in ipairs(facts.step_times) do
@@ -158,7 +174,7 @@ local capacity_fields = { "bytes_per_token", "bytes_per_block", "weight_bytes", 
 local function write_engine(writer, facts, cluster, has_parts)
   writer:object("engine")
   write_fields(writer, facts, { "hardware", "tp", "ranks", "latency_model", "kv_blocks",
-    "block_size" })
+    "block_size", "max_model_len", "max_concurrency" })
   if facts.capacity then
     writer:object("capacity")
     write_fields(writer, facts.capacity, capacity_fields)
@@ -206,7 +222,8 @@ local total_fields = { "parameters", "active_parameters", "weight_bytes", "weigh
 ---@class blis.ShownModel
 ---@field model table as blis.models returns it
 ---@field cluster? table
----@field facts? table of the engine; nil: the model does not fit
+---@field facts? table of the engine; nil: the model does not fit or has no step times
+---@field size? { kv_blocks: integer, kv_tokens: integer } nil: the model does not fit
 ---@field totals? table of core.model_facts
 ---@field has_parts? boolean --steps: also the parts of steps
 ---@field notes string[]
@@ -226,9 +243,10 @@ local function print_json(shown)
     write_fields(writer, totals, total_fields)
   end
   if shown.cluster then
-    local fits = facts ~= nil and not (totals and totals.tp_problem)
-    writer:field("kv_blocks", fits and facts.kv_blocks or 0)
-    writer:field("kv_tokens", fits and facts.kv_tokens or 0)
+    local size = shown.size
+    local fits = size ~= nil and not (totals and totals.tp_problem)
+    writer:field("kv_blocks", fits and size.kv_blocks or 0)
+    writer:field("kv_tokens", fits and size.kv_tokens or 0)
     writer:field("fits", fits)
   end
   writer:array("notes")
@@ -246,6 +264,9 @@ local function print_text(shown)
   if facts then
     print_engine(facts, shown.cluster)
     if shown.has_parts then command.print(step_parts.text(shown.cluster)) end
+  elseif shown.size then
+    command.print(("\nKV cache\n  %s blocks (%s tokens)\n"):format(
+      format.count(shown.size.kv_blocks), format.count(shown.size.kv_tokens)))
   elseif not shown.cluster then
     command.print(("  usual GPU %s, tp %s; its dimensions are in its config.json\n"):format(
       model.hardware, model.tp))
@@ -277,7 +298,7 @@ local function look_at(parsed)
     given.ranks = features.option_of_flags("ranks", {
       values = parsed.values, fail = function(...) flags.fail(definition, ...) end,
     })
-    shown.cluster, shown.facts, problem = engine_of(given, parsed.positional)
+    shown.cluster, shown.facts, problem, shown.size = engine_of(given, parsed.positional)
     shown.totals = core.model_facts(shown.cluster)
     if not shown.totals and not shown.facts then error(problem, 0) end
   end

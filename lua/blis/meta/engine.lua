@@ -157,6 +157,7 @@ function latency_model:fixed_overhead() end
 ---@field block_size integer
 ---@field blocks integer
 ---@field tokens integer blocks * block_size
+---@field logged_tokens integer the number that vLLM logs; less than tokens with several KV groups
 ---@field bytes_per_token number of KV cache, on one GPU
 ---@field bytes_per_block integer
 ---@field params integer weights of the model

@@ -232,9 +232,25 @@ static bool is_stated(const char *option) {
   return option != NULL && option[0] != '\0' && strcmp(option, "auto") != 0;
 }
 
+/* The names of vLLM's --dtype. */
+static blis_status check_dtype(const char *type, blis_error *error) {
+  static const char *const TYPES[] = {"bfloat16", "float16", "half", "float32", "float"};
+  const char *name = strncmp(type, "torch.", 6) == 0 ? type + 6 : type;
+  for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+    if (blis__equal_names(name, TYPES[i])) {
+      return BLIS_OK;
+    }
+  }
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "unknown dtype '%.40s'; expected auto, bfloat16, float16, half, or float32; "
+                   "--quantization states formats with fewer bits",
+                   type);
+}
+
 static blis_status override_types(blis_layered_model *model, const blis_model_options *options,
                                   blis_error *error) {
   if (is_stated(options->dtype)) {
+    BLIS_TRY(check_dtype(options->dtype, error));
     BLIS_TRY(type_bytes("dtype", options->dtype, &model->model_bytes, error));
   }
   if (is_stated(options->kv_cache_dtype)) {

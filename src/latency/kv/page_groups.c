@@ -241,10 +241,10 @@ bool blis_page_groups_is_plain(const blis_page_groups *groups) {
 }
 
 int64_t blis_page_groups_logged_tokens(const blis_page_groups *groups, int64_t blocks) {
-  int64_t tokens = 0; /* of the smallest block of attention */
+  int64_t tokens = 0; /* of the smallest block of attention, or of the only type */
   for (size_t i = 0; i < groups->count; i++) {
     const blis_page_group *group = &groups->groups[i];
-    if (group->kind != BLIS_CACHE_STATE) {
+    if (group->kind != BLIS_CACHE_STATE || groups->count == 1) {
       tokens = tokens == 0 ? group->block_tokens : blis_min_i64(tokens, group->block_tokens);
     }
   }

@@ -81,6 +81,8 @@ int bind_kv_capacity(lua_State *L) {
   }
   blis_kv_capacity capacity = {0};
   check_capacity(L, 1, &m, &capacity);
+  blis_kv_layout layout;
+  bool has_groups = check_layered_layout(L, 1, &m, &layout);
   lua_createtable(L, 0, 20);
   set_field_string(L, "model", m.id);
   set_field_string(L, "hardware", m.hardware->name);
@@ -90,6 +92,9 @@ int bind_kv_capacity(lua_State *L) {
   set_field_integer(L, "block_size", block_size);
   set_field_integer(L, "blocks", capacity.blocks);
   set_field_integer(L, "tokens", capacity.blocks * block_size);
+  set_field_integer(L, "logged_tokens",
+                    logged_kv_tokens(has_groups ? &layout : NULL, capacity.blocks, block_size,
+                                     opt_field_integer(L, 1, "max_model_len", 0)));
   set_capacity(L, &capacity);
   return 1;
 }

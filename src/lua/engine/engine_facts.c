@@ -3,6 +3,7 @@
 #include "lua/bind/bind.h"
 #include "lua/engine/capacity.h"
 #include "lua/engine/engine.h"
+#include "lua/engine/layered_kv.h"
 
 enum { BATCH_MAX = 8 };
 
@@ -88,20 +89,15 @@ static void set_regime(lua_State *L, const bind_engine *engine) {
   lua_setfield(L, -2, "regime");
 }
 
-/* The number that vLLM logs as the size of the KV cache: blocks of a group times the tokens of the
-   smallest block of attention. */
-static int64_t logged_tokens(const blis_instance_config *config) {
-  const blis_kv_layout *layout = config->kv_layout;
-  if (layout == NULL) {
-    return config->kv_blocks * config->block_size_tokens;
+/* How many sequences of the longest length fit at once, as vLLM logs; 0 = no longest length. */
+static double max_concurrency(const blis_instance_config *config) {
+  int64_t tokens = config->max_model_len_tokens;
+  int64_t size = config->block_size_tokens;
+  int64_t blocks = tokens / size + (tokens % size != 0);
+  if (config->kv_layout != NULL) {
+    blocks = blis_kv_layout_peak_blocks(config->kv_layout, tokens, config->max_batched_tokens, 0);
   }
-  int64_t least = 0;
-  for (size_t i = 0; i < layout->count; i++) {
-    const blis_kv_group *group = &layout->groups[i];
-    bool is_less = least == 0 || group->block_tokens < least;
-    least = group->kind != BLIS_KV_STATE && is_less ? group->block_tokens : least;
-  }
-  return config->kv_blocks / blis_kv_layout_groups(layout) * least;
+  return blocks > 0 ? (double)config->kv_blocks / (double)blocks : 0.0;
 }
 
 void push_engine_facts(lua_State *L, const bind_engine *engine) {
@@ -116,9 +112,13 @@ void push_engine_facts(lua_State *L, const bind_engine *engine) {
   set_field_string(L, "latency_model", engine->latency_name);
   set_field_integer(L, "kv_blocks", engine->config.kv_blocks);
   set_field_integer(L, "block_size", engine->config.block_size_tokens);
-  set_field_integer(L, "kv_tokens", logged_tokens(&engine->config));
+  const blis_instance_config *config = &engine->config;
+  set_field_integer(L, "kv_tokens",
+                    logged_kv_tokens(config->kv_layout, config->kv_blocks,
+                                     config->block_size_tokens, config->max_model_len_tokens));
   set_field_integer(L, "max_num_seqs", engine->config.max_num_seqs);
   set_field_integer(L, "max_model_len", engine->config.max_model_len_tokens);
+  set_field_number(L, "max_concurrency", max_concurrency(config));
   lua_pushboolean(L, engine->is_capacity_computed);
   lua_setfield(L, -2, "kv_blocks_computed");
   set_field_string(L, "notes", engine->notes);

@@ -70,6 +70,23 @@ bool check_layered_layout(lua_State *L, int index, const bind_engine_model *m,
   return true;
 }
 
+int64_t logged_kv_tokens(const blis_kv_layout *layout, int64_t blocks, int64_t block_tokens,
+                         int64_t max_model_len) {
+  if (layout == NULL) {
+    return blocks * block_tokens;
+  }
+  int64_t least = 0;
+  for (size_t i = 0; i < layout->count; i++) {
+    const blis_kv_group *group = &layout->groups[i];
+    bool is_less = least == 0 || group->block_tokens < least;
+    least = group->kind != BLIS_KV_STATE && is_less ? group->block_tokens : least;
+  }
+  if (least == 0) { /* states alone: a block is a sequence of any length */
+    least = max_model_len > 0 ? max_model_len : block_tokens;
+  }
+  return blocks / blis_kv_layout_groups(layout) * least;
+}
+
 /* Raises if no block fits, with the number of GPUs that would hold the weights. */
 static void check_fits(lua_State *L, const bind_engine_model *m, const blis_layered_capacity *c) {
   double other = c->activations_gib + c->logits_gib + c->fixed_gib + c->adapters_gib;
@@ -79,8 +96,9 @@ static void check_fits(lua_State *L, const bind_engine_model *m, const blis_laye
   }
   char remedy[64] = "no number of GPUs suffices";
   if (left > 0.0) {
-    (void)snprintf(remedy, sizeof remedy, "at least %.0f GPUs are needed",
-                   floor(c->weights_gib * (double)m->parallelism.tp / left) + 1.0);
+    double tp = (double)m->parallelism.tp;
+    double gpus = fmax(floor(c->weights_gib * tp / left), tp) + 1.0;
+    (void)snprintf(remedy, sizeof remedy, "at least %.0f GPUs are needed", gpus);
   }
   blis_error error = {0};
   blis_fail(&error, BLIS_ERR_INVALID,

@@ -19,6 +19,14 @@
 bool check_layered_layout(lua_State *L, int index, const bind_engine_model *m,
                           blis_kv_layout *layout);
 
+/*
+ * The number that vLLM logs as the size of the KV cache: blocks of a group times the tokens of the
+ * smallest block of attention. layout = NULL: one group. With states alone, a block counts
+ * max_model_len tokens, if that is positive.
+ */
+int64_t logged_kv_tokens(const blis_kv_layout *layout, int64_t blocks, int64_t block_tokens,
+                         int64_t max_model_len);
+
 /* Do the weights and at least one KV block of each group fit tp GPUs? May raise. */
 bool layers_fit(lua_State *L, int index, const bind_engine_model *m, int64_t tp);
 

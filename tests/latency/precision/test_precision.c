@@ -106,9 +106,47 @@ static void test_methods(void) {
   check_method("\"quant_method\": \"torchao\", \"quant_type\": "
                "{\"default\": {\"_type\": \"Float8DynamicActivationFloat8WeightConfig\"}}",
                "fp8", 1);
+  check_method("\"quant_method\": \"torchao\", \"quant_type\": {\"default\": {\"_data\": "
+               "{\"group_size\": 64}, \"_type\": \"Int4WeightOnlyConfig\"}}",
+               "int4", 0.5 + 4.0 / 64);
+  check_method("\"quant_method\": \"torchao\", \"quant_type\": {\"default\": {\"_data\": "
+               "{\"weight_dtype\": {\"_data\": \"int8\"}}, \"_type\": \"IntxWeightOnlyConfig\"}}",
+               "int8", 1);
+  check_method("\"quant_method\": \"torchao\", \"quant_type\": {\"default\": {\"_data\": "
+               "{\"module_fqn_to_config\": {\"_default\": {\"_type\": \"Int8WeightOnlyConfig\", "
+               "\"_data\": {}}}}, \"_type\": \"ModuleFqnToConfig\"}}",
+               "int8", 1);
   check_method("\"quant_method\": \"hqq\", \"quant_config\": {\"weight_quant_params\": "
                "{\"nbits\": 4, \"group_size\": 64}}",
                "int4", 0.5 + 4.0 / 64);
+  check_method("\"quant_method\": \"hqq\", \"quant_config\": {\"self_attn.q_proj\": "
+               "{\"weight_quant_params\": {\"nbits\": 4, \"group_size\": 64}}}",
+               "int4", 0.5 + 4.0 / 64);
+}
+
+/* Exceptions of GPTQ and AutoRound, which are not lists. */
+static void test_changed_modules(void) {
+  read_case c = read_ok("{\"quantization_config\": {\"quant_method\": \"gptq\", \"bits\": 4, "
+                        "\"group_size\": 128, \"dynamic\": {\"-:.*self_attn.*\": {}, "
+                        "\"+:.*layers\\\\.2\\\\..*\": {\"bits\": 8, \"group_size\": 32}}}}",
+                        NULL);
+  check_format(&c.precision, 1, BLIS_WEIGHT_ATTENTION, "model", 0);
+  check_format(&c.precision, 1, BLIS_WEIGHT_DENSE, "int4", 0.5 + 2.5 / 128);
+  check_format(&c.precision, 2, BLIS_WEIGHT_DENSE, "int8", 1 + 3.0 / 32);
+  close_case(&c);
+  c = read_ok("{\"quantization_config\": {\"quant_method\": \"gptq\", \"bits\": 4, "
+              "\"modules_in_block_to_quantize\": [[\"mlp.gate_proj\"], [\"mlp.up_proj\"]]}}",
+              NULL);
+  check_format(&c.precision, 1, BLIS_WEIGHT_ATTENTION, "model", 0);
+  check_format(&c.precision, 1, BLIS_WEIGHT_DENSE, "int4", 0.5 + 2.5 / 128);
+  close_case(&c);
+  c = read_ok("{\"quantization_config\": {\"quant_method\": \"auto-round\", \"bits\": 4, "
+              "\"group_size\": 128, \"extra_config\": {\"model.layers.1.self_attn.q_proj\": "
+              "{\"bits\": 16}}}}",
+              NULL);
+  check_format(&c.precision, 1, BLIS_WEIGHT_ATTENTION, "model", 0);
+  check_format(&c.precision, 0, BLIS_WEIGHT_ATTENTION, "int4", 0.5 + 2.5 / 128);
+  close_case(&c);
 }
 
 static void check_compressed(const char *weights, const char *kind, double bytes) {
@@ -291,6 +329,16 @@ static void test_kv_types(void) {
   check_kv("\"kv_cache_scheme\": {\"num_bits\": 4}", 0.5625);
   check_kv("\"kv_cache_quant_algo\": \"NVFP4\"", 0.5625);
   check_kv("\"kv_cache_scheme\": null", 0);
+  check_kv("\"kv_cache_quant_config\": {\"*k_proj\": {\"output_tensors\": {\"dtype\": "
+           "\"fp8_e4m3\"}}}",
+           1);
+  read_case only_kv = read_ok("{\"quantization_config\": {\"quant_method\": "
+                              "\"compressed-tensors\", \"config_groups\": {}, "
+                              "\"kv_cache_scheme\": {\"num_bits\": 8}}}",
+                              NULL);
+  CHECK(only_kv.precision.kv_bytes == 1);
+  check_format(&only_kv.precision, 1, BLIS_WEIGHT_DENSE, "model", 0);
+  close_case(&only_kv);
   double bytes = -1;
   blis_error error = {0};
   CHECK_OK(blis_precision_kv_bytes("FP8_E5M2", &bytes, &error), &error);
@@ -315,6 +363,10 @@ static void check_fault(const char *quantization, const char *expected) {
 static void test_unknown_methods_are_errors(void) {
   check_fault("\"quant_method\": \"exl9\"", "unknown quantization method 'exl9'");
   check_fault("\"bits\": 4", "names no quant_method");
+  read_case text = read_with("{\"quantization_config\": \"fp8\"}", NULL, 4);
+  CHECK_STATUS(text.status, BLIS_ERR_INVALID);
+  CHECK_CONTAINS(text.error.message, "names no quant_method");
+  close_case(&text);
   check_fault("\"quant_algo\": \"FP3\"", "unknown quantization algorithm 'FP3'");
   check_fault("\"quant_method\": \"torchao\", \"quant_type\": \"ternary\"",
               "kind of the quantization method 'torchao'");
@@ -380,6 +432,7 @@ static void test_random_entries(void) {
 int main(void) {
   heap = blis_alloc_heap();
   RUN(test_methods);
+  RUN(test_changed_modules);
   RUN(test_compressed_tensors);
   RUN(test_ignored_modules);
   RUN(test_the_head);

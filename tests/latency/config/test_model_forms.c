@@ -1,0 +1,196 @@
+/*
+ * The forms in which publishers write a configuration: names of keys, lists, nested parts, older
+ * types, and files that lack what decides the layers. The configurations are made for this test.
+ */
+#include <math.h>
+#include <string.h>
+
+#include "check.h"
+#include "latency/config/model_reader.h"
+#include "latency/layers/totals.h"
+
+#define SIZES                                                                                      \
+  "\"num_hidden_layers\":4,\"hidden_size\":64,\"num_attention_heads\":8,\"vocab_size\":1000,"      \
+  "\"intermediate_size\":128,\"torch_dtype\":\"bfloat16\","
+#define MAMBA "\"mamba_n_heads\":8,\"mamba_d_head\":16,\"mamba_d_state\":8,\"mamba_d_conv\":4,"
+
+static blis_status read_with(const char *text, const blis_model_options *options,
+                             blis_layered_model *model, blis_error *error) {
+  blis_alloc alloc = blis_alloc_heap();
+  return blis_model_read_text(&alloc, "config.json", (blis_slice){text, strlen(text)},
+                              (blis_slice){"", 0}, "model", options, model, error);
+}
+
+static blis_layered_model read_ok(const char *text) {
+  blis_layered_model model = {0};
+  blis_error error = {0};
+  CHECK_OK(read_with(text, NULL, &model, &error), &error);
+  return model;
+}
+
+static void check_layers(const char *text, const char *layers) {
+  blis_layered_model model = read_ok(text);
+  char found[256];
+  blis_layered_model_describe(&model, found, sizeof found);
+  CHECK_STR(found, layers);
+  blis_layered_model_free(&model);
+}
+
+static void check_refused(const char *text, const char *message) {
+  blis_layered_model model;
+  blis_error error = {0};
+  CHECK_STATUS(read_with(text, NULL, &model, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, message);
+}
+
+/* Bytes of KV cache for every token on one GPU. */
+static double token_bytes(const char *text) {
+  blis_layered_model model = read_ok(text);
+  double bytes = blis_layered_cache(&model, 1).token_bytes;
+  blis_layered_model_free(&model);
+  return bytes;
+}
+
+static void test_kinds_of_layers(void) {
+  check_layers("{\"model_type\":\"bamba\"," SIZES MAMBA "\"attn_layer_indices\":[1,3]}",
+               "4 layers: 2 mamba2, 2 full");
+  check_layers("{\"model_type\":\"bamba\"," SIZES MAMBA "\"attn_layer_indices\":null}",
+               "4 layers: 4 mamba2");
+  check_layers("{\"model_type\":\"mistral\"," SIZES "\"sliding_window\":[null,32]}",
+               "4 layers: 2 full, 2 window 32");
+  check_layers("{\"model_type\":\"olmo3\"," SIZES "\"sliding_window\":32}",
+               "4 layers: 3 window 32, 1 full");
+}
+
+/* The file of Mistral, with names of its own. */
+static void test_params(void) {
+  blis_layered_model model = read_ok(
+      "{\"dim\":64,\"n_layers\":4,\"head_dim\":16,\"hidden_dim\":128,\"n_heads\":8,"
+      "\"n_kv_heads\":2,\"vocab_size\":1000,\"tied_embeddings\":true,\"moe\":{\"num_experts\":4,"
+      "\"num_experts_per_tok\":2,\"expert_hidden_dim\":32,\"num_shared_experts\":1,"
+      "\"first_k_dense_replace\":1},\"vision_encoder\":{\"hidden_size\":7},"
+      "\"quantization\":{\"qformat_weight\":\"fp8_e4m3\"}}");
+  char text[256];
+  blis_layered_model_describe(&model, text, sizeof text);
+  CHECK_STR(text, "4 layers: 4 full; 1 dense, 3 moe");
+  CHECK(model.has_tied_embeddings);
+  CHECK_STR(model.quantization, "fp8");
+  CHECK_CONTAINS(model.notes, "images or sound");
+  CHECK(blis_layered_cache(&model, 1).token_bytes == 4.0 * 2 * 2 * 16 * 2);
+  blis_layered_model_free(&model);
+}
+
+/* transformers omits sizes of a text part that equal the defaults of its class. */
+static void test_nested_defaults(void) {
+  static const char TEXT[] =
+      "{\"model_type\":\"llava\",\"text_config\":{\"model_type\":\"llama\",\"vocab_size\":32064,"
+      "\"torch_dtype\":\"float32\"},\"torch_dtype\":\"float16\"}";
+  blis_layered_model model = read_ok(TEXT);
+  CHECK_EQ_I64(blis_layered_model_layers(&model), 32);
+  CHECK(fabs(blis_layered_parameters(&model) - 6.739e9) < 1e6);
+  CHECK(model.model_bytes == 2.0);
+  CHECK_EQ_I64(model.max_tokens, 2048);
+  blis_layered_model_free(&model);
+  check_refused("{\"model_type\":\"llama\",\"vocab_size\":32064}", "num_hidden_layers is missing");
+}
+
+static void test_kv_heads(void) {
+  CHECK(token_bytes("{\"model_type\":\"RefinedWeb\"," SIZES "\"n_head_kv\":2}") ==
+        4.0 * 2 * 2 * 8 * 2);
+  CHECK(token_bytes("{\"model_type\":\"falcon\"," SIZES "\"alibi\":false}") == 4.0 * 2 * 8 * 2);
+  CHECK(token_bytes("{\"model_type\":\"hunyuan\"," SIZES
+                    "\"use_cla\":true,\"cla_share_factor\":2}") == 2.0 * 2 * 8 * 8 * 2);
+  CHECK(token_bytes("{\"model_type\":\"deci\"," SIZES
+                    "\"num_key_value_heads_per_layer\":[1,2,4,8]}") == 15.0 * 2 * 8 * 2);
+  CHECK(token_bytes("{\"model_type\":\"deepseek_v2\"," SIZES
+                    "\"kv_lora_rank\":null,\"qk_nope_head_dim\":0,\"v_head_dim\":0}") ==
+        4.0 * 2 * 8 * 8 * 2);
+  CHECK(token_bytes("{\"model_type\":\"minicpm3\"," SIZES
+                    "\"kv_lora_rank\":32,\"q_lora_rank\":16,\"qk_nope_head_dim\":8,"
+                    "\"qk_rope_head_dim\":4}") == 4.0 * 36 * 2);
+}
+
+/* Files from which the layers do not follow are refused: they are not full attention. */
+static void test_missing_layers(void) {
+  check_refused("{\"model_type\":\"nemotron_h\"," SIZES MAMBA "\"n_groups\":2}",
+                "mamba_d_state is stated, but no key that blis knows states which layers");
+  check_refused("{\"model_type\":\"other\"," SIZES "\"swa_head_dim\":8}",
+                "swa_head_dim is stated, but no key");
+  check_refused("{\"model_type\":\"minimax_m1\"," SIZES "\"head_dim\":8}",
+                "attn_type_list is missing");
+  check_refused("{\"model_type\":\"qwen3_vl\"," SIZES "\"num_experts_per_tok\":2}",
+                "num_experts is missing, but num_experts_per_tok is stated");
+  check_refused("{\"model_type\":\"kimi_k2\"," SIZES "\"qk_nope_head_dim\":8}",
+                "kv_lora_rank is missing");
+  check_refused("{\"model_type\":\"llama\"," SIZES "\"num_key_value_heads\":[2,2,2]}",
+                "num_key_value_heads has 3 items, and the model has 4 layers");
+  check_refused("{\"model_type\":\"zamba2\"," SIZES MAMBA "\"x\":1}",
+                "model_type zamba2 is not supported: blis does not describe attention layers that "
+                "share their weights");
+  check_layers("{\"model_type\":\"granitemoehybrid\"," SIZES MAMBA
+               "\"layer_types\":[\"attention\",\"attention\",\"attention\",\"attention\"]}",
+               "4 layers: 4 full");
+}
+
+static void test_notes(void) {
+  blis_layered_model model = read_ok("{\"model_type\":\"novel_lm\"," SIZES "\"x\":1}");
+  CHECK_CONTAINS(model.notes, "model_type novel_lm is not known");
+  blis_layered_model_free(&model);
+  model = read_ok("{\"model_type\":\"mllama\"," SIZES "\"cross_attention_layers\":[1]}");
+  CHECK_CONTAINS(model.notes, "layers of cross-attention count as full attention");
+  blis_layered_model_free(&model);
+}
+
+/* A name of --quantization that is the method of the file leaves its groups and exceptions. */
+static void test_method_of_the_file(void) {
+  static const char TEXT[] =
+      "{\"model_type\":\"llama\"," SIZES "\"quantization_config\":{\"quant_method\":\"awq\","
+      "\"bits\":4,\"group_size\":32,\"modules_to_not_convert\":[\"self_attn\"]}}";
+  static const struct {
+    const char *name;
+    double dense;
+    double attention;
+  } CASES_OF_NAMES[] = {
+      {"awq_marlin", 0.5 + 2.5 / 32, 0}, {"AWQ", 0.5 + 2.5 / 32, 0}, {"fp8", 1, 1}};
+  for (size_t i = 0; i < sizeof CASES_OF_NAMES / sizeof *CASES_OF_NAMES; i++) {
+    const blis_model_options options = {.quantization = CASES_OF_NAMES[i].name};
+    blis_layered_model model;
+    blis_error error = {0};
+    CHECK_OK(read_with(TEXT, &options, &model, &error), &error);
+    const blis_layer *layer = &model.runs[0].layer;
+    CHECK(layer->formats[BLIS_WEIGHT_DENSE].bytes == CASES_OF_NAMES[i].dense);
+    CHECK(layer->formats[BLIS_WEIGHT_ATTENTION].bytes == CASES_OF_NAMES[i].attention);
+    blis_layered_model_free(&model);
+  }
+}
+
+static void test_options(void) {
+  static const struct {
+    blis_model_options options;
+    const char *message;
+  } WRONG[] = {
+      {{.dtype = "int8"}, "unknown dtype 'int8'; expected auto, bfloat16"},
+      {{.quantization = "compressed-tensors"}, "needs a model whose files state it"},
+      {{.kv_cache_dtype = "int3"}, "unknown KV cache type 'int3'"},
+  };
+  for (size_t i = 0; i < sizeof WRONG / sizeof *WRONG; i++) {
+    blis_layered_model model;
+    blis_error error = {0};
+    CHECK_STATUS(
+        read_with("{\"model_type\":\"llama\"," SIZES "\"x\":1}", &WRONG[i].options, &model, &error),
+        BLIS_ERR_INVALID);
+    CHECK_CONTAINS(error.message, WRONG[i].message);
+  }
+}
+
+int main(void) {
+  RUN(test_kinds_of_layers);
+  RUN(test_params);
+  RUN(test_nested_defaults);
+  RUN(test_kv_heads);
+  RUN(test_missing_layers);
+  RUN(test_notes);
+  RUN(test_method_of_the_file);
+  RUN(test_options);
+  return check_done();
+}
