@@ -35,7 +35,8 @@ describe("blis.kv_capacity", function()
     local c = flat { model = llama, hardware = "H100", tp = 1 }
     assert.same({
       model = llama, hardware = "H100", tp = 1, dp = 1, block_size = 16, blocks = 26312,
-      tokens = 420992, logged_tokens = 420992, bytes_per_token = 131072.0, bytes_per_block = 2097152,
+      tokens = 420992, logged_tokens = 420992, bytes_per_token = 131072.0,
+      bytes_per_block = 2097152,
       params = 8030261248, weight_bytes = 16060522496, allocatable_bytes = 55182247526,
       memory_gib = 72.0, weights_gib = 14.957527160644531, activations_gib = 5.5,
       non_torch_gib = 0.15, reserved_gib = 0.0, overhead_gib = 20.60752716064453,

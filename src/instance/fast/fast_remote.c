@@ -74,7 +74,7 @@ blis_status blis__fast_drop_kv(fast_engine *engine, bool *is_dropped) {
   return last == NULL ? BLIS_OK : drop_kv(engine, last);
 }
 
-blis_status blis__fast_drop_idle_kv(fast_engine *engine) {
+BLIS_NOT_INLINE blis_status blis__fast_drop_idle_kv(fast_engine *engine) {
   bool may_be_idle =
       engine->batch.count == 0 && engine->waiting_with_kv > 0 && engine->adapters != NULL;
   fast_request *last = may_be_idle ? last_with_kv(engine, true) : NULL;
