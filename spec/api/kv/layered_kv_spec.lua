@@ -71,6 +71,31 @@ describe("a hand-off", function()
   end)
 end)
 
+describe("KV tiers", function()
+  local function bytes_saved(cluster)
+    local result = run(cluster, {
+      workload = { rate = 1, requests = 1, prompt_tokens = 1600, output_tokens = 4 },
+      kv_tiers = { { name = "cpu", gb = 10, read_gb_s = 20 } },
+    })
+    return result.kv_tiers.tiers[1].saved_gb * 1e9, result
+  end
+
+  it("keep every token of windows, as KV connectors need", function()
+    local bytes, result = bytes_saved(oss)
+    -- 36 layers, 2 x 8 heads x 64 x 2 bytes in each.
+    assert.near(36 * 2048 * 1600, bytes, 1)
+    local all = run(with(oss, { hybrid_kv_cache = false }))
+    assert.equal(all.setup.kv_blocks, result.setup.kv_blocks)
+  end)
+
+  it("are refused for states, which no prefix contains", function()
+    local _, problem = pcall(bytes_saved,
+      { model = "Qwen/Qwen3.5-27B", hardware = "H200", tp = 1 })
+    assert.matches("kv_tiers: Qwen/Qwen3.5-27B has layers with states (64 layers: 48 gdn, 16 "
+      .. "full), which no cached prefix contains", problem.message, 1, true)
+  end)
+end)
+
 describe("number formats", function()
   it("are those of vllm serve", function()
     local function weights(...)

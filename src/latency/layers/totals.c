@@ -83,6 +83,7 @@ blis_model_cache blis_layered_cache(const blis_layered_model *model, int64_t tp)
     blis_layer_cache one = blis_layer_cache_of(&run->layer, model->hidden_size, &widths, tp);
     sum.token_bytes += count * one.token_bytes;
     sum.window_bytes += count * one.span_bytes * (double)one.span_tokens;
+    sum.span_bytes += one.span_tokens > 0 ? count * one.span_bytes : 0.0;
     sum.span_tokens = blis_max_i64(sum.span_tokens, one.span_tokens);
     sum.state_bytes += count * one.state_bytes;
   }

@@ -38,6 +38,7 @@ double blis_layered_weight_bytes_per_gpu(const blis_layered_model *model,
 typedef struct blis_model_cache {
   double token_bytes;  /* for every token of a sequence */
   double window_bytes; /* per sequence, once all windows and chunks are full */
+  double span_bytes;   /* for a token in all windows and chunks */
   int64_t span_tokens; /* of the longest window or chunk; 0 = none */
   double state_bytes;  /* per sequence, fixed */
 } blis_model_cache;

@@ -376,7 +376,7 @@ static blis_fixed_kv fixed_kv_of(lua_State *L, int index, const bind_engine_mode
   if (m->layered == NULL || opt_field_number(L, index, "kv_bytes_per_token", 0) > 0) {
     return (blis_fixed_kv){0};
   }
-  const blis_model_cache cache = blis_layered_cache(m->layered, m->parallelism.tp);
+  const blis_model_cache cache = kept_cache(L, index, m);
   return (blis_fixed_kv){.state_bytes = cache.state_bytes,
                          .window_bytes = cache.window_bytes,
                          .window_tokens = cache.span_tokens};
@@ -387,7 +387,7 @@ static void set_kv_bytes(lua_State *L, int index, const bind_engine_model *m, bi
   blis_error error;
   double bytes = 0;
   if (m->layered != NULL) {
-    bytes = blis_layered_cache(m->layered, m->parallelism.tp).token_bytes;
+    bytes = kept_cache(L, index, m).token_bytes;
   } else if (m->spec != NULL &&
              blis_kv_bytes_per_token(m->spec, m->parallelism.tp, &bytes, &error) != BLIS_OK) {
     bytes = 0;

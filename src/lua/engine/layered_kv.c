@@ -16,6 +16,17 @@ static bool keeps_all_tokens(lua_State *L, int index) {
          opt_field_integer(L, index, "kv_cpu_blocks", 0) > 0;
 }
 
+blis_model_cache kept_cache(lua_State *L, int index, const bind_engine_model *m) {
+  blis_model_cache cache = blis_layered_cache(m->layered, m->parallelism.tp);
+  if (keeps_all_tokens(L, index)) {
+    cache.token_bytes += cache.span_bytes;
+    cache.window_bytes = 0.0;
+    cache.span_bytes = 0.0;
+    cache.span_tokens = 0;
+  }
+  return cache;
+}
+
 static blis_page_groups_config pages_of(lua_State *L, int index, const bind_engine_model *m,
                                         bool keeps_all) {
   return (blis_page_groups_config){.runs = m->layered->runs,
@@ -157,7 +168,7 @@ void check_layered_capacity(lua_State *L, int index, const bind_engine_model *m,
   double gpus = (double)tp;
   *capacity = (blis_kv_capacity){
       .blocks = c.blocks * (blis_layered_model_has_experts(m->layered) ? m->parallelism.dp : 1),
-      .bytes_per_token = blis_layered_cache(m->layered, tp).token_bytes,
+      .bytes_per_token = kept_cache(L, index, m).token_bytes,
       .bytes_per_block = c.pages.block_bytes,
       .params = (int64_t)blis_layered_parameters(m->layered),
       .weight_bytes = (int64_t)blis_layered_weight_bytes(m->layered),

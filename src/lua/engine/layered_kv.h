@@ -9,6 +9,7 @@
 
 #include "kv/layout.h"
 #include "latency/kv/kv_capacity.h"
+#include "latency/layers/totals.h"
 #include "lua/engine/engine_model.h"
 
 /*
@@ -18,6 +19,10 @@
  */
 bool check_layered_layout(lua_State *L, int index, const bind_engine_model *m,
                           blis_kv_layout *layout);
+
+/* What one GPU keeps of a sequence: without the hybrid KV cache, windows and chunks keep all
+ * tokens. May raise. */
+blis_model_cache kept_cache(lua_State *L, int index, const bind_engine_model *m);
 
 /*
  * The number that vLLM logs as the size of the KV cache: blocks of a group times the tokens of the

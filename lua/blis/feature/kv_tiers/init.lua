@@ -85,6 +85,9 @@ function kv_tiers.asked(config, add)
   local tiers = config.kv_tiers
   if not tiers then return end
   for i, tier in ipairs(tiers) do add(("KV tier %d"):format(i), tier_text(tier)) end
+  if tiers.keeps_windows then
+    add("KV of windows", "all tokens, as KV connectors of vLLM without the hybrid KV cache")
+  end
   add("links of KV tiers", ("network %s; load: %s"):format(
     tiers.network_gb_s > 0 and ("of an instance %s GB/s"):format(options.number(tiers.network_gb_s))
     or "without a limit", tiers.load_choice and "by a function" or tiers.load))

@@ -1,4 +1,5 @@
 --- From what an experiment says of KV below the caches to what the core takes.
+local core = require "blis.core"
 local errors = require "blis.errors"
 local presets = require "blis.feature.kv_tiers.presets"
 local schema = require "blis.config.schema"
@@ -158,6 +159,27 @@ local function read_load(values, path)
   end
 end
 
+--- KV connectors load and save every token of a sequence. So windows keep all tokens, as in vLLM
+--- without the hybrid KV cache, and states, which no prefix finds again, cannot be in tiers. A
+--- stated kv_layout decides for itself.
+---@return boolean whether windows keep all tokens
+local function keep_all_tokens(cluster, path)
+  local has_windows = false
+  for _, group in ipairs(cluster.groups or { cluster }) do
+    local ok, facts = pcall(core.model_facts, group)
+    if ok and facts and group.kv_layout == nil then
+      if facts.state_bytes_per_sequence > 0 then
+        errors.invalid("%s: %s has layers with states (%s), which no cached prefix contains; "
+          .. "expected a model without states, or a kv_layout that keeps them", path, facts.model,
+          facts.layers_text)
+      end
+      has_windows = has_windows or facts.window_bytes_per_sequence > 0
+      group.hybrid_kv_cache = false
+    end
+  end
+  return has_windows
+end
+
 --- What the core takes; nil without tiers.
 ---@param given any
 ---@param profile string
@@ -188,6 +210,7 @@ function kv_tiers.read(given, profile, cluster)
     place[values[i].name] = i
   end
   read_load(values, path)
+  values.keeps_windows = keep_all_tokens(cluster, path)
   values.network_bytes_per_us = bytes_per_us(values.network_gb_s)
   return values
 end
