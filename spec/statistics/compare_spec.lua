@@ -206,6 +206,8 @@ describe("blis.compare with replications", function()
       "compare.baseline: there are 3 policies, not 4")
     small.says(small.message_of(blis.compare, spec { replications = 2, report = { "ttft" } }),
       "report: the trial returned no number 'ttft'")
+    small.says(small.message_of(blis.compare, spec { replications = { min = 8, max = 4 } }),
+      "replications: max = 4 is below min = 8")
     small.says(small.message_of(blis.compare, spec { replications = { rule = "pokock" } }),
       "did you mean 'pocock'?")
     small.says(small.message_of(blis.compare, spec { replications = 2, sede = 3 }),

@@ -45,7 +45,8 @@ function staleness.of(router)
   return set
 end
 
---- "can read signals that age by snapshot_refresh_us", of an entry of the catalogue; nil of other kinds.
+--- "can read signals that age by snapshot_refresh_us", of an entry of the catalogue. Returns nil
+--- for other kinds of policies.
 ---@param kind string "routers"
 ---@param entry table
 ---@return string?

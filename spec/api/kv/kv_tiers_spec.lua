@@ -156,6 +156,25 @@ describe("KV tiers", function()
     assert.equal(0, roomy.kv_tiers.tiers[1].saved_blocks)
   end)
 
+  it("get each evicted block, also a block that is evicted alone", function()
+    local function saved(engine, blocks)
+      local number = 0
+      local result = blis.run { routing = "round-robin",
+        cluster = { instances = 1, kv_blocks = 10, max_model_len = 160, engine = engine },
+        kv_tiers = { cpu { store = "on-evict" } },
+        workload = function()
+          number = number + 1
+          return ({ { arrival_us = 0, output_tokens = 1, content = { { "a", 64 } } },
+            { arrival_us = 5000000, output_tokens = 1, content = { { "b", 16 * blocks } } } })[number]
+        end }
+      return result.kv_tiers.tiers[1].saved_blocks
+    end
+    for _, engine in ipairs { "fast", "stepwise" } do -- 4 of 10 blocks have content, 6 are free
+      assert.same({ 0, 1, 2, 3 }, { saved(engine, 6), saved(engine, 7), saved(engine, 8),
+        saved(engine, 9) })
+    end
+  end)
+
   it("are seen over time", function()
     local series = run({ cpu() }, { series_interval_us = 1000000 }).series
     local tier = series.kv_tiers[1]

@@ -415,4 +415,12 @@ describe("an autoscaler", function()
       assert.equal(400, r.completed, entry.name)
     end
   end)
+
+  it("decides at time 0 in profile go-blis", function()
+    local sim <close> = blis.simulation { profile = "go-blis", autoscaler = "saturation-pipeline",
+      cluster = { instances = 1, model = "qwen/qwen3-14b", hardware = "H100", tp = 1 },
+      scaling = { interval_us = 1000000 }, workload = { rate = 5, requests = 5 } }
+    local first = sim:events()[1]
+    assert.same({ "scaling", 0 }, { first.kind, first.time_us })
+  end)
 end)

@@ -98,8 +98,8 @@ local function check_thrashing(self)
   for _, instance in ipairs(r.instances) do saved = saved + (instance.cpu_saved or 0) end
   if saved < fewest_saved or r.kv_thrashing_rate < much_thrashing then return end
   self:add("warning", "kv-thrashing", "blocks move to CPU memory and come back immediately: "
-    .. "%s reloads per saved block. The KV cache is too small for the running requests. Add KV blocks or "
-    .. "instances.",
+    .. "%s reloads per saved block. The KV cache is too small for the running requests. Add KV "
+    .. "blocks or instances.",
     number(r.kv_thrashing_rate, 2))
 end
 
