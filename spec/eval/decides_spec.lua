@@ -61,5 +61,11 @@ describe("a candidate", function()
     assert.is_nil(tie_of { "weighted", scorers = "queue-depth:1", picker = "softmax" })
     assert.is_nil(tie_of "round-robin")
     fails("breaks ties by 'random'", {}, { routing = { "weighted", tie = "first" } })
+    for _, stage in ipairs { "prefill_routing", "decode_routing", "encode_routing" } do
+      fails("breaks ties by 'random'", { disaggregation = "always" },
+        { disaggregation = { [stage] = { "least-loaded", tie = "first" } } })
+      assert.is_userdata(experiment({ disaggregation = "always" },
+        { disaggregation = { [stage] = "least-loaded" } }).disaggregation[stage])
+    end
   end)
 end)

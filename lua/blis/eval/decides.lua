@@ -56,13 +56,16 @@ local function is_list_or_name(value)
   return type(value) ~= "table" or core.policy_definition(value) or rawget(value, 1) ~= nil
 end
 
+-- Decisions of disaggregation that are routing policies, which break ties as the suite says.
+local stage_routers = { prefill_routing = true, decode_routing = true, encode_routing = true }
+
 --- Hand-offs of the scenario, with the decisions of the candidate.
-local function with_hand_offs(own, given)
+local function with_hand_offs(own, given, tie)
   local values = copy_of(own)
   if own ~= nil and is_list_or_name(own) then values = { decider = own } end
   if is_list_or_name(given) then given = { decider = given } end
   for _, name in ipairs(sorted.names(given)) do
-    values[name] = given[name]
+    values[name] = stage_routers[name] and with_tie(given[name], tie) or given[name]
     local is_known = false
     for _, point in ipairs(hand_off_points) do is_known = is_known or point == name end
     if not is_known then
@@ -127,7 +130,8 @@ function decides.experiment(experiment, policies, suite, scenario)
     all.cascade = with_escalation(experiment.cascade, policies.cascade)
   end
   if policies.disaggregation ~= nil then
-    all.disaggregation = with_hand_offs(experiment.disaggregation, policies.disaggregation)
+    all.disaggregation = with_hand_offs(experiment.disaggregation, policies.disaggregation,
+      suite.tie)
   end
   return all
 end
