@@ -456,3 +456,20 @@ describe("comparisons and sweeps", function()
     assert.is_nil(found:csv():find("verdict", 1, true))
   end)
 end)
+
+describe("the verdict of an evaluation", function()
+  local function verdict_of(policy, seeds)
+    local json = require "blis.json"
+    local text = json.encode(require("blis.eval").failure_verdict(policy, "it failed"))
+    local few = json.encode(verdict.json { verdict.few_seeds(seeds) })
+    return text, few
+  end
+
+  it("is invalid without a score, and a warning with few seeds", function()
+    local failed, few = verdict_of("timeout", 3)
+    assert.equal('{"status":"invalid","reasons":[{"code":"timeout","status":"invalid","text":'
+      .. '"it failed"}]}', failed)
+    assert.truthy(few:find('"code":"few-seeds","status":"warning"', 1, true))
+    assert.equal('{"status":"ok","reasons":[]}', select(2, verdict_of("timeout", 4)))
+  end)
+end)

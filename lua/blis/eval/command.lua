@@ -250,7 +250,8 @@ local function batch_item(line, number)
 end
 
 local function failed_object(message)
-  return json.object("schema", "blis-eval/1", "status", "error", "combined_score", 0,
+  return json.object("schema", "blis-eval/1", "verdict", eval.failure_verdict(nil, message),
+    "status", "error", "combined_score", 0,
     "correct", false, "metrics", json.object("combined_score", 0, "validity", -1),
     "scenarios", json.list {}, "public", json.object(), "private", json.object(),
     "artifacts", json.object("feedback", "INVALID: score 0. " .. feedback.clean(message),

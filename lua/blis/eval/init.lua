@@ -8,6 +8,7 @@ local processes = require "blis.eval.processes"
 local probes = require "blis.eval.probes"
 local processors = require "blis.processors"
 local score = require "blis.eval.score"
+local verdict = require "blis.results.verdict"
 
 local eval = {}
 
@@ -109,6 +110,15 @@ end
 ---@field digest string of all that is reproducible
 ---@field scenarios { id: string, score: number }[]
 
+--- The verdict of a candidate without a score.
+---@param code? string of the failure
+---@param message string
+---@return table
+function eval.failure_verdict(code, message)
+  return verdict.json { { code = code or "candidate", status = "invalid",
+    text = feedback.clean(message) } }
+end
+
 local function invalid(suite, one, options, failure, where, outcomes, start_us)
   local text = feedback.of_failure(failure, where)
   local status = failure.code == "timeout" and "timeout" or "error"
@@ -117,7 +127,8 @@ local function invalid(suite, one, options, failure, where, outcomes, start_us)
     scenarios[i] = json.object("id", scenario.id, "split", scenario.split,
       "weight", scenario.weight, "score", 0)
   end
-  local object = json.object("schema", "blis-eval/1", "status", status, "combined_score", 0,
+  local object = json.object("schema", "blis-eval/1", "verdict",
+    eval.failure_verdict(failure.code, failure.message), "status", status, "combined_score", 0,
     "correct", false, "metrics", json.object("combined_score", 0, "validity", -1),
     "scenarios", json.list(scenarios), "public", json.object(), "private", json.object(),
     "artifacts", json.object("feedback", text, "error", feedback.clean(failure.message)))
@@ -229,7 +240,9 @@ local function valid(suite, one, options, scored, baseline, measures, outcomes, 
   local text = feedback.of_score(scored, baseline, measures,
     { reads = outcomes[1].reads, notes = notes,
       regrets = regrets_of(suite, one, options, scored) })
-  local object = json.object("schema", "blis-eval/1", "status", "success",
+  local object = json.object("schema", "blis-eval/1",
+    "verdict", verdict.json { verdict.few_seeds(#options.stage.seeds) },
+    "status", "success",
     "combined_score", combined, "correct", true,
     "metrics", metrics_object(scored, combined, measures),
     "scenarios", scenario_objects(scored), "public", public_object(scored, combined, measures),

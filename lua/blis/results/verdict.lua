@@ -10,8 +10,10 @@
 --- The checks are in blis.results.checks, and in the `judge` functions of features. A check reads
 --- only the result: its records, or the streaming statistics of a run without records. A verdict
 --- costs two passes over the records, when it is read for the first time.
-local show = require "blis.show"
 local deferred = require "blis.deferred"
+local json = require "blis.json"
+local show = require "blis.show"
+local statistics = require "blis.statistics"
 local features = require "blis.feature"
 local format = require "blis.format"
 local load_checks = deferred "blis.results.checks.load"
@@ -232,6 +234,27 @@ function verdict.write(writer, one, key)
     writer:done()
   end
   writer:done():done()
+end
+
+--- Returns the same object for JSON that is built of values.
+---@param findings blis.results.Finding[]
+---@return table
+function verdict.json(findings)
+  local one, reasons = verdict.new(findings), {}
+  for i, reason in ipairs(one.reasons) do
+    reasons[i] = json.object("code", reason.code, "status", reason.status, "text", reason.text)
+  end
+  return json.object("status", one.status, "reasons", json.list(reasons))
+end
+
+--- The finding of a comparison over seeds with too few of them for intervals; nil with enough.
+---@param seeds integer
+---@return blis.results.Finding?
+function verdict.few_seeds(seeds)
+  local fewest = statistics.fewest_for_interval
+  if seeds >= fewest then return nil end
+  return { code = "few-seeds", status = "warning",
+    text = ("the seeds are too few for intervals: %d, expected %d or more."):format(seeds, fewest) }
 end
 
 return verdict

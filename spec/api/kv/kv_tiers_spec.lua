@@ -164,8 +164,9 @@ describe("KV tiers", function()
         kv_tiers = { cpu { store = "on-evict" } },
         workload = function()
           number = number + 1
-          return ({ { arrival_us = 0, output_tokens = 1, content = { { "a", 64 } } },
-            { arrival_us = 5000000, output_tokens = 1, content = { { "b", 16 * blocks } } } })[number]
+          local prompts = { { "a", 64 }, { "b", 16 * blocks } }
+          return prompts[number] and { arrival_us = (number - 1) * 5000000, output_tokens = 1,
+            content = { prompts[number] } } or nil
         end }
       return result.kv_tiers.tiers[1].saved_blocks
     end

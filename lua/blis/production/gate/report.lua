@@ -3,6 +3,7 @@ local explain = require "blis.production.explain"
 local format = require "blis.format"
 local gate = require "blis.production.gate.gate"
 local json = require "blis.json"
+local verdict = require "blis.results.verdict"
 local words = require "blis.statistics.words"
 
 local report = {}
@@ -223,7 +224,9 @@ function report.json(result)
   for i, one in ipairs(result.invariants) do
     rules[i] = json.object("scenario", one.scenario, "name", one.name, "text", one.text)
   end
-  return json.encode(json.object("regression", result.is_regression, "headline", headline(result),
+  return json.encode(json.object(
+    "verdict", verdict.json { verdict.few_seeds(result.seeds) },
+    "regression", result.is_regression, "headline", headline(result),
     "base", result.base.name, "new", result.new.name, "suite", result.suite, "seeds",
     result.seeds, "comparisons", json.list(comparisons), "scenarios", json.list(scenarios),
     "broken_rules", json.list(rules))) .. "\n"
