@@ -153,6 +153,13 @@ describe("blis sweep", function()
     assert.equal("/no/such: not a sweep (no file sweep.json)",
       select(2, commands.error_of("sweep", "table", "/no/such")):gsub("^sweep table: ", ""))
     assert.matches("cannot open", select(2, commands.error_of("sweep", "run", "/no/such.lua")))
+    local path = os.tmpname()
+    local file <close> = assert(io.open(path, "w"))
+    file:write("return blis and 1")
+    file:close()
+    assert.matches("ran no sweep; call :run() on what blis.sweep returns",
+      select(2, commands.error_of("sweep", "run", path)), 1, true)
+    os.remove(path)
     for _, name in ipairs { "run", "status", "table", "export", "merge", "retry", "submit",
       "watch" } do
       assert.matches("^usage: blis sweep " .. name, commands.output_of("sweep", name, "--help"))

@@ -60,8 +60,11 @@ local function run_script(parsed)
   if not chunk then flags.fail(run_definition, "%s", problem) end
   for name, value in pairs(parsed.values.run) do settings.overrides[name] = value end
   _G.arg = table.move(parsed.positionals, 1, #parsed.positionals, 0, {})
-  settings.failed = 0
+  settings.failed, settings.runs = 0, 0
   chunk(table.unpack(_G.arg))
+  if settings.runs == 0 then
+    flags.fail(run_definition, "%s ran no sweep; call :run() on what blis.sweep returns", path)
+  end
   if settings.failed == 0 then return nil end
   command.say(("blis: sweep run: %s failed; 'blis sweep retry DIR' lets failed trials run again")
     :format(format.plural(settings.failed, "trial")))

@@ -94,6 +94,7 @@ end
 function Sweep:run(given)
   local values = read_run_options(self, given)
   values.cost = self.cost
+  settings.runs = settings.runs + 1
   local run = settings.instead or runner.run
   local result = table_of.new(self.plan, run(self.plan, self.values, self.trial, values, self))
   result.store = values.store

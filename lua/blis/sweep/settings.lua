@@ -13,4 +13,7 @@ settings.instead = nil
 --- Trials of this process's sweeps that failed, for the exit status of `blis sweep run`.
 settings.failed = 0
 
+--- Sweeps that this process has run.
+settings.runs = 0
+
 return settings
