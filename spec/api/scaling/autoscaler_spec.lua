@@ -35,6 +35,20 @@ describe("an autoscaler", function()
     assert.equal(4.0, r.scaling.state_seconds.loading)
   end)
 
+  it("reads the KV utilization of its instances", function()
+    local sim, checked
+    sim = blis.simulation { cluster = { instances = 1, kv_blocks = 500 }, seed = 1,
+      workload = { rate = 10, requests = 60, prompt_tokens = 300, output_tokens = 100 },
+      scaling = { max_replicas = 1, interval_us = seconds(3) }, autoscaler = function(context)
+        local instance = sim.instances[1]
+        checked = instance.used_kv_blocks / instance.kv_blocks
+        assert.is_true(checked > 0)
+        assert.equal(checked, context.kv_utilization)
+      end }
+    sim:run()
+    assert.is_truthy(checked)
+  end)
+
   it("sees what a pool is and what it was", function()
     local contexts = {}
     run { scaling = { loading_delay_us = seconds(12), max_replicas = 4 },
