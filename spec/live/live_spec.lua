@@ -142,6 +142,28 @@ describe("blis live #host", function()
     assert.matches("12 instance_2", out)
   end)
 
+  it("fails, restores, slows, and drains instances on request", function()
+    next_port = next_port + 4
+    local base = next_port + 1
+    local out = with_server("--num-instances 2 --port-base " .. base, ([[
+      A=$URL/admin; I=http://127.0.0.1:%d
+      try() { curl -s -m 5 -o /dev/null -w "$1 %%{http_code}\n" "$2" -X POST; }
+      health() { curl -s -m 5 -o /dev/null -w "health %%{http_code}\n" $I/health; }
+      curl -s -m 9 -o /dev/null -w 'lost %%{http_code}\n' -H "$J" -d '{"prompt": "a", "ignore_eos":
+        true, "max_tokens": 9000}' $I/v1/completions & LOST=$!
+      sleep 0.5; try fail "$A/fail?instance=0"; wait $LOST; health
+      curl -s -m 5 -w ' %%{http_code}\n' -H "$J" -d '{"prompt": "a"}' $I/v1/completions
+      try restore "$A/restore?instance=0"; health
+      try slow "$A/slow?instance=0&factor=2"; try drain "$A/drain?instance=1"
+      try which "$A/fail"; try far "$A/fail?instance=2"; try much "$A/slow?instance=0&factor=0"
+      ]]):format(base))
+    assert.matches("lost 500\n", out)
+    assert.matches("fail 200\n.-health 503\n", out)
+    assert.matches("instance_0 is not in service.- 503\n", out)
+    assert.matches("restore 200\nhealth 200\nslow 200\ndrain 200\n", out)
+    assert.matches("which 400\nfar 400\nmuch 400\n", out)
+  end)
+
   it("survives what is no request", function()
     local out = with_server("", [[
       if command -v python3 >/dev/null; then python3 - ${URL##*:} <<'PY'

@@ -39,8 +39,8 @@ struct blis_live_desk {
   blis_map choices;        /* by number of the request, until both sides are done with it */
   blis_event_queue *later; /* tokens that are computed and not due: number of the request */
   choice *changed;
-  blis_live_meter *meters;
-  int64_t *loads; /* by instance */
+  BLIS_ARRAY(blis_live_meter) meters; /* by instance; more come when instances do */
+  BLIS_ARRAY(int64_t) loads;          /* likewise */
   int64_t open;
   int64_t now_us;
   int64_t last_departure_us;
@@ -100,7 +100,7 @@ static void forget(blis_live_desk *desk, choice *c) {
 /* One more token of the choice is due. */
 static void token_is_due(blis_live_desk *desk, choice *c, int64_t at_us) {
   blis_live_choice *shown = &c->shown;
-  blis_live_meter *meter = &desk->meters[shown->instance];
+  blis_live_meter *meter = &desk->meters.items[shown->instance];
   if (shown->first_us < 0) {
     shown->first_us = at_us;
     blis_live_meter_first_token(meter, at_us - shown->arrival_us);
@@ -117,7 +117,9 @@ static void finish(blis_live_desk *desk, choice *c) {
   c->shown.is_over = true;
   c->shown.last_us = c->end_us;
   desk->open--;
-  desk->loads[c->shown.instance < 0 ? (int32_t)desk->config.instance_count : c->shown.instance]--;
+  if (c->shown.instance >= 0) {
+    desk->loads.items[c->shown.instance]--;
+  }
   note_change(desk, c);
   if (c->is_closed) {
     forget(desk, c);
@@ -142,15 +144,28 @@ static blis_status happen_at(blis_live_desk *desk, choice *c, int64_t at_us, bli
   return BLIS_OK;
 }
 
-static void join(blis_live_desk *desk, choice *c, int32_t instance) {
-  if (c->shown.instance == instance || instance < 0) {
-    return;
+/* Room for the instance with that number. */
+static blis_status make_room(blis_live_desk *desk, size_t instance) {
+  BLIS_TRY(blis_array_reserve(&desk->alloc, &desk->meters, instance + 1));
+  BLIS_TRY(blis_array_reserve(&desk->alloc, &desk->loads, instance + 1));
+  while (desk->meters.count <= instance) {
+    desk->meters.items[desk->meters.count++] = (blis_live_meter){.generation_tokens = 0};
+    desk->loads.items[desk->loads.count++] = 0;
   }
-  uint32_t before =
-      c->shown.instance < 0 ? desk->config.instance_count : (uint32_t)c->shown.instance;
-  desk->loads[before]--;
-  desk->loads[instance]++;
+  return BLIS_OK;
+}
+
+static blis_status join(blis_live_desk *desk, choice *c, int32_t instance, blis_error *error) {
+  if (c->shown.instance == instance || instance < 0) {
+    return BLIS_OK;
+  }
+  BLIS_TRY_MEM(make_room(desk, (size_t)instance), error);
+  if (c->shown.instance >= 0) {
+    desk->loads.items[c->shown.instance]--;
+  }
+  desk->loads.items[instance]++;
   c->shown.instance = instance;
+  return BLIS_OK;
 }
 
 /* The output may begin anew after a preemption: only what is new is passed on. */
@@ -160,7 +175,7 @@ static blis_status on_token(void *ud, const blis_token *token, blis_error *error
   if (c == NULL || token->number <= (int64_t)c->shown.due_tokens + c->held_tokens) {
     return BLIS_OK;
   }
-  join(desk, c, (int32_t)token->instance);
+  BLIS_TRY(join(desk, c, (int32_t)token->instance, error));
   c->held_tokens++;
   return happen_at(desk, c, token->at_us, error);
 }
@@ -196,7 +211,7 @@ static blis_status on_end(void *ud, const blis_request_end *end, blis_error *err
     return BLIS_OK;
   }
   blis_live_choice *shown = &c->shown;
-  join(desk, c, end->instance);
+  BLIS_TRY(join(desk, c, end->instance, error));
   shown->finish = finish_of(c, end);
   shown->failure = shown->finish == BLIS_LIVE_ERROR ? failure_of(end) : NULL;
   shown->cached_tokens = end->cached_tokens > 0 ? (uint32_t)end->cached_tokens : 0;
@@ -213,7 +228,7 @@ static blis_status on_end(void *ud, const blis_request_end *end, blis_error *err
                                      .output_tokens = shown->due_tokens + c->held_tokens,
                                      .max_tokens = shown->max_tokens,
                                      .n = shown->n};
-    blis_live_meter_end(&desk->meters[shown->instance], &ending);
+    blis_live_meter_end(&desk->meters.items[shown->instance], &ending);
   }
   return happen_at(desk, c, c->end_us, error);
 }
@@ -237,10 +252,8 @@ blis_status blis_live_desk_new(const blis_alloc *alloc, const blis_live_desk_con
   desk->later = blis_event_queue_new(alloc);
   desk->content = blis_live_content_new(alloc, config->block_tokens, BLOCKS_MAX);
   desk->lengths = blis_alloc_zeroed(alloc, config->length_count, sizeof *desk->lengths);
-  desk->meters = blis_alloc_zeroed(alloc, config->instance_count, sizeof *desk->meters);
-  desk->loads = blis_alloc_zeroed(alloc, (size_t)config->instance_count + 1, sizeof *desk->loads);
   if (desk->strings == NULL || desk->later == NULL || desk->content == NULL ||
-      desk->lengths == NULL || desk->meters == NULL || desk->loads == NULL ||
+      desk->lengths == NULL || make_room(desk, config->instance_count - 1) != BLIS_OK ||
       blis_map_reserve(&desk->choices, 16) != BLIS_OK) {
     blis_live_desk_free(desk);
     return blis_fail_nomem(error);
@@ -276,9 +289,8 @@ void blis_live_desk_free(blis_live_desk *desk) {
     blis_intern_free(desk->strings);
   }
   blis_alloc_free(&alloc, desk->lengths, desk->config.length_count * sizeof *desk->lengths);
-  blis_alloc_free(&alloc, desk->meters, desk->config.instance_count * sizeof *desk->meters);
-  blis_alloc_free(&alloc, desk->loads,
-                  ((size_t)desk->config.instance_count + 1) * sizeof *desk->loads);
+  blis_array_deinit(&alloc, &desk->meters);
+  blis_array_deinit(&alloc, &desk->loads);
   blis_alloc_free(&alloc, desk, sizeof *desk);
 }
 
@@ -416,7 +428,6 @@ static blis_status submit_one(blis_live_desk *desk, const blis_live_submission *
   desk->inbox.items[desk->inbox.count++] = request;
   desk->next_number++;
   desk->open++;
-  desk->loads[desk->config.instance_count]++;
   *entered = shown;
   return BLIS_OK;
 }
@@ -496,7 +507,8 @@ int64_t blis_live_desk_open_choices(const blis_live_desk *desk) {
 }
 
 int64_t blis_live_desk_load(const blis_live_desk *desk, int64_t instance) {
-  return instance < 0 ? desk->open : desk->loads[instance];
+  bool is_known = instance >= 0 && (size_t)instance < desk->loads.count;
+  return instance < 0 ? desk->open : is_known ? desk->loads.items[instance] : 0;
 }
 
 blis_cluster *blis_live_desk_cluster(const blis_live_desk *desk) {
@@ -504,7 +516,8 @@ blis_cluster *blis_live_desk_cluster(const blis_live_desk *desk) {
 }
 
 const blis_live_meter *blis_live_desk_meter(const blis_live_desk *desk, uint32_t instance) {
-  return &desk->meters[instance];
+  static const blis_live_meter nothing;
+  return instance < desk->meters.count ? &desk->meters.items[instance] : &nothing;
 }
 
 const int64_t *blis_live_desk_pins(const blis_live_desk *desk, size_t *count) {

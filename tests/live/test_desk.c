@@ -215,6 +215,25 @@ static void test_a_stop_text_ends_the_answer(void) {
   close_scene(&sc);
 }
 
+/* As an autoscaler starts them. */
+static void test_instances_may_come_later(void) {
+  scene sc;
+  blis_error error;
+  open_scene(&sc, 1);
+  submit(&sc, BLIS_LIVE_COMPLETIONS, "{\"prompt\": \"x\"}", -1);
+  const blis_token_sink *sink = blis_live_desk_sink(sc.desk);
+  const blis_token token = {.request = 0, .number = 1, .at_us = 1, .instance = 40};
+  CHECK_EQ_I64(blis_live_desk_load(sc.desk, 40), 0);
+  CHECK_EQ_I64(blis_live_desk_meter(sc.desk, 40)->generation_tokens, 0);
+  CHECK_OK(sink->token(sink->ud, &token, &error), &error);
+  CHECK_EQ_I64(blis_live_desk_load(sc.desk, 40), 1);
+  advance(&sc, 5000000);
+  CHECK_EQ_I64(blis_live_desk_load(sc.desk, 40), 0);
+  CHECK_EQ_I64(blis_live_desk_meter(sc.desk, 0)->generation_tokens, sc.choices[0]->due_tokens);
+  close_all(&sc);
+  close_scene(&sc);
+}
+
 /* Answers. */
 
 static void check_json(const char *text, size_t length) {
@@ -327,6 +346,7 @@ int main(void) {
   RUN(test_a_client_that_leaves_frees_everything);
   RUN(test_a_reply_as_history_is_cached);
   RUN(test_a_stop_text_ends_the_answer);
+  RUN(test_instances_may_come_later);
   RUN(test_answers_are_json);
   RUN(test_metrics_count_what_happened);
   return check_done();

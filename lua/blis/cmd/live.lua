@@ -45,8 +45,8 @@ return command.define(definition, function(parsed)
         local trace = parsed.values.output.trace_output
         if trace then service:write_pins(trace .. ".pins.csv") end
         if trace and outcome.interventions > 0 then
-          command.talk(parsed, "live: %d requests changed the cluster (a cache was emptied); a "
-            .. "replay does not repeat that", outcome.interventions)
+          command.talk(parsed, "live: %d requests changed the cluster (/admin, "
+            .. "/reset_prefix_cache); a replay does not repeat that", outcome.interventions)
         end
       end,
     }
