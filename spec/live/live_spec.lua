@@ -184,6 +184,7 @@ for i in range(300):
   elif kind == 4: data = b"POST /v1/completions HTTP/1.1\r\nContent-Length: 99999999\r\n\r\n"
   s.sendall(bytes(data))
   if kind == 5: s.shutdown(socket.SHUT_WR)
+  if i % 4 == 1: s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, bytes([1] + [0] * 7))
   kept.append(s)
   if len(kept) > 20: kept.pop(0).close()
 PY

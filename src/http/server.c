@@ -264,6 +264,11 @@ blis_status blis_http_serve(const blis_alloc *alloc, const blis_http_config *con
   blis_live_ask_init(&server->ask, alloc);
   blis_buffer_init(&server->text, alloc);
   server->doors = blis_alloc_zeroed(alloc, config->endpoint_count, sizeof *server->doors);
+  /* A client may be gone when its answer is written: an error of the connection, no signal. */
+  struct sigaction ignored = {.sa_handler = SIG_IGN};
+  struct sigaction before;
+  sigemptyset(&ignored.sa_mask);
+  sigaction(SIGPIPE, &ignored, &before);
   blis_status status = server->doors == NULL ? blis_fail_nomem(error) : open_server(server, error);
   if (status == BLIS_OK) {
     run_server(server);
@@ -276,6 +281,7 @@ blis_status blis_http_serve(const blis_alloc *alloc, const blis_http_config *con
     close_server(server);
     blis_alloc_free(alloc, server->doors, config->endpoint_count * sizeof *server->doors);
   }
+  sigaction(SIGPIPE, &before, NULL);
   count_lags(server);
   *outcome = server->outcome;
   blis_live_ask_deinit(&server->ask);
