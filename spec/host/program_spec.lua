@@ -229,6 +229,8 @@ for flag, value in pairs { ["--queue-depth-threshold"] = "5", ["--kv-cache-util-
   examples[flag] = ("--flow-control %s %s"):format(flag, value)
 end
 
+examples["--gateway"] = "--gateway 127.0.0.1:0"
+examples["--pins"] = "--pins @/pins.csv"
 examples["--listen"] = "--listen 127.0.0.1:0"
 examples["--port-base"] = "--port-base 18471"
 examples["--served-model-name"] = "--served-model-name m"
@@ -412,6 +414,7 @@ local function fill(folder)
       print(r)' >@/sweep.lua && "$BLIS" @/sweep.lua >/dev/null &&
     mkdir @/bin && printf '#!/bin/sh\ncat\n' >@/bin/sbatch && chmod +x @/bin/sbatch &&
     printf 'models: []\n' >@/catalogue.yaml &&
+    printf 'request_number,instance\n0,instance_0\n' >@/pins.csv &&
     printf 'time_s,available\n0,1\n' >@/spot.csv &&
     printf '[simulation]\nseed = 7\nwarmup_requests = 1\n[cluster]\ngpu_type = "A100"\n' \
       >@/routesim.toml &&
