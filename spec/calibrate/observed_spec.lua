@@ -179,6 +179,20 @@ describe("measurements in reports", function()
       summary.means[1].e2e_us })
   end)
 
+  it("of inference-perf of early 2025 have the rate of their throughput", function()
+    local function summary(load, more, root)
+      return ([[{ "load_summary": %s, %s "successes": { "prompt_len": { "mean": 9 },
+        "output_len": { "mean": 3 }, %s "latency": { "time_to_first_token": { "mean": 0.2 },
+        "request_latency": { "mean": 0.3 } } } }]]):format(load, root or "", more or "")
+    end
+    assert.equal(3.5, read(summary([[{ "count": 7 }]],
+      [["throughput": { "requests_per_sec": 3.5 },]])).means[1].rate_rps)
+    assert.equal(0.5, read(summary([[{ "count": 7 }]], nil,
+      [["benchmark_time_seconds": 14,]])).means[1].rate_rps)
+    assert.matches("the rate is missing; expected load_summary.achieved_rate, ",
+      refusal(summary "{}"), 1, true)
+  end)
+
   it("of inference-perf end with the last token, and their means with the answer", function()
     -- start 10.0, tokens at 10.2, 10.23 and 10.29, end 10.3.
     local one = read [=[[ { "start_time": 10.0, "end_time": 10.3, "info": { "input_tokens": 9,

@@ -21,6 +21,29 @@ describe("blis replay", function()
     assert.equal(3, got.completed + got.unservable)
   end)
 
+  it("plays session graphs with recorded starts, and says how to play others", function()
+    local rows = [[{"session_id":"a","timestamp":0,"input_length":600,"output_length":10}
+{"session_id":"a","delay":2000,"input_length":1100,"output_length":10}
+{"session_id":"b","timestamp":50,"input_length":300,"output_length":10}
+]]
+    files.with(rows, function(path)
+      local call = commands.call("replay", path, "--format", "json")
+      assert.equal(3, core.json_read(call.out).completed)
+      assert.matches("played as session graphs (mooncake-delta): 3 requests in 2 sessions",
+        table.concat(call.said, "\n"), 1, true)
+    end)
+    files.with('[{"conversations":[{"from":"human","value":"a"},{"from":"gpt","value":"b"}]}]',
+      function(path)
+        assert.matches("session graphs (sharegpt) without arrival times cannot be replayed; 'blis "
+          .. "run --graphs " .. path .. " --rate X' or '--concurrency N' plays them",
+          select(2, commands.error_of("replay", path)), 1, true)
+      end)
+    files.with('{"text_input":"What?","output_length":3}\n{"text_input":"Why?"}\n', function(path)
+      assert.matches(":2: key 'output_length': is missing",
+        select(2, commands.error_of("replay", path)), 1, true)
+    end)
+  end)
+
   it("ends as BLIS in Go does under that profile", function()
     local text = commands.output_of("replay", folder .. "tracev2/t1.csv", "--profile", "go-blis",
       "--quiet")

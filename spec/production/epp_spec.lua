@@ -283,3 +283,106 @@ describe("blis import #host", function()
     end
   end)
 end)
+
+describe("a configuration in another file", function()
+  local plugins = [[
+plugins:
+- type: queue-scorer
+schedulingProfiles:
+- name: default
+  plugins:
+  - pluginRef: queue-scorer
+    weight: 2
+]]
+  local function indented(spaces) return ((head .. plugins):gsub("([^\n]+)", spaces .. "%1")) end
+
+  local function read_file(text, options)
+    local found
+    files.with(text, function(path) found = import.read(path, options) end)
+    return found
+  end
+
+  local function weight_of(found) return experiment_of(found).routing.scorers[1][2] end
+
+  it("is read from Helm values, a ConfigMap, and one of several documents", function()
+    local helm = "epp:\n  pluginsConfigFile: p.yaml\n  pluginsCustomConfig:\n    p.yaml: |\n"
+      .. indented "      " .. "  replicas: 2\n"
+    local map = "kind: ConfigMap\ndata:\n  x.yaml: |\n" .. indented "    " .. "---\nkind: Service\n"
+    local documents = "kind: Service\n---\n" .. head .. plugins .. "---\nkind: Other\n"
+    local inline = "spec:\n  scheduler:\n    config:\n      inline:\n" .. indented "        "
+    for _, text in ipairs { helm, map, documents, inline } do
+      local found = read_file(text)
+      assert.equal(2, weight_of(found))
+      says(found, "note", "the configuration begins here")
+    end
+  end)
+
+  it("keeps its line numbers", function()
+    local text = "data:\n  x.yaml: |\n" .. indented("    "):gsub("queue%-scorer\n", "quue\n", 1)
+    local ok, problem = pcall(read_file, text)
+    assert.is_false(ok)
+    assert.matches(":6: unknown plugin type 'quue'", problem.message, 1, true)
+  end)
+
+  it("is the one that pluginsConfigFile names; otherwise two are an error", function()
+    local two = "a.yaml: |\n" .. indented "  " .. "b.yaml: |\n"
+      .. indented("  "):gsub("weight: 2", "weight: 7")
+    assert.equal(7, weight_of(read_file("pluginsConfigFile: b.yaml\n" .. two)))
+    local ok, problem = pcall(read_file, two)
+    assert.is_false(ok)
+    assert.matches("2 configurations (a.yaml at line 2, b.yaml at line 12); expected one",
+      problem.message, 1, true)
+  end)
+end)
+
+describe("a configuration of 2025", function()
+  local text = [[
+plugins:
+- type: kv-cache-scorer
+- type: prefix-cache
+  parameters: { hashBlockSize: 64, maxPrefixBlocksToMatch: 256, lruCapacityPerServer: 31250 }
+- type: max-score
+- type: single-profile
+schedulingProfiles:
+- name: default
+  plugins:
+  - pluginRef: kv-cache-scorer
+  - pluginRef: prefix-cache
+    weight: 3
+  - pluginRef: max-score
+]]
+
+  it("is translated, and each old name is reported", function()
+    local found = read(text)
+    assert.same({ { "kv-utilization", 1 }, { "llm-d.prefix-cache-scorer", 3, block_size = 16,
+      capacity = 31250, max_prefix_tokens = 4096 } }, experiment_of(found).routing.scorers)
+    says(found, "rewritten", "write kv-cache-utilization-scorer")
+    says(found, "rewritten", "blockSizeTokens: 16 (64 characters of 4 per token)")
+    says(found, "rewritten", "write max-score-picker")
+  end)
+
+  it("is translated with the index of the engines, and with a threshold of a handler", function()
+    local found = read [[
+plugins:
+- type: prefix-cache-scorer
+  parameters: { mode: cache_tracking, indexerConfig: { tokenProcessorConfig: { blockSize: 64 } } }
+- type: decode-filter
+- type: prefill-filter
+- type: pd-profile-handler
+  parameters: { threshold: 10, hashBlockSize: 5 }
+schedulingProfiles:
+- name: decode
+  plugins: [{ pluginRef: decode-filter }, { pluginRef: prefix-cache-scorer, weight: 2 }]
+- name: prefill
+  plugins: [{ pluginRef: prefill-filter }, { pluginRef: prefix-cache-scorer, weight: 2 }]
+]]
+    local experiment = experiment_of(found)
+    assert.equal("precise", experiment.routing.scorers[1].producer)
+    assert.equal(10, experiment.disaggregation.decider.non_cached_tokens)
+  end)
+
+  it("is refused if it is read as a version that refuses it", function()
+    fails(text, "plugin type 'kv-cache-scorer' is gone since 0.9 (configurations of 2025): "
+      .. "write kv-cache-utilization-scorer", { version = "0.10" })
+  end)
+end)

@@ -48,7 +48,7 @@ describe("an import", function()
       { head .. "flowControl: {priorityBands: [{priority: 3}, {priority: 3}]}\n",
         "priorityBands[2]: priority 3 is given twice" },
       { head .. "dataLayer: {sources: [7]}\n", "dataLayer.sources[1] is 7" },
-      { head .. "---\n" .. head, ":3: a second document begins here" },
+      { head .. "---\n" .. head, "2 configurations (one at line 1, one at line 4)" },
       { head .. "plugins: [{type: queue-sc", ":4: " },
       { "\n \n", "is empty" },
     } do refuses(case[1], case[2]) end

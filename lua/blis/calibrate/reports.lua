@@ -131,9 +131,24 @@ local function read_inference_perf(path, root)
   return all:finish()
 end
 
+--- The rate of a stage (requests/s). Summaries of early 2025 do not have the rate of the load, so
+--- the throughput of the requests that succeeded stands for it.
+local function rate_of(path, root)
+  local load, good = root.load_summary, root.successes
+  local count, seconds = number_of(load, "count", path),
+    number_of(root, "benchmark_time_seconds", path)
+  local throughput = value_of(good, "throughput")
+  return number_of(load, "achieved_rate", path) or number_of(load, "requested_rate", path)
+    or number_of(throughput, "requests_per_sec", path)
+    or count and seconds and seconds > 0 and count / seconds
+    or fail(path, "the rate is missing; expected load_summary.achieved_rate, "
+      .. "load_summary.requested_rate, successes.throughput.requests_per_sec, or "
+      .. "benchmark_time_seconds with load_summary.count")
+end
+
 --- inference-perf's summary of a stage: means alone. Seconds.
 local function read_summary(path, root)
-  local load, good = root.load_summary, root.successes
+  local good = root.successes
   local latency = value_of(good, "latency")
   local function mean(object, name)
     local value = number_of(value_of(object, name), "mean", path, name .. ".mean")
@@ -141,8 +156,7 @@ local function read_summary(path, root)
   end
   return { {
     place = path,
-    rate_rps = number_of(load, "achieved_rate", path) or number_of(load, "requested_rate", path)
-      or fail(path, "load_summary.achieved_rate is missing"),
+    rate_rps = rate_of(path, root),
     prompt_tokens = mean(good, "prompt_len"), output_tokens = mean(good, "output_len"),
     cached_tokens = 0, ttft_us = mean(latency, "time_to_first_token") * 1e6,
     e2e_us = mean(latency, "request_latency") * 1e6,

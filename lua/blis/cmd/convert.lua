@@ -1,7 +1,9 @@
 --- blis convert: presets, ServeGen data and inference-perf loads as workload specifications.
 local command = require "blis.cli.command"
 local core = require "blis.core"
+local errors = require "blis.errors"
 local flags = require "blis.cli.flags"
+local inference_perf = require "blis.traffic.inference_perf"
 local presets = require "blis.config.presets"
 local sections = require "blis.config.conversion"
 local shape = require "blis.traffic.shape"
@@ -54,8 +56,19 @@ local function of_servegen(values)
 end
 
 local function of_inference_perf(values)
-  local spec = core.workload_spec(values.spec, "spec", { seed = 0, is_only_read = true })
-  local notes = spec:notes()
+  local settings = { seed = 0, is_only_read = true }
+  local ok, spec = pcall(errors.located, core.workload_spec, values.spec, "spec", settings)
+  local assumed = {}
+  if not ok then
+    if not inference_perf.is_meant(spec) then error(spec, 0) end
+    local given
+    given, assumed = inference_perf.read(values.spec, values.stage)
+    spec = core.workload_spec(given, "spec", settings)
+  elseif values.stage then
+    errors.raise("usage", "convert inference-perf: --stage needs a configuration of inference-perf "
+      .. "with load.stages")
+  end
+  local notes = table.move(spec:notes(), 1, #spec:notes(), #assumed + 1, assumed)
   if spec:is_spread() then
     notes[#notes + 1] = "the number of requests per user is lost: arrivals are poisson, without an "
       .. "end; set --num-requests or --horizon of blis run"
@@ -67,7 +80,8 @@ local commands = {
   preset = define("preset", "a preset or scenario of blis run --workload", sections.preset,
     of_preset),
   servegen = define("servegen", "a folder of ServeGen data", sections.servegen, of_servegen),
-  ["inference-perf"] = define("inference-perf", "a specification with an inference_perf block",
+  ["inference-perf"] = define("inference-perf",
+    "a configuration of inference-perf, or a specification with an inference_perf block",
     sections.inference_perf, of_inference_perf),
 }
 

@@ -1,8 +1,11 @@
 --- blis replay: simulate a cluster under the requests of a trace.
 local command = require "blis.cli.command"
+local core = require "blis.core"
+local errors = require "blis.errors"
 local flag_sections = require "blis.config.flags"
 local format = require "blis.format"
 local flags = require "blis.cli.flags"
+local graphs = require "blis.traffic.graphs"
 local live = require "blis.live"
 local simulate = require "blis.cli.simulate"
 local think_time = require "blis.cli.think_time"
@@ -71,6 +74,40 @@ local function path_of(parsed)
   return data or parsed.positional
 end
 
+--- Whether a file that is not a trace may have session graphs.
+local function may_have_graphs(parsed, path)
+  local given = parsed.values.trace
+  return not given.format and not given.columns and path ~= "-"
+    and parsed.values.experiment.profile ~= "go-blis"
+end
+
+--- The session graphs of a file, which arrive at their recorded times.
+local function play_graphs(parsed, path, file)
+  local about = file:about()
+  if not about.has_starts then
+    errors.raise("parse", ("%s: session graphs (%s) without arrival times cannot be replayed; "
+      .. "'blis run --graphs %s --rate X' or '--concurrency N' plays them"):format(path,
+      about.format, path))
+  end
+  command.talk(parsed, "%s: played as session graphs (%s): %s requests in %s sessions", path,
+    about.format, format.count(about.requests), format.count(about.graphs))
+  return file
+end
+
+--- The trace, or the session graphs of a file that cannot be read as a trace.
+local function open_trace(parsed, path, stream)
+  local ok, list = pcall(trace.open, path, parsed.values.trace, stream)
+  if ok then return list end
+  if not may_have_graphs(parsed, path) or type(list) ~= "table" then error(list, 0) end
+  local has_graphs, file = pcall(graphs.open, path)
+  if has_graphs then return play_graphs(parsed, path, file) end
+  local reason = type(file) == "table" and tostring(file.message) or ""
+  if reason ~= list.message and not reason:find "not recognised" then
+    list.message = ("%s\nas session graphs: %s"):format(list.message, reason)
+  end
+  error(list, 0)
+end
+
 local function read_trace(parsed)
   local given = parsed.values.trace
   local path, stream = path_of(parsed), given.stream
@@ -82,7 +119,7 @@ local function read_trace(parsed)
     end
     stream = "never"
   end
-  return trace.open(path, given, stream)
+  return open_trace(parsed, path, stream)
 end
 
 local function has_sessions(list)
@@ -121,6 +158,7 @@ end
 --- The workload for blis.run: the list itself, or its sessions in a closed loop.
 local function workload_of(parsed, list)
   local values = parsed.values.sessions
+  if core.is_graph_file(list) then return { graphs = list }, false end
   if values.session_mode == "fixed" then return list, false end
   if not has_sessions(list) then
     command.talk(parsed, "the trace contains no sessions; all requests arrive at their recorded "

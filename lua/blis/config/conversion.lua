@@ -50,11 +50,16 @@ local servegen = {
 ---@type blis.Section
 local inference_perf = {
   name = "inference_perf",
-  summary = "An inference_perf block as clients.",
+  summary = "A configuration of inference-perf, or an inference_perf block, as clients.",
   options = {
     {
       name = "spec", type = "path", flag = "--spec",
-      doc = "Specification with an inference_perf block.",
+      doc = "Configuration of inference-perf (load, data), or specification with an inference_perf "
+        .. "block.",
+    },
+    {
+      name = "stage", type = "integer", min = 1, max = 10000, flag = "--stage",
+      doc = "Only this stage of the load of a configuration. Default: all.",
     },
   },
 }

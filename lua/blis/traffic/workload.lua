@@ -2,6 +2,7 @@
 local core = require "blis.core"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
+local inference_perf = deferred "blis.traffic.inference_perf"
 local format = require "blis.format"
 local graphs = deferred "blis.traffic.graphs"
 local presets = require "blis.config.presets"
@@ -251,12 +252,20 @@ local function read_short(given, path, defaults)
   return sampled(spec, functions, seed, horizon_us, path)
 end
 
+--- The specification in a file, which may also be a configuration of inference-perf.
+local function written_in_file(file, path, settings)
+  local ok, result = pcall(written, file, path, settings)
+  if ok then return result end
+  if settings.go_blis or not inference_perf.is_meant(result) then error(result, 0) end
+  return written(inference_perf.read(file), path, settings)
+end
+
 --- A specification in a file. Under go-blis one without a seed has the seed 0.
 local function read_file(given, path, defaults)
   local values = schema.read(sections.file, given, path)
   local is_go_blis = defaults.profile == "go-blis"
   local horizon_us = values.horizon_us or defaults.horizon_us
-  local spec = written(values.file, path, {
+  local spec = written_in_file(values.file, path, {
     refuses_adapters = defaults.refuses_adapters,
     seed = values.seed or is_go_blis and 0 or defaults.seed,
     replaces_seed = values.seed ~= nil,

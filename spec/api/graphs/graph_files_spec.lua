@@ -732,6 +732,39 @@ describe("other files of graphs", function()
       .. [[{"gen_ai.usage.input_tokens":1}}]}]]), "is no time")
   end)
 
+  it("are spans over any lines, in a list, of Jaeger, and without token counts", function()
+    local function span(number, texts)
+      return ([[{"trace_id":"t","start_time":"2026-02-25T10:00:0%dZ",
+        "end_time":"2026-02-25T10:00:0%dZ","attributes":{"gen_ai.operation.name":"chat",%s}}]])
+        :format(number, number, texts)
+    end
+    local asked = [["gen_ai.input.messages":"[{\"role\":\"user\",\"content\":\"Name a lake\"}]"]]
+    local texts = asked .. [[,"gen_ai.output.text":"An answer of a few words."]]
+    local indexed = [["gen_ai.prompt.0.content":"Name a","gen_ai.prompt.1.content":" lake",]]
+      .. [["gen_ai.completion":"An answer of a few words."]]
+    local spans = ("[%s,\n%s]"):format(span(0, texts), span(2, indexed))
+    local jaeger = ([[{"data":[{"traceID":"t","spans":[
+      {"startTime":1767225600000000,"duration":0,"tags":[%s]},
+      {"startTime":1767225602000000,"duration":5,"tags":[%s]}]}]}]]):format(
+      [[{"key":"gen_ai.usage.input_tokens","type":"int64","value":3},
+        {"key":"gen_ai.usage.output_tokens","value":7}]],
+      [[{"key":"gen_ai.usage.input_tokens","value":3},
+        {"key":"gen_ai.usage.output_tokens","value":7}]])
+    local session = ('{"trace_id":"t",\n"spans":%s\n}'):format(spans)
+    for _, text in ipairs { spans, session, ("[%s]"):format(session), jaeger } do
+      local list, file = read(text)
+      assert.same({ 1, 2, 3, 7, 3, 7 }, { #list, #list[1], list[1][1].prompt_tokens,
+        list[1][1].output_tokens, list[1][2].prompt_tokens, list[1][2].output_tokens })
+      if text ~= jaeger then
+        says(table.concat(file:notes(), "\n"), "requests whose tokens were worked out of bytes: 2")
+      end
+    end
+    says(message_of(("[%s]"):format(span(0, [["x":1]]))), "there are no graphs; model calls "
+      .. "without token counts (gen_ai.usage.input_tokens) and without texts "
+      .. "(gen_ai.input.messages), skipped: 1")
+    says(message_of(session:sub(1, -20)), "column ")
+  end)
+
   it("are played in both engines alike", function()
     for _, reading in ipairs { "design", "aiperf", "inference-perf", "guidellm", "go-blis",
       "llm-d-router", "aisimulate" } do

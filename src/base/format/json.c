@@ -24,8 +24,8 @@ void blis_json_deinit(blis_json *json) {
   json->root = NULL;
 }
 
-void blis_json_allow_non_finite(blis_json *json) {
-  json->allows_non_finite = true;
+void blis_json_allow_any_number(blis_json *json) {
+  json->allows_any_number = true;
 }
 
 blis_status blis_json_parse(blis_json *json, const char *file, int64_t line, blis_slice text,
@@ -183,6 +183,13 @@ static blis_status fail_range(blis_json_value value, blis_range_text range, blis
   return blis_json_fail(value, what, error);
 }
 
+/* Whether the value is a whole number, exact or not. */
+static bool is_whole(blis_json_value value) {
+  return blis_json_type_of(value) == BLIS_JSON_INTEGER ||
+         (blis_json_type_of(value) == BLIS_JSON_REAL && isfinite(value.node->real) &&
+          value.node->real == floor(value.node->real));
+}
+
 /* False when the value is no whole number that is exact. */
 static bool whole_number(blis_json_value value, int64_t *result) {
   blis_json_type type = blis_json_type_of(value);
@@ -202,7 +209,8 @@ blis_status blis_json_int64(blis_json_value value, int64_t min, int64_t max, int
                             blis_error *error) {
   int64_t whole;
   if (!whole_number(value, &whole)) {
-    return blis_json_fail(value, "is not a whole number", error);
+    return blis_json_fail(value, is_whole(value) ? "is out of range" : "is not a whole number",
+                          error);
   }
   if (whole < min || whole > max) {
     return fail_range(value, blis_range_of_int64(min, max), error);
@@ -211,18 +219,14 @@ blis_status blis_json_int64(blis_json_value value, int64_t min, int64_t max, int
   return BLIS_OK;
 }
 
-blis_status blis_json_int64_items(blis_json_value array, int64_t min, int64_t max, int64_t *results,
-                                  blis_error *error) {
-  BLIS_TRY(blis_json_need_array(array, error));
-  const blis__json_node *items = content_of(array);
-  for (size_t i = 0; i < array.node->count; i++) {
-    const blis__json_node *item = &items[i];
-    if (item->type == BLIS_JSON_INTEGER && item->whole >= min && item->whole <= max) {
-      results[i] = item->whole;
-    } else {
-      BLIS_TRY(blis_json_int64(blis_json_item(array, i), min, max, &results[i], error));
-    }
+blis_status blis_json_id64(blis_json_value value, uint64_t *result, blis_error *error) {
+  if (blis_json_type_of(value) == BLIS_JSON_REAL && value.node->count != 0) {
+    *result = value.node->count;
+    return BLIS_OK;
   }
+  int64_t whole;
+  BLIS_TRY(blis_json_int64(value, 0, INT64_MAX, &whole, error));
+  *result = (uint64_t)whole;
   return BLIS_OK;
 }
 

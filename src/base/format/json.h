@@ -30,7 +30,7 @@ typedef struct blis_json {
   blis_alloc alloc;
   const char *file; /* borrowed */
   int64_t line;
-  bool allows_non_finite;
+  bool allows_any_number;
   blis_buffer text;
   BLIS_ARRAY(struct blis__json_node) nodes;
   BLIS_ARRAY(struct blis__json_node) open;
@@ -66,12 +66,12 @@ void blis_json_init(blis_json *json, const blis_alloc *alloc);
 void blis_json_deinit(blis_json *json);
 
 /*
- * Makes the parser accept the numbers NaN, Infinity and -Infinity, which are no
- * JSON but which Python writes by default. Call it before parsing a file of
- * another program. The conversions below reject the value of such a number, so
- * it can only be in a member that is not read.
+ * Makes the parser accept NaN, Infinity and -Infinity, which Python writes by default although they
+ * are not JSON, and integers beyond int64_t. Call it before parsing a file of another program. The
+ * conversions below reject the value of such a number, so it can only be in a member that is not
+ * read; blis_json_id64 accepts such integers.
  */
-void blis_json_allow_non_finite(blis_json *json);
+void blis_json_allow_any_number(blis_json *json);
 
 /*
  * Parses one value, with only white space around it. The new tree replaces the tree of json and
@@ -126,9 +126,12 @@ bool blis_json_next(blis_json_value value, const char **key, blis_json_value *me
  */
 BLIS_MUSTUSE blis_status blis_json_int64(blis_json_value value, int64_t min, int64_t max,
                                          int64_t *result, blis_error *error);
-/* Reads all items of an array into results, which has room for blis_json_count items. */
-BLIS_MUSTUSE blis_status blis_json_int64_items(blis_json_value array, int64_t min, int64_t max,
-                                               int64_t *results, blis_error *error);
+/*
+ * 64 bits for an id: a whole number from 0. Numbers up to 2^64 - 1 are their own ids. Longer ones, as
+ * Python writes hashes of 128 or 256 bits, give a hash of their digits.
+ */
+BLIS_MUSTUSE blis_status blis_json_id64(blis_json_value value, uint64_t *result,
+                                          blis_error *error);
 BLIS_MUSTUSE blis_status blis_json_double(blis_json_value value, double min, double max,
                                           double *result, blis_error *error);
 BLIS_MUSTUSE blis_status blis_json_bool(blis_json_value value, bool *result, blis_error *error);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/number.h"
 
 enum {
@@ -123,7 +124,28 @@ static blis_status parse_real(const parser *p, const char *start, blis__json_nod
                                blis_show(text).text, DBL_MAX, DBL_MAX);
 }
 
-/* Reads digits into *size, which is wrong for more than SAFE_DIGITS digits. */
+/*
+ * An integer beyond int64_t becomes a real, so that a field that nobody reads does not matter. Its
+ * node keeps an id as well: the number, or beyond 2^64 - 1 a hash of its digits.
+ */
+static blis_status parse_long_integer(const parser *p, const char *start, blis__json_node *value) {
+  const size_t length = (size_t)(p->at - start);
+  uint64_t number = 0;
+  bool fits = true;
+  BLIS_TRY(parse_real(p, start, value));
+  if (*start == '-') {
+    return BLIS_OK;
+  }
+  for (size_t i = 0; fits && i < length; i++) {
+    uint64_t digit = (uint64_t)(start[i] - '0');
+    fits = number <= (UINT64_MAX - digit) / 10;
+    number = number * 10 + digit;
+  }
+  value->count = fits ? number : blis_hash64(start, length, 1);
+  return BLIS_OK;
+}
+
+/* Reads digits into *size, which is wrong for more than SAFE_DIGITS of them. */
 static char *behind_digits(char *at, uint64_t *size) {
   *size = 0;
   for (; is_digit(*at); at++) {
@@ -181,11 +203,14 @@ static blis_status parse_number(parser *p, blis__json_node *value) {
     return BLIS_OK;
   }
   const blis_slice text = {start, (size_t)(p->at - start)};
-  if (blis_parse_int64(text, &value->whole) != BLIS_NUMBER_OK) {
-    return fail(p, start, "integer %s is out of range; expected %lld to %lld", blis_show(text).text,
-                (long long)INT64_MIN, (long long)INT64_MAX);
+  if (blis_parse_int64(text, &value->whole) == BLIS_NUMBER_OK) {
+    return BLIS_OK;
   }
-  return BLIS_OK;
+  if (p->json->allows_any_number) {
+    return parse_long_integer(p, start, value);
+  }
+  return fail(p, start, "integer %s is out of range; expected %lld to %lld", blis_show(text).text,
+              (long long)INT64_MIN, (long long)INT64_MAX);
 }
 
 /* Texts. */
@@ -553,7 +578,7 @@ static blis_status parse_word(parser *p, blis__json_node *value) {
   for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
     size_t length = strlen(words[i].word);
     if (strncmp(p->at, words[i].word, length) == 0) {
-      if (words[i].value.type == BLIS_JSON_REAL && !p->json->allows_non_finite) {
+      if (words[i].value.type == BLIS_JSON_REAL && !p->json->allows_any_number) {
         return fail_expected(p, "a finite number");
       }
       p->at += length;

@@ -13,7 +13,9 @@
 
 typedef struct blis__json_node {
   blis_json_type type;
-  size_t count; /* items, members, or bytes of a string */
+  /* Items, members, or bytes of a text. For a real written as an integer from 2^63 on: its id
+   * (blis_json_id64). Otherwise 0. */
+  size_t count;
   union {
     bool flag;
     int64_t whole;

@@ -345,7 +345,7 @@ static blis_status read_trees(const blis_alloc *alloc, const char *source, const
 
 static void open_json(blis_json *json, const blis_alloc *alloc) {
   blis_json_init(json, alloc);
-  blis_json_allow_non_finite(json);
+  blis_json_allow_any_number(json);
 }
 
 blis_status blis_model_read_text(const blis_alloc *alloc, const char *source, blis_slice text,

@@ -300,7 +300,7 @@ blis_status blis_model_config_parse(const blis_alloc *alloc, const char *source,
                                     const char *name, blis_model_spec *spec, blis_error *error) {
   blis_json json;
   blis_json_init(&json, alloc);
-  blis_json_allow_non_finite(&json);
+  blis_json_allow_any_number(&json);
   blis_status status = blis_json_parse(&json, source, 1, text, error);
   if (status == BLIS_OK) {
     status = read_tree(source, &json, name, spec, error);
@@ -313,7 +313,7 @@ static blis_status load_file(const blis_alloc *alloc, const char *path, const ch
                              blis_model_spec *spec, blis_error *error) {
   blis_json json;
   blis_json_init(&json, alloc);
-  blis_json_allow_non_finite(&json);
+  blis_json_allow_any_number(&json);
   blis_status status = blis_json_read_file(&json, path, FILE_SIZE_MAX, error);
   if (status == BLIS_OK) {
     status = read_tree(path, &json, name, spec, error);

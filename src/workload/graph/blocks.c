@@ -1,7 +1,6 @@
 #include "workload/graph/blocks.h"
 
-#include "base/hash.h"
-#include "base/number.h"
+#include "workload/hash_id.h"
 
 void blis__blocks_init(blis__blocks *blocks, const blis_alloc *alloc) {
   *blocks = (blis__blocks){.alloc = *alloc};
@@ -22,24 +21,6 @@ void blis__blocks_clear(blis__blocks *blocks, bool with_ids) {
   }
 }
 
-/*
- * A quoted number is that number. Other strings, and numbers beyond 64 bits, are
- * identified by 64 bits of their hash.
- */
-static blis_status read_key(blis_json_value item, uint64_t *key, blis_error *error) {
-  int64_t value;
-  if (blis_json_type_of(item) == BLIS_JSON_TEXT) {
-    blis_slice text;
-    BLIS_TRY(blis_json_text(item, &text, error));
-    bool is_number = blis_parse_int64(text, &value) == BLIS_NUMBER_OK;
-    *key = is_number ? (uint64_t)value : blis_hash64(text.data, text.length, 1);
-    return BLIS_OK;
-  }
-  BLIS_TRY(blis_json_int64(item, 0, INT64_MAX, &value, error));
-  *key = (uint64_t)value;
-  return BLIS_OK;
-}
-
 blis_status blis__blocks_read(blis__blocks *b, blis_json_value list, uint32_t *first,
                               uint32_t *count, blis_error *error) {
   *first = (uint32_t)b->ids.count;
@@ -55,7 +36,7 @@ blis_status blis__blocks_read(blis__blocks *b, blis_json_value list, uint32_t *f
     uint64_t key;
     uint64_t *number;
     bool is_new;
-    BLIS_TRY(read_key(blis_json_item(list, i), &key, error));
+    BLIS_TRY(blis__hash_id(blis_json_item(list, i), &key, error));
     BLIS_TRY_MEM(blis_map_add(&b->numbers, key, b->count, &number, &is_new), error);
     b->count += is_new;
     b->ids.items[b->ids.count++] = (uint32_t)*number;

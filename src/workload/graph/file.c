@@ -177,7 +177,7 @@ static blis_status open_reader(blis_graph_file *file, blis_error *error) {
   rows->models = &file->models;
   rows->text = text;
   blis_json_init(&rows->json, &file->alloc);
-  blis_json_allow_non_finite(&rows->json);
+  blis_json_allow_any_number(&rows->json);
   blis_graph_builder_init(&rows->builder, &file->alloc);
   file->taken = 0;
   return file->format->open != NULL ? file->format->open(file->reader, error) : BLIS_OK;
@@ -227,6 +227,9 @@ static blis_status note_count(blis_graph_file *file, int64_t count, const char *
 }
 
 static const char rootless[] = "conversations without own requests, skipped";
+static const char uncounted[] =
+    "model calls without token counts (gen_ai.usage.input_tokens) and without texts "
+    "(gen_ai.input.messages), skipped";
 
 static blis_status make_notes(blis_graph_file *file) {
   const blis__graph_known *known = &file->known;
@@ -243,6 +246,7 @@ static blis_status make_notes(blis_graph_file *file) {
   BLIS_TRY(note_count(file, known->excess_ids,
                       "requests with more hash ids than tokens, whose last ids are ignored"));
   BLIS_TRY(note_count(file, known->left_out, "entries that are no requests"));
+  BLIS_TRY(note_count(file, known->uncounted, uncounted));
   BLIS_TRY(note_count(file, known->not_monotone,
                       "prompts that are shorter than their context, which "
                       "begin a new one"));
@@ -270,6 +274,26 @@ static void note_start(blis__graph_known *known, int64_t start_us) {
   }
 }
 
+/* Fails with the reasons why no entry of the file is a graph. */
+static blis_status fail_without_graphs(const blis_graph_file *file, blis_error *error) {
+  const struct {
+    int64_t count;
+    const char *what;
+  } reasons[] = {{file->known.rootless, rootless},
+                 {file->known.uncounted, uncounted},
+                 {file->known.left_out, "entries that are no requests"}};
+  char text[NOTE_SIZE] = "";
+  size_t length = 0;
+  for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+    if (reasons[i].count > 0) {
+      int added = snprintf(text + length, sizeof text - length, "; %s: %lld", reasons[i].what,
+                           (long long)reasons[i].count);
+      length += (size_t)added < sizeof text - length ? (size_t)added : 0;
+    }
+  }
+  return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs%s", file->path, text);
+}
+
 static blis_status read_through(blis_graph_file *file, blis_error *error) {
   bool done = false;
   file->known.is_first = true;
@@ -284,12 +308,8 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
   file->count = file->taken;
   file->known.is_first = false;
   close_reader(file);
-  if (file->count == 0 && file->known.rootless > 0) {
-    return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs; %s: %lld", file->path,
-                     rootless, (long long)file->known.rootless);
-  }
   if (file->count == 0) {
-    return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs", file->path);
+    return fail_without_graphs(file, error);
   }
   if (file->models.given.count > 0 && file->models.seen.count == 0) {
     return blis_fail(error, BLIS_ERR_INVALID,

@@ -31,6 +31,7 @@ typedef struct blis__graph_known {
   int64_t same_agents;    /* subagents with the id of an earlier one */
   int64_t excess_ids;     /* requests with more hash ids than tokens */
   int64_t left_out;       /* rows or spans that are no requests */
+  int64_t uncounted;      /* requests with neither a token count nor a text */
   int64_t not_monotone;   /* prompts that are shorter than their context */
   int64_t estimated;      /* requests whose tokens were computed from bytes */
   blis__unread unread;
@@ -84,12 +85,18 @@ BLIS_MUSTUSE blis_status blis__graph_open_input(const blis_alloc *alloc, const c
                                                 blis_input **input, blis_error *error);
 
 /*
- * Reads the next line that is not blank as a JSON object; *line is its number.
- * Whole numbers beyond 64 bits, as some hash ids are, become strings. In a folder,
- * the object may be the next line of a file or a whole file.
+ * The next line that is not blank as a JSON object; *line is its number. In a
+ * folder it may be of the next file, or all of this.
  */
 BLIS_MUSTUSE blis_status blis__graph_next_object(blis__graph_rows *rows, blis_json_value *object,
                                                  int64_t *line, bool *has_line, blis_error *error);
+
+/*
+ * The next JSON text; *number is its first line. If the first line of the file is not a JSON text,
+ * the whole file is one.
+ */
+BLIS_MUSTUSE blis_status blis__graph_next_text(blis__graph_rows *rows, blis_json_value *root,
+                                               int64_t *number, bool *has_text, blis_error *error);
 
 /* The whole file as one JSON text. */
 BLIS_MUSTUSE blis_status blis__graph_read_all(blis__graph_rows *rows, blis_json_value *root,
@@ -106,6 +113,9 @@ BLIS_MUSTUSE blis_status blis__graph_either_time(blis_json_value object, const c
                                                  int64_t *time_us, blis_error *error);
 BLIS_MUSTUSE blis_status blis__graph_tokens(blis_json_value object, const char *key,
                                             uint32_t *tokens, blis_error *error);
+/* The tokens of so many bytes of text, by bytes_per_token of the options (4 by default). */
+uint32_t blis__graph_tokens_of_bytes(const blis__graph_rows *rows, size_t bytes);
+
 /* Reads a string or a whole number as an ID in strings. */
 BLIS_MUSTUSE blis_status blis__graph_name(blis__graph_rows *rows, blis_json_value object,
                                           const char *key, uint32_t *id, blis_error *error);

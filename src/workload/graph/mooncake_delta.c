@@ -47,11 +47,14 @@ typedef struct reading {
 static bool recognise(blis_slice head) {
   static const char *const words[] = {"\"session_id\"", "\"input_length\"", "\"delay\"", NULL};
   static const char *const spelled[] = {"\"session_id\"", "\"input_length\"", "\"delay_ms\"", NULL};
-  return blis__graph_head_has(head, words) || blis__graph_head_has(head, spelled);
+  static const char *const texts[] = {"\"text_input\"", NULL};
+  return blis__graph_head_has(head, words) || blis__graph_head_has(head, spelled) ||
+         (head.length > 0 && head.data[0] == '{' && blis__graph_head_has(head, texts));
 }
 
-static const char *const fields[] = {"session_id", "timestamp",    "delay",         "delay_ms",
-                                     "hash_ids",   "input_length", "output_length", NULL};
+static const char *const fields[] = {"session_id",    "timestamp",  "delay",
+                                     "delay_ms",      "hash_ids",   "input_length",
+                                     "output_length", "text_input", NULL};
 
 /* Finds the session of a row; a new one starts at its time. */
 static blis_status find_session(reading *r, turn *made, int64_t time_us, blis_error *error) {
@@ -91,12 +94,26 @@ static blis_status read_times(reading *r, blis_json_value object, turn *made, bl
   return BLIS_OK;
 }
 
+/* The new tokens of a prompt: a count, or those of a text. */
+static blis_status read_prompt(reading *r, blis_json_value object, uint32_t *tokens,
+                               blis_error *error) {
+  blis_json_value text = blis_json_member(object, "text_input");
+  blis_slice content;
+  if (!blis_json_has(text) || blis_json_has(blis_json_member(object, "input_length"))) {
+    BLIS_TRY(blis__graph_need(object, "input_length", error));
+    return blis__graph_tokens(object, "input_length", tokens, error);
+  }
+  BLIS_TRY(blis_json_text(text, &content, error));
+  *tokens = blis__graph_tokens_of_bytes(&r->rows, content.length);
+  r->rows.known->estimated += r->rows.known->is_first;
+  return BLIS_OK;
+}
+
 static blis_status read_row(reading *r, blis_json_value object, int64_t line, blis_error *error) {
   turn made = {.line = line};
   blis__graph_see(&r->rows, object, fields);
   BLIS_TRY(blis__graph_name(&r->rows, object, "session_id", &made.name, error));
-  BLIS_TRY(blis__graph_need(object, "input_length", error));
-  BLIS_TRY(blis__graph_tokens(object, "input_length", &made.prompt_tokens, error));
+  BLIS_TRY(read_prompt(r, object, &made.prompt_tokens, error));
   BLIS_TRY(blis__graph_need(object, "output_length", error));
   BLIS_TRY(blis__graph_tokens(object, "output_length", &made.output_tokens, error));
   BLIS_TRY(blis__blocks_read(&r->blocks, blis_json_member(object, "hash_ids"), &made.first_id,

@@ -9,65 +9,7 @@
 #include "workload/trace/rows/rows.h"
 #include "workload/workload.h"
 
-enum {
-  MAX_SIZE = 1 << 30,
-  LONG_DIGITS = 19 /* that a whole number of 64 bits may not have */
-};
-
-/* Copies a text, with long whole numbers put in quotes. */
-static void quote_long_numbers(blis_slice text, blis_buffer *quoted) {
-  bool in_text = false;
-  for (size_t i = 0; i < text.length; i++) {
-    char c = text.data[i];
-    bool is_digit = c >= '0' && c <= '9';
-    size_t length = 0;
-    while (!in_text && is_digit && i + length < text.length && text.data[i + length] >= '0' &&
-           text.data[i + length] <= '9') {
-      length++;
-    }
-    if (length >= LONG_DIGITS && (i == 0 || text.data[i - 1] != '.')) {
-      blis_buffer_char(quoted, '"');
-      blis_buffer_bytes(quoted, text.data + i, length);
-      blis_buffer_char(quoted, '"');
-      i += length - 1;
-      continue;
-    }
-    if (length > 0) {
-      blis_buffer_bytes(quoted, text.data + i, length);
-      i += length - 1;
-      continue;
-    }
-    blis_buffer_char(quoted, c);
-    if (in_text && c == '\\' && i + 1 < text.length) {
-      blis_buffer_char(quoted, text.data[++i]);
-    } else if (c == '"') {
-      in_text = !in_text;
-    }
-  }
-}
-
-static blis_status parse_quoted(blis__graph_rows *rows, int64_t line, blis_slice text) {
-  blis_buffer quoted;
-  blis_buffer_init(&quoted, rows->alloc);
-  quote_long_numbers(text, &quoted);
-  blis_status status = blis_buffer_status(&quoted);
-  if (status == BLIS_OK) {
-    status = blis_json_parse(&rows->json, rows->path, line, blis_buffer_slice(&quoted), NULL);
-  }
-  blis_buffer_deinit(&quoted);
-  return status;
-}
-
-static blis_status parse_object(blis__graph_rows *rows, int64_t line, blis_slice text,
-                                blis_json_value *object, blis_error *error) {
-  blis_error own;
-  blis_status status = blis_json_parse(&rows->json, rows->path, line, text, &own);
-  if (status != BLIS_OK && parse_quoted(rows, line, text) != BLIS_OK) {
-    return blis_fail(error, status, "%s", own.message);
-  }
-  *object = blis_json_root(&rows->json);
-  return blis_json_need_object(*object, error);
-}
+enum { MAX_SIZE = 1 << 30 };
 
 /* Reads the rest of the file. */
 static blis_status read_rest(blis__graph_rows *rows, blis_buffer *buffer, blis_error *error) {
@@ -126,27 +68,27 @@ static blis_status open_next(blis__graph_rows *rows, bool *has_file, blis_error 
   return blis_text_open_input(rows->alloc, input, &rows->text, error);
 }
 
-/* The file is one object, as its first line shows. */
-static blis_status read_whole(blis__graph_rows *rows, blis_text_line first, blis_json_value *object,
-                              blis_error *error) {
+/* Parses the rest of the file as one JSON text that begins with a line. */
+static blis_status read_whole(blis__graph_rows *rows, blis_text_line first, blis_error *error) {
   blis_buffer buffer;
   blis_buffer_init(&buffer, rows->alloc);
   blis_buffer_bytes(&buffer, first.content.data, first.content.length);
   blis_buffer_char(&buffer, '\n');
   blis_status status = read_rest(rows, &buffer, error);
   if (status == BLIS_OK) {
-    status = parse_object(rows, first.number, blis_buffer_slice(&buffer), object, error);
+    status =
+        blis_json_parse(&rows->json, rows->path, first.number, blis_buffer_slice(&buffer), error);
   }
   blis_buffer_deinit(&buffer);
   return status;
 }
 
-blis_status blis__graph_next_object(blis__graph_rows *rows, blis_json_value *object,
-                                    int64_t *number, bool *has_line, blis_error *error) {
-  blis_text_line line;
+/* The next line that is not blank, which may be of the next file of a folder. */
+static blis_status next_line(blis__graph_rows *rows, blis_text_line *line, bool *has_line,
+                             blis_error *error) {
   bool is_blank = true;
   while (is_blank) {
-    BLIS_TRY(blis_text_next(rows->text, &line, has_line, error));
+    BLIS_TRY(blis_text_next(rows->text, line, has_line, error));
     bool has_more = *has_line;
     if (!has_more) {
       note_empty(rows);
@@ -155,12 +97,46 @@ blis_status blis__graph_next_object(blis__graph_rows *rows, blis_json_value *obj
     if (!has_more) {
       return BLIS_OK;
     }
-    is_blank = !*has_line || blis_slice_trim(line.content).length == 0;
+    is_blank = !*has_line || blis_slice_trim(line->content).length == 0;
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__graph_next_object(blis__graph_rows *rows, blis_json_value *object,
+                                    int64_t *number, bool *has_line, blis_error *error) {
+  blis_text_line line;
+  BLIS_TRY(next_line(rows, &line, has_line, error));
+  if (!*has_line) {
+    return BLIS_OK;
   }
   rows->has_content = true;
   *number = line.number;
-  return rows->is_whole ? read_whole(rows, line, object, error)
-                        : parse_object(rows, line.number, line.content, object, error);
+  BLIS_TRY(rows->is_whole
+               ? read_whole(rows, line, error)
+               : blis_json_parse(&rows->json, rows->path, line.number, line.content, error));
+  *object = blis_json_root(&rows->json);
+  return blis_json_need_object(*object, error);
+}
+
+blis_status blis__graph_next_text(blis__graph_rows *rows, blis_json_value *root, int64_t *number,
+                                  bool *has_text, blis_error *error) {
+  blis_text_line line;
+  BLIS_TRY(next_line(rows, &line, has_text, error));
+  if (!*has_text) {
+    return BLIS_OK;
+  }
+  bool is_first = !rows->has_content;
+  rows->has_content = true;
+  *number = line.number;
+  blis_status status =
+      blis_json_parse(&rows->json, rows->path, line.number, line.content, is_first ? NULL : error);
+  if (status == BLIS_ERR_PARSE && is_first) {
+    status = read_whole(rows, line, error);
+  } else if (status == BLIS_ERR_NOMEM) {
+    return blis_fail_nomem(error);
+  }
+  *root = blis_json_root(&rows->json);
+  return status;
 }
 
 blis_status blis__graph_read_all(blis__graph_rows *rows, blis_json_value *root, blis_error *error) {
@@ -216,6 +192,12 @@ blis_status blis__graph_tokens(blis_json_value object, const char *key, uint32_t
   BLIS_TRY(blis_json_int64(value, 0, BLIS_WORKLOAD_MAX_TOKENS, &read, error));
   *tokens = (uint32_t)read;
   return BLIS_OK;
+}
+
+uint32_t blis__graph_tokens_of_bytes(const blis__graph_rows *rows, size_t bytes) {
+  double each = rows->options->bytes_per_token;
+  double tokens = ceil((double)bytes / (each > 0 ? each : 4));
+  return tokens < BLIS_WORKLOAD_MAX_TOKENS ? (uint32_t)tokens : BLIS_WORKLOAD_MAX_TOKENS;
 }
 
 blis_status blis__graph_name(blis__graph_rows *rows, blis_json_value object, const char *key,

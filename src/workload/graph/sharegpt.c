@@ -3,8 +3,6 @@
    the next request extends it. Tokens are derived from bytes (4 per token by default). */
 #include "workload/graph/format.h"
 
-#include <math.h>
-
 #include "workload/workload.h"
 
 typedef struct reading {
@@ -22,11 +20,9 @@ static bool recognise(blis_slice head) {
 /* Returns the tokens of a string. */
 static blis_status count_tokens(const reading *r, blis_json_value turn, uint32_t *tokens,
                                 blis_error *error) {
-  double bytes = r->rows.options->bytes_per_token;
   blis_slice text;
   BLIS_TRY(blis_json_text(blis_json_member(turn, "value"), &text, error));
-  double count = ceil((double)text.length / (bytes > 0 ? bytes : 4));
-  *tokens = count < BLIS_WORKLOAD_MAX_TOKENS ? (uint32_t)count : BLIS_WORKLOAD_MAX_TOKENS;
+  *tokens = blis__graph_tokens_of_bytes(&r->rows, text.length);
   return BLIS_OK;
 }
 

@@ -1,20 +1,22 @@
 /*
- * Spans of OpenTelemetry with gen-ai attributes, in three layouts:
+ * Spans of OpenTelemetry with gen-ai attributes. Layouts:
  *
- *   {"trace_id": ..., "spans": [span, ...]}   a session per line
- *   {"trace_id": ..., "start_time": ..., ...} a span per line; lines of one
- *                                             trace that follow each other are
- *                                             a session
- *   {"resourceSpans": [...]}                  OTLP JSON, one per line; spans of
- *                                             one traceId in it are a session
+ *   {"trace_id": ..., "spans": [span, ...]}    a session
+ *   {"trace_id": ..., "start_time": ..., ...}  a span; consecutive spans of a trace are a session
+ *   {"resourceSpans": [...]}                   OTLP JSON; the spans of a traceId are a session.
+ *                                              Older files have "batches" and
+ *                                              "instrumentationLibrarySpans".
+ *   {"data": [{"traceID": ..., "spans": []}]}  Jaeger JSON
  *
- * A span is a request if its operation is chat, generate, or text_completion, or if
- * it has token counts. Failed spans, execute_tool, and invoke_agent are not
- * requests. Its count of input tokens is the whole prompt. It waits for the span
- * that had ended last when it began. If its prompt is at least as long as that
- * span's context, it extends this context, because its content is not recorded: the
- * reuse is the maximum of a conversation.
+ * A file has one of these per line, or is one of them, or a list of them, over any lines.
+ *
+ * A span is a request if it has a token count or a text, except failed spans, tools, and agents.
+ * The input is the whole prompt. Without counts, tokens are derived from the bytes of the texts (4
+ * per token by default). A request waits for the span that had ended last when it began, and its
+ * prompt extends the context of that span if it is at least as long. The file does not state the
+ * content, so reuse is the upper bound of a conversation.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +38,10 @@ typedef struct span {
 
 typedef struct reading {
   blis__graph_rows rows;
+  blis_json text;         /* of an attribute that is JSON in a string */
+  blis_json_value list;   /* the file, if it is a list */
+  size_t item;            /* next one of the list */
+  bool has_text;          /* a JSON text was read */
   BLIS_ARRAY(span) spans; /* of the session, or of the line */
   size_t next;            /* of the spans of a line, sorted by session */
   span held;              /* begins the next session */
@@ -44,15 +50,34 @@ typedef struct reading {
 } reading;
 
 static bool recognise(blis_slice head) {
-  static const char *const otlp[] = {"\"resourceSpans\"", NULL};
-  static const char *const lines[] = {"\"trace_id\"", "\"attributes\"", NULL};
-  return blis__graph_head_has(head, otlp) || blis__graph_head_has(head, lines);
+  static const char *const layouts[][3] = {{"\"resourceSpans\"", NULL},
+                                           {"\"batches\"", "Spans\"", NULL},
+                                           {"\"trace_id\"", "\"attributes\"", NULL},
+                                           {"\"traceId\"", "\"attributes\"", NULL},
+                                           {"\"traceID\"", "\"tags\"", NULL}};
+  for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+    if (blis__graph_head_has(head, layouts[i])) {
+      return true;
+    }
+  }
+  return false;
 }
 
-/* Attributes: an object, or a list of {key, value: {stringValue = ...}}. */
+/* Attributes: an object, or a list of {key, value: {stringValue = ...}} or of {key, value}. */
+
+/* The first of these members; missing if there is none. names ends with NULL. */
+static blis_json_value member_of(blis_json_value object, const char *const *names) {
+  blis_json_value value = blis_json_member(object, names[0]);
+  for (size_t i = 1; !blis_json_has(value) && names[i] != NULL; i++) {
+    value = blis_json_member(object, names[i]);
+  }
+  return value;
+}
 
 static blis_json_value attribute(blis_json_value object, const char *name) {
-  blis_json_value attributes = blis_json_member(object, "attributes");
+  static const char *const lists[] = {"attributes", "tags", NULL};
+  static const char *const kinds[] = {"intValue", "stringValue", "doubleValue", NULL};
+  blis_json_value attributes = member_of(object, lists);
   if (blis_json_type_of(attributes) != BLIS_JSON_ARRAY) {
     return blis_json_member(attributes, name);
   }
@@ -62,8 +87,7 @@ static blis_json_value attribute(blis_json_value object, const char *name) {
     if (blis_json_text(blis_json_member(one, "key"), &key, NULL) == BLIS_OK &&
         blis_slice_equals(key, name)) {
       blis_json_value value = blis_json_member(one, "value");
-      blis_json_value whole = blis_json_member(value, "intValue");
-      return blis_json_has(whole) ? whole : blis_json_member(value, "stringValue");
+      return blis_json_type_of(value) == BLIS_JSON_OBJECT ? member_of(value, kinds) : value;
     }
   }
   return blis_json_item(attributes, SIZE_MAX); /* missing */
@@ -128,17 +152,83 @@ static bool has_failed(blis_json_value object) {
          number == 2;
 }
 
-/* Is it a call of a model that was answered? */
-static bool is_request(blis_json_value object, blis_json_value input) {
+/* Whether the span may be a model call that succeeded. */
+static bool is_call(blis_json_value object) {
+  static const char *const others[] = {"execute_tool", "invoke_agent", "create_agent",
+                                       "embeddings"};
   blis_slice operation = {0};
   blis_json_value value = attribute(object, "gen_ai.operation.name");
   if (blis_json_has(value) && blis_json_text(value, &operation, NULL) != BLIS_OK) {
     return false;
   }
-  bool is_other = blis_slice_equals(operation, "execute_tool") ||
-                  blis_slice_equals(operation, "invoke_agent") ||
-                  blis_slice_equals(operation, "embeddings");
-  return !is_other && blis_json_has(input) && !has_failed(object);
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+    if (blis_slice_equals(operation, others[i])) {
+      return false;
+    }
+  }
+  return !has_failed(object);
+}
+
+/* Texts. */
+
+/* Adds the bytes of the messages in a JSON value: all texts that are no role, type, or name. */
+static void add_message(blis_json_value value, const char *key, size_t *bytes) {
+  static const char *const labels[] = {"role", "type", "id", "name", "finish_reason"};
+  blis_slice text;
+  const char *inner = NULL;
+  blis_json_value member;
+  if (blis_json_text(value, &text, NULL) == BLIS_OK) {
+    bool is_label = false;
+    for (size_t i = 0; i < sizeof labels / sizeof *labels; i++) {
+      is_label = is_label || (key != NULL && strcmp(key, labels[i]) == 0);
+    }
+    *bytes += is_label ? 0 : text.length;
+  } else if (blis_json_type_of(value) == BLIS_JSON_ARRAY) {
+    for (size_t i = 0; i < blis_json_count(value); i++) {
+      add_message(blis_json_item(value, i), NULL, bytes);
+    }
+  } else {
+    while (blis_json_next(value, &inner, &member)) {
+      add_message(member, inner, bytes);
+    }
+  }
+}
+
+/* Adds the bytes of an attribute: of its messages if it is JSON, in a string or not. */
+static void add_text(reading *r, blis_json_value value, size_t *bytes) {
+  blis_slice text;
+  if (blis_json_text(value, &text, NULL) != BLIS_OK) {
+    add_message(value, NULL, bytes);
+    return;
+  }
+  bool may_be_json = text.length > 0 && (text.data[0] == '[' || text.data[0] == '{');
+  if (may_be_json && blis_json_parse(&r->text, r->rows.path, 1, text, NULL) == BLIS_OK) {
+    add_message(blis_json_root(&r->text), NULL, bytes);
+  } else {
+    *bytes += text.length;
+  }
+}
+
+/* The bytes of these attributes, and of PREFIX.0.content, PREFIX.1.content, ... */
+static size_t bytes_of(reading *r, blis_json_value object, const char *const *names,
+                       const char *prefix) {
+  size_t bytes = 0;
+  for (; *names != NULL; names++) {
+    blis_json_value value = attribute(object, *names);
+    if (blis_json_has(value)) {
+      add_text(r, value, &bytes);
+    }
+  }
+  char name[64];
+  blis_json_value value;
+  for (int i = 0;; i++) {
+    snprintf(name, sizeof name, "%s.%d.content", prefix, i);
+    value = attribute(object, name);
+    if (!blis_json_has(value)) {
+      return bytes;
+    }
+    add_text(r, value, &bytes);
+  }
 }
 
 static blis_status read_tokens(blis_json_value value, uint32_t *tokens, blis_error *error) {
@@ -150,42 +240,83 @@ static blis_status read_tokens(blis_json_value value, uint32_t *tokens, blis_err
   return BLIS_OK;
 }
 
-static blis_status read_name(reading *r, blis_json_value object, const char *key, const char *other,
-                             uint32_t *id, blis_error *error) {
-  BLIS_TRY(blis__graph_name(&r->rows, object, key, id, error));
-  return *id != 0 ? BLIS_OK : blis__graph_name(&r->rows, object, other, id, error);
+/* The tokens of a call, by counts or by texts; *has_tokens is false without either. */
+static blis_status count_tokens(reading *r, blis_json_value object, span *made, bool *has_tokens,
+                                blis_error *error) {
+  static const char *const inputs[] = {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
+                                       "llm.usage.prompt_tokens", "llm.token_count.prompt", NULL};
+  static const char *const outputs[] = {
+      "gen_ai.usage.output_tokens", "gen_ai.usage.completion_tokens", "llm.usage.completion_tokens",
+      "llm.token_count.completion", NULL};
+  static const char *const prompts[] = {"gen_ai.system_instructions",
+                                        "gen_ai.input.messages",
+                                        "gen_ai.input.text",
+                                        "gen_ai.prompt",
+                                        "llm.prompts",
+                                        "input.value",
+                                        NULL};
+  static const char *const answers[] = {"gen_ai.output.messages", "gen_ai.output.text",
+                                        "gen_ai.completion",      "llm.completions",
+                                        "output.value",           NULL};
+  blis_json_value input = first_of(object, inputs);
+  blis_json_value output = first_of(object, outputs);
+  size_t prompt = blis_json_has(input) ? 0 : bytes_of(r, object, prompts, "gen_ai.prompt");
+  size_t answer = blis_json_has(output) ? 0 : bytes_of(r, object, answers, "gen_ai.completion");
+  *has_tokens = blis_json_has(input) || prompt > 0;
+  BLIS_TRY(read_tokens(input, &made->prompt_tokens, error));
+  BLIS_TRY(read_tokens(output, &made->output_tokens, error));
+  if (prompt > 0) {
+    made->prompt_tokens = blis__graph_tokens_of_bytes(&r->rows, prompt);
+  }
+  if (answer > 0) {
+    made->output_tokens = blis__graph_tokens_of_bytes(&r->rows, answer);
+  }
+  r->rows.known->estimated += r->rows.known->is_first && *has_tokens && prompt + answer > 0;
+  return BLIS_OK;
+}
+
+static blis_status read_times(blis_json_value object, span *made, blis_error *error) {
+  static const char *const starts[] = {"start_time", "startTimeUnixNano", "start_time_unix_nano",
+                                       "startTime", NULL};
+  static const char *const ends[] = {"end_time", "endTimeUnixNano", "end_time_unix_nano", "endTime",
+                                     NULL};
+  int64_t duration_us = 0; /* of Jaeger */
+  blis_json_value end = member_of(object, ends);
+  BLIS_TRY(read_time(member_of(object, starts), &made->start_us, error));
+  if (blis_json_has(end)) {
+    return read_time(end, &made->end_us, error);
+  }
+  BLIS_TRY(blis__graph_time(object, "duration", 1, &duration_us, error));
+  made->end_us = made->start_us + duration_us;
+  return BLIS_OK;
+}
+
+static blis_status read_trace_name(reading *r, blis_json_value object, uint32_t *id,
+                                   blis_error *error) {
+  static const char *const names[] = {"trace_id", "traceId", "traceID"};
+  for (size_t i = 0; *id == 0 && i < sizeof names / sizeof *names; i++) {
+    BLIS_TRY(blis__graph_name(&r->rows, object, names[i], id, error));
+  }
+  return BLIS_OK;
 }
 
 static blis_status read_span(reading *r, blis_json_value object, uint32_t trace,
                              blis_error *error) {
-  static const char *const inputs[] = {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
-                                       NULL};
-  static const char *const outputs[] = {"gen_ai.usage.output_tokens",
-                                        "gen_ai.usage.completion_tokens", NULL};
   static const char *const models[] = {"gen_ai.request.model", "gen_ai.response.model", NULL};
   BLIS_TRY(blis_json_need_object(object, error));
-  blis_json_value input = first_of(object, inputs);
-  if (!is_request(object, input)) {
-    r->rows.known->left_out += r->rows.known->is_first;
+  span made = {.trace = trace, .order = (uint32_t)r->spans.count, .line = r->line};
+  bool has_tokens = false;
+  bool is_request = is_call(object);
+  if (is_request) {
+    BLIS_TRY(count_tokens(r, object, &made, &has_tokens, error));
+  }
+  if (!has_tokens) {
+    bool is_named = is_request && blis_json_has(attribute(object, "gen_ai.operation.name"));
+    *(is_named ? &r->rows.known->uncounted : &r->rows.known->left_out) += r->rows.known->is_first;
     return BLIS_OK;
   }
-  span made = {.trace = trace, .order = (uint32_t)r->spans.count, .line = r->line};
-  if (trace == 0) {
-    BLIS_TRY(read_name(r, object, "trace_id", "traceId", &made.trace, error));
-  }
-  blis_json_value start = blis_json_member(object, "start_time");
-  blis_json_value end = blis_json_member(object, "end_time");
-  if (!blis_json_has(start)) {
-    start = blis_json_member(object, "startTimeUnixNano");
-    end = blis_json_member(object, "endTimeUnixNano");
-  }
-  BLIS_TRY(read_time(start, &made.start_us, error));
-  made.end_us = made.start_us;
-  if (blis_json_has(end)) {
-    BLIS_TRY(read_time(end, &made.end_us, error));
-  }
-  BLIS_TRY(read_tokens(input, &made.prompt_tokens, error));
-  BLIS_TRY(read_tokens(first_of(object, outputs), &made.output_tokens, error));
+  BLIS_TRY(read_trace_name(r, object, &made.trace, error));
+  BLIS_TRY(read_times(object, &made, error));
   BLIS_TRY(blis__graph_names_find(r->rows.models, first_of(object, models), &made.model, error));
   BLIS_TRY_MEM(blis_array_push(r->rows.alloc, &r->spans, made), error);
   return BLIS_OK;
@@ -200,9 +331,10 @@ static blis_status read_spans(reading *r, blis_json_value list, uint32_t trace, 
 }
 
 static blis_status read_otlp(reading *r, blis_json_value resources, blis_error *error) {
+  static const char *const lists[] = {"scopeSpans", "instrumentationLibrarySpans", NULL};
   BLIS_TRY(blis_json_need_array(resources, error));
   for (size_t i = 0; i < blis_json_count(resources); i++) {
-    blis_json_value scopes = blis_json_member(blis_json_item(resources, i), "scopeSpans");
+    blis_json_value scopes = member_of(blis_json_item(resources, i), lists);
     for (size_t s = 0; s < blis_json_count(scopes); s++) {
       blis_json_value spans = blis_json_member(blis_json_item(scopes, s), "spans");
       if (blis_json_has(spans)) {
@@ -282,8 +414,68 @@ static blis_status build(reading *r, size_t first, size_t count, blis_graph *gra
   return BLIS_OK;
 }
 
-/* Reads lines until there is a session; the span that begins the next one is
-   kept. */
+/* The next object: of the list, or the next JSON text of the file. Only the first can be a list. */
+static blis_status next_object(reading *r, blis_json_value *object, bool *has_object,
+                               blis_error *error) {
+  if (r->item == blis_json_count(r->list)) {
+    bool is_first = !r->has_text;
+    r->has_text = true;
+    BLIS_TRY(blis__graph_next_text(&r->rows, object, &r->line, has_object, error));
+    if (!*has_object) {
+      return BLIS_OK;
+    }
+    bool is_list = is_first && blis_json_type_of(*object) == BLIS_JSON_ARRAY;
+    if (!is_list) {
+      return blis_json_need_object(*object, error);
+    }
+    r->list = *object;
+  }
+  *has_object = r->item < blis_json_count(r->list);
+  if (!*has_object) {
+    return BLIS_OK;
+  }
+  *object = blis_json_item(r->list, r->item++);
+  return blis_json_need_object(*object, error);
+}
+
+static blis_status read_session_object(reading *r, blis_json_value object, blis_json_value list,
+                                       blis_error *error) {
+  uint32_t trace = 0;
+  BLIS_TRY(read_trace_name(r, object, &trace, error));
+  return read_spans(r, list, trace, error);
+}
+
+static blis_status read_jaeger(reading *r, blis_json_value traces, blis_error *error) {
+  BLIS_TRY(blis_json_need_array(traces, error));
+  for (size_t i = 0; i < blis_json_count(traces); i++) {
+    blis_json_value one = blis_json_item(traces, i);
+    BLIS_TRY(read_session_object(r, one, blis_json_member(one, "spans"), error));
+  }
+  return BLIS_OK;
+}
+
+/* Reads the spans of an object; *is_span is true if the object is a span itself. */
+static blis_status read_object(reading *r, blis_json_value object, bool *is_span,
+                               blis_error *error) {
+  static const char *const otlp[] = {"resourceSpans", "batches", NULL};
+  blis_json_value resources = member_of(object, otlp);
+  blis_json_value list = blis_json_member(object, "spans");
+  blis_json_value traces = blis_json_member(object, "data");
+  *is_span = false;
+  if (blis_json_has(resources)) {
+    return read_otlp(r, resources, error);
+  }
+  if (blis_json_has(list)) {
+    return read_session_object(r, object, list, error);
+  }
+  if (blis_json_has(traces)) {
+    return read_jaeger(r, traces, error);
+  }
+  *is_span = true;
+  return read_span(r, object, 0, error);
+}
+
+/* Reads objects until there is a session; the span that begins the next session is kept. */
 static blis_status read_session(reading *r, blis_error *error) {
   r->spans.count = 0;
   r->next = 0;
@@ -292,33 +484,23 @@ static blis_status read_session(reading *r, blis_error *error) {
     r->has_held = false;
   }
   for (;;) {
-    blis_json_value top;
-    bool has_line;
+    blis_json_value object;
+    bool has_object;
+    bool is_span;
     size_t had = r->spans.count;
-    BLIS_TRY(blis__graph_next_object(&r->rows, &top, &r->line, &has_line, error));
-    if (!has_line) {
+    BLIS_TRY(next_object(r, &object, &has_object, error));
+    if (!has_object) {
       return BLIS_OK;
     }
-    blis_json_value resources = blis_json_member(top, "resourceSpans");
-    blis_json_value list = blis_json_member(top, "spans");
-    if (blis_json_has(resources)) {
-      BLIS_TRY(read_otlp(r, resources, error));
-    } else if (blis_json_has(list)) {
-      uint32_t trace = 0;
-      BLIS_TRY(read_name(r, top, "trace_id", "traceId", &trace, error));
-      BLIS_TRY(read_spans(r, list, trace, error));
-    } else {
-      BLIS_TRY(read_span(r, top, 0, error));
-      bool is_other =
-          had > 0 && r->spans.count > had && r->spans.items[had].trace != r->spans.items[0].trace;
-      if (is_other) {
-        r->held = r->spans.items[--r->spans.count];
-        r->has_held = true;
-        return BLIS_OK;
-      }
-      continue;
+    BLIS_TRY(read_object(r, object, &is_span, error));
+    if (!is_span && r->spans.count > 0) {
+      return BLIS_OK;
     }
-    if (r->spans.count > 0) {
+    bool is_other =
+        had > 0 && r->spans.count > had && r->spans.items[had].trace != r->spans.items[0].trace;
+    if (is_other) {
+      r->held = r->spans.items[--r->spans.count];
+      r->has_held = true;
       return BLIS_OK;
     }
   }
@@ -346,14 +528,24 @@ static blis_status next(void *reader, blis_graph *graph, bool *done, blis_error 
 static void close_reading(void *reader) {
   reading *r = reader;
   blis_array_deinit(r->rows.alloc, &r->spans);
+  blis_json_deinit(&r->text);
+}
+
+static blis_status open_reading(void *reader, blis_error *error) {
+  (void)error;
+  reading *r = reader;
+  blis_json_init(&r->text, r->rows.alloc);
+  return BLIS_OK;
 }
 
 const blis__graph_format blis__graph_spans = {
     .name = "spans",
-    .text = "spans of OpenTelemetry with gen-ai attributes, by session, one by "
-            "one or as OTLP",
+    .text =
+        "spans of OpenTelemetry with gen-ai attributes: sessions, single spans, OTLP, or Jaeger "
+        "JSON; with token counts or texts",
     .recognise = recognise,
     .reader_size = sizeof(reading),
+    .open = open_reading,
     .next = next,
     .close = close_reading,
 };

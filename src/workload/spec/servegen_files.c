@@ -313,7 +313,7 @@ static blis_status read_dataset(blis__servegen_data *data, blis__servegen_chunk 
                                 const char *path, blis_error *error) {
   blis_json json;
   blis_json_init(&json, &data->alloc);
-  blis_json_allow_non_finite(&json);
+  blis_json_allow_any_number(&json);
   blis_status status = blis_json_read_file(&json, path, MAX_JSON_SIZE, error);
   if (status == BLIS_OK) {
     status = read_entries(data, chunk, blis_json_root(&json), error);

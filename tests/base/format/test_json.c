@@ -64,7 +64,7 @@ static void integers_and_reals_meet(void) {
   }
   CHECK_STATUS(blis_json_int64(blis_json_item(root, 4), 0, INT64_MAX, &whole, &error),
                BLIS_ERR_PARSE);
-  CHECK_STR(error.message, "t.json:7: item 5: 1e+300 is not a whole number");
+  CHECK_STR(error.message, "t.json:7: item 5: 1e+300 is out of range");
   blis_json_deinit(&json);
 }
 
@@ -232,7 +232,7 @@ static void numbers_that_are_not_finite_can_be_allowed(void) {
   int64_t whole = 99;
   double real = 99;
   parse(&json, "0");
-  blis_json_allow_non_finite(&json);
+  blis_json_allow_any_number(&json);
   CHECK_OK(blis_json_parse(&json, "t", 7, blis_slice_of("[NaN, Infinity, -Infinity, -1]"), &error),
            &error);
   blis_json_value root = blis_json_root(&json);

@@ -289,7 +289,7 @@ static void random_texts_agree_with_the_reference(void) {
   blis_random_init(&rng, 15);
   for (int i = 0; i < TEXTS; i++) {
     blis_status status;
-    json.allows_non_finite = i % 2 != 0;
+    json.allows_any_number = i % 2 != 0;
     blis_buffer_clear(&text);
     add_value(&text, 0);
     if (below(3) == 0) {
@@ -328,9 +328,9 @@ static void all_pieces_agree_with_the_reference(void) {
         blis_buffer_bytes(&text, forms[f], (size_t)(gap - forms[f]));
         blis_buffer_string(&text, lists[k].items[i]);
         blis_buffer_string(&text, gap + 2);
-        json.allows_non_finite = false;
+        json.allows_any_number = false;
         check_agreement(&json, &text, &status);
-        json.allows_non_finite = true;
+        json.allows_any_number = true;
         check_agreement(&json, &text, &status);
       }
     }
@@ -424,22 +424,40 @@ static void no_memory_is_an_error(void) {
   CHECK(request > 4);
 }
 
-static void all_items_are_numbers_at_once(void) {
+static void check_bits(blis_json *json, size_t index, uint64_t expected) {
+  blis_error error;
+  uint64_t bits = 0;
+  CHECK_OK(blis_json_id64(blis_json_item(blis_json_root(json), index), &bits, &error), &error);
+  CHECK(bits == expected);
+}
+
+static void ids_have_any_64_bits(void) {
   blis_json json;
   blis_error error;
-  int64_t numbers_read[4];
+  uint64_t bits = 5;
+  int64_t whole;
   blis_json_init(&json, &heap);
-  CHECK_OK(blis_json_parse(&json, "f", 3, blis_slice_of("[7, 8.0, 0, 12]"), &error), &error);
-  CHECK_OK(blis_json_int64_items(blis_json_root(&json), 0, 12, numbers_read, &error), &error);
-  CHECK(numbers_read[0] == 7 && numbers_read[1] == 8 && numbers_read[2] == 0 &&
-        numbers_read[3] == 12);
-  CHECK_STATUS(blis_json_int64_items(blis_json_root(&json), 0, 11, numbers_read, &error),
+  blis_json_allow_any_number(&json);
+  const char text[] = "[7, 8.0, 0, 9223372036854775807, 9223372036854775808, "
+                      "18446744073709551615, 18446744073709551616, 1.5, \"7\", -1]";
+  CHECK_OK(blis_json_parse(&json, "f", 3, blis_slice_of(text), &error), &error);
+  check_bits(&json, 0, 7);
+  check_bits(&json, 1, 8);
+  check_bits(&json, 2, 0);
+  check_bits(&json, 3, INT64_MAX);
+  check_bits(&json, 4, UINT64_C(1) << 63);
+  check_bits(&json, 5, UINT64_MAX);
+  CHECK_OK(blis_json_id64(blis_json_item(blis_json_root(&json), 6), &bits, &error), &error);
+  CHECK(bits != 0);
+  bits = 5;
+  for (size_t i = 7; i < 10; i++) {
+    CHECK_STATUS(blis_json_id64(blis_json_item(blis_json_root(&json), i), &bits, &error),
+                 BLIS_ERR_PARSE);
+  }
+  CHECK(bits == 5);
+  CHECK_STATUS(blis_json_int64(blis_json_item(blis_json_root(&json), 5), 0, 9, &whole, &error),
                BLIS_ERR_PARSE);
-  CHECK_STR(error.message, "f:3: item 4: 12 is not allowed, expected 0 to 11");
-  CHECK_OK(blis_json_parse(&json, "f", 3, blis_slice_of("{}"), &error), &error);
-  CHECK_STATUS(blis_json_int64_items(blis_json_root(&json), 0, 11, numbers_read, &error),
-               BLIS_ERR_PARSE);
-  CHECK_STR(error.message, "f:3: an object is not an array");
+  CHECK_STR(error.message, "f:3: item 6: 18446744073709552000 is out of range");
   blis_json_deinit(&json);
 }
 
@@ -451,6 +469,6 @@ int main(void) {
   RUN(long_numbers_and_texts_are_read);
   RUN(a_tree_takes_the_place_of_the_one_before);
   RUN(no_memory_is_an_error);
-  RUN(all_items_are_numbers_at_once);
+  RUN(ids_have_any_64_bits);
   return check_done();
 }

@@ -90,6 +90,26 @@ static void mooncake_rows_may_have_fewer_ids(void) {
   blis_workload_free(workload);
 }
 
+static void ids_are_numbers_of_64_bits_or_strings(void) {
+  blis_workload *workload = read_trace(
+      temp_file("hashes.jsonl", "{\"timestamp\": 0, \"input_length\": 1024, \"output_length\": 4, "
+                                "\"hash_ids\": [18446744073709551615, 18446744073709551614]}\n"
+                                "{\"timestamp\": 1, \"input_length\": 1024, \"output_length\": 4, "
+                                "\"hash_ids\": [\"18446744073709551615\", \"9f86d081\"]}\n"
+                                "{\"timestamp\": 2, \"input_length\": 1024, \"output_length\": 4, "
+                                "\"hash_ids\": [18446744073709551615, \"9f86d081\"], \"unread\": "
+                                "1234567890123456789012}"),
+      NULL);
+  const blis_segment *rows[] = {blis_workload_request(workload, 0)->segments,
+                                blis_workload_request(workload, 1)->segments,
+                                blis_workload_request(workload, 2)->segments};
+  CHECK(rows[0][0].stream != rows[0][1].stream);
+  CHECK(rows[2][0].stream == rows[0][0].stream);
+  CHECK(rows[2][1].stream == rows[1][1].stream);
+  CHECK(rows[1][1].stream != rows[0][1].stream);
+  blis_workload_free(workload);
+}
+
 #define ROW "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 1}\n"
 
 static void wrong_mooncake_rows_are_named(void) {
@@ -367,6 +387,7 @@ int main(void) {
   heap = blis_alloc_heap();
   RUN(mooncake_ids_are_blocks_of_512_tokens);
   RUN(mooncake_rows_may_have_fewer_ids);
+  RUN(ids_are_numbers_of_64_bits_or_strings);
   RUN(wrong_mooncake_rows_are_named);
   RUN(lines_as_published_are_read_as_any_others);
   RUN(odd_lines_that_are_json_are_read);

@@ -4,10 +4,13 @@
 ---
 --- Sources: llm-d-router ebab6879, apix/config; rules of its loader.
 local core = require "blis.core"
+local embedded = require "blis.production.epp.embedded"
 local errors = require "blis.errors"
 local findings = require "blis.production.findings"
+local legacy = require "blis.production.epp.legacy"
 local plugins = require "blis.production.epp.plugins"
 local sorted = require "blis.sorted"
+local text_file = require "blis.production.text_file"
 local values = require "blis.production.epp.values"
 local versions = require "blis.production.epp.versions"
 
@@ -20,6 +23,7 @@ local document = {}
 ---@field parameters table<string, any> as they are given, by their new names
 ---@field line integer?
 ---@field is_default? boolean the picker makes it itself
+---@field is_exact? boolean its block size is not rounded up to the router's minimum of today
 
 ---@class blis.epp.Profile
 ---@field name string
@@ -264,6 +268,7 @@ function Reader:add_instance(made)
     self:fail(made.line, "plugin name '%s' is given twice; name defaults to type", made.name)
     return
   end
+  made.is_exact = self.exact[made.name]
   self.by_name[made.name] = made
   self.instances[#self.instances + 1] = made
 end
@@ -663,17 +668,22 @@ end
 ---@param version string? "0.9", "0.10" or "0.11"; nil takes what any of them takes
 ---@return blis.epp.Model
 function document.read(path, version)
-  local root, where = core.yaml_read(path)
+  local text, line = embedded.find(text_file.read(path), path)
+  local root, where = core.yaml_parse(text, path)
   local what = "llm-d EndpointPickerConfig, read as "
     .. (version and "of " .. version or "what any version takes")
   local self = setmetatable({ root = root, where = where, version = version,
     problems = findings.problems(path), findings = findings.new(path, what), instances = {},
-    by_name = {}, gone = {}, profiles = {} }, Reader)
+    by_name = {}, gone = {}, profiles = {}, exact = {} }, Reader)
   if type(root) ~= "table" or root[1] ~= nil then
     self:fail(1, "expected an EndpointPickerConfig")
     self.problems:raise()
   end
+  if line then
+    self.findings:add("note", "file", line, "the configuration begins here; the rest is not read")
+  end
   self:read_head()
+  legacy.rewrite(self)
   self:read_gates()
   self:read_plugins()
   self:read_profiles()

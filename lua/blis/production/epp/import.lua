@@ -98,8 +98,9 @@ end
 --- The index of the approximate producer.
 function Importer:approx_index(producer)
   local given, index = producer.parameters, {}
-  local size = math.max(least_block, given.blockSizeTokens or usual_block)
-  if given.blockSizeTokens and given.blockSizeTokens < least_block then
+  local least = producer.is_exact and 1 or least_block
+  local size = math.max(least, given.blockSizeTokens or usual_block)
+  if given.blockSizeTokens and given.blockSizeTokens < least then
     self:add("note", producer, "blockSizeTokens %d: the router never takes less than %d",
       given.blockSizeTokens, least_block)
   end

@@ -163,7 +163,7 @@ static blis_status sniff_jsonl(const blis__trace_job *job, blis_slice head, read
   blis_slice line = blis__trace_first_row(head);
   blis_json json;
   blis_json_init(&json, job->alloc);
-  blis_json_allow_non_finite(&json);
+  blis_json_allow_any_number(&json);
   blis_status status = blis_json_parse(&json, job->name, 1, line, error);
   if (status == BLIS_OK) {
     status = blis_json_need_object(blis_json_root(&json), error);

@@ -199,7 +199,7 @@ static blis_status open_reader(blis__trace_file *file, const void *known, blis_e
   rows->known = known != NULL ? known : rows;
   rows->start = INT64_MAX;
   blis_json_init(&rows->json, job->alloc);
-  blis_json_allow_non_finite(&rows->json);
+  blis_json_allow_any_number(&rows->json);
   blis_status status = file->format->open(file->reader, error);
   if (status != BLIS_OK) {
     blis__trace_close(file);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "workload/hash_id.h"
 
 static bool is_skipped(blis_slice line) {
   return line.length == 0 || line.data[0] == '#';
@@ -123,17 +124,17 @@ blis_status blis__trace_read_ids(const blis_alloc *alloc, blis_json_value list,
     return BLIS_OK;
   }
   size_t count = blis_json_count(list);
-  BLIS_TRY_MEM(blis_array_reserve(alloc, &ids->numbers, count), error);
+  BLIS_TRY(blis_json_need_array(list, error));
   BLIS_TRY_MEM(blis_array_reserve(alloc, &ids->segments, count), error);
-  BLIS_TRY(blis_json_int64_items(list, 0, INT64_MAX, ids->numbers.items, error));
   for (size_t i = 0; i < count; i++) {
-    ids->segments.items[i] = (blis_segment){.stream = (uint64_t)ids->numbers.items[i]};
+    uint64_t key;
+    BLIS_TRY(blis__hash_id(blis_json_item(list, i), &key, error));
+    ids->segments.items[i] = (blis_segment){.stream = key};
   }
   ids->segments.count = count;
   return BLIS_OK;
 }
 
 void blis__trace_ids_deinit(const blis_alloc *alloc, blis__trace_ids *ids) {
-  blis_array_deinit(alloc, &ids->numbers);
   blis_array_deinit(alloc, &ids->segments);
 }

@@ -71,11 +71,10 @@ blis_status blis__trace_fail_ids(const blis__trace_rows *rows, const blis__trace
 
 /* Hash ids of a row, as its segments; zero it first. */
 typedef struct blis__trace_ids {
-  BLIS_ARRAY(int64_t) numbers;
   blis__segment_list segments; /* without lengths */
 } blis__trace_ids;
 
-/* Reads the ids of a list; none if it is absent or null. */
+/* The ids of a list (workload/hash_id.h); none when it is absent or null. */
 BLIS_MUSTUSE blis_status blis__trace_read_ids(const blis_alloc *alloc, blis_json_value list,
                                               blis__trace_ids *ids, blis_error *error);
 

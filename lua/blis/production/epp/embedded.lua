@@ -1,0 +1,73 @@
+--- EndpointPickerConfigs inside other files: values of Helm charts, ConfigMaps, resources with
+--- several documents, and custom resources of KServe.
+local errors = require "blis.errors"
+
+local embedded = {}
+
+local function indent_of(line) return #line:match "^ *" end
+
+local function is_blank(line) return not line:find "%S" end
+
+--- Whether the line separates two documents.
+local function is_border(line) return line:find "^%-%-%-%s*$" or line:find "^%-%-%-%s" end
+
+--- The lines around a line that belong to the same block: blank ones, and those with at least its
+--- indentation.
+local function block_around(lines, at)
+  local indent = indent_of(lines[at])
+  local function belongs(line)
+    return is_blank(line) or indent_of(line) >= indent and not is_border(line)
+  end
+  local first, last = at, at
+  while first > 1 and belongs(lines[first - 1]) do first = first - 1 end
+  while last < #lines and belongs(lines[last + 1]) do last = last + 1 end
+  return { first = first, last = last, indent = indent, line = at,
+    key = first > 1 and lines[first - 1]:match "^%s*[\"']?([%w_.%-]+)[\"']?%s*:" or nil }
+end
+
+--- The block that `pluginsConfigFile: NAME` names, if the file has such a line.
+local function chosen(blocks, text)
+  local name = text:match "pluginsConfigFile:%s*[\"']?([^%s\"']+)"
+  for _, block in ipairs(blocks) do
+    if name and block.key == name then return block end
+  end
+end
+
+local function fail_ambiguous(blocks, path)
+  local places = {}
+  for i, block in ipairs(blocks) do
+    places[i] = ("%s at line %d"):format(block.key or "one", block.first)
+  end
+  errors.raise("parse", ("%s: %d configurations (%s); expected one: copy it to a separate file")
+    :format(path, #blocks, table.concat(places, ", ")))
+end
+
+--- The configuration of a file, at the lines that it has there. Other lines are blank. The second
+--- result is the line of the configuration, nil if the file has nothing else.
+---@param text string
+---@param path string
+---@return string text
+---@return integer? line
+function embedded.find(text, path)
+  local lines, blocks = {}, {}
+  for line in (text:gsub("\r\n", "\n") .. "\n"):gmatch "([^\n]*)\n" do lines[#lines + 1] = line end
+  for i, line in ipairs(lines) do
+    if line:find "^%s*kind:%s*[\"']?EndpointPickerConfig" then
+      blocks[#blocks + 1] = block_around(lines, i)
+    end
+  end
+  local has_borders = text:find "\n%-%-%-%s*\n"
+  local is_at_top = #blocks == 0
+  for _, block in ipairs(blocks) do is_at_top = is_at_top or block.indent == 0 end
+  if is_at_top and not has_borders then return text end
+  if #blocks == 0 then return text end
+  local block = #blocks == 1 and blocks[1] or chosen(blocks, text)
+  if not block then fail_ambiguous(blocks, path) end
+  for i, line in ipairs(lines) do
+    local is_inside = i >= block.first and i <= block.last
+    lines[i] = is_inside and line:sub(block.indent + 1) or ""
+  end
+  return table.concat(lines, "\n"), block.first
+end
+
+return embedded

@@ -1,0 +1,263 @@
+--- Configurations of inference-perf (kubernetes-sigs), such as the profiles of llm-d-benchmark, as
+--- workload specifications: load stages, rates, and synthetic data. The sections api, server,
+--- tokenizer, report, and storage do not affect a simulation.
+---
+--- Source: inference-perf as of 2026 (config.py: Distribution, LoadConfig, SharedPrefix).
+local errors = require "blis.errors"
+local yaml_file = require "blis.yaml_file"
+
+local inference_perf = {}
+
+-- A distribution whose keys are not set.
+local usual = { min = 10, max = 1024, mean = 512, std_dev = 200 }
+
+local us_per_second = 1000000
+
+---@class blis.inference_perf.Reader
+---@field file blis.YamlFile
+---@field notes string[]
+local Reader = {}
+Reader.__index = Reader
+
+local function line_of(self, object, key)
+  local at = self.file.where[object]
+  return at and at[key] and at[key][1] or 1
+end
+
+function Reader:fail(object, key, message, ...)
+  errors.raise("parse", ("%s:%d: %s"):format(self.file.path, line_of(self, object, key),
+    message:format(...)))
+end
+
+function Reader:section(object, key, what)
+  local value = object[key]
+  if type(value) ~= "table" then
+    self:fail(object, key, "%s is %s, expected a section", what, errors.show(value))
+  end
+  return value
+end
+
+--- A number of a section; usual_value if the key is not set.
+function Reader:number(object, key, what, least, usual_value)
+  local value = object[key]
+  if value == nil then value = usual_value end
+  if type(value) == "string" and value:find "^REPLACE_ENV_" then
+    self:fail(object, key, "%s is the placeholder '%s': replace it by a number", what, value)
+  end
+  if type(value) ~= "number" or value ~= value or value < least or value == math.huge then
+    self:fail(object, key, "%s is %s, expected a number from %s", what, errors.show(value), least)
+  end
+  return value
+end
+
+function Reader:whole(object, key, what, least, usual_value)
+  local value = self:number(object, key, what, least, usual_value)
+  return math.tointeger(value)
+    or self:fail(object, key, "%s is %s, expected a whole number", what, errors.show(value))
+end
+
+-- Lengths.
+
+--- The parameters of a lognormal by its mean and standard deviation.
+local function lognormal(mean, std_dev, min, max)
+  local variance = math.log(1 + (std_dev / mean) ^ 2)
+  return { type = "lognormal", params = { mu = math.log(mean) - variance / 2,
+    sigma = math.sqrt(variance), min = min, max = max } }
+end
+
+function Reader:lengths(data, key)
+  local given = data[key] == nil and {} or self:section(data, key, "data." .. key)
+  local what = "data." .. key .. "."
+  local filled = {}
+  local function value(name, least)
+    local spelled = name == "std_dev" and given.std_dev == nil and "std" or name
+    if given[spelled] == nil then filled[#filled + 1] = ("%s %g"):format(name, usual[name]) end
+    return self:number(given, spelled, what .. spelled, least, usual[name])
+  end
+  local mean, min, max = value("mean", 1), value("min", 0), value("max", 1)
+  local std_dev = min == max and 0 or value("std_dev", 0)
+  if #filled > 0 then
+    self.notes[#self.notes + 1] = ("data.%s: %s, the defaults of inference-perf"):format(key,
+      table.concat(filled, ", "))
+  end
+  if min > max then
+    self:fail(given, "min", "%smin is %g, expected at most max (%g)", what, min, max)
+  end
+  if given.type == "lognormal" then return lognormal(mean, std_dev, min, max) end
+  if given.type ~= nil and given.type ~= "normal" then
+    self:fail(given, "type", "%stype is %s, expected normal or lognormal", what,
+      errors.show(given.type))
+  end
+  if std_dev == 0 then return { type = "constant", params = { value = mean } } end
+  return { type = "gaussian", params = { mean = mean, std_dev = std_dev, min = min, max = max } }
+end
+
+-- Load.
+
+--- The stages of the load, as { rate, duration } or { concurrency, requests }.
+function Reader:stages(load)
+  local given = self:section(load, "stages", "load.stages")
+  if #given == 0 then self:fail(load, "stages", "load.stages has no stage") end
+  local stages = {}
+  for i, stage in ipairs(given) do
+    local what = ("load.stages[%d]."):format(i)
+    if type(stage) ~= "table" then
+      self:fail(given, i, "load.stages[%d] is %s, expected a section", i, errors.show(stage))
+    end
+    if load.type == "concurrent" then
+      stages[i] = { concurrency = self:whole(stage, "concurrency_level", what
+        .. "concurrency_level", 1), requests = self:whole(stage, "num_requests", what
+        .. "num_requests", 1) }
+    else
+      stages[i] = { rate = self:number(stage, "rate", what .. "rate", 1e-9),
+        duration = self:number(stage, "duration", what .. "duration", 1e-3) }
+    end
+  end
+  return stages
+end
+
+local arrivals = { constant = "constant", poisson = "poisson", concurrent = "poisson" }
+
+function Reader:check_load(load)
+  local kind = load.type or "constant"
+  if not arrivals[kind] then
+    self:fail(load, "type", "load.type is %s, expected constant, poisson, or concurrent%s",
+      errors.show(kind), kind == "trace_session_replay" and "; 'blis run --graphs FOLDER "
+        .. "--concurrency N' plays the sessions of traces" or "")
+  end
+  if load.sweep ~= nil and load.stages == nil then
+    self:fail(load, "sweep", "load.sweep searches for the saturation of a server; 'blis capacity' "
+      .. "does this for a simulated cluster, with the stages written out")
+  end
+end
+
+--- One stage, or all of them if they have rates.
+function Reader:chosen(load, stages, number)
+  if number then
+    if not stages[number] then
+      self:fail(load, "stages", "there is no stage %d; there are %d", number, #stages)
+    end
+    return { stages[number] }
+  end
+  if #stages > 1 and stages[1].concurrency then
+    self:fail(load, "stages", "%d stages of a concurrency, which end after their requests, cannot "
+      .. "run one after the other; 'blis convert inference-perf --stage N' selects one", #stages)
+  end
+  return stages
+end
+
+-- Data.
+
+local function windows_of(stages)
+  local windows, from = {}, 0
+  for i, stage in ipairs(stages) do
+    local to = from + math.floor(stage.duration * us_per_second + 0.5)
+    windows[i] = { start_us = from, end_us = to, trace_rate = stage.rate }
+    from = to
+  end
+  return windows, from
+end
+
+--- Independent requests with drawn lengths.
+function Reader:independent(data, kind, stages)
+  local client = { id = "inference-perf", rate_fraction = 1, arrival = { process = arrivals[kind] },
+    input_distribution = self:lengths(data, "input_distribution"),
+    output_distribution = self:lengths(data, "output_distribution") }
+  local spec = { version = "2", category = "language", clients = { client } }
+  local first = stages[1]
+  if first.concurrency then
+    client.rate_fraction, client.concurrency = nil, first.concurrency
+    spec.num_requests = first.requests
+  elseif #stages == 1 then
+    spec.aggregate_rate = first.rate
+    spec.num_requests = math.max(1, math.floor(first.rate * first.duration + 0.5))
+  else
+    local windows, end_us = windows_of(stages)
+    client.lifecycle = { windows = windows }
+    spec.horizon = end_us
+  end
+  return spec
+end
+
+function Reader:shared_prefix(data, load, stages)
+  local given = self:section(data, "shared_prefix", "data.shared_prefix")
+  local what = "data.shared_prefix."
+  if stages[1].concurrency then
+    self:fail(load, "type", "load.type concurrent with data.type shared_prefix is not supported; "
+      .. "expected stages with rates")
+  end
+  local function of(key, least, usual_value)
+    return self:whole(given, key, what .. key, least, usual_value)
+  end
+  local is_chat = given.enable_multi_turn_chat
+  if is_chat ~= nil and type(is_chat) ~= "boolean" then
+    self:fail(given, "enable_multi_turn_chat", "%senable_multi_turn_chat is %s, expected true or "
+      .. "false", what, errors.show(is_chat))
+  end
+  local groups, each = given.num_groups ~= nil and "num_groups" or "num_unique_system_prompts",
+    given.num_prompts_per_group ~= nil and "num_prompts_per_group"
+      or "num_users_per_system_prompt"
+  local blocks = {}
+  for i, stage in ipairs(stages) do
+    local duration = math.tointeger(stage.duration)
+      or self:fail(load.stages[i], "duration", "load.stages[%d].duration is %g, expected whole "
+        .. "seconds", i, stage.duration)
+    blocks[i] = { rate = stage.rate, duration = duration }
+  end
+  return { version = "2", category = "language", inference_perf = { stages = blocks,
+    shared_prefix = { num_unique_system_prompts = of(groups, 1, 10),
+      num_users_per_system_prompt = of(each, 1, 10),
+      system_prompt_len = of("system_prompt_len", 0, 100),
+      question_len = of("question_len", 1, 50), output_len = of("output_len", 1, 50),
+      enable_multi_turn_chat = is_chat or false } } }
+end
+
+-- What other kinds of data need.
+local elsewhere = {
+  otel_trace_replay = "'blis run --graphs FOLDER --concurrency N' plays these traces",
+  shareGPT = "'blis run --graphs FILE --rate X' plays a ShareGPT file",
+  conversation_replay = "describe the conversations as sessions: 'blis help sessions'",
+}
+
+function Reader:spec_of(number)
+  local root = self.file.root
+  local load = self:section(root, "load", "load")
+  local data = root.data == nil and root.tokenizer and root.tokenizer.data or root.data
+  if type(data) ~= "table" then self:section(root, "data", "data") end
+  self:check_load(load)
+  local kind = data.type
+  if kind == "random" or kind == "synthetic" then
+    return self:independent(data, load.type or "constant",
+      self:chosen(load, self:stages(load), number))
+  elseif kind == "shared_prefix" then
+    return self:shared_prefix(data, load, self:chosen(load, self:stages(load), number))
+  end
+  self:fail(data, "type", "data.type is %s, which has no lengths that a simulation could draw; "
+    .. "expected random, synthetic, or shared_prefix%s", errors.show(kind),
+    elsewhere[kind] and "; " .. elsewhere[kind] or "")
+end
+
+--- Whether a reader of workload specifications failed because a file is such a configuration.
+---@param problem any what it raised
+---@return boolean
+function inference_perf.is_meant(problem)
+  local message = type(problem) == "table" and problem.message
+  local key = message and message:match "'([%w_]+)' is not a key of a workload"
+  return key == "load" or key == "api" or key == "data" or key == "server" or key == "tokenizer"
+    or key == "report" or key == "storage" or key == "metrics"
+end
+
+--- The workload specification of a configuration, and what the reader assumed.
+---@param path string
+---@param stage? integer only this stage of the load; nil = all
+---@return table spec for blis.run and blis convert
+---@return string[] notes
+function inference_perf.read(path, stage)
+  local reader = setmetatable({ file = yaml_file.read(path), notes = {} }, Reader)
+  if type(reader.file.root) ~= "table" then
+    errors.raise("parse", path .. ":1: expected a configuration of inference-perf")
+  end
+  return reader:spec_of(stage), reader.notes
+end
+
+return inference_perf

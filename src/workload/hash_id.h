@@ -1,0 +1,22 @@
+/*
+ * hash_id.h - ids of KV blocks in traces and session graphs.
+ *
+ * Ids are whole numbers from 0, such as hashes of 64 or more bits, numbers in quotes, or other
+ * strings.
+ */
+#ifndef BLIS_WORKLOAD_HASH_ID_H
+#define BLIS_WORKLOAD_HASH_ID_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/format/json.h"
+
+/*
+ * The key of an id, below 2^63. Equal ids have equal keys. Numbers up to 2^63 - 1 are their own
+ * keys. Only numbers that differ by 2^63, and strings with the same hash, share a key.
+ * BLIS_ERR_PARSE for any other value, which *error names.
+ */
+BLIS_MUSTUSE blis_status blis__hash_id(blis_json_value value, uint64_t *key, blis_error *error);
+
+#endif
