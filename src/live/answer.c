@@ -146,7 +146,7 @@ static void write_usage(blis_buffer *buffer, const blis_live_answer *answer, uin
   blis_buffer_char(buffer, '}');
 }
 
-/* Of all choices; the n choices of a prompt share its tokens. */
+/* Writes the sum of all choices; the n choices of a prompt share its tokens. */
 static void write_sum(blis_buffer *buffer, const blis_live_answer *answer,
                       const blis_live_choice *const *choices, size_t count) {
   uint64_t prompt = 0;
@@ -196,7 +196,7 @@ static void write_failure(blis_buffer *buffer, const blis_live_choice *choice) {
   blis_buffer_string(buffer, "\n\n");
 }
 
-/* The object of SGLang: all text so far, and what is known of the request. */
+/* Writes the object of SGLang: all text so far, and metadata of the request. */
 static void write_generated(blis_buffer *buffer, const blis_live_answer *answer,
                             const blis_live_choice *choice) {
   blis_buffer_string(buffer, "{\"text\":\"");

@@ -2,8 +2,9 @@
  * answer.h - answers of the OpenAI API as JSON, whole or as events of a stream, and of SGLang's
  * /generate.
  *
- * The head of an answer is written once. A chunk of a stream is a copy of it with the new words, so
- * it costs O(its bytes). Texts consist of letters and spaces (text.h), so only names are escaped.
+ * The head of an answer is written once. A chunk of a stream is a copy of the head with the new
+ * words, so it costs O(its bytes). Generated text consists of letters and spaces (text.h), so only
+ * names are escaped.
  */
 #ifndef BLIS_LIVE_ANSWER_H
 #define BLIS_LIVE_ANSWER_H
@@ -24,7 +25,7 @@ typedef struct blis_live_answer {
   char id[BLIS_LIVE_ID_SIZE];
   char *head; /* {"id":...,"model":"...", without the choices */
   size_t head_length;
-  char *stops; /* the stop texts as JSON, one behind the other, each with a zero */
+  char *stops; /* the stop strings as JSON, concatenated, each followed by a zero */
   size_t stops_size;
   char *echo; /* JSON text without quotes; NULL = nothing is echoed */
   size_t echo_size;
@@ -45,9 +46,9 @@ BLIS_MUSTUSE blis_status blis_live_answer_init(blis_live_answer *answer, const b
 void blis_live_answer_deinit(blis_live_answer *answer);
 
 /*
- * Appends the event of a stream with the tokens of a choice from `from` on, up to those that are
- * due; the first one of a chat follows its role. If the choice is over, the event has the reason;
- * if it failed, it is an error.
+ * Appends the event of a stream with the due tokens of a choice, starting at token `from`. The
+ * first event of a chat follows its role. If the choice is over, the event includes the reason; if
+ * it failed, the event is an error.
  */
 void blis_live_write_event(blis_buffer *buffer, const blis_live_answer *answer,
                            const blis_live_choice *choice, uint32_t from);

@@ -151,7 +151,7 @@ static bool add_one_prompt(blis_live_ask *ask, const blis_live_limits *limits,
   return is_done && end_prompt(ask, refusal);
 }
 
-/* A text, token ids, or a list of either. */
+/* Reads a prompt: a string, token ids, or a list of either. */
 static bool read_prompt(blis_live_ask *ask, const blis_live_limits *limits, blis_json_value value,
                         blis_live_refusal *refusal) {
   blis_json_type first = blis_json_type_of(blis_json_item(value, 0));
@@ -178,7 +178,8 @@ static bool read_prompt(blis_live_ask *ask, const blis_live_limits *limits, blis
   return true;
 }
 
-/* A part without text (an image, say) counts as so many tokens; nothing is fetched. */
+/* Adds a part without text (such as an image), which counts as a fixed number of tokens. Fetches
+   nothing. */
 static bool add_media(blis_live_ask *ask, const blis_live_limits *limits, blis_json_value part,
                       blis_live_refusal *refusal) {
   blis_slice url = {0};

@@ -82,7 +82,7 @@ void blis_live_ask_deinit(blis_live_ask *ask);
 bool blis_live_ask_read(blis_live_ask *ask, blis_live_api api, const blis_live_limits *limits,
                         blis_slice body, blis_live_refusal *refusal);
 
-/* Reads the body of /tokenize: a prompt or messages. The tokens are those of ask->tokens. */
+/* Reads the body of /tokenize: a prompt or messages. ask->tokens contains the tokens. */
 bool blis_live_ask_read_text(blis_live_ask *ask, const blis_live_limits *limits, blis_slice body,
                              blis_live_refusal *refusal);
 

@@ -97,8 +97,8 @@ static blis_status append(blis_live_content *content, uint64_t place, uint32_t l
   return blis_array_push(&content->alloc, &content->made, made);
 }
 
-/* Whether the blocks from `first` on lie in one stream, one behind the other; then *place is that
-   of the first of them. */
+/* Returns whether the blocks that start at `first` are consecutive in one stream. If so, *place is
+   the position of the first of them. */
 static bool are_known(const blis_live_content *content, size_t first, uint64_t *place) {
   if (first >= content->hashes.count ||
       !blis_map_get(&content->places, content->hashes.items[first], place)) {
@@ -114,7 +114,7 @@ static bool are_known(const blis_live_content *content, size_t first, uint64_t *
   return true;
 }
 
-/* Enters the blocks from `first` on as those from place on. */
+/* Enters the blocks that start at `first` at consecutive positions that start at place. */
 static blis_status enter(blis_live_content *content, size_t first, uint64_t place) {
   for (size_t k = first; k < content->hashes.count; k++) {
     BLIS_TRY(blis_map_put(&content->places, content->hashes.items[k], place + (k - first)));
@@ -122,8 +122,8 @@ static blis_status enter(blis_live_content *content, size_t first, uint64_t plac
   return BLIS_OK;
 }
 
-/* The block that the reply goes on in is the last one of the prompt, even if it is full: an engine
-   computes at least one token of a prompt. */
+/* Makes the segments. The reply continues in the last block of the prompt, even if it is full: an
+   engine computes at least one token of a prompt. */
 static blis_status make_segments(blis_live_content *content, const blis_live_prompt *prompt) {
   uint32_t size = content->block_tokens;
   size_t inner = (prompt->count - 1) / size;

@@ -41,7 +41,7 @@ typedef struct blis_live_prompt {
 
 /*
  * Sets *segments to an array of *count segments that cover the prompt; the caller owns it. The
- * reply goes on behind the last one (shares_output of a request). BLIS_ERR_NOMEM.
+ * reply continues after the last segment (shares_output of a request). BLIS_ERR_NOMEM.
  */
 BLIS_MUSTUSE blis_status blis_live_content_place(blis_live_content *content,
                                                  const blis_live_prompt *prompt,

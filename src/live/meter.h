@@ -1,9 +1,9 @@
 /*
  * meter.h - the metrics of instances as vLLM v1 exports them to Prometheus.
  *
- * Names, types, labels, and buckets are those of vllm/v1/metrics/loggers.py and buckets.py. Times
- * are simulated seconds; TTFT counts from arrival. A meter takes the events of one instance; gauges
- * are read when a page is written. Each event costs O(buckets), a page O(metrics).
+ * Names, types, labels, and buckets follow vllm/v1/metrics/loggers.py and buckets.py. Times are
+ * simulated seconds; TTFT counts from arrival. A meter takes the events of one instance. Gauges are
+ * read when a page is written. Each event costs O(buckets), a page O(metrics).
  */
 #ifndef BLIS_LIVE_METER_H
 #define BLIS_LIVE_METER_H

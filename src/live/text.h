@@ -1,13 +1,13 @@
 /*
- * text.h - texts as tokens, and tokens as texts.
+ * text.h - text as tokens, and tokens as text.
  *
- * Four bytes of a text are a token, so a prefix of a text has a prefix of its tokens. Replies
- * consist of words of four bytes, and the token of a word is the one that it was made from. A reply
- * that comes back as history therefore has the tokens that it had as output, and the prefix cache
+ * Four bytes of text are a token, so a prefix of a string has a prefix of its tokens. Replies
+ * consist of words of four bytes, and the token of a word is the token that it was made from. A
+ * reply that returns as history therefore has the same tokens as the output, and the prefix cache
  * finds its blocks. This is the only mapping: usage, /tokenize, and caches agree.
  *
- * Each token below the size of the vocabulary has a word, and the word gives the token back. All
- * other texts are hashed into the vocabulary. O(bytes).
+ * Each token below the size of the vocabulary has a word, and the word maps back to the token. All
+ * other strings are hashed into the vocabulary. O(bytes).
  */
 #ifndef BLIS_LIVE_TEXT_H
 #define BLIS_LIVE_TEXT_H
