@@ -1,5 +1,6 @@
 --- Writes data/validation/residuals.yaml: the errors of left-out rows by regime and by what the fit
 --- had seen of it, as lua/blis/results/residuals.lua reads them.
+local bands = require "bands"
 local measured = require "measured"
 
 local residuals = {}
@@ -24,6 +25,11 @@ local function key_of(one)
   local r = one.regime
   return ("%s %s %s %s"):format(family_of(r.gpu), r.weights, r.has_experts and "experts" or "dense",
     r.is_async and "async" or "sync")
+end
+
+local function format_key(one)
+  local r = one.regime
+  return ("%s %s %s"):format(family_of(r.gpu), r.weights, r.has_experts and "experts" or "dense")
 end
 
 local function grouped(errors, key)
@@ -53,10 +59,23 @@ local function model_count(errors)
   return count
 end
 
+--- Models and GPUs of a family.
+local function family_count(errors, family)
+  local seen, count = {}, 0
+  for _, one in ipairs(errors) do
+    if family_of(one.regime.gpu) == family and not seen[one.run.group] then
+      seen[one.run.group], count = true, count + 1
+    end
+  end
+  return count
+end
+
 -- Rows whose requests wait for KV blocks have no bound of TTFT, so they do not count for one.
 local function without_waits(errors)
   local list = {}
-  for i, one in ipairs(errors) do list[i] = one.waits and { tpot = one.tpot } or one end
+  for i, one in ipairs(errors) do
+    list[i] = one.waits and { tpot = one.tpot, tp = one.tp } or one
+  end
   return list
 end
 
@@ -95,6 +114,10 @@ end
 -- reported with the constants, for rows of InferenceX that their fit did not see (other models,
 -- GPUs, and TP degrees).
 local reported = {
+  { family = "Hopper", weights = "bf16", has_experts = true, tpot = { 0.04, 0.09 },
+    ttft = { 0.09, 0.16 } },
+  { family = "Ada", weights = "bf16", has_experts = false, tpot = { 0.04, 0.12 },
+    ttft = { 0.11, 0.19 } },
   { family = "Hopper", weights = "fp8", has_experts = false, tpot = { 0.03, 0.04 },
     ttft = { 0.10, 0.18 } },
   { family = "Hopper", weights = "fp8_block", has_experts = true, tpot = { 0.08, 0.14 },
@@ -143,18 +166,43 @@ local function largest(level, rows)
   return found
 end
 
+-- Mean errors of the assumed group of each level, which the authors of the constants report: a
+-- known format with a new model, and a format of experts that no fit contains.
+local assumed = { format = 0.08, family = 0.25 }
+
+--- The errors by model and GPU.
+local function by_group(errors)
+  local groups, order = grouped(errors, function(one) return one.run.group end)
+  local list = {}
+  for i, name in ipairs(order) do list[i] = without_waits(groups[name]) end
+  return list
+end
+
+--- A row of models that the fit does not contain.
+local function unseen_row(level, errors)
+  local groups = by_group(errors)
+  return { level = level, rows = #errors,
+    tpot = bands.pair(bands.scale(groups, "tpot", assumed[level])),
+    ttft = bands.pair(bands.scale(groups, "ttft", assumed[level])) }
+end
+
 --- Adds the rows of the levels model and format; returns the errors of the level family: models
 --- whose format had no other model of the GPU family, which were left out.
 local function add_formats(rows, by_part, by_model)
   local parts, order = grouped(by_part, key_of)
-  local models, unknown = grouped(by_model, key_of), { dense = {}, experts = {} }
   for _, key in ipairs(order) do
     rows[#rows + 1] = row_of("model", parts[key], parts[key][1].regime)
+  end
+  local unknown = {}
+  local models, formats = grouped(by_model, format_key)
+  for _, key in ipairs(formats) do
+    local r = models[key][1].regime
     if model_count(models[key]) > 1 then
-      rows[#rows + 1] = row_of("format", models[key], models[key][1].regime)
-    elseif models[key][1].regime.weights ~= "bf16" then
-      local list = unknown[models[key][1].regime.has_experts and "experts" or "dense"]
-      table.move(models[key], 1, #models[key], #list + 1, list)
+      local row = unseen_row("format", models[key])
+      row.family, row.weights, row.has_experts = family_of(r.gpu), r.weights, r.has_experts
+      rows[#rows + 1] = row
+    elseif family_count(by_model, family_of(r.gpu)) > 1 then
+      table.move(models[key], 1, #models[key], #unknown + 1, unknown)
     end
   end
   for _, one in ipairs(reported) do
@@ -173,15 +221,10 @@ end
 function residuals.rows(by_part, by_model, by_gpu)
   local rows = {}
   local unknown = add_formats(rows, by_part, by_model)
-  local last = {}
-  for _, class in ipairs { "dense", "experts" } do
-    local row = row_of("family", unknown[class])
-    row.prefill_share, row.tpot = nil, pair(unknown[class], "tpot")
-    row.has_experts = class == "experts"
-    rows[#rows + 1], last[#last + 1] = row, row
-  end
-  last[#last + 1] = row_of("nothing", by_gpu)
-  rows[#rows + 1] = largest("nothing", last)
+  local family = unseen_row("family", unknown)
+  family.many_gpus = bands.factor(by_group(unknown))
+  rows[#rows + 1] = family
+  rows[#rows + 1] = largest("nothing", { family, row_of("nothing", by_gpu) })
   return rows
 end
 
@@ -198,6 +241,7 @@ local function row_text(row)
     "rows" } do
     if row[name] ~= nil then add(name, tostring(row[name])) end
   end
+  if row.many_gpus then add("many_gpus", ("%.2f"):format(row.many_gpus)) end
   for _, name in ipairs { "prefill_share", "tpot", "ttft" } do
     if row[name] then add(name, numbers(row[name])) end
   end
@@ -210,7 +254,8 @@ local head = [[
 #
 # Relative errors of mean TPOT and TTFT on runs that took no part in the fit: all parameters of
 # scripts/validation/parameters.lua were fitted again without them. Half of the rows are within the
-# first number, four fifths within the second.
+# first number, four fifths within the second. Levels below "model" count each model and GPU once,
+# and one more that is assumed (scripts/validation/bands.lua).
 #
 # Sources: InferenceX (246 rows, vLLM 0.11 to 0.19, Apache-2.0), Qwen3-32B under vLLM 0.12 (30 rows,
 # ai-dynamo/aiconfigurator 095f58a51c4c, Apache-2.0), and 56 stages of the accuracy study of
@@ -293,14 +338,14 @@ end
 function residuals.csv(kinds)
   local lines = { "# Relative errors of the composed model on rows that its fit did not contain. "
     .. "Written by scripts/validate --residuals. Sources: data/validation/residuals.yaml.",
-    "left_out,group,part,gpu,weights,has_experts,is_async,layers,hidden_size,prefill_share,waits,"
-    .. "tpot,ttft" }
+    "left_out,group,part,tp,gpu,weights,has_experts,is_async,layers,hidden_size,prefill_share,"
+    .. "waits,tpot,ttft" }
   for _, kind in ipairs { "part", "model", "gpu" } do
     for _, one in ipairs(kinds[kind]) do
       local r = one.regime
-      lines[#lines + 1] = ("%s,%s,%s,%s,%s,%s,%s,%d,%d,%.3f,%s,%.4f,%s"):format(kind, one.run.group,
-        (one.run.part:gsub(",", "")), r.gpu, r.weights, r.has_experts, r.is_async, r.layers,
-        r.hidden_size, one.prefill_share, one.waits, one.tpot,
+      lines[#lines + 1] = ("%s,%s,%s,%d,%s,%s,%s,%s,%d,%d,%.3f,%s,%.4f,%s"):format(kind,
+        one.run.group, (one.run.part:gsub(",", "")), one.tp, r.gpu, r.weights, r.has_experts,
+        r.is_async, r.layers, r.hidden_size, one.prefill_share, one.waits, one.tpot,
         one.ttft and ("%.4f"):format(one.ttft) or "")
     end
   end

@@ -147,7 +147,7 @@ local function announced(row)
     is_async = row.is_async == "true", has_usual_attention = true,
     layers = tonumber(row.layers), hidden_size = tonumber(row.hidden_size) }
   local found = residuals.of_level(regime, level_of[row.left_out])
-  local half, band = residuals.tpot(found, tonumber(row.prefill_share))
+  local half, band = residuals.tpot(found, tonumber(row.prefill_share), tonumber(row.tp))
   return { half = half, band = band, error = math.abs(tonumber(row.tpot)) }
 end
 
@@ -171,5 +171,94 @@ describe("expected errors of rows that the fit did not contain", function()
     local third = #list // 3
     local good, bad = mean(1, third), mean(#list - third + 1, #list)
     assert.is_true(good <= bad / 2, ("%.3f against %.3f"):format(good, bad))
+  end)
+end)
+
+-- Every model and GPU is left out of the fit, and then of the bands: what is announced for it comes
+-- from the errors of other groups alone.
+describe("expected errors from other models and GPUs alone", function()
+  local path = package.path
+  package.path = "scripts/validation/?.lua;" .. path
+  local bands = require "bands"
+  package.path = path
+
+  local groups, order = {}, {}
+  for _, row in ipairs(left_out()) do
+    if row.left_out == "model" then
+      if not groups[row.group] then
+        order[#order + 1], groups[row.group] = row.group, {}
+      end
+      table.insert(groups[row.group], { tpot = tonumber(row.tpot), tp = tonumber(row.tp),
+        ttft = row.waits ~= "true" and tonumber(row.ttft) or nil,
+        gpu = row.gpu, format = row.weights .. row.has_experts })
+    end
+  end
+
+  local function family_of(gpu)
+    return ((gpu == "H100" or gpu == "H200") and "Hopper") or gpu:match "^%u+"
+  end
+
+  --- "format" if another group has the format on the GPU family, "family" if another group is on
+  --- the GPU family, or "nothing".
+  local function level_of_group(name)
+    local first, level = groups[name][1], "nothing"
+    for _, other in ipairs(order) do
+      local one = groups[other][1]
+      if other ~= name and family_of(one.gpu) == family_of(first.gpu) then
+        if one.format == first.format then return "format" end
+        level = "family"
+      end
+    end
+    return level
+  end
+
+  local assumed = { format = 0.08, family = 0.25, nothing = 0.15 }
+
+  --- What is announced for each row, and its error.
+  local function announced_of(name, metric)
+    local level, others, list = level_of_group(name), {}, {}
+    for _, other in ipairs(order) do
+      if other ~= name and level_of_group(other) == level then
+        others[#others + 1] = groups[other]
+      end
+    end
+    local pair = bands.pair(bands.scale(others, metric, assumed[level]))
+    local by_tp = level == "family" and metric == "tpot" and math.sqrt(bands.factor(others)) or 1
+    for _, row in ipairs(groups[name]) do
+      local factor = row.tp >= bands.many_gpus and by_tp or 1 / by_tp
+      if row[metric] then list[#list + 1] = { half = pair[1] * factor, band = pair[2] * factor,
+        error = math.abs(row[metric]) } end
+    end
+    return list
+  end
+
+  local function all_announced(metric)
+    local list = {}
+    for _, name in ipairs(order) do
+      local some = announced_of(name, metric)
+      table.move(some, 1, #some, #list + 1, list)
+    end
+    return list
+  end
+
+  it("have four fifths of the rows within the band", function()
+    for _, metric in ipairs { "tpot", "ttft" } do
+      local list, within = all_announced(metric), 0
+      for _, one in ipairs(list) do within = within + (one.error <= one.band and 1 or 0) end
+      assert.is_true(within / #list >= 0.8, ("%s: %d of %d"):format(metric, within, #list))
+    end
+  end)
+
+  it("are small only for setups with at most half of the error of the others", function()
+    for metric, limit in pairs { tpot = 0.05, ttft = 0.08 } do
+      local sums, counts = { good = 0, bad = 0 }, { good = 0, bad = 0 }
+      for _, one in ipairs(all_announced(metric)) do
+        local kind = one.half <= limit and "good" or "bad"
+        sums[kind], counts[kind] = sums[kind] + one.error, counts[kind] + 1
+      end
+      local good, bad = sums.good / counts.good, sums.bad / counts.bad
+      assert.is_true(counts.good >= 30 and good <= bad / 2,
+        ("%s: %.4f of %d against %.4f of %d"):format(metric, good, counts.good, bad, counts.bad))
+    end
   end)
 end)

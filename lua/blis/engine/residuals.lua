@@ -26,6 +26,7 @@ local path = "validation/residuals.yaml"
 ---@field tpot number[] half of the rows are within the first, four fifths within the second; with
 --- prefill_share, four numbers: for the smaller share, then for the larger one
 ---@field ttft? number[]
+---@field many_gpus? number errors of TPOT at tp 4 and more, relative to those at less
 
 local loaded
 
@@ -143,14 +144,22 @@ function residuals.of_level(regime, level)
   error("data/" .. path .. ": no row for any GPU")
 end
 
---- Half and four fifths of the TPOT residuals at a share of time in steps with prompt tokens.
+local many_gpus = 4
+
+--- Half and four fifths of the TPOT residuals at a share of time in steps with prompt tokens, and
+--- at a TP degree.
 ---@param row blis.ResidualRow
 ---@param prefill_share number
+---@param tp integer
 ---@return number half
 ---@return number band
-function residuals.tpot(row, prefill_share)
+function residuals.tpot(row, prefill_share, tp)
   local t, shares = row.tpot, row.prefill_share
-  if not shares then return t[1], t[2] end
+  if not shares then
+    local factor = math.sqrt(row.many_gpus or 1)
+    if tp < many_gpus then factor = 1 / factor end
+    return t[1] * factor, t[2] * factor
+  end
   local place = (prefill_share - shares[1]) / math.max(shares[2] - shares[1], 1e-9)
   place = math.max(0, math.min(1, place))
   return t[1] + (t[3] - t[1]) * place, t[2] + (t[4] - t[2]) * place

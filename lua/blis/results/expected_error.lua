@@ -1,6 +1,7 @@
 --- The expected error of a run's TPOT and TTFT, from residuals of the step-time model by regime.
 ---
---- The residuals are errors of means on runs that took no part in the fit. TPOT is a mean over
+--- The residuals are errors of means on runs that took no part in the fit. On a GPU family whose
+--- runs do not contain the format, they depend on the TP degree. TPOT is a mean over
 --- steps, so its error is combined over the steps of the run: residuals of runs whose time goes
 --- into decode steps, and of runs whose time goes into steps with prompt tokens, weigh as the run's
 --- time does. Instances of several regimes weigh by the time that they compute.
@@ -25,6 +26,7 @@ end
 
 ---@class blis.results.Exposure
 ---@field regime table
+---@field tp integer
 ---@field weight number busy time, us
 ---@field prefill_share number
 
@@ -38,7 +40,7 @@ local function exposures_of(result)
   for i, group in ipairs(groups) do
     local regime = rawget(group, "regime")
     if not regime then return nil end
-    list[i] = { regime = regime, weight = 0, prefill_us = 0 }
+    list[i] = { regime = regime, tp = rawget(group, "tp") or 1, weight = 0, prefill_us = 0 }
   end
   for _, instance in ipairs(rawget(result, "instances") or {}) do
     local one = list[#list > 1 and rawget(instance, "group") or 1]
@@ -60,7 +62,7 @@ local function combined(exposures)
   for _, one in ipairs(exposures) do
     local row, level = residuals.of(one.regime)
     local weight = total > 0 and one.weight / total or 1 / #exposures
-    local half, band = residuals.tpot(row, one.prefill_share)
+    local half, band = residuals.tpot(row, one.prefill_share, one.tp)
     local values = { half, band, row.ttft and row.ttft[1] or 0, row.ttft and row.ttft[2] or 0 }
     for i, value in ipairs(values) do sum[i] = sum[i] + weight * value end
     has_ttft = has_ttft and row.ttft ~= nil
