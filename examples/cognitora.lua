@@ -50,7 +50,7 @@ for i, row in ipairs(rows) do
   results[i] = r
   print(columns:format(row[1], ("%.1f"):format(r.ttft_ms.mean), ("%.1f"):format(r.ttft_ms.p99),
     ("%.0f"):format(r.e2e_ms.p99), ("%.1f %%"):format(100 * r.cache_hit_rate_overall),
-    r.cache_belief.decisions == 0 and "-"
+    r.cache_prediction.decisions == 0 and "-"
       or ("%.1f %%"):format(100 * r.cache_prediction.predicted_hit_rate),
     ("%.3f"):format(r.balance)))
 end

@@ -68,7 +68,7 @@ for _, one in ipairs(runs) do
   local r = blis.run { cluster = cluster, workload = one[3], routing = one[2] }
   results[one[1]] = r
   print(columns:format(one[1], ("%.0f"):format(r.ttft_ms.mean), ("%.0f"):format(r.ttft_ms.p99),
-    ("%.0f"):format(r.e2e_ms.p99), r.cache_belief.decisions == 0 and "-"
+    ("%.0f"):format(r.e2e_ms.p99), r.cache_prediction.decisions == 0 and "-"
       or ("%.1f %%"):format(100 * r.cache_prediction.predicted_hit_rate),
     ("%.1f %%"):format(100 * r.cache_hit_rate_overall), ("%.3f"):format(r.balance), r.completed))
 end
