@@ -1,4 +1,4 @@
---- True of texts, numbers and tables that say the same, however they were made.
+--- Reports whether strings, numbers, and tables have equal contents.
 ---@param a any
 ---@param b any
 ---@return boolean

@@ -1,5 +1,5 @@
---- Loads Lua texts of users. For a text that is nested too deeply, the library's `load` returns a
---- problem with a traceback of blis and without the file's name.
+--- Loads Lua code of users. If the code is nested too deeply, the library's `load` returns an error
+--- with a traceback of blis and without the file's name.
 local core = require "blis.core"
 
 local chunk = {}

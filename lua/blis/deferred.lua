@@ -1,5 +1,5 @@
---- A module that is loaded when something of it is first used, or when it is called, for what most
---- runs do without: they start sooner.
+--- A module that is loaded when it is called or a field is first used. Most runs do not use these
+--- modules, and start sooner.
 ---@param name string as require has it
 ---@return table
 return function(name)

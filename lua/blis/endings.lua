@@ -1,5 +1,5 @@
---- What names of files end in, by what is in them: readers go by it, and so does blis where there
---- are several formats. Another ending is an error before anything is computed.
+--- Endings of file names by content. Readers and blis itself use the ending to select among several
+--- formats. An unknown ending is an error before anything is computed.
 local errors = require "blis.errors"
 
 local endings = {
@@ -16,7 +16,7 @@ local endings = {
   yaml = { ".yaml", ".yml" },
 }
 
--- Every output refuses these by itself, and tells what makes such files.
+-- Every output rejects these endings separately, and names the option that writes such files.
 local told_elsewhere = { parquet = true, arrow = true, feather = true, orc = true }
 
 --- ".svg, .png or .txt"

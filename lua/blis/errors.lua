@@ -6,7 +6,7 @@ local errors = {}
 -- Everything in the folder of this file is blis itself; errors point at the code that called it.
 local own_folder = debug.getinfo(1, "S").source:match("^(.*)errors%.lua$")
 
---- "script.lua:12: ", the location in the calling script; "" if there is none.
+--- "script.lua:12: ", the location in the calling script, or "".
 ---@return string
 local function position()
   local _, name, line = core.script_place(own_folder)

@@ -274,7 +274,7 @@ end
 function experiment.simulation(spec, finished)
   if finished ~= nil and type(finished) ~= "function" then
     schema.raise_value("blis.simulation: its second argument", finished,
-      "a function(result) that hears how runs end, or nil")
+      "a function(result) that is called at the end of runs, or nil")
   end
   return simulation_of(spec, experiment.read(spec), finished)
 end

@@ -80,8 +80,8 @@ local function width_of(text)
   return utf8.len(text) or #text
 end
 
---- Rows of texts in columns: the first to the left, the others to the right. A row is a line,
---- whatever others have called what it is about.
+--- Rows of strings in columns: the first column left-aligned, all others right-aligned. A row is a
+--- single line, whatever names it contains.
 ---@param header string[]
 ---@param rows string[][]
 ---@param indent? string

@@ -107,10 +107,10 @@ function blis.kv_cache(options)
   return core.kv_cache(schema.read(kv_cache_section, options, "kv_cache"))
 end
 
---- One serving engine without a cluster around it, for loops of one's own: `blis.instance { model =
---- "qwen/qwen3-14b", hardware = "H100" }`. It takes the options of a cluster that are about
---- engines; of latency models, the built-in ones. It is given requests, stepped, and can be looked
---- at in between.
+--- One serving engine without a cluster, for custom loops: `blis.instance { model =
+--- "qwen/qwen3-14b", hardware = "H100" }`. It accepts the engine options of a cluster and the
+--- built-in latency models. A script adds requests, runs steps, and reads the state between steps.
+---
 ---@param options? blis.ClusterOptions
 ---@param profile? string
 ---@return blis.LoneInstance
@@ -130,9 +130,9 @@ function blis.instance(options, profile)
   return errors.located(core.lone_instance, values)
 end
 
---- An empty list of finished requests, for loops of one's own: `list:add(record)` takes what
---- `instance:step()` returns, with `instance = "instance_0"` for where it was, and `list:hash()` is
---- the hash that a result of the same requests has.
+--- An empty list of finished requests, for custom loops: `list:add(record)` adds the records that
+--- `instance:step()` returns, with `instance = "instance_0"` for their instance. `list:hash()` is
+--- the hash of a result with the same requests.
 ---@return blis.Requests
 function blis.records()
   return core.records()
@@ -154,12 +154,12 @@ local prefix_index_section = {
   },
 }
 
---- A prefix index for policies in Lua, as the built-in prefix-affinity has one: `blis.prefix_index
---- { capacity = 31250, block_size = 16 }`. A policy records where it has sent a request, in
---- observe, and asks later how much of another prompt an instance has seen. It believes what it
---- was told; the caches may have dropped it meanwhile. Every simulation in which it is used fills
---- it anew, so runs and clones do not disturb each other; outside of runs it is as the last one
---- left it.
+--- A prefix index for policies in Lua, like the index of prefix-affinity: `blis.prefix_index {
+--- capacity = 31250, block_size = 16 }`. In observe, a policy records the instance of a request.
+--- Later it reads how many tokens of another prompt an instance has received. The index can contain
+--- prompts that the caches have evicted. Every simulation starts with an empty index, so runs and
+--- clones do not affect each other. Outside of runs, the index has the state of the last run.
+---
 ---@param options? { capacity?: integer, block_size?: integer }
 ---@return blis.PrefixIndex
 function blis.prefix_index(options)
@@ -174,9 +174,9 @@ function blis.kv_capacity(options)
   return show.figures(errors.located(core.kv_capacity, engine.read(options, "cluster")))
 end
 
---- The tokens of the prompt of a request, for policies that look at them: inside a decision, of the
---- request that it is about. Prompts have no text here: the numbers, below 2^32, are equal where
---- tokens are equal, and different elsewhere (but for a chance of one in 2^32).
+--- The tokens of the prompt of a request, for policies that read them. Inside a decision, only the
+--- request of the decision is allowed. Prompts have no text: equal tokens have equal numbers below
+--- 2^32. Different tokens have different numbers, except with probability 2^-32.
 ---@param request blis.Request
 ---@param first? integer from 1
 ---@param last? integer
@@ -198,7 +198,7 @@ function blis.reject(reason)
   return "reject", reason
 end
 
---- What an admission policy returns to be asked again later.
+--- The value that an admission policy returns to be called again later.
 ---@param delay_us integer
 ---@return string, integer
 function blis.delay(delay_us)

@@ -1,4 +1,4 @@
---- JSON: encodes values on one line, decodes texts, and writes pieces of JSON with the writer of
+--- JSON: encodes values on one line, decodes strings, and writes pieces of JSON with the writer of
 --- the core (core.json_writer).
 local core = require "blis.core"
 local sorted = require "blis.sorted"
@@ -87,7 +87,7 @@ function json.encode(value)
   return (writer:take():gsub("\n", ""))
 end
 
---- The value of a text. Raises an error for a text that is not JSON.
+--- The value of a JSON string. Raises an error for invalid JSON.
 ---@param text string
 ---@return any
 function json.decode(text) return core.json_read(text, "JSON") end

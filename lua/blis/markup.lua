@@ -20,8 +20,8 @@ end
 -- Embeddings and overrides, U+202A to U+202E, and isolates, U+2066 to U+2069.
 local bidi_controls = { "\xe2\x80[\xaa-\xae]", "\xe2\x81[\xa6-\xa9]" }
 
---- The same with controls of the direction of writing as write has them: they could make what is
---- read another text than what is there.
+--- Escapes also controls of the writing direction, which could make a page show a different text
+--- than the source contains.
 ---@param text string UTF-8
 ---@param write? fun(control: string): string "[U+202E]"
 ---@return string
@@ -31,7 +31,7 @@ function markup.without_bidi_controls(text, write)
   return text
 end
 
---- A text as HTML shows it; bytes that are no UTF-8, and controls, become "?".
+--- A string as HTML shows it; invalid UTF-8 and controls become "?".
 ---@param text string
 ---@return string
 function markup.escape(text)

@@ -18,7 +18,7 @@ function notices.tell(lines)
   for line in lines:gmatch("[^\n]+") do take(line) end
 end
 
---- From now on lines are given to a function; for processes that others speak for.
+--- Redirects all further lines to a function, for processes whose parent prints them.
 ---@param fn fun(line: string)
 ---@return fun(line: string) before what took them so far
 function notices.collect(fn)

@@ -1,8 +1,8 @@
 --- What scripts from others may use: `blis --sandbox FILE`.
 ---
---- An environment of its own, of functions that are listed here and cannot hang, reach files, or
---- see addresses; work that is done in C is charged to the instruction budget by its size. The
---- script runs in a state that only it uses, so nothing of this can be undone by it.
+--- The script gets a separate environment with the functions of this file. They cannot hang, reach
+--- files, or return addresses. Work in C is charged to the instruction budget by its size. The
+--- script runs in a separate state, so it cannot undo these restrictions.
 local chunks = require "blis.chunk"
 local core = require "blis.core"
 local errors = require "blis.errors"
@@ -52,7 +52,7 @@ local function check_plain(value, position, name)
   return value
 end
 
--- Texts. ----------------------------------------------------------------------------------------
+-- Strings. --------------------------------------------------------------------------------------
 
 local text = {}
 
@@ -92,7 +92,7 @@ function text.rep(s, n, separator)
   return string.rep(s, n, separator)
 end
 
---- Plain search: patterns can take for ever.
+--- Plain search: patterns can take unlimited time.
 function text.find(s, wanted, init)
   s, wanted = check_text(s, 1, "find"), check_text(wanted, 2, "find")
   charge(#s * math.max(1, #wanted // 64))
@@ -277,7 +277,7 @@ function base.pcall(...)
   return table.unpack(results, 1, results.n)
 end
 
---- Numbers before texts, each in order.
+--- Numbers before strings, each in order.
 local function goes_before(a, b)
   if type(a) ~= type(b) then return type(a) == "number" end
   return a < b
@@ -384,8 +384,8 @@ local function own_streams(salt)
   end
 end
 
---- math.random of one role of a candidate. A stream that roles share would carry values from one
---- role to another: how much of it was used.
+--- math.random for one role of a candidate. A common stream would carry information between roles:
+--- the number of values drawn.
 local function own_random(salt, role)
   local rng = core.rng(salted_seed("role", salt, 0, role), role)
   return function(...)
@@ -503,9 +503,9 @@ local function check_source(source)
   end
 end
 
---- Loads a script; raises when there is something wrong with its text. From here on scripts have
---- the methods of strings that they are offered, files are not there for anybody, and math.random
---- starts with the seed: this is for a process of their own.
+--- Loads a script; raises for syntax errors. After this call, scripts have only the offered methods
+--- of strings, no code of the process can open files, and math.random starts with the seed. Call it
+--- only in a separate process.
 ---@param source string
 ---@param name string for messages
 ---@param options? blis.SandboxOptions

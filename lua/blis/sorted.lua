@@ -18,7 +18,7 @@ local function natural_key(name)
   return (name:gsub("%d+", function(digits) return ("0"):rep(20 - #digits) .. digits end))
 end
 
---- A copy of a list in the order in which people count, by a text of its items.
+--- A sorted copy of a list, with natural order of numbers, by a string per item.
 ---@generic T: table
 ---@param list T[]
 ---@param key string of the text

@@ -1,6 +1,6 @@
---- TOML files, the part of TOML 1.0 that configurations use: [tables], and keys with texts, whole
---- and real numbers, booleans and lists of these on one line. All else is refused by its name.
---- Errors say file and line.
+--- TOML files, limited to the part of TOML 1.0 that configurations use: [tables], and keys with
+--- strings, integers, floats, booleans, and lists of these on one line. Everything else is an error
+--- that names it. Errors state file and line.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local yaml_file = require "blis.yaml_file"
@@ -185,7 +185,7 @@ local function read_pair(reader, line, into)
   set(reader, into, name, value)
 end
 
---- Reads a text in TOML.
+--- Reads TOML from a string.
 ---@param text string
 ---@param path string for errors
 ---@return blis.YamlFile

@@ -1,4 +1,4 @@
---- Durations: the reader of texts such as "30s", and functions that return whole microseconds.
+--- Durations: the reader of strings such as "30s", and functions that return whole microseconds.
 local core = require "blis.core"
 local errors = require "blis.errors"
 
@@ -47,7 +47,7 @@ function units.scale(unit) return scales[unit] end
 ---@param text string
 ---@return number? us not rounded; nil if the text is no duration with a unit
 ---@return "no unit"|"unit"|"malformed"|nil fault "unit": the unit is unknown
----@return number? number the number of a text without unit
+---@return number? number the number of a string without unit
 function units.parse(text) return core.parse_duration(text) end
 
 --- Microseconds rounded to a whole number; nil for nil, and for more than a simulation can count.

@@ -7,7 +7,7 @@ local yaml_file = {}
 ---@field path string
 ---@field root any
 ---@field where table<table, table<string|integer, { [1]: integer, [2]: string? }>>
----@field spelled? { [1]: string, [2]: string }[] how a path of a message stands in the file
+---@field spelled? { [1]: string, [2]: string }[] spelling of message paths in the file
 
 --- Reads a file; a key that is given twice is an error.
 ---@param path string
@@ -27,7 +27,7 @@ local function keys_of(text)
   return keys
 end
 
---- The line of the value that a message is about: the deepest one on its path that is there.
+--- The line of the value that a message is about: the deepest value on its path that exists.
 local function line_of(file, message)
   local keys = keys_of(message:match("^[%w_%-.%[%]]*"))
   keys[#keys + 1] = message:match("unknown option '([^']*)'")

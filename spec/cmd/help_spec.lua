@@ -221,7 +221,7 @@ describe("every command", function()
   end)
 
   it("keeps what goes on under a field in its column #host", function()
-    assert.matches("\n  plot +fun.-a picture of all policies:",
+    assert.matches("\n  plot +fun.-charts of all policies:",
       commands.output_of("help", "Comparison"))
   end)
 

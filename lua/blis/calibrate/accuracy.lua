@@ -12,7 +12,7 @@ local accuracy = {}
 ---@field p90 number
 ---@field p99 number
 
---- Compares pairs of one figure.
+--- Compares pairs of values of one metric.
 ---@param real number[] above 0
 ---@param predicted number[] of the same requests
 ---@return blis.AccuracyOfFigure?
@@ -53,8 +53,8 @@ accuracy.figures = figures
 ---@field ttft blis.AccuracyOfFigure?
 ---@field tpot blis.AccuracyOfFigure? time per output token after the first
 
---- Compares requests first to last, or all. A request whose prediction is missing (it did not
---- complete) counts in none of the figures.
+--- Compares requests first to last, or all. A request without a prediction (it did not complete)
+--- is omitted from all metrics.
 ---@param observed blis.ObservedRequest[]
 ---@param predicted table<integer, blis.Latencies>
 ---@param first? integer

@@ -25,7 +25,7 @@ local function product_times(format, rates, key, m)
   return bytes / rates.bandwidth, 2 * m * n * k / rates.peak
 end
 
---- The same of the experts on one GPU, whose choices are random.
+--- Number of these tokens for the experts on one GPU, whose choices are random.
 local function expert_times(format, rates, key, tokens)
   local share = key["local"] / key.experts
   local touched = key.experts * (1 - (1 - key.chosen / key.experts) ^ tokens)

@@ -25,8 +25,8 @@ end
 
 ---@class blis.FitTask
 ---@field predict fun(set: blis.CoefficientSet): table<integer, blis.Latencies>
----@field observed blis.ObservedRequest[] or rows of means, which have the same figures
----@field train integer the first so many are fitted to; the rest is held out
+---@field observed blis.ObservedRequest[] or rows of means, which have the same metrics
+---@field train integer number of leading requests that the fit uses; the rest is held out
 
 --- The options of a cluster with coefficients of calibrated.
 ---@param set blis.CoefficientSet
@@ -148,7 +148,7 @@ function fit.round(task, from, prior, options)
     local figures = accuracy.of(task.observed, predicted, 1, task.train)
     return loss_of(figures, missing_share(task, predicted)) + weight * space.distance(place)
   end
-  -- A simplex may settle on a ridge; a fresh one around its best place goes on from there.
+  -- A simplex may settle on a ridge; a new one around its best point continues the search.
   local best, trials = { place = start, value = math.huge }, 0
   repeat
     local before = best.value

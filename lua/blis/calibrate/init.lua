@@ -1,4 +1,4 @@
---- Fits step times to a deployment that was measured: from what load generators write to a file of
+--- Fits step times to a measured deployment: reads reports of load generators and writes a file of
 --- coefficients for `--catalogue`.
 local accuracy = require "blis.calibrate.accuracy"
 local composed = require "blis.calibrate.composed"

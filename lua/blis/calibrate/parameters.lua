@@ -32,7 +32,7 @@ parameters.all = {
     doc = "steps in flight that a first token waits for" },
 }
 
---- The same of composed, with kernel times that were measured.
+--- The parameters of composed, with measured kernel times.
 ---@type blis.FitParameter[]
 parameters.composed = {
   { name = "step", list = "composed", index = "step_us", low = 1, high = 20000, width = 0.5,
@@ -92,7 +92,7 @@ function parameters.space(prior, names, list)
     return sum
   end
 
-  --- Names of parameters that are at a bound though the search would go on.
+  --- Names of parameters that the search would move beyond their bounds.
   function space.hits(place)
     local names_hit = {}
     for i, one in ipairs(free) do

@@ -17,7 +17,7 @@ local function value_of(object, name)
   return value
 end
 
---- A value of a report, nil when there is none. name may be an index: what says of which list.
+--- A value of a report; nil without it. name may be an index into a list.
 local function typed_of(kind, object, name, place, what)
   local value = value_of(object, name)
   if value ~= nil and type(value) ~= kind then

@@ -63,7 +63,7 @@ local function check_time(one, name)
   end
 end
 
---- Adds a request; raises when its figures contradict each other.
+--- Adds a request; raises if its values contradict each other.
 ---@param one blis.ObservedRequest
 function Requests:add(one)
   check_tokens(one, "prompt_tokens", 1)

@@ -17,7 +17,7 @@ local calibration = {}
 ---@field rows blis.ObservedRow[]
 ---@field simulated table<integer, table> by request_id
 ---@field chunks? table<integer, integer[]> times of the chunks of a request, in order
----@field warm_up integer rows below this number are left out
+---@field warm_up integer rows below this number are omitted
 ---@field rtt_us number
 ---@field mbps number 0 = no delay
 ---@field targets? blis.SloTarget[]
@@ -56,7 +56,7 @@ local function pair_up(input)
   return pairs_, info
 end
 
---- The mean of those gaps between chunks that are_wanted, in us; nil when there are none.
+--- The mean of the gaps between chunks that are_wanted, in us; nil without such gaps.
 local function mean_gap(chunks, is_wanted)
   local sum, count = 0, 0
   for i = 2, #chunks do
@@ -82,7 +82,7 @@ local function percentile(sorted, percent)
   return first + (rank - low) * (second - first)
 end
 
---- { { key, value }, ... } of one figure on both sides.
+--- { { key, value }, ... } of one metric on both sides.
 local function add_figure(list, name, real, simulated)
   local difference = simulated - real
   list[#list + 1] = { "real_" .. name, real }
@@ -239,7 +239,7 @@ end
 ---@field real { good: integer, tried: table<string, integer>, met: table<string, integer> }
 ---@field simulated { good: integer, tried: table<string, integer>, met: table<string, integer> }
 
---- How often targets were kept on both sides; nil without targets.
+--- Attainment of the targets on both sides; nil without targets.
 local function goodput_of(input)
   if not input.targets then return nil end
   local classes, by_name, lacks_itl = {}, {}, false

@@ -4,8 +4,8 @@ local verdict = require "blis.results.verdict"
 
 local answer = {}
 
---- Lines below each other: the verdict if it is not ok, the answer, what was asked, all that was
---- seen, and notes.
+--- Lines of the answer: the verdict unless it is ok, the answer, the question, all measured points,
+--- and notes.
 ---@param found { headline: fun(self), table: fun(self), notes: string[],
 --- verdict: blis.RunVerdict? }
 ---@param asked string

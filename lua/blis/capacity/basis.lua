@@ -20,7 +20,7 @@ local basis = {}
 ---@field goodput_per_sec number? requests/s that meet the latency targets of one request
 ---@field attainment number? share of the requests that do
 
--- The search leaves out the start of runs and decides how long they are.
+-- The search omits the start of runs and sets their length.
 local is_settled_by_search = { transient = true, short = true, outliers = true }
 
 local times = { ttft = "ttft_ms", itl = "itl_ms", e2e = "e2e_ms" }

@@ -1,9 +1,10 @@
 --- Where the answer lies: which values were tried, and what is tried next.
 ---
---- Rates that are looked for are kept at first and missed further on, numbers of instances the
---- other way round: the near side is the one on which the search starts. A value is surely near,
---- surely far, or too close to call. The interval goes from the last that is surely near to the
---- first that is surely far, and the answer is where what is likelier changes.
+--- Low rates meet the targets and high rates miss them. With numbers of instances, low numbers miss
+--- and high numbers meet. The near side is the side on which the search starts. A value is surely
+--- near, surely far, or too close to call. The interval extends from the last value that is surely
+--- near to the first value that is surely far. The answer is the value at which the likelier
+--- outcome changes.
 local bracket = {}
 
 ---@class blis.capacity.Side
@@ -23,7 +24,7 @@ function bracket.new(range)
   return setmetatable({ range = range, values = {}, sides = {} }, Bracket)
 end
 
---- Keeps what is known of a value; a later word replaces an earlier one.
+--- Stores the outcome at a value; a later outcome replaces an earlier one.
 ---@param value number
 ---@param side blis.capacity.Side
 function Bracket:add(value, side)
@@ -44,7 +45,7 @@ end
 
 local function is_likely_far(side) return side.likely > 0 end
 
---- Where what is likelier changes: values on both sides of the answer.
+--- The values on both sides of the answer, between which the likelier outcome changes.
 ---@return number? near
 ---@return number? far
 function Bracket:answer()

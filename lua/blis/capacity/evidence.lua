@@ -1,9 +1,9 @@
---- How sure it is that a target is kept, of one run and of several seeds.
+--- Statistical evidence that a target is met, from one run and from several seeds.
 ---
---- A margin is by how much a figure is beyond its limit: of a percentile, the share of requests
---- that were not served within the limit, beyond what the percentile allows. Its noise is seen
---- between batches of the requests of a run and between seeds; the larger of both counts, for
---- batches that depend on each other look more alike than they should.
+--- A margin is the distance of a metric beyond its limit. For a percentile, it is the fraction of
+--- requests beyond the limit minus the fraction that the percentile allows. The noise of a margin
+--- is measured between batches of the requests of a run, and between seeds. The larger noise
+--- counts, because batches that depend on each other vary too little.
 local statistics = require "blis.statistics"
 
 local evidence = {}
@@ -19,7 +19,7 @@ local function autocorrelation(values, mean)
   return squares > rounding and products / squares or 0.0
 end
 
--- Of a run, see src/results/analysis/arrivals.h.
+-- For one run; see src/results/analysis/arrivals.h.
 evidence.batches = 20
 
 -- Beyond that a run of batches says next to nothing of the time between its ups and downs.
@@ -38,7 +38,7 @@ function evidence.of_batches(batches)
   return mean, deviation * widened / math.sqrt(#batches), correlation
 end
 
--- A percentile is known when so many independent requests are beyond it.
+-- A percentile requires this number of independent requests beyond it.
 evidence.least_tail = 10
 
 --- How many of the requests beyond a percentile are independent: slow requests come in bursts, and
@@ -69,7 +69,7 @@ function evidence.rise(batches)
   return change / math.max(error, 1e-9) * math.min(1, math.abs(change) / material)
 end
 
--- Of a rise that chance does not explain.
+-- For a rise that chance does not explain.
 evidence.rise_in_errors = 2.5
 
 --- The half-width of an interval for the mean margin of seeds; nil when nothing shows the noise.
@@ -91,7 +91,7 @@ end
 ---@field sure -1|0|1 kept, too close to call, missed
 ---@field likely -1|1
 
---- What seeds say of one target. A seed without a margin has no figure at all, and misses it.
+--- The evidence of several seeds for one target. A seed without a margin misses the target.
 ---@param margins number[] by seed, above 0 = missed
 ---@param errors number[]? of the margins; nil when one of them is not known
 ---@param level number
@@ -133,7 +133,7 @@ end
 --- True when latencies were still getting longer, over all of them (Stouffer's sum of z-scores), or
 --- runs were too short.
 ---@param seen blis.capacity.Seen[] of some seeds
----@param seeds integer how many there are in all
+---@param seeds integer total number of seeds
 ---@return boolean
 function evidence.is_unsettled(seen, seeds)
   local tail = 0

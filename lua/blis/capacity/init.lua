@@ -32,7 +32,7 @@ local capacity = {}
 ---@field unsettled integer seeds with which no run was long enough to tell
 ---@field requests integer? that arrived in the longest run
 ---@field missed_share number? of requests that ended otherwise than completed, mean of the seeds
----@field figures table<string, number?> means of the seeds; nil when one has no such figure
+---@field figures table<string, number?> means of the seeds; nil if a seed lacks the metric
 
 ---@class blis.Capacity printed as the answer in one line and what is behind it as a table
 ---@field parameter string
@@ -88,7 +88,7 @@ local function judge(search, value)
   return judged
 end
 
---- Runs values with the first n seeds, in runs of at least so many requests.
+--- Runs values with the first n seeds, in runs of at least `requests` requests.
 local function run(search, values, n, requests)
   local wanted = {}
   for _, value in ipairs(values) do
@@ -117,7 +117,7 @@ local function settle(search, value)
   return judged
 end
 
---- Tries values with the first n seeds, and tells the bracket.
+--- Tries values with the first n seeds, and adds the outcomes to the bracket.
 local function try(search, sides, values, n, requests)
   run(search, values, n, requests or search.requests)
   local sign = search.starts_kept and 1 or -1
@@ -147,7 +147,7 @@ local function longest_run(search, near, far)
   return longest
 end
 
--- What is kept next to the answer has to be kept in runs so many times as long as the first ones.
+-- The values next to the answer must meet the targets in runs longer by this factor.
 local confirmed_length = 4
 
 --- Repeats the value that surely meets the targets, in runs as long as the inconclusive ones: close
@@ -255,7 +255,7 @@ local function interval_text(search)
   return ("%g %% interval of %s"):format(search.level * 100, seeds)
 end
 
---- Of whole numbers the interval has those that may be the answer.
+--- With whole numbers, the interval contains the numbers that may be the answer.
 local function add_integers(self, search, near, far, answer_near, answer_far)
   if search.starts_kept then
     self.value, self.low, self.high = answer_near, near, far and far - 1
@@ -410,7 +410,7 @@ local function find_answer(spec, label, rounds)
   return self, search, sides
 end
 
---- As search, of one that is part of another search; label is what its progress is told of.
+--- Searches as part of another search; label identifies this search in progress reports.
 ---@param spec blis.CapacityOptions
 ---@param label string
 ---@param rounds? blis.capacity.Rounds
@@ -419,9 +419,9 @@ function capacity.part(spec, label, rounds)
   return report.new((find_answer(spec, label, rounds)))
 end
 
---- Looks for the highest rate, or the greatest or smallest value of another parameter, with which
---- targets are kept in the steady state. What misses a target at some value is taken to miss it
---- further on.
+--- Searches for the highest rate, or the greatest or smallest value of another parameter, that
+--- meets the targets in the steady state. The search assumes that all values beyond a missed value
+--- miss the targets.
 ---@param spec blis.CapacityOptions
 ---@return blis.Capacity
 function capacity.search(spec)

@@ -24,7 +24,7 @@ local function with_value(given, path, value, whole)
   return copy
 end
 
---- Traffic whose length can be told to it.
+--- Traffic with a length that the search can set.
 local function is_generated(workload)
   return workload == nil or type(workload) == "table" and workload.trace == nil
 end

@@ -34,16 +34,16 @@ local function new_target(name, limit)
   }
 end
 
---- The unit of time of a figure: "ms" of ttft_ms.p99, "us" of duration_us; nil for others.
+--- The unit of time of a metric: "ms" of ttft_ms.p99, "us" of duration_us; nil for others.
 local function time_unit(name)
   local figure = figures.find(name)
   if figure and units.scale(figure.unit) then return figure.unit end
   return units.of_name(name:match "^[^.]*")
 end
 
---- A limit in the unit of its figure: 500, and "500ms" or "0.5s" for a figure that is a time.
---- Returns nil and what is expected for other values.
----@param name string of the figure
+--- A limit in the unit of its metric: 500, and "500ms" or "0.5s" for a metric that is a time.
+--- Returns nil and the expected form for other values.
+---@param name string of the metric
 ---@param limit number|string
 ---@return number?
 ---@return string?

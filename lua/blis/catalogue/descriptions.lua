@@ -1,5 +1,5 @@
---- Where models and GPUs are described outside of the catalogue: in a model's own config.json, and
---- in files beside the script, models/NAME.yaml, models/NAME/config.json and hardware/NAME.yaml.
+--- Descriptions of models and GPUs outside of the catalogue: a model's own config.json, and files
+--- in the folder of the script: models/NAME.yaml, models/NAME/config.json, and hardware/NAME.yaml.
 local core = require "blis.core"
 local errors = require "blis.errors"
 
@@ -57,8 +57,8 @@ function descriptions.name_of(path)
   return name and name:match("[^.]") and name or "model"
 end
 
---- The file beside the script that is named after a model ("models") or a GPU ("hardware"), by its
---- whole name or the last part of it.
+--- The file in the folder of the script that is named after a model ("models") or a GPU
+--- ("hardware"), by its full name or the last part of it.
 ---@param folder "models"|"hardware"
 ---@param name string
 ---@return string?
@@ -75,7 +75,7 @@ function descriptions.beside(folder, name)
   end
 end
 
---- Everything that beside() can find, in the order of names.
+--- All files that beside() can find, in the order of names.
 ---@param folder "models"|"hardware"
 ---@return { name: string, path: string }[]
 function descriptions.all_beside(folder)

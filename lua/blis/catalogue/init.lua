@@ -31,8 +31,8 @@ local added_meta = {
   end,
 }
 
---- Adds a text for everything that follows, until the value is closed. The caller may change its
---- text.
+--- Adds a location to all following errors, until the value is closed. The caller may change the
+--- location.
 ---@param name string for messages
 ---@return { name: string, text: string }
 function catalogue.add_text(name)

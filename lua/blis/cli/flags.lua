@@ -154,7 +154,7 @@ local function read_with_suffix(option, text)
   if value then return value * factor end
 end
 
--- Types of durations, and the types whose texts are about command lines.
+-- Types of durations, and the types with special wording on command lines.
 local types_of_durations = { time_us = "time", delay_us = "delay", warm_up_us = "warm_up" }
 
 --- The unit of an option that is a duration; nil for other options.
@@ -169,7 +169,7 @@ local function may_be_bare(option, flag)
   return option.bare_unit ~= nil or units.of_name(flag) == duration_unit(option)
 end
 
---- A duration in the unit of its option; nil for a text that is none.
+--- A duration in the unit of its option; nil for a string that is not a duration.
 local function read_duration(option, text, flag, bare)
   if text == "auto" and option.type == "warm_up_us" then return text end
   local us, fault = units.parse(text)

@@ -4,7 +4,7 @@ local units = require "blis.units"
 
 local targets = {}
 
---- Milliseconds of "100ms" or "1m30s"; nil and what is expected for other texts.
+--- Milliseconds of "100ms" or "1m30s"; nil and the expected form for other strings.
 local function read_limit(text)
   local us, fault, number = units.parse(text or "")
   if us and us > 0 and us < 1e15 then return us / 1e3 end

@@ -4,8 +4,8 @@ local units = require "blis.units"
 
 local think_time = {}
 
---- Microseconds of "500us" or "1.5s"; nil for other texts, and what is wrong with a number without
---- unit, which is in milliseconds where it is allowed.
+--- Microseconds of "500us" or "1.5s"; nil and the problem for other strings. Numbers without a unit
+--- are milliseconds where they are allowed.
 local function time_us(text, allows_bare)
   local us, fault, number = units.parse(text)
   if us and us >= 0 then return us end

@@ -20,9 +20,9 @@ local comparison = {}
 
 --- The results in the order of the policies; printed as a table.
 ---@class blis.Comparison
----@field report fun(self: blis.Comparison, path: string) writes a page to look at, one HTML file
----@field plot fun(self: blis.Comparison, options?: blis.ResultPlotOptions): string? a picture of
---- all policies: distributions, figures with intervals side by side
+---@field report fun(self: blis.Comparison, path: string) writes a page, one HTML file
+---@field plot fun(self: blis.Comparison, options?: blis.ResultPlotOptions): string? charts of all
+--- policies: distributions, and metrics with intervals side by side
 ---@field [integer] blis.Result
 ---@field labels string[]? of variants
 ---@field verdict blis.RunVerdict of all policies; `runs` of its reasons has their names
@@ -40,8 +40,8 @@ local comparison_meta = { __name = "blis.comparison", __tostring = report.compar
     plot = function(self, how) return charts.plot_comparison(self, how) end,
     timeline = fail_timeline } }
 
---- The experiment of a list of policies that run once each; raises for options that mean nothing
---- then.
+--- The experiment of a list of policies that run once each; raises for options that have no effect
+--- in this case.
 local function read_single(spec)
   local shared = {}
   for key, value in pairs(spec) do shared[key] = value end
@@ -55,7 +55,7 @@ local function read_single(spec)
   return shared
 end
 
--- So many requests show what a policy remembers, at little cost.
+-- A run of this length shows at little cost whether a policy keeps state between runs.
 local repeated_requests = 500
 
 local function is_told(result)
@@ -90,13 +90,12 @@ local function find_remembering(spec, list, results)
   return places
 end
 
---- Runs the same experiment under every policy of the list in routing, all with the same requests;
+--- Runs the same experiment with every policy of the list in routing, all with the same requests,
 --- or with the changes of every entry of variants: { { scheduler = "fcfs" }, { scheduler = "sjf"
 --- } }. The result is a list of results, and prints as a table with a row per policy.
---- With replications = 5 or "auto" every policy is run with several seeds, the same for all, and
---- the differences get intervals: see blis.CompareOptions and blis.ReplicatedComparison.
---- With warm_up_us the figures are those without the warm-up; "auto" finds one time for all
---- policies.
+--- With replications = 5 or "auto", every policy runs with several common seeds, and the
+--- differences get intervals: see blis.CompareOptions and blis.ReplicatedComparison.
+--- With warm_up_us, the metrics exclude the warm-up; "auto" determines one time for all policies.
 ---@param spec blis.Experiment|blis.CompareOptions routing is a list of policies
 ---@return blis.Comparison|blis.ReplicatedComparison
 function comparison.compare(spec)

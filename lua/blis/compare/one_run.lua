@@ -55,7 +55,7 @@ local function run_points(stage, results)
   return known
 end
 
---- A figure of every point: its value, and those of the draws.
+--- A metric of every point: its value, and the values of the samples.
 local function measured(found, results, drawn, metric)
   local list = {}
   for i, point in ipairs(found.points) do

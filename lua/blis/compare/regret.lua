@@ -24,7 +24,7 @@ local regret = {}
 ---@type blis.Section
 local section = {
   name = "regret",
-  summary = "Decisions to look at, and by what measure.",
+  summary = "Which decisions to examine, and with which metric.",
   options = {
     { name = "experiment", type = "table", required = true, doc = "As for blis.run." },
     {
@@ -34,7 +34,7 @@ local section = {
     },
     {
       name = "metric", type = "any", default = "e2e_ms.mean",
-      doc = "A figure of the result, 'ttft_ms.p99', or a function(result) that returns a number.",
+      doc = "Metric of the result, 'ttft_ms.p99', or a function(result) that returns a number.",
     },
     {
       name = "goal", type = "choice", choices = { "min", "max" }, default = "min",
@@ -42,10 +42,10 @@ local section = {
     },
     {
       name = "continuations", type = "integer", min = 1, max = 1000, default = 8,
-      doc = "Futures that every candidate is tried in; below 4 nothing is said of noise.",
+      doc = "Futures in which every candidate is tried. With fewer than 4, no noise is reported.",
     },
     { name = "seed", type = "integer", default = 42,
-      doc = "Of the drawing of decisions and continuations." },
+      doc = "Seed for sampling decisions and continuations." },
   },
 }
 
@@ -59,7 +59,7 @@ local section = {
 
 ---@class blis.RegretAlternative
 ---@field instance string
----@field value number the metric when the request goes there, mean over the continuations
+---@field value number the metric if the request is sent there, mean over the continuations
 ---@field gain blis.Estimate how much better that is than what was chosen, over the continuations;
 --- its interval allows for the number of candidates that are looked at
 
@@ -94,7 +94,7 @@ local section = {
 local function metric_of(metric)
   if type(metric) == "function" then return metric, "function" end
   if type(metric) ~= "string" then
-    schema.raise_value("regret.metric", metric, "the name of a figure or a function(result)")
+    schema.raise_value("regret.metric", metric, "the name of a metric or a function(result)")
   end
   local name, statistic = metric:match("^([^.]+)%.?(.*)$")
   return function(result)
@@ -282,7 +282,7 @@ local function regret_text(one)
 end
 
 local function conclusion(self)
-  if #self.decisions == 0 then return "no request was routed: there is no decision to look at" end
+  if #self.decisions == 0 then return "no request was routed, so there are no decisions" end
   if self.continuations < statistics.fewest_for_interval then
     return ("%d of %d continuations that it takes to know the noise: nothing is ranked"):format(
       self.continuations, statistics.fewest_for_interval)
@@ -312,7 +312,7 @@ local regret_meta = {
   end,
 }
 
---- Says so when the experiment does not come to the same result again.
+--- Prints a note if a second run of the experiment does not have the same result.
 local function try_repeat(spec, hash)
   if not experiment.wants_repeat(spec) then return end
   local sim <close> = experiment.simulation(spec)
@@ -339,18 +339,18 @@ local function add_decision(found, one)
   found.max_regret = math.max(found.max_regret, one.regret)
 end
 
---- Alternatives that are looked at in all, for which intervals allow.
+--- Total number of examined alternatives, which the intervals account for.
 local function count_alternatives(decisions)
   local count = 0
   for _, decision in ipairs(decisions) do count = count + #decision.candidates - 1 end
   return math.max(count, 1)
 end
 
---- Examines some decisions of an experiment: what the metric would have been, had one request gone
---- elsewhere. Every candidate of each is run in several continuations, so the runs are their
---- product; traffic that waits for answers has one continuation only, and nothing is ranked. A
---- policy that remembers something between runs has to be written with `new`, else the runs are
---- not comparable, which is told.
+--- Examines a sample of the decisions of an experiment: the metric if the request had been sent to
+--- another candidate. Every candidate of each decision runs in several continuations, so the number
+--- of runs is their product. Traffic that depends on responses has only one continuation, and
+--- nothing is ranked. A policy that keeps state between runs must be written with `new`; otherwise
+--- the runs are not comparable, and a note reports this.
 ---@param options blis.RegretOptions
 ---@return blis.Regret
 function regret.examine(options)

@@ -31,19 +31,19 @@ local replicated = {}
 ---@field policies string[]
 ---@field baseline integer
 ---@field replications integer that were run
----@field looks integer times the stopping rule was asked
----@field max_looks integer times it would have been asked at most
+---@field looks integer number of evaluations of the stopping rule
+---@field max_looks integer maximum number of these evaluations
 ---@field rule string
----@field warm_up_us integer? what was left out of steady
+---@field warm_up_us integer? time that steady omits at the start
 ---@field is_one_run boolean? the traffic has no seed, and more runs would have been copies
 ---@field changes string[]? of variants: what they change, as it was given
 ---@field setup { traffic: string, traffic_file?: string, rows: blis.results.Asked[][] } what was
 --- run, the rows of each policy
 ---@field verdict blis.RunVerdict? of all policies; `runs` of its reasons has their names
----@field windows integer? of that run, from which the intervals come; nil when it was too short
+---@field windows integer? number of windows of the run for the intervals; nil: the run is too short
 ---@field table blis.SweepTable means and intervals of each policy
----@field against table<integer, table<string, blis.PairedEstimate>> policy and figure, against the
---- baseline; adjusted_p is the p-value for as many comparisons as there are (Holm)
+---@field against table<integer, table<string, blis.PairedEstimate>> policy and metric, against the
+--- baseline; adjusted_p is the p-value for the total number of comparisons (Holm)
 local Comparison = {}
 Comparison.__index = Comparison
 Comparison.__name = "blis.replicated_comparison"
@@ -51,7 +51,7 @@ Comparison.__name = "blis.replicated_comparison"
 local fixed_names = {}
 for _, option in ipairs(options.compare.options) do fixed_names[option.name] = true end
 
--- What is compared unless somebody says more.
+-- The default metrics of a comparison.
 local usual_report = { "ttft_ms.p99", "e2e_ms.mean", "tokens_per_sec",
   "cache_hit_rate_overall" }
 local usual_steady_report = { "steady.ttft_ms.p99", "steady.e2e_ms.mean", "steady.tokens_per_sec" }
@@ -107,7 +107,7 @@ local function labels_of(list)
   return labels
 end
 
---- A sweep over the policies with n seeds; measure, left out, makes figures of the results.
+--- A sweep over the policies with n seeds; the optional measure returns metrics of a result.
 local function new_stage(values, shared, list, n, report, measure)
   local items = {}
   for i, one in ipairs(list) do items[i] = { label = one.label, value = i } end
@@ -124,7 +124,7 @@ local function new_stage(values, shared, list, n, report, measure)
   }
 end
 
---- Runs what of a stage is not known yet; setup_of, left out, tells what was run.
+--- Runs the missing trials of a stage; the optional setup_of describes the experiment.
 local function run_stage(values, stage, known, setup_of)
   runner.run(stage.plan, stage.values, stage.trial,
     { jobs = values.jobs == "auto" and processors.usable() or values.jobs, quiet = values.quiet,
@@ -164,7 +164,7 @@ local function paired(result, baseline, i, metric, level)
   return pair
 end
 
---- True when the first figure of every policy is decided.
+--- True if the first metric of every policy is decided.
 local function is_enough(rule, look, result, baseline, metric)
   for i = 1, #result.points do
     if i ~= baseline then
@@ -277,7 +277,7 @@ function replicated.compare(spec, list)
   }, Comparison)
 end
 
---- 1 when more is better, -1 when less is, 0 when nobody can say.
+--- 1 if more is better, -1 if less is better, 0 if undefined.
 local function direction_of(metric)
   local figure = figures.find(metric)
   return figure and (figure.better == "more" and 1 or figure.better == "less" and -1) or 0
@@ -305,7 +305,7 @@ local function evidence_text(self, pair)
   return #parts > 0 and ", " .. table.concat(parts, ", ") or ""
 end
 
---- What there is to say without an interval.
+--- The conclusion without an interval.
 local function few_pairs(pair, name, base, metric)
   local change = ("%s: %s against %s %s"):format(metric, name, base,
     words.change(pair, pair.change))
@@ -346,7 +346,7 @@ local function sentence(self, i, metric)
   end
   local direction = direction_of(metric)
   if not is_shown(self, pair) then
-    local is_luck = pair.low > 0 or pair.high < 0 -- one of so many comparisons looks like that
+    local is_luck = pair.low > 0 or pair.high < 0 -- by chance, among this many comparisons
     local luck = is_luck and (" (%s among %d policies)"):format(words.p_value(pair.adjusted_p),
       #self.policies) or ""
     return ("%s: no difference of %s from %s is seen%s; one beyond %s to %s is excluded"):format(
@@ -369,22 +369,22 @@ local function sentence(self, i, metric)
       or "")
 end
 
---- Writes a page to look at: differences and means with their intervals. One HTML file that needs
---- no network.
+--- Writes a page of differences and means with their intervals. One HTML file that needs no
+--- network.
 ---@param path string
 function Comparison:report(path)
   page.write_replicated(path, self)
 end
 
---- A picture of the policies beside each other, with intervals. As characters, which are returned,
---- or as a file: comparison:plot { show = "differences", path = "x.svg" }.
+--- Charts of the policies side by side, with intervals. Returns characters, or writes a file:
+--- comparison:plot { show = "differences", path = "x.svg" }.
 ---@param how? blis.ComparisonPlotOptions
 ---@return string? text without a path
 function Comparison:plot(how)
   return charts.plot_replicated(self, how)
 end
 
---- Of no result: those of replications are not kept.
+--- Raises: the results of replications are not stored.
 Comparison.timeline = function()
   errors.invalid("comparison:timeline: a timeline is of a single result, and results of "
     .. "replications are not kept; blis.run one of them, and write its timeline")

@@ -14,7 +14,7 @@ local variants = {}
 ---@field label string
 ---@field changes table<string, any> options in place of those of the experiment
 
---- Raises unless it is a list; a single { "weighted", scorers = ... } is taken for a slip.
+--- Raises unless it is a list; a single { "weighted", scorers = ... } is probably a mistake.
 local function check_list(given, path, what, hint)
   if type(given) ~= "table" then
     errors.invalid("%s: expected a list of %s to compare, got %s", path, what, errors.show(given))
@@ -86,7 +86,7 @@ local function of_list(given)
   return list
 end
 
---- The variants that blis.compare is asked for.
+--- The variants that the options of blis.compare describe.
 ---@param spec table
 ---@return blis.results.Variant[]
 function variants.read(spec)

@@ -28,7 +28,7 @@ local function row_of(rows, values)
   end
 end
 
---- Sets max_num_batched_tokens and max_num_seqs where nothing else has set them, and notes in
+--- Sets max_num_batched_tokens and max_num_seqs unless they are set already, and notes in
 --- values.is_usual that they are defaults. Like vLLM, a step with fewer tokens than requests has
 --- fewer requests.
 ---@param values table options of a cluster, with their catalogue

@@ -1,7 +1,7 @@
 --- How paid time is rounded, by group of instances.
 local billing = {}
 
---- The rules as the core takes them, groups from 0; nil where nothing is rounded.
+--- The rules in the form of the core, with groups from 0; nil without rounding.
 ---@param cluster table its options as they were read
 ---@return { group: integer, granularity_us: integer, minimum_us: integer }[]?
 function billing.of(cluster)

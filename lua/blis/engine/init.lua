@@ -87,7 +87,7 @@ local function is_same(a, b)
   return true
 end
 
---- The options of a built-in model that was made before, beside those of the cluster.
+--- Adds the options of a built-in model that was created earlier to the options of the cluster.
 local function merged(given, definition, path)
   local all = {}
   for key, value in pairs(given) do all[key] = value end
@@ -135,7 +135,7 @@ local function read_model(values, given, sources)
   end
 end
 
---- Adds the file beside the script that describes a GPU; true when there is one.
+--- Adds the file in the script's folder that describes a GPU; true if it exists.
 local function add_hardware_file(name, sources)
   local file = not name:find("/", 1, true) and descriptions.beside("hardware", name)
   if not file or not file:match("%.yaml$") then return false end
@@ -251,7 +251,7 @@ local function overlay(given, group)
   return all
 end
 
--- Of pools of profile go-blis: the GPU that their KV cache follows from.
+-- For pools of profile go-blis: the GPU that determines their KV cache.
 local kv_hardware = setmetatable({}, { __mode = "k" })
 -- Latency models whose overheads groups have in place of their own.
 local overheads_of = setmetatable({}, { __mode = "k" })
@@ -327,7 +327,7 @@ end
 
 local does = { prefill = { prefill = true, both = true }, decode = { decode = true, both = true } }
 
---- The KV of one model means nothing to another: who prefills it needs somebody to decode it.
+--- Models cannot use each other's KV: a model with prefill instances requires decode instances.
 local function check_models_of_pools(groups, path)
   local function models(stage)
     local found = {}
@@ -389,9 +389,9 @@ local function pool(given, role, count)
   return group
 end
 
---- In BLIS (Go) the GPU of a pool gives its KV cache and its label, but not its step times; a pool
---- with a GPU or degree of its own has the KV cache that follows from these; and one with roofline
---- has the overheads of the model that the others have.
+--- In BLIS (Go), the GPU of a pool determines its KV cache and its label, but not its step times. A
+--- pool with a separate GPU or degree has the KV cache of that GPU and degree. A pool with roofline
+--- has the overheads of the cluster's latency model.
 local function as_in_go_blis(groups, given)
   for _, group in ipairs(groups) do
     if group.latency_model == "roofline" and given.latency_model == "trained-physics" then
@@ -424,7 +424,7 @@ local function check_pools(sizes, total, path)
   end
 end
 
---- Whether nothing is said of how many instances there are.
+--- Whether the number of instances is not set.
 local function is_left_open(sizes, total)
   for _, name in ipairs(pool_sizes) do
     if sizes[name] > 0 then return false end

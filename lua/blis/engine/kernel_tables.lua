@@ -14,7 +14,7 @@ local function exists(path)
   return file ~= nil
 end
 
---- The texts of a folder by file name, checked.
+--- The contents of the files of a folder by file name, checked.
 ---@param folder string
 ---@param path string of the option, for messages
 ---@return table<string, string>

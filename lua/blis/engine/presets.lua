@@ -1,4 +1,4 @@
---- Named presets of an engine: options that go together. What is given beside the name wins.
+--- Named presets of an engine: groups of options. Options that are set in addition take precedence.
 local errors = require "blis.errors"
 
 local presets = {}

@@ -1,12 +1,17 @@
 --- Residuals of the composed step-time model by regime, from data/validation/residuals.yaml, and
 --- the regime that a group of instances is in.
 ---
---- What is known of a regime has four levels:
----   model    the fit contains runs of this model in this format on this GPU;
----   format   this format was measured on this GPU family, on another GPU or with another model;
----   family   it contains runs on this GPU family, in other formats;
----   nothing  it contains no run on this GPU family, or the attention is of another kind.
---- Each level has its own residuals, from runs that were left out of the fit in this way.
+--- The coverage of a regime has four levels:
+---
+---   model    the fit contains runs of this model in this format on this GPU
+---
+---   format   this format was measured on this GPU family, on another GPU or with another model
+---
+---   family   it contains runs on this GPU family, in other formats
+---
+---   nothing  it contains no run on this GPU family, or the attention is of another kind
+---
+--- Each level has separate residuals, from runs that were held out of the fit in this way.
 local core = require "blis.core"
 local errors = require "blis.errors"
 

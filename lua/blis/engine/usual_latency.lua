@@ -7,7 +7,7 @@ local usual_latency = {}
 -- The model that reads coefficients.
 local with_coefficients = "calibrated"
 
---- Returns the file of the user that has coefficients of the engine; nil if there is none.
+--- Returns the user's file that has coefficients of the engine, or nil.
 local function own_file(values)
   if values.catalogue == nil then return nil end
   local is_known, file = pcall(core.own_coefficients, values, with_coefficients)

@@ -98,7 +98,7 @@ function candidate.frozen_problem(text, seed)
   end)
 end
 
---- Whether the first line of the block may have been commented out by whoever took it apart.
+--- Whether the first line of the block may have been commented out by the tool that extracted it.
 ---@param text string
 ---@return boolean
 function candidate.may_be_swallowed(text)
@@ -114,7 +114,7 @@ end
 --- Bytes of a candidate at most; the sandbox takes no longer scripts.
 candidate.most_bytes = sandbox.most_bytes
 
---- A text of a file; nil and what is wrong where there is none. Of a longer file, it reads one byte
+--- Reads a file; returns nil and the problem on failure. Of an oversized file, it reads one byte
 --- more than a candidate may have.
 ---@param path string
 ---@return string? text
@@ -138,7 +138,7 @@ local function read_parameters(text, name)
   return values
 end
 
---- A candidate of a text: Lua, or a JSON object of parameters.
+--- A candidate from a string: Lua, or a JSON object of parameters.
 ---@param text string
 ---@param name string
 ---@return blis.eval.Candidate
@@ -219,7 +219,7 @@ local function points_of(name, value)
   return chosen
 end
 
---- Raises for tables that say something else each time they are asked.
+--- Raises for tables whose contents change between reads.
 local function check_plain(name, value, seen)
   if type(value) ~= "table" or seen[value] then return end
   seen[value] = true
@@ -269,9 +269,9 @@ local function run_text(self, given, role)
   return candidate.options(chunk(copy_of(given.parameters or {})), self.name)
 end
 
---- Loads a candidate and asks it for its policies; inside of a sandbox. The text runs once for each
---- role that it decides, and each role keeps only its own policy, so that roles share no variables:
---- the scheduler of an engine sees the present, and a router what the gateway was last sent.
+--- Loads a candidate and reads its policies, inside of a sandbox. The code runs once for each role
+--- that the candidate decides, and each role keeps only its policy, so roles share no variables.
+--- Otherwise, a router could read the current state from the scheduler of an engine.
 ---@param self blis.eval.Candidate
 ---@param suite blis.eval.Suite
 ---@param given? { seed?: integer, write?: fun(line: string), parameters?: table, wrap?: function,

@@ -16,8 +16,8 @@ local proxies = setmetatable({}, { __mode = "k" })
 
 local show
 
---- Raises, and keeps for later, that something of what is shown was written to. The level is that
---- of the candidate's function, as for error.
+--- Raises, and records, that the candidate wrote to a read-only value. The level is relative to the
+--- candidate's function, as for error.
 local function violate(watch, what, level)
   local ok, problem = pcall(error, ("writes %s, which is read-only"):format(what), level + 1)
   watch.violation = watch.violation or (not ok and problem)
@@ -63,8 +63,8 @@ function show(value, watch)
   return proxy
 end
 
---- A function of the library that reads its first argument, for a candidate that is watched: it
---- reads what stands behind the glass, so that the candidate cannot tell that it is watched.
+--- A library function that reads its first argument, for a candidate under observation. It reads
+--- the original value, so the candidate cannot detect the observation.
 ---@param fn function
 ---@param watch blis.eval.Watch
 ---@return function
@@ -108,7 +108,7 @@ local function wrap_function(fn, watch)
   return function(...)
     local arguments = table.pack(...)
     for i = 1, arguments.n do
-      -- The scores of score_all are there to be written.
+      -- Candidates may write the scores of score_all.
       if not (i == 3 and type(arguments[i]) == "table") then
         arguments[i] = show(arguments[i], watch)
       end

@@ -1,6 +1,6 @@
---- What an evaluation tells the next attempt: the verdict first, then what went wrong, where and
---- why, in no more letters than the loops show (500, 2,000, 4,000), and in words that their filters
---- leave alone: no long runs of letters and digits, no "token:".
+--- Feedback of an evaluation for the next attempt: first the verdict, then the problems with place
+--- and cause. The text is shorter than the limits of the loops (500, 2,000, 4,000 characters). It
+--- passes their filters: it contains no long runs of letters and digits, and no "token:".
 local score = require "blis.eval.score"
 
 local feedback = {}
@@ -68,7 +68,7 @@ end
 -- Characters that end a line for some readers.
 local line_ends = { "\u{85}", "\u{2028}", "\u{2029}" }
 
---- A text that ends no line.
+--- A string without line breaks.
 ---@param text string
 ---@return string
 function feedback.in_one_line(text)
@@ -122,7 +122,7 @@ local function add_scenarios(lines, scored, baseline, candidate)
   end
 end
 
--- Signals that most routers want to know of.
+-- Signals that most routers use.
 local usual_signals = { "in_flight", "prefix_hit", "pending_prefill_tokens", "kv_utilization",
   "queue_depth" }
 
@@ -167,7 +167,7 @@ function feedback.clean(text)
   return text
 end
 
---- Of a valid candidate.
+--- The feedback for a valid candidate.
 ---@param scored blis.eval.Score
 ---@param baseline blis.eval.Measures[][]
 ---@param candidate blis.eval.Measures[][]
@@ -204,7 +204,7 @@ local hints = {
   { "is not offered", "the sandbox has what policies need; nothing of files, time or processes" },
 }
 
---- Of one that is not valid.
+--- The feedback for an invalid candidate.
 ---@param failure blis.eval.Failure
 ---@param where? string scenario and seed
 ---@return string

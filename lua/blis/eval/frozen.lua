@@ -1,6 +1,6 @@
---- The frozen part of a candidate: what is outside of its EVOLVE-BLOCK. It is compared as Lua reads
---- it, token by token, since a block can change the meaning of a text that it does not touch: by a
---- comment that swallows it, a return in front of it, or a variable of the same name.
+--- The frozen part of a candidate: everything outside of its EVOLVE-BLOCK. It is compared token by
+--- token, because a block can change the meaning of code that it does not touch. Examples are a
+--- comment that swallows the code, a return before it, or a variable of the same name.
 local frozen = {}
 
 ---@class blis.eval.Token
@@ -11,7 +11,7 @@ local frozen = {}
 local two_letters = { ["=="] = true, ["~="] = true, ["<="] = true, [">="] = true, ["//"] = true,
   ["::"] = true, ["<<"] = true, [">>"] = true, [".."] = true }
 
---- The end of a text in long brackets that begins at from; nil when none begins there.
+--- The end of a long-bracket string that begins at from; nil if none begins there.
 local function end_of_long(text, from)
   local level = text:match("^%[(=*)%[", from)
   if not level then return nil end
@@ -19,7 +19,7 @@ local function end_of_long(text, from)
   return last or #text
 end
 
---- The end of a text in quotes that begins at from.
+--- The end of a quoted string that begins at from.
 local function end_of_quoted(text, from)
   local quote, at = text:sub(from, from), from + 1
   while at <= #text do
@@ -36,7 +36,7 @@ local function end_of_comment(text, from)
   return end_of_long(text, from + 2) or (text:find("\n", from, true) or #text + 1) - 1
 end
 
---- Where what begins at a letter ends, and what it is; nil for a comment.
+--- The end and the kind of the token that begins at a character; nil for a comment.
 local function token_at(text, at)
   local letter = text:sub(at, at)
   if text:find("^%-%-", at) then return end_of_comment(text, at), nil end
@@ -53,7 +53,7 @@ local function token_at(text, at)
   return two_letters[text:sub(at, at + 1)] and at + 1 or at, "symbol"
 end
 
---- The tokens of a text, without comments. Text that is no Lua gives some tokens, too.
+--- The tokens of Lua code, without comments. Invalid code also returns some tokens.
 ---@param text string
 ---@return blis.eval.Token[]
 function frozen.tokens(text)
@@ -89,8 +89,8 @@ end
 
 local opening = { ["function"] = true, ["do"] = true, ["then"] = true, ["repeat"] = true }
 
---- The first return or goto of a block that is not inside of a function: it skips the frozen text
---- that follows. Of a block inside of a function, it ends that function only.
+--- The first return or goto of a block outside of functions: it skips the frozen code that follows.
+--- If the block is inside of a function, a return ends only that function.
 local function way_out(tokens, is_inside)
   local open, functions = {}, 0
   for _, token in ipairs(tokens) do
@@ -101,7 +101,7 @@ local function way_out(tokens, is_inside)
       open[#open + 1] = word
       functions = functions + (word == "function" and 1 or 0)
     elseif word == "elseif" or word == "end" or word == "until" then
-      -- "elseif" ends the part that its own "then" begins anew.
+      -- "elseif" ends the part that its own "then" reopens.
       local ended = table.remove(open)
       functions = functions - (ended == "function" and 1 or 0)
     end

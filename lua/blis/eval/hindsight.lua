@@ -4,8 +4,8 @@ local sorted = require "blis.sorted"
 
 local hindsight = {}
 
--- Slow requests that are looked at; an instance is another choice when it held so many requests
--- fewer.
+-- Number of slow requests to examine. An instance is an alternative if it had at least this number
+-- of requests less.
 local most_requests, fewer = 6, 1
 
 ---@class blis.eval.Regret
@@ -29,7 +29,7 @@ local function choices(decision)
   return chosen, least
 end
 
---- Decisions about the slowest requests where an instance with less to do was there.
+--- Decisions about the slowest requests for which an instance with less load existed.
 local function doubtful(result)
   local decisions, list = {}, {}
   for i = 1, #result.decisions do

@@ -1,4 +1,4 @@
---- Evaluations: a candidate's score in a stage of a suite, with what a search wants to know of it.
+--- Evaluations: the score of a candidate in a stage of a suite, with feedback for a search.
 local blis_version = require("blis.core")._VERSION
 local candidate = require "blis.eval.candidate"
 local core = require "blis.core"
@@ -16,7 +16,7 @@ local eval = {}
 ---@field stage blis.eval.Stage
 ---@field limits? blis.eval.Limits default: the suite's
 ---@field jobs? integer processes at a time; default: one per processor
----@field frozen? string text whose parts outside of the block must be there
+---@field frozen? string text whose parts outside of the block must be unchanged
 ---@field lcb? boolean the score is the lower end of the interval
 ---@field heldout? blis.eval.Stage whose score goes to private
 ---@field probes? boolean
@@ -216,8 +216,8 @@ local function private_object(suite, one, options, combined)
     "overfitted", gap and gap > 1.1 and 1 or 0)
 end
 
---- Decisions that lost most in the worst scenario; nil where a candidate is not asked about more
---- than its score.
+--- Decisions that lost most in the worst scenario; nil if only the score of a candidate is
+--- evaluated.
 local function regrets_of(suite, one, options, scored)
   if not options.probes then return nil end
   local worst = scored.scenarios[1]

@@ -22,7 +22,7 @@ local measure = {}
 ---@field e2e_p99_ms number
 ---@field itl_mean_ms number
 ---@field goodput_rps number
----@field joules_per_token? number nil without figures of power, as the next
+---@field joules_per_token? number nil without power values; also the next field
 ---@field carbon_g? number
 ---@field classes { name: string, offered: integer, good: integer }[] by class and by tenant
 ---@field hash string
@@ -112,7 +112,7 @@ local function gather(result, scenario)
   return seen
 end
 
---- A request, for whoever wants to know what went wrong.
+--- A request, for reports of problems.
 local function described(request)
   return request and { id = request.id, at_s = request.arrival_us / 1e6, state = request.state,
     instance = request.instance, reason = request.reason,
@@ -127,7 +127,7 @@ local function add_missing(seen, scenario)
   seen.offered = math.max(seen.offered, scenario.requests)
 end
 
---- The figures of the core against those of the records.
+--- Compares the metrics of the core with those of the records.
 local function check_figures(result, figures, seen)
   local again = {
     offered = seen.offered, completed = seen.completed, rejected = seen.rejected,

@@ -6,8 +6,8 @@ local score = require "blis.eval.score"
 
 local probes = {}
 
--- More of a change than this is told. Another order breaks ties differently, which alone moves the
--- cost of a single run by some percent.
+-- Larger changes are reported. Another order breaks ties differently, which changes the cost of a
+-- single run by a few percent.
 local order_tolerance, monotone_tolerance = 0.25, 0.05
 
 local function with_cluster(scenario, changes)
@@ -71,7 +71,7 @@ end
 
 local function share(measures) return measures.good / math.max(1, measures.offered) end
 
---- What there is to say, in the order of the scenarios.
+--- The findings, in the order of the scenarios.
 ---@param suite blis.eval.Suite
 ---@param one blis.eval.Candidate
 ---@param options blis.eval.Options

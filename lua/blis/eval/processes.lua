@@ -1,4 +1,4 @@
---- Runs tasks in processes of their own, each in a jail, and gives outcomes in the order of tasks.
+--- Runs tasks in separate sandboxed processes, and returns outcomes in the order of tasks.
 local core = require "blis.core"
 local json = require "blis.json"
 local run = require "blis.eval.run"
@@ -7,8 +7,8 @@ local processes = {}
 -- How often it is looked whether anybody still waits for the result.
 local look_us = 200000
 
---- The process without which nobody does; nil = it does not matter. A loop that is killed must not
---- leave evaluations behind.
+--- The process that waits for the results; nil = no check. Evaluations end with this process, so a
+--- killed loop leaves no evaluations running.
 ---@type integer?
 processes.parent = nil
 
@@ -21,7 +21,7 @@ end
 local signal_names = { [4] = "SIGILL", [6] = "SIGABRT", [7] = "SIGBUS", [8] = "SIGFPE",
   [9] = "SIGKILL", [11] = "SIGSEGV", [24] = "SIGXCPU", [31] = "SIGSYS" }
 
---- What became of a process that did not say it itself.
+--- The outcome of a process that did not report one.
 ---@param name string of the candidate
 ---@param status string
 ---@param text string

@@ -1,4 +1,4 @@
---- One run of a candidate, and what becomes of it when it fails.
+--- One run of a candidate, and the handling of failures.
 local blis = require "blis"
 local candidate = require "blis.eval.candidate"
 local checked = require "blis.eval.checked"
@@ -73,7 +73,7 @@ local function merged(...)
   return all
 end
 
---- A number that names a suite and a seed, and that nobody guesses who has not seen the suite.
+--- A number that identifies a suite and a seed, and that cannot be guessed without the suite.
 local function alias_of(suite, seed)
   local hash = core.hash128(("alias %s %d"):format(suite.hash or "", seed))
   return tonumber(hash:sub(1, 13), 16) | 1
@@ -83,7 +83,7 @@ end
 --- not what it is, and differs from seed to seed.
 ---@param task blis.eval.Task
 ---@param policies table<string, any>
----@param traffic any the requests, if they are there
+---@param traffic any the requests, if they exist already
 ---@return table
 local function experiment_of(task, policies, traffic)
   local suite, scenario = task.suite, task.scenario
@@ -130,9 +130,9 @@ end
 ---@field seed integer
 ---@field traffic any
 ---@field parameters? table
----@field is_watched? boolean a watched run comes first
+---@field is_watched? boolean run under observation, before the other runs
 ---@field wants_regrets? boolean decisions that lost most are looked for
----@field is_audited? boolean its figures are worked out twice
+---@field is_audited? boolean its metrics are computed twice
 ---@field limits blis.eval.Limits
 
 --- Garbage is looked for when a part of the memory of a run is used up, and not before: who marks
@@ -146,7 +146,7 @@ end
 -- What is kept of what a candidate prints.
 local printed_limit = 2000
 
--- Decisions that are told.
+-- Maximum number of reported decisions.
 local most_regrets = 3
 
 --- The decisions of a candidate that lost most; every run begins with policies of its own.
@@ -161,7 +161,7 @@ local function regrets_of(task, given)
   end, most_regrets)
 end
 
--- How often a run tells of its progress, in events of the clock.
+-- Events of the clock between two progress reports of a run.
 local events_per_look = 256
 
 ---@class blis.eval.EventLimit
@@ -169,7 +169,7 @@ local events_per_look = 256
 
 --- Counts the events of a run: engine steps, and those of the clock.
 ---@return blis.eval.EventLimit
----@return fun(steps: integer, is_over?: boolean) to be called at every look, and once at the end
+---@return fun(steps: integer, is_over?: boolean) called at progress checks, and once at the end
 local function event_limit(most)
   local limit, looks = {}, 0
   return limit, function(steps, is_over)
@@ -229,8 +229,8 @@ end
 -- What is left after a collection, and how much more may lie about.
 local kept_kb, most_garbage = nil, 0.1
 
---- Collects garbage when there is some: a process has it from its parent, and what is freed of it
---- during a run would count as memory that the candidate may use.
+--- Collects garbage if there is much of it: a process inherits garbage from its parent, and freeing
+--- it during a run would count as memory that the candidate may use.
 local function tidy()
   if kept_kb and collectgarbage "count" < kept_kb * (1 + most_garbage) then return end
   collectgarbage()
@@ -239,8 +239,8 @@ end
 
 local is_warm = false
 
---- What comes before processes are made: does once what the first run of a process does (modules,
---- catalogues), so that they find it done, and leaves no garbage to them.
+--- Prepares for new processes: performs the one-time work of the first run (modules, catalogues),
+--- so that processes inherit it, and leaves no garbage.
 function run.warm()
   tidy()
   if is_warm then return end

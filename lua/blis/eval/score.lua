@@ -1,8 +1,8 @@
 --- Scores: how much better than the baseline, on the same requests, as one number.
 ---
---- Per scenario and seed the logarithm of baseline cost / candidate cost, within 1/16 to 16; over
---- scenarios their weighted mean; over seeds the mean, whose exponential, times a factor for soft
---- violations, is the score. The baseline has 1, what is not valid 0.
+--- Each scenario and seed contributes the logarithm of baseline cost / candidate cost, within 1/16
+--- to 16. The mean over scenarios is weighted. The score is the exponential of the mean over seeds,
+--- times a factor for soft violations. The baseline has 1, and invalid candidates have 0.
 local statistics = require "blis.statistics"
 
 local score = {}
@@ -70,7 +70,7 @@ end
 ---@field scenarios blis.eval.ScenarioScore[]
 ---@field soft { name: string, excess: number, factor: number }[]
 
--- An interval of fewer says nothing.
+-- Minimum number for an interval.
 local least_seeds = 4
 
 local function interval(values)
@@ -141,8 +141,7 @@ end
 -- A share of fewer requests than this is chance.
 local least_of_class = 20
 
---- The first class or tenant that is served much worse than by the baseline; nil when there is
---- none.
+--- The first class or tenant that is served much worse than by the baseline, or nil.
 ---@param stage blis.eval.Stage
 ---@param floor number
 ---@param baseline blis.eval.Measures[][]

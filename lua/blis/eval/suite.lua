@@ -26,7 +26,7 @@ suite.names = { "chat", "agents", "gateway" }
 ---@field cost { metric: string, weight: number }[]
 ---@field oracle boolean
 ---@field options table more options of the experiment
----@field requests integer that arrive where nothing fails
+---@field requests integer that arrive without failures
 
 ---@class blis.eval.Stage
 ---@field name string
@@ -40,7 +40,7 @@ suite.names = { "chat", "agents", "gateway" }
 ---@field scenarios blis.eval.Scenario[]
 ---@field stages table<string, blis.eval.Stage>
 ---@field baseline string Lua text
----@field bounds table<string, string> "reactive", "catalogue" and "oracle": Lua texts
+---@field bounds table<string, string> "reactive", "catalogue" and "oracle": Lua code
 ---@field seed_program string where a search starts
 ---@field parameters blis.eval.Parameter[]
 ---@field policy fun(parameters: table<string, number>): table
@@ -115,11 +115,11 @@ local scenario_section = {
       doc = "The latency of a request that was never served, at least.",
     },
     {
-      name = "cost", type = "table", doc = "What counts: a list of { metric, weight }; default: "
-        .. "miss_frac, ttft_p99_ms and e2e_mean_ms alike.",
+      name = "cost", type = "table", doc = "Cost function, a list of { metric, weight }. Default: "
+        .. "miss_frac, ttft_p99_ms, and e2e_mean_ms with equal weights.",
     },
     { name = "oracle", type = "boolean", default = false,
-      doc = "Whether candidates may read output_tokens; results say so." },
+      doc = "Whether candidates may read output_tokens. Results include this setting." },
     { name = "options", type = "table", doc = "More options of the experiment." },
   },
 }
@@ -148,8 +148,8 @@ local suite_section = {
       doc = "The Lua text that others are compared with." },
     { name = "baseline_sha", type = "string",
       doc = "16 hexadecimal digits of its hash: a baseline that changes is an error." },
-    { name = "bounds", type = "table", doc = "reactive, catalogue, oracle: Lua texts that say how "
-        .. "much there is to win." },
+    { name = "bounds", type = "table", doc = "reactive, catalogue, oracle: Lua code that bounds "
+        .. "the possible gain." },
     { name = "seed_program", type = "string", default = "", doc = "Where a search starts." },
     { name = "parameters", type = "table",
       doc = "A list of { name =, low =, high =, default = } for candidates that are numbers." },

@@ -1,4 +1,4 @@
---- Texts about requests that an instance loses: what features that end instances have in common.
+--- Descriptions of requests that an instance loses, for features that end instances.
 local option_text = require "blis.config.option_text"
 
 local fates = {}

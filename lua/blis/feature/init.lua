@@ -9,7 +9,7 @@
 ---@field name string of the module blis.feature.NAME
 ---@field experiment? string[] options of the experiment that ask for the feature
 ---@field cluster? string[] options of the cluster, or of one of its groups, that ask for it
----@field part? string field of a result with the feature's figures
+---@field part? string field of a result with the feature's metrics
 ---@field line? string name of its line in summaries; metrics refer to it in `shown`
 ---@field without? table<string, any> rules for traffic in an experiment without the feature
 ---@field flags_at? number position of its groups of flags; the help of commands shows all groups by
@@ -73,7 +73,7 @@
 ---@field given table<string, boolean> flags of the command line
 ---@field fail fun(format: string, ...) raises what is wrong with the command line
 ---@field talk fun(format: string, ...) prints a line, unless --quiet is given
----@field add_parameters fun(policy: table, flag: string, texts?: string[]) adds "name=value"
+---@field add_parameters fun(policy: table, flag: string, texts?: string[]) adds "name=value" pairs
 
 local features = {}
 
@@ -269,7 +269,7 @@ end
 --- Adds the rows that describe the configuration of all features.
 ---@param config table
 ---@param add fun(name: string, text?: string)
----@param of_groups function joins the texts of groups
+---@param of_groups function joins the strings of groups
 function features.describe(config, add, of_groups)
   local sorted = {}
   each_of(config, "asked", function(fn, one)

@@ -61,8 +61,9 @@ end
 function document.text(given)
   local styles, style_sources = assets("style", given.styles)
   local scripts, script_sources = assets("script", given.scripts)
-  local policy = ("default-src 'none'; style-src %s; script-src %s; img-src data:; "
-    .. "base-uri 'none'; form-action 'none'"):format(style_sources, script_sources)
+  local policy = table.concat({ "default-src 'none'", "style-src " .. style_sources,
+    "script-src " .. script_sources, "img-src data:", "base-uri 'none'", "form-action 'none'" },
+    "; ")
   local islands, ids = {}, {}
   for id in pairs(given.data) do ids[#ids + 1] = id end
   table.sort(ids)

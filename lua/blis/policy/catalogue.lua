@@ -11,7 +11,7 @@ local queue_policies = deferred "blis.config.queue_policies"
 
 local external_kinds = { routers = true, admissions = true, priorities = true, autoscalers = true }
 
---- What most runs do without is read when something beside its name is asked for.
+-- Fields other than the name are read on first use, because most runs do not need them.
 local function late_entry(name, aliases, find)
   return setmetatable({ name = name, aliases = aliases },
     { __index = function(_, key) return find()[key] end })

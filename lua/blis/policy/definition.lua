@@ -11,11 +11,11 @@ local definition = {}
 
 local name_limit = 63
 
---- What there is to know of a kind of policies.
+--- Properties of a kind of policies.
 ---@class blis.PolicyKind
 ---@field kind string "router"
 ---@field noun string "routing policy"
----@field builtins? string what the catalogue calls the built-in ones, where there are any
+---@field builtins? string name of the built-in policies in the catalogue, if the kind has any
 ---@field main string the field with the function of a scripted one
 ---@field signature string "function(request, instances)"
 ---@field listens? boolean a scripted one may have on_event and custom_metrics
@@ -39,8 +39,8 @@ function definition.entry(noun, entries, name, path)
   errors.invalid("%s: unknown %s '%s'%s", path, noun, name, errors.suggestion(name, words))
 end
 
---- The named fields of a table without some of them. Beside these it has a name at [1], or as many
---- places as that; what is at others is an error.
+--- The named fields of a table, without some of them. The table may also have a name at [1], or a
+--- fixed number of positions; further positions are errors.
 ---@param given table
 ---@param except table<string, any>
 ---@param path string
@@ -157,8 +157,8 @@ local function made_by(new, name, context, path)
   return named
 end
 
---- The definition of a policy that the script makes anew for every run. The core calls make when
---- a run begins.
+--- The definition of a policy that the script creates for every run. The core calls make at the
+--- start of a run.
 ---@param kind string
 ---@param given table with name and new
 ---@param path string
@@ -199,9 +199,9 @@ local function of_fields(kind, given, path)
   end)
 end
 
---- The definition of a policy however it is written: a name, { name, parameter = value, ... }, a
---- function, { name =, <main> = function }, { name =, new = function(context) } that returns the
---- same without the name, or what the constructor of its kind has returned.
+--- The definition of a policy in any form: a name, { name, parameter = value, ... }, a function, or
+--- { name =, <main> = function }. It can also be { name =, new = function(context) }, which returns
+--- such a table without the name, or a result of the constructor of its kind.
 ---@param kind blis.PolicyKind
 ---@param given any
 ---@param path string

@@ -3,8 +3,8 @@
 --- on its standard input and answers by a line on its standard output. What the lines say is in
 --- docs/external-policies.md.
 ---
---- A command that ends, takes longer than timeout_ms or answers something else ends the run with an
---- error that says so. Runs are the same again if the command answers the same again.
+--- A command that ends, exceeds timeout_ms, or returns an invalid answer ends the run with an
+--- error. Runs are reproducible if the command's answers are.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local json = require "blis.json"
@@ -253,8 +253,8 @@ local function definition_of(kind, values, path)
   }
 end
 
---- The entries of the catalogue beside their names, by its keys; what has `define` is no policy of
---- the core.
+--- The entries of the catalogue except their names, by its keys. Entries with `define` are not
+--- policies of the core.
 external.entries = {}
 
 for key, kind in pairs(kinds) do

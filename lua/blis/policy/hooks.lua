@@ -62,7 +62,7 @@ hooks.kinds = {
 
 hooks.kinds.admission.listens = true
 
---- Names that the engine knows, beside scripted ones: sets the option of the cluster.
+--- Names that the engine has, in addition to scripted ones: sets the option of the cluster.
 local function read_named(kind, option_name, given, cluster)
   if given == nil then return nil end
   if given == "lowest-priority" and option_name == "preemption_policy" then given = "priority" end
@@ -91,7 +91,7 @@ end
 ---@type blis.Section
 local cascade_section = {
   name = "cascade",
-  summary = "What scripts may say of a cascade beside its parameters.",
+  summary = "Functions of scripts for a cascade, in addition to its parameters.",
   options = {
     { name = "name", type = "any", doc = "a string" },
     { name = "quality", type = "any",
@@ -99,7 +99,7 @@ local cascade_section = {
     { name = "escalate", type = "any",
       doc = "a function(request, attempt, usual) that returns true, false or a model" },
     { name = "new", type = "any",
-      doc = "a function(context) that returns quality and escalate, made anew for every run" },
+      doc = "a function(context), called for every run, that returns quality and escalate" },
   },
 }
 
@@ -119,7 +119,7 @@ end
 ---@type blis.Section
 local cascade_functions_section = {
   name = "cascade",
-  summary = "What a script makes anew for every run of a cascade.",
+  summary = "Functions that a script creates for every run of a cascade.",
   options = table.move(cascade_section.options, 1, 3, 1, {}),
 }
 
@@ -233,30 +233,30 @@ function hooks.admission(spec)
   return core.policy(definition.read(hooks.kinds.admission, spec, "admission"))
 end
 
---- Models that are asked one after the other until an answer is good enough: `blis.cascade { chain
---- = { "small", "large" }, confidence_threshold = -1 }`; 'blis policies cognitora.cascade' tells
---- the parameters. `quality = function(request, model, rng, output_tokens) return mean_logprob,
---- tokens end` says how good and how long the answer of a model is, `escalate = function(request,
---- attempt, usual) return usual end` whether another model is asked: true, false, or a model
---- further on in the chain; usual is what would be without the function.
+--- Models that are called in order until an answer is good enough: `blis.cascade { chain = {
+--- "small", "large" }, confidence_threshold = -1 }`; 'blis policies cognitora.cascade' lists the
+--- parameters. `quality = function(request, model, rng, output_tokens) return mean_logprob, tokens
+--- end` returns the quality and the length of a model's answer. `escalate = function(request,
+--- attempt, usual) return usual end` selects the next step: true, false, or a later model of the
+--- chain. usual is the decision without the function.
 ---@param spec blis.AnyCascade
 ---@return blis.Policy
 function hooks.cascade(spec)
   return core.policy(read_some_cascade(spec, "cascade"))
 end
 
---- The order of wait queues: `blis.scheduler { name =, goes_before = function(a, b) ... end }`,
---- which tells whether request a goes before b; equal ones keep their order. Requests in an
---- instance have id, arrival_us, deadline_us (0 = none), prompt_tokens, priority, max_output_tokens
---- and progress_tokens (computed already); output_tokens only with oracle = true.
+--- The order of wait queues: `blis.scheduler { name =, goes_before = function(a, b) ... end }`
+--- returns whether request a precedes request b. Equal requests keep their order. Requests have the
+--- fields id, arrival_us, deadline_us (0 = none), prompt_tokens, priority, max_output_tokens, and
+--- progress_tokens (computed already). output_tokens requires oracle = true.
 ---
 --- `blis.scheduler { name =, make_batch = function(context) ... end, on_arrival = function(request,
---- now_us) ... end }` makes every batch itself, of blis.BatchContext. It returns { schedule =
---- {...}, preempt = {...}, wait_us = 1000 }: who computes in the next step, in that order, requests
---- of context.running and context.waiting, or { request, tokens } with the size of a chunk of its
---- prompt; the others wait. Who runs keeps its blocks, unless preempt lists it. wait_us, 1,000 by
---- default, is when it is asked again if nobody computes. Every step is a call with tables of all
---- requests: that is slow.
+--- now_us) ... end }` forms every batch, from a blis.BatchContext. It returns { schedule = {...},
+--- preempt = {...}, wait_us = 1000 }. schedule lists the requests that compute in the next step, in
+--- this order: requests of context.running and context.waiting, or { request, tokens } with the
+--- size of a prompt chunk. All other requests wait. A running request keeps its blocks unless
+--- preempt lists it. If no request computes, the function is called again after wait_us (default
+--- 1,000). This is slow, because every step is a call with tables of all requests.
 ---@param spec blis.AnyScheduler
 ---@return blis.Policy
 function hooks.scheduler(spec)

@@ -92,14 +92,14 @@ end
 
 --- A scorer: `blis.scorer "queue-depth"`, `blis.scorer { "prefix-affinity", block_size = 16 }`, or
 --- `blis.scorer { name =, score = function(request, instance) ... end }`. A scorer rates candidates
---- from 0 (worst) to 1 (best). With `columns = true`, score gets all candidates as columns and
---- returns a column; `score_all = function(request, instances, scores)` fills in a list. `observe =
---- function(request, chosen)` hears of every decision. With `base =` (a scorer however it is
---- written) score gets what the base says as its third argument, and score_all finds it in scores.
---- A scorer that remembers something is `{ name =, new = function(context) local seen = {} return {
---- score = ..., observe = ... } end }`: new is called once for every run (blis.PolicyContext), so
---- that runs of comparisons, sweeps and clones do not disturb each other. All policies have that
---- form.
+--- from 0 (worst) to 1 (best). With `columns = true`, score receives all candidates as columns and
+--- returns a column. `score_all = function(request, instances, scores)` fills in a list. `observe =
+--- function(request, chosen)` is called after every decision. With `base =` (a scorer in any form),
+--- score receives the score of the base as its third argument, and score_all finds it in scores. A
+--- scorer with state is `{ name =, new = function(context) local seen = {} return { score = ...,
+--- observe = ... } end }`. new is called once for every run (blis.PolicyContext), so that runs of
+--- comparisons, sweeps, and clones do not affect each other. All policies accept this form.
+---
 ---@param spec blis.ScorerName|blis.ScorerSpec
 ---@return blis.Policy
 function policy.scorer(spec)
@@ -394,23 +394,23 @@ function policy.read_router(given, path)
 end
 
 --- A routing policy: `blis.router "round-robin"`, `blis.router { "weighted", scorers = ... }`, or
---- `blis.router { name =, route = function(request, instances, context) return index end }`; with
---- `new` as scorers have it. Behind the index it may return a priority (higher is more urgent),
---- which the request has from then on; `return blis.reject(reason)` rejects it. `observe =
---- function(request, chosen)` hears of its decisions. Where prefill and decode are apart, it is
---- asked for each stage, the priority of the last one asked holds, context has what
---- blis.StageContext lists, and the policy of the decode stage may return { prefill =, decode = }
---- instead, instances or their indexes: no decider is asked then.
+--- `blis.router { name =, route = function(request, instances, context) return index end }`; `new`
+--- works as in scorers. The second return value can be a priority of the request (higher is more
+--- urgent). `return blis.reject(reason)` rejects it. `observe = function(request, chosen)` is
+--- called after its decisions. In a disaggregated cluster, the policy is called for each stage, and
+--- the priority of the last stage applies. context has the fields of blis.StageContext. The policy
+--- of the decode stage may return { prefill =, decode = } (instances or indexes). In this case, the
+--- disaggregation policy is not called.
 ---
---- Routers, scorers, filters, pickers and admission policies in Lua may have `on_event =
---- function(event, instances)` as well, with `events = { "prefill_complete", ... }`: it is called
---- after each of these (blis.RunEvent), with the live instances of the simulation. Only what is
---- listed is delivered. token_generated and batch_schedule make every step be computed one by one
---- and call the function for each token or step: that is slow, ten times and more. The others cost
---- a call each. `custom_metrics = function() return { name = number } end` is asked when the run is
---- over: result.custom_metrics.
---- In `{ "weighted", scorers = ..., missing_scores = "zero" }` a score that a scorer in Lua does
---- not give (nil, or left out of the list) counts as 0; otherwise it is an error.
+--- Routers, scorers, filters, pickers, and admission policies in Lua may have `on_event =
+--- function(event, instances)` with `events = { "prefill_complete", ... }`. It is called after each
+--- of these events (blis.RunEvent), with the live instances of the simulation. Only listed events
+--- are delivered. token_generated and batch_schedule are slow (a factor of ten or more): blis
+--- computes every step individually and calls the function for each token or step. Each further
+--- event costs one call. `custom_metrics = function() return { name = number } end` is called at
+--- the end of the run: result.custom_metrics. In `{ "weighted", scorers = ..., missing_scores =
+--- "zero" }`, a missing score of a scorer in Lua (nil, or not in the list) counts as 0; otherwise,
+--- it is an error.
 ---@param spec blis.RouterName|blis.RouterSpec
 ---@return blis.Policy
 function policy.router(spec)

@@ -1,6 +1,6 @@
---- Policies of llm-d that go by labels of endpoints. Instances have no labels here: a policy is
---- told them, for each label the values by instance in turn, from the beginning again when there
---- are more instances; "-" is none.
+--- Policies of llm-d that use labels of endpoints. Instances have no labels here. A policy receives
+--- the values of each label as a list by instance, which repeats if there are more instances; "-"
+--- means no label.
 ---
 --- Sources: llm-d-router ebab6879, label-selector-filter, context-length-aware and
 --- header-label-affinity-scorer.
@@ -31,7 +31,7 @@ local function value_of(values, instance)
   return text ~= "-" and text or nil
 end
 
---- The values of a label that a policy goes by.
+--- The values of the label that a policy uses.
 local function values_of(given, label, path)
   local values = given[label]
   if not values or #values == 0 then
@@ -166,7 +166,7 @@ end
 labels.entries = {
   filters = {
     ["llm-d.label-selector-filter"] = {
-      summary = "keeps candidates whose labels are as asked for; all that is said must hold",
+      summary = "keeps candidates whose labels match all configured conditions",
       source = source,
       options = {
         { name = "match", type = "texts_by_name", unit = "",

@@ -43,8 +43,8 @@ local function is_plain(definition)
   return definition.base ~= nil and is_plain(definition.base)
 end
 
---- True when what a run leaves behind may change the next one: functions of the script that are not
---- made anew for every run.
+--- True if state of a run can change the next run: functions of the script that are not created
+--- for every run.
 ---@param policies table[] definitions
 ---@return boolean
 function repeats.may_remember(policies)
@@ -54,7 +54,7 @@ function repeats.may_remember(policies)
   return false
 end
 
---- What is said of an experiment with two results.
+--- The note about an experiment with two results.
 repeats.note = "the same experiment was run twice and came to two results: a function of it "
   .. "remembers something between runs. A policy written as { name =, new = function(context) "
   .. "... return { ... } end } starts afresh in every run"
@@ -63,7 +63,7 @@ repeats.note = "the same experiment was run twice and came to two results: a fun
 repeats.runs = 0
 
 --- What a table says of a policy, or of a trial.
-repeats.short_note = "remembers something between runs, so its figures depend on what ran before"
+repeats.short_note = "keeps state between runs, so its metrics depend on earlier runs"
 
 --- True when the experiment was run before, with another result.
 ---@param spec table

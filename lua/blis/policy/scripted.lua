@@ -3,7 +3,7 @@ local show = require "blis.show"
 
 local scripted = {}
 
--- What a policy is asked by; new makes one for every run.
+-- The function of a policy that is called; new creates one for every run.
 local mains = { "new", "route", "decide", "score", "score_all", "keep", "pick", "goes_before",
   "order", "victim", "escalate", "quality", "measure", "priority" }
 

@@ -10,7 +10,7 @@ local defaults = "1.0-rc1"
 
 --- The experiment with the policies of another one in it.
 ---@param points table<string, any> routing, admission, queue, disaggregation
----@param has_pools? boolean prefill and decode apart
+---@param has_pools? boolean with prefill/decode disaggregation
 ---@return table
 function conformance_workload.experiment(points, has_pools)
   local spec = {}

@@ -4,7 +4,7 @@ local lua_text = require "blis.production.lua_text"
 
 local experiment_text = {}
 
--- Stands in for the traffic of the deployment.
+-- Replaces the traffic of the deployment.
 local workload = {
   rate = 20, requests = 2000, prompt_tokens = 600, output_tokens = 150,
   prefixes = { groups = 24, tokens = 2048 },

@@ -1,4 +1,4 @@
---- Why one candidate came before another: what each scorer gave to both.
+--- Why one candidate ranked above another: the contribution of each scorer to both.
 local sorted = require "blis.sorted"
 
 local explain = {}
@@ -39,7 +39,7 @@ local function signals_of(one)
     one.batch_size, one.in_flight, 100 * one.kv_utilization)
 end
 
---- The signals of a candidate as a text; "not a candidate" when it was none.
+--- The signals of a candidate as a string; "not a candidate" if it was none.
 ---@param decision blis.Decision
 ---@param instance string
 ---@return string

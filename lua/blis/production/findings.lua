@@ -106,7 +106,7 @@ function Problems:add(line, text, ...)
   self.list[#self.list + 1] = { line = line or 1, text = clipped(text:format(...)) }
 end
 
---- Raises all problems, in order of their lines; returns if there are none.
+--- Raises all problems, in order of their lines; returns without problems.
 function Problems:raise()
   if #self.list == 0 then return end
   local order = {}

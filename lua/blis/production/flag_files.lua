@@ -25,7 +25,7 @@ local flag_files = {}
 ---@field flags table<string, blis.production.Flag>
 ---@field experiment fun(given: table<string, any>, tell: table): table the policies, by the flags
 
---- The words of a text, each with its line. Quotes hold words together, as in a shell.
+--- The words of a file, each with its line. Quotes group words, as in a shell.
 local function words_of(text)
   local words, line_number = {}, 0
   for line in (text .. "\n"):gmatch "(.-)\r?\n" do
@@ -156,7 +156,7 @@ end
 local modules = { dynamo = "blis.production.dynamo", smg = "blis.production.smg",
   ["vllm-router"] = "blis.production.vllm_router" }
 
---- The flags of a text by the system that it is of.
+--- The flags of a file, by the system that they belong to.
 ---@param name string
 ---@param text string
 ---@param path string

@@ -62,7 +62,7 @@ function show(value, indent, order)
 end
 
 --- The text of a value; with an order of names it is spread over lines.
----@param value any tables, texts, numbers, booleans, lua_text.code
+---@param value any tables, strings, numbers, booleans, lua_text.code
 ---@param indent? integer of the line that it begins on
 ---@param order? string[]
 ---@return string

@@ -1,8 +1,8 @@
 --- Recorded decisions: of a run here, or of a gateway that logged the scores of its plugins.
 ---
---- A run here writes them with --decisions-path. Gateways log JSON lines or OpenTelemetry spans
---- (OTLP/JSON); which of their fields has what differs by version, so it is said: { chosen = name,
---- scores = name, request = name }. Scores are by endpoint and plugin, or by plugin and endpoint.
+--- blis writes decision records with --decisions-path. Gateways log JSON lines or OpenTelemetry
+--- spans (OTLP/JSON). Field names differ by version, so the user sets them: { chosen = name, scores
+--- = name, request = name }. Scores are by endpoint and plugin, or by plugin and endpoint.
 local errors = require "blis.errors"
 local json = require "blis.json"
 local plugins = require "blis.production.epp.plugins"
@@ -20,7 +20,7 @@ local records = {}
 ---@field request string
 ---@field chosen string
 ---@field candidates blis.records.Candidate[]
----@field facts table<string, number|string> what else is known of the request
+---@field facts table<string, number|string> further facts about the request
 
 ---@class blis.records.List
 ---@field decisions blis.records.Decision[]
@@ -31,10 +31,10 @@ local records = {}
 local facts = { prompt_tokens = "number", max_output_tokens = "number", priority = "number",
   tenant = "string", session = "string", slo_class = "string", model = "string" }
 
---- What can be said of a gateway's fields.
+--- Options for the field names of a gateway.
 records.fields = { "chosen", "scores", "request", table.unpack(sorted.names(facts)) }
 
--- What a trace of decisions says of a candidate, beside its scores.
+-- Fields of a candidate in a trace of decisions, except its scores.
 local signals = { "queue_depth", "batch_size", "in_flight", "kv_utilization", "free_kv_blocks" }
 
 local function signals_of(one)
@@ -135,7 +135,7 @@ local function flat(span)
   return made
 end
 
---- All spans of an OTLP/JSON object, one after the other.
+--- All spans of an OTLP/JSON object, in order.
 local function spans_of(root)
   local list = {}
   for _, resource in ipairs(table_of(root.resourceSpans)) do

@@ -1,7 +1,8 @@
 --- Recorded decisions, taken again by another policy with the same inputs.
 ---
---- Each scorer of the policy gives the score that is recorded under its name, or is asked about the
---- state that is recorded (rescore.lua); one that needs more cannot be replayed, and is named.
+--- Each scorer of the policy returns the score that was recorded under its name, or is evaluated on
+--- the recorded state (rescore.lua). Scorers that need more input cannot be replayed; an error
+--- names them.
 local errors = require "blis.errors"
 local explain = require "blis.production.explain"
 local policy = require "blis.policy"
@@ -80,7 +81,7 @@ end
 ---@param found blis.records.List
 ---@param routing any
 ---@param name string
----@param limit integer differences that are kept
+---@param limit integer maximum number of differences in the report
 ---@return blis.replay.Outcome
 function replay.run(found, routing, name, limit)
   local scorers = scorers_of(routing, name)

@@ -10,7 +10,7 @@ local function refuse_exit()
   errors.invalid("os.exit: a policy cannot end the program")
 end
 
---- The chunk of a text; its global variables are its own.
+--- Loads a chunk with a separate global environment.
 ---@param text string
 ---@param path string for messages
 ---@return fun(...): any
@@ -22,7 +22,7 @@ function script.load(text, path)
   return chunk
 end
 
---- What an error says, without the place in a script that was written for somebody.
+--- The message of an error, without the location in a generated script.
 ---@param problem any
 ---@return string
 function script.message(problem)

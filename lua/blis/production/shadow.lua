@@ -1,9 +1,10 @@
---- What a policy would have decided where another one did: it follows the other's decisions,
---- request by request, so that both see the same state, and its own choice is noted beside.
+--- Compares the decisions of a shadow policy with those of the active policy. The shadow policy
+--- follows each decision of the active policy, so that both read the same state.
 ---
---- A policy that adds up scores is asked all along in one run, in which a picker notes the sums and
---- takes what it is told. Of other policies the run is repeated: up to the first decision that
---- differs both have seen the same; that decision is pinned, and the next difference is looked for.
+--- A policy that adds up scores is evaluated for all requests in one run: a picker records the sums
+--- and takes the active policy's choice. For all other policies, the run is repeated. Up to the
+--- first different decision, both have the same state. That decision is pinned, and the search
+--- continues with the next difference.
 local experiment = require "blis.experiment"
 
 local shadow = {}
@@ -27,7 +28,7 @@ local shadow = {}
 -- Sums of the same scores in another order differ by so little.
 local tie = 1e-12
 
--- Pickers that take the best; of others there is no single choice.
+-- Pickers that take the best candidate; other pickers do not have a single choice.
 local best_pickers = { best = true, ["llm-d.max-score-picker"] = true }
 
 local function copy(spec)
@@ -132,7 +133,7 @@ local function follow_scores(spec, told, limit, routing, absent)
   return outcome
 end
 
---- The trace of a run in which so many first decisions are as told.
+--- The trace of a run in which the first decisions are pinned.
 local function pinned_run(spec, pins)
   local sim = experiment.simulation(spec)
   for _, pin in ipairs(pins) do sim:pin(pin[1], pin[2]) end
@@ -173,7 +174,7 @@ end
 --- What the policies of an experiment would have chosen where told says what was.
 ---@param spec blis.Experiment
 ---@param told table<string, string> instance by request, as shadow.choices has them
----@param limit? integer differences that are kept, at most (default 100)
+---@param limit? integer maximum number of differences in the report (default 100)
 ---@return blis.shadow.Outcome
 function shadow.follow(spec, told, limit)
   limit = limit or 100

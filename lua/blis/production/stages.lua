@@ -1,8 +1,8 @@
 --- Policies of stages in a cluster that may not have these stages.
 local stages = {}
 
---- What of disaggregation goes with a cluster; nil where there are no pools.
----@param disaggregation any as of an experiment
+--- The disaggregation options that apply to a cluster; nil without pools.
+---@param disaggregation any in the form of an experiment
 ---@param cluster table
 ---@return any
 function stages.fitting(disaggregation, cluster)

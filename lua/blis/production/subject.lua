@@ -31,7 +31,7 @@ end
 
 local function label_of(routing) return policy.read_router(routing, "routing").label end
 
---- Of an experiment, or of whatever a candidate may return.
+--- The policies of an experiment, or of a value that a candidate returns.
 local function of_value(value, name)
   local is_experiment = type(value) == "table" and getmetatable(value) == nil
     and (value.cluster ~= nil or value.workload ~= nil or value.queue ~= nil)
@@ -92,8 +92,8 @@ local function merged(base, more)
   return copy
 end
 
---- The experiment of a scenario with these policies. What is about pools is left out where there
---- are none.
+--- The experiment of a scenario with these policies. Options of pools are omitted for clusters
+--- without pools.
 ---@param self blis.production.Subject
 ---@param scenario table { cluster, workload, ... }
 ---@param seed integer

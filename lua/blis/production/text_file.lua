@@ -1,4 +1,4 @@
---- Whole files as texts.
+--- Reads whole files.
 local core = require "blis.core"
 local errors = require "blis.errors"
 

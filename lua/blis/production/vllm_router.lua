@@ -1,6 +1,6 @@
---- Flags of the vLLM router. What is known of them is the names of its policies and their
---- parameters (kv_aware 71af9941, ttft_aware e0c942d4, smetric 8bef7312, least_conn_sticky
---- 240c709b, rendezvous_hash 292889eb), and that the others are as their namesakes of SMG.
+--- Flags of the vLLM router. The source is the names of its policies and their parameters (kv_aware
+--- 71af9941, ttft_aware e0c942d4, smetric 8bef7312, least_conn_sticky 240c709b, rendezvous_hash
+--- 292889eb). All others are assumed to work like the policies of SMG with the same names.
 local smg = require "blis.production.smg"
 
 local own = { kv_aware = "vllm-router.kv_aware", ttft_aware = "vllm-router.ttft_aware",

@@ -244,7 +244,7 @@ local function matches(names, before, word)
   return found
 end
 
---- The completions at the end of a text: words that can replace the last one, and its start.
+--- The completions at the end of a line: words that can replace the last word, and its start.
 ---@param text string
 ---@return string[]
 ---@return integer start

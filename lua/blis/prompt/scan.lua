@@ -18,7 +18,7 @@ local scan = {}
 ---@field chain? string what the text is given to: "blis.scorer"
 ---@field is_comment? boolean
 
---- Parses a long bracket at a position: its end and its content; nil if there is none.
+--- Parses a long bracket at a position: its end and its content; nil without a long bracket.
 local function long_bracket(text, at)
   local level = text:match("^%[(=*)%[", at)
   if not level then return nil end
@@ -72,7 +72,7 @@ local function note_bracket(text, brackets, at, letter)
   end
 end
 
---- The context at the end of a text.
+--- The context at the end of a line.
 ---@param text string
 ---@return blis.prompt.Place
 function scan.place(text)

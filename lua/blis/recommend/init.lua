@@ -1,5 +1,5 @@
---- The best ways to put a model on a budget of GPUs: which layout takes most load while targets are
---- kept, for each GPU and for each dollar. How the best are found is in blis.recommend.race.
+--- The best layouts of a model on a budget of GPUs: the layouts with the highest load that meets
+--- the targets, per GPU and per dollar. blis.recommend.race describes the search.
 local basis = require "blis.capacity.basis"
 local model_range = require "blis.capacity.model_range"
 local errors = require "blis.errors"
@@ -28,7 +28,7 @@ local recommend = {}
 ---@field bound number? requests/s of short runs with one seed
 ---@field is_confirmed boolean with all seeds; the fields below are nil otherwise
 ---@field interval string? what the interval is
----@field goodput number? requests/s with which targets are kept; nil when runs were too short
+---@field goodput number? highest rate that meets the targets, requests/s; nil: runs too short
 ---@field low number? of its interval, of three seeds if it is not confirmed; nil = not known
 ---@field high number?
 ---@field per_gpu number? goodput (or the middle of its interval) of a GPU, requests/s
@@ -52,7 +52,7 @@ local recommend = {}
 ---@field gpus integer the budget
 ---@field targets string[]
 ---@field seeds integer of those confirmed
----@field rate number? requests/s that are to be served
+---@field rate number? requests/s to serve
 ---@field verdict blis.RunVerdict of the confirmed layouts; `runs` of its reasons has their names
 ---@field layouts blis.RecommendedLayout[] confirmed ones by goodput of a GPU, then others by bound
 ---@field infeasible blis.InfeasibleLayout[]
@@ -77,7 +77,7 @@ local function experiment_function(given)
   end
 end
 
--- So many requests show what a layout can serve at all.
+-- Number of requests that show whether a layout works at all.
 local probe_requests = 20
 
 --- Nothing is served by instances that cannot hold it.
@@ -107,8 +107,8 @@ local function look(search, layout, one)
     and cost.usd / cost.gpu_hours * layout.gpus or nil
 end
 
---- Tries what a layout can serve. Why it cannot be built, as the model says it, is its reason;
---- other errors go on, such as those of options and of names, which no layout would mend.
+--- Tests whether a layout can be built; the model's error message is the reason of a failure. All
+--- other errors are raised, such as invalid options and names, which apply to all layouts.
 local function probe(search, layout)
   local p = { rate = search.from, seed = search.seed, requests = probe_requests }
   local spec = layouts.experiment(layout, search.experiment(p))
@@ -140,7 +140,7 @@ local function without_infeasible(list, infeasible)
   return kept
 end
 
---- a is surely better than b in one figure.
+--- Whether a is surely better than b in one metric.
 local function is_surely_better(a, b, name)
   local function rate(layout, end_of)
     local gpu, usd = race.per(layout, layout[end_of])
@@ -169,7 +169,7 @@ end
 
 local usual_degrees = { 1, 2, 4, 8 }
 
---- What is tried twice would be told twice.
+--- Notes that two trials would print twice.
 local function check_distinct(list, name)
   local seen = {}
   for _, value in ipairs(list or {}) do
@@ -263,7 +263,7 @@ local function add_notes(self, search, left_out, slack)
   end
 end
 
---- What all runs of a search depend on beside the experiment, in one text.
+--- Everything except the experiment that the runs of a search depend on, as one string.
 local function question_of(search)
   local parts = { ("missed %.17g, from %.17g, level %.17g"):format(search.max_missed, search.from,
     search.level) }
@@ -314,7 +314,7 @@ local function verdict_of(confirmed)
     text = "no layout is known to meet the targets." } }
 end
 
---- Looks for the layouts of a budget of GPUs that take most load while targets are kept: equal
+--- Searches for the layouts of a budget of GPUs with the highest load that meets the targets: equal
 --- instances, and pools for prefill and decode of any split, at several tensor parallel degrees.
 ---@param spec blis.RecommendOptions
 ---@return blis.Recommendation

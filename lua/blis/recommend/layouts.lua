@@ -64,7 +64,7 @@ local function add_splits(list, gpus, pools)
   end
 end
 
---- What may be chosen; false = nothing is said, so that the experiment does.
+--- The values to search; false = the experiment sets the value.
 local function choices(list)
   return list and #list > 0 and list or { false }
 end
@@ -102,12 +102,12 @@ function layouts.all(choice)
   return list
 end
 
--- What a layout says itself.
+-- Options that a layout sets.
 local own = { "instances", "groups", "tp", "prefill_instances", "decode_instances",
   "prefill_decode_instances", "prefill_replicas", "decode_replicas", "architecture", "prefill_tp",
   "decode_tp", "encode_instances" }
 
---- The first option of a cluster that a layout says itself; nil = none.
+--- The first option of a cluster that the layout sets; nil = none.
 ---@param cluster table?
 ---@return string?
 function layouts.conflict(cluster)

@@ -1,7 +1,7 @@
---- What the runs of a recommendation have shown: in memory, or also in a folder, from which another
---- search takes what it would run again. The folder is a store of sweeps to which points are added
---- one by one; the key of each run has all that its outcome depends on, so that different questions
---- can share a folder.
+--- Outcomes of the runs of a recommendation, in memory or in a folder. A later search reads them
+--- instead of repeating the runs. The folder is a store of sweeps that grows by one point at a
+--- time. The key of each run contains everything that the outcome depends on, so that several
+--- questions can share a folder.
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
 local errors = require "blis.errors"
@@ -22,7 +22,7 @@ Memory.__close = function(self)
   if self.writer then self.writer.close() end
 end
 
---- What stands for the experiment, where nothing was given to stand for it.
+--- The default identity of the experiment.
 local function text_of(experiment)
   if type(experiment) == "function" then return sources.text_of(experiment) end
   local ok, text = pcall(canonical.text, experiment, "recommend.experiment")

@@ -1,12 +1,13 @@
---- Finds the best of many layouts without a long look at each:
+--- Finds the best of many layouts without a long search for each layout:
 ---
---- 1. Each is bounded by short runs with one seed, which begin with an empty cluster and so flatter
----    it: the bound is the lowest rate at which they miss the targets. Layouts of a chain differ by
----    an instance, so each starts from what the one before takes.
---- 2. The best of each kind is confirmed in the steady state with all seeds, which gives intervals.
---- 3. Others that may lead are screened with three seeds at the rate that is to be beaten: what
----    surely misses the targets there is out.
---- 4. Of the rest, from the highest bound down, those are confirmed that still may lead.
+--- 1. Short runs with one seed bound each layout. They start with an empty cluster and therefore
+---    flatter it: the bound is the lowest rate that misses the targets. Layouts of a chain differ
+---    by one instance, so each search starts from the bound of the previous layout.
+--- 2. The best layout of each kind is confirmed in the steady state with all seeds, which yields
+---    intervals.
+--- 3. Further layouts that may lead are screened with three seeds at the leading rate. Layouts that
+---    surely miss the targets there are dropped.
+--- 4. The remaining layouts that may still lead are confirmed, from the highest bound down.
 ---
 --- A layout may lead unless the most it can take, for a GPU and for a dollar, is less than what
 --- another one takes at least: the upper end of its interval, or its bound with a slack. The slack
@@ -23,8 +24,8 @@ local sweep = require "blis.sweep"
 
 local race = {}
 
--- Short runs last so long, or have so many requests; and so close rates are tried. In less time
--- than a target allows, an overload does not show.
+-- Length of short runs, in time or requests, and the relative distance of tried rates. An overload
+-- does not show in less time than a target allows.
 local bound_s, bound_requests, bound_tolerance = 20, 100, 0.1
 
 -- They have no more requests than this: where that is less than 20 s, bounds are flattering, and no
@@ -37,7 +38,7 @@ local likely_part = 1.5
 -- By how much more than its bound a layout may take, until that was seen.
 local first_slack = 1.1
 
--- Of the third round.
+-- Seeds of the third step.
 local screen_seeds, screened_per_finalist = 3, 4
 
 --- The experiment of a layout at one rate.
@@ -251,7 +252,7 @@ local function sort(list)
   end)
 end
 
---- The lowest rate with which a layout leads; nil = nobody has been measured yet.
+--- The lowest rate with which a layout leads; nil = no layout has been measured yet.
 function Race:rate_to_beat(layout)
   local gpu, usd = race.per(layout, 1)
   local rate = self.gpu / gpu
@@ -292,7 +293,7 @@ local function confirm(self, search, layout)
   layout.per_gpu, layout.per_usd = race.per(layout, race.middle(layout) or layout.low)
 end
 
---- Of a list, sorted, those that may lead, at most so many.
+--- The first layouts of a sorted list that may lead, at most `count`.
 local function pick(self, list, limit)
   local picked = {}
   for _, layout in ipairs(list) do
@@ -301,7 +302,7 @@ local function pick(self, list, limit)
   return picked
 end
 
---- Of a list, sorted, the first of each kind.
+--- The first layout of each kind in a sorted list.
 local function first_of_kinds(list)
   local picked, seen = {}, {}
   for _, layout in ipairs(list) do
@@ -318,7 +319,7 @@ local function without(list, field)
   return rest
 end
 
---- Confirms those of a list, sorted, that may lead after those before them, at most so many.
+--- Confirms layouts of a sorted list that may lead after the previous ones, at most `count`.
 local function confirm_best(self, search, list, limit)
   for _, layout in ipairs(list) do
     if limit > 0 and self:may_lead(layout) then

@@ -20,7 +20,7 @@ local function each_flag(visit)
   end
 end
 
---- What a flag of command lines does: one topic for those that say the same of it.
+--- The description of a flag: one topic for all commands with the same text.
 ---@param wanted string its key
 ---@param key fun(name: string): string what is compared of a name
 ---@return blis.Topic[]

@@ -10,7 +10,7 @@ local result_annotations = require "blis.results.annotations"
 
 local reference = {}
 
--- Texts that are generated, as if they were files.
+-- Generated modules, as if they were files.
 local generated = { ["meta/figures"] = result_annotations.generate,
   ["meta/policy_specs"] = policy_annotations.generate }
 

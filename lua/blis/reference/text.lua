@@ -25,7 +25,7 @@ local function split_field(rest)
   return name, after:sub(1, position - 1), after:sub(position + 1)
 end
 
---- What is said of a field, as "name type doc" has it.
+--- The description of a field, in the form "name type doc".
 ---@param rest string
 ---@return string
 function reference_text.doc_of(rest)
@@ -33,7 +33,7 @@ function reference_text.doc_of(rest)
   return doc
 end
 
---- Lines of comments, in which what goes on under a tag belongs to it, up to an empty line.
+--- Lines of comments. Lines below a tag belong to it, up to an empty line.
 local function joined(lines)
   local out, is_open = {}, false
   for _, line in ipairs(lines) do
@@ -63,7 +63,7 @@ end
 
 local usual_width = 100
 
--- Below this, names and what they are do not stand beside each other.
+-- Below this width, names and descriptions use separate lines.
 local least_for_columns = 76
 
 --- Lines that are no paragraph: lists, code.
@@ -129,7 +129,7 @@ function reference_text.plain(topic, width)
   return (table.concat(out, "\n"):gsub("\n\n+", "\n\n"):gsub("%s+$", "")) .. "\n"
 end
 
---- A text without what Markdown would take for something else inside a table.
+--- Escapes the characters of a string that have a meaning in tables of Markdown.
 ---@param text string
 ---@return string
 function reference_text.escaped(text)

@@ -1,6 +1,6 @@
 --- Generates the annotations of results for editors, which blis.reference also reads. The build
---- writes them to annotations/figures.lua of the build folder and installs them as
---- blis/meta/figures.lua.
+--- writes them to the file `annotations/figures.lua` of the build folder, and installs them as
+--- `blis/meta/figures.lua`.
 local core = require "blis.core"
 local figures = require "blis.results.figures"
 
@@ -29,7 +29,7 @@ local function add_record(lines)
   end
 end
 
---- The text of figures.lua.
+--- The text of the annotations.
 ---@return string
 function annotations.generate()
   local lines = {

@@ -1,4 +1,4 @@
---- Anomalies of a run: the list of the macro-level plan; under profile go-blis, the definitions of
+--- Anomalies of a run: the list of the macro-level plan. With profile go-blis, the definitions of
 --- BLIS in Go with the same names.
 local anomalies = {}
 

@@ -14,7 +14,7 @@ local asked = {}
 ---@field name string
 ---@field text string
 
---- The texts of all groups, each once; several are told apart by the numbers of their groups.
+--- The descriptions of all groups without repetition. Several descriptions have group numbers.
 local function of_groups(cluster, text_of)
   local texts, numbers, groups = {}, {}, cluster.groups or { cluster }
   for i, group in ipairs(groups) do
@@ -59,7 +59,7 @@ local function admission_text(policy)
   return text and text ~= (policy.label or policy.name) and text or nil
 end
 
---- The rows of an experiment; nil where there are none.
+--- The rows of an experiment, or nil.
 ---@param config table as the core takes it
 ---@return blis.results.Asked[]?
 function asked.list(config)

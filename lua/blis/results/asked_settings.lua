@@ -19,7 +19,7 @@ local function usual_of(option, profile)
   return usual
 end
 
--- Class realtime is as important as critical, which is 4, unless somebody says so.
+-- By default, class realtime has the priority of critical, which is 4.
 local function are_usual_priorities(list)
   return #list == 1 and list[1].name == "realtime" and list[1].value == 4
 end

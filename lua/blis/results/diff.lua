@@ -46,7 +46,7 @@ local function metric(name, a, b)
   return one
 end
 
---- All numbers except those that are computed from requests on access.
+--- All numbers, except metrics that are computed from requests when they are first read.
 local function compare_metrics(a, b)
   local list = {}
   for _, path in ipairs(figures.paths "Result") do

@@ -16,7 +16,7 @@ local figures = {}
 ---@field name string of the field
 ---@field doc string
 ---@field type? string of the value: "integer", "number", ...
----@field class? string of such a table: a class of figures.classes
+---@field class? string of a table value: name of a class of this file
 ---@field unit? string
 ---@field better? "more"|"less" nil = neither
 ---@field shown? string summary text: see src/results/metrics/figures.h
@@ -488,7 +488,7 @@ figures.classes = {
       shown = "goodput: {%} of the requests within their targets",
       doc = "share of the arrived requests that were good: good / arrived" },
     { name = "requests_per_sec", type = "number", unit = "requests/s", better = "more",
-      shown = "goodput: {2} requests/s", doc = "requests per second that kept their targets" },
+      shown = "goodput: {2} requests/s", doc = "requests per second that met their targets" },
     { name = "classes", class = "ClassGoodput", is_named = true, doc = "each class" } }),
   class("RouterReplica", "A router replica.", nil, {
     { name = "requests", type = "integer", unit = "requests", doc = "that it routed" },

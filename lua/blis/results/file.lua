@@ -57,7 +57,7 @@ end
 
 local write_value
 
---- A list, without the names that its items may have beside their places.
+--- A list, without the names that its items may have in addition to their positions.
 local function write_list(writer, key, list)
   writer:array(key)
   for _, item in ipairs(list) do write_value(writer, nil, item) end
@@ -229,7 +229,7 @@ end
 -- What scripts have of files, and did not run.
 local are_read = setmetatable({}, { __mode = "k" })
 
---- The figures of a result that save wrote, with its requests if it kept them.
+--- Reads a result that save wrote, with its requests if the file contains them.
 ---@param path string
 ---@return table
 function result_file.read(path)
@@ -261,7 +261,7 @@ end
 ---@return boolean
 function result_file.was_read(r) return are_read[r] == true end
 
--- What is known of a task.
+-- Fields of a task.
 local task_columns = { "program", "play", "state", "requests", "submitted", "completed",
   "path_requests", "start_us", "end_us", "queue_us", "prefill_us", "decode_us", "tool_us",
   "delay_us", "request_us", "waited_us", "prompt_tokens", "output_tokens",

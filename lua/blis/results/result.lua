@@ -89,7 +89,7 @@ function result_meta.__pairs(self)
   end
   for name in next, self do list(name) end
   for name, figure in pairs(rawget(self, "requests") and figures.of_result or {}) do
-    -- One metric may compute another one, so those that are there already are listed, too.
+    -- Computing a metric can add another one, so metrics that exist already are also listed.
     if figure.of and self[name] ~= nil then list(name) end
   end
   table.sort(names)
@@ -164,14 +164,15 @@ function methods:plot(options)
   return drawing.result_charts.plot_result(self, options)
 end
 
---- Writes a file for ui.perfetto.dev and chrome://tracing: requests on lanes of the gateway and of
---- instances with the stages that they went through, how many were in each, KV use (with
---- series_interval_us), steps with their batches (with keep_steps), transfers on links, arrows of
---- dispatch, hand-offs and sessions, faults and scaling. With keep_timeline, also every instance
---- that a request was at before it was sent again, preemptions, states of instances, loads of
---- adapters, reads and writes of KV tiers and joins of session graphs; without it, a request is
---- drawn where it was last, and as if it had never been preempted. Packed when the name ends in
---- .gz.
+--- Writes a file for ui.perfetto.dev and chrome://tracing. Requests are on lanes of the gateway and
+--- of instances, with their stages and the number of requests per stage. The file also contains KV
+--- use (with series_interval_us), steps with their batches (with keep_steps), transfers on links,
+--- faults, scaling, and arrows of dispatches, hand-offs, and sessions.
+---
+--- keep_timeline adds the instances of earlier attempts of each request, preemptions, states of
+--- instances, loads of adapters, reads and writes of KV tiers, and joins of session graphs. Without
+--- it, a request is drawn only on its last instance, without preemptions. A name that ends in .gz
+--- compresses the file.
 ---@param path string
 ---@param options? blis.TimelineOptions
 function methods:timeline(path, options)
@@ -226,12 +227,12 @@ function methods:trace()
   return core.run_requests(self.requests)
 end
 
---- Writes these requests, and how they ended, as a trace: NAME.csv and NAME.yaml in format
---- tracev2. Replaying it under the same cluster gives a result with the same hash, unless a
---- follow-up arrived at the very microsecond at which its instance ended a step, or the routing
---- policy hashes prompts (consistent-hash, cognitora.score, smg.prefix_hash,
---- vllm-router.rendezvous_hash): a trace tells which prompts are alike and numbers their content
---- anew, so that they may go elsewhere; from the first replay on they stay where they are.
+--- Writes these requests and their outcomes as a trace in format tracev2: NAME.csv and NAME.yaml. A
+--- replay with the same cluster has the same result hash, with two exceptions. A follow-up arrived
+--- at the microsecond in which its instance ended a step, or the routing policy hashes prompts
+--- (consistent-hash, cognitora.score, smg.prefix_hash, vllm-router.rendezvous_hash). Traces contain
+--- which prompts are alike, but number their content differently, so such policies may choose other
+--- instances. All replays choose the same instances.
 ---@param path string
 ---@param options? { format?: string }
 function methods:write_trace(path, options)

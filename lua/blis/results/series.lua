@@ -1,4 +1,4 @@
---- Figures of a run over time: what is worked out of the counts, and files of them.
+--- Metrics of a run over time: values computed from the counts, and files of them.
 local deferred = require "blis.deferred"
 local row_file = require "blis.results.row_file"
 local scaling = deferred "blis.feature.scaling.figures"
@@ -8,7 +8,7 @@ local series = {}
 ---@class blis.SeriesLink of the interval before each row
 ---@field name string as in blis.Link
 ---@field utilization number[] share of the time in which it had something to move
----@field mean_depth number[] transfers on it meanwhile: above 1, they waited for each other
+---@field mean_depth number[] mean number of concurrent transfers; above 1, transfers waited
 
 ---@class blis.SeriesTier of a KV tier, all its stores together
 ---@field name string as in blis.KvTier
@@ -41,7 +41,7 @@ local series = {}
 ---@field good? integer[] of these, those that kept it, in the end
 ---@field replicas? integer[] instances that were ready; with autoscaler
 ---@field wanted_replicas? integer[] instances that the autoscaler asked for
----@field paid_replicas? integer[] instances that were asked for and had not gone
+---@field paid_replicas? integer[] billed instances: requested and not yet stopped
 ---@field transfers? integer[] of KV, under way; with pools, as the next three
 ---@field waiting_for_room? integer[] hand-offs, at their destinations
 ---@field transfers_on_one_link? integer[] on the link that has most of them
@@ -53,7 +53,7 @@ local series = {}
 ---@field bands? { priority: integer, waiting: integer[] }[] of that queue
 ---@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
 
----@class blis.InstanceSteps columns with a row per step, or per some: sums, but for the times
+---@class blis.InstanceSteps columns with a row per step or per group of steps; sums except times
 ---@field steps integer[] in the row; 1 unless neighbours were put together
 ---@field start_us integer[] of the first one
 ---@field end_us integer[] of the last one
@@ -93,7 +93,7 @@ local series = {}
 ---@field parent string[] id
 ---@field child string[] id
 
---- "prefilled": its KV was handed off; "recomputed": that failed, and all is done elsewhere.
+--- "prefilled": its KV was handed off. "recomputed": the hand-off failed, and the request restarts.
 ---@alias blis.VisitOutcome
 ---| "completed"
 ---| "length_capped"
@@ -126,11 +126,11 @@ local series = {}
 ---@field from_us integer[] it was sent there
 ---@field queued_us integer[] in the wait queue, behind what its server does first; -1 = never
 ---@field admitted_us integer[] first in a batch; -1 = never
----@field first_us integer[] first token; from_us where the prompt was computed elsewhere; -1: none
----@field left_us integer[] out of the batch or the queue for good
+---@field first_us integer[] first token, or from_us after a prefill on another instance; -1: none
+---@field left_us integer[] time at which it left the batch or the queue permanently
 ---@field to_us integer[] left_us, or when its client had its last token
 ---@field preemptions integer[]
----@field outcome blis.VisitOutcome[] what became of the request
+---@field outcome blis.VisitOutcome[] outcome of the visit
 ---@field instance_state blis.InstanceState[] of its instance as it left: "failed" after a crash
 
 ---@class blis.Preemptions columns with a row per preemption, in order of time
@@ -144,8 +144,8 @@ local series = {}
 ---@class blis.InstanceStates columns with a row per change, in order of time
 ---@field time_us integer[] 0: of an instance that is there from the start
 ---@field instance string[]
----@field state blis.InstanceState[] of a start that fails: "failed", and in the next row, at the
---- same time, that in which it begins anew
+---@field state blis.InstanceState[] a failed start has two rows at the same time: "failed", and the
+--- state of the new start
 
 ---@class blis.TimelineLog of a run with keep_timeline
 ---@field left_out integer number of rows omitted because of the limit
@@ -183,7 +183,7 @@ function series.add_replicas(given, of)
   given.paid_replicas = columns.paid
 end
 
---- Adds how many of the requests that had arrived have kept their targets.
+--- Adds the number of requests that met their targets, by arrival.
 ---@param given blis.Series
 ---@param records blis.Requests
 ---@param targets blis.SloTarget[]
@@ -198,7 +198,7 @@ function series.add_goodput(given, records, targets)
   end
 end
 
--- Columns that are there where something was asked for.
+-- Columns that exist only with certain options.
 local optional = { "judged", "good", "replicas", "wanted_replicas", "paid_replicas", "transfers",
   "waiting_for_room", "transfers_on_one_link", "moved_gb" }
 

@@ -1,11 +1,11 @@
---- What was run, in words: the lines above the figures of a summary, and the rows of pages.
+--- Description of a run: the lines above the metrics of a summary, and the rows of pages.
 local format = require "blis.format"
 
 local setup = {}
 
 local count, plural = format.count, format.plural
 
---- Number of GPUs over which the terms are sums, while blocks are those of one GPU.
+--- Number of GPUs that the terms sum over; blocks are per GPU.
 local function gpus_of(capacity)
   local left = (capacity.memory_gib - capacity.overhead_gib) * 1073741824
   return math.max(1, math.floor(left / math.max(capacity.allocatable_bytes, 1) + 0.5))
@@ -44,7 +44,7 @@ local function step_line(s)
   return ("step times by %s: %s"):format(s.latency_model, table.concat(parts, ", "))
 end
 
---- Who decided beside the routing policy; nil of results that do not know it.
+--- Policies other than the routing policy; nil for results without this information.
 local function policies_line(s)
   if not rawget(s, "scheduler") then return nil end
   return ("admission %s; scheduler %s; preemption %s; priority by %s"):format(s.admission,
@@ -69,7 +69,7 @@ end
 
 local function groups_of(s) return rawget(s, "groups") or { s } end
 
---- The lines above the figures of a summary.
+--- The lines above the metrics of a summary.
 ---@param r blis.Result
 ---@return string[]
 function setup.lines(r)

@@ -51,11 +51,11 @@ function slo.read(given, path)
   return targets
 end
 
---- Targets that go before others, per class and time; times of 0 and classes without a time are
---- none.
+--- Targets that precede others, per class and time. Times of 0 and classes without a time have no
+--- target.
 ---@param targets? blis.SloTarget[]
 ---@param others blis.SloTarget[]
----@return blis.SloTarget[]? nil when there are none
+---@return blis.SloTarget[]? nil without targets
 function slo.merge(targets, others)
   local by_class, merged = {}, {}
   for _, list in ipairs { targets or {}, others } do
@@ -75,7 +75,7 @@ function slo.merge(targets, others)
   return #merged > 0 and merged or nil
 end
 
---- How often targets were kept.
+--- Attainment of targets.
 ---@param records userdata the requests of a result
 ---@param targets blis.SloTarget[]
 ---@param duration_us integer

@@ -126,8 +126,8 @@ local function join_reason(found, by_code, reason, name)
   table.insert(known.runs, name)
 end
 
---- Joins the verdicts of several runs: each condition once, with the names of its runs. Where the
---- texts differ, the text is that of the first run, and starts with its name.
+--- Joins the verdicts of several runs: each condition once, with the names of its runs. If the
+--- messages differ, the message of the first run is used, and starts with its name.
 ---@param verdicts blis.RunVerdict[]
 ---@param names string[]
 ---@return blis.RunVerdict the reasons have `runs`, a list of names

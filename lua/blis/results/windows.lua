@@ -1,10 +1,9 @@
---- How sure a figure of one run is: a block bootstrap over windows of its traffic.
+--- Confidence intervals of a metric of one run: a block bootstrap over windows of its traffic.
 ---
---- Requests of a run depend on those around them, so it is windows of the run that are drawn with
---- replacement, each with all its requests, and the figure is worked out of the requests of as many
---- windows as there were (Künsch 1989). Runs of the same traffic are drawn alike, which leaves
---- their difference without what they have in common. Traffic that comes in other forms than what
---- the run has seen is not in such an interval.
+--- Neighboring requests of a run depend on each other. The bootstrap therefore draws windows of the
+--- run with replacement, each with all its requests. The metric is computed from the requests of as
+--- many windows as the run has (Künsch 1989). Runs of the same traffic use the same draws, so their
+--- common variation cancels in differences. The interval does not cover traffic unlike the run.
 local core = require "blis.core"
 local statistics = require "blis.statistics"
 local words = require "blis.statistics.words"
@@ -43,7 +42,7 @@ function windows.new(requests)
   return setmetatable({ count = count, requests = requests, weights = weights }, Windows)
 end
 
--- What a request adds to a figure of milliseconds: a field of its record.
+-- Contribution of a request to a metric in milliseconds: a field of its record.
 local latencies = {
   ttft_ms = "ttft_us", e2e_ms = "e2e_us", scheduling_delay_ms = "scheduling_delay_us",
 }
@@ -58,7 +57,7 @@ end
 
 -- A time and its window are one integer, so that they are sorted fast: the window is below this.
 local packed = 64
--- Of so many times each it is known how many are of which window.
+-- Number of values between two stored window indexes.
 local stride = 64
 
 --- How many of the first stride, 2 * stride, ... times are of each window.
@@ -81,7 +80,7 @@ end
 ---@field sums number[] of the times of each window, ms
 ---@field counts integer[] of them
 
---- The times of a run by window. The last ones are kept: of a time there mostly are some figures.
+--- The times of a run by window. The last ones are cached, because several metrics use each time.
 ---@return blis.windows.Sample
 local function sample_of(self, result, name, from_us)
   local last = self.last
@@ -113,7 +112,7 @@ local function weighted(values, weights)
   return sum
 end
 
---- The figure of one draw; nil when none of its requests counts.
+--- The metric of one draw; nil if no request counts.
 local function figure_of(sample, statistic, weights)
   local total = weighted(sample.counts, weights)
   if total == 0 then return nil end
@@ -133,7 +132,7 @@ local function figure_of(sample, statistic, weights)
   end
 end
 
---- A figure of every draw, or nil for one that is not made of requests.
+--- The metric of every draw; nil for a metric that is not computed from requests.
 ---@param result blis.Result
 ---@param metric string
 ---@return number[]?
@@ -153,18 +152,18 @@ local function ends(list, level)
   return statistics.quantile(list, (1 - level) / 2), statistics.quantile(list, (1 + level) / 2)
 end
 
--- By so much of a figure a draw may miss it for its percentile is not between two requests.
+-- Maximum relative error of a draw, because its percentile is not interpolated between requests.
 local tolerance = 0.001
 
---- The ends of an interval; nil when they are not around the figure itself, as happens where few
---- requests make a high percentile: the draws then say nothing of it.
+--- The ends of an interval; nil if they do not enclose the metric. This happens if few requests
+--- determine a high percentile; the draws then contain no information about it.
 local function interval(list, level, value, scale)
   local low, high = ends(list, level)
   local slack = tolerance * scale
   if value >= low - slack and value <= high + slack then return low, high end
 end
 
---- A figure of a run with its interval; without one when figures is nil.
+--- A metric of a run with its interval; without an interval if figures is nil.
 ---@param value number of the run
 ---@param figures number[]? of the draws
 ---@param level number

@@ -44,7 +44,7 @@ local most_requests = 10000000
 
 local function count_of(options) return options.rate * options.duration_sec + 1e-9 end
 
---- Raises when nobody comes, or more than there is memory for.
+--- Raises without requests, or with more requests than fit into memory.
 ---@param options table of traffic.section
 ---@param place string where they stand
 function traffic.check(options, place)

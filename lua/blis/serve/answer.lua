@@ -117,7 +117,7 @@ local function trace_of(evaluation, runs)
   return json.list(list)
 end
 
---- What all runs came to; equal requests give equal bytes but for cpu_s.
+--- The totals of all runs; equal requests have equal bytes except cpu_s.
 ---@param evaluation blis.serve.Evaluation
 ---@param outcomes blis.eval.Outcome[]
 ---@param cpu_s number

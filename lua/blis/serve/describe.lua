@@ -1,4 +1,4 @@
---- What a server can do, for whoever has not read its manual.
+--- Description of the server for clients without its manual.
 local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
 local json = require "blis.json"
@@ -72,7 +72,7 @@ function describe.all(known)
       or "process, resource limits")
 end
 
---- Of all that, what an agent needs first.
+--- The parts of the description that an agent needs first.
 ---@param known table of request.scenarios
 ---@return table
 function describe.short(known)

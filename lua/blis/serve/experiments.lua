@@ -1,5 +1,5 @@
---- Whole experiments for clients: `run` and `compare`, as blis.run and blis.compare take them, in a
---- process of their own. Policies are texts of Lua; everything else is data.
+--- Whole experiments for clients: `run` and `compare`, with the options of blis.run and
+--- blis.compare, in a separate process. Policies are Lua code; everything else is data.
 local answer = require "blis.serve.answer"
 local blis = require "blis"
 local core = require "blis.core"
@@ -192,7 +192,7 @@ function experiments.read(method, given)
   }
 end
 
---- The limits of an experiment that nobody has checked yet, as request.outline.
+--- The limits of an unchecked experiment, as request.outline.
 ---@param method "run"|"compare"
 ---@param given any
 ---@return blis.serve.Outline

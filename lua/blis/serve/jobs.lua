@@ -58,7 +58,7 @@ local most_short, short_us, long_us = 4, 400000, 150000
 -- Results that are remembered, to be compared with those of equal requests.
 local most_digests = 4096
 
---- Puts a value into a table of at most so many, the oldest of which goes.
+--- Adds a value to a table of limited size, and removes the oldest value if necessary.
 local function remember(known, keys, most, key, value)
   if #keys >= most then known[table.remove(keys, 1)] = nil end
   known[key], keys[#keys + 1] = value, key
@@ -201,7 +201,7 @@ function jobs.cancel(self, job)
   over(self, job, nil, answer.error("cancelled", "cancelled"))
 end
 
---- The report of a task, also of a process that did not write one.
+--- The report of a task, including a process that did not write one.
 local function report_of(job, status, text, detail)
   local report = status == "done" and task.read(text)
   if report then return report end
@@ -228,7 +228,7 @@ local function finish_job(self, job)
   over(self, job, result)
 end
 
---- Takes what became of a task.
+--- Takes the outcome of a task.
 ---@param self blis.serve.Jobs
 ---@param number integer
 ---@param status string

@@ -1,4 +1,4 @@
---- Lines out of pieces of a stream; one that is too long is told of and skipped.
+--- Divides a stream into lines; lines that are too long are reported and skipped.
 local lines = {}
 
 ---@class blis.serve.Lines

@@ -1,6 +1,6 @@
---- A server's life: it reads lines, hands out work, writes lines, and waits for whatever comes
---- first.
---- It never waits for its client.
+--- The main loop of a server: it reads lines, distributes work, writes lines, and waits for the
+--- next event. It never waits for its client.
+---
 local core = require "blis.core"
 local format = require "blis.format"
 local jobs = require "blis.serve.jobs"
@@ -9,7 +9,7 @@ local output = require "blis.serve.output"
 
 local loop = {}
 
--- Of a line; of answers that nobody has read, above which nothing more is read.
+-- Maximum size of a line, and of unread answers; above the second, the server reads no requests.
 local longest_line, most_unread = 64 << 20, 64 << 20
 
 -- How often a server looks up; how long it works on after the end of its input, and how long it

@@ -1,6 +1,6 @@
---- The model context protocol over standard input and output, for coding agents: both its eras. Up
---- to 2025-11-25 a connection begins with `initialize`; from 2026-07-28 on every request says its
---- version, and there is `server/discover`.
+--- The model context protocol over standard input and output, for coding agents, in both versions.
+--- Up to 2025-11-25, a connection begins with `initialize`. Since 2026-07-28, every request states
+--- its version, and `server/discover` exists.
 local answer = require "blis.serve.answer"
 local core = require "blis.core"
 local json = require "blis.json"

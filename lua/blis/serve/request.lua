@@ -22,7 +22,7 @@ local request = {}
 ---@field objectives blis.serve.Metric[]
 ---@field constraints { metric: blis.serve.Metric, bound: string }[]
 ---@field key string the same for equal requests
----@field perform? fun(): string does it, in place of what else stands here (experiments.lua)
+---@field perform? fun(): string performs the request, instead of the other fields (experiments.lua)
 ---@field name? string for messages, in place of the candidate's
 
 ---@type blis.Section
@@ -249,8 +249,8 @@ local function in_range(value, default, most)
   return math.type(value) and value > 0 and value <= most and value or default
 end
 
---- The limits and the name of an evaluation that nobody has checked yet. The cost does not depend
---- on what the client sent. A wrong value gives the default here and an error in request.read.
+--- The limits and the name of an unchecked evaluation. The cost does not depend on the size of the
+--- client's input. A wrong value yields the default here and an error in request.read.
 ---@param given any
 ---@param known table of request.scenarios
 ---@return blis.serve.Outline

@@ -32,7 +32,7 @@ local function interim_of(job)
   return object
 end
 
---- The line of an answer; a result that is a text already stands there as it is.
+--- The line of an answer; a string result is already encoded.
 local function line_of(id, result)
   if type(result) == "string" then
     return ('{"id":%s,"ok":true,"result":%s}'):format(json.encode(id), result)
@@ -70,7 +70,7 @@ end
 local function nothing() end
 
 function methods.evaluate(self, id, message, text)
-  -- A text takes less room than what it says.
+  -- A string takes less memory than the decoded value.
   start(self, id, function() return request.read(json.decode(text).params, self.known) end,
     request.outline(message.params, self.known), message.progress == true, nothing)
 end
@@ -159,8 +159,8 @@ local function handle(self, message, text)
   method(self, id, message, text)
 end
 
---- The id of a line that is no JSON: a number that comes first, so that who sent it does not wait
---- for ever.
+--- The ID of an invalid JSON line: its first number, so that the client does not wait without an
+--- answer.
 local function id_at_start(text)
   return math.tointeger(tonumber(text:match '^%s*{%s*"id"%s*:%s*(%d+)%s*,')) or json.null
 end

@@ -1,5 +1,5 @@
 --- The work of one process of the server. The process reads a request, checks it, runs one seed,
---- and writes a line of JSON for the server. The server computes nothing from what a client sends.
+--- and writes a line of JSON for the server. The server does not evaluate input of clients itself.
 local answer = require "blis.serve.answer"
 local core = require "blis.core"
 local json = require "blis.json"

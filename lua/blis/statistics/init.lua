@@ -1,7 +1,7 @@
---- What can be said of a mean, a difference or a quantile from a few runs.
+--- Statistics of a mean, a difference, or a quantile from a few runs.
 ---
---- The unit is the replication: requests of one run depend on each other, so intervals are made of
---- one figure per run, never of the requests of one run.
+--- The unit is the replication. Requests of one run depend on each other, so intervals use one
+--- value per run, never the requests of one run.
 local core = require "blis.core"
 local distribution = require "blis.statistics.distribution"
 local errors = require "blis.errors"
@@ -107,9 +107,9 @@ function statistics.estimate(values, options)
   return estimate
 end
 
---- Ranks l and u such that the l-th and the u-th of n sorted values enclose the p-quantile with
---- probability of at least level, whatever the distribution (David and Nagaraja, Order Statistics,
---- 7.1); nil when n is too small for that.
+--- Ranks l and u such that the l-th and the u-th of n sorted values enclose the p-quantile with at
+--- least probability level, for any distribution. Source: David and Nagaraja, Order Statistics,
+--- 7.1. Returns nil if n is too small.
 local function quantile_ranks(n, p, level)
   local below, tail = {}, (1 - level) / 2
   local probability, sum = (1 - p) ^ n, 0.0
@@ -216,13 +216,13 @@ local function p_value(estimate)
   return 2 * distribution.t_probability(-t, estimate.n - 1)
 end
 
---- Compares two lists of one figure per seed, the same seeds in both: b against a. As ratios where
---- all figures are positive, else as differences.
+--- Compares two lists with one value per seed and the same seeds: b against a. Uses ratios if all
+--- values are positive, otherwise differences.
 ---
---- "ratio" is about runs: the mean of ln (b / a), what b makes of a typical run. That is not quite
---- ln of the ratio of what many runs have on average, for the logarithm of an average is biased:
---- they differ by about half the difference of the squared coefficients of variation of a and b,
---- over all runs alike, so that more runs do not help. "ratio-of-means" is about that.
+--- "ratio" describes single runs: the mean of ln (b / a), the typical effect of b on a run. It
+--- differs from ln of the ratio of means, because the logarithm of a mean is biased. The difference
+--- is about half the difference of the squared coefficients of variation of a and b over runs. More
+--- runs do not reduce it. "ratio-of-means" describes the ratio of means.
 ---@param a number[]
 ---@param b number[]
 ---@param options? { level?: number, kind?: "ratio"|"ratio-of-means"|"difference",
@@ -259,8 +259,8 @@ function statistics.paired(a, b, options)
   }
 end
 
---- How a figure is compared; nil leaves it to its values. Shares are no ratios: from 1 % to 2 % is
---- one point more.
+--- The comparison of a metric; nil: chosen by its values. Fractions are not compared as ratios:
+--- from 1 % to 2 % is one point more.
 ---@param name string
 ---@return "difference"?
 function statistics.kind_of(name)
@@ -270,7 +270,7 @@ function statistics.kind_of(name)
   end
 end
 
---- How many pairs show a difference: so many that the test at the two-sided significance finds a
+--- The number of pairs that show a difference: the test at the two-sided significance detects a
 --- mean difference with the given power.
 ---@param std_dev number of the differences
 ---@param difference number the smallest of interest
@@ -311,8 +311,8 @@ local power_meta = {
   end,
 }
 
---- How many replications are needed, from a pilot of some: of one figure per seed, or of two under
---- the same seeds, which takes fewer.
+--- The required number of replications, from a pilot run: from one value per seed, or from two
+--- values under the same seeds, which requires fewer.
 ---@param a number[]
 ---@param b? number[]
 ---@param options? { significance?: number, power?: number } default 0.05 and 0.8
@@ -347,9 +347,9 @@ function statistics.holm(p_values)
   return show.figures(adjusted)
 end
 
---- Where the warm-up of a series ends: MSER-5 (White 1997). The series is averaged in batches of
---- five; of all cuts in the first half the one is taken that minimises the squared standard error
---- of the mean of the rest.
+--- The end of the warm-up of a series: MSER-5 (White 1997). The series is averaged in batches of
+--- five. Among the cuts in the first half, MSER selects the cut with the smallest squared standard
+--- error of the mean of the rest.
 ---@param series number[] in the order of time
 ---@return { cut: integer, mean: number?, is_settled: boolean } cut = values to drop; not settled
 --- when the best cut is at the very middle, that is, the series is too short

@@ -1,7 +1,7 @@
 --- When there are enough replications.
 ---
---- A rule is asked at fixed numbers of replications ("looks") and sees those in the order of their
---- seeds, so its answer does not depend on which one happened to end first.
+--- A rule is evaluated at fixed numbers of replications ("looks"). It reads replications in the
+--- order of their seeds, so the result does not depend on the order in which they end.
 local distribution = require "blis.statistics.distribution"
 local statistics = require "blis.statistics"
 
@@ -32,7 +32,7 @@ local function t_boundary(z, n)
   return -distribution.t_quantile(tail, n - 1)
 end
 
---- The replications at which the rule is asked.
+--- The numbers of replications at which the rule is evaluated.
 ---@param rule blis.StoppingRule
 ---@return integer[]
 function stopping.looks(rule)
@@ -64,7 +64,7 @@ function stopping.level_at(rule, k)
   return 2 * distribution.normal_probability(of_rule[#stopping.looks(rule)][k]) - 1
 end
 
---- True when an estimate of a mean is good enough at a look.
+--- True if an estimate of a mean is precise enough.
 ---@param rule blis.StoppingRule
 ---@param values number[]
 ---@return boolean

@@ -89,8 +89,8 @@ local function count_pairs(simulated, real)
   return all, right
 end
 
---- Compares one figure of some policies, simulated and measured, the same policies in both lists:
---- whether a ranking transfers from simulation to reality, and how far the figures are apart.
+--- Compares one metric of several policies, simulated and measured, with the same policies in both
+--- lists: whether the ranking transfers from simulation to reality, and the distance of the values.
 ---
 ---     print(blis.statistics.transfer(simulated_p99, measured_p99))
 ---

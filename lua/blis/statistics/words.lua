@@ -58,7 +58,7 @@ local paired_meta = {
   end,
 }
 
---- Makes tables of figures printable.
+--- Makes tables of metrics printable.
 ---@generic T
 ---@param figures T
 ---@return T

@@ -22,7 +22,7 @@ end
 
 local write
 
--- Deeper tables are taken for ones that hold themselves.
+-- Deeper tables are assumed to contain themselves.
 local deepest = 32
 
 local function write_table(writer, value, key, path, depth)

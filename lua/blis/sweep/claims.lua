@@ -1,4 +1,4 @@
---- Trials that somebody outside is at: a measurement of real engines, another tool.
+--- Trials that run outside of blis: measurements of real engines, or other tools.
 ---
 --- A claim is a file asked/KEY.N in the sweep's folder, the N-th of its trial, which only one
 --- process can have made. It holds until its time is over; then the next number may be taken. The
@@ -57,7 +57,7 @@ function claims.prepare(folder) errors.located(core.make_folder, folder_of(folde
 --- Takes a trial, unless another process does so at the same moment.
 ---@param folder string
 ---@param key string
----@param last? blis.sweep.Claim the newest claim, which does not hold any more
+---@param last? blis.sweep.Claim the newest claim, which has expired
 ---@param lease_s integer
 ---@return blis.sweep.Claim?
 function claims.take(folder, key, last, lease_s)

@@ -18,7 +18,7 @@ local cma_es = {}
 ---@field best_value number?
 ---@field step number the width of the distribution now
 ---@field mean number[] its middle
----@field is_settled boolean nothing changes any more: go on elsewhere, or be content
+---@field is_settled boolean the search has converged: restart it elsewhere, or accept the result
 local Search = {}
 Search.__index = Search
 Search.__name = "blis.cma_es"
@@ -30,7 +30,7 @@ function Search:__tostring()
   return ("%s: best value %g at %s"):format(what, self.best_value, show.text(self.best))
 end
 
--- Where a function falls for ever, the search walks on for ever, but stays among the numbers.
+-- For a function without a lower bound, the search does not end, but its points remain finite.
 local largest_step = 1e100
 
 --- Weights of the better half: logarithmic, with sum 1; and 1 / sum of their squares.
@@ -97,8 +97,8 @@ local function decompose(self)
   return self
 end
 
---- Begins a search: `blis.cma_es { start = { 0, 0 }, step = 1 }`. It is asked for the places of a
---- generation and told what they are worth, until it is good enough or settled:
+--- Creates a search: `blis.cma_es { start = { 0, 0 }, step = 1 }`. Ask for the points of a
+--- generation and report their values, until a value is good enough or the search has converged:
 ---
 ---     repeat
 ---       local places = search:ask()
@@ -152,7 +152,7 @@ local function draw(self)
   return matrix.times(self.axes, scaled)
 end
 
---- The places of the next generation, lists of numbers; the same ones until they are told.
+--- The points of the next generation, lists of numbers; unchanged until tell() reports values.
 ---@return number[][]
 function Search:ask()
   if not self.places then
@@ -235,7 +235,7 @@ end
 
 local function adapt_shape(self, order, is_calm)
   local p, covariance = self.parameters, self.covariance
-  -- What the path leaves out while it stands still.
+  -- Weight of the rank-one update that the path omits while it stands still.
   local kept = 1 - p.rank_one - p.rank_mu
     + (is_calm and 0 or p.rank_one * p.path_rate * (2 - p.path_rate))
   for i = 1, self.size do
@@ -250,7 +250,7 @@ local function adapt_shape(self, order, is_calm)
   end
 end
 
--- Values that differ by less than this share are taken for the same one.
+-- Relative differences below this value count as equal.
 local same_value = 1e-12
 
 --- True when the values of a generation and the best ones of many before it are all the same.
@@ -272,7 +272,7 @@ local function remember_best(self, values, order)
   end
 end
 
---- Tells what the places of ask() are worth, less being better, in their order. A place without a
+--- Reports the values of the points of ask(), in their order; lower is better. A point without a
 --- value gets math.huge.
 ---@param values number[]
 function Search:tell(values)

@@ -20,7 +20,7 @@ local function costs_of_script(self, values, cost)
   return costs
 end
 
---- The mean time of the trials that are done of each point; nil where there is none.
+--- The mean time of the finished trials of each point; nil without trials.
 local function costs_of_store(self, known)
   local sums, counts = {}, {}
   for _, trial in ipairs(self.trials) do
@@ -41,7 +41,7 @@ end
 ---@param indices integer[]
 ---@param values table<string, any>[] of the points
 ---@param known table<string, blis.sweep.Record>
----@param cost? fun(p: table): number default: estimated from what is known
+---@param cost? fun(p: table): number default: estimated from finished trials
 function order.longest_first(self, indices, values, known, cost)
   local costs = cost and costs_of_script(self, values, cost) or costs_of_store(self, known)
   if next(costs) == nil then return end

@@ -53,7 +53,7 @@ end
 ---@field plan blis.sweep.Plan of the one point
 ---@field known table<string, blis.sweep.Record>
 
---- Runs the trials of a point that somebody else chose, but for those that the store knows.
+--- Runs the trials of an external point, except trials that the store contains.
 ---@param object blis.Sweep
 ---@param values table how to run them: what the section of runs has read
 ---@param given table<string, number|string|boolean> the point

@@ -1,5 +1,5 @@
---- The list of all trials of a sweep: the same in every process, on every machine. Whoever runs
---- trials only picks indices of it.
+--- The list of all trials of a sweep: equal in every process, on every machine. Processes select
+--- trials by index.
 local canonical = require "blis.sweep.canonical"
 local core = require "blis.core"
 local deferred = require "blis.deferred"

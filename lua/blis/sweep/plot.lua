@@ -1,4 +1,4 @@
---- Figures over a parameter: what is to be drawn, and files for gnuplot.
+--- Metrics over a parameter: data of charts, and files for gnuplot.
 local errors = require "blis.errors"
 local plan = require "blis.sweep.plan"
 local statistics = require "blis.statistics"
@@ -13,7 +13,7 @@ local plot = {}
 ---@field x string
 ---@field y string
 ---@field series blis.sweep.Series[]
----@field has_ranges boolean low and high of some points are those of a few runs, not of intervals
+---@field has_ranges boolean low and high of some points are ranges of a few runs, not intervals
 ---@field log string axes that are logarithmic: "", "x", "y" or "xy"
 
 local function is_numeric(self, name)
@@ -77,7 +77,7 @@ function plot.ends_of(estimate, values)
   return estimate.low, estimate.high, false
 end
 
---- What is to be plotted, in the order of the points.
+--- The data of the chart, in the order of the points.
 ---@param self blis.SweepTable
 ---@param options blis.sweep.PlotOptions
 ---@return blis.sweep.Plot

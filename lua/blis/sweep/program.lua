@@ -4,10 +4,10 @@ local core = require "blis.core"
 
 local program = {}
 
--- Commands, their flags and annotations tell of results; they do not make them.
+-- Commands, their flags, and annotations describe results, but do not change them.
 local idle = { ["blis/cli/"] = true, ["blis/cmd/"] = true, ["blis/meta/"] = true }
 
---- The Lua files inside the program and how to read them; nil when they lie in a folder.
+--- The Lua files inside the program, and a function that reads them; nil if they are in a folder.
 local function embedded()
   local is_host, about = pcall(require, "blis.program")
   if is_host and about.files then return about.files, about.source end

@@ -80,8 +80,8 @@ local function new_work(self, values, trial_function, pause, setup_of)
   end
 end
 
---- The figures of the rule's metric for the first n replications of a point; nil while one is
---- missing. Failed ones are left out.
+--- The values of the rule's metric for the first n replications of a point; nil while a value is
+--- missing. Failed replications are omitted.
 local function values_of(self, known, point, n)
   local list = {}
   for r = 1, n do
@@ -140,7 +140,7 @@ local function extend(state, point, submit)
   end
   local is_more = wanted > (state.wanted[point] or 0)
   state.wanted[point] = wanted
-  -- Where all that was added is known, the next look can be taken at once.
+  -- If all added trials are finished already, the rule can be evaluated at once.
   if is_more and self.rule then return extend(state, point, submit) end
 end
 
@@ -148,7 +148,7 @@ local function tell_notes(notes)
   if notes then notices.tell(notes) end
 end
 
--- More failures than this are counted, not told one by one.
+-- Beyond this number, failures are counted and not listed.
 local told_failures = 20
 
 local function tell_failure(state, trial, reason)
@@ -173,7 +173,7 @@ local function is_repeated(state, index, status)
   return state.kills[index] < max_attempts
 end
 
---- Keeps what became of a trial.
+--- Stores the outcome of a trial.
 local function accept(state, index, status, text, detail)
   local self, trial = state.plan, state.plan.trials[index]
   local line = text
@@ -244,10 +244,10 @@ end
 ---@param self blis.sweep.Plan
 ---@param values table<string, any>[] of the points
 ---@param trial_function fun(p: table): any
----@param options table what the section of runs has read; shard is one of blis.sweep.shard, known
---- what an earlier call returned, cost the script's function, setup_of what was run by the first
---- outcome of a point, for its record, joins true for a point from outside,
---- whose store keeps the plan that it has; writer that of a store which the caller has opened
+---@param options table the values of the section of runs, and: shard, one of blis.sweep.shard.
+--- known, the return value of an earlier call. cost, the script's function. setup_of, a function
+--- that describes the experiment for the record of a point. joins, true for an external point,
+--- whose store keeps its plan. writer, the writer of a store that the caller has opened
 ---@return table<string, blis.sweep.Record> known
 function runner.run(self, values, trial_function, options)
   local open = options.joins and store.join or store.open

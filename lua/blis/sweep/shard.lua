@@ -1,5 +1,5 @@
---- Which part of a sweep this process does: a part of the keys, so that nobody has to agree on
---- anything but the number of parts.
+--- The part of a sweep that this process runs: a part of the keys. Processes must agree only on the
+--- number of parts.
 local errors = require "blis.errors"
 
 local shard = {}
@@ -26,7 +26,7 @@ function shard.read(text, name)
   return new(index, count, name, ("%s: '%s'"):format(name, text))
 end
 
--- Variables that tell a process which of several it is. { index, count, first, last, step }
+-- Variables that identify the process in an array job. { index, count, first, last, step }
 local engines = {
   { "SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_COUNT", "SLURM_ARRAY_TASK_MIN",
     "SLURM_ARRAY_TASK_MAX", "SLURM_ARRAY_TASK_STEP" },
@@ -63,8 +63,8 @@ local function count_of(engine, getenv)
   return count
 end
 
---- The part of a task of so many, which BLIS_SHARDS has told: each number means the same part
---- whichever numbers run beside it.
+--- The part of a task number when BLIS_SHARDS sets the count: each number means the same part,
+--- whichever tasks run at the same time.
 local function of_many(engine, number, count, getenv)
   local step = math.max(integer_of(getenv, engine[5]) or 1, 1)
   local parts = math.tointeger(tonumber(count))
@@ -72,7 +72,7 @@ local function of_many(engine, number, count, getenv)
   return new(index, count, engine[1], ("%s: %d of %s"):format(engine[1], number, count))
 end
 
---- The shard that the environment tells of, or nil.
+--- The shard that the environment variables describe, or nil.
 ---@param getenv? fun(name: string): string? os.getenv
 ---@return blis.sweep.Shard?
 function shard.from_environment(getenv)

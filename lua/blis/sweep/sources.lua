@@ -1,6 +1,6 @@
---- The Lua files that decide what a trial does: the file of its function, the files of functions in
---- the parameters, every module that is loaded, and every file that one of these loads by a literal
---- name (`require "x"`, `dofile "x.lua"`, `loadfile "x.lua"`).
+--- The Lua files that determine the outcome of a trial: the file of its function, and the files of
+--- functions in the parameters. Also every loaded module, and every file that one of these files
+--- loads by a literal name (`require "x"`, `dofile "x.lua"`, `loadfile "x.lua"`).
 ---
 --- Folders do not count, only contents: a copy of a script on another machine has the same files.
 --- Modules in C and files that a script names by an expression while a trial runs are not found;
@@ -28,7 +28,7 @@ end
 
 ---@class blis.sweep.Sources
 ---@field texts table<string, string> by path
----@field pending string[] paths whose texts were not searched yet
+---@field pending string[] paths whose contents were not searched yet
 
 local function add_file(self, path)
   if not path or self.texts[path] then return end
@@ -57,7 +57,7 @@ local function add_functions(self, value, seen, depth)
   end
 end
 
---- Adds the files that a text loads by literal names.
+--- Adds the files that the code loads by literal names.
 local function add_loaded_by(self, text)
   for call, name in text:gmatch "([%a]+)%s*%(?%s*[\"']([^\"'\n]+)[\"']" do
     if call == "require" then
@@ -85,7 +85,7 @@ function sources.of(fn, values)
   return self
 end
 
---- Returns a text that differs if one of the files differs.
+--- Returns a string that differs if a file differs.
 ---@param self blis.sweep.Sources
 ---@return string
 function sources.key(self)

@@ -9,7 +9,7 @@ local space = {}
 
 ---@class blis.sweep.Point
 ---@field text string the labels as JSON
----@field labels table<string, any> what is shown and kept: numbers, texts, booleans
+---@field labels table<string, any> for display and storage: numbers, strings, booleans
 ---@field values table<string, any> what the trial gets
 
 ---@class blis.sweep.Parameter
@@ -205,7 +205,7 @@ local function copy(given)
   return result
 end
 
---- Collects points: drops those that where refuses and those that are there already.
+--- Collects points: drops points that where rejects, and duplicates.
 local function new_collector(names, where)
   local points, seen, known = {}, {}, name_set(names)
   return points, function(labels, values)
@@ -321,7 +321,7 @@ function space.points(options)
   return names, points
 end
 
---- A value that somebody else chose, as one of a parameter's; raises when it is none.
+--- Checks an external value for a parameter; raises if it is invalid.
 local function item_from(parameter, value, path)
   if not parameter.items then
     local is_in = type(value) == "number" and value >= parameter.from and value <= parameter.to
@@ -363,7 +363,7 @@ local function choose(parameters, given, known)
   return labels, values
 end
 
---- A point that somebody else chose, an optimiser say; it need not be one of the sweep's own.
+--- A point that was chosen outside, for example by an optimizer. The sweep need not contain it.
 ---@param options table what the section of sweeps has read
 ---@param names string[] of the parameters
 ---@param given table<string, number|string|boolean>

@@ -1,7 +1,7 @@
 --- A folder that keeps the results of a sweep: its plan, and one journal for each process that ever
 --- wrote to it.
 ---
---- A journal is a text file of JSON lines. One process appends one line per trial, each in a single
+--- A journal is a file of JSON lines. One process appends one line per trial, each in a single
 --- write. Lines never change, so no locks are needed. An incomplete last line of a killed process
 --- is ignored, and so is a damaged line, detected by its checksum. The state is the union of all
 --- journals.
@@ -154,7 +154,7 @@ function store.has_plan(folder)
   return read_plan_text(folder) ~= nil
 end
 
---- The plan in a folder, written by any version of blis; raises if there is none.
+--- The plan in a folder, written by any version of blis; raises if the folder has no plan.
 ---@param folder string
 ---@return blis.sweep.Plan
 function store.plan(folder)

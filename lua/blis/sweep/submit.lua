@@ -1,4 +1,4 @@
---- The job of a sweep for an engine of clusters, as a text that the engine takes.
+--- The job of a sweep for a cluster scheduler, as a string that the scheduler accepts.
 local errors = require "blis.errors"
 
 local submit = {}
@@ -38,7 +38,7 @@ exec %s
 ]]):format(parts_of(job, ("0-%d"):format(job.shards - 1)), job.cpus, job.shards, command_of(job))
 end
 
---- A text in YAML.
+--- A string in YAML.
 local function scalar(text) return '"' .. tostring(text):gsub('[\\"]', "\\%0") .. '"' end
 
 --- For kubectl apply -f -.

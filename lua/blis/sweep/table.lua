@@ -60,8 +60,7 @@ local Table = {}
 Table.__index = Table
 Table.__name = "blis.sweep_table"
 
--- What is shown of results of blis.run unless the script says; of the steady state, if runs have
--- one.
+-- Default metrics for results of blis.run; values of the steady state if runs have one.
 local usual_report = { "ttft_ms.mean", "ttft_ms.p99", "itl_ms.mean", "e2e_ms.mean", "e2e_ms.p99",
   "tokens_per_sec", "cache_hit_rate_overall" }
 

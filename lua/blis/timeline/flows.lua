@@ -1,4 +1,4 @@
---- Arrows: from where a request was to where it went on, and between requests.
+--- Arrows between the instances of a request, and between requests.
 local pids = require "blis.timeline.pids"
 
 local flows = {}
@@ -9,7 +9,7 @@ local function last_of(one)
   return { pid = one.pid, tid = one.tid, at_us = math.max(one.start_us, one.end_us - 1) }
 end
 
---- What an arrow is about, by what became of a visit; of records alone it is a hand-off.
+--- Kinds of arrows, by the outcome of a visit. Arrows from records are hand-offs.
 local kinds = { rerouted = "reroute", recomputed = "reroute", retried = "retry",
   prefilled = "handoff" }
 

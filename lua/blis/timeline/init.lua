@@ -1,11 +1,13 @@
---- A run as a file for chrome://tracing and ui.perfetto.dev: requests on their ways, how many wait
---- and run, the steps of instances, loads of adapters, hand-offs, what KV tiers read and wrote, who
---- waited for whom in session graphs, faults, states of instances and what an autoscaler did.
---- Everything comes from the result, so a run that is not drawn pays nothing.
+--- A run as a file for chrome://tracing and ui.perfetto.dev: requests and their stages, numbers of
+--- waiting and running requests, steps of instances, loads of adapters, and hand-offs. It also
+--- contains reads and writes of KV tiers, dependencies of session graphs, faults, states of
+--- instances, and actions of an autoscaler. All data is from the result, so other runs have no
+--- cost.
 ---
---- Processes are the gateway (1), instance i (10 + i), links and control, which come behind the
---- last instance. A request has a slice on a lane of each place where it was, with what it did
---- there inside; at the gateway lanes belong to bands of one priority, the most urgent on top.
+--- Processes are the gateway (1), instance i (10 + i), links, and control; the latter two follow
+--- the last instance. A request has a slice on a lane of each place that it visited, with its
+--- activities inside. At the gateway, lanes belong to bands of one priority, the most urgent on
+--- top.
 local adapters = require "blis.timeline.adapters"
 local control = require "blis.timeline.control"
 local endings = require "blis.endings"
@@ -20,12 +22,12 @@ local writer = require "blis.timeline.writer"
 
 local timeline = {}
 
--- So many requests make a file that viewers still open; of more, only every n-th is drawn.
+-- Number of requests that viewers can open; with more, only every n-th request is drawn.
 local requests_max = 200000
 
 ---@class blis.TimelineOptions
 ---@field from_us? integer only requests that were there then or later
----@field to_us? integer only requests that had come by then
+---@field to_us? integer only requests that arrived before this time
 ---@field every? integer only every n-th request; default: so that there are 200,000 at most
 
 local option_names = { "from_us", "to_us", "every" }
@@ -50,8 +52,8 @@ local function read_options(given)
   return from_us, to_us, options.every
 end
 
---- The last that happened, or the horizon where requests were still there then. A run in which
---- nothing is left to happen is over before its horizon: requests that it holds end with it.
+--- The time of the last event, or the horizon if requests remained. A run without further events
+--- ends before its horizon, together with the remaining requests.
 local function end_of_run(result)
   if result.still_running + result.still_queued + result.still_arriving > 0 then
     for i = 1, #result.requests do

@@ -15,8 +15,8 @@ local function unusual(state) return state ~= "active" and state or nil end
 -- In these a request needs its adapter.
 local needs_adapter = { queued = true, prefill = true, decode = true, preempted = true }
 
---- How long a request waited for its adapter in a queue, of its last visit: records know no more.
---- Waits elsewhere, and after preemptions, are part of the sum that they know.
+--- Wait of a request for its adapter in a queue, at its last visit; records contain no other. The
+--- sum in the records includes waits elsewhere, and waits after preemptions.
 local function adapter_wait_of(one, part)
   local wait_us = one.record.adapter_wait_us
   local is_all = part[1] == "queued" and one.is_last and wait_us and wait_us <= part[3] - part[2]
@@ -96,8 +96,8 @@ function requests.draw_instance(out, pid, tid, visits)
   for lane = 1, count do out:track(pid, tid + lane, ("lane %d"):format(lane)) end
 end
 
---- Visits by the priority of their requests, the highest first: those to the gateway, and what its
---- counter tells of, which are those to instances, too.
+--- Visits by the priority of their requests, the highest first: visits to the gateway, and visits
+--- to instances for the counter of the gateway.
 local function bands_of(visits, served_visits)
   local bands, order = {}, {}
   local function band_of(one)

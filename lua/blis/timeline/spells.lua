@@ -31,7 +31,7 @@ local function roles_of(result)
   return roles
 end
 
---- States that an autoscaler brings about when there are to be more, and fewer.
+--- States that an autoscaler causes when it scales up and down.
 local asked_for = { requested = "more", pending = "more", provisioning = "more", loading = "more",
   warming = "more", draining = "fewer", drained = "fewer" }
 
@@ -110,8 +110,8 @@ local function note_hangs(list, faults)
   return has_any
 end
 
---- The states of instances, in order of these and of time; none where nothing has changed and
---- nothing hangs.
+--- The states of instances, in order of instance and time; empty if no state has changed and no
+--- instance hangs.
 ---@param result blis.Result
 ---@param end_us integer of the run
 ---@return blis.timeline.Spell[]

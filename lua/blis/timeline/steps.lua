@@ -2,7 +2,7 @@
 --- how full the KV cache was.
 local steps = {}
 
---- Of every instance; lanes of requests are behind it.
+-- Per instance; lanes of requests follow.
 steps.tid = 1
 
 --- "prefill +2r 1024t, decode B37", as in pictures of other simulators.
@@ -40,7 +40,7 @@ local function kv_blocks_of(setup, instance)
   return instance and groups[instance.group] and groups[instance.group].kv_blocks
 end
 
---- Draws those that were under way in a window; a row that is several steps says so.
+--- Draws the steps of a window; a row with several steps states their number.
 ---@param out blis.timeline.Writer
 ---@param result blis.Result with step_log
 ---@param first_pid integer of instance_0

@@ -1,6 +1,6 @@
---- Where requests were, and when: as results with keep_timeline have it, every instance that a
---- request was at, without the times when it was preempted; of other results, and of requests that
---- ended when the log was full, what records tell, which is where each was last.
+--- Visits of requests to instances. Results with keep_timeline contain all visits, without the
+--- times of preemption. For all other results, and for requests that ended when the log was full,
+--- the records contain only the last visit of each request.
 local pids = require "blis.timeline.pids"
 
 local visits = {}
@@ -10,8 +10,8 @@ local visits = {}
 ---@field pid integer
 ---@field start_us integer
 ---@field end_us integer
----@field parts { [1]: string, [2]: integer, [3]: integer }[] what it did, one after the other
----@field outcome? string what became of it, at an instance of a logged run
+---@field parts { [1]: string, [2]: integer, [3]: integer }[] its activities, in order
+---@field outcome? string outcome of the visit, at an instance of a logged run
 ---@field preemptions? integer the same
 ---@field instance_state? string the same, of the instance as it left
 ---@field is_last? boolean of the visits to instances
@@ -32,7 +32,7 @@ local function add_part(one, name, at_us, until_us)
   return until_us
 end
 
---- A visit whose parts end at these times, the last one with it; nil: the part before goes on.
+--- A visit whose parts end at these times, the last one with it; nil: the previous part continues.
 local function visit(list, record, pid, start_us, end_us, names, times)
   local one, at_us = new(list, record, pid, start_us, end_us), start_us
   for i, name in ipairs(names) do at_us = add_part(one, name, at_us, times[i]) end
@@ -41,7 +41,7 @@ end
 
 local served = { "queued", "prefill", "decode" }
 
---- What a record tells.
+--- The visit in a record.
 local function from_record(list, record, has_queue)
   local arrival_us, end_us = record.arrival_us, record.end_us
   local waits_us = record.gateway_wait_us
@@ -77,7 +77,7 @@ end
 
 --- The rows of requests, by their places.
 ---@param ids string[] of the requests of all rows
----@param place_of table<string, integer> of the requests that are asked for
+---@param place_of table<string, integer> of the selected requests
 ---@return blis.timeline.Rows
 local function rows_of(ids, place_of)
   local rows = { first = {}, next = {} }
@@ -90,7 +90,7 @@ end
 
 local function known(time_us) return time_us >= 0 and time_us or nil end
 
---- In the batch from then on, and computing its prompt, or that once more, up to a time.
+--- In the batch from this time, and computing its prompt (again) until another time.
 local function add_running(one, at_us, until_us, computed_us)
   at_us = add_part(one, "prefill", at_us, math.min(computed_us or until_us, until_us))
   return add_part(one, "decode", at_us, until_us)
@@ -136,8 +136,8 @@ end
 --- What a request waits for between two instances, by why it has left the first.
 local gaps = { retried = "retrying", prefilled = "handoff" }
 
---- The same between two instances. What is known of waits is of all of them together: behind the
---- pause of who sends again.
+--- The time between two instances. Records contain only the sum of waits, after the pause of client
+--- retries.
 local function later_gap(list, record, start_us, end_us, outcome, waits_us)
   local waits_from_us = math.max(start_us, end_us - waits_us)
   return visit(list, record, pids.gateway, start_us, end_us,

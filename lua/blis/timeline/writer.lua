@@ -49,8 +49,8 @@ end
 
 local later_key, first_key = keys ',"%s":', keys '"%s":'
 
---- Appends { name, value, name, value } behind the first at pieces, in that order; nil values are
---- left out. Returns how many pieces there are then.
+--- Appends { name, value, name, value } to the first `count` pieces, in that order, and omits nil
+--- values. Returns the new number of pieces.
 local function add_args(self, at, ...)
   local pieces, args, key = self.pieces, { ... }, first_key
   for i = 1, select("#", ...), 2 do
@@ -68,7 +68,7 @@ local function flush(self)
   self.count = 0
 end
 
---- Ends a line that has come to so many pieces.
+--- Ends a line with this number of pieces.
 local function done(self, at)
   self.count = at
   if at >= pieces_at_once then flush(self) end
@@ -147,7 +147,7 @@ function Writer:mark(pid, tid, name, category, at_us, ...)
   add_instant(self, pid, tid, ',"s":"t"', name, category, at_us, ...)
 end
 
---- Levels from then on.
+--- Levels after this time.
 function Writer:counter(pid, name, at_us, ...)
   local at = begin(self, '{"ph":"C","pid":', pid, 0, name)
   self.pieces[at + 1], self.pieces[at + 2] = ',"ts":', at_us

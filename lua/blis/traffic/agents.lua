@@ -1,5 +1,5 @@
---- Agents that have a name: functions that make session graphs, for `workload = { preset = ... }`.
---- Their shapes are ours, with numbers of the usual size; nobody's traffic was measured for them.
+--- Named agents: functions that create session graphs, for `workload = { preset = ... }`. Their
+--- shapes and sizes are plausible choices of blis, not measurements.
 local agents = {}
 
 --- A whole number with a long tail, at least min and at most max; half of them are below median.
@@ -37,8 +37,8 @@ local function explore(rng, graph, after)
   return #graph
 end
 
---- A coding agent: turns of one growing context with a tool behind each, now and then two
---- subagents at once that the next turn waits for, and a title in the background.
+--- A coding agent: turns of one growing context with a tool after each turn, occasionally two
+--- parallel subagents that the next turn waits for, and a title in the background.
 function agents.coding_agent(rng)
   local graph = {
     prefix_group = "coding agent: system and tools", prefix_tokens = system_tokens,
@@ -67,8 +67,8 @@ function agents.coding_agent(rng)
   return graph
 end
 
---- Retrieval: a question is written anew, then answered from documents, of which some are asked
---- for far more often than others.
+--- Retrieval: a question is rewritten, then answered from documents, some of which are requested
+--- far more often than others.
 function agents.rag(rng)
   local document = math.tointeger((200 ^ rng:number()) // 1)
   return {

@@ -52,8 +52,9 @@ local function check_models(graph, place, number, check)
   end
 end
 
---- A function that makes, for every run anew, a function(number) that returns a graph; and one
---- that lets check(place, model) see which models the graphs want, of a function's later.
+--- A function that returns, for every run, a new function(number) that returns a graph; and a
+--- function that passes the models of the graphs to check(place, model). Models of a function are
+--- checked later.
 local function factory_of(given, path, read)
   if type(given) == "function" then
     local check_model
@@ -143,7 +144,7 @@ local plays = {
 local play_options = { "duration_us", "response_grace_us", "warm_up_requests", "primers",
   "tree_idle_cap_us", "idle_cap_us" }
 
---- Fills in what a named play says; all of it is for as many graphs at a time.
+--- Fills in the options of a named play; they apply to a number of concurrent graphs.
 local function read_play(values, path)
   local named = plays[values.play] or {}
   for _, name in ipairs(play_options) do
@@ -226,7 +227,7 @@ function graphs.is_measured(spec)
   return spec.duration_us ~= nil or spec.primers or (spec.warm_up_requests or 0) > 0
 end
 
---- What a user should hear of them.
+--- Notes for users.
 function graphs.notes(spec)
   local is_file = core.is_graph_file(spec.graphs)
   local notes = is_file and spec.graphs:notes() or {}
@@ -237,7 +238,7 @@ function graphs.notes(spec)
   return notes
 end
 
---- About how long graphs start; 0: nobody knows.
+--- Estimated time during which graphs start; 0: unknown.
 function graphs.length_us(spec)
   if spec.horizon_us > 0 then return spec.horizon_us end
   if spec.duration_us then return spec.duration_us end

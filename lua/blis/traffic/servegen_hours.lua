@@ -1,8 +1,8 @@
---- How much traffic came in each hour of 14 days, as a factor of the mean: the sum of the rates of
---- three clients (chunks 0, 11 and 106) of the language set m-large of ServeGen, averaged over the
---- six windows of an hour. Days are rows of two lines, from midnight. Source: alibaba/ServeGen,
---- Apache-2.0. Prompts and outputs of its largest client have logarithms of mean 5.85 and 4.64, and
---- of standard deviation 0.81 and 0.93.
+--- Hourly traffic over 14 days, as a factor of the mean: the sum of the rates of three clients
+--- (chunks 0, 11, and 106) of the language set m-large of ServeGen, averaged over the six windows
+--- of an hour. Days are rows of two lines, from midnight. Source: alibaba/ServeGen, Apache-2.0. The
+--- logarithms of prompts and outputs of its largest client have means 5.85 and 4.64. Their standard
+--- deviations are 0.81 and 0.93.
 return {
   0.51, 0.17, 0.20, 0.32, 1.48, 0.35, 0.40, 0.64, 0.88, 2.79, 1.19, 1.48,
   1.26, 1.23, 2.00, 1.30, 2.12, 2.25, 1.41, 1.03, 1.13, 0.57, 1.06, 0.49,

@@ -28,7 +28,7 @@ local function factor(name, default, doc, min)
 end
 
 local function section(kind, summary, options)
-  options[#options + 1] = factor("speed", 1, "Time runs so many times as fast.")
+  options[#options + 1] = factor("speed", 1, "Factor on the speed of time.")
   return { name = "shape", summary = summary, kind = kind, options = options }
 end
 
@@ -52,13 +52,13 @@ local function cut(steps, until_us)
   return kept
 end
 
--- What each kind takes, and its steps: { length_us, factor } one after the other.
+-- The options of each kind, and its steps: { length_us, factor } in order.
 local kinds = {
   diurnal = {
     section = section("diurnal", "A cosine over a day; its mean is 1.", {
       time("period_us", 24 * hour_us, "Length of a day.", least_us),
       time("peak_us", nil, "When it is at its highest; default: 14 of 24 hours."),
-      factor("peak_to_trough", 4, "The highest rate is so many times the lowest one.", 1),
+      factor("peak_to_trough", 4, "Highest rate divided by the lowest rate.", 1),
     }),
     repeats = true,
     steps = function(v)
@@ -90,10 +90,10 @@ local kinds = {
     end,
   },
   surges = {
-    section = section("surges", "Now and then many more requests for a short time.", {
+    section = section("surges", "Short surges of traffic at random times.", {
       time("every_us", 300000000, "From one to the next.", least_us),
       time("duration_us", 30000000, "How long one lasts, at the end of that time.", 1),
-      factor("height", 5, "Factor meanwhile; 1 at other times."),
+      factor("height", 5, "Factor during a surge; 1 at other times."),
     }),
     repeats = true, periods = 6,
     check = function(v, path)
@@ -108,10 +108,10 @@ local kinds = {
   },
   servegen = {
     section = section("servegen", "The hours of 14 days of ServeGen; their mean is 1.", {
-      { name = "days", type = "integer", min = 1, max = 10000, doc = "The first so many." },
-      { name = "path", type = "path", doc = "A folder of ServeGen data (chunk-<id>-trace.csv) in "
-          .. "place of the hours that are built in: all of its clients together, by window; their "
-          .. "mean is 1." },
+      { name = "days", type = "integer", min = 1, max = 10000, doc = "Number of days to use." },
+      { name = "path", type = "path", doc = "Folder of ServeGen data (chunk-<id>-trace.csv) that "
+          .. "replaces the built-in hours: the sum of all its clients by window, scaled to a mean "
+          .. "of 1." },
     }),
     repeats = true,
     check = function(v, path)
@@ -127,10 +127,10 @@ local kinds = {
   },
 }
 
---- Their names, in the order of help texts.
+--- The names of the kinds, in the order of help.
 shape.names = { "diurnal", "ramp", "surges", "servegen" }
 
---- The options of a kind; nil when there is none of that name.
+--- The options of a kind; nil for an unknown kind.
 ---@param name string
 ---@return blis.Section?
 function shape.section_of(name)
@@ -183,7 +183,7 @@ types.shape = {
 ---@field steps number[][] { length_us, factor }
 ---@field whole_us number of the steps
 ---@field even_us number how long a constant rate takes for as many requests
----@field repeats boolean else it goes on as it ends
+---@field repeats boolean false: the last value continues
 ---@field length_us integer how long requests come by default
 
 --- Checks what a user wrote.
@@ -271,7 +271,7 @@ function shape.points(self, until_us, path)
       add()
     end
   end
-  if even_us < until_us then -- it goes on as it ends
+  if even_us < until_us then -- the last value continues
     time_us = time_us + (until_us - even_us) / self.steps[#self.steps][2]
     even_us = until_us
     add()

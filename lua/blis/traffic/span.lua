@@ -20,8 +20,8 @@ end
 -- A trace that starts this late counts its times from something else than its first request.
 local late_us = 60000000
 
---- The time before the first request that instances are not paid for: all of it, if it is a minute
---- or more. Shorter waits are those of the first arrival after the start of a run.
+--- The unpaid time before the first request: the whole wait, if it is at least a minute. A shorter
+--- wait counts as the time of the first arrival after the start of a run.
 ---@param list blis.Workload|blis.TraceStream
 ---@return integer us
 function span.unbilled_us(list)

@@ -39,9 +39,9 @@ function trace.read(path, options)
   return read_with(core.trace_read, path, options)
 end
 
---- A trace that stays in its file, for files that are too large for a list: it can be looped over,
---- described, cut, scaled, warped, filtered, written and run, each time by reading the file anew.
---- The requests are those of blis.trace.read; `stream:list()` is that list.
+--- A trace that stays in its file, for files that are too large for a list. A script can loop over
+--- it, describe, cut, scale, warp, filter, write, and run it; each use reads the file again.
+--- Requests have the form of blis.trace.read; `stream:list()` returns this list.
 ---@param path string
 ---@param options? blis.TraceOptions
 ---@return blis.TraceStream
@@ -132,7 +132,7 @@ end
 
 local turns = { name = "turns", type = "integer", min = 1 }
 
---- The first requests of every session. Of a stream, a list.
+--- The first requests of every session; as a list for streams.
 function methods.cap(list, max_turns)
   if core.is_trace_stream(list) then list = list:list() end
   return errors.located(core.trace_cap, list,

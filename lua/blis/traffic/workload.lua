@@ -148,7 +148,7 @@ local function read_scenario(given, values, path, settings)
     path, settings)
 end
 
---- What a user should hear of traffic, though it is no error.
+--- Notes about valid but unusual traffic.
 ---@param traffic userdata|table what workload.read returned
 ---@return string[]
 function workload.notes(traffic)
@@ -309,7 +309,7 @@ local function read_replay(given, path, defaults)
   }
 end
 
---- The requests that a function returns, one after the other.
+--- The requests that a function returns, in order.
 local function read_generator(given, path, defaults)
   local values = schema.read(sections.generator, given, path)
   local fn = values.generator
@@ -358,14 +358,14 @@ end
 
 --- Lets check(place, model) see the models that requests of session graphs want.
 ---@param spec userdata|table what workload.read returned
----@param check fun(place: string, model: string) raises for one that is not there
+---@param check fun(place: string, model: string) raises for an unknown model
 function workload.check_models(spec, check)
   if type(spec) == "table" and spec.graphs ~= nil then spec.check_models(check) end
 end
 
 --- About how long requests come, as far as that is known before they do.
 ---@param spec userdata|table what workload.read returned
----@return integer us 0: nobody knows
+---@return integer us 0: unknown
 function workload.length_us(spec)
   if core.is_trace_stream(spec) then return stream_us end
   if core.is_workload(spec) then return spec:last_arrival_us() end
@@ -376,7 +376,7 @@ function workload.length_us(spec)
   return math.tointeger((spec.requests / spec.rate * 1e6) // 1) or 0
 end
 
---- How many requests will come, as far as that is known before they do; nil: nobody knows.
+--- The number of requests, if it can be determined before the run; otherwise nil.
 ---@param spec userdata|table what workload.read returned
 ---@return integer?
 function workload.request_count(spec)
@@ -391,7 +391,7 @@ function workload.request_count(spec)
   return count and count > 0 and count or nil
 end
 
---- Raises for a text, which could be the name of several things.
+--- Raises for a string, which could be the name of several things.
 local function raise_text(text, path)
   local shown = errors.show(text)
   local is_preset = presets.lengths[text] or presets.scenarios[text]
@@ -465,8 +465,8 @@ local function shaped(given, found, path, defaults)
   return spec:warp(shape.points(found, spec:last_arrival_us(), path .. ".shape"))
 end
 
---- The workload of an experiment: a list of requests as it is, a specification, or a checked short
---- form; and the horizon that comes with it, if there is one.
+--- The workload of an experiment: a list of requests, a specification, or a checked short form; and
+--- its horizon, if it has one.
 ---@param given any
 ---@param path string
 ---@param defaults blis.WorkloadDefaults

@@ -240,7 +240,7 @@ describe("a policy that remembers something between runs", function()
   end
 
   it("is told in the tables, which draw no conclusions from it", function()
-    local short = "remembers something between runs, so its figures depend on what ran before"
+    local short = "keeps state between runs, so its metrics depend on earlier runs"
     local once = program.run(path, "plain", "compare").out
     local often = program.run(path, "plain", "4").out
     says(once, "\n  " .. short)

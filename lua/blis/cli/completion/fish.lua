@@ -33,7 +33,7 @@ function __blis_is --description 'true when these are all words so far'
 end
 ]]
 
---- A text between single quotes.
+--- A string between single quotes.
 local function quoted(text)
   return "'" .. text:gsub("[\\']", "\\%0") .. "'"
 end

@@ -1,7 +1,7 @@
 --- The completion script for zsh.
 local words = require "blis.cli.completion.words"
 
---- A text between the quotes of zsh, where [ ] : have a meaning in descriptions.
+--- A string between the quotes of zsh, in which [ ] : have a meaning in descriptions.
 local function zsh_text(text)
   return (text:gsub("'", "'\\''"):gsub("[%[%]:\\]", "\\%0"))
 end

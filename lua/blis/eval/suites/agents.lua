@@ -1,5 +1,5 @@
---- Agents with long sessions: every turn brings back all that was said before, so that where a
---- session goes decides what has to be computed again; and sessions differ much in size.
+--- Agents with long sessions. Every turn repeats the whole conversation, so the placement of a
+--- session determines the tokens to recompute. Sessions differ much in size.
 local routing = require "blis.eval.suites.routing"
 
 local function agents(id, split, changes)
@@ -18,8 +18,8 @@ local function agents(id, split, changes)
   }, changes)
 end
 
--- The least work, by what is cached as of now, but for sessions, which stay unless leaving saves
--- much: an instance that has many of them will have to do with all that they come back for.
+-- The instance with the least work, given its current cache. A session stays on its instance unless
+-- a move saves much: an instance with many sessions must serve all their later turns.
 local least_work = [[
 local bound_to, sessions = {}, {}
 return { name = "least-work", route = function(request, instances)

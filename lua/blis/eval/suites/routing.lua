@@ -1,5 +1,5 @@
---- What the suites for routing policies have in common: the baseline, the least that is to be won,
---- candidates that are weights of the baseline's scorers, and how many seeds the stages have.
+--- Common parts of the suites for routing policies: the baseline, the minimum gain, candidates that
+--- are weights of the baseline's scorers, and the number of seeds per stage.
 local routing = {}
 
 --- The version of the defaults that the suites and their bounds were made for: scores stay

@@ -9,7 +9,7 @@ local function has_pools(cluster)
     or (cluster.encode_instances or 0) > 0
 end
 
---- What flags say of prefill and decode apart; without pools it has no effect, as in BLIS (Go).
+--- Flags of prefill/decode disaggregation. Without pools they have no effect, as in BLIS (Go).
 local function option_of(cli)
   local given, of_policies = cli.values.disaggregation, cli.values.policies
   local cluster = cli.values.cluster

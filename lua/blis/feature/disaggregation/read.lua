@@ -1,4 +1,4 @@
---- From what an experiment says of prefill and decode apart to what the core takes.
+--- Converts the disaggregation options of an experiment to the input of the core.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local hooks = require "blis.policy.hooks"
@@ -20,14 +20,14 @@ local function read_decider(values, path)
   return hooks.read("disaggregation", given, path .. ".decider")
 end
 
---- A bandwidth of 0 takes no time, or is not there.
+--- A bandwidth of 0 means a transfer time of 0, or no limit.
 local function bytes_per_us(gb_s)
   return gb_s == 0 and math.huge or gb_s * 1000
 end
 
---- The router of a stage, prefill or encode, and whose ties it has: that of the experiment, of
---- which the core makes what is built in anew for each stage, and what the script makes once; in
---- BLIS (Go) it is the same one as that of the decode stage.
+--- The router of a stage, prefill or encode, and the source of its ties. It is the experiment's
+--- router: the core creates a new built-in router for each stage, and a scripted router is created
+--- once. In BLIS (Go), all stages share the router of the decode stage.
 local function read_stage_routing(values, stage, experiment, routing, path)
   local name, ties = stage .. "_routing", stage .. "-router"
   if values[name] ~= nil then return policy.read_router(values[name], path .. "." .. name), ties end
@@ -36,7 +36,7 @@ local function read_stage_routing(values, stage, experiment, routing, path)
   return routing, ties
 end
 
---- Nobody but the user knows what encoding costs; in BLIS (Go) it costs nothing.
+--- Only the user can supply the cost of encoding; in BLIS (Go) it is 0.
 local function read_encode(values, given, experiment, cluster, routing, path)
   if not cluster.has_encoders then
     for _, name in ipairs { "encode_decider", "encode_base_us", "encode_us_per_token",
@@ -75,7 +75,7 @@ local function read_encode(values, given, experiment, cluster, routing, path)
   end
 end
 
---- The part of a step's KV that goes at once; 0 = nothing goes before the prefill is over.
+--- The part of a step's KV that is sent at once; 0 = no KV is sent before the prefill ends.
 local function overlap_portion(values, path)
   if values.overlap == "none" then return 0.0 end
   if values.order ~= "destination" then
@@ -85,7 +85,7 @@ local function overlap_portion(values, path)
   return values.overlap == "chunks" and 1.0 or 1 / values.layer_groups
 end
 
--- What BLIS (Go) lets one say; the rest is as it is there.
+-- Options that BLIS (Go) has; the remaining options have its fixed values.
 local of_go_blis = { decider = true, prefix_threshold = true, prefill_routing = true,
   decode_routing = true, encode_decider = true, encode_routing = true, bandwidth_gb_s = true,
   base_latency_ms = true, contention = true }
@@ -112,14 +112,14 @@ local function check_go_blis(given, values, cluster, path)
   end
 end
 
--- What has an effect beside one value of another option alone: { name, other, its value }.
+-- Options that require a certain value of another option: { name, other, its value }.
 local companions = {
   { "layer_groups", "overlap", "layers" },
   { "retries", "on_failure", "retry" },
   { "retry_pause_us", "on_failure", "retry" },
 }
 
---- What would be ignored beside the other options that are given.
+--- Raises for options that would have no effect with the other options.
 local function check_companions(given, values, path)
   for _, one in ipairs(companions) do
     local name, other, value = table.unpack(one)

@@ -18,7 +18,7 @@ local function instances_of(cluster)
   return instances
 end
 
---- Which ones come and go with those behind them: the first ranks of groups, and all without ranks.
+--- Instances that fail and recover together with others: first ranks of groups; without ranks, all.
 local function firsts_of(cluster)
   local firsts, behind = {}, 0
   for _, group in ipairs(cluster.groups or { cluster }) do

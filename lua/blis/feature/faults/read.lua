@@ -99,7 +99,7 @@ local function check_options(given, values, path)
   check_recovery(given, values, path)
 end
 
---- The times of several, the last of which is to be one.
+--- The times of several, of which the last must be one.
 local function check_last(values, count, path)
   if values.every > (latest_us - values.at) // count then
     errors.invalid("%s: %d times every %d us from %d us on is more than a simulation can count",

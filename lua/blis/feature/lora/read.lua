@@ -27,7 +27,7 @@ local adapter_section = {
     { name = "rank", type = "integer", min = 1, max = 65536, doc = "Default: rank of all." },
     { name = "weight", type = "number", min = 0, max = 1e12,
       doc = "Share of the requests that name no adapter." },
-    { name = "base_model", type = "string", doc = "Of the configurations of BLIS (Go); not used." },
+    { name = "base_model", type = "string", doc = "Field of BLIS (Go) configurations; not used." },
   },
 }
 
@@ -44,7 +44,7 @@ local tier_section = {
 
 local expected_adapters = schema.expected(section, "adapters")
 
---- So many adapters with a long tail.
+--- Creates adapters whose popularity has a long tail.
 local function numbered(count, values)
   local list = {}
   for k = 1, count do

@@ -1,5 +1,5 @@
---- Options of the gateway's queue that count for something only beside another one: who gives
---- them without it is told, and who replaces that other one takes them away.
+--- Options of the gateway's queue that require another option. A user who sets them without it gets
+--- an error. If the other option is replaced, they are removed.
 local catalogue = require "blis.policy.catalogue"
 local errors = require "blis.errors"
 local section = require "blis.feature.queue.options"
@@ -43,7 +43,7 @@ local function is_least_service(values)
   return not values.fairness_policy and values.fairness == "least-service"
 end
 
--- What an option goes with, and whether it is there.
+-- The option that each option requires, and the check for it.
 local rules = {
   { "cycle_us", "dispatch 'cycle' or 'tick'", function(v) return v.dispatch ~= "event" end },
   { "slo_targets", "queue.order = 'slo-deadline'", function(v)
@@ -138,8 +138,8 @@ local function defaults()
   return values
 end
 
---- Options that hold as they are, and others over them. What counted only beside an option that is
---- replaced goes with it.
+--- Merges options: the second table takes precedence. Options that require a replaced option are
+--- removed with it.
 ---@param base table
 ---@param over table
 ---@return table

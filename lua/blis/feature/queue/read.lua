@@ -66,7 +66,7 @@ local functions = {
   { name = "band_selection", as = "band_policy", kind = "band_selection" },
 }
 
---- Takes what is said with functions out of the options; returns the definitions.
+--- Removes the functions from the options, and returns their definitions.
 local function take_functions(given, path)
   local definitions = {}
   for _, one in ipairs(functions) do
@@ -191,10 +191,10 @@ function queue.policies(values)
   return list
 end
 
---- The queue of the gateway, between admission and routing, checked here and now: `blis.queue {
---- saturation = "concurrency", max_concurrency = 64, fairness = "round-robin" }`, for queue = in
---- any number of experiments. Its options are those of blis.QueueOptions; a saturation detector, a
---- usage limit, fairness, order and band_selection may be functions.
+--- The gateway queue, between admission and routing, checked at once: `blis.queue { saturation =
+--- "concurrency", max_concurrency = 64, fairness = "round-robin" }`, for queue = in any number of
+--- experiments. Its fields are blis.QueueOptions; a saturation detector, a usage limit, fairness,
+--- order, and band_selection may be functions.
 ---@param options? blis.QueueOptions|true
 ---@return blis.Policy
 function queue.new(options)

@@ -9,7 +9,7 @@ local function is_load(value)
   return type(value) == "number" and value >= 0 and value < math.huge
 end
 
---- Most over mean; a number says so itself.
+--- Maximum over mean of the loads; a number is this ratio.
 local function read_imbalance(given, path, count)
   local expected = ("a number from 1 on, or a list of %d loads, one of each rank"):format(count)
   if type(given) ~= "table" then

@@ -78,15 +78,15 @@ options.fault = {
   options = {
     {
       name = "kind", type = "choice", choices = { "crash", "partition" }, required = true,
-      doc = "crash: the replica loses its state and takes no requests until it has recovered; "
-        .. "partition: messages between these replicas and the others are lost.",
+      doc = "crash: the replica loses its state and takes no requests until it has recovered. "
+        .. "partition: messages between these replicas and all others are lost.",
     },
     {
       name = "at", type = "time_us", min = 0, required = true, unit = "us",
       doc = "When it happens.",
     },
-    { name = "replica", type = "integer", min = 1, doc = "Of a crash: its number, from 1." },
-    { name = "replicas", type = "numbers", doc = "Of a partition: the numbers of one side." },
+    { name = "replica", type = "integer", min = 1, doc = "For crash: number of the replica." },
+    { name = "replicas", type = "numbers", doc = "For partition: numbers on one side." },
     {
       name = "recover_after", type = "time_us", min = 1, unit = "us",
       doc = "How long it lasts. Default: until the end of the run.",

@@ -141,7 +141,7 @@ local function phases_of(sync, count, path)
   return phases
 end
 
---- Returns the options of the core, nil where there is one replica that nothing happens to.
+--- Returns the options of the core; nil for one replica without faults.
 ---@param given any the option `routers` of an experiment: a table, or a number of replicas
 ---@param path string
 ---@return table?

@@ -36,7 +36,7 @@ local function autoscaler_of(cli)
   return autoscaler
 end
 
---- Bounds and times of scaling; nil when none is given. BLIS (Go) replays on what is there.
+--- Bounds and times of scaling; nil if none is set. BLIS (Go) uses the initial instances.
 local function scaling_of(cli, autoscaler)
   local given = cli.values.scaling
   if cli.command == "replay" and cli.values.experiment.profile == "go-blis"
@@ -97,7 +97,7 @@ function scaling.policies(config)
   return list
 end
 
---- Returns the share of the run in which at least so many instances were wanted.
+--- Returns the fraction of the run with a target of at least `count` instances.
 local function share_at(given, replicas)
   local at_us = 0
   figures.each_level(given, function(level, length_us)
@@ -172,7 +172,7 @@ end
 
 local roles = { [0] = "", "prefill: ", "decode: " }
 
--- Of an autoscaler, which that of the experiment replaces.
+-- Fields of an autoscaler, which the experiment's autoscaler replaces.
 local intervals = { interval_seconds = true, interval_us = true }
 
 local function pool_text(pool)

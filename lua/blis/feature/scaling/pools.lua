@@ -54,7 +54,7 @@ local function add_levels(pools, names)
   return levels
 end
 
---- Gives what was scaled in pools the figures of all of them; nothing where there is one pool.
+--- Adds the metrics of all pools together; nothing with one pool.
 ---@param scaling table of a summary
 function scaled_pools.add_up(scaling)
   local pools = scaling.pools

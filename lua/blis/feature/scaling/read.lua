@@ -14,7 +14,7 @@ local scaling = {}
 local starts_usual, starts_per_replica = 256, 16
 local us_per_start, starts_per_fault, starts_most = 30000000, 2, 32768
 
---- Room for the starts of a run with so much traffic and such faults.
+--- Maximum number of starts in a run with this traffic and these faults.
 local function usual_starts(most_replicas, traffic_us, read_faults)
   local starts = traffic_us / us_per_start
     + starts_per_fault * faults.expected(read_faults, traffic_us, most_replicas)
@@ -27,7 +27,7 @@ local target_names = {
   ttft_ms = "ttft_target_us", itl_ms = "tpot_target_us", e2e_ms = "e2e_target_us",
 }
 
---- Targets that are not given are those of the only SLO class that has any.
+--- Default targets: the targets of the SLO class, if only one class has targets.
 local function add_targets(values, slo_targets)
   local only = slo_targets and #slo_targets == 1 and slo_targets[1] or {}
   for theirs, ours in pairs(target_names) do
@@ -163,7 +163,7 @@ end
 -- Options that are not of one pool or the other.
 local of_all = { "instance_capacity", "max_starts", "node_pools", "replica_price_per_hour" }
 
---- What is said of a pool: the options of all, and its own over them.
+--- The options of a pool: the common options, overridden by its own options.
 local function options_of(given, stage)
   local own = (given or {})[stage]
   if own ~= nil and type(own) ~= "table" then

@@ -33,8 +33,8 @@ local function read_acceptance(given, count, path, expected)
   return list
 end
 
---- The key by which a table tells requests apart, { slo_class = { chat = 0.8, ... }, default = 0.6
---- }; nil for a list.
+--- The request field that is the key of a table { slo_class = { chat = 0.8, ... }, default = 0.6 };
+--- nil for a list.
 local function key_of(given, path)
   local found
   for _, key in ipairs(keys) do

@@ -45,7 +45,7 @@ local function read_trace(path)
   return steps
 end
 
---- Checked steps, each with all it says and what goes on from before.
+--- Checked steps; each step inherits the values that it does not set.
 local function read_steps(given, path, instances, first_price)
   local steps = {}
   schema.check_list(given, path, "a list of { at =, available =, gpu_price_per_hour = }")
@@ -96,7 +96,7 @@ local function gaps_of(k, steps, values)
   return gaps
 end
 
---- The reclaim that makes a gap; one from the start on takes nothing away.
+--- The reclaim that creates a gap; a gap from the start reclaims nothing.
 local function reclaim_of(gap, values, instance)
   local at_us = math.max(gap.from_us - values.notice, 0)
   return {
@@ -116,7 +116,7 @@ local function add_reclaims(list, group, first, steps, values)
   end
 end
 
---- Prices from 0 on, as the core takes them; nil where the trace has none.
+--- Prices from time 0, in the form of the core; nil if the trace has no prices.
 local function prices_of(number, steps)
   local list = { group = number }
   for _, step in ipairs(steps) do
@@ -140,7 +140,7 @@ local function read_group(group, path, cluster)
   return values, steps
 end
 
---- What the market has, as results tell it.
+--- The capacity of the market, in the form of results.
 local function add_offers(list, group, steps)
   for _, step in ipairs(steps) do
     list[#list + 1] = { time_us = step.at, group = group, available = step.available,
@@ -148,15 +148,15 @@ local function add_offers(list, group, steps)
   end
 end
 
---- What was asked for, as reports tell it.
+--- The requested capacity, in the form of reports.
 local function plan_of(number, group, values, steps)
   local units, ranks = units_of(group)
   return { group = number, instances = units, ranks = ranks, trace = values.trace, steps = #steps,
     notice_us = values.notice, restart_us = values.restart_time, requests = values.requests }
 end
 
---- The reclaims and prices of a cluster, a group of which is spot capacity, what the market had,
---- what was asked for, and the numbers of these groups, from 0.
+--- The reclaims and prices of a cluster with spot groups, the capacity of the market, the requested
+--- capacity, and the numbers of these groups, from 0.
 ---@param cluster table its options as they were read
 ---@param has_autoscaler boolean
 ---@return { reclaims: table[], prices: table[], offers: blis.SpotOffer[], plans: table[],

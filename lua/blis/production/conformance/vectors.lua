@@ -1,6 +1,6 @@
---- What a policy does with given inputs, in a form that other projects can run: each decision with
---- all that was known of the request and of the candidates, the scores and the choice, and the
---- first tokens and ends of requests in between, from which policies with a memory learn.
+--- Decisions of a policy for fixed inputs, in a form that other projects can run. Each decision has
+--- the facts about the request and the candidates, the scores, and the choice. First tokens and
+--- ends of requests are between the decisions, because policies with state learn from them.
 ---
 --- Prompts begin with a prefix that they share with those of the same group; all other tokens are
 --- their own.

@@ -1,6 +1,6 @@
 --- An EndpointPickerConfig as a model: every plugin with checked parameters, every profile with its
---- stages, and what the picker itself fills in. As strict as the original: whatever it would not
---- know is an error, and all of them are told at once, with their lines.
+--- stages, and the defaults of the picker. The check is as strict as the original: unknown fields
+--- are errors, and all errors are reported together, with their lines.
 ---
 --- Sources: llm-d-router ebab6879, apix/config; rules of its loader.
 local core = require "blis.core"
@@ -56,7 +56,7 @@ end
 
 function Reader:fail(line, ...) self.problems:add(line, ...) end
 
---- Tells of a name that has changed: an error where the version refuses it, else a finding.
+--- Reports a renamed key: an error if the version rejects the old name, otherwise a finding.
 ---@return boolean goes_on
 function Reader:change(change, part, line)
   if versions.refuses(change, self.version) then
@@ -88,7 +88,7 @@ function Reader:check_keys(object, known, what)
   end
 end
 
---- A value of an object, of a type; nil when there is none or it is wrong.
+--- A value of an object, checked for its type; nil if it is missing or wrong.
 function Reader:take(object, key, kind, what)
   local given = object[key]
   if given == nil then return nil end
@@ -115,7 +115,7 @@ end
 
 local read_fields
 
---- Texts that were renamed, wherever they stand.
+--- Renamed strings, at any location.
 function Reader:check_text(object, key, value, kind)
   local change = versions.values[value]
     or kind == "label-selector-filter" and versions.label_values[value]
@@ -124,7 +124,7 @@ function Reader:check_text(object, key, value, kind)
   return change.new or value
 end
 
---- Checks the texts inside of what is not looked at otherwise.
+--- Checks the strings inside of parts that are not read otherwise.
 function Reader:check_texts(object, kind)
   for key, value in next, object do
     if type(value) == "table" then
@@ -154,7 +154,7 @@ function Reader:read_parameter(object, key, known, kind, place)
   return value
 end
 
---- The name that an older one stands for, and what is known of it.
+--- The current name of an old name, and its description.
 local function find_parameter(fields, key)
   if fields[key] then return key, fields[key] end
   for name, known in pairs(fields) do
@@ -224,7 +224,7 @@ end
 
 -- Plugins.
 
---- Type and what is known of it, by the name that it has today.
+--- Type and description of a plugin, by its current name.
 function Reader:known_type(entry, line)
   local kind = entry.type
   local change = versions.types[kind]
@@ -421,7 +421,7 @@ function Reader:fill_whole()
   self.profiles[1] = profile
 end
 
---- One profile of all plugins, where none is given.
+--- The default: one profile of all plugins.
 function Reader:fill_profile()
   if #self.instances == 0 then return self:fill_whole() end
   local profile, names = { name = "default", filters = {}, scorers = {} }, {}

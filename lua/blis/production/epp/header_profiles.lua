@@ -1,8 +1,8 @@
---- Profiles of llm-d that a header chooses between (header-profile-handler), as one routing policy:
---- the scorers of all of them side by side, each silent unless its profile is the one that the
---- request asks for. What they remember they learn from all requests, as plugins do that profiles
---- share. Weights of one profile are alone in the sum, so their order of candidates is that of the
---- profile.
+--- Profiles of llm-d that a header selects (header-profile-handler), as one routing policy. It
+--- contains the scorers of all profiles. A scorer returns 0 unless the request selects its profile.
+--- Scorers learn from all requests, like plugins that several profiles share. Only the weights of
+--- the selected profile enter the sum, so the order of candidates is the order of this profile.
+---
 local lua_text = require "blis.production.lua_text"
 
 local header_profiles = {}
@@ -49,7 +49,7 @@ local function chooser(parts, default, field)
       table.concat(known, ", "), field, field, default)
 end
 
---- A scorer that is heard for requests of its profile alone.
+--- A scorer that counts only for requests of its profile.
 local function silenced(made, part, number, k, definitions)
   local base = {}
   for key, value in pairs(made) do

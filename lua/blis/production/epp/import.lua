@@ -67,7 +67,7 @@ function Importer:parameters(plugin, into, policy)
   return into
 end
 
---- What is not simulated; false unless somebody allowed that.
+--- Features that are not simulated; false unless the user allowed them.
 function Importer:missing(plugin, why)
   self:add("routing", plugin, "%s", why)
   return nil
@@ -242,7 +242,7 @@ function Importer:scorer(item, profile)
   return self:scorer_entry(made, item, profile)
 end
 
--- A stage that scores nothing, so that its filters and picker have something to stand on.
+-- A stage without scores, for its filters and picker.
 local no_scores = [[
 -- No scorer: all candidates are equal.
 local no_scores = blis.scorer { name = "none", score = function() return 0 end }]]
@@ -253,7 +253,7 @@ function Importer:add_no_scores()
   return { { code "no_scores", 1 } }
 end
 
---- Filters, scorers and picker of a profile, by what they are here.
+--- Filters, scorers, and picker of a profile, as policies of blis.
 function Importer:stages(profile)
   local filters, scorers, seen = {}, {}, {}
   for _, plugin in ipairs(profile.filters) do

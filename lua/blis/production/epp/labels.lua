@@ -1,5 +1,5 @@
---- Plugins of llm-d that go by labels of endpoints and headers of requests, as policies here, which
---- are told the labels. What a file does not say, the labels of its pods, are examples.
+--- Plugins of llm-d that use labels of endpoints and headers of requests, as policies of blis that
+--- receive the labels. A file does not contain the labels of its pods, so these are examples.
 local errors = require "blis.errors"
 local lua_text = require "blis.production.lua_text"
 local sorted = require "blis.sorted"
@@ -10,8 +10,8 @@ local code = lua_text.code
 
 local range_label = "llm-d.ai/context-length-range"
 
---- Headers, and the fields of requests that stand for them. The first two of a field are those of
---- llm-d and of the Gateway API Inference Extension.
+--- Headers, and the corresponding fields of requests. The first two headers of a field are from
+--- llm-d and from the Gateway API Inference Extension.
 local fields = {
   ["x-llm-d-inference-fairness-id"] = "tenant", ["x-gateway-inference-fairness-id"] = "tenant",
   ["x-session-id"] = "session", ["x-session-token"] = "session",
@@ -23,12 +23,12 @@ local fields = {
 labels.headers = { tenant = "x-llm-d-inference-fairness-id", session = "x-session-id",
   slo_class = "x-llm-d-inference-objective", model = "x-gateway-model-name" }
 
---- The field of requests that stands for a header; nil where there is none.
+--- The field of requests that corresponds to a header, or nil.
 ---@param header any
 ---@return string?
 function labels.field_of(header) return fields[tostring(header):lower()] end
 
---- Notes that a label is looked at; examples are its values unless somebody knows better.
+--- Records that a plugin reads a label; examples are its values unless the user sets others.
 local function use(importer, plugin, label, examples)
   local known = importer.known_labels[label]
   importer.labels[label] = importer.labels[label] or known or examples
@@ -164,7 +164,7 @@ local function examples_of(made, label)
   return { "any", "-" }
 end
 
---- The labels that a selector goes by.
+--- The labels that a selector uses.
 local function labels_of(made)
   local all = {}
   for _, kind in ipairs { "match", "exclude" } do
@@ -225,7 +225,7 @@ labels.readers["header-label-affinity-scorer"] = function(importer, plugin, made
   return true
 end
 
---- context-length-aware is a filter as well, if it is told so; nil otherwise.
+--- context-length-aware as a filter, if its configuration requests this; nil otherwise.
 function labels.length_filter(importer, plugin, profile)
   if plugin.type ~= "context-length-aware" or not plugin.parameters.enableFiltering then
     return nil

@@ -1,7 +1,7 @@
 --- The plugins of llm-d's endpoint picker: their parameters, and what stands for them here.
 ---
---- Source: llm-d-router ebab6879 (after v0.10.0) and its release notes; the names of a policy here
---- and the parameters that both have in common stand beside each other.
+--- Source: llm-d-router ebab6879 (after v0.10.0) and its release notes. Rows list the corresponding
+--- names of a policy of blis and of common parameters.
 
 ---@class blis.epp.Parameter
 ---@field [1] string type: number, integer, boolean, string, duration, object, list, any
@@ -35,7 +35,7 @@ local function as(name, kind, more)
   return made
 end
 
--- Of scorer and filter alike.
+-- Parameters of scorers and filters.
 local affinity = {
   headerName = text, encodedEndpointHeaderConfig = object, sessionIdConfig = object,
   strategy = text, evictionTtlSeconds = as("ttl_us", "number", { per = 1e-6 }),
@@ -238,7 +238,7 @@ for _, name in ipairs { "dcgm-data-source", "dcgm-extractor", "topology-extracto
 end
 plugins["topology-extractor"].since = "0.10"
 
--- The producers that are made with their defaults where a plugin needs one that is not there.
+-- The producers that are created with their defaults if a plugin needs them and they are missing.
 local default_producers = { prefix = "approx-prefix-cache-producer" }
 
 

@@ -77,7 +77,7 @@ for _, name in ipairs { "decodeProfile", "prefillProfile", "encodeProfile",
   versions.parameters["disagg-profile-handler"][name] = flat
 end
 
--- Texts as values, of whatever parameter.
+-- Strings as values, of any parameter.
 versions.values = {
   ["x-slo-ttft-ms"] = { since = "0.11", new = "x-llm-d-slo-ttft-ms",
     advice = "write x-llm-d-slo-ttft-ms", source = "release notes of 0.10" },

@@ -57,7 +57,7 @@ local function check_round_trip(made, one)
   made.hash, made.rounded_hash = tostring(before.hash), tostring(after.hash)
 end
 
---- Figures against a baseline, over the scenarios of the gate.
+--- Metrics relative to a baseline, over the scenarios of the gate.
 local function measured(one, baseline, seeds)
   local lists, list = { base = {}, new = {} }, {}
   local scenarios = suite.read().scenarios

@@ -1,7 +1,7 @@
 --- Skeletons of llm-d plugins in Go for scorers that are written in Lua.
 ---
---- The interface of a scorer is a sketch: names of packages and types are those of the router's
---- version that it is built with, and have to be put in.
+--- The interface of a scorer is a sketch. Replace the names of packages and types by the names in
+--- your version of the router.
 local catalogue = require "blis.policy.catalogue"
 local errors = require "blis.errors"
 local policy = require "blis.policy"
@@ -64,7 +64,7 @@ local function names_of(given, taken)
   return ("%s%d"):format(name, count), ("%s-%d"):format(kind, count)
 end
 
---- As it may stand in a comment.
+--- Makes a string safe for a comment.
 local function one_line(text) return (text:gsub("%c+", " ")) end
 
 --- Whether the catalogue has a scorer; some of it is in Lua, too, and llm-d has plugins for that.

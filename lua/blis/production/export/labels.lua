@@ -1,4 +1,4 @@
---- Policies that go by labels of instances, as plugins of llm-d, which ask the endpoints for them.
+--- Policies that use labels of instances, as plugins of llm-d, which read labels of the endpoints.
 local epp_labels = require "blis.production.epp.labels"
 local names = require "blis.production.export.names"
 local sorted = require "blis.sorted"
@@ -7,7 +7,7 @@ local labels = {}
 
 local range_label = "llm-d.ai/context-length-range"
 
---- What was said of a label is the endpoints' there.
+--- Configured labels of instances correspond to labels of the endpoints.
 local function keep(exporter, label, given)
   if not exporter.labels[label] then
     exporter.findings:add("note", "label " .. label, nil, "endpoints have to have it there")

@@ -61,7 +61,7 @@ function names.parts_of(given)
   return given[1], parameters
 end
 
---- The type of the plugin that stands for a policy of a role; nil when there is none.
+--- The type of the plugin that corresponds to a policy of a role, or nil.
 ---@param role string
 ---@param name string
 ---@return string?

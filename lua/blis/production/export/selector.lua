@@ -4,8 +4,8 @@
 -- select = selector(load_policy): load_policy is a function that returns what the policy's file
 -- returns. select(request, candidates) returns the place of a candidate.
 
--- What a candidate may be asked for, and how the router's fields give it; f are these fields, q the
--- request.
+-- Values of a candidate that a selector can read, and the fields of the router that supply them. f
+-- are these fields, q the request.
 local signals = {
   cached_tokens = function(f) return f.cached_tokens end,
   prefix_hit = function(f, q)

@@ -1,10 +1,10 @@
---- Values as YAML, as much of it as configurations need.
+--- Values as YAML, limited to the forms that configurations need.
 local errors = require "blis.errors"
 local sorted = require "blis.sorted"
 
 local yaml_text = {}
 
--- Texts that mean something else without quotes.
+-- Strings that have another meaning without quotes.
 local words = { ["true"] = true, ["false"] = true, null = true, yes = true, no = true, on = true,
   off = true, y = true, n = true }
 
@@ -70,7 +70,7 @@ function add(lines, value, indent, order)
   end
 end
 
---- The text of a table; names in the given order go first.
+--- A table as YAML; the given names precede all others, in their order.
 ---@param value table
 ---@param order string[]
 ---@return string

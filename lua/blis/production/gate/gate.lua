@@ -20,7 +20,7 @@ local gate = {}
 ---@field reviewed { path: string, changed: string[] }? against reviewed decisions
 ---@field is_regression boolean
 
--- More of its decisions than this, beyond the old policy's share, break the rule.
+-- The rule is broken if a larger part of the decisions, beyond the old policy's part, breaks it.
 local dominated_tolerance = 0.02
 
 local function break_rule(result, scenario, name, ...)
@@ -57,7 +57,7 @@ local function hashes_of(result)
   return hashes
 end
 
---- The hashes that somebody has reviewed, by scenario.
+--- The hashes of the baseline file, by scenario.
 local function reviewed_hashes(result, path)
   local is_there, text = pcall(text_file.read, path)
   if not is_there then

@@ -1,4 +1,4 @@
---- Figures of two policies on the same traffic, and which of the differences are regressions.
+--- Metrics of two policies on the same traffic, and the differences that are regressions.
 ---
 --- Both meet the same seeds, so that a difference is taken seed by seed; p-values are raised for as
 --- many comparisons as there are (Holm).
@@ -35,14 +35,14 @@ measure.figures = {
   { name = "lost", title = "requests lost", better = "lower", kind = "difference", of = lost },
 }
 
----@class blis.gate.Comparison one figure in one scenario
+---@class blis.gate.Comparison one metric in one scenario
 ---@field scenario string
 ---@field figure blis.gate.Figure
 ---@field pair blis.PairedEstimate
 ---@field adjusted_p number
 ---@field verdict "regression"|"improvement"|"none"
 
---- One run; its figures and hash.
+--- One run; its metrics and hash.
 local function run(one, scenario, seed)
   local result = experiment.run(subject.experiment(one, scenario, seed))
   local values = { hash = tostring(result.hash), ttft_p99_ms = result.ttft_ms.p99 }

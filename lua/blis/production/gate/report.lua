@@ -36,7 +36,7 @@ local function headline(result)
   return "regression: " .. table.concat(parts, "; ")
 end
 
---- The comparisons that say something; all of them when asked.
+--- The comparisons with a conclusion; all comparisons on request.
 local function told(result, all)
   local list = {}
   for _, one in ipairs(result.comparisons) do
@@ -242,7 +242,7 @@ local function case(class, name, failure)
   return ('%s>\n      <failure message="%s"/>\n    </testcase>'):format(open, xml(failure))
 end
 
---- Test cases as CI systems read them: one for each figure of a scenario, and the rules.
+--- Test cases as CI systems read them: one for each metric of a scenario, and the rules.
 ---@param result blis.gate.Result
 ---@return string
 function report.junit(result)

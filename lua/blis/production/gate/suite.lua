@@ -2,8 +2,8 @@
 --- change.
 ---
 --- A suite in a file is a Lua file that returns { name =, scenarios = { { id =, cluster =, workload
---- =, slo =, options = }, ... } }, or a YAML or JSON file with that content. Suites of blis eval
---- have this form as well.
+--- =, slo =, options = }, ... } }. A YAML or JSON file with that content also works. Suites of blis
+--- eval have this form as well.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"

@@ -16,7 +16,7 @@ local least_growth, growth_in_roots = 0.02, 4
 -- that is shorter than this share of the mean E2E shows nothing.
 local least_second_growth, least_halves = 0.05, 0.75
 
--- A run is long beside its requests if it lasts for several of them, as in capacity searches.
+-- A run is long if its duration is a multiple of the E2E of its requests, as in capacity searches.
 local spans_of_a_request = 5
 
 -- With fewer completed requests, the 99th percentile is the longest of them.
@@ -61,14 +61,14 @@ local function queue_growth(course)
   if growth >= least and rises_by_thirds(course.waiting, 1, parts) then return growth end
 end
 
---- The same of all requests in the system over the second half. An engine with many slots has no
+--- As above, for all requests in the system over the second half. An engine with many slots has no
 --- queue until its batch is full, but its steps get longer and longer.
 local function system_growth(course, e2e_us)
   local parts, half = #course.in_system, #course.in_system // 2
   local lengths = (course.to_us - course.from_us) / 2 / math.max(e2e_us, 1)
   if lengths < least_halves then return nil end
-  -- Shares of the arrivals by which a half of so many mean E2E still fills: of exponential E2E, and
-  -- of E2E that are all equal.
+  -- Fractions of the arrivals during which a half of this number of mean E2E still fills up: for
+  -- exponential E2E, and for constant E2E.
   local filling, arrived = math.max(math.exp(-lengths), 1 / lengths - 1), 0
   for k = half + 1, parts do arrived = arrived + course.arrived[k] end
   local growth = rise_of(course.in_system, half + 1, parts)
@@ -145,7 +145,7 @@ local function check_overload(self)
     #causes > 0 and ("Bottleneck: %s. "):format(table.concat(causes, "; ")) or "")
 end
 
--- Shares from which on a component counts as saturated.
+-- Minimum utilization of a saturated component.
 local full_slots, kv_steps, kv_preemptions = 0.9, 0.25, 0.1
 
 --- Returns the sum of a field over the instances.

@@ -90,7 +90,7 @@ local function check_lengths(self)
     count(course.requests), count(course.most_prompt_tokens), count(course.most_output_tokens))
 end
 
--- Immediate reloads per saved block, and saved blocks, from which on the CPU tier thrashes.
+-- A CPU tier thrashes from this number of immediate reloads per saved block and of saved blocks.
 local much_thrashing, fewest_saved = 0.5, 100
 
 local function check_thrashing(self)
@@ -117,7 +117,7 @@ local function check_targets(self)
   end
 end
 
--- Share of the steps from which on extrapolation matters.
+-- Minimum fraction of extrapolated steps for a warning.
 local much_beyond = 0.1
 
 local function check_coverage(self)
@@ -129,7 +129,7 @@ local function check_coverage(self)
     known and (" (%s)"):format(known.limits) or "")
 end
 
--- A longest TTFT of so many medians, and of so many ms, is no tail of the same distribution.
+-- A longest TTFT above both this multiple of the median and this number of ms is an outlier.
 local far_beyond, long_ms, fewest = 50, 10000, 20
 
 local function check_outliers(self)

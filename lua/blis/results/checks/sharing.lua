@@ -5,8 +5,8 @@ local checks = {}
 
 local count, percent = format.count, format.percent
 
--- With so many requests per instance, chance leaves no instance without one, and gives none of them
--- twice the mean.
+-- With at least this number of requests per instance, chance leaves no instance without requests,
+-- and no instance gets twice the mean.
 local enough_requests, enough_to_compare = 10, 20
 
 -- An instance that took requests for less than this share of a run may have had none to take.
@@ -17,7 +17,7 @@ local function was_there(r, instance)
     or instance.active_seconds >= most_of_a_run * r.duration_us / 1e6
 end
 
---- Lists the numbers of requests of instances that can stand in for each other, by group.
+--- Lists the numbers of requests of equivalent instances, by group.
 local function alike(r)
   local groups, order = {}, {}
   for _, instance in ipairs(r.instances) do
@@ -77,8 +77,8 @@ local function check_balance(self)
   for _, group in ipairs(alike(self.result)) do check_group(self, group) end
 end
 
--- Of so many requests per instance in a row, this share at one instance is a herd. Only the start
--- of a long run is read.
+-- Herding: within a row of this number of requests per instance, one instance gets at least this
+-- fraction. Only the start of a long run is read.
 local in_a_row, herd, even, most_records = 4, 0.75, 0.9, 20000
 
 --- Returns the instances of requests in order of arrival, and the number of distinct ones. With
