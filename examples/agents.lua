@@ -41,8 +41,8 @@ for _, kind in ipairs { "deep-research", "coding-agent" } do
   print()
 end
 
--- Where batches are small, somebody waits. Least attained service lets programs in that have had
--- little so far: half of the tasks end sooner, the longest ones a little later.
+-- Where batches are small, requests wait. Least attained service admits programs with little
+-- service so far: half of the tasks end sooner, the longest tasks a little later.
 heading "coding-agent in batches of 6"
 for _, priority in ipairs { "constant", "least-attained-service" } do
   local is_plain = priority == "constant"

@@ -1,6 +1,6 @@
 #!/usr/bin/env blis
--- Cognitora's cascade: the small model answers first, and only what it is not sure of goes on to
--- the large one. What is saved, and what does it cost those who have to wait for two answers?
+-- Cognitora's cascade: the small model answers first, and uncertain answers are passed to the large
+-- model. What does this save, and what does it cost requests that wait for two answers?
 local blis = require "blis"
 
 local small, large = "qwen/qwen2.5-7b-instruct", "qwen/qwen3-14b"

@@ -1,8 +1,8 @@
 #!/usr/bin/env blis
--- Cognitora's "Routing - KV-aware scoring deep dive": a node's score is 0.55 of the cached prefix,
--- 0.25 of idleness, 0.10 of a low power draw and 0.10 of capacity; near ties fall by a stable hash
--- of node and prefix; admission holds one of a number of permits until the request ends, and
--- refuses at once when there is none.
+-- Cognitora's "Routing - KV-aware scoring deep dive". A node's score is 0.55 of the cached prefix,
+-- 0.25 of idleness, 0.10 of a low power draw, and 0.10 of capacity. A stable hash of node and
+-- prefix breaks near ties. Admission takes a permit until the request ends, and rejects requests
+-- without a free permit.
 local blis = require "blis"
 
 -- A mixed fleet: two new nodes, two older ones that draw less, two small ones.

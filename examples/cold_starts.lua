@@ -1,11 +1,11 @@
 #!/usr/bin/env blis
--- How long may a start take? An autoscaler helps as long as instances come faster than the load
--- does. Two loads swing between the same rates, one within minutes, the other ten times as slowly.
--- Dynamo's planner keeps the targets of both while a start is short against the swing; where it is
--- not, they fall off a cliff, ten times as far for the slow one.
+-- How long may a start take? An autoscaler helps as long as instances start faster than the load
+-- rises. Two loads swing between the same rates, one within minutes, the other ten times as slowly.
+-- Dynamo's planner meets the targets of both while a start is short compared with the swing. With
+-- longer starts, attainment drops sharply, for the slow load at ten times the start-up time.
 --
--- Its own sweep on a trace of agents (Mooncake's tool-agent trace, which is not here) has the cliff
--- at 100 to 120 s of start-up: planner-benchmarking.md of ai-dynamo/dynamo, a9e61f2.
+-- The planner's own sweep on a trace of agents (Mooncake's tool-agent trace, not included) shows
+-- the drop at start-up times of 100 to 120 s: planner-benchmarking.md of ai-dynamo/dynamo, a9e61f2.
 local blis = require "blis"
 
 local minutes, seconds = blis.minutes, blis.seconds

@@ -7,7 +7,7 @@ print(blis.compare {
   workload = { rate = 60, requests = 1000, prompt_tokens = 200, output_tokens = 50,
                prefixes = { groups = 40, tokens = 2000, zipf = 0.8 } },
   routing = { "round-robin", "least-loaded", "weighted" },
-  replications = "auto", -- until the difference in the first figure is known to 2 %
+  replications = "auto", -- until the difference in the first metric has a precision of 2 %
   report = { "ttft_ms.mean", "ttft_ms.p99", "tokens_per_sec" },
   quiet = true,
 })

@@ -1,5 +1,5 @@
 #!/usr/bin/env blis
--- Prefill and decode apart: how many instances of each, when is it worth it, over which network?
+-- Prefill/decode disaggregation: how many instances of each, when is it worth it, which network?
 --
 --   blis examples/disaggregation.lua            a few GPUs, two seeds: seconds
 --   blis examples/disaggregation.lua 16         16 GPUs, all degrees, ten seeds: minutes

@@ -1,5 +1,5 @@
 #!/usr/bin/env blis
--- What published work says of prefill and decode apart, tried on four H100 with qwen3-14b.
+-- Published results on prefill/decode disaggregation, reproduced on four H100 with qwen3-14b.
 --
 -- Goodput is the highest rate at which nine requests in ten get their first token and the time
 -- between tokens (TPOT) within the targets. Each section says who claims what, and whether the

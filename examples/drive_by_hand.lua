@@ -1,5 +1,5 @@
 #!/usr/bin/env blis
--- The simulation as an object: schedule events, look inside, stop, go on.
+-- The simulation as an object: schedule events, read state, stop, and continue.
 local blis = require "blis"
 
 local sim = blis.simulation {

@@ -1,11 +1,11 @@
 #!/usr/bin/env blis
--- A routing policy that listens. It keeps a cost for every instance, as RouteSim's cost_escalation
--- does: a request that goes there raises it, the end of its prefill and its completion lower it.
--- Requests of the class batch go to the queue with a low priority, and are refused when every
--- instance is busy; how often that was is a figure of the policy's own.
+-- A routing policy with events. It keeps a cost for every instance, like RouteSim's
+-- cost_escalation. Sending a request there raises the cost; the end of its prefill and its
+-- completion lower it. Requests of the class batch get a low priority in the queue, and are
+-- rejected when every instance is busy. A custom metric counts these rejections.
 --   blis examples/events.lua
--- Only the events that are listed are delivered, a call each. token_generated and batch_schedule
--- make the engines compute every step: try them, and look at the time it takes.
+-- Only listed events are delivered, one call each. token_generated and batch_schedule make the
+-- engines compute every step: try them, and compare the run times.
 local blis = require "blis"
 
 local escalating = {

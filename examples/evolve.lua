@@ -1,8 +1,8 @@
 #!/usr/bin/env blis
--- A search for a router, offline: numbers by chance, numbers by CMA-ES, small programs by chance.
--- What a search finds is lucky as well as good, so the best of each kind are run again on scenarios
--- and seeds that the search has not seen, and the one that is best there is measured on others
--- still. Every candidate runs in a process of its own, in the sandbox.
+-- A search for a router, offline: random numbers, numbers by CMA-ES, and random small programs. A
+-- search result is lucky as well as good. The best of each kind therefore run again on scenarios
+-- and seeds that the search has not used, and the winner is measured on further ones. Every
+-- candidate runs in a separate process, in the sandbox.
 local blis = require "blis"
 local eval = require "blis.eval"
 local suites = require "blis.eval.suite"

@@ -1,7 +1,7 @@
 #!/usr/bin/env blis
--- What faults cost: the same traffic with an instance that crashes, hangs, gets slow, cannot be
--- seen or is seen late, loses its cache, is reclaimed or flaps; with a restart of all, several
--- faults at once, and crashes at random, with and without replacement.
+-- The cost of faults: the same traffic with an instance that crashes, hangs, slows down, is
+-- partitioned, has stale signals, loses its cache, is reclaimed, or flaps. Also a rolling restart,
+-- several faults at once, and random crashes, with and without replacement.
 local blis = require "blis"
 
 local seconds = blis.seconds

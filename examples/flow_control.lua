@@ -28,7 +28,7 @@ local function traffic(rng)
   return list
 end
 
---- One after the other, for a run.
+--- In order, for a run.
 local function each(list)
   local i = 0
   return function()
@@ -57,7 +57,7 @@ end
 print("TTFT p99                            critical  standard     batch   batch  turned    last")
 print("                                          ms        ms         s    done    away  answer")
 
--- Without a queue everybody stands in line at the engines, and admission can only turn away.
+-- Without a queue, all requests wait at the engines, and admission can only reject.
 local plain = run("no queue", {})
 run("admission: shed when saturated", { admission = "gaie-legacy" })
 
@@ -70,9 +70,8 @@ run("  and as soon as there is room", {
 run("  and jobs held back at 60 %", { queue = { saturation = concurrency, ttl_us = 0,
   usage_limit = { "priority-holdback", min_ceiling = 0.6 } } })
 
--- A gateway that goes by how long the engines' queues are sees them as they were at the last
--- scrape. Between two of them it sends one request per cycle, whatever the engines have got
--- meanwhile.
+-- A gateway that uses the length of the engines' queues reads them as of the last scrape. Between
+-- two scrapes, it sends one request per cycle, whatever the engines received in between.
 local scraped = run("queue by utilization, scrapes", { scrape_us = 50000, queue = { ttl_us = 0 } })
 
 -- Saturation that stays at 1: jobs fill the detector's threshold, and the gate is closed for
@@ -86,7 +85,7 @@ local evicting = run("  and jobs are evicted", {
 local held = run("  and jobs are held back at 50 %", { queue = { saturation = stuck, ttl_us = 0,
   usage_limit = { "priority-holdback", min_ceiling = 0.5 } } })
 
---- Says what the figures show, and fails where they do not.
+--- Prints what the metrics show, and fails if they do not show it.
 local function claim(text, holds)
   assert(holds, text)
   print(text)
@@ -103,8 +102,8 @@ claim("The class below it pays", standard(held) > standard(closed))
 claim("Evicting helps the highest class less than holding back",
   critical(evicting) > critical(held))
 
--- Strict order starves: the lowest class gets nothing while higher ones keep the instances full.
--- Within a class, tenants may take turns, or the one goes first that has had least.
+-- Strict order starves: the lowest class gets nothing while higher classes keep the instances full.
+-- Within a class, tenants may alternate, or the tenant with the least service is first.
 print()
 print("Tenants of one class, TTFT p50 in ms:         many     few")
 for _, fairness in ipairs { "global-strict", "round-robin", "least-service" } do

@@ -1,12 +1,14 @@
 #!/usr/bin/env blis
 -- The contrasts of "B3 Routing Policies" on sessions with a heavy tail: nine of ten have a single
--- turn, a few have hundreds, and every turn carries the ones before it. One, an agent that works
--- on many files at a time, is more than one instance can take.
---   lmetric against load_only   what it brings to know the caches
---   lmetric against sticky      what it costs never to leave an instance: the best hits, the worst
---                               hot spot
---   lmetric against unified     what it brings to stay while that pays
---   lmetric against capped      how much of the tail of TTFT is due to the longest sessions
+-- turn, a few have hundreds, and every turn contains the previous ones. One session, an agent that
+-- works on many files at a time, exceeds the capacity of an instance.
+--   lmetric against load_only   the gain of cache awareness
+--
+--   lmetric against sticky      the cost of hard affinity: the best hits, the worst hot spot
+--
+--   lmetric against unified     the gain of affinity while it pays
+--
+--   lmetric against capped      the part of the tail of TTFT that is due to the longest sessions
 local blis = require "blis"
 
 local function sessions(count, per_second)

@@ -1,7 +1,7 @@
 #!/usr/bin/env blis
--- Agents on caches of their own, and on a pool that all instances share; with a router that knows
--- what lies below the caches, and with one that does not. A task is a chain of calls, each with all
--- that was said before in its prompt; in between, tools run, and others take the GPU's blocks.
+-- Agents with separate caches, and with a common pool of all instances, under a router that reads
+-- the tiers and under one that does not. A task is a chain of calls, each with all earlier messages
+-- in its prompt. Between calls, tools run, and other requests take the GPU's blocks.
 local blis = require "blis"
 
 local function task(rng)

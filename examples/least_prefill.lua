@@ -1,5 +1,5 @@
 #!/usr/bin/env blis
--- The script of the README: a scorer of one's own against three built-in policies.
+-- A custom scorer, compared with three built-in policies.
 local blis = require "blis"
 
 -- A new scorer, no compiler: prefer the instance with the least prefill work ahead.

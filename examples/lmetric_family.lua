@@ -1,10 +1,10 @@
 #!/usr/bin/env blis
 -- "B3 Routing Policies - Pseudocode": five policies, each of which isolates one idea, on sessions
--- that grow. lmetric against load_only is cache awareness; against sticky, hard affinity; against
--- unified, affinity with gates; against capped, the weight of long sessions.
+-- that grow. lmetric against load_only shows cache awareness, and against sticky hard affinity.
+-- Against unified it shows affinity with gates, and against capped the weight of long sessions.
 --   blis examples/lmetric_family.lua [TRACE]
--- Without a trace it makes sessions of the shape that the document tells of: most have one turn,
--- some very many, and every turn carries the ones before it.
+-- Without a trace, it generates sessions of the shape in the document: most have one turn, some
+-- very many, and every turn contains the previous ones.
 local blis = require "blis"
 
 local function made_up_sessions()

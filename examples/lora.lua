@@ -1,9 +1,9 @@
 #!/usr/bin/env blis
--- LoRA adapters with a long tail: 128 of them, of which a few get most of the requests, and four
--- instances that have room for eight each. Who routes by load alone loads adapters all day; who
--- prefers the instance that has the adapter loads few of them, at the price of an uneven load.
--- Then one adapter that is hotter than an instance can bear: affinity has to spill over. And a
--- rare one behind adapters that are always in use, which may wait for ever where it can be passed.
+-- LoRA adapters with a long tail: 128 adapters, of which a few get most of the requests, and four
+-- instances with eight slots each. Routing by load alone loads adapters all the time. Preferring
+-- the instance that has the adapter loads few of them, at the price of an uneven load. One adapter
+-- exceeds the capacity of an instance, so affinity must spill over. A rare adapter behind adapters
+-- that are always in use can starve if its requests may be passed.
 local blis = require "blis"
 
 local function run(routing, lora, rate)

@@ -18,7 +18,7 @@ local function trial(p)
   }
 end
 
---- The figure at all places of a generation, run side by side.
+--- The metric at all points of a generation, run in parallel.
 local function measure(places, seed, replications)
   local points = {}
   for k, x in ipairs(places) do points[k] = { w1 = x[1], w2 = x[2], w3 = x[3] } end
@@ -37,7 +37,8 @@ for generation = 1, 8 do
     search.step))
 end
 
--- The best of many is lucky as well as good: seeds that the search has not seen tell how good.
+-- The best of many is lucky as well as good. Seeds that the search has not used show the
+-- difference.
 local found, even = table.unpack(measure({ search.best, { 0, 0, 0 } }, 1000, 10))
 for i, name in ipairs(names) do print(("%-16s %.3g"):format(name, math.exp(search.best[i]))) end
 print(("with fresh seeds: mean TTFT %.2f ms; equal weights %.2f ms"):format(found, even))

@@ -16,7 +16,7 @@ local function trial(p)
   }
 end
 
---- The figure at some places, run side by side.
+--- The metric at some points, run in parallel.
 local function measure(places)
   local points = {}
   for i, x in ipairs(places) do points[i] = { prefix = math.exp(x[1]), queue = math.exp(x[2]) } end

@@ -1,7 +1,7 @@
 #!/usr/bin/env blis
--- A cluster of two instances from parts, with a loop of one's own: an event queue for the
--- arrivals, instances that are given requests and stepped, a scorer that is asked by hand. It ends
--- with the hash that blis.run has for the same experiment.
+-- A cluster of two instances from parts, with a custom loop: an event queue for the arrivals,
+-- instances that receive requests and run steps, and a scorer that the loop calls. It ends with the
+-- hash of blis.run for the same experiment.
 local blis = require "blis"
 
 local engine = { model = "qwen/qwen3-14b", hardware = "H100", kv_blocks = 4000 }

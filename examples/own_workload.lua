@@ -1,6 +1,6 @@
 #!/usr/bin/env blis
--- Traffic of one's own, in three ways: functions that draw lengths and arrivals, a generator of
--- whole requests, and changes to requests that exist.
+-- Custom traffic in three ways: functions that sample lengths and arrivals, a generator of whole
+-- requests, and changes to requests that exist.
 local blis = require "blis"
 
 local function show(title, workload)
@@ -49,7 +49,7 @@ local function agents(count, calls)
 end
 show("made by a generator", agents(60, 6))
 
--- Of a list: twice the speed, the last three quarters, another SLO class for long prompts.
+-- For a list: twice the speed, the last three quarters, another SLO class for long prompts.
 local list = blis.workload { rate = 8, requests = 400, preset = "chatbot" }
 show("a list", list)
 local first_us = list[101].arrival_us

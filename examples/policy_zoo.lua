@@ -1,9 +1,9 @@
 #!/usr/bin/env blis
--- Every routing policy of the design documents on the conversation trace of Mooncake, one row each;
--- then admission policies and orders of the wait queue under least-loaded routing.
+-- Every routing policy of the design documents on the conversation trace of Mooncake, one row each.
+-- Admission policies and orders of the wait queue follow, with least-loaded routing.
 --   blis examples/policy_zoo.lua [--all] [TRACE]
--- By default the first requests of the trace; --all takes the whole of it. Without TRACE it is
--- ../shared/traces/mooncake_conversation.jsonl, else the cut of it beside this script.
+-- By default, it uses the first requests of the trace; --all uses the whole trace. Without TRACE,
+-- it reads ../shared/traces/mooncake_conversation.jsonl, or the cut of it in this folder.
 local blis = require "blis"
 
 local function is_readable(path)
@@ -53,8 +53,8 @@ local admissions = {
 }
 local schedulers = { "fcfs", "priority-fcfs", "sjf", "reverse-priority" }
 
--- One table. TTFT and E2E in ms; believed: what the router thought it would find in the cache of
--- its choice, of all prompt tokens, and hits: what was there.
+-- One table. TTFT and E2E in ms. believed: predicted cache hits of the chosen instance, as a
+-- fraction of all prompt tokens. hits: actual hits.
 local columns = "%-42s %9s %9s %10s %10s %8s %8s %7s %6s"
 
 local function percent(share) return share and ("%.1f %%"):format(100 * share) or "-" end

@@ -39,7 +39,7 @@ for _, ttl_s in ipairs { 30, 60, 120, 180, 240, 300 } do
     result.queue.status_429, result.completed, result.ttft_ms.max / 1000))
 end
 
---- Says what the figures show, and fails where they do not.
+--- Prints what the metrics show, and fails if they do not show it.
 local function claim(text, holds)
   assert(holds, text)
   print(text)

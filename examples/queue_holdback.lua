@@ -51,7 +51,7 @@ print("min_ceiling  TTFT p99, ms   jobs done   tokens of jobs   in " .. until_s 
 local ttfts, done = {}, {}
 for tenths = 2, 10 do ttfts[tenths], done[tenths] = run(tenths / 10) end
 
---- Says what the figures show, and fails where they do not.
+--- Prints what the metrics show, and fails if they do not show it.
 local function claim(text, holds)
   assert(holds, text)
   print(text)

@@ -1,19 +1,19 @@
 #!/usr/bin/env blis
--- An incident of July 2026 with llm-d's gateway (llm-d-batch-gateway, issue 491): with flow control
--- in front of two replicas, the TTFT of interactive requests rose from 71 to 3,698 ms at the 95th
--- percentile, and the saturation gauge stood at 1.0. Jobs had filled the engines up to the
--- threshold of the detector, so that the gate was closed for everybody, although the engines could
--- have started more.
+-- An incident of July 2026 with llm-d's gateway (llm-d-batch-gateway, issue 491). With flow control
+-- for two replicas, the TTFT of interactive requests rose from 71 to 3,698 ms at the 95th
+-- percentile, and the saturation gauge was 1.0. Jobs had filled the engines up to the threshold of
+-- the detector. The gate was therefore closed for all requests, although the engines could have
+-- started more.
 --
 -- Here are the loads as reported: 15 interactive requests a second for 90 s, then one for 90 s, and
 -- so on for four rounds; three batches of 1,000 jobs. Then the settings that mend it.
 --
--- The mechanism is shown, the direction is not. In the incident interactive requests did better
--- without flow control: 83 ms without protection, 3,698 ms with it. Here they are far worse off
--- without it: each batch comes within five seconds, fills the engines, and nothing overtakes it
--- there. How fast jobs were sent, how long their answers were, and on what hardware the model
--- (gpt-oss-120b, not the one here) ran is not reported, and none of it was chosen to turn the
--- result around.
+-- The example shows the mechanism, but not the direction. In the incident, interactive requests did
+-- better without flow control: 83 ms without protection, 3,698 ms with it. Here they are far worse
+-- without it: each batch arrives within five seconds, fills the engines, and cannot be overtaken
+-- there. The report does not state the rate of jobs, the length of their answers, and the hardware
+-- of its model (gpt-oss-120b, which differs from the model here). None of these values was chosen
+-- to change the result.
 local blis = require "blis"
 
 local seconds = blis.seconds
@@ -103,7 +103,7 @@ local held = run("  jobs are held back at 80 %", limited {
 local wider = run("  threshold 128", limited { saturation = { "concurrency",
   max_concurrency = 128 } })
 
---- Says what the figures show, and fails where they do not.
+--- Prints what the metrics show, and fails if they do not show it.
 local function claim(text, holds)
   assert(holds, text)
   print(text)

@@ -8,7 +8,7 @@ local blis = require "blis"
 local seconds = blis.seconds
 local per_instance = 16
 
---- What one of so many replicas sees, if requests go to them evenly.
+--- Load of one of several replicas, if requests are spread evenly.
 local function detector_of_one(replicas, knows_them)
   local threshold = knows_them and per_instance / replicas or per_instance
   return function(instances)
@@ -54,7 +54,7 @@ local two = run(2)
 local four, itl_of_four = run(4)
 local wise = run(4, true)
 
---- Says what the figures show, and fails where they do not.
+--- Prints what the metrics show, and fails if they do not show it.
 local function claim(text, holds)
   assert(holds, text)
   print(text)

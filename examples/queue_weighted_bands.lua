@@ -48,7 +48,7 @@ local function weighted(weights, keeps_credit)
   }
 end
 
---- More of every class than the engine can take, one class only now and then.
+--- More of every class than the engine can take; one class arrives only from time to time.
 local function traffic(rng)
   local list = {}
   local function add(class, rate, from_s, to_s)
@@ -120,7 +120,7 @@ local credit = show("the same, and a band that was empty keeps its credit", run(
 
 local function is_near(value, wanted) return math.abs(value - wanted) < 0.03 end
 
---- Says what the figures show, and fails where they do not.
+--- Prints what the metrics show, and fails if they do not show it.
 local function claim(text, holds)
   assert(holds, text)
   print(text)

@@ -1,10 +1,10 @@
 #!/usr/bin/env blis
--- Four data-parallel ranks of a mixture-of-experts model. Every pass takes as long as that of the
--- slowest rank, so that a prompt at one rank delays the tokens of all four. Prompts that are
--- computed in every n-th pass alone coincide: less is lost at the barrier, and time per output
--- token falls at the price of the time to the first one. Below: how the requests are spread over
--- the ranks matters as well, by requests in flight or blindly. And four engines that have all
--- experts each wait for nobody, but every one of them reads all those weights in each step.
+-- Four data-parallel ranks of a mixture-of-experts model. Every pass takes as long as the pass of
+-- the slowest rank, so a prompt at one rank delays the tokens of all four. Prompts that are
+-- computed only in every n-th pass coincide. This reduces the loss at the barrier and the time per
+-- output token, at the price of TTFT. The second part compares routing by requests in flight with
+-- blind routing over the ranks. The third part shows four engines with all experts each: they have
+-- no barrier, but every engine reads all weights in each step.
 local blis = require "blis"
 
 local function run(ranks, routing)

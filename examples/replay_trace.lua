@@ -1,7 +1,7 @@
 #!/usr/bin/env blis
--- Replay a recorded trace under several policies. The trace is the first argument; without one, the
--- whole conversation trace of Mooncake if it lies in ../shared/traces, else the cut of it beside
--- this script.
+-- Replay a recorded trace under several policies. The trace is the first argument. Default: the
+-- whole conversation trace of Mooncake if ../shared/traces contains it, otherwise the cut of it in
+-- this folder.
 local blis = require "blis"
 
 local function is_readable(path)

@@ -1,7 +1,7 @@
 #!/usr/bin/env blis
--- Programs that say when their context is used again (hints), and a tier of host memory that
--- honours it. Agents come back after a tool of 8 s; in between, many single requests with shared
--- prefixes fill the tier several times over. At the higher rate, more is to be kept than fits.
+-- Programs that announce when they use their context again (hints), and a tier of host memory that
+-- uses these hints. Agents continue after a tool of 8 s. In between, many single requests with
+-- shared prefixes fill the tier several times. At the higher rate, the hinted blocks do not fit.
 local blis = require "blis"
 
 local function single(rng)

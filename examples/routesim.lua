@@ -1,21 +1,22 @@
 #!/usr/bin/env blis
 -- The experiments of RouteSim's design document: its seven algorithms on the traffic of its trace
--- generator, with its engine, compute model and table of metrics; then its sweeps of the rate, of
--- the number of backends and of the size of the KV cache. 'blis routesim' runs its own
+-- generator, with its engine, compute model, and table of metrics. Sweeps of the rate, of the
+-- number of backends, and of the size of the KV cache follow. 'blis routesim' runs RouteSim's
 -- configurations and traces.
 --   blis examples/routesim.lua [SECONDS]     of traffic, 100 by default (its generator: 300)
--- RouteSim's own figures for 100 s on this cluster stand beside: it saturates at 63 requests/s, and
--- 99.2 % of the requests find their prefix in a cache. Latencies near saturation differ: RouteSim
--- computes all prompts that it has admitted at once and each at full speed, the engine here one
--- step after the other.
+-- For comparison, RouteSim's metrics for 100 s on this cluster are printed: it saturates at 63
+-- requests/s, and 99.2 % of the requests find their prefix in a cache. Latencies near saturation
+-- differ: RouteSim computes all admitted prompts at once, each at full speed. The engine here
+-- computes one step at a time.
 local blis = require "blis"
 
 local seconds = tonumber(arg[1]) or 100
 
--- production_h100x8. The preset has RouteSim's engine: requests join at boundaries, their KV blocks
--- and 16,384 tokens of the batch are reserved for prompt and output, only shared prefixes stay in
--- the cache, and 256 requests may wait. [cluster.compute_model]: prompts at 50,000 tokens/s; a
--- batch of 1 decodes 80 tokens/s, one of 64 or more 3,200 in all, and between them it is a line.
+-- production_h100x8. The preset has RouteSim's engine. Requests join at boundaries, and their KV
+-- blocks and 16,384 tokens of the batch are reserved for prompt and output. Only shared prefixes
+-- stay in the cache, and 256 requests may wait. [cluster.compute_model]: prompts at 50,000
+-- tokens/s. A batch of 1 decodes 80 tokens/s, a batch of 64 or more 3,200, with a line between
+-- them.
 local function cluster(options)
   local made = {
     model = "meta-llama/llama-3.1-8b-instruct", hardware = "H100", tp = 1, instances = 8,
@@ -86,7 +87,7 @@ for _, n in ipairs { 4, 8, 16 } do
   print_row(n .. " backends", run("routesim.least_outstanding", 12.5 * n, { instances = n }))
 end
 
--- The prompts of gen-trace have no block ids, so prefix_overlap alone goes by load, as in RouteSim.
+-- The prompts of gen-trace have no block ids, so prefix_overlap uses only load, as in RouteSim.
 print "\nCache pressure: prefix_overlap, with the blocks of all prompts"
 print_header()
 for _, blocks in ipairs { 512, 1024, 32768 } do
@@ -94,7 +95,7 @@ for _, blocks in ipairs { 512, 1024, 32768 } do
     { kv_blocks = blocks }))
 end
 
--- Its worked figures: throughput points of the compute model, an even rotation, saturation.
+-- Its worked examples: throughput points of the compute model, an even rotation, saturation.
 local model = blis.latency_model("piecewise", cluster())
 local function decode_ms(n)
   local batch = {}

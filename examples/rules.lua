@@ -35,7 +35,7 @@ local result = blis.run {
     return best
   end,
 
-  scheduler = function(a, b)              -- order of an instance's wait queue: does a go before b?
+  scheduler = function(a, b)              -- order of an instance's wait queue: does a precede b?
     return a.prompt_tokens < b.prompt_tokens
   end,
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env blis
 -- Speculative decoding at low and high load: three tokens are drafted and verified together with
--- one more. A step then gives a request 2.7 tokens and takes a little longer, which is a gain as
--- long as the GPU has nothing better to do; in large batches verifying costs as much as the
--- tokens that it saves, and drafts that mostly fail are a loss from the start. Tokens that come
--- together have no time between them: so the mean time per token falls, and the 99th percentile
--- rises. A client that takes what comes together as one sees the times between chunks.
+-- one more. A step then yields 2.7 tokens per request and takes a little longer, which pays while
+-- the GPU is underused. In large batches, verification costs as much as the saved tokens, and
+-- drafts that mostly fail never pay. Tokens of one step arrive together, with no time between them.
+-- The mean time per token therefore falls, and the 99th percentile rises. A client that treats such
+-- tokens as one chunk measures the times between chunks.
 --
 -- Then two kinds of requests: answers about long documents quote them, others do not. A function
 -- says whose drafts hold.

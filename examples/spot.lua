@@ -4,7 +4,7 @@
 -- ones from an instance for longer.
 local blis = require "blis"
 
--- A day's market in ten minutes: cheap and plentiful, then tight, then back. Figures are made up.
+-- A day's market in ten minutes: cheap and plentiful, then tight, then back. Invented numbers.
 local market = {
   { at = 0, available = 4, gpu_price_per_hour = 1.1 },
   { at = blis.seconds(180), available = 2, gpu_price_per_hour = 1.6 },

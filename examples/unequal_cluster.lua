@@ -6,7 +6,7 @@ local function experiment(routing)
   return {
     cluster = {
       model = "meta-llama/llama-3.1-8b-instruct", tp = 1,
-      groups = {                        -- what a group leaves out is as in the cluster
+      groups = {                        -- groups inherit options from the cluster
         { instances = 2, hardware = "H100" },
         { instances = 2, hardware = "L40S", max_num_seqs = 64 },
       },

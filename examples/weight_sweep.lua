@@ -1,13 +1,13 @@
 #!/usr/bin/env blis
 -- Does more weight on prefix-affinity concentrate the routing? It depends on who it is up against.
 --
--- queue-depth gives the least loaded candidate 1 and the most loaded one 0, even when they differ
--- by a single request. While its weight is above that of prefix-affinity times the matched share of
--- the prompt, prefixes decide ties and nothing else; beyond that, they decide everything. So the
--- traffic must have prefixes that are long enough (70 % of a prompt for 2 : 2.9), and between 0 and
--- that weight nothing changes. load-balance, 1 / (1 + load), gives way little by little; with
--- applications that share little or much of their prompts, routing concentrates more with a weight
--- of 3 than without, and more with 5 than with 3. Smaller steps are within the noise.
+-- queue-depth scores the least loaded candidate 1 and the most loaded one 0, even if they differ by
+-- a single request. While its weight exceeds the weight of prefix-affinity times the matched
+-- fraction of the prompt, prefixes only break ties. Beyond that point, they decide everything. The
+-- traffic must therefore have long prefixes (70 % of a prompt for 2 : 2.9), and between 0 and that
+-- weight nothing changes. load-balance, 1 / (1 + load), changes gradually. With applications that
+-- share little or much of their prompts, routing concentrates more with a weight of 3 than without,
+-- and more with 5 than with 3. Smaller steps are within the noise.
 local blis = require "blis"
 
 local weights = { 0, 0.5, 1, 2, 3, 4, 5 }
@@ -23,7 +23,7 @@ local function ten()
     n = n + 1
     if n > 1000 then return nil end
     at_us = at_us + math.floor(rng:exponential(1e6 / 10))
-    local app = math.min(rng:integer(0, 9), rng:integer(0, 9)) -- some are asked more often
+    local app = math.min(rng:integer(0, 9), rng:integer(0, 9)) -- some are more popular
     local common = math.floor(1600 * (0.1 + 0.08 * app))
     return { arrival_us = at_us, output_tokens = 60,
       content = { { "application " .. app, common }, 1600 - common } }

@@ -1,6 +1,6 @@
 #!/usr/bin/env blis
--- Traffic from a workload specification: a YAML file, as for `blis run --workload-spec`. What is
--- given beside the file goes before what it says. The same keys may stand in a table.
+-- Traffic from a workload specification: a YAML file, as for `blis run --workload-spec`. Options in
+-- Lua override the file. A table may contain the same keys.
 local blis = require "blis"
 
 local file = arg[1] or arg[0]:gsub("[^/]*$", "") .. "data/chat.yaml"

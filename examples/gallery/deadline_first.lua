@@ -1,5 +1,5 @@
 #!/usr/bin/env blis
--- Earliest deadline first in the wait queue, and whoever has got least far gives way.
+-- Earliest deadline first in the wait queue; the request with the least progress is preempted.
 -- Use it when requests that miss their deadline are worthless.
 local blis = require "blis"
 

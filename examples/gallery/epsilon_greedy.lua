@@ -1,6 +1,6 @@
 #!/usr/bin/env blis
--- Epsilon-greedy with a memory: mostly the recently fastest instance, now and then a random one.
--- Use it when only the latencies of instances are known, and some may become slow.
+-- Epsilon-greedy with a memory: mostly the recently fastest instance, sometimes a random one.
+-- Use it when only the latencies of instances are available, and some may become slow.
 local blis = require "blis"
 
 local epsilon, memory = 0.1, 0.2

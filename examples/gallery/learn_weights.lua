@@ -8,7 +8,7 @@ local prefix, load = blis.scorer "prefix-affinity", blis.scorer "load-balance"
 local weights = { 0.1, 0.3, 0.5, 0.7, 0.9 }
 local window, explore, memory = 25, 0.05, 0.3 -- first tokens; share of trials; of the new value
 
---- Each weight once, then the best one, with a random one now and then.
+--- Each weight once, afterwards the best one, and sometimes a random one.
 local function next_place(cost_us)
   local best = 1
   for k = 1, #weights do

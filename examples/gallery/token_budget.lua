@@ -1,6 +1,6 @@
 #!/usr/bin/env blis
--- Token-budget admission: no more prompt and output tokens under way than the cluster can take.
--- Use it when requests differ so much in length that a limit on their number means little.
+-- Token-budget admission: limits the prompt and output tokens in flight to the cluster's capacity.
+-- Use it when the lengths of requests vary too much for a limit on their number.
 local blis = require "blis"
 
 --- Lets requests in as long as what they cost stays within the budget.
