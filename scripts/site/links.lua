@@ -1,5 +1,5 @@
---- Links of Markdown files in the repository: their targets, the anchors of headings, and files with
---- other targets. The site and the packages show the same files at other places.
+--- Links of Markdown files in the repository: their targets, the anchors of headings, and copies of
+--- files with other targets. The site and the packages show the same files at other places.
 local links = {}
 
 --- The folder of a path, with its slash; "" for a file at the top.

@@ -110,6 +110,7 @@ local samples = {
 local internal = { ["blis.scorer_at_work"] = true,
   ["blis.scorer_by_hand"] = true, ["blis.prefix_store"] = true,
   ["blis.batch"] = true, ["blis.figures"] = true, ["blis.catalogue"] = true,
+  ["blis.live_desk"] = true,
   -- Tables of autoscalers and listeners, which know their fields.
   ["blis.RunEvent"] = true, ["blis.ScaleContext"] = true,
   ["blis.ScaleInstance"] = true, ["blis.ScaleSample"] = true }

@@ -155,14 +155,14 @@ tries
   NAME                            Whom.
 
 Part:
-  --count N                       How many. (pieces; default 3)
+  --count N                       How many. (pieces, default 3)
   --share X                       How much of count.
   --wait TIME                     How long.
   --coeffs X,X,...                Numbers.
   --on                            Whether.
-  --kind WORD                     Which. One of plain, fancy. (go-blis: fancy)
+  --kind WORD                     Which. Choices: plain, fancy. (go-blis fancy)
   --path PATH                     Where. (may be repeated)
-  --mood WORD                     Which. One of good, bad.
+  --mood WORD                     Which. Choices: good, bad.
   --page PATH                     Shown.
 
   --help                          Print this text.

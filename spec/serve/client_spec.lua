@@ -101,8 +101,10 @@ print(len(blis.run({**base, "series_interval_us": 1000000}, series=True)["series
     assert.equal([==[
 ValueError workload.rate: nan is not allowed, expected a finite number
 ValueError workload.rate: inf is not allowed, expected a finite number
-TypeError workload.rate: object is not allowed, expected a number, text, boolean, list, tuple, or mapping
-TypeError workload.rate: set is not allowed, expected a number, text, boolean, list, tuple, or mapping
+TypeError workload.rate: object is not allowed, expected a number, text, boolean, ]==] .. [==[
+list, tuple, or mapping
+TypeError workload.rate: set is not allowed, expected a number, text, boolean, list, ]==] .. [==[
+tuple, or mapping
 want: series needs experiment.series_interval_us, such as 1000000 for a row per second
 True
 True

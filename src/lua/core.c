@@ -63,9 +63,8 @@
 #include "lua/workers/workers.h"
 #include "policy/contract/signals.h"
 
-    /* embedded(name): the text of a file below data/ and its SHA-256, or nil. */
-    static int
-    core_embedded(lua_State *L) {
+/* embedded(name): the text of a file below data/ and its SHA-256, or nil. */
+static int core_embedded(lua_State *L) {
   const blis_embedded_file *file = blis_embedded_find(luaL_checkstring(L, 1));
   if (file == NULL) {
     lua_pushnil(L);

@@ -14,12 +14,9 @@ static const char *nearest_to(const char *wanted) {
 
 static void misspellings_are_recognised(void) {
   static const char *const cases[][2] = {
-      {"wieghted", "weighted"},
-      {"weigted", "weighted"},
-      {"Round_Robin", "round-robin"},
-      {"roundrobin", "round-robin"},
-      {"lest-loadde", "least-loaded"},
-      {"te", "tie"},
+      {"wieghted", "weighted"},        {"weigted", "weighted"},
+      {"Round_Robin", "round-robin"},  {"roundrobin", "round-robin"},
+      {"lest-loadde", "least-loaded"}, {"te", "tie"},
       {"metric", "lmetric"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {

@@ -6,8 +6,8 @@
 #include <math.h>
 #include <time.h>
 
-#include "latency/step/blackbox.h"
 #include "latency/create.h"
+#include "latency/step/blackbox.h"
 #include "latency/step/piecewise.h"
 #include "latency/step/roofline.h"
 #include "latency/step/trained_physics.h"

@@ -29,14 +29,10 @@ static inline char *fixture_read(const char *path, size_t *size) {
 
 static inline blis_catalogue *fixture_catalogue(const blis_alloc *alloc) {
   static const char *const FILES[] = {
-      "data/models/dense.yaml",
-      "data/models/mixture-of-experts.yaml",
-      "data/models/usual-gpu.yaml",
-      "data/hardware/gpus.yaml",
-      "data/hardware/more_gpus.yaml",
-      "data/latency/trained-physics.yaml",
-      "data/latency/calibrated.yaml",
-      "data/latency/blackbox.yaml",
+      "data/models/dense.yaml",       "data/models/mixture-of-experts.yaml",
+      "data/models/usual-gpu.yaml",   "data/hardware/gpus.yaml",
+      "data/hardware/more_gpus.yaml", "data/latency/trained-physics.yaml",
+      "data/latency/calibrated.yaml", "data/latency/blackbox.yaml",
   };
   blis_catalogue *catalogue = blis_catalogue_new(alloc);
   CHECK(catalogue != NULL);

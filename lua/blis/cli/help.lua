@@ -2,7 +2,6 @@
 local flags = require "blis.cli.flags"
 local format = require "blis.format"
 local terminal = require "blis.terminal"
-local types = require "blis.config.types"
 local units = require "blis.units"
 
 local help = {}
@@ -37,7 +36,7 @@ local function value_text(value)
   return tostring(value)
 end
 
---- "default 16 tokens; go-blis: 50000"
+--- "default 16 tokens, go-blis 50000"
 local function default_text(option)
   local parts, text_of = {}, value_text
   local scale = units.scale(option.type:match "_us$" and "us" or option.unit)
@@ -49,9 +48,9 @@ local function default_text(option)
   end
   local go = option.profiles and option.profiles["go-blis"]
   if go ~= nil and go ~= option.default then
-    parts[#parts + 1] = "go-blis: " .. text_of(go)
+    parts[#parts + 1] = "go-blis " .. text_of(go)
   end
-  return table.concat(parts, "; ")
+  return table.concat(parts, ", ")
 end
 
 --- The flags of a command by the names that options have elsewhere.
@@ -78,7 +77,7 @@ end
 local function describe(option, by_name)
   local text = with_flags(option.flag_doc or option.doc, by_name)
   if option.choices then
-    text = text .. " " .. types.choice.expected(option):gsub("^o", "O") .. "."
+    text = ("%s Choices: %s."):format(text, table.concat(option.choices, ", "))
   end
   local notes = {}
   if option.unit and option.unit ~= "" and not is_duration(option) then
@@ -87,7 +86,7 @@ local function describe(option, by_name)
   local default = default_text(option)
   if default ~= "" then notes[#notes + 1] = default end
   if option.is_list then notes[#notes + 1] = "may be repeated" end
-  if #notes > 0 then text = text .. " (" .. table.concat(notes, "; ") .. ")" end
+  if #notes > 0 then text = text .. " (" .. table.concat(notes, ", ") .. ")" end
   return text
 end
 

@@ -6,7 +6,7 @@ local deferred = require "blis.deferred"
 local core = require "blis.core"
 local errors = require "blis.errors"
 local evenness = require "blis.statistics.evenness"
-local renamed = require "blis.results.renamed"
+local renamed = deferred "blis.results.renamed"
 local verdicts = deferred "blis.results.verdict"
 local expected_errors = deferred "blis.results.expected_error"
 

@@ -10,7 +10,7 @@ local figures = require "blis.results.figures"
 local fitness = require "blis.results.fitness"
 local format = require "blis.format"
 local timeline = deferred "blis.timeline"
-local renamed = require "blis.results.renamed"
+local renamed = deferred "blis.results.renamed"
 local report = require "blis.results.report"
 local phases = deferred "blis.results.phases"
 local result_file = require "blis.results.file"
@@ -61,10 +61,11 @@ function result_meta.__index(self, key)
   if methods[key] then return methods[key] end
   local usual = figures.usual_name(key)
   if usual ~= key then return self[usual] end
-  if renamed.current(key) ~= key then
+  local figure = figures.of_result[key]
+  if not figure and renamed.current(key) ~= key then
     errors.invalid("result.%s was renamed; expected result.%s", key, renamed.current(key))
   end
-  local figure = figures.of_result[key] or {}
+  figure = figure or {}
   if figure.from_records and not rawget(self, "requests") then
     errors.invalid("result.%s needs records, and this run kept none (keep_records = false)", key)
   elseif figure.of then

@@ -11,7 +11,7 @@
 --- only the result: its records, or the streaming statistics of a run without records. A verdict
 --- costs two passes over the records, when it is read for the first time.
 local deferred = require "blis.deferred"
-local json = require "blis.json"
+local json = deferred "blis.json"
 local show = require "blis.show"
 local statistics = require "blis.statistics"
 local features = require "blis.feature"

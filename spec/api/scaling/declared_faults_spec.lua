@@ -202,7 +202,7 @@ describe("a declared fault", function()
   end)
 
   it("is not kept in numbers that fill memory", function()
-    local ok, message = pcall(run, { { kind = "slow", factor = 1, mtbf = 1 } })
+    local ok, message = pcall(run, { { kind = "slow", factor = 1, mtbf = "1us" } })
     assert.is_false(ok)
     assert.matches("faults: there were 100000 by ", tostring(message), 1, true)
   end)
@@ -457,18 +457,18 @@ describe("a declared fault", function()
       { { { at = at, instance = 1, kind = "slow", factor = 0 } }, "faults[1].factor" },
       { { { at = at, instance = 1, kind = "crash", until_us = 3 } }, "unknown option 'until_us'" },
       { { { at = at, instance = 1, kind = "flap" } }, "recover_after is missing" },
-      { { { at = at, instance = 1, kind = "crash", mtbf = 5 } }, "without mtbf" },
+      { { { at = at, instance = 1, kind = "crash", mtbf = "5us" } }, "without mtbf" },
       { { { at = at, instance = 1, kind = "crash", seed = 5 } }, "seed is for faults with mtbf" },
-      { { { mtbf = 5, instance = 4, kind = "crash" } }, "there is no instance_3" },
+      { { { mtbf = "5us", instance = 4, kind = "crash" } }, "there is no instance_3" },
       { { { at = at, instance = 1, kind = "crash", factor = 3 } },
         "faults[1]: factor is of no use to a fault of kind crash; it is for slow" },
       { { { at = at, instance = 1, kind = "slow", notice = at } }, "notice is of no use" },
       { { { mtbf = at, kind = "crash", every = at } }, "every is of no use" },
       { { { at = at, kind = "rolling-restart", every = seconds(6), notice = seconds(4),
         recover_after = seconds(3) } }, "may be gone for 4000000 us (notice) and 3000000 us" },
-      { { { at = at, kind = "rolling-restart", notice = math.maxinteger, recover_after = 1 } },
+      { { { at = at, kind = "rolling-restart", notice = math.maxinteger, recover_after = "1us" } },
         "may be gone for" },
-      { { { at = at, instance = 1, kind = "crash", retry_after = 5 } },
+      { { { at = at, instance = 1, kind = "crash", retry_after = "5us" } },
         "retry_after is of no use without requests = 'retried'" },
       { { { at = at, instance = 1, kind = "slow", requests = "rerouted" } },
         "requests is of no use to a fault of kind slow" },
@@ -478,15 +478,15 @@ describe("a declared fault", function()
         "recover_after is of no use" },
       { { { at = at, instance = 1, kind = "crash", restart_time = at } },
         "restart_time is of no use without recover_after" },
-      { { { at = at, instance = 1, kind = "crash", recover_after = 5, restart_time = 6 } },
+      { { { at = at, instance = 1, kind = "crash", recover_after = "5us", restart_time = "6us" } },
         "restart_time is 6 us, more than recover_after, 5 us" },
-      { { { at = at, instance = 1, kind = "partition", recover_after = 5, restart_time = 4 } },
+      { { { at = at, instance = 1, kind = "partition", recover_after = "5us", restart_time = "4us" } },
         "restart_time is of no use to a fault of kind partition" },
-      { { { at = at, instance = 1, kind = "rolling-restart", recover_after = 5 } },
+      { { { at = at, instance = 1, kind = "rolling-restart", recover_after = "5us" } },
         "instance is of no use to a fault of kind rolling-restart" },
-      { { { at = at, instance = 1, kind = "flap", recover_after = 5, times = 100000,
+      { { { at = at, instance = 1, kind = "flap", recover_after = "5us", times = 100000,
         every = math.maxinteger // 4 } }, "faults[1]: 100000 times every 2305843009213693951 us" },
-      { { { at = math.maxinteger, kind = "rolling-restart", recover_after = 5 } },
+      { { { at = math.maxinteger, kind = "rolling-restart", recover_after = "5us" } },
         "more than a simulation can count" },
       { { { at = at, instance = 1.5, kind = "crash" } }, "faults[1].instance: 1.5" },
       { { { at = at, instance = 1, kind = "crash" }, nil, { at = at, instance = 1,

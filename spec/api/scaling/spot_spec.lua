@@ -246,8 +246,8 @@ describe("spot capacity", function()
     end
     says("expected one of trace and steps", {})
     says("steps[1]: expected 'available' or 'gpu_price_per_hour'", { steps = { { at = 0 } } })
-    says("at = 5 us is not after 5 us", { steps = { { at = 5, available = 1 },
-      { at = 5, available = 2 } } })
+    says("at = 5 us is not after 5 us", { steps = { { at = "5us", available = 1 },
+      { at = "5us", available = 2 } } })
     says("expected at least one step", { steps = {} })
     says("at is missing", { steps = { { available = 1 } } })
     says("restart_time: 9223372036854775807 is not allowed", { restart_time = math.maxinteger })

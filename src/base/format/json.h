@@ -127,11 +127,10 @@ bool blis_json_next(blis_json_value value, const char **key, blis_json_value *me
 BLIS_MUSTUSE blis_status blis_json_int64(blis_json_value value, int64_t min, int64_t max,
                                          int64_t *result, blis_error *error);
 /*
- * 64 bits for an id: a whole number from 0. Numbers up to 2^64 - 1 are their own ids. Longer ones, as
- * Python writes hashes of 128 or 256 bits, give a hash of their digits.
+ * 64 bits for an id: a whole number from 0. Numbers up to 2^64 - 1 are their own ids. Longer ones,
+ * as Python writes hashes of 128 or 256 bits, give a hash of their digits.
  */
-BLIS_MUSTUSE blis_status blis_json_id64(blis_json_value value, uint64_t *result,
-                                          blis_error *error);
+BLIS_MUSTUSE blis_status blis_json_id64(blis_json_value value, uint64_t *result, blis_error *error);
 BLIS_MUSTUSE blis_status blis_json_double(blis_json_value value, double min, double max,
                                           double *result, blis_error *error);
 BLIS_MUSTUSE blis_status blis_json_bool(blis_json_value value, bool *result, blis_error *error);

@@ -3,9 +3,9 @@
 #include <inttypes.h>
 
 #include "base/minmax.h"
+#include "latency/model/transformer.h"
 #include "latency/spec/numbers.h"
 #include "latency/step/sizes_check.h"
-#include "latency/model/transformer.h"
 
 /* Products are computed in tiles of 128 tokens: half a tile is wasted. */
 #define WASTED_TOKENS 64.0

@@ -24,12 +24,12 @@
 #ifndef BLIS_LATENCY_STEP_CALIBRATED_H
 #define BLIS_LATENCY_STEP_CALIBRATED_H
 
+#include "latency/hardware/hardware_spec.h"
+#include "latency/hardware/parallelism.h"
+#include "latency/model/model_spec.h"
 #include "latency/step/coefficients.h"
 #include "latency/step/coverage.h"
-#include "latency/hardware/hardware_spec.h"
 #include "latency/step/latency_model.h"
-#include "latency/model/model_spec.h"
-#include "latency/hardware/parallelism.h"
 
 /*
  * 3 to 5 alphas: queueing (us), per finished request (us), per output token

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "latency/step/latency_model.h"
 #include "latency/spec/spec_field.h"
+#include "latency/step/latency_model.h"
 
 struct blis_coverage {
   char fitted_on[160];   /* short description of the measurements */

@@ -1,7 +1,7 @@
 #include "latency/step/roofline.h"
 
-#include "latency/spec/numbers.h"
 #include "latency/hardware/parallelism.h"
+#include "latency/spec/numbers.h"
 
 /*
  * A step of few tokens reads only some of the experts. Their share depends on

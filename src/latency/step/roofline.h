@@ -14,10 +14,10 @@
 #ifndef BLIS_LATENCY_STEP_ROOFLINE_H
 #define BLIS_LATENCY_STEP_ROOFLINE_H
 
-#include "latency/step/coefficients.h"
 #include "latency/hardware/hardware_spec.h"
-#include "latency/step/latency_model.h"
 #include "latency/model/model_spec.h"
+#include "latency/step/coefficients.h"
+#include "latency/step/latency_model.h"
 
 /*
  * 3 alphas (queueing a0 + a1 * prompt, token time a2); betas are ignored. The

@@ -13,11 +13,11 @@
 #ifndef BLIS_LATENCY_STEP_TRAINED_PHYSICS_H
 #define BLIS_LATENCY_STEP_TRAINED_PHYSICS_H
 
-#include "latency/step/coefficients.h"
 #include "latency/hardware/hardware_spec.h"
-#include "latency/step/latency_model.h"
-#include "latency/model/model_spec.h"
 #include "latency/hardware/parallelism.h"
+#include "latency/model/model_spec.h"
+#include "latency/step/coefficients.h"
+#include "latency/step/latency_model.h"
 
 enum { BLIS_TRAINED_PHYSICS_BETA_MIN = 7, BLIS_TRAINED_PHYSICS_BETA_MAX = 11 };
 

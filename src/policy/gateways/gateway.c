@@ -53,9 +53,8 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
 static blis_status learn(const blis_question *q, size_t chosen) {
   blis__gateway *self = q->state;
   if (self->rule->has_memory) {
-    BLIS_TRY_MEM(
-        blis__prefix_memory_observe(&self->memory, q->request, q->view->instances[chosen]),
-        q->error);
+    BLIS_TRY_MEM(blis__prefix_memory_observe(&self->memory, q->request, q->view->instances[chosen]),
+                 q->error);
   }
   return BLIS_OK;
 }

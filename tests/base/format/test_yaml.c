@@ -290,7 +290,8 @@ static void wrong_values_are_named(void) {
         "s.yaml:7: key 'inner': '-2' is not allowed, expected 0 or more");
   FAILS(blis_yaml_bool(GET("rate"), &flag, &error),
         "s.yaml:1: key 'rate': 'fast' is not a boolean (true or false)");
-  FAILS(blis_yaml_text(GET("map"), &text, &error), "s.yaml:7: key 'map': a mapping is not a string");
+  FAILS(blis_yaml_text(GET("map"), &text, &error),
+        "s.yaml:7: key 'map': a mapping is not a string");
   FAILS(blis_yaml_text(blis_yaml_item(root, 3), &text, &error),
         "s.yaml:6: key 'nothing': null is not a string");
   FAILS(blis_yaml_need_mapping(GET("list"), &error),

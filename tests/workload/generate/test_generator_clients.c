@@ -6,8 +6,8 @@
 #include <math.h>
 
 #include "base/random.h"
-#include "written_fixture.h"
 #include "workload/go_blis.h"
+#include "written_fixture.h"
 
 #define SECOND INT64_C(1000000)
 

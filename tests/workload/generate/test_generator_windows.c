@@ -2,8 +2,8 @@
  * When clients and cohorts are active, and at what rate. Arrivals are at equal
  * distances, so that their number in a time is known.
  */
-#include "written_fixture.h"
 #include "workload/go_blis.h"
+#include "written_fixture.h"
 
 #define SECOND INT64_C(1000000)
 #define HOUR (3600 * SECOND)
