@@ -14,7 +14,7 @@
 --- The columns are the fields of src/cluster/lists/record_fields.h, in the order of that table.
 local core = require "blis.core"
 local errors = require "blis.errors"
-local renamed = require "blis.results.renamed"
+local renamed = require("blis.deferred") "blis.results.renamed"
 local row_file = require "blis.results.row_file"
 local sorted = require "blis.sorted"
 
