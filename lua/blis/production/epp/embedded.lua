@@ -57,10 +57,11 @@ function embedded.find(text, path)
     end
   end
   local has_borders = text:find "\n%-%-%-%s*\n"
-  local is_at_top = #blocks == 0
-  for _, block in ipairs(blocks) do is_at_top = is_at_top or block.indent == 0 end
-  if is_at_top and not has_borders then return text end
-  if #blocks == 0 then return text end
+  local is_whole_file = #blocks == 0
+  for _, block in ipairs(blocks) do
+    is_whole_file = is_whole_file or block.indent == 0 and not has_borders
+  end
+  if is_whole_file then return text end
   local block = #blocks == 1 and blocks[1] or chosen(blocks, text)
   if not block then fail_ambiguous(blocks, path) end
   for i, line in ipairs(lines) do
