@@ -291,11 +291,14 @@ return {
   { rule = "other hooks", lua = "return { on_completion = function() end, routing = 'random' }",
     says = "decide 'on_completion'" },
   -- Tables without an end, and values that are none.
-  { rule = "a table in itself", says = "memory", lua = "local t = {} t.routing = t return t" },
-  { rule = "scorers in themselves", says = "memory",
+  { rule = "a table in itself", says = "contains itself",
+    lua = "local t = {} t.routing = t return t" },
+  { rule = "scorers in themselves", says = "contains itself",
     lua = "local t = { 'weighted' } t.scorers = t return { routing = t }" },
-  { rule = "tables in tables", says = "memory", lua = "local t = {} local u = t "
+  { rule = "tables in tables", says = "contains itself", lua = "local t = {} local u = t "
     .. "for _ = 1, 100000 do u.x = {} u = u.x end return { routing = t }" },
+  { rule = "a table that is in many tables", says = "instructions", lua = "local t = {} "
+    .. "for _ = 1, 60 do t = { t, t } end return { routing = t }" },
   { rule = "too many events", says = "is a duplicate of", lua = "local e = {} for i = 1, 50000 do "
     .. "e[i] = 'request_arrival' end return { name = 'x', route = function() return 1 end, "
     .. "events = e, on_event = function() end }" },

@@ -219,14 +219,20 @@ local function points_of(name, value)
   return chosen
 end
 
---- Raises for tables whose contents change between reads.
-local function check_plain(name, value, seen)
-  if type(value) ~= "table" or seen[value] then return end
-  seen[value] = true
+--- The most levels of tables in the options of a candidate.
+local deepest = 64
+
+--- Raises for tables whose contents change between reads, and for tables that have no end.
+local function check_plain(name, value, levels)
+  if type(value) ~= "table" then return end
   if getmetatable(value) ~= nil then
     errors.invalid("%s: a table of a policy has a metatable, expected plain tables", name)
   end
-  for _, item in next, value do check_plain(name, item, seen) end
+  if levels == 0 then
+    errors.invalid("%s: a table of a policy contains itself or has more than %d levels", name,
+      deepest)
+  end
+  for _, item in next, value do check_plain(name, item, levels - 1) end
 end
 
 --- What a candidate returned, as options of an experiment.
@@ -234,7 +240,7 @@ end
 ---@param name string
 ---@return table<string, any>
 function candidate.options(value, name)
-  check_plain(name, value, {})
+  check_plain(name, value, deepest)
   if type(value) == "function" or type(value) == "string" then return { routing = value } end
   local made = type(value) == "userdata" and core.policy_definition(value)
   if made and made.kind == "scorer" then
