@@ -121,6 +121,22 @@ describe("blis live #host", function()
     end
   end)
 
+  it("exports the metrics of other engines", function()
+    for flavor, names in pairs {
+      ["vllm-0.8"] = { "vllm:gpu_cache_usage_perc", "vllm:time_per_output_token_seconds_sum" },
+      sglang = { "sglang:num_queue_reqs", "sglang:token_usage", "dynamo_frontend_requests_total" },
+      trtllm = { "trtllm_num_requests_waiting", "trtllm_kv_cache_utilization" },
+    } do
+      local out = with_server("--metrics-flavor " .. flavor, "curl -s -m 5 $URL/metrics")
+      for _, name in ipairs(names) do
+        assert.matches("\n" .. name:gsub("%p", "%%%0") .. "{", out)
+      end
+    end
+    local outcome = program.run("live", "--metrics-flavor", "tgi")
+    assert.equal(2, outcome.status)
+    assert.matches("metrics%-flavor", outcome.err)
+  end)
+
   it("has a port for each instance, and replays its trace with the same records", function()
     next_port = next_port + 4
     local base = next_port + 1

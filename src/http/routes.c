@@ -5,9 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/queue.h>
+#include <time.h>
 
 #include "base/format/json_writer.h"
 #include "http/server_priv.h"
+#include "live/metrics.h"
 
 /* Requests. */
 
@@ -253,10 +255,15 @@ static void on_metrics(blis__door *door, struct evhttp_request *request) {
   uint64_t last = server->lag_count;
   const blis_live_limits *limits = blis_live_desk_limits(server->desk);
   const blis_live_page page = {
+      .flavor = blis_live_desk_flavor(server->desk),
       .model = limits->models[0],
       .instances = metered,
       .count = count,
+      .is_gateway = door->instance < 0,
       .max_model_len = limits->max_model_len,
+      .in_flight = blis_live_desk_load(server->desk, -1),
+      .now_us = blis_live_desk_now_us(server->desk),
+      .unix_time = (double)time(NULL),
       .time_scale = server->config->speed,
       .lag_seconds = last == 0 ? 0 : (double)server->lags_us[(last - 1) % BLIS__LAGS] / 1e6};
   blis_buffer_clear(&server->text);

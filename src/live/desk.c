@@ -11,6 +11,7 @@
 #include "cluster/external.h"
 #include "cluster/pending_events.h"
 #include "cluster/rules/pins.h"
+#include "cluster/tiers/kv_tiers.h"
 #include "live/content.h"
 
 enum { BLOCKS_MAX = 1 << 20 };
@@ -32,6 +33,8 @@ struct blis_live_desk {
   blis_intern *strings;
   blis_live_content *content;
   blis_token_sink sink;
+  blis_step_sink steps;
+  const blis_step_sink *other_steps; /* NULL = none */
   blis_cluster *cluster;
   blis_live_caller caller;
   BLIS_ARRAY(blis_request) inbox; /* submitted, not yet given to the cluster */
@@ -103,9 +106,9 @@ static void token_is_due(blis_live_desk *desk, choice *c, int64_t at_us) {
   blis_live_meter *meter = &desk->meters.items[shown->instance];
   if (shown->first_us < 0) {
     shown->first_us = at_us;
-    blis_live_meter_first_token(meter, at_us - shown->arrival_us);
+    blis_live_meter_first_token(meter, at_us, at_us - shown->arrival_us);
   } else {
-    blis_live_meter_token(meter, at_us - shown->last_us);
+    blis_live_meter_token(meter, at_us, at_us - shown->last_us);
   }
   shown->last_us = at_us;
   shown->due_tokens += shown->due_tokens < shown->planned_tokens;
@@ -149,7 +152,7 @@ static blis_status make_room(blis_live_desk *desk, size_t instance) {
   BLIS_TRY(blis_array_reserve(&desk->alloc, &desk->meters, instance + 1));
   BLIS_TRY(blis_array_reserve(&desk->alloc, &desk->loads, instance + 1));
   while (desk->meters.count <= instance) {
-    desk->meters.items[desk->meters.count++] = (blis_live_meter){.generation_tokens = 0};
+    desk->meters.items[desk->meters.count++] = (blis_live_meter){.flavor = desk->config.flavor};
     desk->loads.items[desk->loads.count++] = 0;
   }
   return BLIS_OK;
@@ -204,6 +207,15 @@ static const char *failure_of(const blis_request_end *end) {
   }
 }
 
+/* Prompt tokens that were loaded from a KV tier. */
+static int64_t external_tokens(const blis_request_end *end) {
+  int64_t sum = 0;
+  for (uint32_t t = 0; end->hits != NULL && t < end->hits->count; t++) {
+    sum += end->hits->tier_tokens[t];
+  }
+  return blis_min_i64(sum, blis_max_i64(end->cached_tokens, 0));
+}
+
 static blis_status on_end(void *ud, const blis_request_end *end, blis_error *error) {
   blis_live_desk *desk = ud;
   choice *c = find(desk, end->request->number);
@@ -218,13 +230,15 @@ static blis_status on_end(void *ud, const blis_request_end *end, blis_error *err
   c->has_ended = true;
   c->end_us = blis_max_i64(end->end_us, end->e2e_us < 0 ? 0 : shown->arrival_us + end->e2e_us);
   if (shown->instance >= 0) {
+    int64_t external = external_tokens(end);
     const blis_live_ending ending = {.finish = shown->finish,
                                      .arrival_us = shown->arrival_us,
                                      .end_us = c->end_us,
                                      .ttft_us = end->ttft_us,
                                      .queued_us = end->scheduling_delay_us,
                                      .prompt_tokens = shown->prompt_tokens,
-                                     .cached_tokens = shown->cached_tokens,
+                                     .cached_tokens = shown->cached_tokens - external,
+                                     .external_tokens = external,
                                      .output_tokens = shown->due_tokens + c->held_tokens,
                                      .max_tokens = shown->max_tokens,
                                      .n = shown->n};
@@ -235,6 +249,22 @@ static blis_status on_end(void *ud, const blis_request_end *end, blis_error *err
 
 const blis_token_sink *blis_live_desk_sink(blis_live_desk *desk) {
   return &desk->sink;
+}
+
+static blis_status on_step(void *ud, uint32_t instance, const blis_step_report *report,
+                           blis_error *error) {
+  blis_live_desk *desk = ud;
+  BLIS_TRY_MEM(make_room(desk, instance), error);
+  blis_live_meter_step(&desk->meters.items[instance],
+                       report->prefill_tokens + report->decode_requests);
+  const blis_step_sink *other = desk->other_steps;
+  return other == NULL ? BLIS_OK : other->step(other->ud, instance, report, error);
+}
+
+const blis_step_sink *blis_live_desk_steps(blis_live_desk *desk, const blis_step_sink *other) {
+  desk->other_steps = other;
+  desk->steps = (blis_step_sink){.ud = desk, .step = on_step};
+  return &desk->steps;
 }
 
 /* Construction. */
@@ -518,6 +548,10 @@ blis_cluster *blis_live_desk_cluster(const blis_live_desk *desk) {
 const blis_live_meter *blis_live_desk_meter(const blis_live_desk *desk, uint32_t instance) {
   static const blis_live_meter nothing;
   return instance < desk->meters.count ? &desk->meters.items[instance] : &nothing;
+}
+
+blis_live_flavor blis_live_desk_flavor(const blis_live_desk *desk) {
+  return desk->config.flavor;
 }
 
 const int64_t *blis_live_desk_pins(const blis_live_desk *desk, size_t *count) {

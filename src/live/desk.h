@@ -65,6 +65,7 @@ typedef struct blis_live_desk_config {
   const uint32_t *lengths;
   size_t length_count; /* >= 1 */
   uint32_t instance_count;
+  blis_live_flavor flavor; /* of the metrics */
 } blis_live_desk_config;
 
 /* The caller owns the desk. BLIS_ERR_NOMEM. */
@@ -77,6 +78,8 @@ void blis_live_desk_free(blis_live_desk *desk);
 /* What the cluster is made with; both borrow the desk. */
 blis_request_source blis_live_desk_source(blis_live_desk *desk);
 const blis_token_sink *blis_live_desk_sink(blis_live_desk *desk);
+/* The same for steps; passes them on to other, which is borrowed and may be NULL. */
+const blis_step_sink *blis_live_desk_steps(blis_live_desk *desk, const blis_step_sink *other);
 
 /* Before the first submission; both are borrowed. */
 void blis_live_desk_open(blis_live_desk *desk, blis_cluster *cluster,
@@ -128,6 +131,7 @@ int64_t blis_live_desk_load(const blis_live_desk *desk, int64_t instance);
 
 blis_cluster *blis_live_desk_cluster(const blis_live_desk *desk);
 const blis_live_meter *blis_live_desk_meter(const blis_live_desk *desk, uint32_t instance);
+blis_live_flavor blis_live_desk_flavor(const blis_live_desk *desk);
 
 /*
  * The pins of requests that were submitted to an instance: request number and instance in turn.

@@ -1,18 +1,15 @@
 /*
- * meter.h - the metrics of instances as vLLM v1 exports them to Prometheus.
+ * meter.h - counts what the metrics of an instance report.
  *
- * Names, types, labels, and buckets follow vllm/v1/metrics/loggers.py and buckets.py. Times are
- * simulated seconds; TTFT counts from arrival. A meter takes the events of one instance. Gauges are
- * read when a page is written. Each event costs O(buckets), a page O(metrics).
+ * A meter takes the events of one instance; metrics.h writes it as a page. Times are simulated
+ * seconds; TTFT counts from arrival. Engines have different buckets, so a meter has a flavor. Each
+ * event costs O(buckets).
  */
 #ifndef BLIS_LIVE_METER_H
 #define BLIS_LIVE_METER_H
 
 #include <stdbool.h>
 #include <stdint.h>
-
-#include "base/buffer.h"
-#include "cluster/cluster.h"
 
 typedef enum blis_live_finish {
   BLIS_LIVE_STOP,
@@ -25,6 +22,40 @@ typedef enum blis_live_finish {
 /* "stop", "length", ...; static. */
 const char *blis_live_finish_name(blis_live_finish finish);
 
+/* The engine whose metrics are exported: XX(name, text). */
+#define BLIS_LIVE_FLAVOR_MAP(XX)                                                                   \
+  XX(VLLM, "vllm") XX(VLLM_0_8, "vllm-0.8") XX(SGLANG, "sglang") XX(TRTLLM, "trtllm")
+
+typedef enum blis_live_flavor {
+#define XX(name, text) BLIS_LIVE_##name,
+  BLIS_LIVE_FLAVOR_MAP(XX)
+#undef XX
+      BLIS_LIVE_FLAVOR_COUNT
+} blis_live_flavor;
+
+/* False: no flavor has this name. */
+bool blis_live_find_flavor(const char *name, blis_live_flavor *flavor);
+
+/* All histograms. */
+typedef enum blis_live_histogram_kind {
+  BLIS_LIVE_TTFT,
+  BLIS_LIVE_ITL,
+  BLIS_LIVE_TPOT, /* mean of a request, after its first token */
+  BLIS_LIVE_E2E,
+  BLIS_LIVE_QUEUE_TIME,
+  BLIS_LIVE_INFERENCE_TIME,
+  BLIS_LIVE_PREFILL_TIME,
+  BLIS_LIVE_DECODE_TIME,
+  BLIS_LIVE_PROMPT_TOKENS,
+  BLIS_LIVE_OUTPUT_TOKENS,
+  BLIS_LIVE_MAX_OUTPUT_TOKENS,
+  BLIS_LIVE_MAX_TOKENS,      /* the parameter max_tokens */
+  BLIS_LIVE_COMPUTED_TOKENS, /* of the prompt: neither cached nor loaded */
+  BLIS_LIVE_STEP_TOKENS,     /* of prompts and outputs, by step */
+  BLIS_LIVE_N,
+  BLIS_LIVE_HISTOGRAM_COUNT
+} blis_live_histogram_kind;
+
 enum { BLIS_LIVE_BUCKETS_MAX = 40 };
 
 typedef struct blis_live_histogram {
@@ -33,37 +64,27 @@ typedef struct blis_live_histogram {
   double sum;
 } blis_live_histogram;
 
-/* All histograms: XX(name, description). */
-#define BLIS_LIVE_HISTOGRAM_MAP(XX)                                                                \
-  XX(time_to_first_token_seconds, "Histogram of time to first token in seconds.")                  \
-  XX(inter_token_latency_seconds, "Histogram of inter-token latency in seconds.")                  \
-  XX(request_time_per_output_token_seconds,                                                        \
-     "Histogram of time per output token in seconds per request.")                                 \
-  XX(e2e_request_latency_seconds, "Histogram of e2e request latency in seconds.")                  \
-  XX(request_queue_time_seconds, "Histogram of time spent in WAITING phase for request.")          \
-  XX(request_inference_time_seconds, "Histogram of time spent in RUNNING phase for request.")      \
-  XX(request_prefill_time_seconds, "Histogram of time spent in PREFILL phase for request.")        \
-  XX(request_decode_time_seconds, "Histogram of time spent in DECODE phase for request.")          \
-  XX(request_prompt_tokens, "Number of prefill tokens processed.")                                 \
-  XX(request_generation_tokens, "Number of generation tokens processed.")                          \
-  XX(request_max_num_generation_tokens,                                                            \
-     "Histogram of maximum number of requested generation tokens.")                                \
-  XX(request_params_max_tokens, "Histogram of the max_tokens request parameter.")                  \
-  XX(request_params_n, "Histogram of the n request parameter.")
+/* Upper bounds of buckets, ascending; one more bucket has no bound. */
+typedef struct blis_live_bounds {
+  const double *values;
+  int count;
+  bool are_lengths; /* a page has those up to the maximum model length */
+} blis_live_bounds;
 
-typedef enum blis_live_histogram_kind {
-#define XX(name, text) BLIS_LIVE_##name,
-  BLIS_LIVE_HISTOGRAM_MAP(XX)
-#undef XX
-      BLIS_LIVE_HISTOGRAM_COUNT
-} blis_live_histogram_kind;
+blis_live_bounds blis_live_bounds_of(blis_live_flavor flavor, blis_live_histogram_kind kind);
 
 typedef struct blis_live_meter {
+  blis_live_flavor flavor;
   blis_live_histogram histograms[BLIS_LIVE_HISTOGRAM_COUNT];
   uint64_t finished[BLIS_LIVE_FINISH_COUNT];
   uint64_t prompt_tokens;
-  uint64_t cached_tokens;
+  uint64_t cached_tokens;   /* of these: in the cache of the instance, */
+  uint64_t external_tokens; /* or loaded from a KV tier or another instance */
   uint64_t generation_tokens;
+  /* Output tokens of the current simulated second and of the one before it. */
+  int64_t second;
+  uint64_t second_tokens;
+  uint64_t last_second_tokens;
 } blis_live_meter;
 
 /* What the end of a request adds. Times in us; -1 = never. */
@@ -74,35 +95,19 @@ typedef struct blis_live_ending {
   int64_t ttft_us;
   int64_t queued_us; /* time in the wait queue */
   int64_t prompt_tokens;
-  int64_t cached_tokens;
+  int64_t cached_tokens; /* in the cache of the instance */
+  int64_t external_tokens;
   int64_t output_tokens;
   int64_t max_tokens;
   int64_t n;
 } blis_live_ending;
 
-void blis_live_meter_first_token(blis_live_meter *meter, int64_t ttft_us);
-void blis_live_meter_token(blis_live_meter *meter, int64_t itl_us);
+void blis_live_meter_first_token(blis_live_meter *meter, int64_t at_us, int64_t ttft_us);
+void blis_live_meter_token(blis_live_meter *meter, int64_t at_us, int64_t itl_us);
+void blis_live_meter_step(blis_live_meter *meter, int64_t tokens);
 void blis_live_meter_end(blis_live_meter *meter, const blis_live_ending *ending);
 
-/* An instance on a page. */
-typedef struct blis_live_metered {
-  const blis_live_meter *meter;
-  const blis_instance *instance;
-  uint32_t engine; /* its label */
-  bool sleeps;
-} blis_live_metered;
-
-/* What a page is about. */
-typedef struct blis_live_page {
-  const char *model;
-  const blis_live_metered *instances;
-  size_t count;
-  int64_t max_model_len;
-  double time_scale;  /* simulated seconds per second */
-  double lag_seconds; /* how far the simulation is behind */
-} blis_live_page;
-
-/* Appends the page in text format 0.0.4. A lack of memory is found in the buffer. */
-void blis_live_write_metrics(blis_buffer *buffer, const blis_live_page *page);
+/* Output tokens per second during the last whole simulated second before now_us. */
+double blis_live_meter_throughput(const blis_live_meter *meter, int64_t now_us);
 
 #endif

@@ -1,95 +1,8 @@
-/* A desk in virtual time: what clients receive, and when; their answers as JSON; and metrics. */
+/* A desk in virtual time: what clients receive, and when, and their answers as JSON. */
 #include "live/desk.h"
 
-#include "base/time.h"
-#include "cluster_fixture.h"
 #include "live/answer.h"
-
-static const char *const models[] = {"m"};
-
-/* A desk, its cluster, and its clients. */
-typedef struct scene {
-  site s; /* only its latency model, records, and instances */
-  blis_live_desk *desk;
-  blis_request_source source;
-  blis_live_ask ask;
-  blis_live_choice *choices[BLIS_LIVE_CHOICES_MAX];
-  size_t count;
-  int64_t changes;
-  int64_t over;
-} scene;
-
-static void changed(void *ud, blis_live_choice *choice) {
-  scene *sc = ud;
-  CHECK(choice->call == sc);
-  sc->changes++;
-  sc->over += choice->is_over;
-}
-
-static void open_scene(scene *sc, uint32_t instances) {
-  static const uint32_t lengths[] = {4, 9};
-  blis_error error;
-  blis_alloc heap = blis_alloc_heap();
-  *sc = (scene){.count = 0};
-  site_init(&sc->s, heap, instances);
-  for (uint32_t i = 0; i < instances; i++) {
-    sc->s.instances[i].rules = (blis_engine_rules){.leaves_at_step_end = true,
-                                                   .resumes_preempted = true,
-                                                   .recomputes_last_token = true,
-                                                   .drops_last_kv = true};
-  }
-  const blis_live_desk_config config = {
-      .limits = {.vocabulary = 128256, .max_model_len = 5000, .models = models, .model_count = 1},
-      .block_tokens = 16,
-      .seed = 1,
-      .lengths = lengths,
-      .length_count = 2,
-      .instance_count = instances};
-  CHECK_OK(blis_live_desk_new(&heap, &config, &sc->desk, &error), &error);
-  blis_live_ask_init(&sc->ask, &heap);
-  blis_router router = {0};
-  blis_policy_context context = site_context(&sc->s);
-  CHECK_OK(blis_router_create(&heap, "round-robin", NULL, &context, &router, &error), &error);
-  CHECK_OK(site_prepare(&sc->s, &error), &error);
-  sc->source = blis_live_desk_source(sc->desk);
-  sc->s.config.options[BLIS_FEATURE_TOKENS] = blis_live_desk_sink(sc->desk);
-  CHECK_OK(blis_cluster_new(&heap, &sc->s.config, &router, &sc->source,
-                            blis_recorder_sink(sc->s.recorder), &sc->s.itl_us, &sc->s.cluster,
-                            &error),
-           &error);
-  blis_live_desk_open(sc->desk, sc->s.cluster, &(blis_live_caller){.ud = sc, .changed = changed});
-}
-
-static void close_scene(scene *sc) {
-  site_deinit(&sc->s);
-  blis_live_desk_free(sc->desk);
-  blis_live_ask_deinit(&sc->ask);
-}
-
-static void submit(scene *sc, blis_live_api api, const char *body, int64_t instance) {
-  blis_error error;
-  blis_live_refusal refusal;
-  size_t count;
-  CHECK(blis_live_ask_read(&sc->ask, api, blis_live_desk_limits(sc->desk), blis_slice_of(body),
-                           &refusal));
-  const blis_live_submission submission = {.ask = &sc->ask, .call = sc, .instance = instance};
-  CHECK_OK(blis_live_desk_submit(sc->desk, &submission, sc->choices + sc->count, &count, &error),
-           &error);
-  sc->count += count;
-}
-
-static void advance(scene *sc, int64_t now_us) {
-  blis_error error;
-  CHECK_OK(blis_live_desk_advance(sc->desk, now_us, &error), &error);
-}
-
-static void close_all(scene *sc) {
-  blis_error error;
-  for (size_t i = 0; i < sc->count; i++) {
-    CHECK_OK(blis_live_desk_close_choice(sc->desk, sc->choices[i], &error), &error);
-  }
-  sc->count = 0;
-}
+#include "live_scene.h"
 
 static void test_tokens_are_due_when_they_are_computed(void) {
   scene sc;
@@ -301,45 +214,6 @@ static void test_answers_are_json(void) {
   }
 }
 
-static void test_metrics_count_what_happened(void) {
-  scene sc;
-  blis_buffer text;
-  blis_alloc heap = blis_alloc_heap();
-  open_scene(&sc, 1);
-  blis_buffer_init(&text, &heap);
-  submit(&sc, BLIS_LIVE_COMPLETIONS,
-         "{\"prompt\": [1, 2, 3], \"max_tokens\": 4, \"ignore_eos\": true, \"n\": 3}", -1);
-  advance(&sc, 5000000);
-  const blis_live_metered metered = {.meter = blis_live_desk_meter(sc.desk, 0),
-                                     .instance = blis_cluster_instance(sc.s.cluster, 0)};
-  const blis_live_page page = {.model = "a\"b\\c\nd",
-                               .instances = &metered,
-                               .count = 1,
-                               .max_model_len = 5000,
-                               .time_scale = 2};
-  blis_live_write_metrics(&text, &page);
-  static const char *const lines[] = {
-      "# TYPE vllm:num_requests_running gauge\n",
-      "vllm:generation_tokens_total{engine=\"0\",model_name=\"a\\\"b\\\\c\\nd\"} 12.0\n",
-      "vllm:request_success_total{engine=\"0\",model_name=\"a\\\"b\\\\c\\nd\",finished_reason="
-      "\"length\"} 3.0\n",
-      "vllm:request_prompt_tokens_bucket{engine=\"0\",model_name=\"a\\\"b\\\\c\\nd\",le=\"2.0\"} "
-      "0.0\n",
-      "vllm:request_prompt_tokens_bucket{engine=\"0\",model_name=\"a\\\"b\\\\c\\nd\",le=\"5.0\"} "
-      "3.0\n",
-      "vllm:inter_token_latency_seconds_count{engine=\"0\",model_name=\"a\\\"b\\\\c\\nd\"} 9.0\n",
-      ",le=\"+Inf\"} 9.0\n",
-      "blis:live_time_scale 2.0\n"};
-  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-    CHECK_CONTAINS(blis_buffer_text(&text), lines[i]);
-  }
-  CHECK(strstr(blis_buffer_text(&text), "request_prompt_tokens_bucket{engine=\"0\",model_name="
-                                        "\"a\\\"b\\\\c\\nd\",le=\"10000.0\"}") == NULL);
-  blis_buffer_deinit(&text);
-  close_all(&sc);
-  close_scene(&sc);
-}
-
 int main(void) {
   RUN(test_tokens_are_due_when_they_are_computed);
   RUN(test_a_port_chooses_its_instance);
@@ -348,6 +222,5 @@ int main(void) {
   RUN(test_a_stop_text_ends_the_answer);
   RUN(test_instances_may_come_later);
   RUN(test_answers_are_json);
-  RUN(test_metrics_count_what_happened);
   return check_done();
 }

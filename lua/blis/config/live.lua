@@ -56,6 +56,13 @@ return {
       doc = "Version that /version reports.",
     },
     {
+      name = "metrics_flavor", type = "choice", default = "vllm",
+      choices = { "vllm", "vllm-0.8", "sglang", "trtllm" }, flag = "--metrics-flavor",
+      metavar = "ENGINE", group = group,
+      doc = "Engine whose metrics /metrics exports. vllm: vLLM v1. vllm-0.8: with the names of "
+        .. "version 0.8, which the router of production-stack reads.",
+    },
+    {
       name = "request_ids", type = "boolean", default = false, flag = "--enable-request-id-headers",
       group = group,
       doc = "Return the X-Request-Id of a request with its answer.",

@@ -56,6 +56,7 @@ local function desk_of(values, config)
     max_model_len = max_model_len, vocabulary = vocabulary, media_tokens = values.media_tokens,
     block_tokens = cluster.block_size, seed = config.seed,
     lengths = lengths_of(values, config.seed), instances = cluster.instances,
+    flavor = values.metrics_flavor,
   }
 end
 

@@ -90,6 +90,10 @@ int bind_live_desk_new(lua_State *L) {
       .block_tokens = (uint32_t)check_field_integer(L, 1, "block_tokens"),
       .seed = (uint64_t)check_field_integer(L, 1, "seed"),
       .instance_count = (uint32_t)check_field_integer(L, 1, "instances")};
+  const char *flavor = check_field_string(L, 1, "flavor");
+  if (!blis_live_find_flavor(flavor, &config.flavor)) {
+    return luaL_error(L, "flavor is '%s', expected a name of BLIS_LIVE_FLAVOR_MAP", flavor);
+  }
   config.limits.models = push_models(L, 1, &config.limits.model_count);
   lua_setiuservalue(L, 2, 1); /* the names' places */
   lua_pushvalue(L, 1);

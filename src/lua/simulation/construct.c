@@ -291,6 +291,8 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_s
     made.priority = sim->priority.ops->decide;
     made.priority_ud = sim->priority.state;
   }
+  read_steps(L, config, sim);
+  made.steps = sim->step_sink.step == NULL ? NULL : &sim->step_sink;
   BIND_EACH_FEATURE(configure, L, config, sim, &made);
   if (!reads_caches(L, config, sim)) {
     made.cache_signal_delay_us = 0; /* no policy could see the difference */
@@ -298,8 +300,6 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_s
   bind_observer_configure(&sim->observer, &made);
   check_run_events(L, &sim->view, &sim->run_events);
   made.run_listener = &sim->run_events.listener;
-  read_steps(L, config, sim);
-  made.steps = sim->step_sink.step == NULL ? NULL : &sim->step_sink;
   read_timeline(L, config, sim);
   made.loads = sim->load_sink.moved == NULL ? NULL : &sim->load_sink;
   made.visits = sim->visit_sink.visit == NULL ? NULL : &sim->visit_sink;

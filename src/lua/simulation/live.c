@@ -17,6 +17,7 @@ void bind_configure_live(lua_State *L, int config, bind_simulation *sim,
   blis_live_desk *desk = bind_live_desk_at(L, lua_gettop(L));
   if (desk != NULL) {
     made->options[BLIS_FEATURE_TOKENS] = blis_live_desk_sink(desk);
+    made->steps = blis_live_desk_steps(desk, made->steps);
   }
   lua_pop(L, 1);
 }

@@ -1,0 +1,49 @@
+/*
+ * metrics.h - the metrics of instances as their engine exports them to Prometheus.
+ *
+ * Names, types, labels, and buckets follow the flavor:
+ *
+ *   vllm      vllm/v1/metrics/loggers.py
+ *   vllm-0.8  the same of version 0.8: names that routers of 2025 read
+ *   sglang    sglang/srt/metrics/collector.py
+ *   trtllm    tensorrt_llm/metrics/collector.py
+ *
+ * The page of a gateway has all instances, with the label "engine" ("dp_rank" in SGLang), and also
+ * the metrics of Dynamo's frontend, which its planner reads. A page costs O(metrics * instances).
+ */
+#ifndef BLIS_LIVE_METRICS_H
+#define BLIS_LIVE_METRICS_H
+
+#include "base/buffer.h"
+#include "cluster/cluster.h"
+#include "live/meter.h"
+
+/* An instance on a page. */
+typedef struct blis_live_metered {
+  const blis_live_meter *meter;
+  const blis_instance *instance;
+  uint32_t engine; /* its label */
+  int sleep_level; /* 0 = awake, 1 = weights are offloaded, 2 = they are discarded */
+} blis_live_metered;
+
+/* What a page is about. All of it is borrowed. */
+typedef struct blis_live_page {
+  blis_live_flavor flavor;
+  const char *model;
+  const blis_live_metered *instances;
+  size_t count;
+  const char *const *adapters; /* names of LoRA adapters, in the order of the engines */
+  uint32_t adapter_count;
+  bool is_gateway;
+  int64_t max_model_len;
+  int64_t in_flight;  /* requests that are not over */
+  int64_t now_us;     /* simulated */
+  double unix_time;   /* seconds; the value of lora_requests_info */
+  double time_scale;  /* simulated seconds per second */
+  double lag_seconds; /* how late the last tokens were */
+} blis_live_page;
+
+/* Appends the page in text format 0.0.4. A lack of memory is found in the buffer. */
+void blis_live_write_metrics(blis_buffer *buffer, const blis_live_page *page);
+
+#endif
