@@ -71,7 +71,7 @@ blis_status blis__cluster_call_in(blis_cluster *cluster, int event_class, int64_
 }
 
 bool blis_cluster_has_requests(const blis_cluster *cluster) {
-  return cluster->counts.in_flight > 0 || cluster->has_arrival ||
+  return cluster->counts.in_flight > 0 || cluster->has_arrival || cluster->is_open ||
          blis_pool_count(&cluster->follow_ups) > 0;
 }
 
@@ -119,7 +119,8 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster, blis_error *erro
   if (cluster->fruitless == FRUITLESS_MAX) {
     cluster->hope_us = last_planned_us(cluster);
   }
-  bool can_move = cluster->has_arrival || blis_pool_count(&cluster->follow_ups) > 0 ||
+  bool can_move = cluster->has_arrival || cluster->is_open ||
+                  blis_pool_count(&cluster->follow_ups) > 0 ||
                   blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US;
   if (can_move || is_change_due(cluster)) {
     return BLIS_OK;

@@ -299,7 +299,7 @@ blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us, blis
   bool has_more = next_cluster_us(cluster) != BLIS_TIME_NEVER_US ||
                   cluster->hooks.last_turn_us != BLIS_TIME_NEVER_US ||
                   blis__cluster_instances_next_us(cluster) != BLIS_TIME_NEVER_US;
-  if (has_more && last_us > cluster->now_us) {
+  if ((has_more || cluster->is_open) && last_us > cluster->now_us) {
     cluster->now_us = last_us;
     cluster->calls_at_now = 0;
   }

@@ -7,6 +7,10 @@
 #include "cluster/stages.h"
 #include "cluster/waiting_room.h"
 
+void blis_cluster_stay_open(blis_cluster *cluster, bool is_open) {
+  cluster->is_open = is_open;
+}
+
 blis_status blis_cluster_resume_arrivals(blis_cluster *cluster, blis_error *error) {
   BLIS_ASSERT(!cluster->is_busy);
   if (cluster->has_arrival) {

@@ -12,6 +12,13 @@
 #include "cluster/cluster.h"
 
 /*
+ * Sets whether requests may still arrive from outside. An open cluster keeps its autoscaler,
+ * faults, and starts of instances going while it has no requests, and blis_cluster_run_until always
+ * moves its clock to the limit. Initially it is not open.
+ */
+void blis_cluster_stay_open(blis_cluster *cluster, bool is_open);
+
+/*
  * Asks the source for its next request again, after it had none. Does nothing while a request of
  * the source is still to arrive. The request must arrive after blis_cluster_now_us, else
  * BLIS_ERR_INVALID. Not to be called inside an event. O(1).

@@ -136,6 +136,7 @@ struct blis_cluster {
   bool is_busy;           /* in an event other than a call: policies are running */
   bool is_stepped;        /* each stage of a request is a separate event */
   bool has_arrival;
+  bool is_open; /* see external.h */
   blis_request arrival; /* the next one of the source, if any */
   int64_t now_us;
   int64_t last_end_us;  /* of any request so far */

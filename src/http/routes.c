@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <time.h>
 
 #include "base/format/json_writer.h"
@@ -264,7 +263,7 @@ static void on_metrics(blis__door *door, struct evhttp_request *request) {
       .in_flight = blis_live_desk_load(server->desk, -1),
       .now_us = blis_live_desk_now_us(server->desk),
       .unix_time = (double)time(NULL),
-      .time_scale = server->config->speed,
+      .time_scale = server->speed,
       .lag_seconds = last == 0 ? 0 : (double)server->lags_us[(last - 1) % BLIS__LAGS] / 1e6};
   blis_buffer_clear(&server->text);
   blis_live_write_metrics(&server->text, &page);
@@ -325,35 +324,7 @@ static void on_reset_cache(blis__door *door, struct evhttp_request *request) {
   reply(server, request, server->status == BLIS_OK ? 200 : 500, NULL);
 }
 
-/* Faults. */
-
-/* A number of the query of a request; false: it is not there, or no number from min to max. */
-static bool read_query(const struct evkeyvalq *query, const char *name, double min, double max,
-                       double *value) {
-  const char *text = evhttp_find_header(query, name);
-  char *end = NULL;
-  double number = text == NULL ? 0 : strtod(text, &end);
-  if (text == NULL || end == text || *end != '\0' || !(number >= min && number <= max)) {
-    return false;
-  }
-  *value = number;
-  return true;
-}
-
-static blis_status change_instance(blis_cluster *cluster, const char *action, uint32_t instance,
-                                   double factor, blis_error *error) {
-  if (strcmp(action, "fail") == 0) {
-    return blis_cluster_instance_fail(cluster, instance, (blis_loss){.kind = BLIS_LOSS_FAILED},
-                                      error);
-  }
-  if (strcmp(action, "drain") == 0) {
-    return blis_cluster_instance_drain(cluster, instance, false, error);
-  }
-  if (strcmp(action, "restore") == 0) {
-    return blis_cluster_instance_restore(cluster, instance, error);
-  }
-  return blis_cluster_instance_slow(cluster, instance, factor, error);
-}
+/* Control. */
 
 static bool is_local(struct evhttp_request *request) {
   char *address = NULL;
@@ -362,64 +333,39 @@ static bool is_local(struct evhttp_request *request) {
   return address != NULL && (strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0);
 }
 
-/* POST /admin/ACTION?instance=N (and factor=X to slow down), from this machine only. A refusal of
-   the cluster is the client's mistake; what else fails ends the server. */
+/* /admin/ACTION, from this machine only. */
 static void administer(blis__door *door, struct evhttp_request *request, const char *action) {
   blis__http *server = door->server;
-  blis_cluster *cluster = blis_live_desk_cluster(server->desk);
-  const char *text = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request));
-  struct evkeyvalq query;
-  blis_live_refusal refusal = {0};
-  double instance = 0;
-  double factor = 1;
-  double most = (double)blis_cluster_instance_count(cluster) - 1;
-  TAILQ_INIT(&query);
-  bool is_slow = strcmp(action, "slow") == 0;
+  const blis_http_config *config = server->config;
+  const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request));
+  enum evhttp_cmd_type method = evhttp_request_get_command(request);
+  blis_live_refusal refusal;
   if (!is_local(request)) {
-    (void)blis_live_refuse(&refusal, 403, "PermissionDeniedError", NULL,
-                           "/admin is for clients on this machine only");
-  } else if (evhttp_parse_query_str(text == NULL ? "" : text, &query) != 0 ||
-             !read_query(&query, "instance", 0, most, &instance)) {
-    (void)blis_live_refuse(&refusal, 400, "BadRequestError", "instance",
-                           "the query has no instance=N, expected a number from 0 to %.0f", most);
-  } else if (is_slow && !read_query(&query, "factor", 1e-3, 1e6, &factor)) {
-    (void)blis_live_refuse(&refusal, 400, "BadRequestError", "factor",
-                           "the query has no factor=X, expected a number from 0.001 to 1000000");
-  }
-  evhttp_clear_headers(&query);
-  blis__http_advance(server);
-  blis_error error = {0};
-  if (refusal.status == 0 && server->status == BLIS_OK) {
-    blis_status status = change_instance(cluster, action, (uint32_t)instance, factor, &error);
-    server->outcome.interventions++;
-    if (status == BLIS_ERR_INVALID) {
-      (void)blis_live_refuse(&refusal, 409, "BadRequestError", "instance", "%s", error.message);
-    } else if (status != BLIS_OK) {
-      server->status = status;
-      server->error = error;
-    }
-  }
-  if (refusal.status != 0) {
+    (void)blis_live_refuse(&refusal, 403, "Forbidden", NULL,
+                           "/admin answers only requests from this machine");
     blis__http_refuse(server, request, &refusal);
-  } else {
-    reply(server, request, server->status == BLIS_OK ? 200 : 500, NULL);
+    return;
   }
-}
-
-static void on_fail(blis__door *door, struct evhttp_request *request) {
-  administer(door, request, "fail");
-}
-
-static void on_restore(blis__door *door, struct evhttp_request *request) {
-  administer(door, request, "restore");
-}
-
-static void on_drain(blis__door *door, struct evhttp_request *request) {
-  administer(door, request, "drain");
-}
-
-static void on_slow(blis__door *door, struct evhttp_request *request) {
-  administer(door, request, "slow");
+  if (config->control == NULL || (method != EVHTTP_REQ_GET && method != EVHTTP_REQ_POST)) {
+    send_string(server, request, 405, "{\"detail\":\"Method Not Allowed\"}");
+    return;
+  }
+  blis__http_advance(server);
+  if (server->status != BLIS_OK) {
+    return;
+  }
+  blis_http_control control = {.method = method == EVHTTP_REQ_GET ? "GET" : "POST",
+                               .action = action,
+                               .query = query == NULL ? "" : query,
+                               .body = blis__http_body(request),
+                               .speed = server->speed};
+  blis_buffer_clear(&server->text);
+  int status = config->control(config->control_ud, &control, &server->text);
+  server->outcome.interventions += !control.is_read_only;
+  if (control.speed != server->speed) {
+    blis__http_set_speed(server, control.speed);
+  }
+  blis__http_send_text(server, request, status, NULL);
 }
 
 typedef struct route {
@@ -447,10 +393,6 @@ static const route routes[] = {
     {"/detokenize", EVHTTP_REQ_POST, on_detokenize},
     {"/reset_prefix_cache", EVHTTP_REQ_POST, on_reset_cache},
     {"/flush_cache", EVHTTP_REQ_POST, on_reset_cache},
-    {"/admin/fail", EVHTTP_REQ_POST, on_fail},
-    {"/admin/restore", EVHTTP_REQ_POST, on_restore},
-    {"/admin/drain", EVHTTP_REQ_POST, on_drain},
-    {"/admin/slow", EVHTTP_REQ_POST, on_slow},
     {"/get_model_info", EVHTTP_REQ_GET, on_model_info},
     {"/get_server_info", EVHTTP_REQ_GET, on_server_info},
 };
@@ -502,6 +444,8 @@ void blis__http_on_request(struct evhttp_request *request, void *ud) {
     (void)blis_live_refuse(&refusal, 503, "InternalServerError", NULL,
                            "the server is shutting down");
     blis__http_refuse(server, request, &refusal);
+  } else if (path != NULL && strncmp(path, "/admin/", 7) == 0) {
+    administer(door, request, path + 7);
   } else if (found == NULL) {
     send_string(server, request, is_known ? 405 : 404,
                 is_known ? "{\"detail\":\"Method Not Allowed\"}" : "{\"detail\":\"Not Found\"}");

@@ -8,7 +8,7 @@
 #include "base/time.h"
 #include "http/server_priv.h"
 
-enum { RETRY_MS = 50, NANOS = 1000 };
+enum { RETRY_MS = 50, LOOK_MS = 100, NANOS = 1000 };
 
 static int64_t now_ns(void) {
   struct timespec now;
@@ -26,7 +26,15 @@ int64_t blis__http_wall_us(const blis__http *server) {
 
 /* The time of the simulation that is the present. */
 static int64_t simulated_us(const blis__http *server) {
-  return (int64_t)((double)(now_ns() - server->started_ns) / NANOS * server->config->speed);
+  return server->speed_us +
+         (int64_t)((double)(now_ns() - server->speed_ns) / NANOS * server->speed);
+}
+
+void blis__http_set_speed(blis__http *server, double speed) {
+  int64_t now_us = simulated_us(server);
+  server->speed_us = now_us;
+  server->speed_ns = now_ns();
+  server->speed = speed;
 }
 
 static void note_lag(blis__http *server, int64_t lag_us) {
@@ -37,7 +45,7 @@ static void note_lag(blis__http *server, int64_t lag_us) {
 static void note_lateness(blis__http *server, int64_t now_us) {
   int64_t due_us = blis_live_desk_next_us(server->desk);
   if (due_us <= now_us) {
-    note_lag(server, (int64_t)((double)(now_us - due_us) / server->config->speed));
+    note_lag(server, (int64_t)((double)(now_us - due_us) / server->speed));
   }
 }
 
@@ -66,6 +74,66 @@ static void on_timer(evutil_socket_t fd, short what, void *ud) {
 static void on_retry(evutil_socket_t fd, short what, void *ud) {
   (void)fd, (void)what;
   blis__calls_retry(ud);
+}
+
+static blis_status listen_at(blis__http *server, size_t i, blis_error *error) {
+  const blis_http_endpoint *endpoint = &server->config->endpoints[i];
+  blis__door *door = &server->doors[i];
+  door->server = server;
+  door->instance = endpoint->instance;
+  door->port = endpoint->port;
+  door->http = evhttp_new(server->base);
+  BLIS_TRY_NEW(door->http, error);
+  evhttp_set_max_body_size(door->http, BLIS__BODY_MAX);
+  evhttp_set_max_headers_size(door->http, BLIS__HEAD_MAX);
+  evhttp_set_timeout(door->http, BLIS__IDLE_SECONDS);
+  evhttp_set_default_content_type(door->http, "application/json");
+  evhttp_set_gencb(door->http, blis__http_on_request, door);
+  door->socket = evhttp_bind_socket_with_handle(door->http, endpoint->address, endpoint->port);
+  if (door->socket == NULL) {
+    return blis_fail(error, BLIS_ERR_IO, "cannot listen on %s:%u: %s", endpoint->address,
+                     (unsigned)endpoint->port,
+                     evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
+  }
+  return BLIS_OK;
+}
+
+/* Listens for the instances that exist and have no open address yet; for the gateway at first. */
+static blis_status listen_for_new(blis__http *server, bool is_first, blis_error *error) {
+  uint32_t count = blis_cluster_instance_count(blis_live_desk_cluster(server->desk));
+  for (size_t i = 0; i < server->config->endpoint_count; i++) {
+    int64_t instance = server->config->endpoints[i].instance;
+    bool is_new = instance >= (int64_t)server->known_instances && instance < (int64_t)count;
+    if (is_new || (is_first && instance < 0)) {
+      BLIS_TRY(listen_at(server, i, error));
+    }
+  }
+  server->known_instances = count;
+  return BLIS_OK;
+}
+
+static uint64_t hash_services(const blis__http *server) {
+  const blis_cluster *cluster = blis_live_desk_cluster(server->desk);
+  uint64_t hash = 1;
+  for (uint32_t i = 0; i < server->known_instances; i++) {
+    hash = hash * 31 + (uint64_t)blis_cluster_instance_service(cluster, i);
+  }
+  return hash;
+}
+
+/* Instances may have come or gone. */
+static void on_look(evutil_socket_t fd, short what, void *ud) {
+  (void)fd, (void)what;
+  blis__http *server = ud;
+  if (server->signal_count > 0 || server->status != BLIS_OK) {
+    return;
+  }
+  server->status = listen_for_new(server, false, &server->error);
+  uint64_t services = hash_services(server);
+  if (services != server->services && server->config->changed != NULL) {
+    server->config->changed(server->config->changed_ud);
+  }
+  server->services = services;
 }
 
 static void stop_listening(blis__http *server) {
@@ -100,7 +168,8 @@ static void plan(blis__http *server) {
   int64_t due_us = blis_live_desk_next_us(server->desk);
   int64_t wall_us = INT64_MAX;
   if (due_us != BLIS_TIME_NEVER_US) {
-    double at_us = (double)due_us / server->config->speed;
+    double at_us = (double)(server->speed_ns - server->started_ns) / NANOS +
+                   (double)(due_us - server->speed_us) / server->speed;
     wall_us = at_us > 9e15 ? INT64_MAX : (int64_t)at_us + 1;
   }
   wall_us = wall_us < server->deadline_us ? wall_us : server->deadline_us;
@@ -142,28 +211,6 @@ static void loop(blis__http *server) {
 
 /* Setting up. */
 
-static blis_status listen_at(blis__http *server, size_t i, blis_error *error) {
-  const blis_http_endpoint *endpoint = &server->config->endpoints[i];
-  blis__door *door = &server->doors[i];
-  door->server = server;
-  door->instance = endpoint->instance;
-  door->port = endpoint->port;
-  door->http = evhttp_new(server->base);
-  BLIS_TRY_NEW(door->http, error);
-  evhttp_set_max_body_size(door->http, BLIS__BODY_MAX);
-  evhttp_set_max_headers_size(door->http, BLIS__HEAD_MAX);
-  evhttp_set_timeout(door->http, BLIS__IDLE_SECONDS);
-  evhttp_set_default_content_type(door->http, "application/json");
-  evhttp_set_gencb(door->http, blis__http_on_request, door);
-  door->socket = evhttp_bind_socket_with_handle(door->http, endpoint->address, endpoint->port);
-  if (door->socket == NULL) {
-    return blis_fail(error, BLIS_ERR_IO, "cannot listen on %s:%u: %s", endpoint->address,
-                     (unsigned)endpoint->port,
-                     evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
-  }
-  return BLIS_OK;
-}
-
 /* As many connections as the system allows. */
 static void raise_file_limit(void) {
   struct rlimit limit;
@@ -195,9 +242,11 @@ static blis_status open_server(blis__http *server, blis_error *error) {
   BLIS_TRY_NEW(server->out, error);
   BLIS_TRY_NEW(server->timer, error);
   BLIS_TRY_NEW(server->retry, error);
-  for (size_t i = 0; i < server->config->endpoint_count; i++) {
-    BLIS_TRY(listen_at(server, i, error));
-  }
+  BLIS_TRY(listen_for_new(server, true, error));
+  server->looks = event_new(server->base, -1, EV_PERSIST, on_look, server);
+  BLIS_TRY_NEW(server->looks, error);
+  const struct timeval interval = {.tv_usec = LOOK_MS * 1000};
+  event_add(server->looks, &interval);
   for (int i = 0; i < 2; i++) {
     server->signals[i] = evsignal_new(server->base, numbers[i], on_signal, server);
     BLIS_TRY_NEW(server->signals[i], error);
@@ -213,7 +262,8 @@ static void close_server(blis__http *server) {
       evhttp_free(server->doors[i].http);
     }
   }
-  struct event *events[] = {server->timer, server->retry, server->signals[0], server->signals[1]};
+  struct event *events[] = {server->timer, server->retry, server->looks, server->signals[0],
+                            server->signals[1]};
   for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
     if (events[i] != NULL) {
       event_free(events[i]);
@@ -246,11 +296,13 @@ static void run_server(blis__http *server) {
   const blis_http_config *config = server->config;
   const blis_live_caller caller = {.ud = server, .changed = blis__call_changed};
   blis_live_desk_open(server->desk, blis_live_desk_cluster(server->desk), &caller);
-  server->started_ns = now_ns();
+  server->started_ns = server->speed_ns = now_ns();
+  server->speed = config->speed;
   if (config->ready != NULL) {
     config->ready(config->ready_ud);
   }
   loop(server);
+  blis_live_desk_end(server->desk);
 }
 
 blis_status blis_http_serve(const blis_alloc *alloc, const blis_http_config *config,

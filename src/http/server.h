@@ -16,15 +16,26 @@
 #include <stdint.h>
 
 #include "base/alloc.h"
+#include "base/buffer.h"
 #include "base/error.h"
 #include "live/desk.h"
 
-/* An address that is listened on. */
+/* An address that is listened on: since the start, or when its instance exists. */
 typedef struct blis_http_endpoint {
   const char *address; /* numeric */
   uint16_t port;
   int64_t instance; /* that answers there; -1 = the routing policy decides */
 } blis_http_endpoint;
+
+/* A request to /admin, from this machine. */
+typedef struct blis_http_control {
+  const char *method; /* "GET" or "POST" */
+  const char *action; /* the path after /admin/ */
+  const char *query;  /* as it was sent; "" = none */
+  blis_slice body;
+  double speed;      /* the present one; the function may set another one */
+  bool is_read_only; /* set if nothing has changed */
+} blis_http_control;
 
 typedef struct blis_http_config {
   blis_live_desk *desk;
@@ -37,6 +48,12 @@ typedef struct blis_http_config {
   int64_t grace_us;         /* time for open streams after an interrupt */
   bool shows_cached;        /* usage has prompt_tokens_details */
   bool echoes_request_ids;  /* answers have the X-Request-Id of their request */
+  /* Answers a request to /admin: appends JSON and returns the status. May be NULL. */
+  int (*control)(void *ud, blis_http_control *request, blis_buffer *text);
+  void *control_ud;
+  /* Called within 0.1 s after an instance came into service or left it; may be NULL. */
+  void (*changed)(void *ud);
+  void *changed_ud;
   /* Called when all endpoints listen; may be NULL. */
   void (*ready)(void *ud);
   void *ready_ud;

@@ -60,6 +60,9 @@ struct blis__http {
   struct event_base *base;
   struct event *timer; /* the next event of the simulation */
   struct event *retry; /* while clients are blocked */
+  struct event *looks; /* for changes of the instances */
+  uint32_t known_instances;
+  uint64_t services; /* a hash of what state they are in */
   struct event *signals[2];
   blis__door *doors;
   blis__call *calls;
@@ -67,6 +70,10 @@ struct blis__http {
   blis_buffer text; /* of what is written */
   struct evbuffer *out;
   int64_t started_ns;
+  /* The time of the simulation was speed_us at speed_ns, and has had this speed since. */
+  double speed;
+  int64_t speed_ns;
+  int64_t speed_us;
   int64_t deadline_us; /* wall clock: of the next part of the end; INT64_MAX = none */
   int64_t blocked;     /* calls */
   uint64_t next_id;
@@ -81,6 +88,9 @@ struct blis__http {
 
 /* Microseconds of the wall clock since the server started. */
 int64_t blis__http_wall_us(const blis__http *server);
+
+/* Changes the speed from now on. */
+void blis__http_set_speed(blis__http *server, double speed);
 
 /* Brings the simulation to the present. A failure stops the loop. */
 void blis__http_advance(blis__http *server);

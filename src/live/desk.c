@@ -328,6 +328,11 @@ void blis_live_desk_open(blis_live_desk *desk, blis_cluster *cluster,
                          const blis_live_caller *caller) {
   desk->cluster = cluster;
   desk->caller = *caller;
+  blis_cluster_stay_open(cluster, true);
+}
+
+void blis_live_desk_end(blis_live_desk *desk) {
+  blis_cluster_stay_open(desk->cluster, false);
 }
 
 const blis_live_limits *blis_live_desk_limits(const blis_live_desk *desk) {

@@ -85,6 +85,9 @@ const blis_step_sink *blis_live_desk_steps(blis_live_desk *desk, const blis_step
 void blis_live_desk_open(blis_live_desk *desk, blis_cluster *cluster,
                          const blis_live_caller *caller);
 
+/* No more submissions come: the cluster may end. */
+void blis_live_desk_end(blis_live_desk *desk);
+
 const blis_live_limits *blis_live_desk_limits(const blis_live_desk *desk);
 
 /* Where and for which call an ask is submitted. */

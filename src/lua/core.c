@@ -43,6 +43,7 @@
 #include "lua/results/run_trace.h"
 #include "lua/simulation/construct.h"
 #include "lua/simulation/event_queue.h"
+#include "lua/simulation/faults.h"
 #include "lua/simulation/instance.h"
 #include "lua/simulation/live.h"
 #include "lua/simulation/simulation.h"
@@ -270,6 +271,7 @@ static const luaL_Reg core_functions[] = {
     {"coefficients", bind_coefficients},
     {"own_coefficients", bind_own_coefficients},
     {"limit_memory", bind_limit_memory},
+    {"add_faults", bind_add_faults},
     {"live_desk", bind_live_desk_new},
     {"live_library", bind_live_library},
     {"live_serve", bind_live_serve},

@@ -1,6 +1,8 @@
 /* Input of a running cluster: late arrivals, and clients that give up; and the tokens of a run. */
 #include "cluster/external.h"
 
+#include "base/time.h"
+#include "cluster/faults/fault_plan.h"
 #include "cluster/watch/tokens.h"
 #include "cluster_fixture.h"
 #include "engine_rules.h"
@@ -207,9 +209,46 @@ static void test_leaving_frees_kv(void) {
   }
 }
 
+/* Faults come while an open cluster has no requests, and one that is closed has an end. */
+static void test_faults_may_be_added(void) {
+  site s;
+  blis_error error = {0};
+  site_init(&s, blis_alloc_heap(), 2);
+  site_add_slow_requests(&s, 1);
+  site_must_open(&s);
+  blis_cluster_stay_open(s.cluster, true);
+  CHECK_OK(blis_cluster_run_until(s.cluster, 90000000, &error), &error);
+  CHECK_EQ_I64(blis_cluster_now_us(s.cluster), 90000000);
+  CHECK(blis_cluster_has_requests(s.cluster));
+  const blis_fault_effect crash = {.kind = BLIS_FAULT_CRASH, .recover_us = 500};
+  const blis_fault_effect slow = {.kind = BLIS_FAULT_SLOW, .recover_us = 100, .factor = 3};
+  const blis_fault faults[] = {{.at_us = 90002000, .instance = 1, .effect = crash},
+                               {.at_us = 90001000, .instance = 0, .effect = slow}};
+  CHECK_OK(blis_cluster_add_faults(s.cluster, faults, 2, &error), &error);
+  CHECK_OK(blis_cluster_run_until(s.cluster, 90002100, &error), &error);
+  CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 1), BLIS_SERVICE_FAILED);
+  CHECK_OK(blis_cluster_run_until(s.cluster, 90002500, &error), &error);
+  CHECK_EQ_I64(blis_cluster_instance_service(s.cluster, 1), BLIS_SERVICE_ACTIVE);
+  const blis_fault_note *notes;
+  size_t count;
+  CHECK(blis_cluster_get_faults(s.cluster, &notes, &count));
+  CHECK_EQ_I64((int64_t)count, 2);
+  CHECK_EQ_I64(notes[0].time_us, 90001000);
+  CHECK_EQ_I64(notes[1].instance, 1);
+  CHECK_STATUS(blis_cluster_add_faults(s.cluster, faults, 1, &error), BLIS_ERR_INVALID);
+  const blis_fault nowhere = {.at_us = 99000000, .instance = 2, .effect = crash};
+  CHECK_STATUS(blis_cluster_add_faults(s.cluster, &nowhere, 1, &error), BLIS_ERR_INVALID);
+  CHECK_CONTAINS(error.message, "instance 2");
+  blis_cluster_stay_open(s.cluster, false);
+  CHECK(!blis_cluster_has_requests(s.cluster));
+  site_run(&s);
+  site_deinit(&s);
+}
+
 int main(void) {
   RUN(test_input_equals_a_plan);
   RUN(test_input_must_be_later);
   RUN(test_leaving_frees_kv);
+  RUN(test_faults_may_be_added);
   return check_done();
 }

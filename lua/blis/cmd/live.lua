@@ -28,6 +28,10 @@ return command.define(definition, function(parsed)
   local service
   simulate.run(definition, parsed, function()
     live.check_build()
+    local asked = parsed.values.experiment
+    if parsed.values.live.max_instances and asked.autoscaler == nil then
+      asked.autoscaler = live.by_request
+    end
     return {
       horizon_us = parsed.values.experiment.horizon_us,
       open = function(spec)

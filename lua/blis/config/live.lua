@@ -26,6 +26,19 @@ return {
         .. "possible here and in --gateway; anyone can then send requests.",
     },
     {
+      name = "write_endpoints", type = "string", flag = "--write-endpoints", metavar = "FILE",
+      group = group,
+      doc = "File with the addresses of the instances that serve, for the plugin file-discovery of "
+        .. "llm-d's endpoint picker. It is replaced when an instance comes or goes.",
+    },
+    {
+      name = "max_instances", type = "integer", min = 1, max = 10000, unit = "instances",
+      flag = "--max-instances", group = group,
+      doc = "Greatest number of instances that POST /admin/scale, add, and remove set. Starts and "
+        .. "removals follow the options of autoscaling, such as --loading-delay. Default: the "
+        .. "number of instances is fixed.",
+    },
+    {
       name = "speed", type = "number", above = 0, max = 1000000, default = 1, flag = "--speed",
       metavar = "N", group = group,
       doc = "Simulated seconds per second.",

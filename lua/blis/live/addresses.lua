@@ -37,8 +37,8 @@ local function after(text, address, by)
     number // 256 % 256, number % 256)
 end
 
---- Adds an endpoint for each instance.
-local function add_instances(list, text, count)
+--- Adds an endpoint for each instance; the first `initial` of them must have a port.
+local function add_instances(list, text, count, initial)
   local address, port, plus, port_plus = split("listen", text)
   if (plus == "+") == (port_plus == "+") and count > 1 then
     errors.invalid("live.listen: '%s' is one address for %d instances, expected 127.0.1.1+:8000 "
@@ -47,7 +47,9 @@ local function add_instances(list, text, count)
   end
   for i = 0, count - 1 do
     local one = plus == "+" and after(text, address, i) or address
-    local its_port = plus == "+" and port or check_port("listen", text, port + i)
+    local its_port = plus == "+" and port or port + i
+    if i < initial then check_port("listen", text, its_port) end
+    if its_port > 65535 then return end
     list[#list + 1] = { address = one, port = its_port, instance = i }
   end
 end
@@ -58,18 +60,19 @@ end
 
 --- Returns the endpoints of the options, and whether other machines can reach one of them.
 ---@param values table the section `live`
----@param count integer of instances
+---@param count integer of instances, those included that may come
+---@param initial integer instances at first
 ---@return blis.live.Endpoint[] endpoints
 ---@return boolean is_public
-function addresses.of(values, count)
+function addresses.of(values, count, initial)
   local list = {}
   if values.port_base and values.listen then
     errors.invalid("live.port_base cannot be combined with live.listen")
   end
   if values.port_base then
-    add_instances(list, ("127.0.0.1:%d+"):format(values.port_base), count)
+    add_instances(list, ("127.0.0.1:%d+"):format(values.port_base), count, initial)
   end
-  if values.listen then add_instances(list, values.listen, count) end
+  if values.listen then add_instances(list, values.listen, count, initial) end
   local gateway = values.gateway or not list[1] and "127.0.0.1:8000"
   if gateway then
     local address, port, plus, port_plus = split("gateway", gateway)

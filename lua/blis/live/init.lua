@@ -1,5 +1,6 @@
 --- A cluster that serves real clients over HTTP while its clock runs.
 local addresses = require "blis.live.addresses"
+local admin = require "blis.live.admin"
 local core = require "blis.core"
 local csv = require "blis.csv"
 local errors = require "blis.errors"
@@ -17,6 +18,13 @@ local length_count = 4096
 
 -- Longest sequence where neither the options nor the model sets it.
 local usual_max_model_len = 131072
+
+-- Greatest number of instances with an address, those included that come later.
+local most_addresses = 1024
+
+-- Names of engines for llm-d's endpoint picker, by flavor of the metrics.
+local engine_types = { vllm = "vllm", ["vllm-0.8"] = "vllm", sglang = "sglang",
+  trtllm = "trtllm-serve" }
 
 --- The traffic before the first client; the desk replaces it.
 local function no_requests() return nil end
@@ -63,6 +71,7 @@ end
 ---@class blis.live.Service
 ---@field sim blis.Simulation
 ---@field endpoints blis.live.Endpoint[]
+---@field initial integer instances at first
 ---@field is_public boolean whether other machines can reach it
 ---@field outcome? table how it ended: signal, requests, dropped, interventions, lags
 
@@ -79,9 +88,9 @@ end
 function service:lines()
   local lines, first, last = {}, nil, nil
   for _, endpoint in ipairs(self.endpoints) do
-    if endpoint.instance then
+    if endpoint.instance and endpoint.instance < self.initial then
       first, last = first or endpoint, endpoint
-    else
+    elseif not endpoint.instance then
       lines[#lines + 1] = "gateway at " .. text_of(endpoint)
     end
   end
@@ -100,6 +109,7 @@ end
 ---@param tell fun(line: string): string makes a line of a text, for standard error
 function service:run(tell)
   local values, lines = self.values, {}
+  if values.write_endpoints then self:write_endpoints() end
   for i, line in ipairs(self:lines()) do lines[i] = tell(line) end
   self.outcome = errors.located(core.live_serve, self.sim, self.desk, {
     endpoints = self.endpoints, speed = values.speed, version = values.version,
@@ -107,7 +117,27 @@ function service:run(tell)
     duration_us = values.duration_us,
     shows_cached = not values.hide_cached, echoes_request_ids = values.request_ids,
     ready = table.concat(lines),
+    changed = values.write_endpoints and function() self:write_endpoints() end,
+    control = function(...) return self.admin:answer(...) end,
   })
+end
+
+--- Writes the endpoints of the instances that serve, as the plugin `file-discovery` of llm-d's
+--- endpoint picker reads them.
+function service:write_endpoints()
+  local lines = { "endpoints:" }
+  for _, one in ipairs(self.endpoints) do
+    local instance = one.instance and self.sim.instances[one.instance + 1]
+    if instance and instance.state == "active" then
+      lines[#lines + 1] = ("- {name: %s, namespace: default, address: %s, port: \"%d\", labels: "
+        .. "{llm-d.ai/engine-type: %s}}"):format(instance.id, one.address, one.port,
+          engine_types[self.values.metrics_flavor])
+    end
+  end
+  if not lines[2] then lines[1] = "endpoints: []" end
+  local output <close> = core.output(self.values.write_endpoints)
+  output:write(table.concat(lines, "\n") .. "\n")
+  output:commit()
 end
 
 --- Writes the decisions of ports, which a replay of the trace needs: request_number,instance.
@@ -143,6 +173,34 @@ function live.check_build()
   end
 end
 
+--- The autoscaler of a command line with --max-instances; `live.open` replaces it.
+live.by_request = { "by-request" }
+
+--- Makes the number of instances follow requests to /admin, as an autoscaler.
+---@param spec blis.Experiment changed
+---@param scaling { max: integer }
+---@param target fun(): integer?
+local function scale_by_request(spec, scaling, target)
+  if spec.autoscaler and spec.autoscaler ~= live.by_request then
+    errors.invalid("live.max_instances cannot be combined with an autoscaler")
+  end
+  local options = {}
+  for key, value in pairs(spec.scaling or {}) do options[key] = value end
+  options.min_replicas, options.max_replicas = 0, scaling.max
+  options.interval_us = options.interval_us or 1000000
+  spec.scaling = options
+  spec.autoscaler = function() return target() end
+end
+
+--- Returns the endpoints of instances, by place.
+local function by_instance(endpoints)
+  local list = {}
+  for _, one in ipairs(endpoints) do
+    if one.instance then list[one.instance + 1] = one end
+  end
+  return list
+end
+
 --- Opens a cluster for clients; `service:run` serves them.
 ---@param spec blis.Experiment its workload is ignored
 ---@param options? table the section `live`
@@ -156,11 +214,19 @@ function live.open(spec, options, model)
   local copy = {}
   for key, value in pairs(spec) do copy[key] = value end
   copy.workload = no_requests
+  local scaling = values.max_instances and { max = values.max_instances }
+  if scaling then
+    scale_by_request(copy, scaling, function() return self.admin and self.admin.target end)
+  end
   self.sim = experiment.served(copy, traffic_text, function(config)
     self.desk = desk_of(values, config)
-    self.endpoints, self.is_public = addresses.of(values, config.cluster.instances)
+    if scaling then scaling.target = config.cluster.instances end
+    self.initial = config.cluster.instances
+    local most = config.scaling and math.min(config.scaling.max_starts, most_addresses)
+    self.endpoints, self.is_public = addresses.of(values, most or self.initial, self.initial)
     return self.desk
   end)
+  self.admin = admin.new(self.sim, by_instance(self.endpoints), scaling)
   return self
 end
 

@@ -422,12 +422,13 @@ static blis_status check_effect(const blis_fault_effect *effect, size_t place, b
 }
 
 static blis_status check_faults(const blis_cluster *cluster, const blis_fault *faults, size_t count,
-                                blis_error *error) {
+                                int64_t first_us, bool are_sorted, blis_error *error) {
   for (size_t i = 0; i < count; i++) {
     BLIS_TRY(check_effect(&faults[i].effect, i + 1, error));
     bool may_come = cluster->config.initial_count > 0 && !faults[i].is_absence;
     bool is_there = faults[i].instance < cluster->existing || may_come;
-    if (!is_there || faults[i].at_us < 0 || (i > 0 && faults[i].at_us < faults[i - 1].at_us)) {
+    bool is_later = i == 0 || !are_sorted || faults[i].at_us >= faults[i - 1].at_us;
+    if (!is_there || faults[i].at_us < first_us || !is_later) {
       return blis_fail(error, BLIS_ERR_INVALID,
                        "fault %zu (%s): instance %" PRIu32 " at %" PRId64 " us; there are %" PRIu32
                        " instances, and faults come in order of time",
@@ -486,11 +487,7 @@ static blis_status begin_random(blis_cluster *cluster, const blis_random_fault *
   return BLIS_OK;
 }
 
-blis_status blis_cluster_set_faults(blis_cluster *cluster, const blis_fault *faults, size_t count,
-                                    const blis_random_fault *random, size_t random_count,
-                                    blis_error *error) {
-  BLIS_TRY(check_faults(cluster, faults, count, error));
-  BLIS_TRY(check_random(cluster, random, random_count, error));
+static blis_status make_plan(blis_cluster *cluster, blis_error *error) {
   struct blis__fault_plan *plan = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *plan);
   BLIS_TRY_NEW(plan, error);
   cluster->features[BLIS_FEATURE_FAULTS] = plan;
@@ -498,12 +495,43 @@ blis_status blis_cluster_set_faults(blis_cluster *cluster, const blis_fault *fau
   plan->lasting = blis_arena_new(&cluster->texts, room * sizeof(double));
   BLIS_TRY_NEW(plan->lasting, error);
   memset(plan->lasting, 0, room * sizeof(double));
+  return BLIS_OK;
+}
+
+blis_status blis_cluster_set_faults(blis_cluster *cluster, const blis_fault *faults, size_t count,
+                                    const blis_random_fault *random, size_t random_count,
+                                    blis_error *error) {
+  BLIS_TRY(check_faults(cluster, faults, count, 0, true, error));
+  BLIS_TRY(check_random(cluster, random, random_count, error));
+  BLIS_TRY(make_plan(cluster, error));
   if (cluster->waiting_room == NULL) {
     BLIS_TRY_MEM(blis__add_waiting_room(cluster), error);
   }
   BLIS_TRY_MEM(blis__add_presence(cluster), error);
   BLIS_TRY(copy_declared(cluster, faults, count, error));
   return begin_random(cluster, random, random_count, error);
+}
+
+static blis_status on_added(void *ud, blis_cluster *cluster, blis_error *error) {
+  const blis_fault *fault = ud;
+  return blis_cluster_has_requests(cluster)
+             ? suffer(cluster, fault->instance, &fault->effect, error)
+             : BLIS_OK;
+}
+
+blis_status blis_cluster_add_faults(blis_cluster *cluster, const blis_fault *faults, size_t count,
+                                    blis_error *error) {
+  BLIS_TRY(check_faults(cluster, faults, count, cluster->now_us + 1, false, error));
+  if (state_of(cluster) == NULL) {
+    BLIS_TRY(make_plan(cluster, error));
+  }
+  for (size_t i = 0; i < count; i++) {
+    blis_fault *fault = blis_arena_new(&cluster->texts, sizeof *fault);
+    BLIS_TRY_NEW(fault, error);
+    *fault = faults[i];
+    BLIS_TRY(blis_cluster_call_at(cluster, fault->at_us, on_added, fault, error));
+  }
+  return BLIS_OK;
 }
 
 static void free_fault_plan(blis_cluster *cluster) {

@@ -88,6 +88,14 @@ BLIS_MUSTUSE blis_status blis_cluster_set_faults(blis_cluster *cluster, const bl
                                                  size_t count, const blis_random_fault *random,
                                                  size_t random_count, blis_error *error);
 
+/*
+ * Adds faults while the cluster runs; each happens at its time, which is after blis_cluster_now_us
+ * and need not be in order. Copies its arguments. BLIS_ERR_INVALID as before; nothing has changed
+ * then.
+ */
+BLIS_MUSTUSE blis_status blis_cluster_add_faults(blis_cluster *cluster, const blis_fault *faults,
+                                                 size_t count, blis_error *error);
+
 /* In order of time; borrowed. False: none was set. */
 bool blis_cluster_get_faults(const blis_cluster *cluster, const blis_fault_note **notes,
                              size_t *count);

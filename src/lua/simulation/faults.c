@@ -90,6 +90,28 @@ void check_set_faults(lua_State *L, int config, const bind_simulation *sim) {
   lua_settop(L, top);
 }
 
+typedef struct fault_list {
+  const blis_fault *faults;
+  size_t count;
+} fault_list;
+
+static blis_status add_faults(void *ud, blis_cluster *cluster, blis_error *error) {
+  const fault_list *list = ud;
+  return blis_cluster_add_faults(cluster, list->faults, list->count, error);
+}
+
+int bind_add_faults(lua_State *L) {
+  enum { SIMULATION = 1, LIST };
+  luaL_checktype(L, LIST, LUA_TTABLE);
+  lua_settop(L, LIST);
+  fault_list list = {.count = lua_rawlen(L, LIST)};
+  blis_fault *faults = push_buffer(L, list.count, sizeof *faults);
+  check_declared(L, LIST, faults, list.count);
+  list.faults = faults;
+  check_change(L, SIMULATION, add_faults, &list);
+  return 0;
+}
+
 /* Sets instance_counts of the table on top of the stack. */
 static void set_presence(lua_State *L, const bind_simulation *sim) {
   size_t count = 0;

@@ -47,6 +47,47 @@ static void write_ready(void *ud) {
   fflush(stderr);
 }
 
+/* Control: the function of Lua at FUNCTION of the stack of L. */
+typedef struct control {
+  lua_State *L;
+  int function;
+} control;
+
+/* status, text, speed or nil, is_read_only = function(method, action, query, body, speed) */
+static int on_control(void *ud, blis_http_control *request, blis_buffer *text) {
+  const control *self = ud;
+  lua_State *L = self->L;
+  int top = lua_gettop(L);
+  lua_pushvalue(L, self->function);
+  lua_pushstring(L, request->method);
+  lua_pushstring(L, request->action);
+  lua_pushstring(L, request->query);
+  lua_pushlstring(L, request->body.data, request->body.length);
+  lua_pushnumber(L, request->speed);
+  int status = 500;
+  if (lua_pcall(L, 5, 4, 0) == LUA_OK && lua_isinteger(L, -4) && lua_isstring(L, -3)) {
+    size_t length;
+    const char *answer = lua_tolstring(L, -3, &length);
+    blis_buffer_bytes(text, answer, length);
+    status = (int)lua_tointeger(L, -4);
+    request->speed = lua_isnumber(L, -2) ? lua_tonumber(L, -2) : request->speed;
+    request->is_read_only = lua_toboolean(L, -1);
+  } else {
+    blis_buffer_string(text, "{\"error\":{\"message\":\"out of memory\"}}");
+  }
+  lua_settop(L, top);
+  return status;
+}
+
+/* A failure, for want of memory or of the file system, is reported by the function itself. */
+static void on_changed(void *ud) {
+  const control *self = ud;
+  int top = lua_gettop(self->L);
+  lua_pushvalue(self->L, self->function);
+  (void)lua_pcall(self->L, 0, 0, 0);
+  lua_settop(self->L, top);
+}
+
 static int push_outcome(lua_State *L, const blis_http_outcome *outcome) {
   lua_createtable(L, 0, 6);
   set_field_integer(L, "signal", outcome->signal);
@@ -75,6 +116,18 @@ int bind_live_serve(lua_State *L) {
       .ready = write_ready,
       .ready_ud = (void *)check_field_string(L, OPTIONS, "ready")};
   config.endpoints = push_endpoints(L, OPTIONS, &config.endpoint_count);
+  lua_getfield(L, OPTIONS, "control");
+  control its_control = {.L = L, .function = lua_gettop(L)};
+  if (!lua_isnil(L, -1)) {
+    config.control = on_control;
+    config.control_ud = &its_control;
+  }
+  lua_getfield(L, OPTIONS, "changed");
+  control changed = {.L = L, .function = lua_gettop(L)};
+  if (!lua_isnil(L, -1)) {
+    config.changed = on_changed;
+    config.changed_ud = &changed;
+  }
   bind_simulation *sim = check_drivable(L, "serve");
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};

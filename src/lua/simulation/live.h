@@ -11,8 +11,10 @@ void bind_configure_live(lua_State *L, int config, bind_simulation *sim, blis_cl
 
 /*
  * live_serve(sim, desk, {endpoints = {{address =, port =, instance = or nil}, ...}, speed =,
- * version =, stall_timeout_us =, grace_us =, shows_cached =, echoes_request_ids =, ready = text}):
- * serves until a signal. `ready` is written to standard error when all endpoints listen. Returns
+ * version =, stall_timeout_us =, grace_us =, shows_cached =, echoes_request_ids =, ready = text,
+ * control = function}): serves until a signal. control(method, action, query, body, speed) answers
+ * requests to /admin: it returns the status, the text, a speed or nil, and whether nothing has
+ * changed. changed() is called when instances came into service or left it. `ready` is written to standard error when all endpoints listen. Returns
  * {signal =, requests =, dropped =, interventions =, lag_p50_us =, lag_p99_us =}.
  */
 int bind_live_serve(lua_State *L);
