@@ -12,9 +12,9 @@
 #include "cluster/cluster.h"
 
 /*
- * Sets whether requests may still arrive from outside. An open cluster keeps its autoscaler,
- * faults, and starts of instances going while it has no requests, and blis_cluster_run_until always
- * moves its clock to the limit. Initially it is not open.
+ * Sets whether requests may still arrive from outside. In an open cluster, whatever repeats itself
+ * goes on while there are no requests, and blis_cluster_run_until always moves the clock to the
+ * limit. Initially it is not open.
  */
 void blis_cluster_stay_open(blis_cluster *cluster, bool is_open);
 
