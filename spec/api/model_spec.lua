@@ -26,6 +26,48 @@ end
 
 local function error_of(cluster) return small.message_of(run, cluster) end
 
+--- An own model with 4 layers: a number, or a list.
+local function own_model(layers, formats)
+  local model = { id = "own/model", hidden_size = 4096, vocab_size = 32000, attention_heads = 32,
+    kv_heads = 8, head_dim = 128, intermediate_size = 12288, layers = layers }
+  for key, value in pairs(formats) do model[key] = value end
+  return model
+end
+
+describe("the formats of an own model", function()
+  local function capacity_of(layers, formats)
+    return kv_capacity { model = own_model(layers, formats), hardware = "H100", tp = 1 }
+  end
+  -- Weights of the layers, and two matrices for tokens in 16 bits.
+  local inside = 4 * (4096 * 4096 * 2 + 4096 * 1024 * 2 + 3 * 4096 * 12288)
+  local outside = 2 * 2 * 4096 * 32000
+
+  for _, layers in ipairs { 4, { { count = 4 } } } do
+    it("follow from quantization and kv_cache_dtype with layers as a " .. type(layers), function()
+      for name, bytes in pairs { fp8 = 1, int8 = 1, nvfp4 = 0.5625, awq = 0.5 + 2.5 / 128,
+        fp8_block = 1 + 4 / 16384, none = 2 } do
+        local c = capacity_of(layers, { quantization = name })
+        assert.near(outside + bytes * inside, c.weights_gib * (1 << 30), 1e6, name)
+        assert.equal(4 * 2 * 8 * 128 * 2, c.bytes_per_token)
+      end
+      assert.equal(4 * 2 * 8 * 128, capacity_of(layers, { kv_cache_dtype = "fp8" }).bytes_per_token)
+      local c = capacity_of(layers, { weights = { dense = "fp8" }, kv_cache_dtype = "fp8" })
+      assert.near(outside + 2 * inside - 4 * 3 * 4096 * 12288, c.weights_gib * (1 << 30), 1e6)
+    end)
+
+    it("are never assumed, with layers as a " .. type(layers), function()
+      assert.matches("unknown quantization 'fp9'; expected none, fp8, ",
+        small.message_of(capacity_of, layers, { quantization = "fp9" }), 1, true)
+    end)
+  end
+
+  it("accept enable_expert_parallel, as vllm serve spells it", function()
+    local r = blis.run(small.experiment { cluster = { model = "qwen/qwen3-30b-a3b",
+      hardware = "H100", tp = 2, enable_expert_parallel = true } })
+    assert.is_true(#r.requests > 0)
+  end)
+end)
+
 describe("blis.kv_capacity", function()
   it("gives every term of the calculation", function()
     local function flat(options)

@@ -121,9 +121,21 @@ local function print_summary(totals)
   command.print(table.concat(lines, "\n") .. "\n\n")
 end
 
+--- "16,985 blocks of 16 tokens (271,760 tokens)"; with several KV groups, how the tokens follow from
+--- the blocks: "713 blocks (71,200 tokens: 713 / 4 KV groups, x 400 tokens a block)".
+local function blocks_text(facts)
+  local blocks, tokens = format.count(facts.kv_blocks), format.count(facts.kv_tokens)
+  local of_group = facts.kv_groups and facts.kv_blocks // facts.kv_groups or 0
+  if of_group == 0 then
+    return ("%s blocks of %s tokens (%s tokens)"):format(blocks, format.count(facts.block_size),
+      tokens)
+  end
+  return ("%s blocks (%s tokens: %s / %s, x %s tokens a block)"):format(blocks, tokens, blocks,
+    format.plural(facts.kv_groups, "KV group"), format.count(facts.kv_tokens // of_group))
+end
+
 local function capacity_line(facts)
-  return ("  %s blocks of %s tokens (%s tokens): (%s\n"):format(format.count(facts.kv_blocks),
-    format.count(facts.block_size), format.count(facts.kv_tokens), setup.capacity_terms(
+  return ("  %s: (%s\n"):format(blocks_text(facts), setup.capacity_terms(
     facts.capacity, (") / %s bytes a block"):format(format.count(facts.capacity.bytes_per_block))))
 end
 

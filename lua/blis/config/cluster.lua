@@ -53,8 +53,8 @@ return {
       doc = "Data parallel degree inside an instance; above 1 only for mixture-of-experts models.",
     },
     {
-      name = "expert_parallel", type = "boolean", default = false,
-      flag = "--enable-expert-parallel", group = "Model and hardware",
+      name = "expert_parallel", aliases = { "enable_expert_parallel" }, type = "boolean",
+      default = false, flag = "--enable-expert-parallel", group = "Model and hardware",
       doc = "Spread experts over the GPUs of an instance (mixture-of-experts models only).",
     },
     {

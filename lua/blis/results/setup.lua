@@ -24,10 +24,12 @@ function setup.capacity_terms(capacity, close)
 end
 
 --- "KV cache of 28,235 blocks of 16 tokens (451,760 tokens): 71.3 GiB usable - 14.96 weights - ..."
+--- With several KV groups, blocks do not have block_size tokens.
 local function cache_line(s)
-  local size = ("KV cache of %s of %s (%s)"):format(plural(s.kv_blocks, "block"),
-    plural(s.block_size, "token"),
-    plural(rawget(s, "kv_tokens") or s.kv_blocks * s.block_size, "token"))
+  local tokens = s.kv_blocks * s.block_size
+  local logged = rawget(s, "kv_tokens") or tokens
+  local size = ("KV cache of %s%s (%s)"):format(plural(s.kv_blocks, "block"),
+    logged == tokens and " of " .. plural(s.block_size, "token") or "", plural(logged, "token"))
   local c = rawget(s, "capacity")
   if not c then return size .. (s.kv_blocks_computed and ", as measured" or ", as given") end
   return ("%s: %s"):format(size, setup.capacity_terms(c, ""))

@@ -35,6 +35,17 @@ describe("KV cache of a model with windows", function()
     assert.near(139.81 * 0.92, c.memory_gib, 1e-9)
   end)
 
+  it("prints how the tokens follow from the blocks", function()
+    local text = commands.output_of("models", "Qwen/Qwen3.5-27B", "--hardware", "H200")
+    local blocks, tokens, groups, size = text:match(
+      "\n  ([%d,]+) blocks %(([%d,]+) tokens: [%d,]+ / (%d+) KV groups, x (%d+) tokens a block%)")
+    local function number(digits) return math.tointeger((digits:gsub(",", ""))) end
+    assert.same({ "4", "784" }, { groups, size })
+    assert.equal(number(blocks) // 4 * 784, number(tokens))
+    local r = run(with(oss, { kv_blocks = nil }))
+    assert.matches("KV cache of [%d,]+ blocks %([%d,]+ tokens%): ", tostring(r))
+  end)
+
   it("gives both engines the same results", function()
     local fast = run(with(oss, { kv_blocks = 2000, engine = "fast" }))
     local stepwise = run(with(oss, { kv_blocks = 2000, engine = "stepwise" }))

@@ -163,14 +163,19 @@ static blis_status read_model_key(const reader *r, blis_catalogue_model *model,
   return read_field(&model->spec, field, value, error);
 }
 
-/* Keys that only a list of layers uses would have no effect without it. */
-static blis_status check_without_layers(const blis_yaml_node *node, blis_error *error) {
+/* Keys of single layers would have no effect without a list. *has_formats is set if there are keys
+   of the whole model that apply to a number of layers, too. */
+static blis_status check_without_layers(const blis_yaml_node *node, bool *has_formats,
+                                        blis_error *error) {
   size_t count;
   const blis_spec_field *fields = blis_model_spec_fields(&count);
+  *has_formats = false;
   for (size_t i = 0; i < blis_yaml_count(node); i++) {
     const blis_yaml_node *key = blis_yaml_key(node, i);
     const char *name = blis_yaml_scalar(key).data;
-    if (blis_layer_notation_has_key(name) && blis_spec_find(fields, count, name) == NULL) {
+    if (blis_layer_notation_is_of_model(name)) {
+      *has_formats = true;
+    } else if (blis_layer_notation_has_key(name) && blis_spec_find(fields, count, name) == NULL) {
       return blis_yaml_fail(key, "requires a list of layers, for example layers: [{count: 32}]",
                             error);
     }
@@ -178,22 +183,65 @@ static blis_status check_without_layers(const blis_yaml_node *node, blis_error *
   return BLIS_OK;
 }
 
-/* The list of layers of an entry, if it has one. */
+/* `quantization` of equal layers, in an entry that states no bytes of a weight. */
+static blis_status read_method(const blis_yaml_node *node, blis_model_spec *spec,
+                               blis_error *error) {
+  if (spec->quantization[0] == '\0' || spec->weight_bytes_per_param > 0.0) {
+    return BLIS_OK;
+  }
+  blis_weight_format format;
+  blis_error fault = {0};
+  if (blis_weight_format_named(spec->quantization, &format, &fault) != BLIS_OK) {
+    return fail_at(blis_yaml_get(node, "quantization"), fault.message, error);
+  }
+  spec->weight_bytes_per_param = format.bytes;
+  if (format.kind == BLIS_KIND_MODEL) {
+    spec->quantization[0] = '\0';
+  }
+  return BLIS_OK;
+}
+
+static blis_status new_layered(const reader *r, blis_catalogue_model *model,
+                               blis_layered_model **layered, blis_error *error) {
+  *layered = new_entry(r, sizeof **layered);
+  BLIS_TRY_NEW(*layered, error);
+  blis__layered_entry owned = {model, *layered};
+  blis_status status = blis_array_push(&r->catalogue->alloc, &r->catalogue->layered, owned);
+  return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
+}
+
+/* The layers of an entry that states their number, if it states formats that a description with
+   equal layers lacks. */
+static blis_status read_equal_layers(const reader *r, const blis_yaml_node *node,
+                                     blis_catalogue_model *model, blis_error *error) {
+  bool has_formats;
+  BLIS_TRY(check_without_layers(node, &has_formats, error));
+  if (!has_formats) {
+    return read_method(node, &model->spec, error);
+  }
+  blis_layered_model *layered;
+  BLIS_TRY(new_layered(r, model, &layered, error));
+  BLIS_TRY(
+      blis_layer_notation_read_equal(&r->catalogue->alloc, node, &model->spec, layered, error));
+  const blis_model_spec made = blis_layered_model_spec(layered);
+  model->spec.weight_bytes_per_param = made.weight_bytes_per_param;
+  memcpy(model->spec.quantization, made.quantization, sizeof made.quantization);
+  model->layered = layered;
+  return BLIS_OK;
+}
+
+/* The layers of an entry: a list, or a number of equal layers. */
 static blis_status read_layers(const reader *r, const blis_yaml_node *node,
                                blis_catalogue_model *model, blis_error *error) {
   const blis_yaml_node *layers = blis_yaml_get(node, "layers");
-  if (layers == NULL || blis_yaml_type_of(layers) == BLIS_YAML_SCALAR) {
-    return check_without_layers(node, error);
-  }
-  blis_layered_model *layered = new_entry(r, sizeof *layered);
-  BLIS_TRY_NEW(layered, error);
-  blis__layered_entry owned = {model, layered};
-  if (blis_array_push(&r->catalogue->alloc, &r->catalogue->layered, owned) != BLIS_OK) {
-    return blis_fail_nomem(error);
-  }
   if (model->spec.bytes_per_param == 0.0) {
     model->spec.bytes_per_param = 2.0;
   }
+  if (layers == NULL || blis_yaml_type_of(layers) == BLIS_YAML_SCALAR) {
+    return read_equal_layers(r, node, model, error);
+  }
+  blis_layered_model *layered;
+  BLIS_TRY(new_layered(r, model, &layered, error));
   BLIS_TRY(blis_layer_notation_read(&r->catalogue->alloc, node, &model->spec, layered, error));
   model->spec = blis_layered_model_spec(layered);
   model->layered = layered;

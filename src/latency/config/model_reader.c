@@ -66,10 +66,24 @@ static void read_types(blis__config *config, blis_layered_model *model) {
 
 /* Weights that are in no matrix of blis_layer_matrices. */
 
+/* The width of the inputs for each layer. The class of Gemma 4 has one, but of its public models
+   only those that share KV layers have such inputs, and copies of the other files omit the key. */
+static double layer_input_width(blis__config *config, blis_layered_model *model) {
+  static const char key[] = "hidden_size_per_layer_input";
+  int64_t width = blis__config_whole(config, BLIS__KEYS(key));
+  bool is_large = blis__config_is(config, "gemma4") && blis__config_has(config, "hidden_size") &&
+                  blis__config_whole(config, BLIS__KEYS("num_kv_shared_layers")) == 0;
+  if (width > 0 && is_large && !blis__config_states(config, key)) {
+    blis_layered_model_note(model, "%s is not stated: no inputs for each layer are counted", key);
+    return 0.0;
+  }
+  return (double)width;
+}
+
 /* Tables and projections of inputs for each layer, in Gemma 3n and small models of Gemma 4. */
 static void read_layer_inputs(blis__config *config, const blis__sizes *sizes,
                               blis_layered_model *model, blis_layer *extra) {
-  double width = (double)blis__config_whole(config, BLIS__KEYS("hidden_size_per_layer_input"));
+  double width = layer_input_width(config, model);
   if (width == 0.0) {
     return;
   }

@@ -29,14 +29,18 @@ static const blis_spec_field *find_field(const char *key, bool *is_attention) {
   return field;
 }
 
-bool blis_layer_notation_has_key(const char *key) {
-  bool is_attention;
+bool blis_layer_notation_is_of_model(const char *key) {
   for (size_t i = 0; i < sizeof FRAME_KEYS / sizeof *FRAME_KEYS; i++) {
     if (strcmp(key, FRAME_KEYS[i]) == 0) {
       return true;
     }
   }
-  return find_field(key, &is_attention) != NULL;
+  return false;
+}
+
+bool blis_layer_notation_has_key(const char *key) {
+  bool is_attention;
+  return blis_layer_notation_is_of_model(key) || find_field(key, &is_attention) != NULL;
 }
 
 /* Formats. */
@@ -420,6 +424,37 @@ static blis_status check_frame(const blis_yaml_node *entry, const blis_layered_m
   return BLIS_OK;
 }
 
+/* True if the entry, or a run of its layers, states formats of weights. */
+static bool states_weights(const blis_yaml_node *entry) {
+  const blis_yaml_node *layers = blis_yaml_get(entry, "layers");
+  bool is_list = layers != NULL && blis_yaml_type_of(layers) == BLIS_YAML_SEQUENCE;
+  for (size_t i = 0; is_list && i < blis_yaml_count(layers); i++) {
+    if (blis_yaml_get(blis_yaml_item(layers, i), "weights") != NULL) {
+      return true;
+    }
+  }
+  return blis_yaml_get(entry, "weights") != NULL;
+}
+
+/* `quantization` formats all weights of an entry that does not state formats by itself. */
+static blis_status apply_quantization(const blis_yaml_node *entry, const blis_model_spec *spec,
+                                      blis_layered_model *model, blis_error *error) {
+  if (spec->quantization[0] == '\0' || spec->weight_bytes_per_param > 0.0 ||
+      states_weights(entry)) {
+    return BLIS_OK;
+  }
+  blis_precision precision;
+  blis_error fault = {0};
+  if (blis_precision_override(&model->alloc, spec->quantization, 1,
+                              blis_layered_model_has_experts(model), &precision,
+                              &fault) != BLIS_OK) {
+    return blis_yaml_fail(blis_yaml_get(entry, "quantization"), fault.message, error);
+  }
+  blis_layered_model_set_precision(model, &precision);
+  blis_precision_free(&precision);
+  return BLIS_OK;
+}
+
 /* The kinds of a run that states none. */
 static void set_usual_kinds(blis_layer *base) {
   base->attention.kind = base->attention.kv_rank > 0 ? BLIS_ATTENTION_LATENT : BLIS_ATTENTION_FULL;
@@ -448,7 +483,7 @@ static blis_status read_all(const blis_yaml_node *entry, const blis_model_spec *
   for (size_t i = 0; i < blis_yaml_count(layers); i++) {
     BLIS_TRY(read_run(blis_yaml_item(layers, i), &base, model, error));
   }
-  return BLIS_OK;
+  return apply_quantization(entry, spec, model, error);
 }
 
 blis_status blis_layer_notation_read(const blis_alloc *alloc, const blis_yaml_node *entry,
@@ -457,6 +492,44 @@ blis_status blis_layer_notation_read(const blis_alloc *alloc, const blis_yaml_no
   blis_layered_model read;
   blis_layered_model_init(&read, alloc);
   blis_status status = read_all(entry, spec, &read, error);
+  if (status != BLIS_OK) {
+    blis_layered_model_free(&read);
+    return status;
+  }
+  *model = read;
+  return BLIS_OK;
+}
+
+/* Keys of the whole model on layers that a number states. */
+static blis_status read_equal(const blis_yaml_node *entry, const blis_model_spec *spec,
+                              blis_layered_model *model, blis_error *error) {
+  blis_layer base = {0};
+  for (size_t i = 0; i < blis_yaml_count(entry); i++) {
+    BLIS_TRY(
+        read_frame_key(blis_yaml_key(entry, i), blis_yaml_item(entry, i), model, &base, error));
+  }
+  BLIS_TRY(apply_quantization(entry, spec, model, error));
+  for (size_t i = 0; i < model->run_count; i++) {
+    blis_layer *layer = &model->runs[i].layer;
+    layer->other_weights += base.other_weights;
+    if (blis_yaml_get(entry, "weights") != NULL) {
+      memcpy(layer->formats, base.formats, sizeof layer->formats);
+      layer->formats[BLIS_WEIGHT_HEAD] = (blis_weight_format){0};
+      model->head = base.formats[BLIS_WEIGHT_HEAD];
+    }
+  }
+  return BLIS_OK;
+}
+
+blis_status blis_layer_notation_read_equal(const blis_alloc *alloc, const blis_yaml_node *entry,
+                                           const blis_model_spec *spec, blis_layered_model *model,
+                                           blis_error *error) {
+  blis_layered_model read;
+  blis_error fault = {0};
+  if (blis_model_spec_expand(alloc, spec, &read, &fault) != BLIS_OK) {
+    return blis_yaml_fail(entry, fault.message, error);
+  }
+  blis_status status = read_equal(entry, spec, &read, error);
   if (status != BLIS_OK) {
     blis_layered_model_free(&read);
     return status;
@@ -658,8 +731,9 @@ void blis_layer_notation_write(const blis_layered_model *model, const char *id,
   if (model->other_weights > 0.0) {
     write_number(&w, "other_weights", model->other_weights, false);
   }
-  if (!is_same_format(model->head, (blis_weight_format){0})) {
-    begin_field(&w, "weights");
+  bool has_head_format = !is_same_format(model->head, (blis_weight_format){0});
+  if (has_head_format || model->quantization[0] != '\0') {
+    begin_field(&w, "weights"); /* so that `quantization` only names the method of the files */
     blis_buffer_string(buffer, "{head: ");
     write_format_value(buffer, model->head);
     blis_buffer_char(buffer, '}');

@@ -52,11 +52,16 @@ static bool mentions(const blis_model_spec *spec, const char *word) {
   return strstr(spec->quantization, word) != NULL;
 }
 
-/* The number format by the bytes of a weight, and by the method for formats of equal bytes. */
+/* The number format by the method, or by the bytes of a weight if the method has others. */
 static blis_weight_format format_of(const blis_model_spec *spec) {
   double bytes = blis_model_spec_weight_bytes(spec);
   if (bytes >= spec->bytes_per_param) {
     return (blis_weight_format){0};
+  }
+  blis_weight_format named;
+  if (blis_weight_format_named(spec->quantization, &named, NULL) == BLIS_OK &&
+      named.bytes == bytes) {
+    return named;
   }
   blis_weight_kind kind = bytes >= 1.0                                            ? BLIS_KIND_FP8
                           : mentions(spec, "nvfp4") || mentions(spec, "modelopt") ? BLIS_KIND_NVFP4
@@ -68,7 +73,8 @@ static blis_weight_format format_of(const blis_model_spec *spec) {
 blis_layer blis_model_spec_layer(const blis_model_spec *spec) {
   blis_layer layer = {.attention = attention_of(spec), .ffn = ffn_of(spec)};
   blis_weight_format format = format_of(spec);
-  bool has_only_experts = format.kind == BLIS_KIND_MXFP4 && layer.ffn.kind == BLIS_FFN_MOE;
+  bool is_of_experts = format.kind == BLIS_KIND_MXFP4 || mentions(spec, "experts_");
+  bool has_only_experts = is_of_experts && layer.ffn.kind == BLIS_FFN_MOE;
   for (int class = 0; class < BLIS_WEIGHT_HEAD; class ++) {
     if (!has_only_experts || class == BLIS_WEIGHT_EXPERTS) {
       layer.formats[class] = format;

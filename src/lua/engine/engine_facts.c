@@ -116,6 +116,9 @@ void push_engine_facts(lua_State *L, const bind_engine *engine) {
   set_field_integer(L, "kv_tokens",
                     logged_kv_tokens(config->kv_layout, config->kv_blocks,
                                      config->block_size_tokens, config->max_model_len_tokens));
+  if (config->kv_layout != NULL) {
+    set_field_integer(L, "kv_groups", blis_kv_layout_groups(config->kv_layout));
+  }
   set_field_integer(L, "max_num_seqs", engine->config.max_num_seqs);
   set_field_integer(L, "max_model_len", engine->config.max_model_len_tokens);
   set_field_number(L, "max_concurrency", max_concurrency(config));

@@ -19,10 +19,13 @@ static void set_whole(lua_State *L, const char *name, double value) {
   }
 }
 
-/* Names the format of each class of weights with the number of layers that have it. */
+/* Names each format of the weights with its share of the parameters. */
 static void describe_formats(const blis_layered_model *model, char text[TEXT_SIZE]) {
   double weights[BLIS_KIND_COUNT] = {0.0};
-  double all = 0.0;
+  double matrix = (double)model->vocabulary * (double)model->hidden_size;
+  double all = matrix * (model->has_tied_embeddings ? 1.0 : 2.0);
+  weights[BLIS_KIND_MODEL] = matrix;
+  weights[model->head.kind] += all - matrix;
   for (size_t i = 0; i < model->run_count; i++) {
     const blis_layer_run *run = &model->runs[i];
     blis_matrix matrices[BLIS_LAYER_MATRICES_MAX];

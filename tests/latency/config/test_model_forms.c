@@ -94,6 +94,32 @@ static void test_nested_defaults(void) {
   check_refused("{\"model_type\":\"llama\",\"vocab_size\":32064}", "num_hidden_layers is missing");
 }
 
+/* Inputs for each layer: small Gemma 4 models have them even if the file omits their width; large
+   ones have none. */
+static void test_layer_inputs(void) {
+  static const char KEYS[] = "\"head_dim\":16,\"global_head_dim\":32,\"sliding_window\":8,";
+  static const struct {
+    const char *keys;
+    double weights; /* of the whole model: words * layers * width + hidden * layers * width */
+  } CASES[] = {
+      {"\"num_kv_shared_layers\":0", 0.0},
+      {"\"attention_k_eq_v\":true", 0.0},
+      {"\"num_kv_shared_layers\":2", (262144.0 + 64.0) * 4 * 256},
+      {"\"num_kv_shared_layers\":2,\"hidden_size_per_layer_input\":0", 0.0},
+      {"\"hidden_size_per_layer_input\":32", (262144.0 + 64.0) * 4 * 32},
+  };
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    char text[512];
+    (void)snprintf(text, sizeof text, "{\"model_type\":\"gemma4_text\"," SIZES "%s%s}", KEYS,
+                   CASES[i].keys);
+    blis_layered_model model = read_ok(text);
+    CHECK(model.other_weights == CASES[i].weights);
+    bool has_note = strstr(model.notes, "hidden_size_per_layer_input is not stated") != NULL;
+    CHECK(has_note == (i < 2));
+    blis_layered_model_free(&model);
+  }
+}
+
 static void test_kv_heads(void) {
   CHECK(token_bytes("{\"model_type\":\"RefinedWeb\"," SIZES "\"n_head_kv\":2}") ==
         4.0 * 2 * 2 * 8 * 2);
@@ -187,6 +213,7 @@ int main(void) {
   RUN(test_kinds_of_layers);
   RUN(test_params);
   RUN(test_nested_defaults);
+  RUN(test_layer_inputs);
   RUN(test_kv_heads);
   RUN(test_missing_layers);
   RUN(test_notes);

@@ -6,13 +6,16 @@
 
 static blis_yaml *yaml;
 
-/* Reads an entry with the usual sizes and these lines. */
-static blis_status read(const char *lines, blis_layered_model *model, blis_error *error) {
+/* Reads an entry with the usual sizes, these lines, a quantization ("" = none), and `layers` as a
+   number (0 = the lines have a list). */
+static blis_status read_with(const char *lines, const char *quantization, int64_t layers,
+                             blis_layered_model *model, blis_error *error) {
   char text[2048];
   (void)snprintf(text, sizeof text,
                  "hidden_size: 5376\nvocab_size: 262208\nattention_heads: 32\nkv_heads: 16\n"
-                 "head_dim: 128\nintermediate_size: 21504\nbytes_per_param: 2\n%s",
-                 lines);
+                 "head_dim: 128\nintermediate_size: 21504\nbytes_per_param: 2\n"
+                 "quantization: '%s'\n%s",
+                 quantization, lines);
   blis_alloc alloc = blis_alloc_heap();
   BLIS_TRY(blis_yaml_parse(&alloc, "test.yaml", (blis_slice){text, strlen(text)}, &yaml, error));
   blis_model_spec spec = {.name = "test",
@@ -22,11 +25,20 @@ static blis_status read(const char *lines, blis_layered_model *model, blis_error
                           .kv_heads = 16,
                           .head_dim = 128,
                           .intermediate_size = 21504,
+                          .layers = layers,
                           .tie_word_embeddings = true,
                           .bytes_per_param = 2};
-  blis_status status = blis_layer_notation_read(&alloc, blis_yaml_root(yaml), &spec, model, error);
+  (void)snprintf(spec.quantization, sizeof spec.quantization, "%s", quantization);
+  const blis_yaml_node *entry = blis_yaml_root(yaml);
+  blis_status status = layers > 0
+                           ? blis_layer_notation_read_equal(&alloc, entry, &spec, model, error)
+                           : blis_layer_notation_read(&alloc, entry, &spec, model, error);
   blis_yaml_free(yaml);
   return status;
+}
+
+static blis_status read(const char *lines, blis_layered_model *model, blis_error *error) {
+  return read_with(lines, "", 0, model, error);
 }
 
 static void test_windows_in_two_runs(void) {
@@ -57,6 +69,53 @@ static void test_formats(void) {
   CHECK_EQ_DOUBLE(formats[BLIS_WEIGHT_ATTENTION_OUT].bytes, 1.0);
   CHECK_EQ_DOUBLE(formats[BLIS_WEIGHT_DENSE].bytes, 0.5625);
   CHECK_EQ_DOUBLE(blis_layered_widths(&model).kv, 1.0);
+  blis_layered_model_free(&model);
+}
+
+static blis_weight_format first_format(const blis_layered_model *model, blis_weight_class class) {
+  return model->runs[0].layer.formats[class];
+}
+
+/* `quantization` formats all weights, in a list and in a number of layers, unless `weights` does.
+ */
+static void test_quantization(void) {
+  static const char *const LAYERS[] = {"layers: [{count: 2}]\n", "layers: 2\n"};
+  for (int64_t i = 0; i < 2; i++) {
+    blis_layered_model model;
+    blis_error error = {0};
+    CHECK_OK(read_with(LAYERS[i], "nvfp4", 2 * i, &model, &error), &error);
+    CHECK_EQ_I64(first_format(&model, BLIS_WEIGHT_DENSE).kind, BLIS_KIND_NVFP4);
+    CHECK_EQ_DOUBLE(first_format(&model, BLIS_WEIGHT_ATTENTION).bytes, 0.5625);
+    CHECK_STR(model.quantization, "nvfp4");
+    blis_layered_model_free(&model);
+    CHECK_OK(read_with(LAYERS[i], "none", 2 * i, &model, &error), &error);
+    CHECK_EQ_DOUBLE(first_format(&model, BLIS_WEIGHT_DENSE).bytes, 0.0);
+    CHECK_STR(model.quantization, "");
+    blis_layered_model_free(&model);
+    CHECK(read_with(LAYERS[i], "fp9", 2 * i, &model, &error) != BLIS_OK);
+    CHECK_CONTAINS(error.message, "test.yaml:8: key 'quantization': 'fp9' unknown quantization");
+    CHECK(read_with(LAYERS[i], "compressed-tensors", 2 * i, &model, &error) != BLIS_OK);
+    CHECK_CONTAINS(error.message, "needs a model whose files state it");
+  }
+}
+
+/* Formats of the whole model on a number of equal layers. */
+static void test_equal_layers(void) {
+  blis_layered_model model;
+  blis_error error = {0};
+  CHECK_OK(read_with("layers: 3\nweights: {dense: fp8, head: fp8}\nkv_cache_dtype: fp8\n"
+                     "layer_weights: 7\nother_weights: 5\n",
+                     "compressed-tensors", 3, &model, &error),
+           &error);
+  CHECK_EQ_I64(model.run_count, 1);
+  CHECK_EQ_I64(model.runs[0].count, 3);
+  CHECK_EQ_DOUBLE(first_format(&model, BLIS_WEIGHT_DENSE).bytes, 1.0);
+  CHECK_EQ_DOUBLE(first_format(&model, BLIS_WEIGHT_ATTENTION).bytes, 0.0);
+  CHECK_EQ_DOUBLE(model.head.bytes, 1.0);
+  CHECK_EQ_DOUBLE(blis_layered_cache(&model, 1).token_bytes, 3.0 * 2 * 16 * 128);
+  CHECK_EQ_DOUBLE(model.runs[0].layer.other_weights, 7.0);
+  CHECK_EQ_DOUBLE(model.other_weights, 5.0);
+  CHECK_STR(model.quantization, "compressed-tensors");
   blis_layered_model_free(&model);
 }
 
@@ -106,6 +165,7 @@ static void test_round_trip(void) {
     blis_layered_model again;
     blis_error error = {0};
     CHECK_OK(read(MODELS[i], &model, &error), &error);
+    (void)snprintf(model.quantization, sizeof model.quantization, "compressed-tensors");
     blis_buffer buffer;
     blis_alloc alloc = blis_alloc_heap();
     blis_buffer_init(&buffer, &alloc);
@@ -116,7 +176,8 @@ static void test_round_trip(void) {
     const blis_yaml_node *entry = blis_yaml_item(blis_yaml_get(blis_yaml_root(yaml), "models"), 0);
     blis_model_spec spec = {.hidden_size = model.hidden_size,
                             .vocab_size = model.vocabulary,
-                            .bytes_per_param = model.model_bytes};
+                            .bytes_per_param = model.model_bytes,
+                            .quantization = "compressed-tensors"};
     CHECK_OK(blis_layer_notation_read(&alloc, entry, &spec, &again, &error), &error);
     CHECK_EQ_I64(again.run_count, model.run_count);
     for (size_t j = 0; j < model.run_count; j++) {
@@ -133,6 +194,8 @@ static void test_round_trip(void) {
 int main(void) {
   RUN(test_windows_in_two_runs);
   RUN(test_formats);
+  RUN(test_quantization);
+  RUN(test_equal_layers);
   RUN(test_what_is_refused);
   RUN(test_round_trip);
   return check_done();
