@@ -48,6 +48,9 @@ static int64_t read_kv_heads(const blis__layer_reader *r, int64_t heads) {
   int64_t kv_heads = blis__layer_size(r, BLIS__KEYS("num_key_value_heads", "num_kv_heads",
                                                     "multi_query_group_num", "num_attention_groups",
                                                     "n_head_kv", "kv_n_heads", "n_kv_heads"));
+  if (kv_heads == 0) {
+    blis__config_assume(r->config, "num_key_value_heads", heads);
+  }
   return kv_heads > 0 ? kv_heads : heads;
 }
 
@@ -96,8 +99,11 @@ static int64_t read_gate(const blis__layer_reader *r, const blis_attention *a) {
                       blis__config_is(r->config, "qwen3_5") || blis__config_is(r->config, "afmoe");
   bool is_by_element = blis__config_flag(r->config, "attn_output_gate", has_by_class) ||
                        flag_of(r, "attention_output_gate");
-  bool is_by_head = flag_of(r, "use_head_wise_attn_gate") || flag_of(r, "gating") ||
-                    strcmp(blis__config_text(r->config, "gating"), "per-head") == 0;
+  const char *gating = blis__config_text(r->config, "gating");
+  bool is_laguna = blis__config_is(r->config, "laguna") && gating[0] == '\0';
+  bool is_by_head = flag_of(r, "use_head_wise_attn_gate") || strcmp(gating, "per-head") == 0 ||
+                    blis__config_flag(r->config, "gating", is_laguna);
+  is_by_element |= strcmp(gating, "per-element") == 0;
   if (is_by_element) {
     return a->heads * a->head_dim;
   }
@@ -108,11 +114,21 @@ static int64_t read_gate(const blis__layer_reader *r, const blis_attention *a) {
 static void read_sparse_index(const blis__layer_reader *r, blis_attention *a) {
   blis_json_value sparse = blis__config_member(r->config, "sparse_attention_config");
   blis_json_value layers = blis_json_member(sparse, "sparse_attention_freq");
-  if (blis__whole_of(blis_json_item(layers, (size_t)r->layer), 0) != 1) {
+  blis_json_value words = blis__config_member(r->config, "layer_types");
+  const char *word = blis__text_of(blis_json_item(words, (size_t)r->layer));
+  bool is_sparse = blis_json_count(layers) > 0
+                       ? blis__whole_of(blis_json_item(layers, (size_t)r->layer), 0) == 1
+                       : strcmp(word, "minimax_m3_sparse") == 0;
+  if (blis_json_count(sparse) > 0 && blis_json_count(layers) == 0 && word[0] == '\0') {
+    blis__config_fail(r->config, "sparse_attention_config.sparse_attention_freq is missing");
+  }
+  if (!is_sparse) {
     return;
   }
   a->index_heads = blis__whole_of(blis_json_member(sparse, "sparse_num_index_heads"), 0);
   a->index_dim = blis__whole_of(blis_json_member(sparse, "sparse_index_dim"), 0);
+  blis__config_require(r->config, "sparse_attention_config.sparse_num_index_heads", a->index_heads);
+  blis__config_require(r->config, "sparse_attention_config.sparse_index_dim", a->index_dim);
   a->index_key_bytes = 2 * a->index_dim;
   a->attended_tokens = blis__whole_of(blis_json_member(sparse, "sparse_topk_blocks"), 0) *
                        blis__whole_of(blis_json_member(sparse, "sparse_block_size"), 0);
@@ -173,15 +189,28 @@ static void read_full(const blis__layer_reader *r, blis_attention *a) {
   }
 }
 
-/* With indexer_types, layers marked "shared" reuse the index of an earlier one. */
+/* Layers marked "shared" reuse the index of an earlier one: by a list of words, by letters (F, S),
+   or by a period and the number of layers before it. */
 static bool owns_indexer(const blis__layer_reader *r) {
   blis_json_value types = blis__config_member(r->config, "indexer_types");
-  const char *type = blis__text_of(blis_json_item(types, (size_t)r->layer));
-  return strcmp(type, "shared") != 0;
+  const char *letters = blis__config_text(r->config, "index_topk_pattern");
+  if (blis_json_count(types) > 0) {
+    return strcmp(blis__text_of(blis_json_item(types, (size_t)r->layer)), "shared") != 0;
+  }
+  if (letters[0] != '\0') {
+    return (size_t)r->layer >= strlen(letters) || letters[r->layer] != 'S';
+  }
+  int64_t period = blis__layer_size(r, BLIS__KEYS("index_topk_freq"));
+  int64_t offset = blis__whole_of(blis__config_member(r->config, "index_skip_topk_offset"), 2);
+  int64_t behind = r->layer - offset + 1;
+  return period <= 1 || behind <= 0 || behind % period == 0;
 }
 
 static void read_indexer(const blis__layer_reader *r, blis_attention *a) {
   a->attended_tokens = blis__layer_size(r, BLIS__KEYS("index_topk"));
+  if (a->attended_tokens == 0 && blis__layer_size(r, BLIS__KEYS("index_n_heads")) > 0) {
+    blis__config_require(r->config, "index_topk", 0);
+  }
   if (a->attended_tokens > 0 && owns_indexer(r)) {
     a->index_heads = blis__layer_need(r, BLIS__KEYS("index_n_heads"));
     a->index_dim = blis__layer_need(r, BLIS__KEYS("index_head_dim"));
@@ -203,23 +232,61 @@ static void read_latent(const blis__layer_reader *r, blis_attention *a) {
   if (a->query_rank == 0 && !blis__config_states(r->config, "q_lora_rank")) {
     blis__config_fail(r->config, "q_lora_rank is missing; null states that there is none");
   }
-  a->rope_dim = blis__layer_need(r, BLIS__KEYS("qk_rope_head_dim"));
+  a->rope_dim = blis__layer_size(r, BLIS__KEYS("qk_rope_head_dim"));
+  if (a->rope_dim == 0 && !blis__config_has(r->config, "qk_rope_head_dim")) {
+    blis__config_require(r->config, "qk_rope_head_dim", 0); /* a stated 0 is a model without */
+  }
   a->nope_dim = blis__layer_need(r, BLIS__KEYS("qk_nope_head_dim"));
   a->value_head_dim = latent_value_width(r, a->heads);
+  if (flag_of(r, "mla_use_output_gate")) {
+    a->gate_width = a->heads * a->value_head_dim;
+  }
   read_indexer(r, a);
 }
 
-static void read_compressed(const blis__layer_reader *r, blis_attention *a) {
+/* Tokens that one compressed entry stands for; 0 = the layer has only its window. Newer files state
+   the kind of each layer and the ratio of each kind. */
+static int64_t read_ratio(const blis__layer_reader *r) {
+  static const struct {
+    const char *word;
+    int64_t usual;
+  } KINDS[] = {{"compressed_sparse_attention", 4}, {"heavily_compressed_attention", 128}};
   blis_json_value ratios = blis__config_member(r->config, "compress_ratios");
+  if (blis_json_count(ratios) > 0) {
+    return blis__whole_of(blis_json_item(ratios, (size_t)r->layer), 0);
+  }
+  blis_json_value words = blis__config_member(r->config, "layer_types");
+  const char *word = blis__text_of(blis_json_item(words, (size_t)r->layer));
+  blis_json_value rates = blis__config_member(r->config, "compress_rates");
+  for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++) {
+    if (strcmp(word, KINDS[i].word) == 0) {
+      return blis__whole_of(blis_json_member(rates, word), KINDS[i].usual);
+    }
+  }
+  return 0;
+}
+
+/* Columns of a head that are rotated: stated, or a share of the head. */
+static int64_t read_rotated(const blis__layer_reader *r, int64_t width) {
+  int64_t rotated = blis__layer_size(r, BLIS__KEYS("qk_rope_head_dim"));
+  double share = blis__number_of(blis__config_member(r->config, "partial_rotary_factor"));
+  if (rotated == 0 && share > 0.0 && share <= 1.0) {
+    rotated = (int64_t)(share * (double)width);
+  }
+  blis__config_require(r->config, "qk_rope_head_dim", rotated);
+  return rotated;
+}
+
+static void read_compressed(const blis__layer_reader *r, blis_attention *a) {
   a->heads = read_heads(r);
   a->kv_heads = 1;
   a->head_dim = blis__layer_need(r, BLIS__KEYS("head_dim"));
   a->query_rank = blis__layer_need(r, BLIS__KEYS("q_lora_rank"));
-  a->rope_dim = blis__layer_need(r, BLIS__KEYS("qk_rope_head_dim"));
+  a->rope_dim = read_rotated(r, a->head_dim);
   a->output_rank = blis__layer_need(r, BLIS__KEYS("o_lora_rank"));
   a->output_groups = blis__layer_need(r, BLIS__KEYS("o_groups"));
   a->span = blis__layer_need(r, BLIS__KEYS("sliding_window"));
-  a->ratio = blis__whole_of(blis_json_item(ratios, (size_t)r->layer), 0);
+  a->ratio = read_ratio(r);
   if (a->ratio < 0 || a->ratio > INT32_MAX) {
     blis__config_fail(r->config, "compress_ratios: %" PRId64 " must be 0 or a positive number",
                       a->ratio);
@@ -232,7 +299,27 @@ static void read_compressed(const blis__layer_reader *r, blis_attention *a) {
   }
 }
 
+/* OLMo Hybrid states only sizes that differ from those of its heads. */
+static void read_olmo_gdn(const blis__layer_reader *r, blis_attention *a) {
+  int64_t heads = read_heads(r);
+  int64_t keys = blis__layer_size(r, BLIS__KEYS("linear_num_key_heads"));
+  int64_t values = blis__layer_size(r, BLIS__KEYS("linear_num_value_heads"));
+  int64_t key_dim = blis__layer_size(r, BLIS__KEYS("linear_key_head_dim"));
+  int64_t value_dim = blis__layer_size(r, BLIS__KEYS("linear_value_head_dim"));
+  int64_t kernel = blis__layer_size(r, BLIS__KEYS("linear_conv_kernel_dim"));
+  a->key_heads = keys > 0 ? keys : heads;
+  a->value_heads = values > 0 ? values : heads;
+  a->key_dim =
+      key_dim > 0 || a->key_heads == 0 ? key_dim : 3 * r->sizes->hidden / (4 * a->key_heads);
+  a->value_dim = value_dim > 0 ? value_dim : 2 * a->key_dim;
+  a->conv_kernel = kernel > 0 ? kernel : 4;
+}
+
 static void read_gdn(const blis__layer_reader *r, blis_attention *a) {
+  if (blis__config_is(r->config, "olmo_hybrid")) {
+    read_olmo_gdn(r, a);
+    return;
+  }
   a->key_heads = blis__layer_need(r, BLIS__KEYS("linear_num_key_heads"));
   a->value_heads = blis__layer_need(r, BLIS__KEYS("linear_num_value_heads"));
   a->key_dim = blis__layer_need(r, BLIS__KEYS("linear_key_head_dim"));
@@ -240,11 +327,17 @@ static void read_gdn(const blis__layer_reader *r, blis_attention *a) {
   a->conv_kernel = blis__layer_need(r, BLIS__KEYS("linear_conv_kernel_dim"));
 }
 
-static void read_kda(const blis__layer_reader *r, blis_attention *a) {
+/* A size of linear attention in the part of Kimi Linear, or next to the other sizes. */
+static int64_t kda_size(const blis__layer_reader *r, const char *inner, const blis__keys *outer) {
   blis_json_value linear = blis__config_member(r->config, "linear_attn_config");
-  a->heads = blis__whole_of(blis_json_member(linear, "num_heads"), 0);
-  a->head_dim = blis__whole_of(blis_json_member(linear, "head_dim"), 0);
-  a->conv_kernel = blis__whole_of(blis_json_member(linear, "short_conv_kernel_size"), 0);
+  int64_t size = blis__whole_of(blis_json_member(linear, inner), 0);
+  return size > 0 ? size : blis__layer_size(r, outer);
+}
+
+static void read_kda(const blis__layer_reader *r, blis_attention *a) {
+  a->heads = kda_size(r, "num_heads", BLIS__KEYS("linear_num_heads"));
+  a->head_dim = kda_size(r, "head_dim", BLIS__KEYS("linear_head_dim"));
+  a->conv_kernel = kda_size(r, "short_conv_kernel_size", BLIS__KEYS("linear_conv_kernel_dim"));
   blis__config_require(r->config, "linear_attn_config.num_heads", a->heads);
   blis__config_require(r->config, "linear_attn_config.head_dim", a->head_dim);
   blis__config_require(r->config, "linear_attn_config.short_conv_kernel_size", a->conv_kernel);

@@ -159,7 +159,8 @@ static bool is_four_times(const blis__layer_reader *r) {
 static blis_ffn read_dense(const blis__layer_reader *r, bool is_moe_model) {
   int64_t width = 0;
   if (is_moe_model) {
-    width = blis__layer_size(r, BLIS__KEYS("dense_intermediate_size", "intermediate_size_mlp"));
+    width = blis__layer_size(
+        r, BLIS__KEYS("dense_intermediate_size", "intermediate_size_mlp", "dense_ffn_hidden"));
   }
   if (width == 0 && is_type(r, "granitemoe")) {
     width = blis__layer_size(r, BLIS__KEYS("shared_intermediate_size"));
@@ -221,7 +222,8 @@ static bool by_words(const blis__layer_reader *r, bool *has_experts) {
     return false;
   }
   const char *word = blis__text_of(blis_json_item(list, (size_t)r->layer));
-  *has_experts = strcmp(word, "sparse") == 0 || strcmp(word, "moe") == 0;
+  *has_experts =
+      strcmp(word, "sparse") == 0 || strcmp(word, "moe") == 0 || strcmp(word, "hash_moe") == 0;
   if (!*has_experts && strcmp(word, "dense") != 0) {
     blis__config_fail(r->config,
                       "mlp_layer_types: item %" PRId64 " must be dense or sparse, got '%.40s'",

@@ -51,6 +51,10 @@ void blis__type_check(blis__config *config, blis_layered_model *model) {
                             "model_type %.60s is not known: its layers follow from the keys of "
                             "the file",
                             config->type);
+  } else {
+    blis_layered_model_note(model,
+                            "model_type is not stated: the layers follow from the keys of the "
+                            "file");
   }
 }
 
@@ -101,6 +105,8 @@ static bool any_layer(const blis_layered_model *model, bool (*is)(const blis_att
 static void need_by_type(blis__config *config) {
   static const char *const KINDS[] = {"layer_types", "attn_type_list", "hybrid_layer_pattern",
                                       "linear_attn_config", "layer_group_size"};
+  static const char *const RATIOS[] = {"compress_ratios", "layer_types"};
+  static const char *const SPARSE[] = {"sparse_attention_config", "layer_types"};
   static const char *const EXPERTS[] = {"moe_layers_enum", "moe_layer_freq", "mlp_layer_types",
                                         "first_k_dense_replace", "is_moe_layer"};
   enum {
@@ -122,6 +128,9 @@ static void need_by_type(blis__config *config) {
       {"mimo_v2", KINDS, KIND_COUNT, "hybrid_layer_pattern"},
       {"step3", EXPERTS, EXPERT_COUNT, "moe_layers_enum"},
       {"mimo_v2", EXPERTS, EXPERT_COUNT, "moe_layer_freq"},
+      {"deepseek_v4", RATIOS, sizeof RATIOS / sizeof *RATIOS, "compress_ratios"},
+      {"deepseek_ref", RATIOS, sizeof RATIOS / sizeof *RATIOS, "compress_ratios"},
+      {"minimax_m3", SPARSE, sizeof SPARSE / sizeof *SPARSE, "sparse_attention_config"},
   };
   const char *found = NULL;
   for (size_t i = 0; i < sizeof NEEDED / sizeof *NEEDED; i++) {

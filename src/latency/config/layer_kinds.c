@@ -42,32 +42,37 @@ static bool lists_number(blis_json_value list, int64_t number) {
 
 /* Single parts. */
 
+/* The list of words of Nemotron-H; newer files have it under either name. */
+static const char *part_list(const blis__config *config) {
+  return has_list(config, "layers_block_type") ? "layers_block_type" : "layer_types";
+}
+
 bool blis__has_single_parts(const blis__config *config) {
   return blis__config_text(config, "hybrid_override_pattern")[0] != '\0' ||
-         (blis__config_is(config, "nemotron_h") && has_list(config, "layers_block_type"));
+         (blis__config_is(config, "nemotron_h") && has_list(config, part_list(config)));
 }
 
 static char part_of_word(blis__config *config, const char *word) {
   static const struct {
     const char *word;
     char part;
-  } WORDS[] = {{"mamba", 'M'}, {"attention", '*'}, {"mlp", '-'}, {"moe", 'E'}};
+  } WORDS[] = {{"mamba", 'M'},     {"linear_attention", 'M'},
+               {"attention", '*'}, {"full_attention", '*'},
+               {"mlp", '-'},       {"moe", 'E'}};
   for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
     if (strcmp(word, WORDS[i].word) == 0) {
       return WORDS[i].part;
     }
   }
-  blis__config_fail(config,
-                    "layers_block_type: unknown word '%.40s'; expected mamba, attention, mlp, or "
-                    "moe",
-                    word);
+  blis__config_fail(config, "%s: unknown word '%.40s'; expected mamba, attention, mlp, or moe",
+                    part_list(config), word);
   return '\0';
 }
 
 char blis__single_part(blis__config *config, int64_t layer) {
   const char *pattern = blis__config_text(config, "hybrid_override_pattern");
   if (pattern[0] == '\0') {
-    return part_of_word(config, blis__text_of(item_of(config, "layers_block_type", layer)));
+    return part_of_word(config, blis__text_of(item_of(config, part_list(config), layer)));
   }
   if ((size_t)layer >= strlen(pattern)) {
     blis__config_fail(config,
@@ -87,12 +92,24 @@ char blis__single_part(blis__config *config, int64_t layer) {
 
 /* Words. */
 
-/* What `linear_attention` means depends on the family. */
+/* What `linear_attention` and `mamba` mean depends on the family. */
 static blis_attention_kind linear_kind(const blis__config *config) {
-  if (blis__config_is(config, "minimax") || blis__config_is(config, "bailing")) {
-    return BLIS_ATTENTION_LIGHTNING;
+  static const struct {
+    const char *type; /* the beginning */
+    blis_attention_kind kind;
+  } TYPES[] = {{"minimax", BLIS_ATTENTION_LIGHTNING}, {"bailing", BLIS_ATTENTION_LIGHTNING},
+               {"kimi", BLIS_ATTENTION_KDA},          {"jamba", BLIS_ATTENTION_MAMBA1},
+               {"bamba", BLIS_ATTENTION_MAMBA2},      {"granitemoehybrid", BLIS_ATTENTION_MAMBA2}};
+  for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
+    if (blis__config_is(config, TYPES[i].type)) {
+      return TYPES[i].kind;
+    }
   }
   return blis__config_has(config, "linear_attn_config") ? BLIS_ATTENTION_KDA : BLIS_ATTENTION_GDN;
+}
+
+static blis_attention_kind mamba_kind(const blis__config *config) {
+  return blis__config_is(config, "jamba") ? BLIS_ATTENTION_MAMBA1 : BLIS_ATTENTION_MAMBA2;
 }
 
 static blis_attention_kind kind_of_word(blis__config *config, const char *key, const char *word) {
@@ -104,12 +121,14 @@ static blis_attention_kind kind_of_word(blis__config *config, const char *key, c
       {"attention", BLIS_ATTENTION_FULL},
       {"global_attention", BLIS_ATTENTION_FULL},
       {"deepseek_sparse_attention", BLIS_ATTENTION_FULL},
+      {"indexed_attention", BLIS_ATTENTION_FULL},
       {"minimax_m3_sparse", BLIS_ATTENTION_FULL},
       {"sliding_attention", BLIS_ATTENTION_WINDOW},
       {"sliding_window_attention", BLIS_ATTENTION_WINDOW},
       {"local_attention", BLIS_ATTENTION_WINDOW},
       {"chunked_attention", BLIS_ATTENTION_CHUNK},
-      {"mamba", BLIS_ATTENTION_MAMBA2},
+      {"compressed_sparse_attention", BLIS_ATTENTION_COMPRESSED},
+      {"heavily_compressed_attention", BLIS_ATTENTION_COMPRESSED},
       {"mamba2", BLIS_ATTENTION_MAMBA2},
       {"conv", BLIS_ATTENTION_SHORT_CONV},
       {"hybrid", BLIS_ATTENTION_PARALLEL},
@@ -117,6 +136,9 @@ static blis_attention_kind kind_of_word(blis__config *config, const char *key, c
   };
   if (strcmp(word, "linear_attention") == 0) {
     return linear_kind(config);
+  }
+  if (strcmp(word, "mamba") == 0) {
+    return mamba_kind(config);
   }
   for (size_t i = 0; i < sizeof WORDS / sizeof *WORDS; i++) {
     if (strcmp(word, WORDS[i].word) == 0) {
@@ -142,6 +164,9 @@ static bool by_layer_types(blis__config *config, const blis__sizes *sizes, int64
     if (has_list(config, KEYS[i]) && !blis__config_has(config, "compress_ratios")) {
       const char *word = blis__text_of(item_of(config, KEYS[i], layer));
       *kind = config->status == BLIS_OK ? kind_of_word(config, KEYS[i], word) : BLIS_ATTENTION_NONE;
+      if (blis__config_is(config, "deepseek_v4") && *kind == BLIS_ATTENTION_WINDOW) {
+        *kind = BLIS_ATTENTION_COMPRESSED; /* the window of every layer, and nothing else */
+      }
       return true;
     }
   }

@@ -182,6 +182,10 @@ static blis_status read_layers(blis__config *config, const blis__sizes *sizes,
 /* Notes. */
 
 static void note_omissions(const blis__config *config, blis_layered_model *model) {
+  if (config->defaults[0] != '\0') {
+    blis_layered_model_note(model, "not stated, so the default of the class counts: %s",
+                            config->defaults);
+  }
   static const char *const DRAFTS[] = {"num_nextn_predict_layers", "mtp_num_hidden_layers",
                                        "num_mtp_modules"};
   for (size_t i = 0; i < sizeof DRAFTS / sizeof *DRAFTS; i++) {

@@ -139,6 +139,17 @@ static size_t count_keys(const blis__keys *keys) {
   return count;
 }
 
+void blis__config_assume(blis__config *config, const char *key, int64_t size) {
+  char text[80];
+  (void)snprintf(text, sizeof text, "%.50s %" PRId64, key, size);
+  size_t used = strlen(config->defaults);
+  if (strstr(config->defaults, text) == NULL &&
+      used + strlen(text) + 3 <= sizeof config->defaults) {
+    (void)snprintf(config->defaults + used, sizeof config->defaults - used, "%s%s",
+                   used > 0 ? ", " : "", text);
+  }
+}
+
 int64_t blis__config_size(blis__config *config, const blis__keys *keys, int64_t layer,
                           int64_t layers) {
   size_t count = count_keys(keys);
@@ -158,6 +169,9 @@ int64_t blis__config_size(blis__config *config, const blis__keys *keys, int64_t 
     size = blis__class_default(config->type, keys->names[i]);
     if (size == 0 && blis_json_has(config->text)) {
       size = blis__part_default(config->type, keys->names[i]);
+    }
+    if (size > 0) {
+      blis__config_assume(config, keys->names[i], size);
     }
   }
   return size;

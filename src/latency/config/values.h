@@ -23,7 +23,8 @@ typedef struct blis__config {
   const char *source; /* for messages */
   blis_json_value root;
   blis_json_value text;
-  const char *type; /* model_type of the text part, or of the root; "" = not stated */
+  const char *type;   /* model_type of the text part, or of the root; "" = not stated */
+  char defaults[192]; /* sizes that the defaults of the class filled in: "head_dim 128, ..." */
   blis_status status;
   blis_error *error;
 } blis__config;
@@ -62,6 +63,9 @@ int64_t blis__config_whole(blis__config *config, const blis__keys *keys);
 /* A size that must be positive: an error names the first key. */
 int64_t blis__config_need(blis__config *config, const blis__keys *keys, int64_t layer,
                           int64_t layers);
+
+/* Remembers that the default of the class stands in for a size, for a note of the model. */
+void blis__config_assume(blis__config *config, const char *key, int64_t size);
 
 /* A value that was read already must be positive: an error names the key. */
 void blis__config_require(blis__config *config, const char *key, int64_t value);

@@ -265,6 +265,9 @@ static blis_status read_experts(const blis_precision_files *files, blis_json_val
   if (type[0] == '\0') {
     type = text_of(blis_json_member(files->root, "expert_dtype"));
   }
+  if (type[0] == '\0') {
+    type = text_of(blis_json_member(quantization, "expert_dtype"));
+  }
   bool is_own_method = blis__equal_names(p->method, "fp8");
   if (algorithm[0] == '\0' && is_own_method) {
     algorithm = blis__equal_names(type, "fp4") ? "MXFP4" : "";

@@ -62,6 +62,85 @@ static void test_kinds_of_layers(void) {
                "4 layers: 3 window 32, 1 full");
 }
 
+/* Words and keys of files that transformers 5 writes. */
+static void test_newer_words(void) {
+  check_layers("{\"model_type\":\"nemotron_h\"," SIZES MAMBA
+               "\"n_groups\":2,\"head_dim\":8,\"layers_block_type\":[\"linear_attention\","
+               "\"moe\",\"full_attention\",\"mlp\"],\"n_routed_experts\":4,"
+               "\"num_experts_per_tok\":2,\"moe_intermediate_size\":32}",
+               "4 layers: 1 mamba2, 2 none, 1 full; 1 dense, 1 moe");
+  check_layers("{\"model_type\":\"nemotron_h\"," SIZES MAMBA
+               "\"n_groups\":2,\"head_dim\":8,\"layer_types\":[\"linear_attention\",\"mlp\","
+               "\"full_attention\",\"mlp\"]}",
+               "4 layers: 1 mamba2, 2 none, 1 full");
+  check_layers("{\"model_type\":\"granitemoehybrid\"," SIZES MAMBA
+               "\"num_local_experts\":0,\"layer_types\":[\"linear_attention\","
+               "\"linear_attention\",\"full_attention\",\"linear_attention\"]}",
+               "4 layers: 3 mamba2, 1 full");
+  check_layers("{\"model_type\":\"jamba\"," SIZES
+               "\"num_experts\":1,\"layer_types\":[\"mamba\",\"linear_attention\","
+               "\"full_attention\",\"attention\"]}",
+               "4 layers: 2 mamba1, 2 full");
+  check_layers("{\"model_type\":\"kimi_linear\"," SIZES
+               "\"num_experts\":0,\"kv_lora_rank\":32,\"q_lora_rank\":null,"
+               "\"qk_rope_head_dim\":0,\"qk_nope_head_dim\":8,\"v_head_dim\":8,"
+               "\"linear_num_heads\":4,\"linear_head_dim\":16,\"layer_types\":["
+               "\"linear_attention\",\"linear_attention\",\"linear_attention\","
+               "\"full_attention\"]}",
+               "4 layers: 3 kda, 1 mla");
+  check_layers("{\"model_type\":\"olmo_hybrid\"," SIZES "\"max_position_embeddings\":9}",
+               "4 layers: 3 gdn, 1 full");
+}
+
+#define V4                                                                                         \
+  "{\"model_type\":\"deepseek_v4\"," SIZES                                                         \
+  "\"head_dim\":32,\"q_lora_rank\":16,\"o_lora_rank\":16,\"o_groups\":2,\"index_head_dim\":16,"    \
+  "\"index_n_heads\":4,\"index_topk\":8,\"sliding_window\":128,\"hc_mult\":4,"                     \
+  "\"moe_intermediate_size\":32,\"n_routed_experts\":8,\"num_experts_per_tok\":2,"
+
+/* Ratios by layer, or a word for each layer and the ratio of each word: the same layers. */
+static void test_compressed(void) {
+  blis_layered_model old = read_ok(V4 "\"qk_rope_head_dim\":8,\"compress_ratios\":[0,4,128,4,0]}");
+  blis_layered_model newer = read_ok(
+      V4 "\"partial_rotary_factor\":0.25,\"compress_rates\":{\"compressed_sparse_attention\":4,"
+         "\"heavily_compressed_attention\":128},\"layer_types\":[\"sliding_attention\","
+         "\"compressed_sparse_attention\",\"heavily_compressed_attention\","
+         "\"compressed_sparse_attention\"],\"mlp_layer_types\":[\"hash_moe\",\"moe\",\"moe\","
+         "\"moe\"]}");
+  CHECK_EQ_I64(old.run_count, 3);
+  CHECK_EQ_I64(newer.run_count, old.run_count);
+  for (size_t i = 0; i < old.run_count; i++) {
+    CHECK(blis_layer_equal(&old.runs[i].layer, &newer.runs[i].layer));
+    CHECK_EQ_I64(old.runs[i].count, newer.runs[i].count);
+  }
+  blis_layered_model_free(&old);
+  blis_layered_model_free(&newer);
+}
+
+/* Layers whose index an earlier layer owns. */
+static void test_shared_indexers(void) {
+  static const struct {
+    const char *keys;
+    double owners;
+  } CASES[] = {
+      {"\"index_topk_freq\":1", 4},
+      {"\"index_topk_freq\":2,\"index_skip_topk_offset\":1", 2},
+      {"\"index_topk_freq\":3", 2},
+      {"\"index_topk_pattern\":\"FSSF\"", 2},
+      {"\"indexer_types\":[\"full\",\"shared\",\"shared\",\"shared\"]", 1},
+  };
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    char text[640];
+    (void)snprintf(text, sizeof text,
+                   "{\"model_type\":\"glm_moe_dsa\"," SIZES
+                   "\"n_routed_experts\":0,\"kv_lora_rank\":32,\"q_lora_rank\":16,"
+                   "\"qk_rope_head_dim\":8,\"qk_nope_head_dim\":8,\"v_head_dim\":8,"
+                   "\"index_topk\":8,\"index_n_heads\":2,\"index_head_dim\":16,%s}",
+                   CASES[i].keys);
+    CHECK(token_bytes(text) == 4.0 * (32 + 8) * 2 + CASES[i].owners * (16 + 4));
+  }
+}
+
 /* The file of Mistral, with names of its own. */
 static void test_params(void) {
   blis_layered_model model = read_ok(
@@ -211,6 +290,9 @@ static void test_options(void) {
 
 int main(void) {
   RUN(test_kinds_of_layers);
+  RUN(test_newer_words);
+  RUN(test_compressed);
+  RUN(test_shared_indexers);
   RUN(test_params);
   RUN(test_nested_defaults);
   RUN(test_layer_inputs);

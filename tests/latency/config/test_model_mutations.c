@@ -219,7 +219,7 @@ static void test_dropped_sizes(void) {
       {6, "o_lora_rank"},
       {6, "sliding_window"},
       {6, "index_n_heads"},
-      {8, "short_conv_kernel_size"},
+      {6, "compress_ratios"},
       {3, "moe_intermediate_size"},
   };
   for (size_t i = 0; i < sizeof DROPS / sizeof *DROPS; i++) {
