@@ -11,7 +11,7 @@
 
 #include "base/format/open_input.h"
 
-enum { RAW_SIZE = 64 * 1024 };
+enum { RAW_SIZE = 64 * 1024, LEAST_SIZE = 4096 };
 
 typedef enum format { FORMAT_PLAIN, FORMAT_GZIP, FORMAT_ZSTD } format;
 
@@ -22,10 +22,13 @@ struct blis_input {
   FILE *file;        /* NULL when the bytes come from memory */
   blis_slice memory; /* unread input in memory */
   format format;
-  unsigned char *raw; /* bytes as in the file */
+  int64_t stored_bytes; /* size in the file or in memory; -1: unknown */
+  unsigned char *raw;   /* bytes as in the file */
+  size_t raw_size;
   size_t raw_start;
   size_t raw_end;
   char *peeked; /* unpacked bytes that the next read returns first; NULL: none yet */
+  size_t peeked_size;
   size_t peeked_start;
   size_t peeked_end;
   bool has_ended; /* no input follows the raw bytes */
@@ -46,12 +49,12 @@ static blis_status fill_raw(blis_input *input, blis_error *error) {
   }
   size_t got;
   if (input->file != NULL) {
-    got = fread(input->raw, 1, RAW_SIZE, input->file);
+    got = fread(input->raw, 1, input->raw_size, input->file);
     if (got == 0 && ferror(input->file)) {
       return fail_read(input, "cannot be read", error);
     }
   } else {
-    got = input->memory.length < RAW_SIZE ? input->memory.length : RAW_SIZE;
+    got = input->memory.length < input->raw_size ? input->memory.length : input->raw_size;
     if (got > 0) {
       memcpy(input->raw, input->memory.data, got);
       input->memory.data += got;
@@ -91,8 +94,7 @@ static blis_status new_input(const blis_alloc *alloc, const char *name, blis_inp
   made->alloc = *alloc;
   made->name_size = strlen(name) + 1;
   made->name = blis_alloc_new(alloc, made->name_size);
-  made->raw = blis_alloc_new(alloc, RAW_SIZE);
-  if (made->name == NULL || made->raw == NULL) {
+  if (made->name == NULL) {
     blis_input_close(made);
     return blis_fail_nomem(error);
   }
@@ -101,9 +103,32 @@ static blis_status new_input(const blis_alloc *alloc, const char *name, blis_inp
   return BLIS_OK;
 }
 
+/* The size of a buffer that holds all stored bytes, within limits. */
+static size_t size_for_stored(const blis_input *input, size_t most) {
+  if (input->stored_bytes < 0 || (uint64_t)input->stored_bytes >= most) {
+    return most;
+  }
+  size_t size = (size_t)input->stored_bytes + 1; /* the end is found without a second buffer */
+  size = size < LEAST_SIZE ? LEAST_SIZE : size;  /* files of /proc have size 0 */
+  return size < most ? size : most;
+}
+
+static blis_status make_raw(blis_input *input, blis_error *error) {
+  input->stored_bytes =
+      input->file != NULL ? blis_input_file_size(input) : (int64_t)input->memory.length;
+  size_t size = size_for_stored(input, RAW_SIZE);
+  input->raw = blis_alloc_new(&input->alloc, size);
+  BLIS_TRY_NEW(input->raw, error);
+  input->raw_size = size;
+  return BLIS_OK;
+}
+
 /* Hands out an opened input, or closes it. */
 static blis_status finish_open(blis_input *made, blis_input **input, blis_error *error) {
-  blis_status status = start_format(made, error);
+  blis_status status = make_raw(made, error);
+  if (status == BLIS_OK) {
+    status = start_format(made, error);
+  }
   if (status != BLIS_OK) {
     blis_input_close(made);
     return status;
@@ -149,8 +174,8 @@ void blis_input_close(blis_input *input) {
   ZSTD_freeDStream(input->zstd);
   blis_alloc alloc = input->alloc;
   blis_alloc_free(&alloc, input->name, input->name_size);
-  blis_alloc_free(&alloc, input->raw, RAW_SIZE);
-  blis_alloc_free(&alloc, input->peeked, input->peeked != NULL ? BLIS_INPUT_PEEK_MAX : 0);
+  blis_alloc_free(&alloc, input->raw, input->raw_size);
+  blis_alloc_free(&alloc, input->peeked, input->peeked_size);
   blis_alloc_free(&alloc, input, sizeof *input);
 }
 
@@ -167,6 +192,10 @@ int64_t blis_input_file_size(const blis_input *input) {
 
 bool blis_input_is_packed(const blis_input *input) {
   return input->format != FORMAT_PLAIN;
+}
+
+size_t blis_input_buffer_size(const blis_input *input, size_t most) {
+  return blis_input_is_packed(input) ? most : size_for_stored(input, most);
 }
 
 static blis_status read_plain(blis_input *input, char *bytes, size_t size, size_t *got) {
@@ -266,12 +295,20 @@ blis_status blis_input_read(blis_input *input, char *bytes, size_t size, size_t 
   return BLIS_OK;
 }
 
+/* Gives the buffer of peeked bytes this size. */
+static blis_status size_peeked(blis_input *input, size_t size, blis_error *error) {
+  char *grown = input->alloc.fn(input->alloc.ud, input->peeked, input->peeked_size, size);
+  BLIS_TRY_NEW(grown, error);
+  input->peeked = grown;
+  input->peeked_size = size;
+  return BLIS_OK;
+}
+
 /* Makes room after the peeked and unread bytes. */
 static blis_status prepare_peek(blis_input *input, blis_error *error) {
   if (input->peeked == NULL) {
-    input->peeked = blis_alloc_new(&input->alloc, BLIS_INPUT_PEEK_MAX);
+    BLIS_TRY(size_peeked(input, blis_input_buffer_size(input, BLIS_INPUT_PEEK_MAX), error));
   }
-  BLIS_TRY_NEW(input->peeked, error);
   input->peeked_end -= input->peeked_start;
   memmove(input->peeked, input->peeked + input->peeked_start, input->peeked_end);
   input->peeked_start = 0;
@@ -282,8 +319,11 @@ blis_status blis_input_peek(blis_input *input, blis_slice *bytes, blis_error *er
   BLIS_TRY(prepare_peek(input, error));
   size_t got = 1;
   while (got > 0 && input->peeked_end < BLIS_INPUT_PEEK_MAX) {
+    if (input->peeked_end == input->peeked_size) { /* the file has grown */
+      BLIS_TRY(size_peeked(input, BLIS_INPUT_PEEK_MAX, error));
+    }
     BLIS_TRY(read_unpacked(input, input->peeked + input->peeked_end,
-                           BLIS_INPUT_PEEK_MAX - input->peeked_end, &got, error));
+                           input->peeked_size - input->peeked_end, &got, error));
     input->peeked_end += got;
   }
   *bytes = (blis_slice){input->peeked, input->peeked_end};
@@ -293,11 +333,12 @@ blis_status blis_input_peek(blis_input *input, blis_slice *bytes, blis_error *er
 static blis_status read_rest(blis_input *input, size_t max_size, blis_buffer *buffer,
                              blis_error *error) {
   size_t before = buffer->length;
+  size_t size = blis_input_buffer_size(input, RAW_SIZE);
   for (;;) {
-    char *end = blis_buffer_reserve(buffer, RAW_SIZE);
+    char *end = blis_buffer_reserve(buffer, size);
     BLIS_TRY_NEW(end, error);
     size_t got;
-    BLIS_TRY(blis_input_read(input, end, RAW_SIZE, &got, error));
+    BLIS_TRY(blis_input_read(input, end, size, &got, error));
     if (got == 0) {
       return BLIS_OK;
     }

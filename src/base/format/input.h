@@ -4,8 +4,8 @@
  *
  * The format is detected from the first bytes, not from the name. Several concatenated compressed
  * pieces are read as one; an unfinished piece is an error. Memory is bounded for any size of the
- * file: 64 KB here, and on the C heap the window of the format (32 KB for gzip, at most 128 MB for
- * zstd).
+ * file: at most 64 KB here, and on the C heap the window of the format (32 KB for gzip, at most 128
+ * MB for zstd).
  */
 #ifndef BLIS_BASE_FORMAT_INPUT_H
 #define BLIS_BASE_FORMAT_INPUT_H
@@ -56,6 +56,12 @@ BLIS_MUSTUSE blis_status blis_input_peek(blis_input *input, blis_slice *bytes, b
  * opened and read a second time: pipes, standard input, memory.
  */
 int64_t blis_input_file_size(const blis_input *input);
+
+/*
+ * Returns the size of a buffer for reading the input: most, or less if the whole input is known to
+ * be shorter. At least 1 if most is.
+ */
+size_t blis_input_buffer_size(const blis_input *input, size_t most);
 
 /* Whether the bytes are unpacked on the way. */
 bool blis_input_is_packed(const blis_input *input);

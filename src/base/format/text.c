@@ -29,8 +29,9 @@ blis_status blis_text_open_input(const blis_alloc *alloc, blis_input *input, bli
   }
   made->alloc = *alloc;
   made->input = input;
-  made->bytes = blis_alloc_new(alloc, FIRST_SIZE);
-  made->size = made->bytes != NULL ? FIRST_SIZE : 0;
+  size_t size = blis_input_buffer_size(input, FIRST_SIZE);
+  made->bytes = blis_alloc_new(alloc, size);
+  made->size = made->bytes != NULL ? size : 0;
   if (made->bytes == NULL) {
     blis_text_close(made);
     return blis_fail_nomem(error);

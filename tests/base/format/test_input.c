@@ -121,6 +121,50 @@ static void files_are_read_whole(void) {
   CHECK(remove(path) == 0);
 }
 
+static void buffers_fit_short_inputs(void) {
+  make_original();
+  for (size_t size = 0; size <= SIZE; size = 3 * size + 999) {
+    blis_alloc_probe memory = {0};
+    blis_alloc alloc = blis_alloc_probed(&memory);
+    blis_input *input;
+    blis_slice head;
+    blis_error error;
+    const blis_slice bytes = {original, size};
+    CHECK_OK(blis_input_open_memory(&alloc, "memory", bytes, &input, &error), &error);
+    size_t expected = size < 4096 ? 4096 : size + 1;
+    CHECK_EQ_I64(blis_input_buffer_size(input, 65536), expected < 65536 ? expected : 65536);
+    CHECK_EQ_I64(blis_input_buffer_size(input, 4), 4);
+    CHECK_OK(blis_input_peek(input, &head, &error), &error);
+    CHECK_EQ_I64(head.length, size < 65536 ? size : 65536);
+    CHECK(memcmp(head.data, original, head.length) == 0);
+    CHECK(memory.live_bytes < 2 * 65536 + 1000 && (size > 3000 || memory.live_bytes < 10000));
+    blis_input_close(input);
+    CHECK(memory.live_bytes == 0);
+  }
+}
+
+/* Files of /proc report the size 0. */
+static void files_of_unknown_size_are_read(void) {
+  static const char path[] = "/proc/kallsyms";
+  FILE *file = fopen(path, "rb");
+  size_t length = file != NULL ? fread(unpacked, 1, BLIS_INPUT_PEEK_MAX, file) : 0;
+  if (file != NULL) {
+    fclose(file);
+  }
+  if (length < BLIS_INPUT_PEEK_MAX) {
+    return; /* there is no such file here */
+  }
+  blis_alloc alloc = blis_alloc_heap();
+  blis_input *input;
+  blis_slice head;
+  blis_error error;
+  CHECK_OK(blis_input_open(&alloc, path, &input, &error), &error);
+  CHECK_OK(blis_input_peek(input, &head, &error), &error);
+  CHECK_EQ_I64(head.length, BLIS_INPUT_PEEK_MAX);
+  CHECK(memcmp(head.data, unpacked, head.length) == 0);
+  blis_input_close(input);
+}
+
 static void missing_files_and_folders_are_errors(void) {
   blis_alloc alloc = blis_alloc_heap();
   blis_input *input;
@@ -149,6 +193,8 @@ int main(void) {
   RUN(pieces_behind_each_other_are_one);
   RUN(cut_and_broken_data_are_errors);
   RUN(files_are_read_whole);
+  RUN(buffers_fit_short_inputs);
+  RUN(files_of_unknown_size_are_read);
   RUN(missing_files_and_folders_are_errors);
   RUN(no_memory_is_reported);
   return check_done();
