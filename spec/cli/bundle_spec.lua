@@ -316,6 +316,19 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
   end)
 end)
 
+describe("a bundle under profile go-blis", function()
+  it("leaves requests the priority of their SLO class", function()
+    files.with("priority: {policy: constant}\n", function(path)
+      local function run(...)
+        return commands.output_of("run", "--profile", "go-blis", "--workload", "mixed-slo",
+          "--scheduler", "priority-fcfs", "--rate", "200", "--num-requests", "100",
+          "--max-num-running-reqs", "4", ...)
+      end
+      assert.equal(run(), run("--policy-config", path))
+    end)
+  end)
+end)
+
 describe("numbers by name", function()
   local workload = { rate = 100, requests = 60, slo_class = "batch", tenant = "a" }
 

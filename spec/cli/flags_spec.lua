@@ -96,6 +96,13 @@ describe("flags", function()
 
   it("of texts and paths that are empty are not given", function()
     assert.same({}, values_of("--path", ""))
+    local card = { name = "part", options = {
+      { name = "model", type = "described", described = false, flag = "--model", doc = "Which." },
+    } }
+    local described = { name = "try", summary = "tries", usage = "blis try",
+      groups = { { title = "Part", section = "part", options = flags.all(card) } } }
+    assert.same({}, flags.parse(described, { "--model", "" }).values.part)
+    assert.same({ model = "a/b" }, flags.parse(described, { "--model", "a/b" }).values.part)
     assert.same({}, values_of("--mood="))
     assert.same({}, values_of("--sun="))
   end)

@@ -431,13 +431,13 @@ describe("blis eval #host", function()
   local function left_behind(arguments)
     return program.shell(([[
         pid=$(sh -c 'blis=$1; suite=$2; shift 2; "$blis" eval "$suite" "$@" \
-          --wall 30 --instr 1000000000000 >/dev/null 2>&1 </dev/null & echo $!
+          --wall 3000 --instr 1000000000000 >/dev/null 2>&1 </dev/null & echo $!
           until [ -n "$(cat /proc/$!/task/$!/children)" ]; do sleep 0.01; done' \
           sh "$BLIS" $SUITE $ARGUMENTS)
         tries=0
         while grep -q '^State:.*[RSD] ' /proc/$pid/status 2>/dev/null; do
           tries=$((tries + 1))
-          if [ $tries -gt 500 ]; then echo "it lives"; kill $pid; break; fi
+          if [ $tries -gt 6000 ]; then echo "it lives"; kill $pid; break; fi
           sleep 0.01
         done]]):gsub("%$(%u%u+)", { SUITE = path, ARGUMENTS = arguments })).out
   end

@@ -1,7 +1,11 @@
 --- The content of the suites that ship, and of samples: a change of one moves scores, so it is a
 --- change that somebody decides, with a new version of the suite.
+local catalogue = require "blis.policy.catalogue"
 local core = require "blis.core"
+local describe_server = require "blis.serve.describe"
 local feedback = require "blis.eval.feedback"
+local json = require "blis.json"
+local metrics = require "blis.serve.metrics"
 local request = require "blis.serve.request"
 local samples = require "blis.sweep.samples"
 local score = require "blis.eval.score"
@@ -94,6 +98,31 @@ describe("feedback of a policy that wins everywhere", function()
       { notes = {} })
     assert.equal("score 1.100 (+10.0%, 1 seeds: too few for an interval). valid.\n"
       .. "least: little, m 2.00x worse.\nBETTER much 0.61x of the cost.", text)
+  end)
+end)
+
+describe("the description of a server", function()
+  local function names_of(list)
+    local names = {}
+    for i, one in ipairs(list) do names[i] = one.name end
+    return names
+  end
+
+  it("lists every scenario, metric, signal, and router", function()
+    local known = request.scenarios(suites.read "spec/eval/small_suite.lua")
+    local all = json.decode(json.encode(describe_server.all(known)))
+    local short = json.decode(json.encode(describe_server.short(known)))
+    assert.same(metrics.list[1].doc, all.metrics[1].doc)
+    assert.same(names_of(metrics.list), names_of(all.metrics))
+    assert.equal(#metrics.list, #short.metrics)
+    assert.same(names_of(core.signals()), names_of(all.script_api.instance_fields))
+    assert.same(names_of(core.signals()), short.instance_fields)
+    assert.same({ "llmd.default", table.unpack(names_of(catalogue.routers)) }, all.programs)
+    local ids = {}
+    for i, one in ipairs(all.scenarios) do ids[i] = one.id end
+    assert.same(known.ids, ids)
+    assert.equal(#known.ids, #short.scenarios)
+    assert.is_true(#known.ids > 1 and #all.programs > 10)
   end)
 end)
 

@@ -37,7 +37,7 @@ end }
       { "prefix-affinity", p.prefix } } } }
   end,
   limits = { call_instructions = 2000000, all_instructions = 100000000, memory_mb = 16,
-    wall_s = 10 },
+    wall_s = 120 },
   soft = { reject_frac = 0.05 },
   stages = { smoke = { seeds = 1, scenarios = { "a" } }, train = { seeds = 2 },
     full = { seeds = 4 }, test = { seeds = 4 } },

@@ -249,9 +249,14 @@ describe("the program #host", function()
   end)
 
   describe("interrupted", function()
+    --- Sends the signal when the script has started.
     local function interrupt(script)
-      return program.shell(("timeout --foreground --preserve-status -s INT 0.5 \"$BLIS\" -e %s")
-        :format(program.quote(script)))
+      local start = 'io.open(os.getenv "STARTED", "w"):close() '
+      return program.shell(([[folder=$(mktemp -d); export STARTED=$folder/started
+        env --default-signal=INT "$BLIS" -e %s & blis=$!
+        until [ -e $STARTED ] || ! kill -0 $blis; do sleep 0.01; done
+        kill -INT $blis; wait $blis; status=$?
+        rm -r $folder; exit $status]]):format(program.quote(start .. script)))
     end
 
     it("stops a script with status 130 and says where it was", function()

@@ -28,7 +28,7 @@ describe("a file named by mistake #host", function()
       for _, file in ipairs(mistakes) do
         local words = file:sub(1, 1) == "/" and reader:gsub("%./@", file) or reader
         local line = words:gsub("@", file)
-        parts[#parts + 1] = ('timeout 20 "$BLIS" %s </dev/null >out 2>&1; '
+        parts[#parts + 1] = ('timeout 200 "$BLIS" %s </dev/null >out 2>&1; '
           .. 'echo "## $? %s"; head -c 2000 out'):format(line, line)
       end
     end

@@ -206,6 +206,18 @@ long |                            o]], (text.draw({ { title = "f", caption = "me
       series = { { label = "f", low = { 1, false }, high = { 3, false } } } } },
       { width = 30 }):gsub("\n *%+.*$", "")))
   end)
+
+  it("has intervals from end to end, with the mean inside, in SVG", function()
+    local picture = svg.document { { title = "f", caption = "means", kind = "ranges",
+      rows = { "a" }, data = { { 2.5 } }, x = { label = "f" }, y = { label = "p" },
+      series = { { label = "f", low = { 1 }, high = { 3 } } } } }
+    check_form(picture)
+    local from, y, to, ends = picture:match 'line c0" d="M([%d.]+) ([%d.]+)H([%d.]+)(M[^"]*)"'
+    assert.equal(("M%s %.1fv8M%s %.1fv8"):format(from, y - 4, to, y - 4), ends)
+    local x, mark_y = picture:match 'mark c0" d="M([%d.]+) ([%d.]+)'
+    assert.equal(y, mark_y)
+    assert.near(0.75, (x - from) / (to - from), 0.01)
+  end)
 end)
 
 describe("pictures of runs", function()

@@ -59,7 +59,8 @@ describe("blis serve --stdio #host", function()
     assert.equal("timeout", by_id[1].error.code)
     assert.is_true(by_id[2].ok)
     assert.equal("timeout", by_id[3].error.code)
-    assert.is_true(core.clock_us() - start < 10000000)
+    -- Without limits they take hours; 2 minutes are for a machine with other work.
+    assert.is_true(core.clock_us() - start < 120000000)
   end)
 
   it("computes nothing of a request in the server's own process", function()
@@ -182,13 +183,14 @@ describe("blis serve --stdio #host", function()
         { F = path, SUITE = suite }))
       local ms = tonumber(result.out:match "^%d+")
       small.says(result.out, '"code":"timeout"')
-      -- Within 100 ms of it on a machine at rest; this tells "soon" from "at the run's end".
-      assert.is_true(ms <= 5000, result.out)
+      -- On an idle machine the answer comes 100 ms after the limit. This limit separates "soon"
+      -- from "at the end of the run", which is hours later.
+      assert.is_true(ms <= 120000, result.out)
     end)
   end)
 
   it("has room for ten thousand that wait, and says when there are more", function()
-    local wait = { limits = { instructions = 1000000000000, wall_s = 60 } }
+    local wait = { limits = { instructions = 1000000000000, wall_s = 3600 } }
     local lines = { evaluate("w", "return function() while true do end end", wait),
       evaluate("v", "return function() while true do end end", wait) }
     for i = 1, 10000 do
@@ -200,7 +202,7 @@ describe("blis serve --stdio #host", function()
         "$BLIS" serve --stdio --workers 2 --suite $SUITE <$F.in >$F.out &
         pid=$!; exec 3>$F.in; cat $F >&3; echo '{"id":"d","method":"describe"}' >&3
         tries=0
-        until grep -q '"id":"d"' $F.out || [ $tries -gt 3000 ]; do
+        until grep -q '"id":"d"' $F.out || [ $tries -gt 20000 ]; do
           tries=$((tries + 1)); sleep 0.01; done
         grep VmRSS /proc/$pid/status; grep -c '"code":"busy"' $F.out; grep -c '"retry":true' $F.out
         kill -TERM $pid; wait $pid; grep -c '"code":"cancelled"' $F.out; rm -f $F.in $F.out]])
@@ -250,7 +252,7 @@ describe("blis serve --stdio #host", function()
     local lines, endless = {}, "return function() while true do end end"
     for id = 1, 5 do
       lines[id] = evaluate(id, endless,
-        { limits = { instructions = 1000000000000, wall_s = 60 } })
+        { limits = { instructions = 1000000000000, wall_s = 600 } })
     end
     local _, by_id, outcome = talk(lines, 5)
     for id = 1, 5 do assert.equal("cancelled", by_id[id].error.code) end
@@ -313,7 +315,7 @@ describe("blis serve --stdio #host", function()
   it("cancels", function()
     local _, by_id = talk({
       evaluate("w", "return function() while true do end end",
-        { limits = { instructions = 1000000000000, wall_s = 20 } }),
+        { limits = { instructions = 1000000000000, wall_s = 600 } }),
       '{"id":"c","method":"cancel","params":{"target":"w"}}',
       '{"id":"d","method":"cancel","params":{"target":"nobody"}}' }, 3)
     assert.equal("cancelled", by_id.w.error.code)
@@ -399,13 +401,13 @@ describe("blis serve --stdio #host", function()
 
   it("cancels all when it is told to end, with 143", function()
     local line = evaluate("w", "return function() while true do end end",
-      { limits = { instructions = 1000000000000, wall_s = 20 } })
+      { limits = { instructions = 1000000000000, wall_s = 600 } })
     program.with_file(line .. "\n", function(path)
       local result = program.shell(([[mkfifo $F.in
         "$BLIS" serve --stdio --suite $SUITE <$F.in >$F.out &
         pid=$!; exec 3>$F.in; cat $F >&3
         tries=0
-        until [ -n "$(cat /proc/$pid/task/$pid/children)" ] || [ $tries -gt 500 ]; do
+        until [ -n "$(cat /proc/$pid/task/$pid/children)" ] || [ $tries -gt 6000 ]; do
           tries=$((tries + 1)); sleep 0.01; done
         kill -TERM $pid; wait $pid; echo "status $?"; cat $F.out; rm -f $F.in $F.out]])
         :gsub("%$(%u+)", { F = path, SUITE = suite }))

@@ -163,6 +163,19 @@ describe("traffic with a shape", function()
     assert.near(seconds(2.5), generated:last_arrival_us(), 2)
   end)
 
+  it("continues the last rate for longer than the shape", function()
+    local n = 0
+    local list = blis.workload { generator = function()
+      n = n + 1
+      if n > 100 then return nil end
+      return { arrival_us = seconds(n), prompt_tokens = 5, output_tokens = 5 }
+    end, shape = { "ramp", from = 1, to = 2, duration_us = seconds(10) } }
+    for i, request in list:requests() do -- the 15 s of requests during the change take 10 s
+      if i >= 15 then assert.near(seconds(10) + seconds(i - 15) / 2, request.arrival_us, 2) end
+    end
+    assert.equal(100, #list)
+  end)
+
   it("gives the same run every time", function()
     local function run()
       return blis.run { cluster = { model = "qwen3-14b", tp = 1, instances = 2 },
