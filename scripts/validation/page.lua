@@ -17,14 +17,14 @@ with measurements of real engines. All errors are in percent. MAPE is the mean o
 run; a positive value means that the simulation is slower than the engine. Sources and licenses of
 the measurements are in [tests/data/truth](../tests/data/truth/NOTICE.md).
 
-An error **in sample** is an error on runs that the constants were fitted to. It describes the fit,
-and predicts nothing. An error with a group **left out** comes from a fit without the runs of that
-group, and is the error to expect for a setup that was not measured.
+An **in-sample** error is an error on runs that the constants were fitted to. It describes the fit
+and predicts nothing. A **held-out** error comes from a fit without a group of runs, and is measured
+on that group. It is the error to expect for a setup that was not measured.
 
 The page compares four latency models. `composed` adds up the kernels of every layer, with kernel
 tables (`kernel_tables = true`, the default) where a table names none of the two variants.
 `calibrated` fits shares of the data sheet per GPU. `trained-physics` is the fit of BLIS in Go.
-`roofline` uses data sheets alone. All of them run the same engine.
+`roofline` uses only data sheets. All four models run the same engine.
 ]]
 
 local groups_head = [[
@@ -36,36 +36,39 @@ of the accuracy study of inference-sim (vLLM 0.14 and 0.15). These files are not
 repository: `scripts/validate --residuals DIR...` reads them, and writes
 [data/validation/residuals.yaml](../data/validation/residuals.yaml), which this section shows.
 
-For the columns "left out", all 33 parameters of the fit (scales by GPU family and format, times per
-layer and step, KV rates, engine ages) are fitted again without a group of rows: a Gauss-Newton
-step from the fit to all rows. Kernel constants come from kernel times, and are not fitted again.
-"part left out" removes a TP degree and engine version, or a workload of the stages. "model left
-out" removes all rows of a model on a GPU. For most quantized formats, this leaves the format
-without any row on that GPU family. "no tables" is `composed` with `kernel_tables = false`, which
-has parameters of its own. `calibrated` was fitted to the stages, so its column is in sample there.
+For the columns "held out", all 33 parameters of the fit are fitted again without a group of rows.
+The parameters are scales by GPU family and format, times per layer and step, KV rates, and engine
+ages. Each fit is a Gauss-Newton step from the fit to all rows. Kernel constants come from kernel
+times and are not fitted again. "part held out" removes a TP degree and engine version, or a
+workload of the stages. "model held out" removes all rows of a model on a GPU. Most quantized
+formats then have no rows on that GPU family. "no tables" is `composed` with
+`kernel_tables = false`, which has its own parameters. `calibrated` was fitted to the stages, so its
+errors on the stages are in-sample errors.
 ]]
 
 local expected_head = [[
 ## Expected errors
 
 Results of `composed` report an expected error of TPOT and TTFT (`expected_error`), from errors of
-left-out rows. Half of these rows are within the first number, four fifths within the second. The
-column "measured" states what was measured: this model on this GPU, this format with another model
-or on another GPU of the family, other formats on this GPU family, or none of these. Where TPOT has
-two pairs, the first pair is from the half of
-the rows with the smaller share of time in steps with prompt tokens, and the second pair is from the
-other half. A run is placed between them by its own share. Groups of instances in several regimes
-weigh by the time that they compute. "reported" marks errors of the same constants on further rows
-of InferenceX, which were reported with the constants.
+held-out rows. The first number is the median error, and the second is the 80th percentile. The
+column "measured" lists the closest setups with measurements: this model on this GPU, this format
+with another model or on another GPU of the family, other formats on this GPU family, or none of
+these. If TPOT has two pairs, the rows are divided by their fraction of time in steps with prompt
+tokens: the first pair is from the half with the smaller fraction, and the second pair from the
+half with the larger fraction. The expected error of a run is interpolated between the pairs by the
+fraction of that run. If the instances of a run are in several regimes, each regime is weighted by
+its compute time. "reported" marks errors on other rows of InferenceX that were published with the
+constants.
 
-Only a few models and GPUs are left out for "this format" and "other formats". Each of them counts
-once, by its mean error, and one more is assumed: 8% for a new model of a known format, 25% for a
-format without any run, as reported with the constants. From this mean error, the numbers of the
-table follow as for a normal distribution. For other formats, errors of TPOT at TP 4 and more are
-1.6 times those at smaller degrees; the table has the value between them.
+The levels "this format" and "other formats" have only a few held-out models and GPUs. Each model
+and GPU counts once, with its mean error. One assumed model is added: 8% error for a new model of a
+measured format, and 25% for a format without any run, as published with the constants. The table
+shows the median and the 80th percentile of a normal distribution with the resulting mean error. For
+other formats, TPOT errors at TP 4 and above are 1.6 times the errors at smaller degrees. The table
+shows the value between these.
 
-The announced errors themselves are tested on setups that neither the fit nor the numbers contain:
-each model and GPU is left out of both (`spec/results/expected_error_spec.lua`).
+The expected errors are tested on held-out setups: each model and GPU is excluded from both the fit
+and the table (`spec/results/expected_error_spec.lua`).
 
 TTFT has no bound if requests wait for KV blocks, or if the load is more than the cluster can serve.
 ]]
@@ -73,11 +76,11 @@ TTFT has no bound if requests wait for KV blocks, or if the load is more than th
 local between_head = [[
 ## Errors between two setups
 
-Errors that two setups have in common cancel when the setups are compared. The table shows errors of
-the quotient of two left-out rows with equal lengths and concurrency. `blis.compare` reports a
-difference between setups as inside the error of the model if the difference is smaller than the
-number for four fifths. Variants of one setup (model, GPU, TP degree, engine) have the same step
-times, so their differences are not judged in this way.
+Errors that two setups share cancel when the setups are compared. The table shows errors of the
+ratio of two held-out rows with equal lengths and concurrency. `blis.compare` reports a difference
+between setups as within the model error if the difference is smaller than the 80th percentile.
+Variants of one setup (model, GPU, TP degree, engine) have the same step times, so this rule does
+not apply to their differences.
 ]]
 
 --- The page; pictures are handed to keep.
@@ -87,26 +90,26 @@ function page.text(keep)
   local prefills, decodes = steps.splitwise()
   return table.concat({
     head, groups_head, regimes.groups(), "", expected_head, regimes.expected(), "",
-    between_head, regimes.between(), "", "## Requests one by one (in sample)", "",
-    "Llama-3.1-8B under vLLM 0.19, 300 ShareGPT requests on one GPU. On the RTX 4090 the KV cache",
-    "is too small for the requests, so some are preempted. The shipped constants of these two GPUs",
-    "were fitted to these runs. The table checks the engine and the form of the models, and",
-    "predicts nothing.", "",
+    between_head, regimes.between(), "", "## Errors per request (in sample)", "",
+    "Llama-3.1-8B under vLLM 0.19, 300 ShareGPT requests on one GPU. On the RTX 4090, the KV cache",
+    "is too small for the requests, so some requests are preempted. The shipped constants of these",
+    "two GPUs were fitted to these runs. The table checks the engine and the form of the models.",
+    "It predicts nothing.", "",
     requests.section(keep), "",
-    "The next table has coefficients without these two runs: data sheets, and shares of the data",
-    "sheets from other GPUs. The RTX 4090 is faster than its data sheet. Where KV blocks are",
-    "short, a small error of the rate becomes a large error of the queue.", "",
+    "The coefficients in the next table come from data sheets and from the efficiencies of other",
+    "GPUs, not from these two runs. The RTX 4090 is faster than its data sheet. If KV blocks are",
+    "scarce, a small error in the rate causes a large error in the queueing time.", "",
     requests.left_out(), "", "## After a fit to your own engine", "",
-    "`blis calibrate --fit` uses the first half of the requests of each run. The errors are those",
-    "on the second half, which the fit does not contain:", "", requests.fitted(), "",
-    "## Prefill against the data sheet", "",
-    "One prompt on an H100, milliseconds. \"Floor\" is the time of the matrix products alone at",
-    "the peak of the data sheet. No prefill can be faster.", "", steps.floors(), "",
+    "`blis calibrate --fit` uses the first half of the requests of each run. The table shows the",
+    "errors on the second half:", "", requests.fitted(), "",
+    "## Prefill time and data-sheet peak", "",
+    "One prompt on an H100, in milliseconds. \"Floor\" is the time of the matrix products at the",
+    "peak rate of the data sheet. No prefill can be faster.", "", steps.floors(), "",
     "## An engine of 2023", "",
-    "Llama-2-70B, milliseconds. The measured engine had high overheads and no chunked prefill.",
-    "Current engines are faster, so a current model should be below these numbers, and in the",
-    "same order. Prefill of one prompt:", "", prefills, "",
-    "Decode step of a batch, 512 tokens of prompt each:", "", decodes, "",
+    "Llama-2-70B, in milliseconds. The measured engine had high overheads and no chunked prefill.",
+    "Current engines are faster. A current latency model should therefore predict lower times in",
+    "the same order. Prefill of one prompt:", "", prefills, "",
+    "Decode step of a batch of requests with 512 prompt tokens each:", "", decodes, "",
   }, "\n")
 end
 

@@ -1,5 +1,5 @@
 --- The sections of docs/validation.md about data/validation/residuals.yaml: errors by group of
---- rows, in sample and left out, and the expected errors by regime.
+--- rows, in sample and held out, and the expected errors by regime.
 local core = require "blis.core"
 local markdown = require "markdown"
 
@@ -10,10 +10,10 @@ local function data() return core.yaml_read("data/validation/residuals.yaml").re
 local kinds = {
   { key = "calibrated", title = "`calibrated`" },
   { key = "composed", title = "in sample" },
-  { key = "without_part", title = "part left out" },
-  { key = "without_model", title = "model left out" },
+  { key = "without_part", title = "part held out" },
+  { key = "without_model", title = "model held out" },
   { key = "closed_form", title = "no tables: in sample" },
-  { key = "closed_form_without_model", title = "no tables: model left out" },
+  { key = "closed_form_without_model", title = "no tables: model held out" },
 }
 
 local function mean_of(figures, name)
@@ -33,7 +33,7 @@ local function figures_table(name)
   return markdown.table(header, rows, 1)
 end
 
---- Errors of groups of rows: the old model, and the composed one in sample and left out.
+--- Errors of groups of rows: the old model, and the composed one in sample and held out.
 ---@return string
 function regimes.groups()
   return table.concat({ "Mean error of TPOT, percent:", "", figures_table "tpot", "",
@@ -75,7 +75,8 @@ function regimes.expected()
       or "reported", tpot_text(row), row.ttft and ("%s, %s"):format(markdown.share(row.ttft[1]),
         markdown.share(row.ttft[2])) or "-" }
   end
-  return markdown.table({ "regime", "measured", "n", "TPOT: half, four fifths", "TTFT" }, rows, 2)
+  return markdown.table({ "regime", "measured", "n", "TPOT: median, p80", "TTFT: median, p80" },
+    rows, 2)
 end
 
 local function between_row(name, title)
@@ -87,7 +88,7 @@ end
 --- Errors of the quotient of two setups.
 ---@return string
 function regimes.between()
-  return markdown.table({ "setups", "TPOT: half", "four fifths", "TTFT: half", "four fifths" }, {
+  return markdown.table({ "setups", "TPOT: median", "p80", "TTFT: median", "p80" }, {
     between_row("part", "one model and GPU, other TP degree or engine version"),
     between_row("model", "another model or GPU"),
   }, 1)

@@ -114,7 +114,7 @@ function requests.section(keep)
   end
   return table.concat({
     markdown.table(header, rows, 3), "",
-    "The calibrated model by load: how many requests an arriving one met in the engine.",
+    "The calibrated model by load: number of requests in the engine when a request arrived.",
     "", markdown.table(header, regions, 3), "", table.concat(pictures, "\n\n"),
   }, "\n")
 end

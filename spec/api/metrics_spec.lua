@@ -171,7 +171,7 @@ describe("a window of a run", function()
     says(short.setup.notes, "nothing is left out, for too few requests got a first token")
     says(small.message_of(blis.run, cold { warm_up_us = "soon" }), "warm_up_us: 'soon' is not "
       .. "allowed, expected a duration of at least 1us such as \"30s\", or a whole number of "
-      .. "microseconds (blis.seconds(n) gives one), or 'auto'")
+      .. "microseconds (as blis.seconds(n) returns), or 'auto'")
     says(small.message_of(blis.run, cold { keep_records = false }),
       "warm_up_us needs records, and keep_records is false")
   end)

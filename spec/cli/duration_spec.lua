@@ -202,7 +202,7 @@ describe("a duration in a script", function()
   it("is described with its limits", function()
     local option = { name = "x_us", type = "time_us", min = 1000, max = 3600000000 }
     assert.equal("a duration from 1ms to 1h such as \"30s\", or a whole number of microseconds "
-      .. "(blis.seconds(n) gives one)", types.time_us.expected(option))
+      .. "(as blis.seconds(n) returns)", types.time_us.expected(option))
   end)
 end)
 

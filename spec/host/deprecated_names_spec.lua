@@ -5,6 +5,10 @@ local blis = require "blis"
 
 local says = small.says
 
+local function deprecated(old, new)
+  return ("'%s' is deprecated and will be removed in blis 2.0.0; use '%s'"):format(old, new)
+end
+
 describe("deprecated names #host", function()
   it("of options and values give the results of the new names", function()
     local outcome = program.run("-e", [[
@@ -25,8 +29,8 @@ describe("deprecated names #host", function()
     assert.equal(0, outcome.status, outcome.err)
     assert.equal("min\n", outcome.out)
     for old, new in pairs { on_no_room = "on_destination_full", charged = "transfer_content",
-      full_prompt = "all", find = "objective", least = "min" } do
-      says(outcome.err, ("'%s' is deprecated, and gone in blis 2.0.0: say '%s'"):format(old, new))
+      full_prompt = "all", find = "objective", least = "min", turned_away = "unserved" } do
+      says(outcome.err, deprecated(old, new))
     end
   end)
 
@@ -58,7 +62,7 @@ describe("deprecated names #host", function()
     for old, new in pairs { wish = "unconstrained_target",
       ["cache_belief.believed_tokens"] = "cache_prediction.predicted_tokens",
       ["scaling.phases.short.seconds"] = "scaling.phases.under_provisioned.seconds" } do
-      says(outcome.err, ("'%s' is deprecated, and gone in blis 2.0.0: say '%s'"):format(old, new))
+      says(outcome.err, deprecated(old, new))
     end
   end)
 

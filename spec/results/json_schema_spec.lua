@@ -81,8 +81,8 @@ describe("a deprecated name", function()
     notices.collect(before)
     assert.equal(3, values.count)
     assert.equal(4, parsed.values.things.count)
-    assert.same({ "things: 'number' is deprecated, and gone in blis 2.0.0: say 'count'",
-      "'--number' is deprecated, and gone in blis 2.0.0: say '--count'" }, told)
+    assert.same({ "things: 'number' is deprecated and will be removed in blis 2.0.0; use 'count'",
+      "'--number' is deprecated and will be removed in blis 2.0.0; use '--count'" }, told)
   end)
 end)
 

@@ -156,8 +156,8 @@ end
 function schema.tell_deprecated(option, name, instead, path)
   local version = option.deprecated and option.deprecated[name]
   if version then
-    notices.tell(("%s'%s' is deprecated, and gone in blis %s: say '%s'"):format(in_front(path),
-      name, version, instead))
+    notices.tell(("%s'%s' is deprecated and will be removed in blis %s; use '%s'"):format(
+      in_front(path), name, version, instead))
   end
 end
 

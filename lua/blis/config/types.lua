@@ -31,7 +31,7 @@ end
 
 local example = "such as 500us, 50ms, 30s, 5m, or 1h"
 
--- The same as range_text, of durations in microseconds.
+-- Describes the range of a duration in microseconds, like range_text.
 local function time_range_text(option)
   local low, high = option.min or option.above, option.max
   local function text(us) return us and us ~= 0 and units.text(us) end
@@ -45,7 +45,7 @@ end
 
 local function is_duration(option) return units.scale(option.unit) ~= nil end
 
---- The value of an option whose unit is one of time: "30s" is 30000 in ms.
+--- Converts a duration to the unit of the option: "30s" is 30000 in ms.
 local function in_unit(value, option)
   if type(value) ~= "string" or not is_duration(option) then return value end
   local us = units.parse(value)
@@ -78,11 +78,11 @@ types.number = {
   end,
 }
 
--- Names without a unit need a number with a unit. Numbers from here on can be results of
+-- An option whose name has no unit needs a number with a unit. Larger numbers can be results of
 -- blis.seconds and similar functions, which return microseconds.
 local least_of_functions_us = 1000
 
---- Raises on a number without a unit for a name without a unit, as in { at = 30 }.
+--- Raises an error if neither the number nor the name of the option has a unit, as in { at = 30 }.
 local function check_bare(value, path)
   local name = path and path:match "[%a_]+$"
   if value > 0 and value < least_of_functions_us and name and not units.of_name(name) then
@@ -97,12 +97,12 @@ local function time_of(value, option)
   return integer and in_range(integer, option) and integer or nil
 end
 
--- A point in time or a duration: "30s", or a whole number of microseconds where the name of the
--- option states the unit. Other names take a number from 1000 on, such as that of blis.seconds(30).
+-- A point in time or a duration: "30s", or a whole number of microseconds if the name of the
+-- option states the unit. Other options accept numbers of at least 1000, as blis.seconds returns.
 types.time_us = {
   expected = function(option)
     return "a duration" .. time_range_text(option) .. " such as \"30s\", or a whole number of "
-      .. "microseconds (blis.seconds(n) gives one)"
+      .. "microseconds (as blis.seconds(n) returns)"
   end,
   check = function(value, option, path)
     local us = time_of(value, option)
@@ -111,7 +111,7 @@ types.time_us = {
   end,
 }
 
--- The same on command lines, where a unit is required.
+-- A point in time or a duration on a command line, with a unit.
 types.time = {
   expected = function(option)
     return ("a duration%s, %s"):format(time_range_text(option), example)
@@ -138,7 +138,7 @@ local function check_delay_part(value, name, option, path)
     types.number.expected(option))
 end
 
---- A time with a mean and a deviation, which an exponential one has by itself.
+--- Checks a time with a mean and a standard deviation. Exponential times take no deviation.
 local function check_drawn_delay(value, option, path)
   errors.check_names(value, delay_keys, path, "option")
   local shape = value.distribution or "normal"
@@ -155,7 +155,7 @@ local function check_drawn_delay(value, option, path)
   return { mean_us = mean_us, stddev_us = stddev_us or 0, distribution = shape }
 end
 
--- How long something takes: always as long, or drawn.
+-- A constant or a random duration.
 types.delay_us = {
   expected = function(option)
     return types.time_us.expected(option) .. ", or { mean_us =, stddev_us =, distribution = "
@@ -169,13 +169,13 @@ types.delay_us = {
   end,
 }
 
--- The same on command lines, where it is a time.
+-- A duration on a command line.
 types.delay = {
   expected = function(option) return types.time.expected(option) end,
   check = types.delay_us.check,
 }
 
--- A time after the start of a run, or what finds one.
+-- A time after the start of a run, or a method that determines it.
 types.warm_up_us = {
   expected = function(option) return types.time_us.expected(option) .. ", or 'auto'" end,
   check = function(value, option)
@@ -183,7 +183,7 @@ types.warm_up_us = {
   end,
 }
 
--- The same on command lines.
+-- The command-line form of this type.
 types.warm_up = {
   expected = function(option) return types.time.expected(option) .. ", or 'auto'" end,
   check = types.warm_up_us.check,
@@ -218,7 +218,7 @@ types.folder = {
   check = types.string.check,
 }
 
--- Whether something is used, or the folder that has it.
+-- A switch, or the path of a folder.
 types.switch_or_folder = {
   expected = function() return "true, false, or the path of a folder" end,
   check = function(value)
@@ -227,7 +227,7 @@ types.switch_or_folder = {
   end,
 }
 
--- A path, or a list of them.
+-- A path, or a list of paths.
 types.paths = {
   expected = function() return "the path of a file, or a list of them" end,
   check = function(value)
@@ -241,7 +241,7 @@ types.paths = {
   end,
 }
 
--- Something of the catalogue: its name, or a table that describes it.
+-- An entry of the catalog: its name, or a table that describes it.
 types.described = {
   expected = function() return "a name, or a table that describes it" end,
   check = function(value)
@@ -254,7 +254,7 @@ types.choice = {
   check = function(value, option)
     local new = option.renamed and option.renamed[value]
     if new then
-      notices.tell(("%s: '%s' is deprecated, and gone in blis 2.0.0: say '%s'"):format(
+      notices.tell(("%s: '%s' is deprecated and will be removed in blis 2.0.0; use '%s'"):format(
         option.flag or option.name, value, new))
       return new
     end
@@ -269,7 +269,7 @@ types.table = {
   check = function(value) return type(value) == "table" and value or nil end,
 }
 
--- Checked by the module that owns the option, because it accepts several forms.
+-- The module that owns the option checks it, because the option accepts several forms.
 types.any = {
   expected = function(option) return option.expected or option.doc end,
   check = function(value) return value end,
@@ -292,7 +292,7 @@ types.numbers = {
   end,
 }
 
--- Numbers by name, { critical = 4, batch = 0 }; the value is a list in the order of the names.
+-- Numbers by name, { critical = 4, batch = 0 }. The value is a list in the order of the names.
 types.numbers_by_name = {
   expected = function(option)
     return ("a table of names with %s each"):format(types[option.of or "number"].expected(option))
@@ -317,7 +317,7 @@ types.numbers_by_name = {
   end,
 }
 
--- A number for each of some names.
+-- A table with a number for each name.
 types.named_numbers = {
   expected = function(option)
     return "a table of numbers by name, each" .. range_text(option)
@@ -391,11 +391,11 @@ types.served_models = {
   end,
 }
 
--- Columns by role: a text "timestamp=start,prompt=tokens_in", or a table { timestamp = "start" };
--- the value is such a text.
+-- Columns by role: a string "timestamp=start,prompt=tokens_in", or a table { timestamp = "start" }.
+-- The value is the string form.
 types.columns = {
   expected = function()
-    return "columns by role, { timestamp = \"start\", prompt = \"tokens_in\" }, or a text "
+    return "columns by role, { timestamp = \"start\", prompt = \"tokens_in\" }, or a string "
       .. "\"timestamp=start,prompt=tokens_in\""
   end,
   check = function(value)

@@ -167,7 +167,7 @@ end
 function policy.read_scorers(given, path)
   if type(given) == "string" then given = errors.located(core.scorer_list, given, path) end
   if type(given) ~= "table" or core.policy_definition(given) then
-    schema.raise_value(path, given, "a list of { scorer, weight } or a text 'name:weight,...'")
+    schema.raise_value(path, given, "a list of { scorer, weight } or a string 'name:weight,...'")
   end
   check_is_list(given, path, "scorers")
   local list, seen = {}, {}

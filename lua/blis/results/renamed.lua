@@ -34,8 +34,8 @@ end
 function renamed.accept(path)
   local current = renamed.current(path)
   if current ~= path then
-    notices.tell(("metric '%s' is deprecated, and gone in blis 2.0.0: say '%s'"):format(path,
-      current))
+    notices.tell(("metric '%s' is deprecated and will be removed in blis 2.0.0; use '%s'"):format(
+      path, current))
   end
   return current
 end

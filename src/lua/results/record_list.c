@@ -85,7 +85,7 @@ static const luaL_Reg records_methods[] = {
     {"tasks", bind_records_tasks},
     {"slowest", bind_records_slowest},
     {"spread", bind_records_spread},
-    {"unserved", bind_records_turned_away},
+    {"unserved", bind_records_unserved},
     {"turned_away", bind_records_turned_away}, /* deprecated */
     {"warm_up", bind_records_warm_up},
     {"window", bind_records_window},

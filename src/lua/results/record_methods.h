@@ -89,14 +89,17 @@ int bind_records_tasks(lua_State *L);
 /* records:measured() -> from_us, to_us; or nil */
 int bind_records_measured(lua_State *L);
 
-/* turned_away.c */
+/* unserved.c */
 
 /*
- * Method of a list of requests: turned_away() lists the outcomes of requests that were rejected,
+ * Method of a list of requests: unserved() lists the outcomes of requests that were rejected,
  * failed, unservable, or timed out, each with its reason. An item is { state =, reason =, requests
  * = count, first = index of the first }. Items are in the order of their first requests.
  * O(requests).
  */
+int bind_records_unserved(lua_State *L);
+
+/* Deprecated name of unserved(): prints a note, and returns the same list. */
 int bind_records_turned_away(lua_State *L);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lua/bind/bind.h"
+#include "lua/bind/deprecated.h"
 #include "lua/policies/builtin/builtin.h"
 #include "lua/policies/scaling/scale_context.h"
 #include "lua/policies/view/decision.h"
@@ -49,23 +50,10 @@ static void check_reason(lua_State *L, int index, scale_call *call) {
   call->decision->reason = self->reason;
 }
 
-/* Prints a note about the deprecated name of unconstrained_target, once per process. */
-static void note_old_name(lua_State *L) {
-  int top = lua_gettop(L);
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
-  if (lua_getfield(L, -1, "blis.notices") == LUA_TTABLE) {
-    lua_getfield(L, -1, "tell");
-    lua_pushliteral(L, "autoscaler: '" OLD_NAME "' is deprecated, and gone in blis 2.0.0: say '"
-                       "unconstrained_target'");
-    lua_call(L, 1, 0);
-  }
-  lua_settop(L, top);
-}
-
 /* Reads unconstrained_target, or its deprecated name, of the table at answer. */
 static void check_unconstrained(lua_State *L, int answer, scale_call *call) {
   if (lua_getfield(L, answer, OLD_NAME) != LUA_TNIL) {
-    note_old_name(L);
+    note_deprecated(L, "autoscaler", OLD_NAME, "unconstrained_target");
   } else {
     lua_getfield(L, answer, "unconstrained_target");
   }

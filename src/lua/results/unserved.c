@@ -1,10 +1,11 @@
 #include "lua/results/record_methods.h"
 
 #include "lua/bind/bind.h"
+#include "lua/bind/deprecated.h"
 #include "lua/bind/fields.h"
 #include "lua/results/records.h"
 
-static bool is_turned_away(const blis_record *record) {
+static bool is_unserved(const blis_record *record) {
   return record->state == BLIS_REQUEST_REJECTED || record->state == BLIS_REQUEST_FAILED ||
          record->state == BLIS_REQUEST_UNSERVABLE || record->state == BLIS_REQUEST_TIMED_OUT;
 }
@@ -30,7 +31,7 @@ static void count_end(lua_State *L) {
   lua_pop(L, 1);
 }
 
-int bind_records_turned_away(lua_State *L) {
+int bind_records_unserved(lua_State *L) {
   const blis_recorder *recorder = check_records(L, 1)->recorder;
   check_status(L, blis_recorder_sort(check_records(L, 1)->recorder), NULL);
   lua_settop(L, 1);
@@ -40,7 +41,7 @@ int bind_records_turned_away(lua_State *L) {
   size_t count = blis_recorder_count(recorder);
   for (size_t i = 0; i < count; i++) {
     const blis_record record = blis_recorder_record(recorder, i);
-    if (!is_turned_away(&record)) {
+    if (!is_unserved(&record)) {
       continue;
     }
     lua_Integer key = (lua_Integer)record.reason * 16 + record.state;
@@ -56,4 +57,9 @@ int bind_records_turned_away(lua_State *L) {
   }
   lua_settop(L, 2);
   return 1;
+}
+
+int bind_records_turned_away(lua_State *L) {
+  note_deprecated(L, "requests", "turned_away", "unserved");
+  return bind_records_unserved(L);
 }
