@@ -1,9 +1,9 @@
 #!/usr/bin/env blis
 -- Published results on prefill/decode disaggregation, reproduced on four H100 with qwen3-14b.
 --
--- Goodput is the highest rate at which nine requests in ten get their first token and the time
--- between tokens (TPOT) within the targets. Each section says who claims what, and whether the
--- model shows it; docs/disaggregation.md has the same lines.
+-- Goodput is the highest rate at which 90% of the requests meet the targets for the first token and
+-- for the time between tokens (TPOT). Each section names the source of a claim and reports whether
+-- the model reproduces it. docs/disaggregation.md contains the same lines.
 local blis = require "blis"
 
 local fewest, shortest_s, closeness = 300, 20, 1.05
@@ -34,7 +34,7 @@ local function keeps(setup, rate)
   return good >= 0.9 * result.arrived
 end
 
---- Requests/s; 0 = not even one in four seconds.
+--- Returns the goodput in requests/s; 0 if it is below one request in four seconds.
 local function goodput(setup)
   local low, high = 0.25, 0.5
   if not keeps(setup, low) then return 0.0 end
@@ -64,64 +64,64 @@ end
 
 local function name_of(prefill) return ("%dP + %dD"):format(prefill, 4 - prefill) end
 
-local function verdict(is_shown) return is_shown and "shown" or "not shown" end
+local function verdict(is_shown) return is_shown and "reproduced" or "not reproduced" end
 
 local function say(is_shown, text, ...)
   print(("- %s: %s"):format(verdict(is_shown), text:format(...)))
 end
 
--- 1. TaiChi (arXiv 2508.01989): by which target is tight.
+-- 1. TaiChi (arXiv 2508.01989): the best layout depends on the tight target.
 local usual = { prompt = 2000, output = 200 }
 local tight_tpot = { prompt = 2000, output = 200, ttft_ms = 5000, tpot_ms = 16 }
 local one = goodput(with(tight_tpot, together()))
 local two, p = best_split(tight_tpot)
-say(two > one, "apart wins under a tight TPOT (5 s, 16 ms): %s %.1f requests/s, together %.1f",
-  name_of(p), two, one)
+say(two > one, "disaggregation wins under a tight TPOT (5 s, 16 ms): %s %.1f requests/s, "
+  .. "colocated %.1f", name_of(p), two, one)
 
 local tight_ttft = { prompt = usual.prompt, output = usual.output, ttft_ms = 250, tpot_ms = 100 }
 one = goodput(with(tight_ttft, together()))
 two, p = best_split(tight_ttft)
-say(one > two, "together wins under a tight TTFT (250 ms, 100 ms): %.1f requests/s, %s %.1f", one,
-  name_of(p), two)
+say(one > two, "colocated instances win under a tight TTFT (250 ms, 100 ms): %.1f requests/s, "
+  .. "%s %.1f", one, name_of(p), two)
 
 -- 2. Dynamo's planner, sglang 24488: long prompts with short outputs.
 local long = { prompt = 4000, output = 20, ttft_ms = 5000, tpot_ms = 100 }
 one = goodput(with(long, together()))
 two, p = best_split(long)
-say(one > two, "together wins per equal GPU where prompts are long and outputs short (4,000 and 20 "
-  .. "tokens): %.1f requests/s, %s %.1f", one, name_of(p), two)
+say(one > two, "colocated instances win on equal GPUs with long prompts and short outputs "
+  .. "(4,000 and 20 tokens): %.1f requests/s, %s %.1f", one, name_of(p), two)
 
--- 3. Cognitora: decode GPUs may be cheaper. An A100 for each that decodes, at list prices.
+-- 3. Cognitora: decode GPUs can be cheaper. Each decode instance uses an A100, at list prices.
 local h100_usd, a100_usd = 3.5, 2
 local cheap = apart(p)
 cheap.decode_hardware = "A100-80"
 local three = goodput(with(long, cheap))
 local usd_same, usd_cheap = 4 * h100_usd, p * h100_usd + (4 - p) * a100_usd
 local per_same, per_cheap = 3600 * two / usd_same, 3600 * three / usd_cheap
-say(per_cheap > per_same, "there, cheaper GPUs for decode pay per dollar: %s with A100 to decode "
-  .. "%.0f requests/USD, with H100 alone %.0f", name_of(p), per_cheap, per_same)
+say(per_cheap > per_same, "for this workload, cheaper decode GPUs save money: %s with A100 for "
+  .. "decode %.0f requests/USD, only H100 %.0f", name_of(p), per_cheap, per_same)
 local per_together = 3600 * one / usd_same
-say(per_cheap > per_together, "and pay against instances that do both, which give %.0f; prefill "
-  .. "takes most of the time there, and the GPU that decodes is idle most of it", per_together)
+say(per_cheap > per_together, "cheaper decode GPUs also beat colocated instances (%.0f "
+  .. "requests/USD), because the decode GPU is idle most of the time", per_together)
 
--- 4. Conditional deciders (llm-d, Dynamo): mixed traffic, one prompt in five is long.
+-- 4. Conditional deciders (llm-d, Dynamo): mixed traffic with 20% long prompts.
 local mixed = { output = 150, ttft_ms = 1000, tpot_ms = 25,
   prompt = function(rng) return rng:number() < 0.2 and 6000 or 200 end }
 one = goodput(with(mixed, together()))
 local always, p_always = best_split(mixed, "always")
 local some, p_some = best_split(mixed, { "prefix-threshold", threshold = 1000 })
-say(some > math.max(one, always), "a conditional decider beats both on mixed traffic: %s that "
-  .. "splits prompts of 1,000 tokens %.1f requests/s, %s that splits all %.1f, together %.1f",
+say(some > math.max(one, always), "a conditional decider wins on mixed traffic: %s that "
+  .. "splits prompts above 1,000 tokens %.1f requests/s, %s that splits all %.1f, colocated %.1f",
   name_of(p_some), some, name_of(p_always), always, one)
 
 -- 5. Contention of links moves the best ratio.
 local wide = { prompt = 4000, output = 20, ttft_ms = 2000, tpot_ms = 50 }
 two, p = best_split(wide, { bandwidth_gb_s = 25 })
 local slow, p_slow = best_split(wide, { bandwidth_gb_s = 5 })
-say(p ~= p_slow, "contention moves the best ratio: with network cards of 25 GB/s %s, %.1f "
-  .. "requests/s; of 5 GB/s %s, %.1f", name_of(p), two, name_of(p_slow), slow)
+say(p ~= p_slow, "contention changes the best ratio: %s with 25 GB/s per GPU (%.1f "
+  .. "requests/s), %s with 5 GB/s (%.1f)", name_of(p), two, name_of(p_slow), slow)
 
--- 6. SGLang PR 23515: layer-wise overlap pays from about 1,000 tokens.
+-- 6. SGLang PR 23515: layer-wise overlap reduces TTFT for prompts of about 1,000 tokens and more.
 local function gain(prompt)
   local function ttft(overlap)
     local cluster = apart(1)
@@ -135,7 +135,8 @@ local function gain(prompt)
   return 100 * (1 - ttft "layers" / ttft "none")
 end
 local gains = { gain(256), gain(1024), gain(4096) }
-say(gains[2] > gains[1] and gains[3] > gains[1], "layer-wise overlap gains more from about 1,000 "
-  .. "tokens on: %.1f %% of the TTFT at 256 tokens, %.1f %% at 1,024, %.1f %% at 4,096",
+say(gains[2] > gains[1] and gains[3] > gains[1], "layer-wise overlap helps more above about 1,000 "
+  .. "tokens: TTFT is %.1f%% lower at 256 tokens, %.1f%% at 1,024, %.1f%% at 4,096",
   gains[1], gains[2], gains[3])
-say(gains[1] < 0, "and costs time below: a group of layers costs nothing of its own in the model")
+say(gains[1] < 0, "layer-wise overlap costs time for short prompts: the model has no cost per "
+  .. "group of layers")
