@@ -112,6 +112,22 @@ describe("router replicas", function()
       "power-of-two") < fresh)
   end)
 
+  it("give scorers of the core the counts of their replica", function()
+    local own = blis.scorer { name = "own", score = function(_, instance)
+      return 1 / (1 + instance.in_flight)
+    end }
+    local traffic = { rate = 60, requests = 300, prompt_tokens = 500, output_tokens = 100 }
+    for _, routers in ipairs { { replicas = 3 }, { replicas = 3, share = { "in-flight" },
+      sync = { mode = "periodic", every_us = 200000 } } } do
+      local hashes = {}
+      for i, scorer in ipairs { "active-requests", own } do
+        hashes[i] = run(routers, { workload = traffic,
+          routing = { "weighted", scorers = { { scorer, 1 } } } }).hash
+      end
+      assert.equal(hashes[1], hashes[2])
+    end
+  end)
+
   it("make a policy in Lua once per replica", function()
     local made = {}
     local policy = { name = "own state", new = function(context)

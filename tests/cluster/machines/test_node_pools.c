@@ -1,4 +1,5 @@
 /* Instances on machines: who finds room, who waits, and when they start. */
+#include "cluster/machines/machines.h"
 #include "cluster/machines/node_pools.h"
 #include "cluster/scaling/scaling.h"
 #include "cluster_fixture.h"
@@ -142,6 +143,49 @@ static void a_failure_for_good_makes_room(void) {
   site_deinit(&s);
 }
 
+/* The price of a machine is that of its own pool, or of the first pool with its type of GPU. */
+static void machines_have_prices(void) {
+  const blis_node_pool pools[] = {{.name = "cheap",
+                                   .gpu = "L40S",
+                                   .gpus_per_node = 8,
+                                   .nodes = 1,
+                                   .max_nodes = 1,
+                                   .cost_per_hour = 1},
+                                  {.name = "unpriced",
+                                   .gpu = "H100",
+                                   .gpus_per_node = 2,
+                                   .nodes = 1,
+                                   .max_nodes = 1,
+                                   .cost_per_hour = -1},
+                                  {.name = "first",
+                                   .gpu = "H100",
+                                   .gpus_per_node = 2,
+                                   .nodes = 1,
+                                   .max_nodes = 1,
+                                   .cost_per_hour = 3},
+                                  {.name = "second",
+                                   .gpu = "H100",
+                                   .gpus_per_node = 2,
+                                   .nodes = 1,
+                                   .max_nodes = 1,
+                                   .cost_per_hour = 8}};
+  for (int has_first_price = 0; has_first_price <= 1; has_first_price++) {
+    site s;
+    open_site(&s, 3);
+    const blis_node_pools_config config = {
+        .pools = pools, .count = 4, .seed = 1, .rules = {.has_first_price = has_first_price != 0}};
+    blis_error error;
+    CHECK_OK(blis_cluster_set_node_pools(s.cluster, &config, &error), &error);
+    static const double own[] = {0, 3, 8};
+    for (uint32_t i = 0; i < 3; i++) {
+      blis__machine machine = blis__machine_of(s.cluster, i);
+      CHECK(strcmp(machine.gpu, "H100") == 0);
+      CHECK_EQ_DOUBLE(machine.cost_per_hour, has_first_price ? 3 : own[i]);
+    }
+    site_deinit(&s);
+  }
+}
+
 static void what_cannot_be_is_told(void) {
   static const struct {
     blis_node_pool pool;
@@ -171,6 +215,7 @@ int main(void) {
   RUN(those_that_fit_start);
   RUN(nodes_are_ordered);
   RUN(a_failure_for_good_makes_room);
+  RUN(machines_have_prices);
   RUN(what_cannot_be_is_told);
   return check_done();
 }
