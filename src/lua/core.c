@@ -28,6 +28,7 @@
 #include "lua/files/unpacked.h"
 #include "lua/files/yaml.h"
 #include "lua/live/desk.h"
+#include "lua/live/observe.h"
 #include "lua/policies/builtin/catalogue.h"
 #include "lua/policies/routing/by_hand.h"
 #include "lua/policies/routing/policy.h"
@@ -273,6 +274,9 @@ static const luaL_Reg core_functions[] = {
     {"limit_memory", bind_limit_memory},
     {"add_faults", bind_add_faults},
     {"live_desk", bind_live_desk_new},
+    {"observe", bind_observe},
+    {"observed_write", bind_observed_write},
+    {"observe_library", bind_observe_library},
     {"live_library", bind_live_library},
     {"live_serve", bind_live_serve},
     {"lone_instance", bind_lone_instance_new},

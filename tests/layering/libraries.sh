@@ -19,7 +19,7 @@ check_include() { # file, folder of the file, header
         complain "$1 includes <$3>: only src/lua and src/host may"
       fi
       ;;
-    xxhash.h | yaml.h | zlib.h | zstd.h | sqlite3.h | event2/*)
+    xxhash.h | yaml.h | zlib.h | zstd.h | sqlite3.h | event2/* | curl/*)
       # The program prints the versions of the libraries.
       if [ "$2" = host ]; then
         return

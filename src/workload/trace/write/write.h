@@ -29,6 +29,7 @@ typedef enum blis_trace_status {
   BLIS_TRACE_UNKNOWN, /* it was not run */
   BLIS_TRACE_OK,
   BLIS_TRACE_TIMEOUT,
+  BLIS_TRACE_ERROR,     /* of a real server */
   BLIS_TRACE_INCOMPLETE /* anything else */
 } blis_trace_status;
 
@@ -36,6 +37,13 @@ typedef struct blis_trace_outcome {
   blis_trace_status status;
   int64_t first_chunk_us; /* when its first token came; 0 = never */
   int64_t last_chunk_us;  /* its last one so far; 0 = never */
+  /* The rest is for requests that a real server has answered (is_observed of the options). */
+  int64_t sent_us;
+  uint32_t chunks;
+  uint32_t server_input_tokens; /* 0 = unknown */
+  uint32_t output_tokens;
+  const char *problem; /* borrowed; NULL = none */
+  const char *finish;  /* "stop", ...; NULL = none */
 } blis_trace_outcome;
 
 /* Zeroed options are the defaults. Everything is borrowed. */
@@ -52,7 +60,8 @@ typedef struct blis_trace_write_options {
    * the numbers of a run are kept, in a column of our own if need be.
    */
   const blis_trace_outcome *outcomes;
-  bool is_replay; /* mode "replayed" instead of "generated" */
+  bool is_replay;   /* mode "replayed" instead of "generated" */
+  bool is_observed; /* mode "real"; with outcomes */
   bool has_seed;
   int64_t seed;
   const blis_goodput_target *targets; /* in the order of their classes */

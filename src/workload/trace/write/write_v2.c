@@ -15,6 +15,7 @@ static const char *const status_texts[] = {
     [BLIS_TRACE_UNKNOWN] = "",
     [BLIS_TRACE_OK] = "ok",
     [BLIS_TRACE_TIMEOUT] = "timeout",
+    [BLIS_TRACE_ERROR] = "error",
     [BLIS_TRACE_INCOMPLETE] = "incomplete",
 };
 
@@ -40,19 +41,27 @@ static uint32_t group_tokens(const blis_request *request) {
                                                          : request->prompt_tokens;
 }
 
-static void add_end(const blis__trace_writing *w, size_t index, const blis_request *request,
-                    blis_buffer *buffer) {
-  blis_trace_outcome outcome = {.status = BLIS_TRACE_UNKNOWN};
-  if (w->options->outcomes != NULL) {
-    outcome = w->options->outcomes[index];
-  }
+static blis_trace_outcome outcome_of(const blis__trace_writing *w, size_t index) {
+  return w->options->outcomes == NULL ? (blis_trace_outcome){.status = BLIS_TRACE_UNKNOWN}
+                                      : w->options->outcomes[index];
+}
+
+static void add_word(blis_buffer *buffer, const char *text) {
+  blis_buffer_char(buffer, ',');
+  blis_csv_write(buffer, blis_slice_of(text == NULL ? "" : text));
+}
+
+static void add_end(const blis__trace_writing *w, const blis_request *request,
+                    const blis_trace_outcome *outcome, blis_buffer *buffer) {
+  bool is_observed = w->options->is_observed;
   add_whole(buffer, request->arrival_us);
-  add_whole(buffer, request->arrival_us); /* send_time_us */
-  add_whole(buffer, outcome.first_chunk_us);
-  add_whole(buffer, outcome.last_chunk_us);
-  blis_buffer_string(buffer, ",0,");
-  blis_buffer_string(buffer, status_texts[outcome.status]);
-  blis_buffer_string(buffer, ",,"); /* error_message, finish_reason */
+  add_whole(buffer, is_observed ? outcome->sent_us : request->arrival_us);
+  add_whole(buffer, outcome->first_chunk_us);
+  add_whole(buffer, outcome->last_chunk_us);
+  add_whole(buffer, outcome->chunks);
+  add_word(buffer, status_texts[outcome->status]);
+  add_word(buffer, outcome->problem);
+  add_word(buffer, outcome->finish);
 }
 
 /* The columns that some files have. */
@@ -90,6 +99,7 @@ static blis_status write_row(blis__trace_writing *w, size_t index, const blis_re
                              blis_buffer *buffer) {
   const blis_intern *strings = w->strings;
   uint32_t prefix_tokens = group_tokens(request);
+  const blis_trace_outcome outcome = outcome_of(w, index);
   blis_buffer_int64(buffer, blis__trace_row_id(w, index, request));
   add_text(buffer, strings, request->client);
   add_text(buffer, strings, request->tenant);
@@ -100,7 +110,7 @@ static blis_status write_row(blis__trace_writing *w, size_t index, const blis_re
   add_whole(buffer, request->prefix_group != 0 ? prefix_tokens : request->prefix_tokens);
   blis_buffer_string(buffer, request->is_streaming ? ",true" : ",false");
   add_whole(buffer, request->prompt_tokens - prefix_tokens);
-  add_whole(buffer, request->output_tokens);
+  add_whole(buffer, w->options->is_observed ? outcome.output_tokens : request->output_tokens);
   add_whole(buffer, request->text_tokens);
   add_whole(buffer, request->image_tokens);
   add_whole(buffer, request->audio_tokens);
@@ -112,8 +122,8 @@ static blis_status write_row(blis__trace_writing *w, size_t index, const blis_re
   if (w->has_slo_targets) {
     add_whole(buffer, request->slo_target_us);
   }
-  add_whole(buffer, 0); /* server_input_tokens */
-  add_end(w, index, request, buffer);
+  add_whole(buffer, outcome.server_input_tokens);
+  add_end(w, request, &outcome, buffer);
   BLIS_TRY(add_optional(w, request, buffer));
   blis_buffer_char(buffer, '\n');
   return BLIS_OK;
@@ -179,7 +189,9 @@ static void add_header(const blis_trace_write_options *options, blis_buffer *buf
                      "time_unit: microseconds\n"
                      "mode: %s\n"
                      "warm_up_requests: 0\n",
-                     options->is_replay ? "replayed" : "generated");
+                     options->is_observed ? "real"
+                     : options->is_replay ? "replayed"
+                                          : "generated");
   if (options->has_seed) {
     blis_buffer_format(buffer, "workload_seed: %lld\n", (long long)options->seed);
   }

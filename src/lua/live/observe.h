@@ -1,0 +1,28 @@
+/* observe.h - a client for real endpoints (observe/observe.h), where the program has libcurl. */
+#ifndef BLIS_LUA_LIVE_OBSERVE_H
+#define BLIS_LUA_LIVE_OBSERVE_H
+
+#include <lua.h>
+
+/*
+ * observe(workload, {url =, model =, key =, is_chat =, ignores_eos =, keeps_events =, vocabulary =,
+ * speed =, most_outstanding =, stall_seconds =}): sends the requests and returns a table with lists
+ * by place in the workload: due_us, sent_us, first_us, last_us (-1 = never), events, prompt_tokens,
+ * output_tokens, cached_tokens, status, finish, problem (false = none), event_us (lists, with
+ * keeps_events); and with sent, started_unix_us, ended_us, was_interrupted.
+ */
+int bind_observe(lua_State *L);
+
+/*
+ * observed_write(workload, observed, path): writes the requests with what observe returned as
+ * TraceV2, path.csv and path.yaml. Requests that were not sent have the status "incomplete".
+ */
+int bind_observed_write(lua_State *L);
+
+/* The version of libcurl; NULL where it is not installed, or blis was built without it. Static. */
+const char *bind_observe_version(void);
+
+/* observe_library(): the same; nil without it. */
+int bind_observe_library(lua_State *L);
+
+#endif
