@@ -105,6 +105,7 @@ end
 ---@return string
 function origin.cluster(setup)
   local words = {}
+  if rawget(setup, "endpoint") then return setup.endpoint end
   for i, group in ipairs(rawget(setup, "groups") or { setup }) do
     if i > 2 then
       words[#words + 1] = "..."

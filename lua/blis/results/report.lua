@@ -152,7 +152,7 @@ local function load_lines(r)
     add("router", shown("router", belief))
   end
   features.summarize(r, "work", shown, add)
-  add("cost", shown("cost", r.cost))
+  if not setup.endpoint(r.setup) then add("cost", shown("cost", r.cost)) end
   if r.energy.kwh then add("energy", shown("energy", r.energy)) end
   features.summarize(r, "cost", shown, add)
   if #r.instances > 1 then

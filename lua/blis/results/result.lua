@@ -409,6 +409,11 @@ local function of_summary(summary)
   return setmetatable(summary, result_meta)
 end
 
+--- Returns the result of requests that were not simulated.
+---@param summary table its figures, with `requests`
+---@return blis.Result
+function result.of_records(summary) return of_summary(summary) end
+
 --- Reads a file that result:save wrote.
 ---@param path string
 ---@return blis.Result

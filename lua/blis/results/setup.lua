@@ -71,11 +71,17 @@ end
 
 local function groups_of(s) return rawget(s, "groups") or { s } end
 
+--- The address of a real endpoint that the requests of a result were sent to; nil for a run.
+---@param s table
+---@return string?
+function setup.endpoint(s) return rawget(s, "endpoint") end
+
 --- The lines above the metrics of a summary.
 ---@param r blis.Result
 ---@return string[]
 function setup.lines(r)
   local s, lines = r.setup, {}
+  if setup.endpoint(s) then return { s.traffic } end
   for _, group in ipairs(groups_of(s)) do
     lines[#lines + 1] = instances_line(group)
     lines[#lines + 1] = cache_line(group)
@@ -99,6 +105,10 @@ function setup.rows(r)
   local s, rows = r.setup, {}
   local function add(name, text)
     if text then rows[#rows + 1] = { name = name, text = text } end
+  end
+  if setup.endpoint(s) then
+    add("endpoint", s.endpoint)
+    return rows
   end
   local groups = groups_of(s)
   for i, group in ipairs(groups) do
