@@ -8,7 +8,7 @@ local program = require "spec.support.program"
 
 local names = { "calibrate", "capacity", "compare", "completion", "compose", "conformance",
   "decisions", "diff", "eval", "export", "gate", "gepa-evaluate", "hardware", "import", "live",
-  "serve", "man", "models", "plot", "policies", "recommend" }
+  "serve", "man", "models", "observe", "plot", "policies", "recommend" }
 
 --- Calls visit(words, definition) for every command and subcommand.
 local function each_definition(visit)

@@ -64,7 +64,7 @@ describe("the program #host", function()
 
     it("prints its versions: of libraries, commit, sources and profiles", function()
       local run = program.run("--version")
-      local first, second, third = run.out:match "^(.-\n)(.-)\n(.-)\n$"
+      local first, second, third, fourth = run.out:match "^(.-\n)(.-)\n(.-)\n(.-)\n$"
       assert.matches("^blis %d+%.%d+%.%d+[-%w]* %(Lua 5%.4%.%d+, xxHash [%d.]+, "
         .. "libyaml [%d.]+%)\n$", first)
       assert.matches("^commit [%x+unkow]+, sources " .. require("blis.core").source_id
@@ -72,6 +72,9 @@ describe("the program #host", function()
       local library = require("blis.core").live_library()
       assert.equal(library and "live: libevent " .. library or "live: no (built without libevent)",
         third)
+      local client = require("blis.core").observe_library()
+      assert.equal("observe: " .. (client and client:match "^%S+" or "no (libcurl is missing)"),
+        fourth)
       assert.equal(0, run.status)
       assert.equal(first .. "1\n", program.run("-v", "-e", "print(1)").out)
     end)
@@ -195,7 +198,6 @@ describe("the program #host", function()
       assert.matches("^blis: 'nosuch.lua' is neither a file nor a command", run.err)
       assert.equal(2, run.status)
       assert.equal(2, program.run("/").status)
-      assert.matches("'observe' of BLIS", program.run("observe", "--model", "m").err)
     end)
 
     it("shows error values that are not strings", function()

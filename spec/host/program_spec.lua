@@ -11,6 +11,10 @@ local commands = is_program and described.commands or {}
 
 local small = "--num-requests 12 --prompt-tokens 64 --output-tokens 8"
 
+-- A server for the clients, which lives as long as the tests of this file.
+local port = 25000 + os.time() % 6000
+local endpoint = "http://127.0.0.1:" .. port
+
 --- A trial that was asked for, in a store of its own, and its id.
 local function told(number)
   return ([[@/asked%s $("$BLIS" sweep ask @/sweep.lua --store @/asked%s | cut -d'"' -f4) ]])
@@ -40,6 +44,8 @@ local lines = {
   import = "spec/production/epp/epp-config.yaml --quiet",
   hardware = "", help = "", man = "", models = "", policies = "",
   live = "--gateway 127.0.0.1:0 --duration 10ms", -- ends by itself
+  observe = "--target " .. endpoint .. " --max-send-delay 1h --num-requests 2 --rate 1000 "
+    .. "--output-tokens 2",
   recommend = "--prompt-tokens 64 --output-tokens 8 --target ttft_ms.p50=0.001 --gpus 2 "
     .. "--layouts aggregated --tp-degrees 2 "
     .. "--hardware H100 --from 8 --replications 1 --quiet", -- nothing keeps it: soon over
@@ -242,7 +248,24 @@ local measured = "--trace-header spec/cmd/calibrate/o.yaml --trace-data spec/cmd
 local bounded = "spec/eval/small_suite.lua --stage smoke -j 1 --bounds"
 local fitted = lines.calibrate .. " "
 local recommended = lines.recommend .. " "
+local observing = "--observe " .. endpoint .. " --observe-rate 100 --observe-requests 40 "
+  .. "--observe-max-send-delay 1h --fit-trials 20 --quiet --model llama-3.1-8b-instruct "
+  .. "--hardware 'RTX PRO 6000' "
 local instead = {
+  ["calibrate --observe"] = observing, ["calibrate --observe-rate"] = observing,
+  ["calibrate --observe-requests"] = observing,
+  ["calibrate --observe-max-send-delay"] = observing,
+  ["calibrate --observe-trace"] = observing .. "--observe-trace @/many.csv",
+  ["calibrate --observe-model"] = observing .. "--observe-model qwen/qwen3-14b",
+  ["calibrate --observe-output"] = observing .. "--observe-output @/written",
+  ["observe --target"] = "--max-send-delay 1h --num-requests 2 --rate 1000 --output-tokens 2 "
+    .. "--target " .. endpoint,
+  ["observe --max-send-delay"] = "--max-send-delay 2h --num-requests 2 --rate 1000 "
+    .. "--output-tokens 2 --target " .. endpoint,
+  ["observe --model"] = "--max-send-delay 1h --num-requests 2 --rate 1000 --output-tokens 2 "
+    .. "--target " .. endpoint .. " --model qwen/qwen3-14b",
+  ["observe --api-key-env"] = "--max-send-delay 1h --num-requests 2 --rate 1000 "
+    .. "--output-tokens 2 --api-key-env HOME --target " .. endpoint,
   ["compare --routing-parameter"] = compared .. " --routing-parameter tie=first",
   ["compare --policies"] = compared,
   ["compare --lora-scorer-weight"] = compared .. " --lora-adapters 4 --lora-scorer-weight 3",
@@ -406,7 +429,8 @@ end
 local function fill(folder)
   local outcome = program.shell(([[mkdir @ &&
     "$BLIS" run NUMBERS --quiet --trace-output @/t --save @/a.blis >/dev/null &&
-    echo 'print(1)' >@/script.lua &&
+    "$BLIS" run --num-requests 40 --rate 100 --output-tokens 8 --quiet --trace-output @/many \
+      >/dev/null && echo 'print(1)' >@/script.lua &&
     echo 'return "least-loaded"' >@/policy.lua &&
     echo '{"policy": "@/policy.lua"}' >@/batch.jsonl &&
     echo 'local r = require("blis").sweep { parameters = { { "x", { 1, 2 } } }, name = "small",
@@ -492,13 +516,25 @@ end
 
 --- Whether this build has a command.
 local function is_built(command)
-  return command.name ~= "live" or require("blis.core").live_library() ~= nil
+  local core = require "blis.core"
+  if command.name == "live" then return core.live_library() ~= nil end
+  return command.name ~= "observe" or core.live_library() and core.observe_library()
+end
+
+--- Starts the server; returns its process.
+local function start_server()
+  if not is_built { name = "observe" } then return nil end
+  return program.shell(([["$BLIS" live --model qwen/qwen3-14b --hardware H100 --quiet --speed 5 \
+    --gateway 127.0.0.1:%d --duration 20m >/dev/null 2>&1 & echo $!
+    for i in $(seq 200); do curl -s -o /dev/null %s/health && break; sleep 0.05; done]]):format(
+    port, endpoint)).out:match "%d+"
 end
 
 describe("the program as users run it #host", function()
-  local folder, kept
+  local folder, kept, server
 
   lazy_setup(function()
+    server = start_server()
     folder = os.tmpname()
     kept = folder .. ".kept"
     os.remove(folder)
@@ -506,7 +542,10 @@ describe("the program as users run it #host", function()
     assert(os.rename(folder, kept))
   end)
 
-  lazy_teardown(function() os.execute(("rm -rf '%s' '%s'"):format(folder, kept)) end)
+  lazy_teardown(function()
+    if server then os.execute("kill -TERM " .. server) end
+    os.execute(("rm -rf '%s' '%s'"):format(folder, kept))
+  end)
 
   for _, command in ipairs(commands) do
     for _, form in ipairs(is_built(command) and command.forms or {}) do

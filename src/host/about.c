@@ -1,6 +1,7 @@
 #include "host/about.h"
 
 #include <stdio.h>
+#include <string.h>
 #include <xxhash.h>
 #include <yaml.h>
 
@@ -8,6 +9,7 @@
 #include "host/commit.h"
 #include "host/options.h"
 #include "lua/simulation/live.h"
+#include "lua/traffic/observe.h"
 #include "lua/workers/source_id.h"
 
 /* Dates of the references of profiles; see data/latency/calibrated.yaml and docs/profiles.md. */
@@ -25,6 +27,10 @@ void host_print_version(void) {
   printf("commit %s, sources %s; %s\n", host_commit, blis_source_id, profile_dates);
   printf("live: %s%s\n", http == NULL ? "no (built without libevent)" : "libevent ",
          http == NULL ? "" : http);
+  const char *client = bind_observe_version();
+  int length = client == NULL ? 0 : (int)strcspn(client, " ");
+  printf("observe: %.*s%s\n", length, client == NULL ? "" : client,
+         client == NULL ? "no (libcurl is missing)" : "");
 }
 
 void host_print_help(lua_State *L, const char *folder) {

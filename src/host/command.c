@@ -30,13 +30,6 @@ static bool is_on_path(lua_State *L, const char *module) {
 /* The list of commands is at the top. */
 static void raise_unknown(lua_State *L, const char *name) {
   static const char help[] = "'blis --help' lists the commands";
-  if (strcmp(name, "observe") == 0) {
-    host_raise(L, "usage",
-               "'observe' of BLIS (Go) does not exist here, since blis never "
-               "talks to a server; 'blis replay' and 'blis calibrate' read the "
-               "traces it writes; %s",
-               help);
-  }
   blis_nearest nearest = {.wanted = name};
   for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
     blis_nearest_offer(&nearest, lua_tostring(L, -1)); /* the list has it */

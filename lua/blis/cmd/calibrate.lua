@@ -6,7 +6,9 @@ local catalogue = require "blis.cli.catalogue"
 local cluster_section = require "blis.config.cluster"
 local command = require "blis.cli.command"
 local core = require "blis.core"
+local deferred = require "blis.deferred"
 local library = require "blis.catalogue"
+local observation = deferred "blis.cli.observation"
 local descriptions = require "blis.catalogue.descriptions"
 local errors = require "blis.errors"
 local fit_progress = require "blis.cli.fit_progress"
@@ -30,13 +32,15 @@ local definition = {
   name = "calibrate",
   summary = "compare simulated with measured latencies, and fit step times to them",
   usage = "blis calibrate --fit OBSERVED --model NAME --hardware NAME [--coefficients FILE] "
-    .. "[FLAGS]\n       blis calibrate --kernels DIR --hardware NAME [--coefficients FILE] [FLAGS]"
+    .. "[FLAGS]\n       blis calibrate --observe URL --model NAME --hardware NAME [FLAGS]"
+    .. "\n       blis calibrate --kernels DIR --hardware NAME [--coefficients FILE] [FLAGS]"
     .. "\n       blis calibrate --trace-header FILE --trace-data FILE --sim-results FILE "
     .. "--report FILE [FLAGS]",
   description = "With --fit, replays measured requests of one engine and fits the step times of "
     .. "the calibrated latency model to half of them. Input: a CSV table, TraceV2, or a report of "
     .. "vllm bench serve, GuideLLM, or inference-perf; rows can also be means by rate. Prints the "
     .. "errors before and after the fit, on the fitted half and on the held-out half.\n\nWith "
+    .. "--observe, first sends a workload to a real endpoint and measures the answers.\n\nWith "
     .. "--kernels, fits the closed form of kernels to times that share/profile measured; together "
     .. "with --fit, also the scales of the composed latency model to the requests.\n\nWithout "
     .. "both, pairs the requests of an observed trace (TraceV2) with the results of its replay "
@@ -44,6 +48,8 @@ local definition = {
     .. "of TTFT, E2E, and inter-token latency. Prints a summary to standard error. Ignores "
     .. "requests whose status is not ok.",
   groups = {
+    { title = "Measurement", section = "observation", has_defaults = true,
+      options = sections.observation.options },
     { title = "Fit", section = "fit", options = flags.pick(fit_section,
       { "observed", "kernels", "until_gap", "trials" }) },
     { title = "The engine that was measured, for --fit and --kernels", section = "cluster",
@@ -253,6 +259,18 @@ local function fit(parsed)
   return fitted.is_within == false and 3 or 0
 end
 
+--- Measures an endpoint, and fits step times to the measurements.
+local function observe_and_fit(parsed)
+  if parsed.values.fit.observed then
+    flags.fail(definition, "--observe cannot be combined with --fit")
+  end
+  local measured <close> = observation.measure(parsed.values.observation, function(line)
+    command.talk(parsed, "%s", line)
+  end)
+  parsed.values.fit.observed = measured.path
+  return fit(parsed)
+end
+
 --- Fits the closed form of kernels alone.
 local function fit_kernels(parsed)
   local given, output = parsed.values.fit, parsed.values.output
@@ -277,6 +295,10 @@ return command.define(definition, function(parsed)
   if parsed.values.fit.kernels and not parsed.values.fit.observed then
     return command.checked(definition, fit_kernels, parsed)
   end
+  if parsed.values.observation.target then
+    return command.checked(definition, observe_and_fit, parsed)
+  end
+  check_are_read(parsed, { observation = true }, "needs --observe")
   if parsed.values.fit.observed then return command.checked(definition, fit, parsed) end
   check_are_read(parsed, only_fit, "needs --fit")
   local lines = command.checked(definition,

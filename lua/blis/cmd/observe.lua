@@ -22,7 +22,9 @@ local function groups()
     { title = "Run", section = "experiment", options = flags.pick(experiment_section,
       { "seed", "horizon_us" }) },
   }
-  for _, group in ipairs(traffic.groups()) do list[#list + 1] = group end
+  for _, group in ipairs(traffic.groups()) do
+    if group.section ~= "graphs" then list[#list + 1] = group end
+  end
   return list
 end
 
@@ -45,6 +47,7 @@ local definition = {
 --- Returns the list of requests.
 local function list_of(parsed)
   if parsed.positional then return trace.read(parsed.positional, parsed.values.trace) end
+  parsed.values.graphs = {}
   local given = traffic.of_flags(definition, parsed, function(...) command.talk(parsed, ...) end)
   given.seed = given.seed or parsed.values.experiment.seed
   given.horizon_us = given.horizon_us or parsed.values.experiment.horizon_us

@@ -99,6 +99,28 @@ return {
         "Largest error against --adapter-reference, as a fraction."),
     },
   },
+  observation = {
+    name = "observation", summary = "A workload for a real endpoint.",
+    options = {
+      { name = "target", type = "string", flag = "--observe", metavar = "URL",
+        doc = "Send a workload to this endpoint (as blis observe does), and fit step times to the "
+          .. "answers. The endpoint is one engine." },
+      path("trace", "--observe-trace", "Trace to send. Default: prompts of 50 to 3,000 tokens and "
+        .. "outputs of 20 to 400 tokens."),
+      { name = "rate", type = "number", above = 0, max = 100000, default = 2, unit = "requests/s",
+        flag = "--observe-rate", doc = "Arrivals per second, without --observe-trace." },
+      { name = "requests", type = "integer", min = 40, max = 1000000, default = 200,
+        flag = "--observe-requests", doc = "Number of requests, without --observe-trace." },
+      { name = "max_send_delay_us", type = "time_us", min = 1, default = 5000, unit = "us",
+        flag = "--observe-max-send-delay", doc = "Greatest 99th percentile of the delay between "
+          .. "the time of a request and its sending. A longer delay is an error." },
+      { name = "model", type = "string", flag = "--observe-model", metavar = "NAME",
+        doc = "Model that the requests name. Default: none." },
+      { name = "output", type = "string", is_output = true, flag = "--observe-output",
+        metavar = "NAME", doc = "Keep the measurements as TraceV2: NAME.csv and NAME.yaml. "
+          .. "Default: they are removed." },
+    },
+  },
   output = {
     name = "output", summary = "Printed output.",
     options = {

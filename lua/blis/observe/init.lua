@@ -1,6 +1,5 @@
 --- Sends a workload to a real endpoint, open loop, and measures the answers.
 local core = require "blis.core"
-local csv = require "blis.csv"
 local deferred = require "blis.deferred"
 local errors = require "blis.errors"
 local observed_result = deferred "blis.observe.result"
@@ -97,7 +96,8 @@ function observation:write_events(path)
   output:write "request_id,chunk_index,timestamp_us\n"
   for i, request in self.list:requests() do
     for k, at_us in ipairs(self.seen.event_us[i]) do
-      output:write(("%s,%d,%d\n"):format(csv.field(request.number), k - 1, started_us + at_us))
+      output:write(("%d,%d,%d\n"):format(observed_result.number_of(request, i), k - 1,
+        started_us + at_us))
     end
   end
   output:commit()

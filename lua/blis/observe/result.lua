@@ -10,13 +10,21 @@ local figures = { "arrived", "completed", "failed", "rejected", "timed_out", "un
   "output_tokens", "ttft_ms", "e2e_ms", "itl_ms", "scheduling_delay_ms", "requests_per_sec",
   "tokens_per_sec", "request_hit_rate" }
 
+--- Returns the number of a request, as traces have it.
+---@param request table
+---@param place integer in its list, from 1
+---@return integer
+function observed_result.number_of(request, place)
+  return math.tointeger(request.id:match "^request_(%d+)$") or place - 1
+end
+
 --- Returns the record of a request that was sent.
 local function record_of(request, seen, i)
   local is_done = seen.problem[i] == false
   local has_first = seen.first_us[i] >= 0
   local count = math.max(seen.output_tokens[i] - 1, 0)
   return {
-    number = request.number, state = is_done and "completed" or "failed",
+    number = observed_result.number_of(request, i), state = is_done and "completed" or "failed",
     reason = not is_done and (seen.status[i] ~= 0 and ("status %d"):format(seen.status[i])
       or "no answer") or nil,
     arrival_us = seen.sent_us[i],

@@ -1,6 +1,6 @@
 /* observe.h - a client for real endpoints (observe/observe.h), where the program has libcurl. */
-#ifndef BLIS_LUA_LIVE_OBSERVE_H
-#define BLIS_LUA_LIVE_OBSERVE_H
+#ifndef BLIS_LUA_TRAFFIC_OBSERVE_H
+#define BLIS_LUA_TRAFFIC_OBSERVE_H
 
 #include <lua.h>
 

@@ -1,4 +1,4 @@
-#include "lua/live/observe.h"
+#include "lua/traffic/observe.h"
 
 #include <lauxlib.h>
 
