@@ -338,6 +338,11 @@ static void read_kda(const blis__layer_reader *r, blis_attention *a) {
   a->heads = kda_size(r, "num_heads", BLIS__KEYS("linear_num_heads"));
   a->head_dim = kda_size(r, "head_dim", BLIS__KEYS("linear_head_dim"));
   a->conv_kernel = kda_size(r, "short_conv_kernel_size", BLIS__KEYS("linear_conv_kernel_dim"));
+  blis_json_value linear = blis__config_member(r->config, "linear_attn_config");
+  bool is_full_rank = false;
+  a->has_full_rank_gate = blis_json_bool(blis_json_member(linear, "use_full_rank_gate"),
+                                         &is_full_rank, NULL) == BLIS_OK &&
+                          is_full_rank;
   blis__config_require(r->config, "linear_attn_config.num_heads", a->heads);
   blis__config_require(r->config, "linear_attn_config.head_dim", a->head_dim);
   blis__config_require(r->config, "linear_attn_config.short_conv_kernel_size", a->conv_kernel);

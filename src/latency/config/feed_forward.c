@@ -67,10 +67,10 @@ static int64_t expert_count(const blis__layer_reader *r) {
 
 /* Families whose files always state the width of their experts. */
 static bool states_expert_width(const blis__layer_reader *r) {
-  static const char *const TYPES[] = {
-      "qwen",  "deepseek",   "glm",        "kimi",    "ernie4_5", "laguna",     "step3",
-      "mimo",  "nemotron_h", "minimax_m3", "bailing", "afmoe",    "exaone_moe", "gemma4",
-      "solar", "longcat",    "dots",       "hunyuan", "git",      "lfm2"};
+  static const char *const TYPES[] = {"qwen",   "deepseek",   "glm",    "kimi",       "ernie4_5",
+                                      "laguna", "step3",      "mimo",   "nemotron_h", "bailing",
+                                      "afmoe",  "exaone_moe", "gemma4", "solar",      "longcat",
+                                      "dots",   "hunyuan",    "git",    "lfm2"};
   for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
     if (is_type(r, TYPES[i])) {
       return true;

@@ -4,16 +4,16 @@
 
 /* Beginnings of types. */
 static const char *const KNOWN[] = {
-    "afmoe",     "apertus",  "arcee",       "arctic",   "aquila",     "baichuan", "bailing",
-    "bamba",     "bitnet",   "bloom",       "chatglm",  "codegen",    "cohere",   "dbrx",
-    "deci",      "deepseek", "dots1",       "ernie4_5", "exaone",     "falcon",   "gemma",
-    "glm",       "gpt2",     "gpt_bigcode", "gpt_neo",  "gpt_oss",    "gptj",     "granite",
-    "grok",      "helium",   "hunyuan",     "intern",   "jamba",      "kimi",     "laguna",
-    "lfm2",      "llama",    "longcat",     "mamba",    "mimo",       "minicpm",  "minimax",
-    "ministral", "mistral",  "mixtral",     "mllama",   "mpt",        "nemotron", "olmo",
-    "opt",       "orion",    "persimmon",   "phi",      "pixtral",    "qwen",     "seed_oss",
-    "skywork",   "smollm3",  "solar_open",  "stablelm", "starcoder2", "step3",    "xverse",
-    "yi",
+    "afmoe",    "apertus",   "arcee",       "arctic",     "aquila",   "baichuan",   "bailing",
+    "bamba",    "bitnet",    "bloom",       "chatglm",    "codegen",  "cohere",     "dbrx",
+    "deci",     "deepseek",  "dots1",       "ernie4_5",   "exaone",   "falcon",     "gemma",
+    "glm",      "gpt2",      "gpt_bigcode", "gpt_neo",    "gpt_oss",  "gptj",       "granite",
+    "grok",     "helium",    "hunyuan",     "hy_v3",      "intern",   "jamba",      "kimi",
+    "laguna",   "lfm2",      "llama",       "longcat",    "mamba",    "mimo",       "minicpm",
+    "minimax",  "ministral", "mistral",     "mixtral",    "mllama",   "mpt",        "nemotron",
+    "olmo",     "opt",       "orion",       "persimmon",  "phi",      "pixtral",    "qwen",
+    "seed_oss", "skywork",   "smollm3",     "solar_open", "stablelm", "starcoder2", "step3",
+    "xverse",   "yi",
 };
 
 /* Types whose layers the keys of the file do not describe. */

@@ -228,22 +228,25 @@ static bool by_numbers(blis__config *config, const blis__sizes *sizes, int64_t l
   return false;
 }
 
-/* Kimi Linear counts layers from 1. */
+/* Kimi Linear counts layers from 1; files that list a layer 0 count from 0. */
 static bool by_linear_config(blis__config *config, const blis__sizes *sizes, int64_t layer,
                              blis_attention_kind *kind) {
   blis_json_value linear = blis__config_member(config, "linear_attn_config");
+  blis_json_value kda = blis_json_member(linear, "kda_layers");
+  blis_json_value full = blis_json_member(linear, "full_attn_layers");
   (void)sizes;
-  if (blis_json_count(blis_json_member(linear, "kda_layers")) == 0) {
+  if (blis_json_count(kda) == 0) {
     return false;
   }
+  int64_t number = lists_number(kda, 0) || lists_number(full, 0) ? layer : layer + 1;
   *kind = BLIS_ATTENTION_FULL;
-  if (lists_number(blis_json_member(linear, "kda_layers"), layer + 1)) {
+  if (lists_number(kda, number)) {
     *kind = BLIS_ATTENTION_KDA;
-  } else if (!lists_number(blis_json_member(linear, "full_attn_layers"), layer + 1)) {
+  } else if (!lists_number(full, number)) {
     blis__config_fail(config,
                       "linear_attn_config: layer %" PRId64 " is in neither kda_layers nor "
                       "full_attn_layers",
-                      layer + 1);
+                      number);
   }
   return true;
 }

@@ -149,6 +149,15 @@ static void check_layer(blis__config *config, const blis_layer *layer, int64_t i
   }
 }
 
+/* Layers of KDA and lightning attention have the names of attention modules in checkpoints. */
+static void share_formats(blis_layer *layer) {
+  bool has_names_of_attention = layer->attention.kind == BLIS_ATTENTION_KDA ||
+                                layer->attention.kind == BLIS_ATTENTION_LIGHTNING;
+  if (has_names_of_attention && layer->formats[BLIS_WEIGHT_LINEAR].kind != BLIS_KIND_MODEL) {
+    layer->formats[BLIS_WEIGHT_LINEAR] = layer->formats[BLIS_WEIGHT_ATTENTION];
+  }
+}
+
 static blis_layer read_layer(blis__config *config, const blis__sizes *sizes, int64_t index,
                              const blis_layer *extra, const blis_precision *precision) {
   blis_layer layer = {.attention = blis__attention_read(config, sizes, index),
@@ -161,6 +170,7 @@ static blis_layer read_layer(blis__config *config, const blis__sizes *sizes, int
   for (int class = 0; class < BLIS_WEIGHT_HEAD; class ++) {
     layer.formats[class] = blis_precision_of(precision, index, (blis_weight_class) class);
   }
+  share_formats(&layer);
   return layer;
 }
 
