@@ -334,7 +334,19 @@ static int64_t kda_size(const blis__layer_reader *r, const char *inner, const bl
   return size > 0 ? size : blis__layer_size(r, outer);
 }
 
+/* Ling 3.0: the heads of full attention. */
+static void read_ling_kda(const blis__layer_reader *r, blis_attention *a) {
+  a->heads = read_heads(r);
+  a->head_dim = read_head_dim(r, a->heads);
+  a->conv_kernel = blis__layer_need(r, BLIS__KEYS("short_conv_kernel_size"));
+  a->has_full_rank_gate = flag_of(r, "no_kda_lora");
+}
+
 static void read_kda(const blis__layer_reader *r, blis_attention *a) {
+  if (blis__config_is(r->config, "bailing")) {
+    read_ling_kda(r, a);
+    return;
+  }
   a->heads = kda_size(r, "num_heads", BLIS__KEYS("linear_num_heads"));
   a->head_dim = kda_size(r, "head_dim", BLIS__KEYS("linear_head_dim"));
   a->conv_kernel = kda_size(r, "short_conv_kernel_size", BLIS__KEYS("linear_conv_kernel_dim"));

@@ -28,6 +28,8 @@ static const struct {
     {"plamo2", "its mix of Mamba and window layers"},
     {"hymba", "attention heads and state-space heads in one layer"},
     {"xlstm", "xLSTM cells"},
+    {"longcat_flash_ngram", "embeddings of n-grams"},
+    {"qwen4_exp", "embeddings of n-grams in single layers"},
     {"t5", "an encoder and a decoder"},
     {"bart", "an encoder and a decoder"},
     {"whisper", "an encoder and a decoder"},

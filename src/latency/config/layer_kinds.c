@@ -92,8 +92,19 @@ char blis__single_part(blis__config *config, int64_t layer) {
 
 /* Words. */
 
+/* Ling 3.0 has the model_type of Ling 2.6, but KDA in place of lightning attention. */
+static bool is_ling_3(const blis__config *config) {
+  return blis__config_is(config, "bailing") &&
+         (strcmp(blis__config_text(config, "linear_attention"), "kda") == 0 ||
+          blis__config_has(config, "no_kda_lora") || blis__config_has(config, "kda_lower_bound") ||
+          blis__config_is(config, "bailing_moe_v3"));
+}
+
 /* What `linear_attention` and `mamba` mean depends on the family. */
 static blis_attention_kind linear_kind(const blis__config *config) {
+  if (is_ling_3(config)) {
+    return BLIS_ATTENTION_KDA;
+  }
   static const struct {
     const char *type; /* the beginning */
     blis_attention_kind kind;
@@ -254,7 +265,6 @@ static bool by_linear_config(blis__config *config, const blis__sizes *sizes, int
 /* Every n-th layer is full. */
 static bool by_period(blis__config *config, const blis__sizes *sizes, int64_t layer,
                       blis_attention_kind *kind) {
-  (void)sizes;
   int64_t interval = blis__config_whole(config, BLIS__KEYS("full_attention_interval"));
   if (interval > 0) {
     *kind = (layer + 1) % interval == 0 ? BLIS_ATTENTION_FULL : linear_kind(config);
@@ -262,7 +272,9 @@ static bool by_period(blis__config *config, const blis__sizes *sizes, int64_t la
   }
   interval = blis__config_whole(config, BLIS__KEYS("layer_group_size"));
   if (interval > 1 && blis__config_is(config, "bailing")) {
-    *kind = (layer + 1) % interval == 0 ? BLIS_ATTENTION_FULL : BLIS_ATTENTION_LIGHTNING;
+    /* Layers behind the last complete group are full, too. */
+    bool is_full = (layer + 1) % interval == 0 || layer >= sizes->layers / interval * interval;
+    *kind = is_full ? BLIS_ATTENTION_FULL : linear_kind(config);
     return true;
   }
   interval = blis__config_whole(config, BLIS__KEYS("attn_layer_period"));

@@ -92,6 +92,74 @@ static void test_newer_words(void) {
                "4 layers: 3 gdn, 1 full");
 }
 
+/* KDA in Kimi Linear, in K3 with a gate of full rank, and in Ling 3.0. */
+#define KIMI                                                                                       \
+  "{\"model_type\":\"kimi_linear\"," SIZES                                                         \
+  "\"num_experts\":0,\"kv_lora_rank\":32,\"q_lora_rank\":null,\"qk_rope_head_dim\":8,"             \
+  "\"qk_nope_head_dim\":8,\"v_head_dim\":8,\"linear_attn_config\":{\"num_heads\":4,"               \
+  "\"head_dim\":16,\"short_conv_kernel_size\":4,"
+
+static void test_kda(void) {
+  check_layers(KIMI "\"kda_layers\":[1,2,3],\"full_attn_layers\":[4]}}", "4 layers: 3 kda, 1 mla");
+  check_layers(KIMI "\"kda_layers\":[0,2],\"full_attn_layers\":[1,3]}}", "4 layers: 2 kda, 2 mla");
+  check_refused(KIMI "\"kda_layers\":[1,2],\"full_attn_layers\":[4]}}",
+                "layer 3 is in neither kda_layers nor full_attn_layers");
+  blis_layered_model plain = read_ok(KIMI "\"kda_layers\":[1,2,3],\"full_attn_layers\":[4]}}");
+  blis_layered_model full =
+      read_ok(KIMI "\"use_full_rank_gate\":true,\"kda_layers\":[1,2,3],\"full_attn_layers\":[4]}}");
+  double inner = 4 * 16;
+  double more = 3 * (inner * 64 - (64 + inner) * 16);
+  CHECK(blis_layered_parameters(&full) - blis_layered_parameters(&plain) == more);
+  blis_layered_model_free(&plain);
+  blis_layered_model_free(&full);
+  check_layers("{\"model_type\":\"bailing_hybrid\"," SIZES
+               "\"num_experts\":0,\"layer_group_size\":3,\"linear_attention\":\"kda\","
+               "\"short_conv_kernel_size\":4,\"no_kda_lora\":true}",
+               "4 layers: 2 kda, 2 full");
+  check_layers("{\"model_type\":\"bailing_hybrid\"," SIZES
+               "\"num_experts\":0,\"layer_group_size\":2}",
+               "4 layers: 2 lightning, 2 full");
+}
+
+/* Layers of KDA have the names of attention modules; those of GDN do not. */
+static void test_formats_of_linear_layers(void) {
+  static const char QUANTIZATION[] =
+      ",\"quantization_config\":{\"quant_method\":\"compressed-tensors\",\"config_groups\":{"
+      "\"g\":{\"targets\":[\"Linear\"],\"weights\":{\"num_bits\":4,\"type\":\"float\","
+      "\"group_size\":32}}},\"ignore\":[\"re:.*self_attn.*\"]}}";
+  char text[1200];
+  (void)snprintf(text, sizeof text, KIMI "\"kda_layers\":[1,2,3],\"full_attn_layers\":[4]}%s",
+                 QUANTIZATION);
+  blis_layered_model model = read_ok(text);
+  CHECK_EQ_I64(model.runs[0].layer.formats[BLIS_WEIGHT_LINEAR].kind, BLIS_KIND_MODEL);
+  CHECK_EQ_I64(model.runs[0].layer.formats[BLIS_WEIGHT_DENSE].kind, BLIS_KIND_MXFP4);
+  blis_layered_model_free(&model);
+  (void)snprintf(text, sizeof text, "{\"model_type\":\"olmo_hybrid\"," SIZES "\"head_dim\":8%s",
+                 QUANTIZATION);
+  model = read_ok(text);
+  CHECK_EQ_I64(model.runs[0].layer.formats[BLIS_WEIGHT_LINEAR].kind, BLIS_KIND_MXFP4);
+  CHECK_EQ_I64(model.runs[1].layer.formats[BLIS_WEIGHT_ATTENTION].kind, BLIS_KIND_MODEL);
+  blis_layered_model_free(&model);
+}
+
+/* MiniMax-M3 has experts of the width intermediate_size, and wider dense layers. */
+static void test_minimax_m3(void) {
+  blis_layered_model model = read_ok(
+      "{\"model_type\":\"minimax_m3_vl\",\"text_config\":{" SIZES
+      "\"dense_intermediate_size\":512,\"shared_intermediate_size\":128,\"num_local_experts\":4,"
+      "\"num_experts_per_tok\":2,\"head_dim\":8,\"moe_layer_freq\":[0,1,1,1],"
+      "\"sparse_attention_config\":{\"sparse_index_dim\":16,\"sparse_num_index_heads\":2,"
+      "\"sparse_topk_blocks\":4,\"sparse_block_size\":8,\"sparse_attention_freq\":[0,1,1,1]}}}");
+  CHECK_EQ_I64(model.runs[0].layer.ffn.width, 512);
+  CHECK_EQ_I64(model.runs[1].layer.ffn.expert_width, 128);
+  CHECK_EQ_I64(model.runs[1].layer.ffn.shared_width, 128);
+  CHECK_EQ_I64(model.runs[1].layer.attention.attended_tokens, 32);
+  blis_layered_model_free(&model);
+  check_refused("{\"model_type\":\"minimax_m3\"," SIZES
+                "\"num_local_experts\":4,\"sparse_attention_config\":{\"sparse_index_dim\":16}}",
+                "sparse_attention_freq is missing");
+}
+
 #define V4                                                                                         \
   "{\"model_type\":\"deepseek_v4\"," SIZES                                                         \
   "\"head_dim\":32,\"q_lora_rank\":16,\"o_lora_rank\":16,\"o_groups\":2,\"index_head_dim\":16,"    \
@@ -291,6 +359,9 @@ static void test_options(void) {
 int main(void) {
   RUN(test_kinds_of_layers);
   RUN(test_newer_words);
+  RUN(test_kda);
+  RUN(test_formats_of_linear_layers);
+  RUN(test_minimax_m3);
   RUN(test_compressed);
   RUN(test_shared_indexers);
   RUN(test_params);
