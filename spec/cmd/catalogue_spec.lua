@@ -68,6 +68,22 @@ describe("blis models", function()
     assert.near(model.kv_blocks / blocks, model.engine.max_concurrency, 1e-9)
   end)
 
+  it("does not fit where the degree does not divide the query heads", function()
+    local model = json_of("models", "qwen/qwen2.5-7b-instruct", "--hardware", "H100", "--tp", "8")
+    assert.is_false(model.fits)
+    assert.same({ 0, 0 }, { model.kv_blocks, model.kv_tokens })
+    assert.matches("attention_heads (28) must be divisible by tp (8)", model.notes[1], 1, true)
+  end)
+
+  it("counts the output matrix in the shares of the formats", function()
+    -- The files of this model quantize the output matrix, and the name of a format does not.
+    local name = "nvidia/NVIDIA-Nemotron-3-Super-120B-A12B-NVFP4"
+    assert.matches("GB of weights (99.5% nvfp4, 0.517% model)",
+      commands.output_of("models", name, "--hardware", "B200"), 1, true)
+    assert.matches("GB of weights (99% nvfp4, 0.962% model)",
+      commands.output_of("models", name, "--hardware", "B200", "--quantization", "nvfp4"), 1, true)
+  end)
+
   it("lists the catalogue in every form", function()
     assert.matches("\nmeta%-llama/llama%-3%.1%-8b%-instruct +32 +4,096 +32 +8 +%- +15%.0 +131,072 ",
       commands.output_of "models")

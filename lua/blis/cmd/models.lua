@@ -121,8 +121,8 @@ local function print_summary(totals)
   command.print(table.concat(lines, "\n") .. "\n\n")
 end
 
---- "16,985 blocks of 16 tokens (271,760 tokens)"; with several KV groups, how the tokens follow from
---- the blocks: "713 blocks (71,200 tokens: 713 / 4 KV groups, x 400 tokens a block)".
+--- "16,985 blocks of 16 tokens (271,760 tokens)"; with several KV groups, how the tokens follow
+--- from the blocks: "713 blocks (71,200 tokens: 713 / 4 KV groups, x 400 tokens a block)".
 local function blocks_text(facts)
   local blocks, tokens = format.count(facts.kv_blocks), format.count(facts.kv_tokens)
   local of_group = facts.kv_groups and facts.kv_blocks // facts.kv_groups or 0

@@ -160,6 +160,47 @@ static void test_minimax_m3(void) {
                 "sparse_attention_freq is missing");
 }
 
+/* Experts from a first to a last layer, at an interval (ERNIE). */
+static void test_intervals_of_experts(void) {
+#define ERNIE                                                                                      \
+  "{\"model_type\":\"ernie4_5_moe\"," SIZES                                                        \
+  "\"moe_num_experts\":4,\"moe_k\":2,\"moe_intermediate_size\":32,\"num_key_value_heads\":2,"
+  check_layers(ERNIE "\"moe_layer_start_index\":1,\"moe_layer_end_index\":2}",
+               "4 layers: 4 full; 2 dense, 2 moe");
+  check_layers(ERNIE "\"moe_layer_start_index\":1,\"moe_layer_end_index\":-1}",
+               "4 layers: 4 full; 1 dense, 3 moe");
+  check_layers(ERNIE "\"moe_layer_start_index\":0,\"moe_layer_interval\":2}",
+               "4 layers: 4 full; 2 dense, 2 moe");
+}
+
+/* A layer of LongCat has two attention parts and two dense ones. */
+static void test_pairs_of_layers(void) {
+  check_layers("{\"model_type\":\"longcat_flash\",\"num_layers\":2,\"hidden_size\":64,"
+               "\"num_attention_heads\":8,\"vocab_size\":1000,\"ffn_hidden_size\":128,"
+               "\"expert_ffn_hidden_size\":32,\"n_routed_experts\":4,\"moe_topk\":2,"
+               "\"kv_lora_rank\":32,\"q_lora_rank\":16,\"qk_rope_head_dim\":8,"
+               "\"qk_nope_head_dim\":8,\"v_head_dim\":8}",
+               "4 layers: 4 mla; 2 dense, 2 moe+dense");
+}
+
+/* A quantization of the user's makes layers equal whose formats differed: they count together. */
+static void test_joined_layers(void) {
+  static const char TEXT[] =
+      "{\"model_type\":\"llama\"," SIZES
+      "\"quantization_config\":{\"quant_method\":\"compressed-tensors\",\"config_groups\":{\"g\":{"
+      "\"targets\":[\"re:.*layers.0.mlp.*\"],\"weights\":{\"num_bits\":8,\"type\":\"float\"}}}}}";
+  blis_layered_model model = read_ok(TEXT);
+  CHECK_EQ_I64(model.run_count, 2);
+  double parameters = blis_layered_parameters(&model);
+  const blis_model_options options = {.quantization = "nvfp4"};
+  blis_error error = {0};
+  CHECK_OK(blis_layered_model_override(&model, &options, &error), &error);
+  CHECK_EQ_I64(model.run_count, 1);
+  CHECK_EQ_I64(model.runs[0].count, 4);
+  CHECK(blis_layered_parameters(&model) == parameters);
+  blis_layered_model_free(&model);
+}
+
 #define V4                                                                                         \
   "{\"model_type\":\"deepseek_v4\"," SIZES                                                         \
   "\"head_dim\":32,\"q_lora_rank\":16,\"o_lora_rank\":16,\"o_groups\":2,\"index_head_dim\":16,"    \
@@ -273,6 +314,11 @@ static void test_kv_heads(void) {
   CHECK(token_bytes("{\"model_type\":\"falcon\"," SIZES "\"alibi\":false}") == 4.0 * 2 * 8 * 2);
   CHECK(token_bytes("{\"model_type\":\"hunyuan\"," SIZES
                     "\"use_cla\":true,\"cla_share_factor\":2}") == 2.0 * 2 * 8 * 8 * 2);
+  CHECK(token_bytes("{\"model_type\":\"gemma4_text\"," SIZES
+                    "\"num_kv_shared_layers\":2,\"head_dim\":8,\"global_head_dim\":8,"
+                    "\"num_key_value_heads\":4,\"hidden_size_per_layer_input\":0,\"layer_types\":["
+                    "\"full_attention\",\"full_attention\",\"full_attention\","
+                    "\"full_attention\"]}") == 2.0 * 2 * 4 * 8 * 2);
   CHECK(token_bytes("{\"model_type\":\"deci\"," SIZES
                     "\"num_key_value_heads_per_layer\":[1,2,4,8]}") == 15.0 * 2 * 8 * 2);
   CHECK(token_bytes("{\"model_type\":\"deepseek_v2\"," SIZES
@@ -362,6 +408,9 @@ int main(void) {
   RUN(test_kda);
   RUN(test_formats_of_linear_layers);
   RUN(test_minimax_m3);
+  RUN(test_intervals_of_experts);
+  RUN(test_pairs_of_layers);
+  RUN(test_joined_layers);
   RUN(test_compressed);
   RUN(test_shared_indexers);
   RUN(test_params);

@@ -3,6 +3,7 @@
 
 #include "check.h"
 #include "latency/layers/totals.h"
+#include "latency/model/layered_spec.h"
 
 static blis_yaml *yaml;
 
@@ -97,6 +98,38 @@ static void test_quantization(void) {
     CHECK(read_with(LAYERS[i], "compressed-tensors", 2 * i, &model, &error) != BLIS_OK);
     CHECK_CONTAINS(error.message, "needs a model whose files state it");
   }
+}
+
+/* Bytes of a weight that an entry states take precedence over the name of a quantization. */
+static void test_stated_bytes(void) {
+  static const char TEXT[] = "quantization: compressed-tensors\nlayers: [{count: 2}]\n";
+  blis_alloc alloc = blis_alloc_heap();
+  blis_error error = {0};
+  blis_layered_model model;
+  CHECK_OK(blis_yaml_parse(&alloc, "test.yaml", (blis_slice){TEXT, strlen(TEXT)}, &yaml, &error),
+           &error);
+  blis_model_spec spec = {.name = "test",
+                          .hidden_size = 64,
+                          .vocab_size = 100,
+                          .attention_heads = 4,
+                          .intermediate_size = 128,
+                          .bytes_per_param = 2,
+                          .weight_bytes_per_param = 1,
+                          .quantization = "compressed-tensors"};
+  blis_layer base = blis_model_spec_layer(&spec);
+  CHECK_EQ_DOUBLE(base.formats[BLIS_WEIGHT_DENSE].bytes, 1.0);
+  CHECK(blis_layer_notation_read(&alloc, blis_yaml_root(yaml), &spec, &model, &error) != BLIS_OK);
+  CHECK_CONTAINS(error.message, "attention_heads");
+  blis_yaml_free(yaml);
+  static const char WHOLE[] = "attention_heads: 4\nhead_dim: 16\nintermediate_size: 128\n"
+                              "quantization: compressed-tensors\nlayers: [{count: 2}]\n";
+  CHECK_OK(blis_yaml_parse(&alloc, "test.yaml", (blis_slice){WHOLE, strlen(WHOLE)}, &yaml, &error),
+           &error);
+  CHECK_OK(blis_layer_notation_read(&alloc, blis_yaml_root(yaml), &spec, &model, &error), &error);
+  CHECK_EQ_DOUBLE(first_format(&model, BLIS_WEIGHT_DENSE).bytes, 1.0);
+  CHECK_STR(model.quantization, "compressed-tensors");
+  blis_yaml_free(yaml);
+  blis_layered_model_free(&model);
 }
 
 /* Formats of the whole model on a number of equal layers. */
@@ -195,6 +228,7 @@ int main(void) {
   RUN(test_windows_in_two_runs);
   RUN(test_formats);
   RUN(test_quantization);
+  RUN(test_stated_bytes);
   RUN(test_equal_layers);
   RUN(test_what_is_refused);
   RUN(test_round_trip);
