@@ -70,7 +70,7 @@ static bool states_expert_width(const blis__layer_reader *r) {
   static const char *const TYPES[] = {"qwen",   "deepseek",   "glm",    "kimi",       "ernie4_5",
                                       "laguna", "step3",      "mimo",   "nemotron_h", "bailing",
                                       "afmoe",  "exaone_moe", "gemma4", "solar",      "longcat",
-                                      "dots",   "hunyuan",    "git",    "lfm2"};
+                                      "dots",   "git",        "lfm2"};
   for (size_t i = 0; i < sizeof TYPES / sizeof *TYPES; i++) {
     if (is_type(r, TYPES[i])) {
       return true;
