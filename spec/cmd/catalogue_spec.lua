@@ -68,6 +68,19 @@ describe("blis models", function()
     assert.near(model.kv_blocks / blocks, model.engine.max_concurrency, 1e-9)
   end)
 
+  it("agrees with the sizes of published files", function()
+    -- Bytes of the language model in the published files, in 1e9. Towers and draft layers are not
+    -- counted.
+    for name, gigabytes in pairs {
+      ["moonshotai/Kimi-K3"] = 1559.9, ["XiaomiMiMo/MiMo-V2.5-Pro"] = 1031.0,
+      ["MiniMaxAI/MiniMax-M3-MXFP8"] = 442.0, ["zai-org/GLM-5.1"] = 1488.0,
+      ["RedHatAI/DeepSeek-V4-Flash-NVFP4-FP8"] = 164.0,
+    } do
+      local bytes = json_of("models", name).weight_bytes
+      assert.near(1, bytes / (gigabytes * 1e9), 0.002, name)
+    end
+  end)
+
   it("does not fit where the degree does not divide the query heads", function()
     local model = json_of("models", "qwen/qwen2.5-7b-instruct", "--hardware", "H100", "--tp", "8")
     assert.is_false(model.fits)
