@@ -143,12 +143,12 @@ end
 
 ---@type blis.Section
 local scheduler_section = {
-  name = "scheduler", summary = "A scheduler as the macro-level plan writes it.",
+  name = "scheduler", summary = "A scheduler in the form of the macro-level plan.",
   options = {
     { name = "respect_priority", type = "boolean", default = true,
-      doc = "false: first come, first served, whatever is more urgent." },
+      doc = "false: first come, first served, regardless of priority." },
     { name = "preemption_enabled", type = "boolean", default = true,
-      doc = "An engine without KV blocks for a running request has to preempt." },
+      doc = "Must be true: the engine preempts a request when KV blocks run out." },
     { name = "preemption_policy", type = "choice", default = "fcfs",
       choices = { "lowest-priority", "priority", "fcfs" },
       doc = "fcfs: the newest request in the batch. lowest-priority: the least urgent request "

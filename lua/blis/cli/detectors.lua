@@ -10,7 +10,7 @@ local detectors = {}
 ---@type blis.Section
 detectors.section = {
   name = "detectors",
-  summary = "Was the cluster overloaded?",
+  summary = "Overload detection.",
   options = {
     {
       name = "names", type = "string", flag = "--detectors", metavar = "NAME,...",

@@ -34,13 +34,13 @@ local ask_definition = {
     .. "the end of the reservation. Record the result of a trial with 'blis sweep tell'. Prints "
     .. "nothing if all trials have a result or are reserved. Any number of processes can call it "
     .. "concurrently.",
-  positional = { name = "DIR or FILE", doc = "The sweep's folder; or its script, which is not run, "
-    .. "and --store." },
+  positional = { name = "DIR or FILE", doc = "Folder of the sweep, or its script with --store. The "
+    .. "script is not run." },
   groups = {
     {
       title = "Asking", section = "ask", has_defaults = true, options = {
         { name = "count", type = "integer", min = 1, max = 100000, default = 1, flag = "--count",
-          doc = "Trials to take at most." },
+          doc = "Maximum number of trials to take." },
         { name = "lease_us", type = "time_us", min = 1000000, default = 3600000000, unit = "us",
           flag = "--lease", metavar = "TIME",
           doc = "Time after which an unfinished trial is offered again." },
@@ -116,9 +116,9 @@ local tell_definition = {
           doc = "Metrics as JSON: a number, or an object whose nested names are joined by dots, "
             .. "such as the output of 'blis run --format json'. '-' is standard input." },
         { name = "reason", type = "string", flag = "--failed", metavar = "REASON",
-          doc = "It failed, for this reason." },
+          doc = "Record a failure with this reason." },
         { name = "release", type = "boolean", default = false, flag = "--release",
-          doc = "Nothing became of it: others may have it." },
+          doc = "Release the trial for other processes." },
       },
     },
   },

@@ -31,17 +31,17 @@ targets.section = {
   options = {
     {
       name = "ttft_ms", type = "string", flag = "--slo-ttft", metavar = "CLASS=DURATION,...",
-      doc = "Longest time to first token, such as critical=200ms,batch=5s; a class without one is "
-        .. "called default. Results then have goodput.",
+      doc = "Maximum time to first token, such as critical=200ms,batch=5s; requests without a "
+        .. "class use the class default. Results then have goodput.",
     },
     {
       name = "itl_ms", type = "string", flag = "--slo-itl", metavar = "CLASS=DURATION,...",
       flag_aliases = { "--slo-tpot" },
-      doc = "Greatest mean inter-token latency of a request (TPOT).",
+      doc = "Maximum mean inter-token latency of a request (TPOT).",
     },
     {
       name = "e2e_ms", type = "string", flag = "--slo-e2e", metavar = "CLASS=DURATION,...",
-      doc = "Longest time from arrival to last token.",
+      doc = "Maximum time from arrival to last token.",
     },
   },
 }

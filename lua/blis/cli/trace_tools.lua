@@ -13,7 +13,7 @@ local workload = require "blis.traffic.workload"
 
 local trace_tools = {}
 
-local file_argument = { name = "FILE", doc = "The trace; its format is recognised. - is standard "
+local file_argument = { name = "FILE", doc = "Trace file; its format is detected. - is standard "
   .. "input." }
 
 local reading = {
@@ -32,8 +32,8 @@ local writing = {
 table.insert(writing.options, 1, {
   name = "path", type = "path", default = "-", is_output = true, flag = "--output",
   flag_aliases = { "-o" },
-  doc = "Where the new trace goes; it appears when it is complete. Packed if the name ends in .gz "
-    .. "or .zst; - is standard output, in format routesim. -o is short for it.",
+  doc = "Output file. It appears when it is complete. Compressed if the name ends in .gz or .zst. "
+    .. "- is standard output, in format routesim. Short form: -o.",
 })
 
 local telling = {
@@ -126,8 +126,8 @@ local info = {
   name = "trace info",
   summary = "describe a trace: requests, lengths, reuse of prompts",
   usage = "blis trace info FILE [FLAGS]",
-  description = "Reads a trace as blis replay does and shows how many requests there are, how long "
-    .. "they are and how much of their prompts was seen before.",
+  description = "Reads a trace like blis replay, and prints the number of requests, their lengths, "
+    .. "and the reuse of their prompts.",
   positional = file_argument,
   groups = { reading, streaming, group("Output", "output", flag_sections.description.options) },
 }
@@ -207,7 +207,7 @@ end
 
 define("warp", {
   summary = "stretch and compress the time of a trace",
-  description = "What arrived at the first time of a point then arrives at its second. Time is "
+  description = "A request at the first time of a point moves to its second time. Time is "
     .. "interpolated linearly between points, and shifted before the first and after the last.",
   group = group("Time", "warp", {
     {

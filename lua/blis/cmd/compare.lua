@@ -24,8 +24,8 @@ table.move({
   },
   {
     name = "variants", type = "string", is_list = true, flag = "--variant", metavar = "FLAGS",
-    doc = "In place of --policies: flags of a variant, as in --variant '--scheduler fcfs' "
-      .. "--variant '--scheduler sjf --max-num-seqs 64'. All get the same traffic.",
+    doc = "Instead of --policies: flags of a variant, as in --variant '--scheduler fcfs' --variant "
+      .. "'--scheduler sjf --max-num-seqs 64'. All variants get the same traffic.",
   },
   {
     name = "replications", type = "integer", min = 1, max = 1000000, default = 5, unit = "seeds",
@@ -49,7 +49,7 @@ local outputs = table.move(flag_sections.quiet.options, 1, #flag_sections.quiet.
   },
   {
     name = "format", type = "choice", choices = { "text", "json", "csv" }, default = "text",
-    flag = "--format", doc = "How the comparison is printed.",
+    flag = "--format", doc = "Output of the comparison.",
   },
 })
 groups[#groups + 1] = {

@@ -7,9 +7,8 @@ local definition = {
   name = "completion",
   summary = "print a completion script for a shell: bash, zsh, fish",
   usage = "blis completion SHELL",
-  description = "Prints a script that teaches a shell the commands, flags and values of this "
-    .. "program: 'source <(blis completion bash)', zsh instead of bash, or 'blis completion fish "
-    .. "| source'.",
+  description = "Prints a completion script with the commands, flags, and values of this program: "
+    .. "'source <(blis completion bash)', zsh instead of bash, or 'blis completion fish | source'.",
   positional = { name = "SHELL", doc = "bash, zsh or fish." },
   groups = {},
 }

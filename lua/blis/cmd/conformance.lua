@@ -24,8 +24,8 @@ local definition = {
         { name = "output", type = "path", flag = "--output", metavar = "DIR",
           doc = "Write the vectors into this folder, KIND.NAME.json each." },
         { name = "check", type = "path", flag = "--check", metavar = "FILE",
-          doc = "Instead: compare a vector, of another version or another project, with the policy "
-            .. "here." },
+          doc = "Compare the vectors of another version or project with the policies of this "
+            .. "program, instead of the built-in vectors." },
         { name = "format", type = "choice", choices = { "table", "json", "csv", "recorded" },
           default = "table", flag = "--format",
           doc = "recorded: what decisions are compared with, as the file in the source has it." },

@@ -33,7 +33,7 @@ local definition = {
       title = "Output", section = "output", has_defaults = true,
       options = {
         { name = "limit", type = "integer", min = 0, max = 1000000, default = 5, flag = "--limit",
-          doc = "How many differences are explained." },
+          doc = "Number of differences to explain." },
         { name = "format", type = "choice", choices = { "text", "json" }, default = "text",
           flag = "--format", doc = "Output format." },
       },

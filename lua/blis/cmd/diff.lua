@@ -21,7 +21,7 @@ local definition = {
         flag_sections.listing.options[1],
         {
           name = "requests", type = "integer", min = 0, max = 1000000000, default = 10,
-          flag = "--requests", doc = "How many of the requests that changed most are shown.",
+          flag = "--requests", doc = "Number of requests to show, largest change first.",
         },
       },
     },

@@ -16,7 +16,7 @@ local definition = {
     .. "Reads the output again and checks that it makes the same decisions. POLICY is a script "
     .. "that returns a policy or an experiment, a configuration, or a name. Parts without a "
     .. "counterpart are listed in an error. SYSTEM is llm-d, dynamo, or smg.",
-  positional = { name = "SYSTEM POLICY", count = 2, doc = "Where to, and what." },
+  positional = { name = "SYSTEM POLICY", count = 2, doc = "Target system, and policy." },
   groups = {
     {
       title = "Measurement", section = "runs", has_defaults = true,
@@ -25,7 +25,7 @@ local definition = {
           doc = "Measure the policy against this one in the scenarios of blis gate, and write the "
             .. "changes to the output as well. With --format json, the default is least-loaded." },
         { name = "seeds", type = "integer", min = 2, max = 1000, default = 4, flag = "--seeds",
-          doc = "Runs in each scenario for that." },
+          doc = "Runs in each scenario, for --baseline." },
         { name = "allow_missing", type = "boolean", default = false, flag = "--allow-missing",
           doc = "Omit parts without a counterpart; a comment lists them." },
       },
@@ -34,13 +34,14 @@ local definition = {
       title = "Output", section = "output", has_defaults = true,
       options = {
         { name = "output", type = "path", is_output = true, flag = "--output",
-          doc = "Where it goes; default: standard output." },
+          doc = "Output file. Default: standard output." },
         { name = "format", type = "choice", choices = { "config", "json", "go", "selector" },
           default = "config", flag = "--format",
           doc = "json: { policy_id, sim_fitness, sim_metrics, config_for_deployment }. go: for "
             .. "llm-d, a plugin skeleton per Lua scorer. selector: for Dynamo, the script itself, "
             .. "for the plugin that runs it." },
-        { name = "quiet", type = "boolean", default = false, flag = "--quiet", doc = "No report." },
+        { name = "quiet", type = "boolean", default = false, flag = "--quiet", doc = "Print no "
+          .. "report." },
       },
     },
   },

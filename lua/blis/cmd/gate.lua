@@ -35,11 +35,12 @@ local definition = {
         { name = "seeds", type = "integer", min = 2, max = 1000, default = 12, unit = "seeds",
           flag = "--seeds", doc = "Runs of each policy in each scenario, with the same seeds." },
         { name = "tolerance", type = "number", min = 0, max = 1, default = 0.02,
-          flag = "--tolerance", doc = "Smaller changes are no regressions, as a share." },
+          flag = "--tolerance", doc = "Fraction below which a change is no regression." },
         { name = "decisions", type = "integer", min = 1, max = 100000, default = 100,
-          flag = "--decisions", doc = "Decisions that change, kept for each scenario at most." },
+          flag = "--decisions", doc = "Maximum number of changed decisions to report per "
+            .. "scenario." },
         { name = "allow_missing", type = "boolean", default = false, flag = "--allow-missing",
-          doc = "As for blis import." },
+          doc = "Same values as for blis import." },
       },
     },
     {

@@ -12,7 +12,7 @@ local definition = {
   usage = "blis help [TOPIC] [FLAGS]",
   description = "Without a topic, lists all topics. 'blis help all' prints all of them. A topic "
     .. "can be the name of a metric, signal, option, flag (blis help --watch), or command in any "
-    .. "spelling, a part of a name, or a word of a description. The texts are the annotations for "
+    .. "spelling, a part of a name, or a word of a description. The descriptions also appear in "
     .. "editors.",
   positional = {
     name = "TOPIC",
@@ -26,7 +26,7 @@ local definition = {
       options = {
         {
           name = "format", flag = "--format", type = "choice", choices = { "text", "markdown" },
-          default = "text", doc = "For a terminal, or as a page.",
+          default = "text", doc = "Output format: for a terminal, or as a page.",
         },
       },
     },

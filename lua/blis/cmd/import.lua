@@ -19,16 +19,16 @@ local definition = {
       options = {
         {
           name = "from", type = "choice", choices = import.systems, flag = "--from",
-          doc = "The system that the file is of; default: by the words in it.",
+          doc = "System of the file. Default: detected from its content.",
         },
         {
           name = "version", type = "choice", choices = versions.list, flag = "--version",
-          doc = "The version of llm-d-router that has to take the file; default: whatever any of "
-            .. "them takes.",
+          doc = "Version of llm-d-router that must accept the file. Default: any version.",
         },
         {
           name = "allow_missing", type = "boolean", default = false, flag = "--allow-missing",
-          doc = "Leave out what changes routing and is not simulated; otherwise it is an error.",
+          doc = "Omit settings that affect routing but are not simulated. Without this flag, they "
+            .. "are errors.",
         },
       },
     },
@@ -37,7 +37,7 @@ local definition = {
       options = {
         {
           name = "output", type = "path", is_output = true, flag = "--output",
-          doc = "Where the script goes; default: standard output.",
+          doc = "Output file. Default: standard output.",
         },
         {
           name = "format", type = "choice", choices = { "lua", "json" }, default = "lua",
@@ -45,7 +45,7 @@ local definition = {
         },
         {
           name = "quiet", type = "boolean", default = false, flag = "--quiet",
-          doc = "No report.",
+          doc = "Print no report.",
         },
       },
     },

@@ -26,7 +26,7 @@ local definition = {
   positional = {
     name = "NAME",
     doc = "Model id of the catalogue, with or without its owner, in any case; or the path of a "
-      .. "config.json or of the folder it is in.",
+      .. "config.json or its folder.",
   },
   groups = {
     {

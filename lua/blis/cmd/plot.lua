@@ -11,8 +11,8 @@ local definition = {
   name = "plot",
   summary = "draw saved results or a sweep, in the terminal or as SVG or PNG",
   usage = "blis plot FILE... | DIR [FLAGS]",
-  description = "Draws results that were saved (--save, result:save), side by side when there are "
-    .. "several, or the sweep in a folder. Without --output as characters.",
+  description = "Draws saved results (--save, result:save) side by side, or the sweep in a folder. "
+    .. "Without --output, draws characters.",
   positional = { name = "FILE... | DIR", count = math.huge,
     doc = "Result files, or the folder of a sweep (its store = ...)." },
   groups = {
@@ -44,15 +44,15 @@ local definition = {
         },
         {
           name = "log", type = "choice", choices = { "x", "y", "xy" }, flag = "--log",
-          doc = "Axes that are logarithmic.",
+          doc = "Logarithmic axes.",
         },
         {
           name = "width", type = "integer", min = 5, max = 20000, flag = "--width",
-          doc = "Characters, or pixels of each chart of a file.",
+          doc = "Width in characters or, for a file, in pixels per chart.",
         },
         {
           name = "height", type = "integer", min = 5, max = 20000, flag = "--height",
-          doc = "Lines, or pixels of each chart of a file.",
+          doc = "Height in lines or, for a file, in pixels per chart.",
         },
       },
     },

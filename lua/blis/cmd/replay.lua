@@ -26,16 +26,16 @@ local definition = {
   name = "replay",
   summary = "simulate a cluster under the requests of a trace",
   usage = "blis replay TRACE [FLAGS]",
-  description = "Lets a simulated cluster serve recorded requests at their recorded times (or the "
-    .. "rounds of sessions after the answers to the previous ones), and prints the results. The "
-    .. "format of the trace is recognised; files may be compressed (gzip, zstd).",
+  description = "Simulates a cluster that serves recorded requests at their recorded times (or the "
+    .. "turns of sessions after the previous responses), and prints the results. The format of the "
+    .. "trace is detected; files may be compressed (gzip, zstd).",
   positional = { name = "TRACE", doc = "The trace, instead of --trace-data." },
   groups = simulate.groups {
     { title = "Trace", section = "trace", has_defaults = true, options = trace_options() },
     { title = "Routing decisions", section = "pins", options = {
       { name = "path", type = "path", flag = "--pins", metavar = "FILE",
-        doc = "Routing decisions to repeat: a CSV file with request_number,instance, as blis live "
-          .. "writes it beside a trace." } } },
+        doc = "Routing decisions to repeat: a CSV file with request_number,instance, as written by "
+          .. "blis live." } } },
     { title = "Sessions", section = "sessions", has_defaults = true,
       options = flag_sections.sessions.options },
   },

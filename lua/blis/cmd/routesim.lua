@@ -19,7 +19,7 @@ local output_flag = path_flag("output", "--output", "-o", "Write here.")
 local trace_flag = path_flag("trace", "--trace", "-t",
   "The requests; default: [trace] of the configuration.")
 local algorithm_flag = { name = "algorithm", type = "string", default = "round_robin",
-  flag = "--algorithm", flag_aliases = { "-a" }, doc = "Which one; see list-algorithms." }
+  flag = "--algorithm", flag_aliases = { "-a" }, doc = "Algorithm to run; see list-algorithms." }
 
 local function group(...)
   return { title = "Flags", section = "routesim", has_defaults = true, options = { ... } }
@@ -100,7 +100,8 @@ define("gen-trace", {
   description = "Writes requests at equal intervals in RouteSim's compact format. Lengths are "
     .. "uniform within a deviation of their means, and prompts start with one of several prefixes.",
   groups = { group(output_flag,
-    { name = "seed", type = "integer", default = 42, flag = "--seed", doc = "Of lengths." },
+    { name = "seed", type = "integer", default = 42, flag = "--seed", doc = "Relative deviation of "
+      .. "lengths." },
     table.unpack(traffic.section.options, 2)) },
 }, function(given)
   traffic.check(given, "--duration")
@@ -136,7 +137,7 @@ define("sweep", {
       doc = "The rates, a list such as 50,100,200." },
     { name = "duration", type = "number", above = 0, max = 1e7, default = 60, unit = "s",
       bare_unit = "s", flag = "--duration",
-      doc = "How long requests come. A number without unit is in seconds." }, output_flag) },
+      doc = "Duration of the arrivals. A number without unit is in seconds." }, output_flag) },
 }, function(given, _, definition)
   local read = config.read(needs(given, "config", definition))
   local loads, list = {}, {}

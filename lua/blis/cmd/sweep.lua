@@ -27,7 +27,7 @@ local versions = {
     {
       name = "other", type = "choice", choices = { "refuse", "keep", "ignore" },
       default = "refuse", flag = "--other-versions",
-      doc = "What to do with results of other versions of blis than the last one.",
+      doc = "Treatment of results of other versions of blis than the latest version in the folder.",
     },
   },
 }
@@ -351,7 +351,7 @@ local retry_definition = {
       title = "Trials", section = "retry", options = {
         {
           name = "only", type = "choice", choices = failure_kinds, flag = "--only",
-          doc = "Only trials that failed in this way.",
+          doc = "Mark only trials that failed in this way.",
         },
       },
     },
@@ -380,12 +380,13 @@ end
 
 local engine_flags = {
   { name = "slurm", type = "boolean", default = false, flag = "--slurm",
-    doc = "An array of Slurm." },
+    doc = "Write a Slurm job array." },
   { name = "k8s", type = "boolean", default = false, flag = "--k8s",
-    doc = "An indexed Job of Kubernetes." },
+    doc = "Write an indexed Kubernetes Job." },
   { name = "parallel", type = "boolean", default = false, flag = "--parallel",
-    doc = "GNU parallel, on the machines of the file BLIS_HOSTS, or on this one." },
-  { name = "condor", type = "boolean", default = false, flag = "--condor", doc = "HTCondor." },
+    doc = "Write a GNU parallel job, for the machines in the file BLIS_HOSTS or this machine." },
+  { name = "condor", type = "boolean", default = false, flag = "--condor", doc = "Write an "
+    .. "HTCondor job." },
 }
 
 local submit_definition = {
@@ -400,17 +401,17 @@ local submit_definition = {
     {
       title = "Job", section = "job", has_defaults = true, options = {
         { name = "shards", type = "integer", min = 1, max = 1000000, default = 32,
-          flag = "--shards", doc = "Parts of the sweep; four to eight for each machine." },
+          flag = "--shards", doc = "Number of parts of the sweep: four to eight per machine." },
         { name = "cpus", type = "integer", min = 1, max = 100000, default = 1, flag = "--cpus",
-          doc = "Processors of a part." },
+          doc = "Processors per part." },
         { name = "store", type = "path", default = "my.sweep", flag = "--store", metavar = "DIR",
-          doc = "The folder for results, which all machines see." },
+          doc = "Folder for results, shared by all machines." },
         { name = "only", type = "string", flag = "--only", metavar = "PARTS",
           doc = "Parts to run again, such as 3,17 or 0-5." },
         { name = "image", type = "string", default = "registry.example/blis", flag = "--image",
-          doc = "The container's image, of --k8s." },
+          doc = "Container image, for --k8s." },
         { name = "now", type = "boolean", default = false, flag = "--now",
-          doc = "Hand the job in: sbatch, kubectl, sh or condor_submit." },
+          doc = "Submit the job with sbatch, kubectl, sh, or condor_submit." },
       },
     },
   },
@@ -463,7 +464,7 @@ local watch_definition = {
         { name = "interval_us", type = "time_us", min = 100000, default = 5000000, unit = "us",
           flag = "--interval", metavar = "TIME", doc = "Time between checks." },
         { name = "once", type = "boolean", default = false, flag = "--once",
-          doc = "Look once." },
+          doc = "Check once, and exit." },
       },
     },
     versions,
@@ -512,8 +513,8 @@ local commands = {
 }
 
 return command.group({
-  name = "sweep", summary = "run sweeps, and look at their results",
+  name = "sweep", summary = "run sweeps, and inspect their results",
   usage = "blis sweep COMMAND ...",
-  description = "Sweeps are described by scripts (blis.sweep); their results are kept in folders.",
+  description = "Scripts describe sweeps (blis.sweep); folders store their results.",
 }, { "run", "status", "table", "export", "merge", "retry", "submit", "watch", "ask", "tell",
   "try" }, commands)

@@ -76,19 +76,19 @@ local autoscaler = block("autoscaler", "Instances that come and go.", {
 ---@type blis.Section
 local node_pool = {
   name = "node_pool",
-  summary = "Machines with equal GPUs.",
+  summary = "Nodes with equal GPUs.",
   options = {
     { name = "name", type = "string", required = true, doc = "Name of the pool." },
     { name = "gpu_type", type = "string", required = true, doc = "Type of its GPUs." },
     { name = "gpus_per_node", type = "integer", min = 1, max = 4096, required = true,
-      doc = "GPUs of a machine." },
+      doc = "GPUs per node." },
     number("gpu_memory_gib", { above = 0 }, "Memory of a GPU. Overrides the catalog."),
     { name = "initial_nodes", type = "integer", min = 0, max = 100000, default = 0,
-      doc = "Initial number of machines." },
+      doc = "Initial number of nodes." },
     { name = "min_nodes", type = "integer", min = 0, max = 100000, default = 0,
       doc = "Has no effect." },
     { name = "max_nodes", type = "integer", min = 0, max = 100000, default = 0,
-      doc = "To how many it may grow; go-blis: it does not." },
+      doc = "Maximum number of nodes. Under go-blis, the pool does not grow." },
     delay("provisioning_delay", "Delay until a machine is available."),
     number("cost_per_hour", { min = 0 }, "Price of an instance in this pool."),
   },
@@ -103,7 +103,8 @@ local bundle = {
     block("routing", "Where requests go.", {
       params,
       text("policy", "Routing policy; 'blis policies' lists them."),
-      { name = "scorers", type = "any", doc = "Of weighted: a list of { name, weight }." },
+      { name = "scorers", type = "any", doc = "Scorers of policy weighted: a list of { name, "
+        .. "weight }." },
     }),
     { name = "cascade", type = "table",
       doc = "Models that are called in this order: chain, confidence_threshold, and the other "
@@ -120,27 +121,27 @@ local bundle = {
     of_cluster("defaults", "defaults"),
     of_cluster("tenant_budgets", "tenant_budgets"),
     { name = "queue", type = "any",
-      doc = "The queue of the gateway, which is then on: its options ('blis help queue'), or true; "
-        .. "saturation and usage_limit are names, or { policy =, params = }." },
+      doc = "Gateway queue: its options ('blis help queue'), or true for the defaults. saturation "
+        .. "and usage_limit are names, or { policy =, params = }." },
     { name = "node_pools", type = "table",
-      doc = "Machines on which instances are placed: a list of pools." },
+      doc = "Nodes for instances: a list of pools." },
     autoscaler,
     block("autoscale", "How many instances there are.", {
       params, text("policy", "Autoscaler; 'blis policies' lists them."),
     }),
-    { name = "faults", type = "table", doc = "What happens to instances: a list of faults." },
+    { name = "faults", type = "table", doc = "Faults of instances: a list." },
     { name = "scaling", type = "table",
-      doc = "With autoscale: bounds, how long instances take to start, and how they leave." },
+      doc = "With autoscale: bounds, cold starts, and draining." },
     { name = "shape", type = "any",
-      doc = "How the rate of generated traffic changes with time: a name, or a block of options "
-        .. "with its kind ('blis help shape')." },
+      doc = "Shape of the rate of generated traffic over time: a name, or a block of options with "
+        .. "its kind ('blis help shape')." },
     { name = "phases", type = "table",
       doc = "Phases of the traffic, a list of { name, from_us }. Results include metrics per "
         .. "phase." },
     block("instance_lifecycle", "How instances start.", {
       delay("loading_delay", "Delay between the start of an instance and its first request."),
       { name = "warm_start_initial_instances", type = "boolean",
-        doc = "Whether the initial instances are ready at once." },
+        doc = "Start the initial instances ready to serve." },
     }),
   },
 }

@@ -36,7 +36,7 @@ local by_name = {}
 for _, option in ipairs(files) do by_name[option.name] = option end
 
 local function any(name)
-  return { name = name, type = "any", doc = "anything" }
+  return { name = name, type = "any", doc = "any value" }
 end
 
 ---@type blis.Section
@@ -45,14 +45,14 @@ local header = {
   summary = "Fields of the trace header that blis reads.",
   options = {
     any "trace_version", any "time_unit", any "created_at", any "mode",
-    { name = "warm_up_requests", type = "integer", min = 0, doc = "Requests to leave out." },
+    { name = "warm_up_requests", type = "integer", min = 0, doc = "Requests to omit." },
     any "workload_seed", any "workload_spec", any "session_context_growth", any "server",
     {
-      name = "network", type = "section", doc = "Between client and server.",
+      name = "network", type = "section", doc = "Network between client and server.",
       section = {
-        name = "network", summary = "Between client and server.",
+        name = "network", summary = "Network between client and server.",
         options = {
-          { name = "measured_rtt_ms", type = "number", min = 0, doc = "Round trip." },
+          { name = "measured_rtt_ms", type = "number", min = 0, doc = "Round-trip time." },
         },
       },
     },
@@ -63,7 +63,7 @@ local header = {
       section = {
         name = "observed_kv_metrics", summary = "Metrics of the server's KV cache.",
         options = {
-          { name = "source", type = "string", doc = "Where they are from." },
+          { name = "source", type = "string", doc = "Source of the metrics." },
           { name = "hit_rate", type = "number", min = 0, max = 1, doc = "Hits per query." },
           any "block_hits", any "block_queries", any "read_time_total", any "write_time_total",
           any "vllm_commit",

@@ -60,31 +60,30 @@ return {
     {
       name = "quantization", type = "string", flag = "--quantization", metavar = "METHOD",
       group = "Model and hardware",
-      doc = "Number format of the weights, in place of the one that the files of the model state. "
-        .. "none: the type of the model; fp8, fp8_block, int8, mxfp8, nvfp4, mxfp4, int4: bytes "
-        .. "per weight with their scales; or a method of vllm serve that fixes its format, such "
-        .. "as awq, gptq, modelopt, modelopt_fp4, bitsandbytes, fbgemm_fp8. Default: as the "
-        .. "files state.",
+      doc = "Number format of the weights. Overrides the format in the model's files. none: the "
+        .. "type of the model; fp8, fp8_block, int8, mxfp8, nvfp4, mxfp4, int4: bytes per weight "
+        .. "with their scales; or a method of vllm serve that fixes its format, such as awq, gptq, "
+        .. "modelopt, modelopt_fp4, bitsandbytes, fbgemm_fp8. Default: the format in the files.",
     },
     {
       name = "kv_cache_dtype", type = "string", flag = "--kv-cache-dtype", metavar = "TYPE",
       group = "Model and hardware",
       doc = "Number format of the KV cache: auto, bfloat16, float16, fp8, fp8_e4m3, fp8_e5m2, "
-        .. "nvfp4. Default: auto, as the files of the model state, otherwise the type of the "
+        .. "nvfp4. Default: auto, the format in the model's files, otherwise the type of the "
         .. "model.",
     },
     {
       name = "dtype", type = "string", flag = "--dtype", metavar = "TYPE",
       group = "Model and hardware",
       doc = "Type of the weights and activations that are not quantized: auto, bfloat16, float16, "
-        .. "float32. Default: auto, as the files of the model state.",
+        .. "float32. Default: auto, the type in the model's files.",
     },
     {
       name = "moe_comm_backend", type = "choice", flag = "--moe-comm-backend", may_be_empty = true,
       group = "Model and hardware",
       choices = { "naive", "allgather_reducescatter", "pplx", "deepep_high_throughput",
         "deepep_low_latency", "mori", "flashinfer_all2allv" },
-      doc = "How tokens reach experts on other GPUs; default: allgather_reducescatter.",
+      doc = "Communication between GPUs with experts. Default: allgather_reducescatter.",
     },
     {
       name = "defaults", described = false, type = "choice", choices = defaults.names,
@@ -99,10 +98,10 @@ return {
     },
     {
       name = "groups", described = false, type = "table",
-      doc = "Groups of different instances, instead of a number of equal ones: a list such as { { "
-        .. "instances = 4 }, { instances = 2, hardware = \"L40S\" } }. Options that a group does "
-        .. "not set come from the cluster. When models differ, and under profile go-blis, requests "
-        .. "go only to instances of their model.",
+      doc = "Groups of different instances, instead of a number of equal instances: a list such as "
+        .. "{ { instances = 4 }, { instances = 2, hardware = \"L40S\" } }. Options that a group "
+        .. "does not set come from the cluster. When models differ, and under profile go-blis, "
+        .. "requests go only to instances of their model.",
     },
     {
       name = "prefill_instances", described = false, type = "integer", min = 0, max = 1000000,
@@ -197,8 +196,7 @@ return {
     },
     {
       name = "kv_bytes_per_token", type = "number", above = 0, max = 1e12, unit = "bytes",
-      doc = "KV of a token on one GPU, for what hand-offs move; default: worked out from "
-        .. "the model.",
+      doc = "KV bytes of a token on one GPU, for hand-offs. Default: computed from the model.",
     },
     {
       name = "latency_model",
@@ -226,11 +224,11 @@ return {
       profiles = { ["go-blis"] = false }, flag = "--kernel-tables",
       metavar = "true|false|DIR", group = "Model and hardware",
       flag_doc = "With composed: true corrects products and experts by kernel times that were "
-        .. "measured on H100, H200, and B200; false uses the fitted curves alone. DIR is a folder "
-        .. "of such times (gemm.csv, moe.csv, allreduce.csv), which take precedence; "
-        .. "share/profile measures them.",
+        .. "measured on H100, H200, and B200; false uses only the fitted curves. DIR is a folder "
+        .. "of such times (gemm.csv, moe.csv, allreduce.csv), which take precedence; share/profile "
+        .. "measures them.",
       doc = "With composed: true corrects products and experts by kernel times that were measured "
-        .. "on H100, H200, and B200; false uses the fitted curves alone. A string is a folder of "
+        .. "on H100, H200, and B200; false uses only the fitted curves. A string is a folder of "
         .. "such times (gemm.csv, moe.csv, allreduce.csv), which take precedence; share/profile "
         .. "measures them.",
     },
@@ -282,8 +280,8 @@ return {
     },
     {
       name = "hybrid_kv_cache", type = "boolean", default = true,
-      doc = "Return blocks that have left windows and chunks to the cache. false: these layers "
-        .. "keep all tokens, as with vLLM's --disable-hybrid-kv-cache-manager.",
+      doc = "Return blocks that no window or chunk covers any longer to the cache. false: these "
+        .. "layers keep all tokens, as with vLLM's --disable-hybrid-kv-cache-manager.",
     },
     {
       name = "gpu_memory_utilization", type = "number", above = 0, max = 1,
@@ -295,8 +293,8 @@ return {
       name = "kv_capacity_per_gpu", type = "boolean", default = true,
       profiles = { ["go-blis"] = false },
       flag = "--kv-capacity-per-gpu", group = "KV cache",
-      doc = "Without kv_blocks, derive it from the memory of a single GPU. Otherwise the memory of "
-        .. "all tp GPUs counts, as in BLIS (Go): about tp times more blocks than fit.",
+      doc = "If kv_blocks is not set, derive it from the memory of a single GPU. Otherwise the "
+        .. "memory of all tp GPUs counts, as in BLIS (Go): about tp times more blocks than fit.",
     },
     {
       name = "kv_reserve", type = "choice", choices = { "sized", "flat" },
@@ -339,7 +337,7 @@ return {
       name = "gpu_idle_watts", type = "number", min = 0, max = 1e6, unit = "W",
       flag = "--gpu-idle-watts", group = "Cost and energy",
       doc = "Power draw of one GPU without requests; gpu_watts is then its draw under load. "
-        .. "Default: gpu_watts for the energy of a run, 0 for policies that look at rolling_watts.",
+        .. "Default: gpu_watts for the energy of a run, 0 for policies that read rolling_watts.",
     },
     {
       name = "gpu_prefill_watts", type = "number", min = 0, max = 1e6, unit = "W",
@@ -406,18 +404,16 @@ return {
       profiles = { ["go-blis"] = 256 },
       unit = "requests", flag = "--max-num-seqs", flag_aliases = { "--max-num-running-reqs" },
       group = "Serving engine",
-      doc = "Maximum number of requests in a batch. Default: as vLLM, by the memory of the GPU; "
-        .. "1024 "
-        .. "with 70 GiB and more, except A100, otherwise 256 (blis help defaults).",
+      doc = "Maximum number of requests in a batch. Default: the default of vLLM, which depends on "
+        .. "GPU memory: 1024 from 70 GiB, except A100, otherwise 256 (blis help defaults).",
     },
     {
       name = "max_num_batched_tokens", type = "integer", min = 1, max = 1000000000,
       profiles = { ["go-blis"] = 2048 },
       unit = "tokens", flag = "--max-num-batched-tokens", group = "Serving engine",
       flag_aliases = { "--max-num-scheduled-tokens" },
-      doc = "Token budget of an engine step; longer prefills are chunked. Default: as vLLM, by the "
-        .. "memory of the GPU; 16384 with 160 GiB and more, 8192 with 70 GiB and more, except "
-        .. "A100, "
+      doc = "Token budget of an engine step; longer prefills are chunked. Default: the default of "
+        .. "vLLM, which depends on GPU memory: 16384 from 160 GiB, 8192 from 70 GiB, except A100, "
         .. "otherwise 2048 (blis help defaults).",
     },
     {
@@ -436,8 +432,8 @@ return {
     {
       name = "preemption_policy", described = false, type = "choice", default = "fcfs",
       choices = { "fcfs", "priority" }, flag = "--preemption-policy", group = "Serving engine",
-      doc = "Which running request is preempted when KV blocks run out: the last in the batch, or "
-        .. "the least urgent.",
+      doc = "Request to preempt when KV blocks run out: the last in the batch, or the least "
+        .. "urgent.",
     },
     {
       name = "async_scheduling", type = "boolean", default = true,
@@ -462,8 +458,8 @@ return {
     {
       name = "frontend", type = "choice", choices = { "completions", "chat", "none" },
       flag = "--front-end", group = "Serving engine",
-      doc = "API server before the wait queue. completions and chat: the endpoint that receives "
-        .. "requests, which decides a fixed delay. none: requests reach the wait queue at once. "
+      doc = "API server in front of the engine. completions and chat: the endpoint that receives "
+        .. "requests, which determines a fixed delay. none: requests reach the wait queue at once. "
         .. "Default: completions with composed, none with other latency models.",
     },
     {
@@ -493,8 +489,8 @@ return {
       doc = "Defaults of the next five options together. routesim, of RouteSim's design document: "
         .. "batching = \"boundary\", kv_reservation = \"whole\", kv_eviction = \"two-pass\", "
         .. "max_queue_depth = 256, max_reserved_tokens = 16384, and neither max_num_seqs nor "
-        .. "max_num_batched_tokens limits a batch. With any of them every step is computed, "
-        .. "slowly.",
+        .. "max_num_batched_tokens limits a batch. With any of these options, every step is "
+        .. "computed individually, which is slow.",
     },
     {
       name = "batching", type = "choice", choices = { "iteration", "boundary" },
@@ -537,8 +533,8 @@ return {
       name = "kv_offload_threshold", type = "number", min = 0, max = 1, default = 0,
       unit = "0 to 1", needs = "kv_cpu_blocks",
       flag = "--kv-offload-threshold", group = "KV cache",
-      doc = "Blocks are copied to CPU memory while at least this share of the GPU's is in use. No "
-        .. "effect under profile go-blis, as in BLIS (Go).",
+      doc = "Copy blocks to CPU memory while at least this fraction of the GPU blocks is in use. "
+        .. "No effect under profile go-blis, as in BLIS (Go).",
     },
     {
       name = "kv_transfer_bandwidth", type = "number", above = 0, max = 1e12, default = 100,
@@ -573,13 +569,13 @@ return {
       name = "snapshot_refresh_us", type = "time_us", min = 0, default = 0, unit = "us",
       profiles = { ["go-blis"] = 50000 }, flag = "--snapshot-refresh-interval",
       group = "Signals and delays",
-      doc = "How often the router's view of the instances is refreshed, 0 = always current.",
+      doc = "Refresh interval of instance signals at the router. 0: always current.",
     },
     {
       name = "cache_signal_delay_us", type = "time_us", min = 0, default = 0, unit = "us",
       profiles = { ["go-blis"] = 50000 },
       flag = "--cache-signal-delay", group = "Signals and delays",
-      doc = "How old the router's view of the KV caches is, 0 = current.",
+      doc = "Age of KV cache signals at the router. 0: current.",
     },
     {
       name = "admission_latency_us", type = "time_us", min = 0, default = 0, unit = "us",

@@ -4,7 +4,7 @@ local defaults = require "blis.config.defaults"
 ---@type blis.Section
 return {
   name = "experiment",
-  summary = "A cluster, the traffic it gets, and the policies in between.",
+  summary = "A cluster, its traffic, and its policies.",
   options = {
     { name = "cluster", described = false, type = "table", doc = "Options of the cluster." },
     {
@@ -52,7 +52,7 @@ return {
     },
     {
       name = "scaling", type = "table",
-      doc = "With autoscaler: bounds, how long instances take to start, and how they leave.",
+      doc = "With autoscaler: bounds, cold starts, and draining.",
     },
     {
       name = "queue", type = "any",
@@ -72,8 +72,8 @@ return {
     },
     {
       name = "faults", type = "any",
-      doc = "What happens to instances: a list of { at =, instance =, kind = \"crash\", "
-        .. "recover_after =, requests = \"rerouted\" } and the like, or of random ones with mtbf.",
+      doc = "Faults of instances: a list of { at =, instance =, kind = \"crash\", recover_after =, "
+        .. "requests = \"rerouted\" } or random faults with mtbf.",
     },
     {
       name = "scheduler", described = false, type = "any",
@@ -82,7 +82,7 @@ return {
     },
     {
       name = "preemption", described = false, type = "any",
-      doc = "Which request is preempted when KV blocks run out: a name, or a function(running) "
+      doc = "Request to preempt when KV blocks run out: a policy by name, or a function(running) "
         .. "that returns the index of a running request.",
     },
     {
@@ -144,7 +144,7 @@ return {
       name = "horizon_us",
       described = false, type = "time_us", min = 1, unit = "us", flag = "--horizon",
       group = "Run",
-      doc = "When the simulation ends; default: with the last request.",
+      doc = "End of the simulation. Default: the end of the last request.",
     },
     {
       name = "instance_times", described = false, type = "boolean", default = false,
@@ -271,11 +271,11 @@ return {
     {
       name = "watch_interval_ms",
       described = false, type = "integer", min = 0, max = 1000000000, unit = "ms",
-      doc = "Wall-clock time between two pictures of watch; default: 250, between lines 10,000.",
+      doc = "Wall-clock time between two updates of watch. Default: 250, or 10,000 for lines.",
     },
     {
       name = "oracle", type = "boolean", default = false,
-      doc = "Let policies read request.output_tokens, which is knowledge of the future.",
+      doc = "Let policies read request.output_tokens, which real policies do not know.",
     },
     {
       name = "locality", type = "choice", choices = { "open", "strict" }, default = "open",

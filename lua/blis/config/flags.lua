@@ -8,7 +8,7 @@ local formats = { "table", "json", "csv" }
 ---@type blis.Section
 local listing = {
   name = "output",
-  summary = "How a list is shown.",
+  summary = "Output of a list.",
   options = {
     {
       name = "format", type = "choice", choices = formats, default = "table", flag = "--format",
@@ -20,7 +20,7 @@ local listing = {
 ---@type blis.Section
 local description = {
   name = "output",
-  summary = "How a description is shown.",
+  summary = "Output of a description.",
   options = {
     {
       name = "format", type = "choice", choices = { "text", "json" }, default = "text",
@@ -41,7 +41,7 @@ local quiet = { name = "output", summary = "Printed output.", options = { say_no
 ---@type blis.Section
 local answer = {
   name = "output",
-  summary = "How an answer is shown.",
+  summary = "Output of an answer.",
   options = {
     {
       name = "format", type = "choice", choices = { "text", "json", "csv" }, default = "text",
@@ -89,7 +89,7 @@ local output_mean, output_stdev, output_min, output_max = lengths("output", "out
 ---@type blis.Section
 local synthesis = {
   name = "synthesis",
-  summary = "Generated traffic, as command lines describe it.",
+  summary = "Generated traffic on command lines.",
   options = {
     {
       name = "preset", type = "choice", choices = workloads, default = "distribution",
@@ -126,7 +126,7 @@ local synthesis = {
 ---@type blis.Section
 local policies = {
   name = "policies",
-  summary = "Policies, as command lines name them.",
+  summary = "Policies on command lines.",
   options = {
     {
       name = "scorers", type = "string", flag = "--routing-scorers", path = "routing.scorers",
@@ -171,7 +171,7 @@ end
 ---@type blis.Section
 local results = {
   name = "output",
-  summary = "How the results of a run are shown, and where they go.",
+  summary = "Output of the results of a run.",
   options = {
     {
       name = "format", type = "choice", choices = formats, flag = "--format",
@@ -233,7 +233,7 @@ local results = {
     },
     {
       name = "timeline_from_us", type = "time_us", min = 0, flag = "--timeline-from",
-      doc = "In --timeline, only requests that were there then or later.",
+      doc = "Limit --timeline to requests that end at this time or later.",
     },
     {
       name = "timeline_to_us", type = "time_us", min = 0, flag = "--timeline-to",
@@ -241,7 +241,7 @@ local results = {
     },
     {
       name = "timeline_every", type = "integer", min = 1, flag = "--timeline-every", metavar = "N",
-      doc = "In --timeline, only every Nth request; default: so that there are 200,000 at most.",
+      doc = "Limit --timeline to every Nth request. Default: at most 200,000 requests.",
     },
     {
       name = "timeline_steps", type = "boolean", default = false, flag = "--timeline-steps",
@@ -271,7 +271,7 @@ local results = {
 ---@type blis.Section
 local trace = {
   name = "trace",
-  summary = "The trace that is replayed.",
+  summary = "Trace to replay.",
   options = {
     { name = "data", type = "path", flag = "--trace-data", doc = "The trace, for scripts." },
   },
@@ -280,7 +280,7 @@ local trace = {
 ---@type blis.Section
 local sessions = {
   name = "sessions",
-  summary = "How the rounds of a trace's sessions arrive.",
+  summary = "Arrival of the turns of sessions in a trace.",
   options = {
     {
       name = "session_mode", type = "choice", choices = { "fixed", "closed-loop" },
@@ -291,12 +291,12 @@ local sessions = {
     {
       name = "think_time_ms", type = "integer", min = 0, max = 1000000000, default = 0,
       unit = "ms", flag = "--think-time-ms",
-      doc = "closed-loop: delay between an answer and the next round, 0 = as recorded.",
+      doc = "closed-loop: delay between a response and the next turn. 0: recorded delays.",
     },
     {
       name = "think_time_dist", type = "string", flag = "--think-time-dist",
       metavar = "TYPE:KEY=VALUE,...",
-      doc = "closed-loop: the same, drawn from a distribution: constant:value=500ms or "
+      doc = "closed-loop: random delay, from a distribution: constant:value=500ms or "
         .. "lognormal:mu=1.2,sigma=0.8 (of the logarithm of seconds), optionally with min=T and "
         .. "max=T.",
     },
@@ -351,8 +351,8 @@ local ignored = {
     },
     {
       name = "lazy_generation", type = "boolean", flag = "--lazy-generation",
-      doc = "Requests are always generated on demand. With --profile go-blis, later rounds of "
-        .. "sessions begin with the whole prefix of their group, as they do there.",
+      doc = "Requests are always generated on demand. With --profile go-blis, later turns of "
+        .. "sessions begin with the whole prefix of their group, as in BLIS (Go).",
     },
   },
 }

@@ -7,24 +7,25 @@ return {
     { name = "name", type = "string", default = "latency model", doc = "Its name." },
     {
       name = "step_time", type = "any", required = true, expected = "a function(batch)",
-      doc = "a function(batch) that returns the microseconds of an engine step",
+      doc = "function(batch) that returns the duration of an engine step in microseconds",
     },
     {
       name = "from_sums", type = "boolean", default = false,
-      doc = "step_time sees sums over the batch, no single requests; long decodes cost less.",
+      doc = "Pass sums over the batch to step_time, without single requests. Long decodes are then "
+        .. "faster to simulate.",
     },
     {
       name = "queueing_time", type = "any", default = 0, unit = "us",
-      doc = "From a request's arrival to the wait queue: microseconds, or a "
+      doc = "Time from the arrival of a request to the wait queue: microseconds, or a "
         .. "function(prompt_tokens).",
     },
     {
       name = "output_token_time", type = "any", default = 0, unit = "us",
-      doc = "Added to the time of every output token.",
+      doc = "Time in addition to every output token.",
     },
     {
       name = "fixed_overhead", type = "any", default = 0, unit = "us",
-      doc = "Added once to the latency of a request.",
+      doc = "Time in addition to the latency of a request, once.",
     },
   },
 }

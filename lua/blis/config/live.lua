@@ -29,13 +29,13 @@ return {
       name = "write_endpoints", type = "string", flag = "--write-endpoints", metavar = "FILE",
       group = group,
       doc = "File with the addresses of the instances that serve, for the plugin file-discovery of "
-        .. "llm-d's endpoint picker. It is replaced when an instance comes or goes.",
+        .. "llm-d's endpoint picker. It is replaced when an instance is added or removed.",
     },
     {
       name = "max_instances", type = "integer", min = 1, max = 10000, unit = "instances",
       flag = "--max-instances", group = group,
-      doc = "Greatest number of instances that POST /admin/scale, add, and remove set. Starts and "
-        .. "removals follow the options of autoscaling, such as --loading-delay. Default: the "
+      doc = "Maximum number of instances that POST /admin/scale, add, and remove can set. Starts "
+        .. "and removals follow the options of autoscaling, such as --loading-delay. Default: the "
         .. "number of instances is fixed.",
     },
     {
@@ -51,7 +51,7 @@ return {
     {
       name = "output_tokens", type = "integer", min = 1, max = 1000000, default = 256,
       unit = "tokens", flag = "--reply-tokens", group = group,
-      doc = "Mean length of an answer that ends by itself: without ignore_eos, below max_tokens.",
+      doc = "Mean length of a response that ends by itself: without ignore_eos, below max_tokens.",
     },
     {
       name = "output_tokens_stddev", type = "integer", min = 0, max = 1000000, default = 128,
@@ -78,7 +78,7 @@ return {
     {
       name = "request_ids", type = "boolean", default = false, flag = "--enable-request-id-headers",
       group = group,
-      doc = "Return the X-Request-Id of a request with its answer.",
+      doc = "Return the X-Request-Id of a request with its response.",
     },
     {
       name = "hide_cached", type = "boolean", default = false, flag = "--hide-cached-tokens",

@@ -44,7 +44,7 @@ sweep.space = {
     },
     {
       name = "where", type = "callback", arguments = "(p)",
-      doc = "function(p) that returns whether a point is tried at all.",
+      doc = "function(p) that returns false to skip a point.",
     },
     {
       name = "sampling", type = "choice", default = "grid",
@@ -61,8 +61,8 @@ sweep.space = {
     {
       name = "replications", type = "replications", default = 1,
       doc = "Runs of each point, with seeds common to all points; or { min =, max =, metric =, "
-        .. "precision = 0.05 }: until the interval of a metric is that narrow relative to its "
-        .. "mean.",
+        .. "precision = 0.05 }: repeat until the interval of a metric is this narrow relative to "
+        .. "its mean.",
     },
     { name = "seed", type = "integer", default = 42, doc = "Seed of the first replication. Later "
       .. "replications count up from it." },
@@ -76,7 +76,7 @@ sweep.space = {
     },
     {
       name = "interval", type = "choice", choices = { "student-t", "bootstrap" },
-      default = "student-t", doc = "How intervals are computed.",
+      default = "student-t", doc = "Method of the intervals.",
     },
     {
       name = "identity", type = "string",
@@ -127,7 +127,7 @@ sweep.precision = {
 ---@type blis.Section
 sweep.run = {
   name = "run",
-  summary = "How the trials of a sweep are run.",
+  summary = "Execution of the trials of a sweep.",
   options = {
     {
       name = "jobs", type = "jobs", default = "auto", flag = "--jobs", metavar = "N",
@@ -145,7 +145,7 @@ sweep.run = {
     {
       name = "other_versions", type = "choice", choices = { "refuse", "keep", "ignore" },
       default = "refuse", flag = "--other-versions",
-      doc = "How to treat stored results of another version of blis. Reject the folder, use the "
+      doc = "Treatment of stored results of another version of blis. Reject the folder, use the "
         .. "results, or ignore them and run their trials again.",
     },
     {
@@ -219,7 +219,7 @@ types.comparisons = {
 ---@type blis.Section
 sweep.stopping = {
   name = "replications",
-  summary = "When a comparison stops.",
+  summary = "Stopping rule of a comparison.",
   options = {
     {
       name = "rule", type = "choice", choices = { "precision", "obrien-fleming", "pocock" },
@@ -233,7 +233,7 @@ sweep.stopping = {
     },
     {
       name = "min", type = "integer", min = 2, max = 1000, default = 5, unit = "runs",
-      doc = "Runs before the first look.",
+      doc = "Runs before the first analysis.",
     },
     {
       name = "max", type = "integer", min = 2, max = 100000, default = 40, unit = "runs",
@@ -249,8 +249,7 @@ sweep.capacity = {
   options = {
     {
       name = "experiment", type = "table",
-      doc = "The experiment to run with different values of the parameter, for as long as it "
-        .. "takes; or:",
+      doc = "The experiment to run with different values of the parameter. Alternatively:",
     },
     {
       name = "trial", type = "callback", arguments = "(p)",
@@ -259,9 +258,9 @@ sweep.capacity = {
     },
     {
       name = "parameter", type = "string", default = "rate", flag = "--vary", metavar = "FLAG",
-      doc = "What to vary: 'rate', 'instances', or the path of an option of the experiment such as "
-        .. "'cluster.max_running'.",
-      flag_doc = "What to vary: rate, num-instances, or the name of another numeric flag.",
+      doc = "Parameter to vary: 'rate', 'instances', or the path of an option of the experiment "
+        .. "such as 'cluster.max_running'.",
+      flag_doc = "Parameter to vary: rate, num-instances, or the name of another numeric flag.",
     },
     {
       name = "objective", type = "choice", choices = { "max", "min" }, flag = "--objective",
@@ -291,7 +290,7 @@ sweep.capacity = {
     },
     {
       name = "from", type = "number", above = 0, default = 1, flag = "--from",
-      doc = "Lower end of the search; nothing below is tried.",
+      doc = "Lower end of the search.",
     },
     {
       name = "to", type = "number", above = 0, flag = "--to",
@@ -310,7 +309,7 @@ sweep.capacity = {
     {
       name = "max_requests", type = "integer", min = 10, max = 1000000000, default = 128000,
       flag = "--max-requests", unit = "requests",
-      doc = "Length of a run beyond which a value counts as unsettled.",
+      doc = "Maximum length of a run. A value that has not converged by then counts as unsettled.",
     },
     {
       name = "steady", type = "boolean", default = true,
@@ -328,7 +327,7 @@ sweep.capacity = {
     },
     {
       name = "seed", type = "integer", default = 42,
-      doc = "The first seed; others count up from it.",
+      doc = "First seed. Further seeds count up from it.",
     },
     run_option "jobs", run_option "quiet",
   },
@@ -417,7 +416,7 @@ sweep.recommend = {
     {
       name = "max_requests", type = "integer", min = 10, max = 1000000000, default = 16000,
       flag = "--max-requests", unit = "requests",
-      doc = "Length of a run beyond which a rate counts as unsettled.",
+      doc = "Maximum length of a run. A rate that has not converged by then counts as unsettled.",
     },
     {
       name = "replications", type = "integer", min = 1, max = 1000, default = 10,
@@ -430,7 +429,7 @@ sweep.recommend = {
     },
     {
       name = "seed", type = "integer", default = 42,
-      doc = "The first seed; others count up from it.",
+      doc = "First seed. Further seeds count up from it.",
     },
     {
       name = "store", type = "path", flag = "--store", metavar = "DIR",
@@ -452,7 +451,7 @@ sweep.cma_es = {
   name = "cma_es",
   summary = "A search for the smallest value of a function of several numbers.",
   options = {
-    { name = "start", type = "reals", required = true, doc = "Where the search begins." },
+    { name = "start", type = "reals", required = true, doc = "Start of the search." },
     {
       name = "step", type = "number", above = 0, default = 1,
       doc = "Initial step size, the same in all coordinates: about a third of the distance to "
@@ -460,8 +459,8 @@ sweep.cma_es = {
     },
     {
       name = "population", type = "integer", min = 4, max = 10000, unit = "points",
-      doc = "Points per generation; default: 4 + 3 ln n for n coordinates. More of them cope "
-        .. "better with noise and local minima.",
+      doc = "Points per generation; default: 4 + 3 ln n for n coordinates. More points help "
+        .. "against noise and local minima.",
     },
     { name = "low", type = "reals", doc = "Lower bounds of the coordinates. Default: unbounded." },
     { name = "high", type = "reals", doc = "Upper bounds of the coordinates. Default: unbounded." },

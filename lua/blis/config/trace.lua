@@ -7,11 +7,11 @@ for i, format in ipairs(core.trace_formats()) do format_names[i] = format.name e
 ---@type blis.Section
 local read = {
   name = "trace",
-  summary = "How a trace is read.",
+  summary = "Options to read a trace.",
   options = {
     {
       name = "format", type = "choice", choices = format_names, flag = "--trace-format",
-      doc = "Format of the file; default: recognised by its first lines.",
+      doc = "File format. Default: detected from the first lines.",
     },
     {
       name = "limit", type = "integer", min = 0, default = 0, unit = "rows", flag = "--limit",
@@ -20,7 +20,7 @@ local read = {
     {
       name = "hash_block_tokens", type = "integer", min = 0, max = 1048576, default = 0,
       unit = "tokens", flag = "--hash-block-tokens",
-      doc = "Number of tokens each hash id stands for, 0 = the format's usual number.",
+      doc = "Tokens per hash ID. 0: the default of the format.",
     },
     {
       name = "header", type = "path", flag = "--trace-header",
@@ -34,13 +34,13 @@ local read = {
       name = "columns", type = "columns", flag = "--columns", metavar = "ROLE=COLUMN,...",
       doc = "The meaning of columns of any CSV or JSONL file. Roles: timestamp, prompt, output, "
         .. "max_output, session, turn, prefix, prefix_tokens, tenant, slo_class, model, client, "
-        .. "adapter. Default: by the names of the columns, with a note.",
+        .. "adapter. Default: derived from the names of the columns, with a note.",
     },
     {
       name = "time_unit", type = "choice", choices = { "s", "ms", "us", "ns" },
       flag = "--time-unit",
-      doc = "Unit of timestamps that are numbers. Default: that of the format, or detected from "
-        .. "their size and spacing, with a note.",
+      doc = "Unit of timestamps that are numbers. Default: the unit of the format, or detected "
+        .. "from the values and their spacing, with a note.",
     },
   },
 }
@@ -48,14 +48,13 @@ local read = {
 ---@type blis.Section
 local open = {
   name = "trace",
-  summary = "Where a trace is kept while it is used.",
+  summary = "Storage of a trace during a run.",
   options = {
     {
       name = "stream", type = "choice", choices = { "auto", "always", "never" }, default = "auto",
       flag = "--stream",
-      doc = "Whether the trace stays in its file, to be read as needed, or is read into memory; "
-        .. "the results are the same. auto: in its file beyond 64 MB (8 MB packed), where that is "
-        .. "possible.",
+      doc = "Read requests from the file during the run, or read the whole trace into memory. The "
+        .. "results are the same. auto: from the file above 64 MB (8 MB compressed), if possible.",
     },
   },
 }
@@ -91,7 +90,7 @@ local cut = {
 ---@type blis.Section
 local merge = {
   name = "merge",
-  summary = "How traces are merged.",
+  summary = "Options to merge traces.",
   options = {
     {
       name = "same_content", type = "boolean", default = false, flag = "--same-content",
@@ -104,7 +103,7 @@ local merge = {
 ---@type blis.Section
 local write = {
   name = "output",
-  summary = "How a trace is written.",
+  summary = "Options to write a trace.",
   options = {
     {
       name = "format", type = "choice", choices = core.trace_write_formats(), flag = "--to",
@@ -119,7 +118,7 @@ local write = {
 }
 
 ---@type blis.Section
-local run = { name = "write_trace", summary = "How the requests of a run are written.",
+local run = { name = "write_trace", summary = "Options to write the requests of a run.",
   options = { write.options[1] } }
 
 return { read = read, open = open, cut = cut, merge = merge, write = write, run = run }

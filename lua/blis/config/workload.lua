@@ -8,7 +8,7 @@ local slo_classes = { "critical", "realtime", "standard", "sheddable", "batch", 
 ---@type blis.Section
 local short = {
   name = "workload",
-  summary = "Traffic in a few numbers.",
+  summary = "Generated traffic.",
   options = {
     {
       name = "rate", type = "number", above = 0, max = 1e9, default = 1, unit = "requests/s",
@@ -23,21 +23,19 @@ local short = {
     {
       name = "arrival", type = "gaps", default = "poisson",
       profiles = { ["go-blis"] = "constant" }, flag = "--arrival",
-      flag_doc = "How requests are spaced: poisson, constant, gamma:CV or weibull:CV.",
-      doc = "How requests are spaced: 'poisson', 'constant', { 'gamma', cv = 3 }, { 'weibull', cv "
-        .. "= 2 }, or a function(rng) that draws the microseconds until the next one.",
+      flag_doc = "Arrival process: poisson, constant, gamma:CV, or weibull:CV.",
+      doc = "Arrival process: 'poisson', 'constant', { 'gamma', cv = 3 }, { 'weibull', cv = 2 }, "
+        .. "or a function(rng) that returns the microseconds until the next arrival.",
     },
     {
       name = "shape", type = "shape",
       flag = "--shape",
-      flag_doc = "How the rate changes with time, which it is multiplied by: diurnal, ramp, surges "
-        .. "or servegen (the hours of 14 days), with options such as "
-        .. "diurnal:period=2h,peak_to_trough=4,speed=10. Without --num-requests and --horizon, "
-        .. "requests come for as long as the shape lasts.",
-      doc = "How the rate changes with time, which it is multiplied by: 'diurnal', 'ramp', "
-        .. "'surges', 'servegen' (the hours of 14 days), or { 'diurnal', period_us =, "
-        .. "peak_to_trough =, speed = } and so on, see shape. Without requests and horizon, "
-        .. "requests come for as long as the shape lasts.",
+      flag_doc = "Shape of the rate over time: diurnal, ramp, surges, or servegen (the hours of 14 "
+        .. "days), with options such as diurnal:period=2h,peak_to_trough=4,speed=10. Without "
+        .. "--num-requests and --horizon, requests arrive until the end of the shape.",
+      doc = "Shape of the rate over time: 'diurnal', 'ramp', 'surges', 'servegen' (the hours of 14 "
+        .. "days), or a table such as { 'diurnal', period_us =, peak_to_trough =, speed = }. See "
+        .. "shape. Without requests and horizon, requests arrive until the end of the shape.",
     },
     {
       name = "preset", type = "choice", choices = presets.names,
@@ -48,33 +46,33 @@ local short = {
     },
     {
       name = "prompt", type = "lengths",
-      doc = "Lengths of prompts, or a function(rng) that draws one; default: { 'gaussian', mean = "
-        .. "512, std_dev = 256, min = 2, max = 7000 }.",
+      doc = "Lengths of prompts, or a function(rng) that returns a length. Default: { 'gaussian', "
+        .. "mean = 512, std_dev = 256, min = 2, max = 7000 }.",
     },
     {
       name = "output", type = "lengths",
-      doc = "Lengths of outputs, or a function(rng) that draws one; default: { 'gaussian', mean = "
-        .. "512, std_dev = 256, min = 2, max = 7000 }.",
+      doc = "Lengths of outputs, or a function(rng) that returns a length. Default: { 'gaussian', "
+        .. "mean = 512, std_dev = 256, min = 2, max = 7000 }.",
     },
     {
       name = "prompt_tokens", type = "integer", min = 1, max = 1000000000, unit = "tokens",
-      doc = "The same length for all prompts, instead of prompt.",
+      doc = "Length of all prompts, instead of prompt.",
     },
     {
       name = "output_tokens", type = "integer", min = 1, max = 1000000000, unit = "tokens",
-      doc = "The same length for all outputs, instead of output.",
+      doc = "Length of all outputs, instead of output.",
     },
     {
       name = "prefixes", type = "prefixes",
-      doc = "Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. Requests are "
-        .. "spaced as arrival says; the group of each request (or conversation) is drawn by "
-        .. "weight. Under profile go-blis, each group has its own arrival process.",
+      doc = "Shared prompt prefixes: { groups = 8, tokens = 1024, zipf = 1.1 }. arrival sets the "
+        .. "arrival process; the group of each request (or conversation) is random, by weight. "
+        .. "Under profile go-blis, each group has its own arrival process.",
     },
     {
       name = "sessions", type = "sessions",
       doc = "Multi-turn conversations: { max_rounds = 5, think_time_us = 1000000 }. rate then "
-        .. "counts first turns, and requests counts all turns; no turn is sent after the last of "
-        .. "them. A conversation ends early if a response fails, so fewer requests arrive.",
+        .. "counts first turns, and requests counts all turns; no further turn is sent. A "
+        .. "conversation ends early if a response fails, so fewer requests arrive.",
     },
     {
       name = "tenant", type = "string", aliases = { "tenant_id" }, flag = "--tenant",
@@ -109,8 +107,7 @@ local short = {
 ---@type blis.Section
 local prefixes = {
   name = "prefixes",
-  summary = "Prefixes shared by prompts, as when applications with long system prompts share a "
-    .. "cluster.",
+  summary = "Shared prompt prefixes, such as the system prompts of several applications.",
   options = {
     {
       name = "groups", type = "integer", min = 1, max = 100000, default = 1,
@@ -132,23 +129,23 @@ local prefixes = {
 ---@type blis.Section
 local sessions = {
   name = "sessions",
-  summary = "Conversations of several rounds.",
+  summary = "Multi-turn conversations.",
   options = {
     {
       name = "max_rounds", type = "integer", min = 1, max = 1000000, required = true,
-      doc = "Number of rounds in a conversation.",
+      doc = "Turns per conversation.",
     },
     {
       name = "think_time_us", type = "time_us", min = 0, default = 0, unit = "us",
-      doc = "Delay between an answer and the next round.",
+      doc = "Delay between a response and the next turn.",
     },
     {
       name = "grows", type = "boolean", default = true,
-      doc = "Whether a round's prompt begins with the previous rounds and their answers.",
+      doc = "Begin the prompt of a turn with the previous turns and their responses.",
     },
     {
       name = "closed_loop", type = "boolean", default = true,
-      doc = "Whether a round waits for the answer to the previous one, or arrives at a planned "
+      doc = "Send a turn after the response to the previous turn. false: send it at a planned "
         .. "time.",
     },
   },
@@ -163,7 +160,7 @@ local file = {
     { name = "file", type = "path", required = true, doc = "Path of the file." },
     {
       name = "shape", type = "shape",
-      doc = "How the rate changes with time: requests are moved to where it has them, see shape.",
+      doc = "Shape of the rate over time, which moves the arrival times of requests. See shape.",
     },
     { name = "seed", type = "integer", doc = "Seed of arrivals and lengths." },
     {
@@ -204,7 +201,7 @@ local replay = {
     },
     {
       name = "shape", type = "shape",
-      doc = "How the rate changes with time: requests are moved to where it has them, see shape.",
+      doc = "Shape of the rate over time, which moves the arrival times of requests. See shape.",
     },
     {
       name = "stream", type = "choice", choices = { "auto", "always", "never" }, default = "auto",
@@ -214,11 +211,11 @@ local replay = {
     },
     {
       name = "columns", type = "columns",
-      doc = "Of a path: the meaning of columns, as in blis.trace.read.",
+      doc = "For a path: meaning of columns, as in blis.trace.read.",
     },
     {
       name = "time_unit", type = "choice", choices = { "s", "ms", "us", "ns" },
-      doc = "Of a path: the unit of timestamps, as in blis.trace.read.",
+      doc = "For a path: unit of timestamps, as in blis.trace.read.",
     },
     {
       name = "session_mode", type = "choice", choices = { "fixed", "closed-loop" },
@@ -249,7 +246,7 @@ local generator = {
     },
     {
       name = "shape", type = "shape",
-      doc = "How the rate changes with time: requests are moved to where it has them, see shape.",
+      doc = "Shape of the rate over time, which moves the arrival times of requests. See shape.",
     },
     {
       name = "requests", type = "integer", min = 0, default = 0, unit = "requests",
@@ -277,7 +274,7 @@ local graph_group = "Session graphs"
 ---@type blis.Section
 local graph_file = {
   name = "graphs",
-  summary = "How session graphs are read from a file.",
+  summary = "Options to read session graphs from a file.",
   options = {
     {
       name = "format", type = "choice", choices = graph_formats,
@@ -348,7 +345,8 @@ local graph_file = {
 ---@type blis.Section
 local graphs = {
   name = "workload",
-  summary = "Tasks of agents: requests that wait for the answers to others, as session graphs say.",
+  summary = "Tasks of agents as session graphs: requests that depend on the responses to earlier "
+    .. "requests.",
   options = {
     {
       name = "graphs", type = "any",
@@ -364,7 +362,7 @@ local graphs = {
     },
     {
       name = "preset", type = "choice", choices = presets.agents,
-      doc = "In place of graphs: tasks of a kind of agent, made up from the seed.",
+      doc = "Instead of graphs: generated tasks of one kind of agent.",
     },
     {
       name = "rate", type = "number", above = 0, max = 1e9, unit = "graphs/s",
@@ -373,8 +371,8 @@ local graphs = {
     },
     {
       name = "arrival", type = "arrival", default = "poisson",
-      doc = "With rate, how starts are spaced: 'poisson', 'constant', { 'gamma', cv = 3 } or "
-        .. "{ 'weibull', cv = 2 }.",
+      doc = "With rate: process of the starts, 'poisson', 'constant', { 'gamma', cv = 3 } or { "
+        .. "'weibull', cv = 2 }.",
     },
     {
       name = "concurrency", type = "integer", min = 1, max = 10000000, unit = "graphs",
@@ -452,12 +450,12 @@ local graphs = {
     },
     {
       name = "timeout_us", type = "time_us", min = 0, default = 300000000, unit = "us",
-      doc = "Deadline of each request after its arrival, unless it has its own; 0 = none.",
+      doc = "Deadline of each request after its arrival, unless the request sets one. 0: none.",
     },
     {
       name = "speed", type = "number", above = 0, max = 1e9, default = 1,
       flag = "--graph-speed", group = graph_group,
-      doc = "Divides recorded starts, and all delays and times of tools.",
+      doc = "Factor that divides recorded starts, delays, and tool times.",
     },
     {
       name = "hints", type = "boolean", default = false,

@@ -16,48 +16,49 @@ local stages = { "smoke", "train", "full", "test" }
 
 local options = {
   { name = "stage", type = "choice", choices = stages, flag = "--stage",
-    doc = "How much is run, each containing the one before; test is for the end. (default full)" },
+    doc = "Part of the suite to run. Each stage contains the previous one. Use test only for the "
+      .. "final score. (default full)" },
   { name = "split", type = "choice", choices = { "train", "validation" }, default = "train",
-    flag = "--split", doc = "Scenarios of smoke, train and full: those of a search, or others." },
+    flag = "--split", doc = "Scenarios of the stages smoke, train, and full: train for searches, "
+      .. "validation for a check." },
   { name = "scenario", type = "string", is_list = true, flag = "--scenario", metavar = "ID",
-    doc = "Only this scenario; may be given several times." },
+    doc = "Run only this scenario." },
   { name = "batch", type = "path", flag = "--batch", metavar = "FILE",
     doc = "Many in one call: lines of JSON { \"policy\": PATH or \"lua\": TEXT or \"parameters\": "
-      .. "{}, \"scenario\": ID }; a line for each comes out, in order." },
+      .. "{}, \"scenario\": ID }. Prints a line for each, in order." },
   { name = "json", type = "boolean", default = false, flag = "--json",
-    doc = "One JSON object on a line." },
+    doc = "Print one JSON object per line." },
   { name = "score", type = "choice", choices = { "mean", "lcb" }, default = "mean",
     flag = "--score", doc = "lcb: the lower end of the interval." },
   { name = "heldout", type = "boolean", default = false, flag = "--heldout",
-    doc = "With full or test: the score on the test split goes to 'private'." },
+    doc = "With full or test: report the score on the test split as 'private'." },
   { name = "frozen", type = "path", flag = "--frozen", metavar = "FILE",
-    doc = "What is outside of the EVOLVE-BLOCK must be as in this file; 'seed': as in the suite's "
-      .. "seed program." },
+    doc = "Require the code outside the EVOLVE-BLOCK to equal this file. 'seed': the suite's seed "
+      .. "program." },
   { name = "bounds", type = "boolean", default = false, flag = "--bounds",
-    doc = "In place of a policy: the scores of the suite's bounds: reactive (least-loaded), "
+    doc = "Instead of a policy: print the scores of the suite's bounds: reactive (least-loaded), "
       .. "catalogue (the best policy that ships, on train) and oracle (fresh signals)." },
   { name = "seed_program", type = "boolean", default = false, flag = "--seed-program",
     doc = "Print the policy that a search of this suite starts from." },
   { name = "emit_adapter", type = "choice", choices = adapters.names, flag = "--emit-adapter",
-    doc = "In place of an evaluation: print the evaluator that a framework wants." },
+    doc = "Instead of an evaluation: print an evaluator for a framework." },
   { name = "shinka_dir", type = "path", flag = "--shinka-dir", metavar = "DIR",
     doc = "Also write DIR/metrics.json and DIR/correct.json." },
 }
 
 local limit_options = {
   { name = "call_instructions", type = "integer", min = 1000, max = 1 << 50, flag = "--instr",
-    doc = "Lua instructions of a call of a hook; default: the suite's." },
+    doc = "Maximum Lua instructions per call of a hook. Default: the limit of the suite." },
   { name = "memory_mb", type = "integer", min = 1, max = 1 << 20, unit = "MB", flag = "--mem",
-    doc = "Memory of a run." },
+    doc = "Memory limit of a run." },
   { name = "wall_s", type = "number", above = 0, max = 1e6, unit = "s", flag = "--wall",
     bare_unit = "s",
-    doc = "Time of a run by the clock. A number without unit is in seconds." },
+    doc = "Wall-clock time limit of a run. A number without unit is in seconds." },
 }
 
 local run_options = {
   { name = "jobs", type = "integer", min = 1, max = 1024, flag = "-j", flag_aliases = { "--jobs" },
-    doc = "Processes at a time; the result is the same for any number. (default: one per "
-      .. "processor)" },
+    doc = "Concurrent processes. The result does not depend on it. (default: one per processor)" },
 }
 
 --- Flags that design documents print for these commands, with the arguments that replace them.

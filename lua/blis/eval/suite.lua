@@ -73,11 +73,11 @@ local limits_section = {
     },
     {
       name = "memory_mb", type = "integer", min = 1, max = 1 << 20, default = 256, unit = "MB",
-      doc = "Memory of a run, on top of what is in use before.",
+      doc = "Memory limit of a run, in addition to the memory in use before.",
     },
     {
       name = "wall_s", type = "number", above = 0, max = 1000000, default = 30, unit = "s",
-      doc = "Time of a run by the clock; its verdict is not reproducible, so it comes last.",
+      doc = "Wall-clock time limit of a run. It is not reproducible, so it is checked last.",
     },
     {
       name = "cpu_s", type = "number", above = 0, max = 1000000, default = 30, unit = "s",
@@ -97,22 +97,25 @@ local scenario_section = {
   name = "scenario",
   summary = "A cluster and its traffic.",
   options = {
-    { name = "id", type = "string", required = true, doc = "What it is called." },
+    { name = "id", type = "string", required = true, doc = "Its name." },
     {
       name = "split", type = "choice", choices = { "train", "validation", "test" },
-      default = "train", doc = "What it is for.",
+      default = "train", doc = "Use of the scenario: search (train), check (validation), or final "
+        .. "score (test).",
     },
-    { name = "weight", type = "number", above = 0, max = 1e6, default = 1, doc = "In the score." },
+    { name = "weight", type = "number", above = 0, max = 1e6, default = 1, doc = "Its weight in "
+      .. "the score." },
     { name = "cluster", type = "table", required = true, doc = "Options of the cluster." },
     { name = "workload", type = "table", required = true, doc = "Options of generated traffic." },
     {
       name = "drain_us", type = "time_us", min = 0, default = 120000000, unit = "us",
-      doc = "After the last planned arrival; what is not served then is not served.",
+      doc = "Time after the last planned arrival. Requests that are unfinished then count as "
+        .. "unserved.",
     },
     { name = "slo", type = "table", required = true, doc = "Targets by class, as slo_targets." },
     {
       name = "patience_us", type = "time_us", min = 1, default = 60000000, unit = "us",
-      doc = "The latency of a request that was never served, at least.",
+      doc = "Minimum latency that counts for an unserved request.",
     },
     {
       name = "cost", type = "table", doc = "Cost function, a list of { metric, weight }. Default: "
@@ -125,40 +128,44 @@ local scenario_section = {
 }
 
 local stage_section = {
-  name = "stage", summary = "How much of a suite is run.",
+  name = "stage", summary = "A stage: the part of a suite that is run.",
   options = {
     { name = "seeds", type = "integer", min = 1, max = 10000, required = true,
-      doc = "How many seeds." },
-    { name = "scenarios", type = "table", doc = "Ids; default: all of the split." },
+      doc = "Number of seeds." },
+    { name = "scenarios", type = "table", doc = "Scenario IDs. Default: all scenarios of the "
+      .. "split." },
   },
 }
 
 ---@type blis.Section
 local suite_section = {
   name = "suite",
-  summary = "Scenarios that candidates are judged by.",
+  summary = "Scenarios for scoring candidates.",
   options = {
-    { name = "name", type = "string", required = true, doc = "What it is called." },
-    { name = "version", type = "string", default = "1", doc = "Changes with its meaning." },
-    { name = "summary", type = "string", default = "", doc = "In a line." },
+    { name = "name", type = "string", required = true, doc = "Its name." },
+    { name = "version", type = "string", default = "1", doc = "Version, which changes with the "
+      .. "meaning of the suite." },
+    { name = "summary", type = "string", default = "", doc = "Description in one line." },
     { name = "scenarios", type = "table", required = true, doc = "A list of scenarios." },
     { name = "stages", type = "table", required = true,
       doc = "smoke, train, full and test: { seeds =, scenarios = }." },
     { name = "baseline", type = "string", required = true,
-      doc = "The Lua text that others are compared with." },
+      doc = "Lua code of the baseline." },
     { name = "baseline_sha", type = "string",
-      doc = "16 hexadecimal digits of its hash: a baseline that changes is an error." },
+      doc = "First 16 hexadecimal digits of the hash of the baseline. A changed baseline is an "
+        .. "error." },
     { name = "bounds", type = "table", doc = "reactive, catalogue, oracle: Lua code that bounds "
         .. "the possible gain." },
-    { name = "seed_program", type = "string", default = "", doc = "Where a search starts." },
+    { name = "seed_program", type = "string", default = "", doc = "Start of a search." },
     { name = "parameters", type = "table",
       doc = "A list of { name =, low =, high =, default = } for candidates that are numbers." },
     { name = "policy", type = "any", doc = "A function of these that returns { routing = ... }." },
     { name = "limits", type = "table", doc = "Limits of a candidate." },
     { name = "fairness_floor", type = "number", min = 0, max = 1, default = 0.5,
-      doc = "A class or tenant served worse than this share of the baseline's is invalid." },
+      doc = "Minimum service of each class and tenant, as a fraction of the baseline. Candidates "
+        .. "below it are invalid." },
     { name = "tie", type = "choice", choices = { "random", "lowest-id", "first", "last", "rotate" },
-      default = "random", doc = "How built-in routers choose among what is equally good." },
+      default = "random", doc = "Tie-breaking of built-in routers." },
     { name = "soft", type = "table", doc = "Tolerated excess over the baseline of reject_frac and "
         .. "preemptions_per_request; what exceeds it costs score." },
   },

@@ -174,7 +174,7 @@ local section = {
     },
     {
       name = "window_us", type = "time_us", min = 1, default = 60000000,
-      doc = "Of backlog-drift: interval after which the number in flight is noted.",
+      doc = "For backlog-drift: sampling interval of the number in flight.",
     },
     {
       name = "final_window_us", type = "time_us", min = 1, default = 30000000,

@@ -12,7 +12,7 @@ end
 ---@type blis.Section
 local section = {
   name = "target",
-  summary = "What is good enough for an SLO class.",
+  summary = "Latency targets of an SLO class.",
   options = {
     time("ttft_ms", "Longest time to first token."),
     time("itl_ms", "Greatest mean inter-token latency of a request (TPOT).", { "tpot_ms" }),

@@ -12,8 +12,8 @@ return {
     {
       name = "decider", type = "any", default = "always", profiles = { ["go-blis"] = "never" },
       flag = "--pd-decider", group = group, metavar = "NAME",
-      flag_doc = "Whether the prompt of a request is computed by the prefill pool; 'blis policies' "
-        .. "lists deciders.",
+      flag_doc = "Policy that decides which requests use the prefill pool; 'blis policies' lists "
+        .. "deciders.",
       doc = "Policy that decides which requests use the prefill pool: a name, { name, parameter = "
         .. "value, ... }, or a function(request, context). The function returns \"local\", "
         .. "\"split\", or { prefill = index, decode = index } with indexes of instances.",
@@ -53,11 +53,11 @@ return {
     {
       name = "encode_us_per_token", type = "number", min = 0, max = 1e12, unit = "us",
       flag = "--encode-us-per-token", group = group,
-      doc = "Time to encode a token that is not text; needed as well.",
+      doc = "Time to encode a non-text token. Required with encode instances.",
     },
     {
       name = "encode_routing", type = "any",
-      doc = "Routing policy of the encode stage, as prefill_routing.",
+      doc = "Routing policy of the encode stage, in the form of prefill_routing.",
     },
     {
       name = "order", type = "choice", choices = { "source", "destination" }, default = "source",
@@ -100,7 +100,7 @@ return {
     },
     {
       name = "retries", type = "integer", min = 0, max = 10000, default = 1, flag = "--pd-retries",
-      group = group, doc = "How often a request is routed again, with on_failure retry.",
+      group = group, doc = "Maximum number of retries per request, with on_failure retry.",
     },
     {
       name = "retry_pause_us", type = "time_us", min = 0, default = 200000, unit = "us",
@@ -122,7 +122,7 @@ return {
       name = "base_latency_ms", type = "number", min = 0, max = 1e9, default = 0.05, unit = "ms",
       flag = "--pd-transfer-base-latency", group = group,
       flag_aliases = { "--pd-transfer-latency" },
-      doc = "Time of every transfer that needs no bandwidth.",
+      doc = "Fixed time of every transfer, in addition to its bytes.",
     },
     {
       name = "handshake_us", type = "time_us", min = 0, default = 0, unit = "us",
@@ -155,12 +155,12 @@ return {
     {
       name = "layer_groups", type = "integer", min = 1, max = 1000, default = 8, unit = "groups",
       flag = "--pd-layer-groups", group = group,
-      doc = "In how many equal groups the layers of a step go, with overlap layers.",
+      doc = "Number of equal groups of layers per step, with overlap layers.",
     },
     {
       name = "overlap_min_tokens", type = "integer", min = 0, max = 1000000000, default = 0,
       unit = "tokens", flag = "--pd-overlap-min-tokens", group = group,
-      doc = "Shorter prompts go when they are computed.",
+      doc = "Prompts below this length are sent after they are computed.",
     },
     {
       name = "contention", type = "boolean", default = false, flag = "--pd-transfer-contention",

@@ -5,11 +5,11 @@ return {
   {
     name = "prefill_scorers", type = "string", flag = "--prefill-routing-scorers",
     path = "disaggregation.prefill_routing.scorers", metavar = "NAME:WEIGHT,...",
-    doc = "Scorers for the prefill stage, by policy weighted; default: as --routing-policy.",
+    doc = "Scorers of policy weighted for the prefill stage. Default: --routing-policy.",
   },
   {
     name = "decode_scorers", type = "string", flag = "--decode-routing-scorers",
     metavar = "NAME:WEIGHT,...",
-    doc = "Scorers for the decode stage, by policy weighted; default: as --routing-policy.",
+    doc = "Scorers of policy weighted for the decode stage. Default: --routing-policy.",
   },
 }

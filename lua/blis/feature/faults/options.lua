@@ -16,7 +16,7 @@ return {
         .. "reclaim: drain, then stop after notice. rolling-restart: reclaim each initial instance "
         .. "in sequence.",
     },
-    { name = "at", type = "time_us", min = 0, unit = "us", doc = "When it happens." },
+    { name = "at", type = "time_us", min = 0, unit = "us", doc = "Time of the fault." },
     {
       name = "mtbf", type = "time_us", min = 1, unit = "us",
       doc = "Mean time between faults of an instance, instead of at. Applies to the instance of "
@@ -43,16 +43,17 @@ return {
     },
     {
       name = "factor", type = "number", min = 0.001, max = 1000000, default = 2,
-      doc = "Of slow.",
+      doc = "Slowdown factor of steps, for kind slow.",
     },
-    { name = "times", type = "integer", min = 1, max = 100000, default = 3, doc = "Of flap." },
+    { name = "times", type = "integer", min = 1, max = 100000, default = 3, doc = "Number of "
+      .. "crashes, for kind flap." },
     {
       name = "every", type = "time_us", min = 1, default = 60000000, unit = "us",
-      doc = "Of flap, rolling-restart and stale: from one to the next.",
+      doc = "Interval of kinds flap, rolling-restart, and stale.",
     },
     {
       name = "notice", type = "time_us", min = 0, default = 30000000, unit = "us",
-      doc = "For reclaim and rolling-restart.",
+      doc = "Notice before the instance stops, for kinds reclaim and rolling-restart.",
     },
     {
       name = "requests", type = "choice", choices = { "failed", "rerouted", "retried" },
@@ -64,7 +65,7 @@ return {
     },
     {
       name = "retry_after", type = "time_us", min = 0, default = 1000000, unit = "us",
-      doc = "With requests = \"retried\": the pause until they are sent again.",
+      doc = "With requests = \"retried\": pause before requests are sent again.",
     },
   },
 }

@@ -15,8 +15,8 @@ local tier_option = {
   name = "tiers", type = "string", is_list = true, flag = "--kv-tier", path = "kv_tiers",
   metavar = "NAME:KEY=VALUE,...",
   doc = "A tier below the KV caches, such as cpu:gb=64,read_gb_s=32 or "
-    .. "pool:gb=500,read_gb_s=50,scope=cluster; one of the name of a tier of --kv-tiers is "
-    .. "laid over that. 'blis help kv_tier' lists the keys.",
+    .. "pool:gb=500,read_gb_s=50,scope=cluster; a tier with the name of a tier of --kv-tiers "
+    .. "overrides its keys. 'blis help kv_tier' lists the keys.",
 }
 
 function kv_tiers.flag_groups(at)

@@ -13,18 +13,17 @@ end
 ---@type blis.Section
 local tier = {
   name = "kv_tier",
-  summary = "One tier of KV below the caches of the instances: memory of hosts, disks, or a pool.",
+  summary = "A KV cache tier: CPU memory, disks, or a pool.",
   options = {
     { name = "name", type = "string", required = true,
-      doc = "What results, policies and stage call it." },
+      doc = "Name of the tier in results, policies, and stage." },
     { name = "blocks", type = "integer", min = 0, max = 2147483647, unit = "blocks",
-      doc = "Capacity of a store, in KV blocks of the instances; 0 = as if there were no such "
-        .. "tier." },
+      doc = "Capacity of a store, in KV blocks of the instances. 0: no tier." },
     { name = "gb", type = "number", min = 0, max = 1e9, unit = "GB",
       doc = "Size in 10^9 bytes, instead of blocks." },
     { name = "scope", type = "choice", choices = { "instance", "node", "cluster" },
       default = "instance",
-      doc = "Whether each instance, each node, or the cluster has a store." },
+      doc = "One store per instance, per node, or for the cluster." },
     { name = "instances_per_node", type = "integer", min = 1, max = 1000000,
       doc = "Number of instances per node. Required with scope node." },
     { name = "stage", type = "string",
@@ -53,7 +52,7 @@ local tier = {
       doc = "Fraction of the stored blocks to evict, with evict_above. Mooncake Store: "
         .. "eviction_ratio." },
     { name = "keep_us", type = "time_us", min = 0, default = 300000000, unit = "us",
-      doc = "With policy reuse-hint: longer times that programs say are not honoured." },
+      doc = "With policy reuse-hint: maximum reuse time. Longer hints are ignored." },
     { name = "store", type = "choice", choices = { "write-through", "on-evict", "none" },
       default = "write-through",
       doc = "When blocks are written. write-through: when a prompt is computed, or saved in the "
@@ -117,7 +116,7 @@ local all = {
         .. "tokens are then saved when a later prompt contains them." },
     { name = "cache_weight", type = "number", min = 0, max = 1, default = 1, unit = "0 to 1",
       flag = "--kv-tiers-cache-weight", group = group,
-      doc = "As weight of the tiers, of blocks in the KV cache itself." },
+      doc = "Weight of blocks in the KV cache, for the signal tiered_prefix_hit." },
     { name = "kv_bytes_per_token", type = "number", above = 0, max = 1e12, unit = "bytes",
       flag = "--kv-tiers-bytes-per-token", group = group,
       doc = "KV of a token, over all GPUs of an instance; default: worked out from the model." },

@@ -50,7 +50,7 @@ return {
     {
       name = "zipf", type = "number", min = 0, max = 100, default = 1, flag = "--lora-zipf",
       group = group,
-      doc = "With a number of adapters: the weight of the k-th is 1 / k^zipf; 0 = all alike.",
+      doc = "With a number of adapters: adapter k has weight 1 / k^zipf. 0: equal weights.",
     },
     {
       name = "load_base_latency_us", type = "number", min = 0, max = 3600000000, default = 1500,

@@ -34,7 +34,7 @@ return {
     {
       name = "saturation", type = "any", default = "utilization", profiles = go_blis "never",
       flag = "--saturation-detector", metavar = "NAME", group = group,
-      flag_doc = "How full the instances are; 'blis policies' lists detectors.",
+      flag_doc = "Saturation detector; 'blis policies' lists detectors.",
       doc = "Saturation detector, 1 = full: a name, { name, parameter = value, ... }, or a "
         .. "function(instances) that returns the saturation. Instances have queue_depth, "
         .. "kv_utilization, in_flight, in_flight_tokens, and age_us. Routers read it as "
@@ -61,7 +61,7 @@ return {
     {
       name = "usage_limit", type = "any", default = "static", profiles = go_blis "linear",
       flag = "--usage-limit", metavar = "NAME", group = group,
-      flag_doc = "Up to which saturation each band may leave; 'blis policies' lists usage limits.",
+      flag_doc = "Saturation limit of each band; 'blis policies' lists usage limits.",
       doc = "Saturation limit of each band: a usage limit by name, { name, parameter = value, ... "
         .. "}, or a function(saturation, priorities) that returns a list of ceilings. priorities "
         .. "lists the bands, highest first.",
@@ -108,8 +108,8 @@ return {
     {
       name = "band_selection", type = "choice", choices = { "strict" }, default = "strict",
       scripted = "fun(bands: blis.Band[], saturation: number, now_us: integer): integer?",
-      doc = "Which band with requests is next. strict: the highest, and a closed one closes those "
-        .. "below it (llm-d-router).",
+      doc = "Selection of the next band. strict: the highest band with requests; a closed band "
+        .. "closes all lower bands (llm-d-router).",
     },
     {
       name = "slo_targets", type = "numbers_by_name", of = "integer", min = 1,
@@ -124,7 +124,7 @@ return {
     {
       name = "max_bytes", type = "integer", min = 0, max = 1000000000000000, default = 0,
       unit = "bytes", flag = "--max-gateway-queue-bytes", group = group,
-      doc = "The same in bytes, 4 for a token of a prompt.",
+      doc = "Capacity of the queue in bytes, at 4 bytes per prompt token. 0: no limit.",
     },
     {
       name = "band_max_requests", type = "integer", min = 0, max = 1000000000, default = 5000,
@@ -134,7 +134,7 @@ return {
     {
       name = "band_max_bytes", type = "integer", min = 0, max = 1000000000000000,
       default = 1000000000, profiles = go_blis(0), unit = "bytes", flag = "--per-band-bytes",
-      group = group, doc = "The same in bytes.",
+      group = group, doc = "Capacity of each band in bytes. 0: no limit.",
     },
     {
       name = "bands", type = "any",
@@ -149,7 +149,8 @@ return {
     {
       name = "ttl_us", type = "time_us", min = 0, default = 60000000, profiles = go_blis(0),
       unit = "us", flag = "--request-ttl", group = group,
-      doc = "Longest wait while there are instances, 0 = no limit; then a request is rejected.",
+      doc = "Maximum wait while instances exist. A request that waits longer is rejected. 0: no "
+        .. "limit.",
     },
     {
       name = "no_endpoint_ttl_us", type = "time_us", min = 0, unit = "us",
@@ -160,8 +161,9 @@ return {
     {
       name = "eviction", type = "boolean", default = false, flag = "--in-flight-eviction",
       group = group,
-      doc = "Requests of classes below 0 are taken from their instances for higher ones that wait, "
-        .. "and fail: two at once and not before 500 ms again (go-blis: one per try).",
+      doc = "Evict running requests of classes below 0 for waiting requests of higher classes. "
+        .. "Evicted requests fail. At most two at a time, then none for 500 ms (go-blis: one per "
+        .. "dispatch attempt).",
     },
   },
 }

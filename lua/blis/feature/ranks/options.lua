@@ -78,8 +78,8 @@ return {
     {
       name = "expert_share", type = "number", min = 0, max = 1, flag = "--expert-share",
       group = group,
-      doc = "Share of a step's time that expert layers take where all have equally much to do: "
-        .. "with expert_imbalance, a step takes 1 + expert_share * (expert_imbalance - 1) times as "
+      doc = "Fraction of a step that expert layers take with balanced experts. With "
+        .. "expert_imbalance, a step takes 1 + expert_share * (expert_imbalance - 1) times as "
         .. "long.",
     },
   },

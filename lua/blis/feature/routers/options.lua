@@ -19,7 +19,7 @@ local options = {}
 ---@type blis.Section
 options.sync = {
   name = "router_sync",
-  summary = "How router replicas learn of each other's decisions.",
+  summary = "Synchronization between router replicas.",
   options = {
     {
       name = "mode", type = "choice",
@@ -83,13 +83,14 @@ options.fault = {
     },
     {
       name = "at", type = "time_us", min = 0, required = true, unit = "us",
-      doc = "When it happens.",
+      doc = "Time of the fault.",
     },
     { name = "replica", type = "integer", min = 1, doc = "For crash: number of the replica." },
-    { name = "replicas", type = "numbers", doc = "For partition: numbers on one side." },
+    { name = "replicas", type = "numbers", doc = "For partition: numbers of the replicas on one "
+      .. "side." },
     {
       name = "recover_after", type = "time_us", min = 1, unit = "us",
-      doc = "How long it lasts. Default: until the end of the run.",
+      doc = "Duration of the fault. Default: until the end of the run.",
     },
   },
 }
@@ -126,7 +127,7 @@ options.all = {
       name = "balancer", type = "choice",
       choices = { "round-robin", "random", "least-connections", "hash" },
       flag = "--router-balancer", group = group,
-      doc = "How requests are distributed over the replicas. Default: round-robin.",
+      doc = "Distribution of requests over the replicas. Default: round-robin.",
     },
     {
       name = "hash_on", type = "choice", choices = { "prefix", "session", "tenant", "client" },
@@ -145,17 +146,18 @@ options.all = {
     {
       name = "share", type = "texts", may_be_empty = true, flag = "--router-share", group = group,
       as_flag = { type = "any", from_text = read_list, metavar = "LIST" },
-      flag_doc = "What replicas share: prefix, in-flight, or both with a comma.",
-      doc = "What replicas share: \"prefix\" (each observes the decisions of the others: prefix "
-        .. "memory, sessions) and \"in-flight\" (each adds the others' requests in flight to its "
-        .. "own). Default: nothing.",
+      flag_doc = "State that replicas share: prefix, in-flight, or both with a comma.",
+      doc = "State that replicas share: \"prefix\" (each observes the decisions of the others: "
+        .. "prefix memory, sessions) and \"in-flight\" (each adds the others' requests in flight "
+        .. "to its own). Default: nothing.",
     },
-    { name = "sync", type = "any", doc = "How they share: a table of options, or the mode." },
+    { name = "sync", type = "any", doc = "Synchronization of shared state: a table of options, or "
+      .. "the mode." },
     {
       name = "fail_open", type = "choice", choices = { "random", "round-robin", "reject" },
       flag = "--router-fail-open", group = group,
-      doc = "What happens to a request while no replica is up: it is sent to an instance anyway, "
-        .. "or rejected with the reason router-failed. Default: random.",
+      doc = "Treatment of requests while no replica is up: send them to an instance, or reject "
+        .. "them with reason router-failed. Default: random.",
     },
     {
       name = "faults", type = "any",

@@ -3,8 +3,8 @@
 ---@type blis.Section
 return {
   name = "node_pool",
-  summary = "Machines with equal GPUs, on which instances are placed: each takes its GPUs on one "
-    .. "machine, the first with room.",
+  summary = "Nodes with equal GPUs. Each instance takes all its GPUs on the first node with enough "
+    .. "free GPUs.",
   options = {
     { name = "name", type = "string", required = true, doc = "Name of the pool." },
     {
@@ -13,15 +13,16 @@ return {
     },
     {
       name = "gpus_per_node", type = "integer", min = 1, max = 4096, default = 8,
-      doc = "GPUs of a machine.",
+      doc = "GPUs per node.",
     },
     {
       name = "nodes", type = "integer", min = 0, max = 100000, default = 1,
-      aliases = { "initial_nodes" }, doc = "Machines at first.",
+      aliases = { "initial_nodes" }, doc = "Initial number of nodes.",
     },
     {
       name = "max_nodes", type = "integer", min = 0, max = 100000,
-      doc = "To how many it grows when an instance finds no room; default: nodes.",
+      doc = "Maximum number of nodes. The pool grows when an instance does not fit. Default: "
+        .. "nodes.",
     },
     {
       name = "provisioning_delay_us", type = "delay_us", min = 0, unit = "us",

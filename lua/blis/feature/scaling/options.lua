@@ -16,15 +16,16 @@ end
 ---@type blis.Section
 return {
   name = "scaling",
-  summary = "Instances that come and go, with an autoscaler. A cluster begins with its instances.",
+  summary = "Autoscaling: bounds, cold starts, and draining. A run starts with the instances of "
+    .. "the cluster.",
   options = {
     {
       name = "min_replicas", type = "integer", min = 0, max = 100000, default = 1,
-      flag = "--autoscaler-min", group = "Autoscaling", doc = "Least number of instances.",
+      flag = "--autoscaler-min", group = "Autoscaling", doc = "Minimum number of instances.",
     },
     {
       name = "max_replicas", type = "integer", min = 1, max = 100000, default = 8,
-      flag = "--autoscaler-max", group = "Autoscaling", doc = "Greatest number of instances.",
+      flag = "--autoscaler-max", group = "Autoscaling", doc = "Maximum number of instances.",
     },
     {
       name = "max_starts", type = "integer", min = 1, max = 1000000, unit = "instances",

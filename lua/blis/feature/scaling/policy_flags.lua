@@ -8,12 +8,12 @@ return {
   },
   {
     name = "autoscaler_enabled", type = "boolean", flag = "--autoscaler-enabled",
-    doc = "The same as --autoscaler threshold.",
+    doc = "Short for --autoscaler threshold.",
   },
   {
     name = "autoscaler_interval_us", type = "integer", min = 0, max = 1000000000000, unit = "us",
     flag = "--model-autoscaler-interval-us",
-    doc = "How often the autoscaler saturation-pipeline is asked, which this turns on; 0 = "
-      .. "never. Default: as autoscaler.interval_us of the bundle.",
+    doc = "Evaluation interval of the autoscaler saturation-pipeline, which this flag enables. 0: "
+      .. "never. Default: autoscaler.interval_us of the bundle.",
   },
 }

@@ -32,7 +32,7 @@ return {
     },
     {
       name = "tokens", type = "integer", min = 1, max = 16, default = 3, unit = "tokens",
-      flag = "--speculative-tokens", group = group, doc = "Drafted by a request in a step.",
+      flag = "--speculative-tokens", group = group, doc = "Draft tokens per request and step.",
     },
     {
       name = "acceptance", type = "any", required = true, flag = "--speculative-acceptance",
@@ -55,7 +55,8 @@ return {
     },
     {
       name = "draft_per_sequence_us", type = "number", min = 0, max = 1e9, unit = "us",
-      flag = "--draft-per-sequence-us", group = group, doc = "And more for each request in it.",
+      flag = "--draft-per-sequence-us", group = group, doc = "Additional time per request in a "
+        .. "drafter pass.",
     },
     {
       name = "max_batch", type = "integer", min = 0, max = 1000000, default = 0, unit = "requests",

@@ -23,7 +23,7 @@ local step = {
 ---@type blis.Section
 local section = {
   name = "spot",
-  summary = "Spot capacity: how many instances may run at which price, as a trace.",
+  summary = "Spot capacity: a trace of the number of available instances and their price.",
   options = {
     {
       name = "trace", type = "path",
@@ -53,7 +53,7 @@ local section = {
     },
     {
       name = "retry_after", type = "time_us", min = 0, default = 1000000, unit = "us",
-      doc = "With requests = \"retried\": the pause until they are sent again.",
+      doc = "With requests = \"retried\": pause before requests are sent again.",
     },
   },
 }
