@@ -407,6 +407,40 @@ static void test_overrides(void) {
   CHECK_STATUS(blis_precision_override(&heap, "fp8", 5000, false, &p, &error), BLIS_ERR_INVALID);
 }
 
+/* Bytes of a weight with its share of scales and zero points. */
+static void test_named_formats(void) {
+  static const struct {
+    const char *name;
+    const char *kind;
+    double bytes;
+  } named[] = {
+      {"fp8", "fp8", 1},
+      {"fp8_block", "fp8_block", 1.000244140625}, /* a scale of 4 bytes for 128 x 128 weights */
+      {"int8", "int8", 1},
+      {"mxfp8", "mxfp8", 1.03125},
+      {"nvfp4", "nvfp4", 0.5625},
+      {"mxfp4", "mxfp4", 0.53125},
+      {"int4", "int4", 0.515625},
+      {"awq", "int4", 0.51953125},
+      {"awq_marlin", "int4", 0.51953125},
+      {"gptq", "int4", 0.51953125},
+      {"gptq_marlin", "int4", 0.51953125},
+      {"bitsandbytes", "int4", 0.5625},
+      {"modelopt", "fp8", 1},
+      {"modelopt_fp4", "nvfp4", 0.5625},
+      {"fbgemm_fp8", "fp8", 1},
+      {"ptpc_fp8", "fp8", 1},
+      {"experts_int8", "int8", 1},
+  };
+  for (size_t i = 0; i < sizeof named / sizeof *named; i++) {
+    blis_precision p;
+    blis_error error = {0};
+    CHECK_OK(blis_precision_override(&heap, named[i].name, 2, true, &p, &error), &error);
+    check_format(&p, 1, BLIS_WEIGHT_EXPERTS, named[i].kind, named[i].bytes);
+    blis_precision_free(&p);
+  }
+}
+
 /* Texts with characters that patterns give a meaning, of any length, never crash. */
 static void test_random_entries(void) {
   static const char PIECES[][12] = {"re:", "*",     ".", "layers.", "1",   "self_attn", "(",
@@ -443,6 +477,7 @@ int main(void) {
   RUN(test_kv_types);
   RUN(test_unknown_methods_are_errors);
   RUN(test_overrides);
+  RUN(test_named_formats);
   RUN(test_random_entries);
   return check_done();
 }
