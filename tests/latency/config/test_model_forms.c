@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "check.h"
+#include "latency/config/class_defaults.h"
 #include "latency/config/model_reader.h"
 #include "latency/layers/totals.h"
 
@@ -402,6 +403,37 @@ static void test_options(void) {
   }
 }
 
+/* The defaults of these classes are the sizes of their first models, which their files state. */
+static void test_class_defaults(void) {
+  static const struct {
+    const char *type;
+    const char *key;
+    int64_t value;
+  } stated[] = {
+      {"deepseek_v3", "q_lora_rank", 1536},
+      {"deepseek_v3", "kv_lora_rank", 512},
+      {"deepseek_v3", "qk_rope_head_dim", 64},
+      {"deepseek_v3", "qk_nope_head_dim", 128},
+      {"deepseek_v3", "v_head_dim", 128},
+      {"deepseek_v3", "n_routed_experts", 256},
+      {"deepseek_v3", "num_experts_per_tok", 8},
+      {"deepseek_v3", "moe_intermediate_size", 2048},
+      {"deepseek_v3", "first_k_dense_replace", 3},
+      {"mixtral", "num_local_experts", 8},
+      {"mixtral", "num_experts_per_tok", 2},
+      {"mixtral", "num_key_value_heads", 8},
+      {"qwen3_moe", "num_experts", 128},
+      {"qwen3_moe", "num_experts_per_tok", 8},
+      {"gemma2", "sliding_window", 4096},
+      {"gemma2_text", "sliding_window", 4096},
+      {"gemma2", "num_experts", 0},
+      {"unknown", "head_dim", 0},
+  };
+  for (size_t i = 0; i < sizeof stated / sizeof *stated; i++) {
+    CHECK_EQ_I64(blis__class_default(stated[i].type, stated[i].key), stated[i].value);
+  }
+}
+
 int main(void) {
   RUN(test_kinds_of_layers);
   RUN(test_newer_words);
@@ -421,5 +453,6 @@ int main(void) {
   RUN(test_notes);
   RUN(test_method_of_the_file);
   RUN(test_options);
+  RUN(test_class_defaults);
   return check_done();
 }

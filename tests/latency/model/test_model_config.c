@@ -354,6 +354,15 @@ static void test_numbers_that_are_not_finite_are_accepted_where_no_value_is_read
   CHECK_OK(blis_model_config_load(&heap, path, "toy", &spec, &error), &error);
 }
 
+/* Sizes that every model has. */
+static void test_missing_sizes(void) {
+  blis_model_spec spec = {.bytes_per_param = 2};
+  blis_error error = {0};
+  CHECK_STATUS(blis_model_spec_validate(&spec, &error), BLIS_ERR_INVALID);
+  CHECK_STR(error.message, "model (unnamed): layers is missing; hidden_size is missing; "
+                           "attention_heads is missing");
+}
+
 int main(void) {
   RUN(test_a_dense_model);
   RUN(test_other_names_of_the_same);
@@ -371,5 +380,6 @@ int main(void) {
   RUN(test_deep_nesting_is_an_error_or_ignored);
   RUN(test_numbers_that_are_not_finite_are_accepted_where_no_value_is_read);
   RUN(test_files);
+  RUN(test_missing_sizes);
   return check_done();
 }
