@@ -298,10 +298,14 @@ describe("the reference", function()
     for _, topic in ipairs(reference.topics()) do
       if topic.kind == "policy" then known[topic.name] = true end
     end
+    local kinds = 0
     for kind, entries in pairs(require("blis.core").policies()) do
+      kinds = kinds + 1
+      assert.same(require("blis.core").policies(kind), entries)
       for _, entry in ipairs(entries) do
         assert.is_true(known[entry.name], kind .. ": " .. entry.name)
       end
     end
+    assert.is_true(kinds > 10)
   end)
 end)

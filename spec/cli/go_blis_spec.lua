@@ -83,8 +83,8 @@ describe("sections", function()
     local result = result_of {
       record { slo_class = "batch", ttft_us = 1000, e2e_us = 2000, output_tokens = 3,
         itl_sum_us = 500, itl_count = 2 },
-      record { slo_class = "", ttft_us = 3000, e2e_us = 4000 },
       record { slo_class = "", ttft_us = 4000, state = "timed_out" },
+      record { slo_class = "", ttft_us = 3000, e2e_us = 4000 },
     }
     result.by_slo_class = { { name = "" }, { name = "batch" } }
     assert.same({

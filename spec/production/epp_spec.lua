@@ -66,6 +66,8 @@ describe("the sample files of llm-d's router", function()
       assert.is_false(ok)
       assert.matches(part, problem.message, 1, true)
       assert.matches("--allow-missing", problem.message, 1, true)
+      local _, at = problem.message:find(folder .. name .. ".yaml:", 1, true)
+      assert.matches("^%d+: ", problem.message:sub(at + 1))
     end
   end)
 

@@ -176,6 +176,12 @@ describe("blis.capacity", function()
     assert.is_nil(found(12).curve[1].figures["ttft_ms.p90"])
   end)
 
+  it("may allow no missed request", function()
+    local got = search { max_missed = 0, targets = { ["ttft_ms.p90"] = 1e6 }, from = 8, to = 8,
+      replications = 1 }
+    assert.equal(1, got.curve[1].met)
+  end)
+
   it("does not believe runs that are too short", function()
     local got = search { replications = 1, trial = function(p)
       return blis.run(experiment { seed = p.seed,
