@@ -1,9 +1,11 @@
 #!/usr/bin/env blis
--- Every routing policy of the design documents on the conversation trace of Mooncake, one row each.
--- Admission policies and orders of the wait queue follow, with least-loaded routing.
+-- Every routing policy of the design documents on a trace of conversations, one row each. Admission
+-- policies and orders of the wait queue follow, with least-loaded routing.
 --   blis examples/policy_zoo.lua [--all] [TRACE]
--- By default, it uses the first requests of the trace; --all uses the whole trace. Without TRACE,
--- it reads ../shared/traces/mooncake_conversation.jsonl, or the cut of it in this folder.
+-- By default, it uses the first requests of the trace; --all uses the whole trace. Mooncake
+-- publishes its traces at https://github.com/kvcache-ai/Mooncake (FAST25-release/traces). Without
+-- TRACE, it reads ../shared/traces/mooncake_conversation.jsonl if that exists, otherwise made-up
+-- requests in the same form, in this folder.
 local blis = require "blis"
 
 local function is_readable(path)

@@ -1,7 +1,9 @@
 #!/usr/bin/env blis
--- Replay a recorded trace under several policies. The trace is the first argument. Default: the
--- whole conversation trace of Mooncake if ../shared/traces contains it, otherwise the cut of it in
--- this folder.
+-- Replay a recorded trace under several policies.
+--   blis examples/replay_trace.lua [TRACE]
+-- Mooncake publishes its traces at https://github.com/kvcache-ai/Mooncake (FAST25-release/traces).
+-- Without TRACE, it reads ../shared/traces/mooncake_conversation.jsonl if that exists, otherwise
+-- made-up requests in the same form, in this folder.
 local blis = require "blis"
 
 local function is_readable(path)

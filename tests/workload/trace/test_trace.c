@@ -54,18 +54,18 @@ static void mooncake_ids_are_blocks_of_512_tokens(void) {
   CHECK_STR(blis_workload_description(workload), "mooncake trace mooncake.jsonl");
   const blis_request *first = blis_workload_request(workload, 0);
   CHECK(first->arrival_us == 0 && first->number == 0);
-  CHECK(first->prompt_tokens == 6758 && first->shared_tokens == 6758);
-  CHECK(first->output_tokens == 500 && first->max_output_tokens == 500);
-  CHECK_EQ_I64(first->segment_count, 14);
+  CHECK(first->prompt_tokens == 1990 && first->shared_tokens == 1990);
+  CHECK(first->output_tokens == 474 && first->max_output_tokens == 474);
+  CHECK_EQ_I64(first->segment_count, 4);
   CHECK_EQ_I64(first->segments[0].length_tokens, 512);
-  CHECK_EQ_I64(first->segments[13].length_tokens, 6758 - 13 * 512);
-  CHECK_EQ_I64(first->segments[13].stream, 13);
+  CHECK_EQ_I64(first->segments[3].length_tokens, 1990 - 3 * 512);
+  CHECK_EQ_I64(first->segments[3].stream, 3);
   CHECK_EQ_I64(blis_workload_request(workload, 29)->arrival_us, 9000000);
 
   blis_workload_statistics s;
   CHECK_OK(blis_workload_measure(&heap, workload, 512, &s, &error), &error);
-  CHECK_EQ_I64(s.prompt.sum, 424999);
-  CHECK_EQ_I64(s.reused_tokens, 29 * 512);
+  CHECK_EQ_I64(s.prompt.sum, 202043);
+  CHECK_EQ_I64(s.reused_tokens, 102 * 512);
   blis_workload_free(workload);
 }
 
@@ -213,13 +213,13 @@ static void azure_2023_arrives_from_its_first_row(void) {
   blis_workload *workload = read_trace("tests/data/azure_2023.csv", NULL);
   CHECK_EQ_I64(blis_workload_count(workload), 40);
   const blis_request *first = blis_workload_request(workload, 0);
-  CHECK(first->arrival_us == 0 && first->prompt_tokens == 374);
-  CHECK(first->output_tokens == 44 && first->max_output_tokens == 44);
-  /* 18:15:46.6805900 to 18:15:50.9951690 and to 18:16:10.8268860. */
-  CHECK_EQ_I64(blis_workload_request(workload, 1)->arrival_us, 4314579);
+  CHECK(first->arrival_us == 0 && first->prompt_tokens == 199);
+  CHECK(first->output_tokens == 117 && first->max_output_tokens == 117);
+  /* 18:15:46.5000000 to 18:15:46.9963156 and to 18:16:13.8087588. */
+  CHECK_EQ_I64(blis_workload_request(workload, 1)->arrival_us, 496315);
   const blis_request *last = blis_workload_request(workload, 39);
-  CHECK(last->arrival_us == 24146296 && last->prompt_tokens == 28);
-  CHECK(last->output_tokens == 175 && last->number == 39);
+  CHECK(last->arrival_us == 27308758 && last->prompt_tokens == 1314);
+  CHECK(last->output_tokens == 400 && last->number == 39);
   blis_workload_free(workload);
 }
 

@@ -6,10 +6,10 @@
 
 static void burstgpt_arrives_from_its_first_row(void) {
   static const expected_request rows[] = {
-      {0, 0, 472, 18, "", 0, "ChatGPT"},
-      {1, 40000000, 1087, 230, "", 0, "ChatGPT"},
-      {2, 113000000, 417, 276, "", 0, "GPT-4"},
-      {4, 132500000, 185, 215, "", 0, "ChatGPT"},
+      {0, 0, 310, 25, "", 0, "ChatGPT"},
+      {1, 36000000, 940, 180, "", 0, "ChatGPT"},
+      {2, 108000000, 505, 260, "", 0, "GPT-4"},
+      {4, 133500000, 185, 215, "", 0, "ChatGPT"},
   };
   blis_workload *workload = read_trace(FOLDER "burstgpt_1.csv");
   check_requests(workload, rows, COUNT(rows));
@@ -24,7 +24,7 @@ static void burstgpt_sessions_have_rounds(void) {
   static const char first[] = "3c1b1f2e-8a55-4d0e-9d57-0a5d0a4c1a01";
   static const char second[] = "77f0d6a4-14c9-4a0c-8a7e-5be0c25d9b02";
   const expected_request rows[] = {
-      {1, 0, 120, 64, second, 0, "ChatGPT"},       {0, 12000000, 906, 446, first, 0, "GPT-4"},
+      {1, 0, 120, 64, second, 0, "ChatGPT"},       {0, 12000000, 880, 420, first, 0, "GPT-4"},
       {3, 32000000, 55, 12, "", 0, "ChatGPT"},     {4, 42000000, 201, 80, second, 1, "ChatGPT"},
       {2, 63250000, 1390, 210, first, 1, "GPT-4"},
   };
@@ -35,9 +35,9 @@ static void burstgpt_sessions_have_rounds(void) {
 }
 
 static void vidur_keeps_its_times(void) {
-  static const expected_request rows[] = {{0, 0, 374, 44, "", 0, ""},
-                                          {1, 4314579, 396, 109, "", 0, ""},
-                                          {2, 4541877, 879, 55, "", 0, ""}};
+  static const expected_request rows[] = {{0, 0, 350, 40, "", 0, ""},
+                                          {1, 3215486, 410, 96, "", 0, ""},
+                                          {2, 3506231, 905, 61, "", 0, ""}};
   blis_workload *workload = read_trace(FOLDER "vidur.csv");
   check_requests(workload, rows, COUNT(rows));
   blis_workload_free(workload);
