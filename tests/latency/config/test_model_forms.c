@@ -330,6 +330,27 @@ static void test_kv_heads(void) {
                     "\"qk_rope_head_dim\":4}") == 4.0 * 36 * 2);
 }
 
+/* Defaults of a class are notes; types that a list of layers cannot describe are errors. */
+static void test_defaults_and_obstacles(void) {
+  blis_layered_model model =
+      read_ok("{\"model_type\":\"qwen3_moe\"," SIZES "\"num_experts\":4,\"num_experts_per_tok\":2,"
+              "\"moe_intermediate_size\":32}");
+  CHECK_CONTAINS(model.notes,
+                 "the default of the class counts: num_key_value_heads 4, head_dim 128");
+  CHECK(blis_layered_cache(&model, 1).token_bytes == 4.0 * 4 * 2 * 128 * 2);
+  blis_layered_model_free(&model);
+  model = read_ok("{" SIZES "\"num_key_value_heads\":2,\"head_dim\":8}");
+  CHECK_CONTAINS(model.notes, "model_type is not stated");
+  CHECK(strstr(model.notes, "default of the class") == NULL);
+  blis_layered_model_free(&model);
+  check_refused("{\"model_type\":\"longcat_flash_ngram\"," SIZES "\"a\":1}", "n-grams");
+  check_refused("{\"model_type\":\"deepseek_v32\"," SIZES
+                "\"n_routed_experts\":0,\"kv_lora_rank\":32,\"q_lora_rank\":16,"
+                "\"qk_rope_head_dim\":8,\"qk_nope_head_dim\":8,\"v_head_dim\":8,"
+                "\"index_n_heads\":2,\"index_head_dim\":16}",
+                "index_topk is missing");
+}
+
 /* Files from which the layers do not follow are refused: they are not full attention. */
 static void test_missing_layers(void) {
   check_refused("{\"model_type\":\"nemotron_h\"," SIZES MAMBA "\"n_groups\":2}",
@@ -449,6 +470,7 @@ int main(void) {
   RUN(test_nested_defaults);
   RUN(test_layer_inputs);
   RUN(test_kv_heads);
+  RUN(test_defaults_and_obstacles);
   RUN(test_missing_layers);
   RUN(test_notes);
   RUN(test_method_of_the_file);
