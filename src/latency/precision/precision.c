@@ -256,6 +256,14 @@ static blis_status read_exceptions(const char *source, blis_json_value quantizat
   return BLIS_OK;
 }
 
+/* DeepSeek V4: the first published files state no expert_dtype. vLLM reads FP4 then. */
+static bool has_fp4_experts(const blis_precision_files *files) {
+  const char *inside = text_of(blis_json_member(files->text, "model_type"));
+  const char *type =
+      inside[0] != '\0' ? inside : text_of(blis_json_member(files->root, "model_type"));
+  return blis__starts_with(type, "deepseek_v4");
+}
+
 /* Experts in FP4 inside a model in FP8 (DeepSeek V4), and ModelOpt's own format of experts on top
    of another method. */
 static blis_status read_experts(const blis_precision_files *files, blis_json_value quantization,
@@ -269,8 +277,9 @@ static blis_status read_experts(const blis_precision_files *files, blis_json_val
     type = text_of(blis_json_member(quantization, "expert_dtype"));
   }
   bool is_own_method = blis__equal_names(p->method, "fp8");
+  bool is_fp4 = blis__equal_names(type, "fp4") || (type[0] == '\0' && has_fp4_experts(files));
   if (algorithm[0] == '\0' && is_own_method) {
-    algorithm = blis__equal_names(type, "fp4") ? "MXFP4" : "";
+    algorithm = is_fp4 ? "MXFP4" : "";
   }
   blis_weight_format format;
   if (algorithm[0] == '\0') {

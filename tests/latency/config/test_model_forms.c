@@ -227,6 +227,35 @@ static void test_compressed(void) {
   blis_layered_model_free(&newer);
 }
 
+/* Experts of DeepSeek V4 in FP8 files: FP4 unless expert_dtype states FP8. */
+static void test_expert_type(void) {
+  static const struct {
+    const char *keys;
+    blis_weight_kind kind;
+  } CASES[] = {
+      {"\"quantization_config\":{\"quant_method\":\"fp8\"}", BLIS_KIND_MXFP4},
+      {"\"expert_dtype\":\"fp4\",\"quantization_config\":{\"quant_method\":\"fp8\"}",
+       BLIS_KIND_MXFP4},
+      {"\"quantization_config\":{\"quant_method\":\"fp8\",\"expert_dtype\":\"fp4\"}",
+       BLIS_KIND_MXFP4},
+      {"\"expert_dtype\":\"fp8\",\"quantization_config\":{\"quant_method\":\"fp8\"}",
+       BLIS_KIND_FP8},
+      {"\"use_cache\":true", BLIS_KIND_MODEL},
+  };
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    char text[1200];
+    (void)snprintf(text, sizeof text,
+                   V4 "\"qk_rope_head_dim\":8,\"compress_ratios\":[0,4,128,4,0],%s}",
+                   CASES[i].keys);
+    blis_layered_model model = read_ok(text);
+    const blis_layer *layer = &model.runs[0].layer;
+    CHECK_EQ_I64(layer->formats[BLIS_WEIGHT_EXPERTS].kind, CASES[i].kind);
+    CHECK_EQ_I64(layer->formats[BLIS_WEIGHT_ATTENTION].kind,
+                 i < 4 ? BLIS_KIND_FP8 : BLIS_KIND_MODEL);
+    blis_layered_model_free(&model);
+  }
+}
+
 /* Layers whose index an earlier layer owns. */
 static void test_shared_indexers(void) {
   static const struct {
@@ -465,6 +494,7 @@ int main(void) {
   RUN(test_pairs_of_layers);
   RUN(test_joined_layers);
   RUN(test_compressed);
+  RUN(test_expert_type);
   RUN(test_shared_indexers);
   RUN(test_params);
   RUN(test_nested_defaults);
