@@ -168,7 +168,7 @@ local function read_header(reader, line)
     fail(reader, "']' is missing behind the name of the table")
   end
   check_end(reader, line, place + 1)
-  if reader.seen[into] then fail(reader, "the table %s is there twice", line:match "%b[]") end
+  if reader.seen[into] then fail(reader, "duplicate table %s", line:match "%b[]") end
   reader.seen[into] = true
   return into
 end

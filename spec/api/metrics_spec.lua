@@ -168,7 +168,7 @@ describe("a window of a run", function()
     local short = blis.run(cold { workload = { rate = 1, requests = 3 } })
     assert.same({ 0, false }, { short.steady.from_us, short.steady.is_settled })
     assert.equal(3, short.steady.completed)
-    says(short.setup.notes, "nothing is left out, for too few requests got a first token")
+    says(short.setup.notes, "no request is excluded, because too few requests got a first token")
     says(small.message_of(blis.run, cold { warm_up_us = "soon" }), "warm_up_us: 'soon' is not "
       .. "allowed, expected a duration of at least 1us such as \"30s\", or a whole number of "
       .. "microseconds (as blis.seconds(n) returns), or 'auto'")
@@ -341,7 +341,7 @@ describe("detectors", function()
     assert.is_true(inversions > 100 and blocked > 10)
     assert.same({ inversions, blocked },
       { result.priority_inversions, result.hol_blocking_events })
-    says(tostring(result), "priority inversions: pairs of which the less urgent request")
+    says(tostring(result), "priority inversions: a less urgent request")
     local ordered = mixed { scheduler = "priority-fcfs" }
     assert.same({ counted(ordered) },
       { ordered.priority_inversions, ordered.hol_blocking_events })

@@ -53,7 +53,7 @@ nested = [[1], []]
       { "a = inf", "inf is not a number that a configuration can have" },
       { "a = -nan", "-nan is not a number" },
       { "\n\na = 1\na = 2", "a.toml:4: a is given twice, here and in line 3" },
-      { "[t]\na = 1\n[t]\n", "a.toml:3: the table [t] is there twice" },
+      { "[t]\na = 1\n[t]\n", "a.toml:3: duplicate table [t]" },
       { "t = 1\n[t]", "a.toml:2: t is a value, in line 1" },
       { "[t", "']' is missing" },
       { "a", "'=' is missing behind a" },

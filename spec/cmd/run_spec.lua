@@ -451,7 +451,7 @@ describe("wrong flags of blis run", function()
       { { "--prefill-instances", "2" }, "run: cluster: --prefill-instances is 2 and "
         .. "--decode-instances 0; without --prefill-decode-instances both are needed" },
       { { "--encode-instances", "2" },
-        "run: cluster: --encode-instances is 2, but nobody prefills and decodes; give "
+        "run: cluster: --encode-instances is 2, but no instance prefills or decodes; set "
         .. "--prefill-decode-instances, or --prefill-instances and --decode-instances" },
     } do
       local message = message_of(table.unpack(case[1]))

@@ -212,7 +212,7 @@ schedulingProfiles:
     fails("plugins: [ { type: queue-scorer } ]\nschedulingProfiles: [ { name: a }, { name: b } ]\n",
       "there are 2 profiles and no profile handler")
     fails("plugins: [ { type: single-profile-handler } ]\nschedulingProfiles: [ { name: a }, "
-      .. "{ name: b } ]\n", "single-profile-handler goes with one profile, and there are 2")
+      .. "{ name: b } ]\n", "single-profile-handler requires one profile, but the file has 2")
     fails("plugins: [ { type: max-score-picker } ]\nschedulingProfiles:\n- { name: a, plugins: [ "
       .. "{ pluginRef: max-score-picker, weight: 2 } ] }\n", "a weight is for scorers")
   end)

@@ -196,18 +196,18 @@ describe("an export", function()
 
   it("tells of every option that it leaves out", function()
     fails("llm-d", { routing = weighted(), queue = { max_requests = 5, sheds = true } },
-      "queue.sheds: the router turns away who comes")
+      "queue.sheds: the router rejects the arriving request")
     fails("llm-d", { routing = weighted(), queue = { cycle_us = 5000 } },
       "queue.cycle_us: the router's cycle is 1 ms")
     fails("llm-d", { routing = weighted(), queue = { band_selection = function() return 1 end } },
       "queue.band_selection")
-    assert.matches("# queue.slo_targets: left out: requests bring their deadlines", queue_text {
+    assert.matches("# queue.slo_targets: omitted: requests bring their deadlines", queue_text {
       order = "slo-deadline", slo_targets = { critical = 5 } }, 1, true)
     local text = exported { routing = weighted(), disaggregation = { decider = "always",
       bandwidth_gb_s = 50, on_failure = "recompute" } }
-    assert.matches("# disaggregation.bandwidth_gb_s: left out", text, 1, true)
-    assert.matches("# disaggregation.on_failure: left out", text, 1, true)
-    assert.not_matches("decider: left out", text, 1, true)
+    assert.matches("# disaggregation.bandwidth_gb_s: omitted", text, 1, true)
+    assert.matches("# disaggregation.on_failure: omitted", text, 1, true)
+    assert.not_matches("decider: omitted", text, 1, true)
   end)
 
   it("has the stage that encodes", function()
@@ -229,7 +229,7 @@ describe("an export", function()
   it("leaves that out where it may, and says so in the file", function()
     local made = export.of("llm-d", subject_of { routing = weighted { scorers = {
       { "load-balance", 2 }, { "llm-d.queue-scorer", 1 } } } }, { allow_missing = true })
-    assert.matches("# routing.scorers[1]: left out: there is no scorer like 'load-balance'",
+    assert.matches("# routing.scorers[1]: omitted: there is no scorer like 'load-balance'",
       export.text(made), 1, true)
     assert.is_nil(made.equal)
   end)

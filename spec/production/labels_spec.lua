@@ -180,8 +180,9 @@ describe("labels in files of llm-d", function()
       { selector .. "[{key: a, operator: Exist}]}",
         "matchExpressions[1].operator is 'Exist', expected In, NotIn, Exists or DoesNotExist; did "
           .. "you mean 'Exists'?" },
-      { selector .. "[{key: a, operator: NotIn}]}", "NotIn goes with a list of one or more texts" },
-      { selector .. "[{key: a, operator: Exists, values: [b]}]}", "Exists goes without values" },
+      { selector .. "[{key: a, operator: NotIn}]}",
+        "NotIn requires a list of one or more strings" },
+      { selector .. "[{key: a, operator: Exists, values: [b]}]}", "Exists accepts no values" },
       { selector .. "[{operator: Exists}]}", "expected { key, operator, values }" },
       { selector .. "[{key: a, operator: Exists, value: b}]}", "has no field 'value'" },
       { selector .. "{key: a}}", "expected a list of { key, operator, values }" },
@@ -192,9 +193,9 @@ describe("labels in files of llm-d", function()
         "the value of 'a' is 5, expected a string" },
       { "label-selector-filter, parameters: {matchLabel: {a: b}}",
         "it has no parameter 'matchLabel'; did you mean 'matchLabels'?" },
-      { "label-selector-filter, parameters: {label: a}", "validValues beside it" },
+      { "label-selector-filter, parameters: {label: a}", "together with validValues" },
       { "header-label-affinity-scorer, parameters: {headerName: x-mine, labelKey: a}",
-        "no field of requests stands for the header 'x-mine'" },
+        "no field of requests corresponds to the header 'x-mine'" },
       { "header-label-affinity-scorer, parameters: {headerName: x-session-id}",
         "labelKey is missing" },
     } do
@@ -262,7 +263,7 @@ describe("profiles that a header chooses", function()
   it("stop an import where they differ in more, or no field stands for the header", function()
     for _, case in ipairs {
       { "x%-llm%-d%-inference%-fairness%-id", "x-mine",
-        "no field of requests stands for the header 'x-mine'" },
+        "no field of requests corresponds to the header 'x-mine'" },
       { "name: fast\n  plugins: %[", "name: fast\n  plugins: [{pluginRef: utilization-filter}, ",
         "only profiles that have the same filters and the same picker" },
       { "defaultProfile: slow", "defaultProfile: none", "there is no profile 'none'" },

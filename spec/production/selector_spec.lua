@@ -89,7 +89,7 @@ describe("the selector", function()
     for text, part in pairs {
       ["return 'random'"] = "expected a policy in Lua",
       ["return { 'weighted', scorers = { { 'queue-depth', 1 } } }"] = "built into the simulator",
-      ["return require('blis').run {}"] = "blis.run is not there in a selector",
+      ["return require('blis').run {}"] = "blis.run is not available in a selector",
       ["return require('blis').scorer { columns = true, score = print }"] = "works on columns",
       ["return {}"] = "with route or score",
     } do

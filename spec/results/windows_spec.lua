@@ -130,7 +130,7 @@ describe("blis.compare with replications", function()
     local text = tostring(blis.compare { cluster = { instances = 3 }, quiet = true,
       workload = { rate = 40, requests = 100, prompt_tokens = 200, output_tokens = 20 },
       routing = policies, replications = 3, report = { "e2e_ms.mean" } })
-    says(text, "mean and range, for that is too few for intervals")
+    says(text, "mean and range, because this is too few for intervals")
     says(text, "intervals need 4 replications or more")
     says(text, "too few for an interval)")
     assert.not_matches("±", text)
@@ -157,7 +157,7 @@ print(blis.sweep {
     local done = program.run(path)
     os.remove(path)
     assert.equal(0, done.status, done.err)
-    says(done.out, "mean and range, for that is too few for intervals")
+    says(done.out, "mean and range, because this is too few for intervals")
     assert.matches("\n20%s+[%d.,]+ %([%d.,]+ to [%d.,]+%)", done.out)
     says(done.out, "(blis.statistics.power)")
   end)

@@ -201,7 +201,7 @@ describe("blis.compare with replications", function()
       .. "is not allowed, expected an integer of at least 2, 'auto', or { rule =, min =, max =, "
       .. "precision = }")
     small.says(small.message_of(blis.compare, cold { level = 0.9 }),
-      "level: it says how replications are compared, and there is no replications = ...")
+      "level: requires replications = ...")
     small.says(small.message_of(blis.compare, spec { replications = 2, baseline = 4 }),
       "compare.baseline: there are 3 policies, not 4")
     small.says(small.message_of(blis.compare, spec { replications = 2, report = { "ttft" } }),

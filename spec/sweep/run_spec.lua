@@ -69,7 +69,7 @@ x            square
 
   it("shows mean and range of few replications, and how many are needed", function()
     assert.equal([[
-squares: 5 points, 3 replications; mean and range, for that is too few for intervals
+squares: 5 points, 3 replications; mean and range, because this is too few for intervals
 
 x                        square
 1     1.0430 (1.0420 to 1.0440)

@@ -47,8 +47,8 @@ local function task_of_requests(observed, cluster, options)
       .. "versions of vllm bench serve write start_times", observed.path)
   end
   if #requests.list < fewest_requests then
-    errors.invalid("%s: %d requests are too few for a fit and a half that is held out; expected %d "
-      .. "or more", observed.path, #requests.list, fewest_requests)
+    errors.invalid("%s: found %d requests, expected at least %d for a fit and a held-out half",
+      observed.path, #requests.list, fewest_requests)
   end
   local traffic = replay.traffic(requests)
   return {
@@ -116,8 +116,8 @@ function fit.task(observed, cluster, max_num_seqs, options)
       .. "requests one by one", observed.path)
   end
   if #observed.means < 2 then
-    errors.invalid("%s: one row of means is too few for a fit; expected a table (CSV) of means at "
-      .. "several rates", observed.path)
+    errors.invalid("%s: found one row of means; a fit requires a table (CSV) of means at several "
+      .. "rates", observed.path)
   end
   return task_of_means(observed, cluster, max_num_seqs)
 end

@@ -174,7 +174,8 @@ function KernelFit:__tostring()
   end
   local head = ("kernels of %s on %s: launch, share of the bandwidth, share of the peak, sharpness")
     :format(self.folder, self.entry.gpu)
-  if #rows == 0 then return head .. "\n  no format has two rows; the closed form stays as it is" end
+  if #rows == 0 then return head .. "\n  no format has two rows, so the closed form is "
+    .. "unchanged" end
   return head .. "\n" .. format.table({ "  kernel", "rows", "before", "fitted", "mean error" },
     rows)
 end

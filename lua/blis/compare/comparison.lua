@@ -47,8 +47,7 @@ local function read_single(spec)
   for key, value in pairs(spec) do shared[key] = value end
   for _, option in ipairs(options.compare.options) do
     if option.name ~= "variants" and shared[option.name] then
-      errors.invalid("%s: it says how replications are compared, and there is no "
-        .. "replications = ...", option.name)
+      errors.invalid("%s: requires replications = ..., whose comparison it configures", option.name)
     end
     shared[option.name] = nil -- quiet = false asks for nothing
   end

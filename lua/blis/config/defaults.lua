@@ -42,8 +42,8 @@ local versions = {
   {
     name = "1.0",
     changes = "Step times by the composed model, with measured kernel times, host time, and a "
-      .. "front end. Steps and memory as in vLLM 0.28. The memory beside the KV cache follows from "
-      .. "the sizes of the model.",
+      .. "front end. Steps and memory as in vLLM 0.28. The memory reserve follows from the sizes "
+      .. "of the model.",
     cluster = {
       latency_model = "composed", kernel_tables = true, gpu_memory_utilization = 0.92,
       kv_reserve = "sized",

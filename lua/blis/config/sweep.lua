@@ -193,9 +193,9 @@ sweep.compare = {
     },
     {
       name = "report", type = "strings",
-      doc = "Metrics to compare. The first metric determines the number of runs. With a warm-up, a "
-        .. "metric stands for its value in steady. Default: ttft_ms.p99, e2e_ms.mean, "
-        .. "tokens_per_sec, cache_hit_rate_overall, and with slo_targets goodput.attainment and "
+      doc = "Metrics to compare. The first metric determines the number of runs. With a warm-up, "
+        .. "metrics are taken from steady. Default: ttft_ms.p99, e2e_ms.mean, tokens_per_sec, "
+        .. "cache_hit_rate_overall, and with slo_targets goodput.attainment and "
         .. "goodput.requests_per_sec.",
     },
     {

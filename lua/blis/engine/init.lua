@@ -410,7 +410,7 @@ local function check_pools(sizes, total, path)
   local p, d, both, e = sizes.prefill_instances, sizes.decode_instances,
     sizes.prefill_decode_instances, sizes.encode_instances
   if p + d + both == 0 and e > 0 then
-    errors.invalid("%s: encode_instances is %d, but nobody prefills and decodes; give "
+    errors.invalid("%s: encode_instances is %d, but no instance prefills or decodes; set "
       .. "prefill_decode_instances, or prefill_instances and decode_instances", path, e)
   end
   if both == 0 and (p == 0 or d == 0) then

@@ -43,7 +43,7 @@ local function check(values, path, profile)
     if (values[option] or 0) > 0 then name = name or option end
   end
   if name and profile == "go-blis" then
-    errors.invalid("%s.%s goes with profile design; BLIS (Go) has nothing of the sort", path, name)
+    errors.invalid("%s.%s requires profile design; BLIS (Go) has no such option", path, name)
   end
   if values.kv_eviction == "two-pass" and values.kv_cpu_blocks > 0 then
     errors.invalid("%s: kv_eviction = \"two-pass\" gives up what a CPU tier (kv_cpu_blocks = %d) "

@@ -132,7 +132,7 @@ local function hash_of(text) return core.hash128(text):sub(1, 16) end
 local function read_parameters(text, name)
   local ok, values = pcall(json.decode, text)
   if not ok or type(values) ~= "table" then
-    errors.invalid("%s: it begins with '{' as a set of parameters does, and is no JSON: %s", name,
+    errors.invalid("%s: begins with '{' like a set of parameters, but is not valid JSON: %s", name,
       ok and "expected an object" or tostring(values):gsub("^JSON:1: ", ""))
   end
   return values

@@ -152,11 +152,13 @@ local function stage_of(definition, parsed, suite)
     command.fail(definition, "'%s' is no stage; there are %s", name, table.concat(stages, ", "))
   end
   if values.split == "validation" then
-    if name == "test" then command.fail(definition, "--split goes with smoke, train and full") end
+    if name == "test" then command.fail(definition, "--split requires the stage smoke, train, or "
+      .. "full") end
     stage = suites.validation(suite, stage)
   end
   if values.heldout and name ~= "full" and name ~= "test" then
-    command.fail(definition, "--heldout goes with full and test: a search must not see it")
+    command.fail(definition, "--heldout requires the stage full or test, because a search must not "
+      .. "see this score")
   end
   return stage
 end
@@ -236,7 +238,7 @@ end
 local function batch_item(line, number)
   local ok, item = pcall(json.decode, line)
   if not ok or type(item) ~= "table" then
-    return nil, nil, nil, ("line %d of the batch is no JSON object"):format(number)
+    return nil, nil, nil, ("line %d of the batch is not a JSON object"):format(number)
   end
   if type(item.parameters) == "table" then
     return json.encode(item.parameters), "parameters", item
@@ -280,7 +282,7 @@ local function run_batch(definition, path, suite, chosen)
     local own = chosen
     if item and type(item.scenario) == "string" then
       own = scenario_only(chosen, item.scenario)
-      wrong = wrong or not own and ("there is no scenario '%s'"):format(item.scenario)
+      wrong = wrong or not own and ("unknown scenario '%s'"):format(item.scenario)
     end
     local object = wrong and failed_object(wrong) or eval.run(suite, policy, name, own).object
     command.print(json.encode(object) .. "\n")
@@ -299,7 +301,7 @@ local function run(definition, parsed)
   end
   local chosen = evaluation_options(definition, parsed, suite)
   if values.bounds and parsed.positionals[2] then
-    command.fail(definition, "--bounds takes no policy; a stage goes with --stage")
+    command.fail(definition, "--bounds accepts no policy; select a stage with --stage")
   end
   if values.bounds then return run_bounds(suite, chosen) end
   if values.json or values.batch then processes.parent = core.parent() end

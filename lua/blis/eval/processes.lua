@@ -48,7 +48,7 @@ local function read_outcome(task, status, text, detail)
   if status == "done" then
     local ok, outcome = pcall(json.decode, text)
     if ok and type(outcome) == "table" then return outcome end
-    status, text = "error", "its process said what cannot be read"
+    status, text = "error", "its process wrote output that cannot be read"
   end
   return { instructions = 0, failure = processes.failure(task.candidate.name, status, text, detail,
     task.limits) }
@@ -72,7 +72,8 @@ function processes.run(tasks, jobs)
   while workers:pending() > 0 do
     local index, status, text, detail = workers:wait(look_us)
     if processes.parent and core.parent() ~= processes.parent then
-      error({ code = "orphan", message = "who asked for this has ended", traceback = false }, 0)
+      error({ code = "orphan", message = "the process that requested this has ended",
+          traceback = false }, 0)
     end
     if index then outcomes[index] = read_outcome(tasks[index], status, text, detail) end
   end

@@ -268,7 +268,7 @@ local function read_stages(self, given)
     stages[name] = { name = name, split = split, seeds = seeds,
       scenarios = scenarios_of(self.scenarios, split, values.scenarios, path) }
     if #stages[name].scenarios == 0 then
-      errors.invalid("%s: there is no scenario in split %s", path, split)
+      errors.invalid("%s: no scenario is in split %s", path, split)
     end
   end
   return stages
@@ -335,7 +335,7 @@ function suite.of_table(given, text)
   for i, one in ipairs(self.scenarios) do
     scenarios[i] = suite.read_scenario(one, ("scenarios[%d]"):format(i))
     if seen[scenarios[i].id] then
-      errors.invalid("scenarios[%d]: '%s' is there twice", i, scenarios[i].id)
+      errors.invalid("scenarios[%d]: duplicate scenario '%s'", i, scenarios[i].id)
     end
     seen[scenarios[i].id] = true
   end

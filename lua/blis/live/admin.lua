@@ -56,7 +56,7 @@ end
 local function faults_of(self, body)
   local read = require "blis.feature.faults.read"
   local is_json, given = pcall(json.decode, body == "" and "null" or body)
-  if not is_json then refuse(400, "the body is no JSON: %s", message_of(given)) end
+  if not is_json then refuse(400, "the body is not valid JSON: %s", message_of(given)) end
   if type(given) ~= "table" then
     refuse(400, "the body is no fault, expected an object such as {\"kind\": \"crash\", "
       .. "\"instance\": \"instance_1\", \"recover_after\": \"30s\"}, or a list of them")

@@ -100,7 +100,7 @@ function service:lines()
         text_of(last)))
   end
   if self.is_public then
-    lines[#lines + 1] = "warning: other machines can reach it, and nothing checks who they are"
+    lines[#lines + 1] = "warning: other machines can connect, without authentication"
   end
   return lines
 end

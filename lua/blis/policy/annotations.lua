@@ -81,7 +81,7 @@ annotations.kinds = {
   { kind = "deciders", class = "Decider", words = "deciders of disaggregation", fields = {
     { "decide", ("fun(%s, context: blis.StageContext): "
       .. '"local"|"split"|{ prefill: integer, decode: integer }'):format(request),
-      "who computes the prompt" },
+      "instance that computes the prompt" },
   } },
   { class = "Scheduler", words = "orders of an instance's wait queue", fields = {
     { "goes_before", "fun(a: blis.Request, b: blis.Request): boolean", "whether a runs before b" },
@@ -90,7 +90,7 @@ annotations.kinds = {
     { "on_arrival", ("fun(%s, now_us: integer)"):format(request), "in addition to make_batch" },
   } },
   { class = "Preemption", words = "preemption policies", fields = {
-    { "victim", "fun(running: blis.Request[]): integer", "the index of who gives way" },
+    { "victim", "fun(running: blis.Request[]): integer", "index of the request to preempt" },
   } },
 }
 
@@ -176,8 +176,8 @@ local function add_kind(lines, kind)
     lines[#lines + 1] = ("---@field [1]? blis.%sName"):format(kind.class)
   end
   lines[#lines + 1] = "---@field name? string what results call the policy; required with functions"
-  lines[#lines + 1] = ("---@field new? fun(context: blis.PolicyContext): blis.%sSpec returns the "
-    .. "functions anew for every run"):format(kind.class)
+  lines[#lines + 1] = ("---@field new? fun(context: blis.PolicyContext): blis.%sSpec returns new "
+    .. "functions for every run"):format(kind.class)
   add_fields(lines, kind.fields, known)
   if kind.listens then add_fields(lines, listens, known) end
   if entries then add_parameters(lines, entries, known) end

@@ -165,7 +165,7 @@ local function decide_admission(self)
       fail(self, "its answer delays the request and has no delay_us")
     end
     if answer.action ~= "delay" and answer.delay_us then
-      fail(self, "its answer has delay_us, which goes with action 'delay' and not '%s'",
+      fail(self, "its answer has delay_us, which requires action 'delay', not '%s'",
         answer.action)
     end
     return answer.action, answer.delay_us or answer.reason

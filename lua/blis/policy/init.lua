@@ -51,7 +51,7 @@ local function scripted_scorer(given, path)
     errors.invalid("%s: expected one of score and score_all", path)
   end
   if score_all and values.columns then
-    errors.invalid("%s: columns = true goes with score, not with score_all", path)
+    errors.invalid("%s: columns = true requires score, not score_all", path)
   end
   local base = values.base ~= nil and policy.read_scorer(values.base, path .. ".base") or nil
   local scorer = {
@@ -133,7 +133,7 @@ local function read_weighted(given, path)
   end
   local key = next(parameters)
   if key ~= nil then
-    errors.invalid("%s: parameter '%s' goes with the name of a built-in scorer", path,
+    errors.invalid("%s: parameter '%s' requires the name of a built-in scorer", path,
       tostring(key))
   end
   if given[1] == nil then schema.raise_value(path .. "[1]", nil, "a scorer or its name") end
@@ -285,7 +285,7 @@ local function take_picker(parameters, path)
   parameters.picker = picker.name
   for _, own in ipairs(picker.parameters) do
     if parameters[own.name] ~= nil then
-      errors.invalid("%s: '%s' is given twice, in picker and beside it", path, own.name)
+      errors.invalid("%s: '%s' is set twice, in picker and next to it", path, own.name)
     end
     parameters[own.name] = own.value
   end
@@ -295,7 +295,7 @@ end
 local function read_missing_scores(given, path)
   if given.missing_scores == nil then return nil end
   if given.scorers == nil then
-    errors.invalid("%s: missing_scores goes with scorers; say which", path)
+    errors.invalid("%s: missing_scores requires scorers", path)
   end
   return schema.check_value({ type = "choice", choices = { "error", "zero" } },
     given.missing_scores, path .. ".missing_scores") == "zero"
@@ -306,7 +306,7 @@ local function add_stages(router, given, picker, path)
   if given.scorers ~= nil then
     router.scorers = policy.read_scorers(given.scorers, path .. ".scorers")
   elseif given.filters ~= nil or picker then
-    errors.invalid("%s: filters and pickers in Lua go with scorers; say which", path)
+    errors.invalid("%s: filters and pickers in Lua require scorers", path)
   end
   if given.filters ~= nil then
     router.filters = read_filters(given.filters, path .. ".filters")
@@ -331,7 +331,7 @@ local function builtin_router(given, path)
   if has_stages then
     add_stages(router, given, picker, path)
   elseif picker then
-    errors.invalid("%s: a picker in Lua goes with 'weighted' and its scorers", path)
+    errors.invalid("%s: a picker in Lua requires 'weighted' and its scorers", path)
   end
   return router
 end

@@ -48,7 +48,7 @@ local function check_event(name, path)
   if type(name) ~= "string" then
     schema.raise_value(path, name, "one of " .. table.concat(known, ", "))
   end
-  errors.invalid("%s: there is no event %s%s", path, errors.show(name),
+  errors.invalid("%s: unknown event %s%s", path, errors.show(name),
     errors.suggestion(name, known))
 end
 

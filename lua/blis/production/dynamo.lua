@@ -45,7 +45,7 @@ local flags = {
   ["--router-snapshot-threshold"] = { "integer", default = 1000000, harmless = one_router },
   ["--router-reset-states"] = { "boolean", default = false, harmless = one_router },
   ["--router-session-affinity-ttl-secs"] = { "seconds",
-    routing = "sessions that stay with a worker are not simulated beside this router" },
+    routing = "sticky sessions are not simulated with this router" },
   ["--overlap-refresh-after-secs"] = { "seconds", default = 10,
     env = "DYN_ROUTER_OVERLAP_REFRESH_AFTER_SECS", harmless = "for requests that were queued" },
   ["--decode-fallback"] = { "boolean", default = false, harmless = no_failures },
@@ -101,7 +101,7 @@ local function experiment(get, tell)
   if mode ~= "kv" then
     tell.findings:add("routing", "--router-mode", tell.lines["--router-mode"],
       mode == "direct" and "direct: the client chooses; requests go round-robin here"
-      or mode .. ": devices of different kinds are not told apart; round-robin here")
+      or mode .. ": device types are not distinguished; replaced by round-robin")
     return { routing = "round-robin" }
   end
   local router = { "dynamo.kv" }

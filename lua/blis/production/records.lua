@@ -150,8 +150,8 @@ end
 
 local function check_fields(fields, path)
   if fields.chosen and fields.scores then return end
-  errors.raise("usage", ("decisions: %s is not of a run of blis; say which fields have what: "
-    .. "--field chosen=NAME --field scores=NAME --field request=NAME"):format(path))
+  errors.raise("usage", ("decisions: %s was not written by blis; name its fields: --field "
+    .. "chosen=NAME --field scores=NAME --field request=NAME"):format(path))
 end
 
 --- Objects of a file: lines, or the spans of one object; what is no JSON is nil.

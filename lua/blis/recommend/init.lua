@@ -174,7 +174,7 @@ local function check_distinct(list, name)
   local seen = {}
   for _, value in ipairs(list or {}) do
     if seen[value] then
-      errors.invalid("recommend.%s: %s is there twice", name, errors.show(value))
+      errors.invalid("recommend.%s: duplicate value %s", name, errors.show(value))
     end
     seen[value] = true
   end
@@ -259,7 +259,7 @@ local function add_notes(self, search, left_out, slack)
       .. "the decider (--pd-decider), which is never in profile go-blis", layouts_text(idle))
   end
   if self.layouts[1] and not self.layouts[1].usd_per_hour then
-    add("the price of a GPU is not known, so there is no goodput for a dollar")
+    add("the price of a GPU is unknown, so goodput per dollar is not available")
   end
 end
 

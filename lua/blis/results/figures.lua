@@ -305,8 +305,8 @@ figures.classes = {
       .. "\"invalid\": metrics depend on the length of the run or describe no requests" },
     { name = "reasons", class = "VerdictReason", is_list = true, doc = "the gravest first" } }),
   class("ExpectedError", "Expected error of means, with latency model composed. Relative.", nil, {
-    { name = "tpot", type = "number", unit = "0 to 1", doc = "half of the setups measured in this "
-      .. "regime, none of which the fit contains, are within this error of TPOT" },
+    { name = "tpot", type = "number", unit = "0 to 1", doc = "median TPOT error of held-out setups "
+      .. "in this regime" },
     { name = "tpot_band", type = "number", unit = "0 to 1", doc = "four fifths are within this" },
     { name = "ttft", type = "number?", unit = "0 to 1", doc = "the same for TTFT; nil = no bound" },
     { name = "ttft_band", type = "number?", unit = "0 to 1", doc = "four fifths for TTFT" },

@@ -28,8 +28,8 @@ function signs.ordering(r)
   if not r.keeps_records or #r.requests == 0 then return {} end
   local lines = {}
   if r.priority_inversions > 0 then
-    lines[1] = ("%s priority inversions: pairs of which the less urgent request was scheduled "
-      .. "while the other one waited; look at scheduler"):format(count(r.priority_inversions))
+    lines[1] = ("%s priority inversions: a less urgent request was scheduled while a more urgent "
+      .. "request of its queue waited; check scheduler"):format(count(r.priority_inversions))
   end
   if r.hol_blocking_events > 0 then
     lines[#lines + 1] = ("%s requests waited on while less urgent ones of their queue completed "

@@ -254,7 +254,7 @@ function verdict.few_seeds(seeds)
   local fewest = statistics.fewest_for_interval
   if seeds >= fewest then return nil end
   return { code = "few-seeds", status = "warning",
-    text = ("the seeds are too few for intervals: %d, expected %d or more."):format(seeds, fewest) }
+    text = ("too few seeds for intervals: %d, expected at least %d."):format(seeds, fewest) }
 end
 
 return verdict

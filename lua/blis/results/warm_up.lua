@@ -12,8 +12,8 @@ local warm_up = {}
 ---@return string
 function warm_up.unsettled_note(from_us)
   if from_us == 0 then
-    return "warm_up_us = \"auto\": nothing is left out, for too few requests got a first token, or "
-      .. "they arrived at once"
+    return "warm_up_us = \"auto\": no request is excluded, because too few requests got a first "
+      .. "token, or all arrived at once"
   end
   return "warm_up_us = \"auto\": TTFT does not settle, so the second half of the run is what is "
     .. "left; run longer, or the load is too high"

@@ -21,7 +21,8 @@ local section = {
   summary = "An experiment.",
   options = {
     { name = "experiment", type = "table", required = true,
-      doc = "as blis.run takes it; { lua = text } stands for what the text returns" },
+      doc = "an experiment as for blis.run; { lua = text } is replaced by the value that this Lua "
+        .. "code returns" },
     { name = "want", type = "table", doc = "requests, series" },
     { name = "limits", type = "table", doc = "wall_s, cpu_s, memory_mb, call_instructions, "
       .. "all_instructions" },

@@ -107,7 +107,7 @@ local function title(self)
     parts[2] = nil
   elseif not is_varied and self.points[1].wanted > 1
     and self.points[1].wanted < statistics.fewest_for_interval then
-    parts[2] = "mean and range, for that is too few for intervals"
+    parts[2] = "mean and range, because this is too few for intervals"
   elseif is_varied or self.points[1].wanted > 1 then
     parts[2] = ("mean ± half of the %g %% confidence interval (%s)"):format(self.level * 100,
       self.interval == "bootstrap" and "bootstrap" or "Student's t")

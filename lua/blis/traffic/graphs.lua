@@ -89,7 +89,7 @@ local function models_of(given)
     for one in given:gmatch "[^,]+" do
       local name, model = one:match "^([^=]+)=(.+)$"
       if name and read[name] then
-        errors.invalid("workload.models: '%s' is there twice", name)
+        errors.invalid("workload.models: duplicate name '%s'", name)
       end
       read[name or #read + 1] = model or one
     end

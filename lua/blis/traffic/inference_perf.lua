@@ -135,7 +135,7 @@ end
 function Reader:chosen(load, stages, number)
   if number then
     if not stages[number] then
-      self:fail(load, "stages", "there is no stage %d; there are %d", number, #stages)
+      self:fail(load, "stages", "unknown stage %d; the file has %d stages", number, #stages)
     end
     return { stages[number] }
   end

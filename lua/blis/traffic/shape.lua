@@ -98,7 +98,7 @@ local kinds = {
     repeats = true, periods = 6,
     check = function(v, path)
       if v.duration_us >= v.every_us then
-        errors.invalid("%s: a surge lasts %d us, and the next one comes after %d us", path,
+        errors.invalid("%s: a surge lasts %d us, but the next one starts after %d us", path,
           v.duration_us, v.every_us)
       end
     end,
@@ -206,7 +206,7 @@ function shape.read(given, path)
     end
   end
   if even_us == 0 then
-    errors.invalid("%s: there is no traffic in all of its time", path)
+    errors.invalid("%s: its rate is 0 at all times", path)
   end
   if whole_us < least_us then
     errors.invalid("%s: at its speed it lasts %g us, expected %d or more", path, whole_us, least_us)

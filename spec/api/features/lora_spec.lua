@@ -353,7 +353,7 @@ describe("LoRA adapters", function()
     end)
     says("request_0 needs adapter 'legl', which cluster.lora.adapters does not have; did you "
       .. "mean 'legal'?", run, { adapters = { "legal" } }, list)
-    says("cluster.lora.adapters[2]: the adapter 'a' is there twice", run,
+    says("cluster.lora.adapters[2]: duplicate adapter 'a'", run,
       { adapters = { "a", "a" } }, list)
     says("cluster.lora.adapters", run, { adapters = {} }, list)
     says("cluster.lora.adapters is missing, expected a list of ids or of { id =, rank =, "
@@ -384,7 +384,7 @@ describe("LoRA adapters", function()
       step_overhead_tiers = { { rank = 8, factor = -1 } } }, list)
     says("cluster.lora.step_overhead_tiers: got a value at [", run, { adapters = 9,
       step_overhead_tiers = { rank = 8, factor = 1 } }, list)
-    says("cluster.lora.step_overhead_tiers[2]: rank 8 is there twice", run, { adapters = 9,
+    says("cluster.lora.step_overhead_tiers[2]: duplicate rank 8", run, { adapters = 9,
       step_overhead_tiers = { { rank = 8, factor = 1 }, { rank = 8, factor = 2 } } }, list)
     says("client 1 ('x'): unknown adapter 'c': cluster.lora (--lora-config) has none", blis.run, {
       workload = { aggregate_rate = 5, num_requests = 5, clients = { { id = "x", rate_fraction = 1,

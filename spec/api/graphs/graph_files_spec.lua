@@ -305,7 +305,7 @@ describe("models of a corpus", function()
     for _, wrong in ipairs { "", ",", "A,", "a=A,B", "=A", "a=", "a=A=B,c" } do
       says(message_of(text, { models = wrong }), "graphs.models")
     end
-    says(message_of(text, { models = "a=A,a=B" }), "workload.models: 'a' is there twice")
+    says(message_of(text, { models = "a=A,a=B" }), "workload.models: duplicate name 'a'")
     says(message_of([[{"id":"e","block_size":64,"requests":[{"t":0,"in":1,"out":1}]}]],
       { models = "A" }), "'models' is set, but no request of the file names its model")
     says(message_of([[{"id":"e","block_size":64,"requests":[{"t":0,"in":1,"out":1,"model":[]}]}]],

@@ -169,7 +169,7 @@ priority: {type: external, params: {command: "while read -r line; do echo '{\"sc
       "its answer delays the request and has no delay_us")
     says(small.message_of(blis.run, small.experiment {
       admission = { "external", command = always '{"action":"reject","delay_us":5}' } }),
-      "its answer has delay_us, which goes with action 'delay' and not 'reject'")
+      "its answer has delay_us, which requires action 'delay', not 'reject'")
     says(small.message_of(blis.run, small.experiment { routing = "external" }),
       "command is missing, expected a string")
   end)

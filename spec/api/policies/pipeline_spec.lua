@@ -79,7 +79,7 @@ describe("a filter in Lua", function()
     says(small.message_of(run, { filters = { "llm-d.utilization-filte" } }), "did you")
     local routing = { "weighted", filters = { not_the_second } }
     says(small.message_of(blis.run, { routing = routing }),
-      "filters and pickers in Lua go with scorers")
+      "filters and pickers in Lua require scorers")
     says(small.message_of(run, { filters = { blis.scorer "queue-depth" } }),
       "got a scorer, expected a filter")
   end)
@@ -133,11 +133,11 @@ describe("a picker in Lua", function()
     says(run_with { "weighted", picker = "softmax", exploration = 0.1 },
       "picker softmax: unknown parameter 'exploration'; known are temperature")
     says(run_with { "weighted", picker = { "softmax", temperature = 3 }, temperature = 2 },
-      "'temperature' is given twice, in picker and beside it")
+      "'temperature' is set twice, in picker and next to it")
     says(run_with { "weighted", scorers = "load-balance:1", tie = "first",
       picker = function() return 1 end }, "tie is a parameter of built-in pickers")
     says(run_with { "weighted-stateless", picker = function() return 1 end },
-      "a picker in Lua goes with 'weighted'")
+      "a picker in Lua requires 'weighted'")
   end)
 
   it("must return an index that exists", function()

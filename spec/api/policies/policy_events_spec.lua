@@ -209,7 +209,7 @@ describe("on_event", function()
   it("is described rightly, or the error says how", function()
     local function error_of(fields) return message_of(run, fields) end
     says(error_of { events = { "prefil_complete" }, on_event = print },
-      "router.events[1]: there is no event 'prefil_complete'; did you mean 'prefill_complete'?")
+      "router.events[1]: unknown event 'prefil_complete'; did you mean 'prefill_complete'?")
     says(error_of { events = { 3 }, on_event = print }, "router.events[1]: 3 is not allowed")
     says(error_of { events = "x", on_event = print }, "router.events: 'x' is not allowed")
     says(error_of { events = {}, on_event = print }, "router.events: it is empty, expected a list")

@@ -241,7 +241,7 @@ describe("a scorer in Lua", function()
     local cases = {
       { {}, "one of score and score_all" },
       { { name = "x", score = f, score_all = f }, "one of score and score_all" },
-      { { name = "x", score_all = f, columns = true }, "columns = true goes with score" },
+      { { name = "x", score_all = f, columns = true }, "columns = true requires score" },
       { { score = f }, "scorer.name" },
       { { name = ("x"):rep(64), score = f },
         "a string of 1 to 63 bytes without control characters" },

@@ -354,7 +354,7 @@ describe("a queue of the gateway", function()
       failure { usage_limit = "static", usage_limit_threshold = 0.5 })
     assert.matches("queue.bands%[1%].priority is missing",
       failure { bands = { { max_requests = 5 } } })
-    assert.matches("priority 3 is there twice",
+    assert.matches("duplicate priority 3",
       failure { bands = { { priority = 3 }, { priority = 3 } } })
     assert.matches("queue.bands", failure { bands = { priority = 3 } })
     assert.matches("order of a queue, request_0.*nan", failure {
@@ -363,7 +363,7 @@ describe("a queue of the gateway", function()
       band_selection = function() return 2 end })
     assert.matches("queue.fairness: 'fair'", failure { fairness = "fair" })
     assert.matches("queue.order.key", failure { order = { name = "mine", key = 3 } })
-    assert.matches("band_selection goes by how often", failure {
+    assert.matches("band_selection depends on the interval", failure {
       dispatch = "event", band_selection = function() return 1 end })
     assert.matches("expected the options of a queue", failure(blis.scorer "queue-depth"))
     assert.has_error(function() blis.queue { satturation = "never" } end)

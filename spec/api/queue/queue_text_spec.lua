@@ -111,7 +111,7 @@ describe("what is told of the gateway's queue", function()
       return blis.simulation({ queue = {}, workload = burst, profile = profile,
         cluster = { groups = { group "qwen3-14b", group(second) } } }):run().setup.notes
     end
-    assert.matches("one gate stands before 2 models", notes "llama-3.1-8b-instruct")
+    assert.matches("one gateway queue serves 2 models", notes "llama-3.1-8b-instruct")
     assert.not_matches("gate", notes "qwen3-14b")
     assert.not_matches("gate", notes("llama-3.1-8b-instruct", "go-blis"))
   end)

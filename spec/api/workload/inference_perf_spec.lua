@@ -63,7 +63,7 @@ describe("a configuration of inference-perf", function()
     local spec = read(text, 2)
     assert.same({ 9, 40 }, { spec.clients[1].concurrency, spec.num_requests })
     says(message_of(text), "2 stages of a concurrency")
-    says(small.message_of(read, text, 3), "there is no stage 3; there are 2")
+    says(small.message_of(read, text, 3), "unknown stage 3; the file has 2 stages")
   end)
 
   it("with shared prefixes has their groups", function()

@@ -192,7 +192,7 @@ describe("traffic with a shape", function()
       { { shape = { "diurnal", peak = 3 } }, "unknown option 'peak'" },
       { { shape = { "diurnal", peak_to_trough = 0 } }, "workload.shape.peak_to_trough" },
       { { shape = { "diurnal", peak_to_trough = 0.9 } }, "0.9 is not allowed, expected a number" },
-      { { shape = { "surges", duration_us = minutes(9) } }, "the next one comes after" },
+      { { shape = { "surges", duration_us = minutes(9) } }, "the next one starts after" },
       { { shape = { "diurnal", speed = 1e6, period_us = 5000 } }, "it lasts 0.005 us" },
       { { shape = { "diurnal", period_us = 5 } }, "workload.shape.period_us: 5" },
       { { shape = { "surges", every_us = 0 } }, "workload.shape.every_us: 0" },

@@ -62,7 +62,7 @@ local function read_encode(values, given, experiment, cluster, routing, path)
   for _, name in ipairs { "encode_base_us", "encode_us_per_token" } do
     if experiment.profile == "go-blis" then values[name] = 0.0 end
     if values[name] == nil then
-      errors.invalid("%s: instances that encode need %s; there is no default, since it depends on "
+      errors.invalid("%s: encode instances require %s; it has no default, because it depends on "
         .. "the encoder", path, name)
     end
   end

@@ -71,18 +71,18 @@ local kinds_of = {
 local function check_recovery(given, values, path)
   local recover_us = values.recover_after
   if given.restart_time ~= nil and not recover_us then
-    errors.invalid("%s: restart_time is of no use without recover_after", path)
+    errors.invalid("%s: restart_time requires recover_after", path)
   end
   if given.restart_time ~= nil and values.kind ~= "hang" and values.restart_time > recover_us then
-    errors.invalid("%s: restart_time is %d us, more than recover_after, %d us, of which it is the "
-      .. "last part", path, values.restart_time, recover_us)
+    errors.invalid("%s: restart_time is %d us, but must be at most recover_after, %d us, because "
+      .. "it is the last part of it", path, values.restart_time, recover_us)
   end
   if given.retry_after ~= nil and values.requests ~= "retried" then
-    errors.invalid("%s: retry_after is of no use without requests = 'retried'", path)
+    errors.invalid("%s: retry_after requires requests = 'retried'", path)
   end
   if given.requests ~= nil and values.kind == "hang" and not recover_us then
-    errors.invalid("%s: requests is of no use to a hang without recover_after, at which the "
-      .. "instance is killed", path)
+    errors.invalid("%s: requests has no effect on a hang without recover_after, which ends the "
+      .. "instance", path)
   end
 end
 
@@ -92,8 +92,8 @@ local function check_options(given, values, path)
   for _, name in ipairs(sorted.names(kinds_of)) do
     local kinds = table.concat(kinds_of[name], ", ")
     if given[name] ~= nil and not (", " .. kinds .. ","):find(", " .. kind .. ",", 1, true) then
-      errors.invalid("%s: %s is of no use to a fault of kind %s; it is for %s", path, name, kind,
-        kinds)
+      errors.invalid("%s: %s has no effect on a fault of kind %s; it applies to %s", path, name,
+        kind, kinds)
     end
   end
   check_recovery(given, values, path)
@@ -112,7 +112,7 @@ local several = {
   flap = function(list, values, path)
     needs(values, "recover_after", path)
     if values.recover_after >= values.every then
-      errors.invalid("%s: recover_after is %d us, and the next crash comes after %d us (every)",
+      errors.invalid("%s: recover_after is %d us, but the next crash occurs after %d us (every)",
         path, values.recover_after, values.every)
     end
     check_last(values, values.times, path)
@@ -123,9 +123,9 @@ local several = {
   ["rolling-restart"] = function(list, values, path, firsts)
     needs(values, "recover_after", path)
     if #firsts > 1 and values.notice > values.every - values.recover_after then
-      errors.invalid("%s: an instance may be gone for %d us (notice) and %d us (recover_after), "
-        .. "and the next one goes after %d us (every)", path, values.notice, values.recover_after,
-        values.every)
+      errors.invalid("%s: an instance can be unavailable for %d us (notice) and %d us "
+        .. "(recover_after), but the next one stops after %d us (every)", path, values.notice,
+        values.recover_after, values.every)
     end
     check_last(values, #firsts, path)
     for k, instance in ipairs(firsts) do
@@ -149,7 +149,7 @@ end
 
 local function check_is_there(number, path, instances, may_grow)
   if number >= instances and not may_grow then
-    errors.invalid("%s: there is no instance_%d; there are %d instances", path, number, instances)
+    errors.invalid("%s: unknown instance_%d; the cluster has %d instances", path, number, instances)
   end
 end
 

@@ -28,7 +28,7 @@ local tier = {
       doc = "Number of instances per node. Required with scope node." },
     { name = "stage", type = "string",
       doc = "Earlier tier that stages reads, and whose saved blocks are written to this tier." },
-    bandwidth("read_gb_s", "Bandwidth of reads from a store, shared fairly; 0 = takes no time.",
+    bandwidth("read_gb_s", "Bandwidth of reads from a store, shared fairly. 0: reads take no time.",
       true),
     bandwidth("write_gb_s", "Write bandwidth. Default: the read bandwidth."),
     { name = "per_gpu", type = "boolean", default = false,

@@ -53,8 +53,8 @@ local function fill(named, list, path)
   for i, tier in ipairs(list) do
     local name = type(tier.name) == "string" and tier.name
     if not name then
-      errors.invalid("%s[%d]: name is missing; tiers beside a preset are laid over its own, or "
-        .. "come behind them, by name", path, i)
+      errors.invalid("%s[%d]: name is missing; with a preset, a tier overrides the tier of the "
+        .. "same name, or is added after the tiers of the preset", path, i)
     end
     local at = place[name] or #tiers + 1
     local made = tiers[at] or {}
@@ -189,7 +189,7 @@ function kv_tiers.read(given, profile, cluster)
   local path = "kv_tiers"
   if given == nil then return nil end
   if profile == "go-blis" then
-    errors.invalid("%s: goes with profile design; BLIS (Go) has the CPU tier of kv_cpu_blocks",
+    errors.invalid("%s: requires profile design; BLIS (Go) has the CPU tier of kv_cpu_blocks",
       path)
   end
   if (cluster.kv_cpu_blocks or 0) > 0 then

@@ -73,7 +73,7 @@ local function read_adapters(given, values, path)
     if id == "" or id:find "%c" then
       schema.raise_value(place, id, "a name without control characters")
     elseif seen[id] then
-      errors.invalid("%s: the adapter '%s' is there twice", place, id)
+      errors.invalid("%s: duplicate adapter '%s'", place, id)
     end
     seen[id] = true
   end
@@ -88,7 +88,7 @@ local function read_tiers(given, path)
     local place = ("%s[%d]"):format(path, i)
     tiers[i] = schema.read(tier_section, one, place)
     if seen[tiers[i].rank] then
-      errors.invalid("%s: rank %d is there twice", place, tiers[i].rank)
+      errors.invalid("%s: duplicate rank %d", place, tiers[i].rank)
     end
     seen[tiers[i].rank] = true
   end

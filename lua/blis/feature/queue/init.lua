@@ -44,9 +44,9 @@ end
 function queue.notes(config)
   local count = #served.models_of(config.cluster)
   if not config.queue or config.go_blis or count < 2 then return {} end
-  return { ("one gate stands before %d models: saturation is the mean over all instances, so those "
-    .. "of a full model may hold back requests for another one, and a real gateway has a queue "
-    .. "per model"):format(count) }
+  return { ("one gateway queue serves %d models: saturation is the mean over all instances, so "
+    .. "full instances of one model can delay requests for another model. A real gateway has a "
+    .. "queue per model"):format(count) }
 end
 
 --- How evenly tenants waited in the gateway's queue.

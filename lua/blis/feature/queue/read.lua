@@ -105,7 +105,7 @@ local function read_bands(values, path)
   for i, one in ipairs(values.bands) do
     local band = schema.read(band_section, one, ("%s[%d]"):format(path, i))
     if known[band.priority] then
-      errors.invalid("%s: priority %d is there twice", path, band.priority)
+      errors.invalid("%s: duplicate priority %d", path, band.priority)
     end
     known[band.priority] = true
     list[i] = {
@@ -135,8 +135,8 @@ local function check_event(values, path)
   if values.dispatch ~= "event" then return end
   local what = values.eviction and "eviction" or values.band_policy and "band_selection"
   if what then
-    errors.invalid("%s.%s goes by how often the queue is looked at, which dispatch 'event' leaves "
-      .. "open; use dispatch 'cycle'", path, what)
+    errors.invalid("%s.%s depends on the interval of dispatch attempts, which dispatch 'event' "
+      .. "does not define; use dispatch 'cycle'", path, what)
   end
 end
 

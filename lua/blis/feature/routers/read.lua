@@ -75,7 +75,7 @@ local function fault_of(given, count, path)
     errors.invalid("%s.%s: is missing, for a fault of kind %s", path, wanted, values.kind)
   end
   if values[other] ~= nil then
-    errors.invalid("%s.%s: is of no use to a fault of kind %s", path, other, values.kind)
+    errors.invalid("%s.%s: has no effect on a fault of kind %s", path, other, values.kind)
   end
   local numbers = is_crash and { values.replica } or values.replicas
   for i, value in ipairs(numbers) do

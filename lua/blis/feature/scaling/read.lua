@@ -103,15 +103,15 @@ local go_blis_starts = 1024
 local function read_go_blis(autoscaler, given, cluster)
   local name = type(autoscaler) == "table" and autoscaler[1] or autoscaler
   if autoscaler ~= nil and name ~= go_blis_autoscaler then
-    errors.invalid("autoscaler: under profile go-blis there is only '%s'", go_blis_autoscaler)
+    errors.invalid("autoscaler: profile go-blis supports only '%s'", go_blis_autoscaler)
   end
   if cluster.groups then
     errors.invalid("autoscaler: under profile go-blis instances that come have no role; it cannot "
       .. "be combined with pools of prefill and decode, nor with groups")
   end
   if cluster.ranks then
-    errors.invalid("autoscaler: under profile go-blis it knows nothing of data-parallel ranks; "
-      .. "leave cluster.ranks out")
+    errors.invalid("autoscaler: profile go-blis does not support data-parallel ranks with an "
+      .. "autoscaler; omit cluster.ranks")
   end
   local values = schema.read(section, given, "scaling")
   fill_delays(section.options, values)

@@ -96,8 +96,8 @@ function speculation.read(given, path, profile)
   local values = schema.read(section, given, path, profile)
   local is_lookup = values.method == "ngram"
   if not is_lookup and not values.draft_base_us and not values.draft_per_sequence_us then
-    errors.invalid("%s: method '%s' needs draft_base_us or draft_per_sequence_us: drafts that cost "
-      .. "nothing show a speed-up that nobody gets", path, values.method)
+    errors.invalid("%s: method '%s' needs draft_base_us or draft_per_sequence_us: free drafts "
+      .. "overstate the speedup", path, values.method)
   end
   local list, of = acceptance_of(values.acceptance, values.tokens, path .. ".acceptance")
   return {

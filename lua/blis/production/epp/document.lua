@@ -290,7 +290,7 @@ function Reader:read_plugin(entry, i)
   local known = plugins.types[kind]
   if not self:knows(known.since, "plugin type " .. kind, line) then return end
   if known.alpha then
-    self.findings:add("note", kind, line, "alpha: the router wants --allow-experimental-plugins")
+    self.findings:add("note", kind, line, "alpha: the router requires --allow-experimental-plugins")
   end
   local read = self:read_parameters(entry, kind, known, line)
   if kind == "disagg-profile-handler" then read = nest_flat(read) end
@@ -482,7 +482,8 @@ function Reader:read_handler()
     self:fail(self:line(self.root, "schedulingProfiles"), "there are %d profiles and no profile "
       .. "handler; add disagg-profile-handler", count)
   elseif handler.type == "single-profile-handler" and count > 1 then
-    self:fail(handler.line, "single-profile-handler goes with one profile, and there are %d", count)
+    self:fail(handler.line, "single-profile-handler requires one profile, but the file has %d",
+        count)
   end
   self.handler = handler
 end

@@ -207,7 +207,7 @@ end
 function Importer:scorer_entry(made, item, profile)
   local weight, plugin = item.weight, item.plugin
   if weight == 0 then
-    self:add("note", plugin, "weight 0 in profile %s: left out", profile.name)
+    self:add("note", plugin, "weight 0 in profile %s: omitted", profile.name)
     return nil
   end
   self:add("taken", plugin, "scorer %s of profile %s, weight %s", made[1], profile.name,
@@ -264,8 +264,8 @@ function Importer:stages(profile)
     filters[#filters + 1] = labels.length_filter(self, item.plugin, profile)
     local name = made and (made.base or made)[1]
     if name and seen[name] then
-      self.problems:add(item.line or item.plugin.line, "profile '%s': scorer %s is there twice; "
-        .. "one of a type is simulated", profile.name, item.plugin.type)
+      self.problems:add(item.line or item.plugin.line, "profile '%s': scorer %s occurs twice; blis "
+        .. "simulates one scorer per type", profile.name, item.plugin.type)
     end
     if name then seen[name] = true end
     scorers[#scorers + 1] = made
@@ -405,7 +405,7 @@ end
 function Importer:header_profiles(handler)
   local field = labels.field_of(handler.parameters.headerName)
   if not field then
-    return self:one_profile_of_header(handler, ("no field of requests stands for the header %s")
+    return self:one_profile_of_header(handler, ("no field of requests corresponds to the header %s")
       :format(errors.show(handler.parameters.headerName)))
   end
   if not header_profiles.are_alike(self.model.profiles) then

@@ -110,9 +110,9 @@ local function expression(made, one, at)
   end
   local has_values = one.values ~= nil and not (type(one.values) == "table" and #one.values == 0)
   if operator.has_values and not is_texts(one.values) then
-    return ("%s.values: %s goes with a list of one or more texts"):format(at, one.operator)
+    return ("%s.values: %s requires a list of one or more strings"):format(at, one.operator)
   elseif not operator.has_values and has_values then
-    return ("%s.values: %s goes without values"):format(at, one.operator)
+    return ("%s.values: %s accepts no values"):format(at, one.operator)
   end
   return operator.add(made, one.key, one.values)
 end
@@ -143,7 +143,7 @@ end
 
 function selector.label(made, value, given)
   if type(value) ~= "string" or not is_texts(given.validValues) then
-    return "label: expected a string, and validValues beside it"
+    return "label: expected a string, together with validValues"
   end
   return match(made, value, given.validValues)
 end
@@ -216,7 +216,8 @@ labels.readers["header-label-affinity-scorer"] = function(importer, plugin, made
   local header = plugin.parameters.headerName
   local field = labels.field_of(header)
   if not field then
-    importer:missing(plugin, ("no field of requests stands for the header %s; it scores all alike")
+    importer:missing(plugin, ("no field of requests corresponds to the header %s; all candidates "
+      .. "get the same score")
       :format(errors.show(header)))
     return false
   end

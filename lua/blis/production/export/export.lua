@@ -141,7 +141,7 @@ local function comment_lines(made)
   end
   for _, kind in ipairs { "unmapped", "note" } do
     for _, one in ipairs(made.findings:of(kind)) do
-      lines[#lines + 1] = ("%s: %s%s"):format(one.part, kind == "unmapped" and "left out: " or "",
+      lines[#lines + 1] = ("%s: %s%s"):format(one.part, kind == "unmapped" and "omitted: " or "",
         one.text)
     end
   end

@@ -30,7 +30,7 @@ end
 --- A filter on labels, as a selector of Kubernetes.
 function labels.selector(exporter, given, what)
   if given.allows_unlabelled and given.match then
-    exporter:unmapped(what, "a selector takes no endpoint without a label that it matches")
+    exporter:unmapped(what, "a selector excludes endpoints without a matching label")
   end
   local equal, several, expressions = {}, {}, {}
   for label, values in pairs(given.match or {}) do

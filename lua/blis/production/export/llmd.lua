@@ -281,8 +281,8 @@ function Exporter:pools(given, routing)
     deciders = next(deciders) and deciders or nil })
   for _, name in ipairs(sorted.names(disaggregation)) do
     if not of_picker[name] then
-      self.findings:add("note", "disaggregation." .. name, nil, "left out: it is a matter of "
-        .. "engines and links, and not of the endpoint picker")
+      self.findings:add("note", "disaggregation." .. name, nil, "omitted: engines and links are "
+        .. "not part of the endpoint picker")
     end
   end
 end

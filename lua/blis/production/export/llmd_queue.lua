@@ -33,7 +33,7 @@ local detector_options = { max_concurrency = true, queue_depth_threshold = true,
 local same_there = {
   dispatch = { "cycle", "the router dispatches in cycles" },
   cycle_us = { 1000, "the router's cycle is 1 ms" },
-  sheds = { false, "the router turns away who comes, whoever waits" },
+  sheds = { false, "the router rejects the arriving request, regardless of waiting requests" },
   band_selection = { "strict", "the router takes the highest band" },
 }
 
@@ -43,7 +43,7 @@ local function tell_rest(self, given)
     if same and given[name] ~= same[1] then
       self:unmapped("queue." .. name, "%s", same[2])
     elseif not same and not exported[name] and not detector_options[name] then
-      self.findings:add("note", "queue." .. name, nil, "left out: %s", name == "slo_targets"
+      self.findings:add("note", "queue." .. name, nil, "omitted: %s", name == "slo_targets"
         and "requests bring their deadlines, in the header x-llm-d-slo-ttft-ms"
         or "it is no part of the router's configuration")
     end

@@ -58,7 +58,7 @@ local function marked(kind)
 end
 local stub = setmetatable({ scorer = marked "scorer", router = marked "router" }, {
   __index = function(_, name)
-    error(("blis.%s is not there in a selector"):format(tostring(name)), 2)
+    error(("blis.%s is not available in a selector"):format(tostring(name)), 2)
   end })
 
 local function fresh(policy)

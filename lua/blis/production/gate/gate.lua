@@ -61,7 +61,7 @@ end
 local function reviewed_hashes(result, path)
   local is_there, text = pcall(text_file.read, path)
   if not is_there then
-    errors.raise("io", ("there is no %s; --update-reviewed makes it"):format(path))
+    errors.raise("io", ("%s does not exist; --update-reviewed creates it"):format(path))
   end
   local ok, before = pcall(json.decode, text)
   if not ok or type(before) ~= "table" then errors.raise("parse", path .. ": expected JSON") end
