@@ -6,9 +6,9 @@ local files = require "spec.support.files"
 local others = {}
 for _, name in ipairs { "routing", "hash", "duration_us", "prompt_tokens", "output_tokens",
   "steady", "custom_metrics", "phases", "instance_counts", "series", "step_log", "timeline_log",
-  "decisions", "setup", "keeps_records", "by_slo_class", "by_tenant", "by_model", "by_adapter", "requests",
-  "has_sessions", "requests_per_instance", "instances", "offload_rate", "requests_without_router",
-  "goodput", "cost" } do
+  "decisions", "setup", "keeps_records", "by_slo_class", "by_tenant", "by_model", "by_adapter",
+  "requests", "has_sessions", "requests_per_instance", "instances", "offload_rate",
+  "requests_without_router", "goodput", "cost" } do
   others[name] = true
 end
 

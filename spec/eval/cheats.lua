@@ -312,7 +312,7 @@ return {
   { rule = "write to columns", says = "read-only",
     lua = "return require('blis').scorer { name = 'x', columns = true, score = function(r, c) "
       .. "c.in_flight = 1 return c.in_flight end }" },
-  { rule = "parameters twice", lua = '{"queue": 1, "queue": 5}', says = "no JSON" },
+  { rule = "parameters twice", lua = '{"queue": 1, "queue": 5}', says = "not valid JSON" },
   { rule = "parameters without an end", lua = '{"queue": ' .. ("["):rep(30000),
     says = "nested too deeply" },
   -- What is no policy.
@@ -324,7 +324,7 @@ return {
   { rule = "parameters out of range", lua = '{"queue": 1e9}', says = "from 0.1 to 10" },
   { rule = "parameters that are none", lua = '{"nope": 1}', says = "unknown parameter 'nope'" },
   { rule = "parameters that are no numbers", lua = '{"queue": "x"}', says = "expected a number" },
-  { rule = "parameters that are no JSON", lua = '{"queue": ', says = "no JSON" },
+  { rule = "parameters that are no JSON", lua = '{"queue": ', says = "not valid JSON" },
   { rule = "an error object", lua = "error(setmetatable({}, { __tostring = function() "
     .. "while true do end end }))", says = "" },
   { rule = "an error of nothing", lua = "error()", says = "" },

@@ -160,8 +160,8 @@ describe("a record of decisions", function()
 
   it("is refused when there is no decision in it", function()
     assert.matches("no decision of 1 lines", message_of(read, { scorers, decision "" }))
-    assert.matches("is not of a run of blis", message_of(read, { "hello" }))
-    assert.matches("is not of a run of blis", message_of(read, { '{"scorers":5}', fine }))
+    assert.matches("was not written by blis", message_of(read, { "hello" }))
+    assert.matches("was not written by blis", message_of(read, { '{"scorers":5}', fine }))
     assert.matches("cannot open", message_of(records.read, "/"))
     assert.matches("no decision", message_of(read, { '{"c":"x","s":{"queue-scorer":5}}',
       '{"c":"x","s":{}}', '{"c":"x","s":[1,2]}' }, { chosen = "c", scores = "s" }))

@@ -171,7 +171,7 @@ describe("recorded decisions", function()
   it("say what is wrong with them", function()
     files.with(log, function(path)
       for _, case in ipairs {
-        { { path, policy }, "say which fields have what" },
+        { { path, policy }, "name its fields" },
         { { path, policy, "--field", "chosen=x", "--field", "scores=y" },
           "no decision of 4 lines" },
         { { path, policy, "--field", "choice=x" }, "'choice=x' is not allowed" },

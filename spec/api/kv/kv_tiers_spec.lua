@@ -574,7 +574,7 @@ describe("KV tiers", function()
     says("max_tracked: has no effect", function() run { cpu { max_tracked = 5 } } end)
     says("expected a multiple of the KV blocks' 16 tokens",
       function() run { cpu(), chunk_tokens = 100 } end)
-    says("goes with profile design", function() run({ cpu() }, { profile = "go-blis" }) end)
+    says("requires profile design", function() run({ cpu() }, { profile = "go-blis" }) end)
     says("kv_cpu_blocks is a CPU tier of its own", function()
       run({ cpu() }, { cluster = { instances = 2, kv_cpu_blocks = 10 } })
     end)

@@ -65,7 +65,7 @@ describe("the scorer framework", function()
       assert.is_truthy(tostring(problem):find(part, 1, true), tostring(problem))
     end
     refuses({ "weighted", scorers = gaps, missing_scores = "null" }, "zero")
-    refuses({ "weighted", missing_scores = "zero" }, "goes with scorers")
+    refuses({ "weighted", missing_scores = "zero" }, "requires scorers")
     refuses({ "weighted", scorers = { { of(function() return 0 / 0 end), 1 } },
       missing_scores = "zero" }, "nan")
   end)

@@ -402,7 +402,7 @@ describe("an autoscaler", function()
       { { autoscaler = "hpa", cluster = {
         groups = { { model = "qwen3-14b" }, { model = "llama-3.1-8b" } } } },
         "serve different models" },
-      { { autoscaler = "hpa", profile = "go-blis" }, "there is only 'saturation-pipeline'" },
+      { { autoscaler = "hpa", profile = "go-blis" }, "supports only 'saturation-pipeline'" },
       { { autoscaler = "hpa", scaling = { node_pools = {} } }, "a list of node pools" },
       { { autoscaler = "hpa", scaling = { node_pools = { { name = "a", gpu = "H1000" } } } },
         "unknown GPU 'H1000'" },

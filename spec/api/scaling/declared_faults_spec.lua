@@ -484,7 +484,7 @@ describe("a declared fault", function()
         restart_time = "4us" } },
         "restart_time has no effect on a fault of kind partition" },
       { { { at = at, instance = 1, kind = "rolling-restart", recover_after = "5us" } },
-        "instance has no effect to a fault of kind rolling-restart" },
+        "instance has no effect on a fault of kind rolling-restart" },
       { { { at = at, instance = 1, kind = "flap", recover_after = "5us", times = 100000,
         every = math.maxinteger // 4 } }, "faults[1]: 100000 times every 2305843009213693951 us" },
       { { { at = math.maxinteger, kind = "rolling-restart", recover_after = "5us" } },
