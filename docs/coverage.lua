@@ -284,8 +284,8 @@ return {
         "blis eval" },
       { "F.4", "new policies without recompiling", "examples/rules.lua" },
       { "F.4", "external policy service",
-        differs = "a local process over its standard streams, a line of JSON per decision; none "
-          .. "behind HTTP", "docs/external-policies.md", external .. "routes",
+        "docs/external-policies.md", external .. "routes",
+        external .. "routes, while the clock waits",
         external .. "admits, says how urgent requests are, and scales",
         external .. "that fails ends the run, and says how", "examples/external_policy.lua" },
       { "G.1", "AdmissionDecision: action, delay, reason",

@@ -32,6 +32,8 @@ local samples = {
     return blis.run(small.experiment { trace_level = "decisions" }).decisions
   end },
   ["blis.child"] = { make = function() return core.child "cat" end },
+  ["blis.http_peer"] = core.observe_library() and {
+    make = function() return core.http_peer "http://127.0.0.1:9" end } or true,
   ["blis.event_queue"] = { counts = true, closes = true, make = blis.event_queue },
   ["blis.instance"] = {
     fields = instance_fields(),

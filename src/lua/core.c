@@ -59,6 +59,7 @@
 #include "lua/traffic/workload_methods.h"
 #include "lua/traffic/written_spec.h"
 #include "lua/workers/child.h"
+#include "lua/workers/http_peer.h"
 #include "lua/workers/journals.h"
 #include "lua/workers/pipes.h"
 #include "lua/workers/source_id.h"
@@ -241,6 +242,7 @@ static const luaL_Reg core_functions[] = {
     {"check_arrival", bind_check_arrival},
     {"check_distribution", bind_check_distribution},
     {"child", bind_child_new},
+    {"http_peer", bind_http_peer_new},
     {"claim_file", bind_file_claim},
     {"clock_us", bind_clock_us},
     {"csv_read", bind_csv_read},
@@ -361,6 +363,7 @@ int luaopen_blis_core(lua_State *L) {
   bind_open_figures_type(L);
   bind_open_by_hand(L);
   bind_open_children(L);
+  bind_open_http_peers(L);
   bind_open_decisions(L);
   bind_open_event_queues(L);
   bind_open_instances(L);

@@ -20,6 +20,7 @@
   XX(void, easy_reset, (CURL *))                                                                   \
   XX(CURLcode, easy_setopt, (CURL *, CURLoption, ...))                                             \
   XX(CURLcode, easy_getinfo, (CURL *, CURLINFO, ...))                                              \
+  XX(CURLcode, easy_perform, (CURL *))                                                             \
   XX(const char *, easy_strerror, (CURLcode))                                                      \
   XX(struct curl_slist *, slist_append, (struct curl_slist *, const char *))                       \
   XX(void, slist_free_all, (struct curl_slist *))                                                  \

@@ -17,8 +17,11 @@ local function late_entry(name, aliases, find)
     { __index = function(_, key) return find()[key] end })
 end
 
-local function external_entry(kind)
-  return late_entry("external", {}, function() return external.entries[kind] end)
+local function add_external(kind, entries)
+  entries[#entries + 1] = late_entry("external", {}, function() return external.entries[kind] end)
+  entries[#entries + 1] = late_entry("external-http", {}, function()
+    return external.http_entries[kind]
+  end)
 end
 
 -- Policies that are written in Lua: the file, with their names and aliases there.
@@ -43,7 +46,7 @@ return setmetatable({}, {
   __index = function(catalogue, kind)
     local entries = core.policies(kind) or queue_policies[kind]
     add_in_lua(kind, entries)
-    if external_kinds[kind] then entries[#entries + 1] = external_entry(kind) end
+    if external_kinds[kind] then add_external(kind, entries) end
     catalogue[kind] = entries
     return entries
   end,

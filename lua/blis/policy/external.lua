@@ -1,18 +1,18 @@
---- Policies that are processes of the user's, in any language: `{ "external", command = "python3
---- policy.py" }`. The command is started for every run; for every decision it gets a line of JSON
---- on its standard input and answers by a line on its standard output. What the lines say is in
---- docs/external-policies.md.
+--- Policies in other processes, in any language.
 ---
---- A command that ends, exceeds timeout_ms, or returns an invalid answer ends the run with an
---- error. Runs are reproducible if the command's answers are.
+--- `{ "external", command = "python3 policy.py" }` starts a command for every run. For each
+--- decision, the command reads a line of JSON and writes a line of JSON. `{ "external-http", url =
+--- ... }` sends the same questions to an HTTP service. The simulated clock waits for the answers.
+--- docs/external-policies.md describes the questions and answers.
+---
+--- A command that ends, a service that cannot be reached, an answer after timeout_ms, or an invalid
+--- answer ends the run with an error. Runs are reproducible if the answers are.
 local core = require "blis.core"
 local errors = require "blis.errors"
 local json = require "blis.json"
 local schema = require "blis.config.schema"
 
 local external = {}
-
-local name = "external"
 
 local request_fields = { "id", "prompt_tokens", "max_output_tokens", "tenant", "slo_class", "model",
   "session", "client", "prefix_group", "prefix_tokens", "prefix_hash", "round_index", "priority",
@@ -38,6 +38,10 @@ local command_option = { name = "command", type = "string", required = true, uni
   doc = "what /bin/sh runs, once for every run" }
 
 ---@type blis.Option
+local url_option = { name = "url", type = "string", required = true, unit = "",
+  doc = "where questions are sent, http://HOST:PORT/PATH" }
+
+---@type blis.Option
 local timeout_option = { name = "timeout_ms", type = "integer", min = 1, max = 3600000,
   default = 10000, usual = 10000, unit = "ms", doc = "how long an answer may take" }
 
@@ -51,8 +55,8 @@ local signals_option = { name = "signals", type = "texts", unit = "",
 
 -- Lines. ----------------------------------------------------------------------------------------
 
----@class blis.External a process at work in a run
----@field child userdata
+---@class blis.External a process that decides in a run
+---@field child userdata with ask(question, timeout_ms)
 ---@field place string what errors are about
 ---@field timeout_ms integer
 ---@field id integer of the last question
@@ -114,14 +118,16 @@ local start_section = section_of {}
 --- Starts the command for a run. Those of runs that are over are garbage, and end before that.
 local function start(values, decides, run)
   collectgarbage()
-  local command = ("'%s'"):format(values.command)
-  local self = { child = core.child(values.command), timeout_ms = values.timeout_ms, id = 0,
-    place = ("%s of policy external: %s"):format(decides, command) }
+  local where = ("'%s'"):format(values.url or values.command)
+  local child = values.url and core.http_peer(values.url) or core.child(values.command)
+  local self = { child = child, timeout_ms = values.timeout_ms, id = 0,
+    place = ("%s of policy %s: %s"):format(decides, values.url and "external-http" or "external",
+      where) }
   ask(self, "start", function(writer)
     writer:field("decides", decides)
     json.write_fields(writer, { "seed", "instances", "block_size", "kv_blocks" }, run)
   end, start_section)
-  self.place = command
+  self.place = where
   return self
 end
 
@@ -239,9 +245,16 @@ local kinds = {
     make = decide_scaling, options = { command_option, timeout_option, interval_option } },
 }
 
---- The definition of a policy that starts its command when a run begins.
-local function definition_of(kind, values, path)
+local function check_url(values, path)
+  if values.url and not values.url:find "^https?://[^/%s]+[^%s%c]*$" then
+    errors.invalid("%s.url: '%s', expected http://HOST:PORT/PATH", path, values.url)
+  end
+end
+
+--- The definition of a policy whose command starts, or whose service is called, when a run begins.
+local function definition_of(kind, values, path, name)
   check_signals(values, path)
+  check_url(values, path)
   return {
     kind = kind.kind, name = name,
     make = function(seed, instances, block_size, kv_blocks)
@@ -256,14 +269,24 @@ end
 --- The entries of the catalogue except their names, by its keys. Entries with `define` are not
 --- policies of the core.
 external.entries = {}
+external.http_entries = {}
+
+--- Returns an entry for a way to reach the process.
+local function entry_of(kind, name, summary, options)
+  return {
+    options = options, summary = summary,
+    source = "BLIS macro-level implementation plan, F.4; the protocol is ours",
+    define = function(values, path) return definition_of(kind, values, path, name) end,
+  }
+end
 
 for key, kind in pairs(kinds) do
-  external.entries[key] = {
-    options = kind.options,
-    summary = "a process of one's own decides, by a line of JSON each; slow",
-    source = "BLIS macro-level implementation plan, F.4; the protocol is ours",
-    define = function(values, path) return definition_of(kind, values, path) end,
-  }
+  external.entries[key] = entry_of(kind, "external",
+    "a process of one's own decides, by a line of JSON each; slow", kind.options)
+  local by_url = table.move(kind.options, 1, #kind.options, 1, {})
+  by_url[1] = url_option
+  external.http_entries[key] = entry_of(kind, "external-http",
+    "an HTTP service decides, by a POST with JSON each; slow", by_url)
 end
 
 return external

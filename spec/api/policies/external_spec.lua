@@ -18,6 +18,75 @@ local function message_of(command, more)
   return small.message_of(blis.run, small.experiment { routing = routing })
 end
 
+-- A service: least in-flight by default; the path of its URL asks for other answers.
+local service = [[
+import http.server, json, sys
+class Service(http.server.BaseHTTPRequestHandler):
+  protocol_version = "HTTP/1.1"
+  def log_message(self, *_): pass
+  def do_POST(self):
+    question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+    answer, status = {"id": question["id"]}, 200
+    if question["decision"] == "routing":
+      answer["target"] = min(question["instances"], key=lambda i: i["in_flight"])["id"]
+    if self.path == "/fail" and question["id"] > 1: status = 500
+    if self.path == "/other" and question["id"] > 1: answer["target"] = "instance_7"
+    body = json.dumps(answer).encode()
+    self.send_response(status)
+    self.send_header("Content-Length", str(len(body)))
+    self.end_headers()
+    self.wfile.write(body)
+server = http.server.HTTPServer(("127.0.0.1", 0), Service)
+print(server.server_port, flush=True)
+server.serve_forever()
+]]
+
+local has_service = require("blis.core").observe_library()
+  and os.execute "command -v python3 >/dev/null"
+
+describe("a policy behind HTTP #host", function()
+  if not has_service then return end
+  local process, url
+
+  lazy_setup(function()
+    local path = os.tmpname()
+    local file = assert(io.open(path, "w"))
+    file:write(service)
+    file:close()
+    local started = program.shell(("python3 %s >%s.port 2>/dev/null & echo $!; "
+      .. "for i in $(seq 100); do [ -s %s.port ] && break; sleep 0.05; done; cat %s.port"):format(
+        path, path, path, path)).out
+    local port
+    process, port = started:match "(%d+)%s+(%d+)"
+    url = ("http://127.0.0.1:%s"):format(port)
+    os.remove(path)
+    os.remove(path .. ".port")
+  end)
+
+  lazy_teardown(function() os.execute("kill " .. process) end)
+
+  it("routes, while the clock waits", function()
+    local routing = { "external-http", url = url .. "/decide" }
+    local result = blis.run(small.experiment { routing = routing })
+    local own = blis.run(small.experiment { routing = { "external-http", url = url } })
+    assert.equal(60, result.completed)
+    assert.equal(result.hash, own.hash)
+    says(tostring(result), "routing external-http")
+  end)
+
+  it("that fails ends the run, and says how", function()
+    local function message(where, more)
+      local routing = { "external-http", url = where }
+      for key, value in pairs(more or {}) do routing[key] = value end
+      return small.message_of(blis.run, small.experiment { routing = routing })
+    end
+    says(message(url .. "/fail"), "it answered with status 500")
+    says(message(url .. "/other"), "target is 'instance_7', which is no candidate")
+    says(message "http://127.0.0.1:9/", "it did not answer: ")
+    says(message "here", "url: 'here', expected http://HOST:PORT/PATH")
+  end)
+end)
+
 describe("a policy in another process", function()
   it("routes", function()
     local result = blis.run(small.experiment {

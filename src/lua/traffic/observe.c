@@ -4,6 +4,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/bind/interrupt.h"
+#include "lua/bind/sandbox.h"
 #include "lua/traffic/workload.h"
 #include "workload/trace/write/write.h"
 
@@ -85,6 +86,9 @@ static int push_observations(lua_State *L) {
 int bind_observe(lua_State *L) {
   enum { WORKLOAD = 1, OPTIONS };
   const blis_workload *workload = check_workload(L, WORKLOAD);
+  if (bind_sandbox_of(L) != NULL) {
+    return luaL_error(L, "the sandbox has no network");
+  }
   luaL_checktype(L, OPTIONS, LUA_TTABLE);
   lua_settop(L, OPTIONS);
   lua_getfield(L, OPTIONS, "model"); /* stays on the stack, as the key does */

@@ -71,7 +71,7 @@ local kinds = { { "routers", "router" }, { "filters", "filter" }, { "scorers", "
   { "pickers", "picker" } }
 
 -- Not a policy of its own: it asks a process of the user's.
-local left_out = { external = true }
+local left_out = { external = true, ["external-http"] = true }
 
 --- All policies of the catalogue that decide where a request goes.
 ---@return blis.conformance.Case[]

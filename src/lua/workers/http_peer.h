@@ -1,0 +1,15 @@
+/* http_peer.h - a service that answers questions over HTTP (observe/post.h), as a userdata. */
+#ifndef BLIS_LUA_WORKERS_HTTP_PEER_H
+#define BLIS_LUA_WORKERS_HTTP_PEER_H
+
+#include <lua.h>
+
+void bind_open_http_peers(lua_State *L);
+
+/*
+ * http_peer(url): the service. peer:ask(question, timeout_ms) returns the body of the answer, or
+ * nil and the problem. Raises in a sandbox, and where libcurl is missing.
+ */
+int bind_http_peer_new(lua_State *L);
+
+#endif
