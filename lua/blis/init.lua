@@ -38,6 +38,7 @@ local blis = {
   capacity = at_first_call("blis.capacity", "search"),
   recommend = at_first_call("blis.recommend", "search"),
   calibrate = at_first_call("blis.calibrate", "run"),
+  live = at_first_call("blis.live.script", "serve"),
   cma_es = at_first_call("blis.sweep.cma_es", "new"),
   statistics = statistics,
 

@@ -210,6 +210,41 @@ describe("blis live #host", function()
     assert.matches("status 130", out)
   end)
 
+  it("loads and unloads LoRA adapters, and sleeps", function()
+    next_port = next_port + 8
+    local base = next_port + 1
+    local out = with_server("--num-instances 2 --lora-adapters 2 --port-base " .. base, ([[
+      I=http://127.0.0.1:%d; try() { curl -s -m 9 -w ' %%{http_code}\n' "$@"; }
+      ask() { try -o answer -H "$J" -d '{"model": "'$1'", "prompt": "a", "max_tokens": 3}' \
+        $I/v1/completions; }
+      lora() { try -H "$J" -d "$2" $URL/v1/$1_lora_adapter; }
+      ask adapter_1; grep -o '"model":"[a-z_0-9]*"' answer; ask mine
+      lora load '{"lora_name": "mine", "lora_path": "/x"}'
+      lora unload '{"lora_name": "adapter_2"}'; lora unload '{"lora_name": "adapter_2"}'
+      lora load '{"lora_name": "mine", "lora_path": "/x"}'; ask mine; ask adapter_2
+      lora load '{"lora_name": "mine", "lora_path": "/x"}'; lora load '{"lora_name": "other"}'
+      lora load '{'; curl -s $URL/v1/models | grep -o '"id":"[^"]*"\|"parent":"[^"]*"'
+      curl -s $I/metrics | grep '^vllm:lora_requests_info'
+      try -X POST "$I/sleep?level=2"; try $I/is_sleeping; try -o /dev/null $I/health; ask adapter_1
+      cat answer; echo; curl -s $I/metrics | grep 'sleep_state="discard_all"'
+      try $URL/is_sleeping; try -X POST $I/wake_up; try $I/is_sleeping; ask adapter_1
+      try -X POST $URL/sleep; try $URL/is_sleeping; try -X POST $URL/wake_up; ask mine
+      ]]):format(base))
+    assert.matches('^ 200\n"model":"adapter_1"\n 404\n', out)
+    assert.matches("all 2 adapters of the cluster are loaded.- 400\n"
+      .. "Success: LoRA adapter 'adapter_2' removed successfully. 200\n", out)
+    assert.matches("'adapter_2' cannot be found.- 404\n"
+      .. "Success: LoRA adapter 'mine' added successfully. 200\n 200\n 404\n", out)
+    assert.matches("'mine' has already been loaded.- 400\n.-must be provided.- 400\n", out)
+    assert.matches('"id":"adapter_1"\n"parent":"qwen/qwen3%-14b"\n"id":"mine"\n', out)
+    assert.matches('\nvllm:lora_requests_info{max_lora="2",running_lora_adapters="",'
+      .. 'waiting_lora_adapters=""} %d+.0\n', out)
+    assert.matches('{"is_sleeping":true} 200\n 200\n 503\n.-instance_0 is asleep', out)
+    assert.matches('sleep_state="discard_all"} 1.0\n{"is_sleeping":false} 200\n', out)
+    assert.matches('\n 200\n{"is_sleeping":false} 200\n 200\n 200\n{"is_sleeping":true} 200\n'
+      .. ' 200\n 200\n', out)
+  end)
+
   it("survives what is no request", function()
     local out = with_server("", [[
       if command -v python3 >/dev/null; then python3 - ${URL##*:} <<'PY'
@@ -238,6 +273,27 @@ PY
       curl -s -m 5 -o /dev/null -w 'health %{http_code}\n' $URL/health]])
     assert.matches("health 200", out)
     assert.matches("status 130", out)
+  end)
+
+  it("serves in a script, and returns the result", function()
+    next_port = next_port + 4
+    local outcome
+    folders.with(function(folder)
+      outcome = program.shell(([[mkdir -p FOLDER; cat >FOLDER/s.lua <<'LUA'
+        local blis = require "blis"
+        local result = blis.live({ cluster = { model = "qwen/qwen3-14b", hardware = "H100" } },
+          { gateway = "127.0.0.1:PORT", duration_us = blis.seconds(3) })
+        print(result.completed, result.arrived)
+LUA
+        "$BLIS" FOLDER/s.lua & RUN=$!
+        curl -s --retry 50 --retry-connrefused --retry-delay 1 -o /dev/null \
+          http://127.0.0.1:PORT/health
+        curl -s -m 9 -o /dev/null -H 'Content-Type: application/json' \
+          -d '{"prompt": "a", "max_tokens": 2}' http://127.0.0.1:PORT/v1/completions
+        wait $RUN; echo "status $?"]]):gsub("FOLDER", folder):gsub("PORT", tostring(next_port)))
+    end)
+    assert.matches("1\t1\nstatus 0\n", outcome.out)
+    assert.matches("live: gateway at http://127.0.0.1:" .. next_port, outcome.err)
   end)
 
   it("ends by itself, and says what is wrong with addresses", function()

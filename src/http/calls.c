@@ -292,8 +292,9 @@ static bool check_service(const blis__door *door, blis_live_refusal *refusal) {
        blis_cluster_instance_service(cluster, (uint32_t)door->instance) == BLIS_SERVICE_ACTIVE)) {
     return true;
   }
-  return blis_live_refuse(refusal, 503, "InternalServerError", NULL,
-                          "instance_%" PRId64 " is not in service", door->instance);
+  bool sleeps = blis_live_desk_sleep_level(door->server->desk, (uint32_t)door->instance) > 0;
+  return blis_live_refuse(refusal, 503, "InternalServerError", NULL, "instance_%" PRId64 " is %s",
+                          door->instance, sleeps ? "asleep" : "not in service");
 }
 
 static blis_live_submission submission_of(blis__door *door, struct evhttp_request *request,

@@ -96,8 +96,11 @@ static bool is_in_service(const blis__door *door) {
   return false;
 }
 
+/* A sleeping engine is healthy. */
 static void on_health(blis__door *door, struct evhttp_request *request) {
-  reply(door->server, request, is_in_service(door) ? 200 : 503, NULL);
+  bool sleeps = door->instance >= 0 &&
+                blis_live_desk_sleep_level(door->server->desk, (uint32_t)door->instance) > 0;
+  reply(door->server, request, is_in_service(door) || sleeps ? 200 : 503, NULL);
 }
 
 static void on_version(blis__door *door, struct evhttp_request *request) {
@@ -120,6 +123,32 @@ static void on_load(blis__door *door, struct evhttp_request *request) {
   blis__http_send_text(server, request, 200, NULL);
 }
 
+/* A model, or an adapter of its parent. */
+static void write_model(blis_json_writer *w, const blis_live_limits *limits, const char *name,
+                        const char *parent) {
+  const char *pairs[][2] = {
+      {"id", name}, {"object", "model"}, {"owned_by", "vllm"}, {"root", name}};
+  blis_json_writer_begin_object(w);
+  for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
+    blis_json_writer_key(w, pairs[k][0]);
+    blis_json_writer_string(w, pairs[k][1]);
+  }
+  blis_json_writer_key(w, "created");
+  blis_json_writer_int64(w, 0);
+  blis_json_writer_key(w, "parent");
+  if (parent == NULL) {
+    blis_json_writer_null(w);
+  } else {
+    blis_json_writer_string(w, parent);
+  }
+  blis_json_writer_key(w, "max_model_len");
+  blis_json_writer_int64(w, limits->max_model_len);
+  blis_json_writer_key(w, "permission");
+  blis_json_writer_begin_array(w);
+  blis_json_writer_end_array(w);
+  blis_json_writer_end_object(w);
+}
+
 static void on_models(blis__door *door, struct evhttp_request *request) {
   blis__http *server = door->server;
   const blis_live_limits *limits = blis_live_desk_limits(server->desk);
@@ -132,25 +161,12 @@ static void on_models(blis__door *door, struct evhttp_request *request) {
   blis_json_writer_key(&w, "data");
   blis_json_writer_begin_array(&w);
   for (size_t i = 0; i < limits->model_count; i++) {
-    const char *pairs[][2] = {{"id", limits->models[i]},
-                              {"object", "model"},
-                              {"owned_by", "vllm"},
-                              {"root", limits->models[i]}};
-    blis_json_writer_begin_object(&w);
-    for (size_t k = 0; k < sizeof pairs / sizeof *pairs; k++) {
-      blis_json_writer_key(&w, pairs[k][0]);
-      blis_json_writer_string(&w, pairs[k][1]);
+    write_model(&w, limits, limits->models[i], NULL);
+  }
+  for (size_t i = 0; i < limits->adapter_count; i++) {
+    if (limits->adapters[i].name[0] != '\0') {
+      write_model(&w, limits, limits->adapters[i].name, limits->models[0]);
     }
-    blis_json_writer_key(&w, "created");
-    blis_json_writer_int64(&w, 0);
-    blis_json_writer_key(&w, "parent");
-    blis_json_writer_null(&w);
-    blis_json_writer_key(&w, "max_model_len");
-    blis_json_writer_int64(&w, limits->max_model_len);
-    blis_json_writer_key(&w, "permission");
-    blis_json_writer_begin_array(&w);
-    blis_json_writer_end_array(&w);
-    blis_json_writer_end_object(&w);
   }
   blis_json_writer_end_array(&w);
   blis_json_writer_end_object(&w);
@@ -247,9 +263,11 @@ static void on_metrics(blis__door *door, struct evhttp_request *request) {
     return;
   }
   for (uint32_t i = 0; i < count; i++) {
-    metered[i] = (blis_live_metered){.meter = blis_live_desk_meter(server->desk, first + i),
-                                     .instance = blis_cluster_instance(cluster, first + i),
-                                     .engine = door->instance < 0 ? i : 0};
+    metered[i] =
+        (blis_live_metered){.meter = blis_live_desk_meter(server->desk, first + i),
+                            .instance = blis_cluster_instance(cluster, first + i),
+                            .engine = door->instance < 0 ? i : 0,
+                            .sleep_level = blis_live_desk_sleep_level(server->desk, first + i)};
   }
   uint64_t last = server->lag_count;
   const blis_live_limits *limits = blis_live_desk_limits(server->desk);
@@ -258,6 +276,8 @@ static void on_metrics(blis__door *door, struct evhttp_request *request) {
       .model = limits->models[0],
       .instances = metered,
       .count = count,
+      .adapters = limits->adapters,
+      .adapter_count = (uint32_t)limits->adapter_count,
       .is_gateway = door->instance < 0,
       .max_model_len = limits->max_model_len,
       .in_flight = blis_live_desk_load(server->desk, -1),
@@ -322,6 +342,88 @@ static void on_reset_cache(blis__door *door, struct evhttp_request *request) {
   }
   server->outcome.interventions++;
   reply(server, request, server->status == BLIS_OK ? 200 : 500, NULL);
+}
+
+/* LoRA adapters. */
+
+static void change_adapter(blis__door *door, struct evhttp_request *request, bool is_load) {
+  blis__http *server = door->server;
+  blis_slice name;
+  blis_live_refusal refusal;
+  if (!blis_live_ask_read_adapter(&server->ask, blis__http_body(request), is_load, &name,
+                                  &refusal) ||
+      !(is_load ? blis_live_desk_load_adapter : blis_live_desk_unload_adapter)(server->desk, name,
+                                                                               &refusal)) {
+    blis__http_refuse(server, request, &refusal);
+    return;
+  }
+  blis_buffer_clear(&server->text);
+  blis_buffer_format(&server->text, "Success: LoRA adapter '%.*s' %s successfully.",
+                     (int)name.length, name.data, is_load ? "added" : "removed");
+  blis__http_send_text(server, request, 200, "text/plain; charset=utf-8");
+}
+
+static void on_load_adapter(blis__door *door, struct evhttp_request *request) {
+  change_adapter(door, request, true);
+}
+
+static void on_unload_adapter(blis__door *door, struct evhttp_request *request) {
+  change_adapter(door, request, false);
+}
+
+/* Sleep. */
+
+/* The instances of an address: first and end. */
+static uint32_t instances_of(const blis__door *door, uint32_t *end) {
+  uint32_t first = door->instance < 0 ? 0 : (uint32_t)door->instance;
+  *end = door->instance < 0
+             ? blis_cluster_instance_count(blis_live_desk_cluster(door->server->desk))
+             : first + 1;
+  return first;
+}
+
+/* Sets the sleep level of the instances of an address; 0 wakes them. */
+static void set_sleep(blis__door *door, struct evhttp_request *request, int level) {
+  blis__http *server = door->server;
+  uint32_t end;
+  blis_error error = {0};
+  blis_status status = BLIS_OK;
+  blis__http_advance(server);
+  for (uint32_t i = instances_of(door, &end); i < end && status == BLIS_OK; i++) {
+    status = blis_live_desk_sleep(server->desk, i, level, &error);
+  }
+  server->outcome.interventions++;
+  if (status == BLIS_ERR_INVALID) {
+    blis_live_refusal refusal;
+    (void)blis_live_refuse(&refusal, 409, "BadRequestError", NULL, "%s", error.message);
+    blis__http_refuse(server, request, &refusal);
+    return;
+  }
+  if (status != BLIS_OK && server->status == BLIS_OK) {
+    server->status = status;
+    server->error = error;
+  }
+  reply(server, request, server->status == BLIS_OK ? 200 : 500, NULL);
+}
+
+static void on_sleep(blis__door *door, struct evhttp_request *request) {
+  const char *query = evhttp_uri_get_query(evhttp_request_get_evhttp_uri(request));
+  bool is_deep = query != NULL && strstr(query, "level=2") != NULL;
+  set_sleep(door, request, is_deep ? 2 : 1);
+}
+
+static void on_wake(blis__door *door, struct evhttp_request *request) {
+  set_sleep(door, request, 0);
+}
+
+static void on_is_sleeping(blis__door *door, struct evhttp_request *request) {
+  uint32_t end;
+  bool sleeps = true;
+  for (uint32_t i = instances_of(door, &end); i < end; i++) {
+    sleeps &= blis_live_desk_sleep_level(door->server->desk, i) > 0;
+  }
+  send_string(door->server, request, 200,
+              sleeps ? "{\"is_sleeping\":true}" : "{\"is_sleeping\":false}");
 }
 
 /* Control. */
@@ -391,6 +493,11 @@ static const route routes[] = {
     {"/metrics", EVHTTP_REQ_GET, on_metrics},
     {"/tokenize", EVHTTP_REQ_POST, on_tokenize},
     {"/detokenize", EVHTTP_REQ_POST, on_detokenize},
+    {"/v1/load_lora_adapter", EVHTTP_REQ_POST, on_load_adapter},
+    {"/v1/unload_lora_adapter", EVHTTP_REQ_POST, on_unload_adapter},
+    {"/sleep", EVHTTP_REQ_POST, on_sleep},
+    {"/wake_up", EVHTTP_REQ_POST, on_wake},
+    {"/is_sleeping", EVHTTP_REQ_GET, on_is_sleeping},
     {"/reset_prefix_cache", EVHTTP_REQ_POST, on_reset_cache},
     {"/flush_cache", EVHTTP_REQ_POST, on_reset_cache},
     {"/get_model_info", EVHTTP_REQ_GET, on_model_info},

@@ -261,7 +261,7 @@ static bool read_model(blis_live_ask *ask, const blis_live_limits *limits, blis_
   blis_slice name;
   blis_json_value member = blis_json_member(root, "model");
   blis_error error = {0};
-  ask->model_index = 0;
+  ask->adapter = NULL;
   snprintf(ask->model, sizeof ask->model, "%s", limits->models[0]);
   if (!blis_json_has(member)) {
     return true; /* the first one, as in vLLM */
@@ -271,8 +271,15 @@ static bool read_model(blis_live_ask *ask, const blis_live_limits *limits, blis_
   }
   for (size_t i = 0; i < limits->model_count; i++) {
     if (blis_slice_equals(name, limits->models[i])) {
-      ask->model_index = i;
       snprintf(ask->model, sizeof ask->model, "%s", limits->models[i]);
+      return true;
+    }
+  }
+  for (size_t i = 0; i < limits->adapter_count && name.length > 0; i++) {
+    const blis_live_adapter *adapter = &limits->adapters[i];
+    if (blis_slice_equals(name, adapter->name)) {
+      ask->adapter = adapter->own_name;
+      snprintf(ask->model, sizeof ask->model, "%s", adapter->name);
       return true;
     }
   }
@@ -468,6 +475,34 @@ bool blis_live_ask_read_text(blis_live_ask *ask, const blis_live_limits *limits,
   return blis_json_has(messages)
              ? read_messages(ask, limits, messages, refusal)
              : read_prompt(ask, limits, blis_json_member(root, "prompt"), refusal);
+}
+
+/* The text of a member; empty if it is none. */
+static blis_slice text_member(blis_json_value root, const char *name) {
+  blis_slice text = {.data = ""};
+  blis_error ignored;
+  blis_json_value member = blis_json_member(root, name);
+  if (blis_json_type_of(member) == BLIS_JSON_TEXT &&
+      blis_json_text(member, &text, &ignored) != BLIS_OK) {
+    return (blis_slice){.data = ""};
+  }
+  return text;
+}
+
+bool blis_live_ask_read_adapter(blis_live_ask *ask, blis_slice body, bool needs_path,
+                                blis_slice *name, blis_live_refusal *refusal) {
+  refusal->status = 0;
+  if (!parse(ask, body, refusal)) {
+    return false;
+  }
+  blis_json_value root = blis_json_root(&ask->json);
+  *name = text_member(root, "lora_name");
+  if (name->length == 0 || (needs_path && text_member(root, "lora_path").length == 0)) {
+    return blis_live_refuse(refusal, 400, "InvalidUserInput", NULL,
+                            needs_path ? "Both 'lora_name' and 'lora_path' must be provided."
+                                       : "'lora_name' must be provided.");
+  }
+  return true;
 }
 
 bool blis_live_ask_read_tokens(blis_live_ask *ask, const blis_live_limits *limits, blis_slice body,

@@ -17,12 +17,20 @@
 
 enum { BLIS_LIVE_STOPS_MAX = 16, BLIS_LIVE_CHOICES_MAX = 128, BLIS_LIVE_MODEL_SIZE = 256 };
 
+/* A LoRA adapter of the cluster, and the name under which it is served. */
+typedef struct blis_live_adapter {
+  const char *own_name;            /* in the cluster; borrowed */
+  char name[BLIS_LIVE_MODEL_SIZE]; /* for clients; "" = it is not loaded */
+} blis_live_adapter;
+
 /* Limits of an endpoint, and what it serves. */
 typedef struct blis_live_limits {
   uint32_t vocabulary;
   int64_t max_model_len;     /* > 0; prompt and output, tokens */
   const char *const *models; /* names that are served; borrowed */
   size_t model_count;
+  const blis_live_adapter *adapters; /* that requests may name instead of a model; borrowed */
+  size_t adapter_count;
   int64_t media_tokens; /* of an image or another part of a message without text */
 } blis_live_limits;
 
@@ -52,7 +60,7 @@ typedef struct blis_live_ask {
   blis_json json;
   blis_live_api api;
   char model[BLIS_LIVE_MODEL_SIZE];
-  size_t model_index; /* in limits.models */
+  const char *adapter; /* own name of the adapter; borrowed from the limits; NULL = none */
   blis_live_tokens tokens;
   BLIS_ARRAY(blis_live_prompt_part) prompts;
   int64_t max_tokens; /* of a choice, > 0: what is set, else what the model length leaves */
@@ -85,6 +93,11 @@ bool blis_live_ask_read(blis_live_ask *ask, blis_live_api api, const blis_live_l
 /* Reads the body of /tokenize: a prompt or messages. ask->tokens contains the tokens. */
 bool blis_live_ask_read_text(blis_live_ask *ask, const blis_live_limits *limits, blis_slice body,
                              blis_live_refusal *refusal);
+
+/* Reads the body of a request that loads or unloads a LoRA adapter: {"lora_name": ..., "lora_path":
+   ...}. The name is valid until the next reading. */
+bool blis_live_ask_read_adapter(blis_live_ask *ask, blis_slice body, bool needs_path,
+                                blis_slice *name, blis_live_refusal *refusal);
 
 /* Reads the body of /detokenize: {"tokens": [...]}. */
 bool blis_live_ask_read_tokens(blis_live_ask *ask, const blis_live_limits *limits, blis_slice body,

@@ -1,5 +1,6 @@
 #include "live/desk.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/containers/event_queue.h"
@@ -44,6 +45,8 @@ struct blis_live_desk {
   choice *changed;
   BLIS_ARRAY(blis_live_meter) meters; /* by instance; more come when instances do */
   BLIS_ARRAY(int64_t) loads;          /* likewise */
+  BLIS_ARRAY(int) sleep_levels;       /* likewise; 0 = awake */
+  blis_live_adapter *adapters;
   int64_t open;
   int64_t now_us;
   int64_t last_departure_us;
@@ -151,9 +154,11 @@ static blis_status happen_at(blis_live_desk *desk, choice *c, int64_t at_us, bli
 static blis_status make_room(blis_live_desk *desk, size_t instance) {
   BLIS_TRY(blis_array_reserve(&desk->alloc, &desk->meters, instance + 1));
   BLIS_TRY(blis_array_reserve(&desk->alloc, &desk->loads, instance + 1));
+  BLIS_TRY(blis_array_reserve(&desk->alloc, &desk->sleep_levels, instance + 1));
   while (desk->meters.count <= instance) {
     desk->meters.items[desk->meters.count++] = (blis_live_meter){.flavor = desk->config.flavor};
     desk->loads.items[desk->loads.count++] = 0;
+    desk->sleep_levels.items[desk->sleep_levels.count++] = 0;
   }
   return BLIS_OK;
 }
@@ -282,13 +287,21 @@ blis_status blis_live_desk_new(const blis_alloc *alloc, const blis_live_desk_con
   desk->later = blis_event_queue_new(alloc);
   desk->content = blis_live_content_new(alloc, config->block_tokens, BLOCKS_MAX);
   desk->lengths = blis_alloc_zeroed(alloc, config->length_count, sizeof *desk->lengths);
-  if (desk->strings == NULL || desk->later == NULL || desk->content == NULL ||
-      desk->lengths == NULL || make_room(desk, config->instance_count - 1) != BLIS_OK ||
+  desk->adapters = blis_alloc_zeroed(alloc, config->adapter_count + 1, sizeof *desk->adapters);
+  if (desk->strings == NULL || desk->adapters == NULL || desk->later == NULL ||
+      desk->content == NULL || desk->lengths == NULL ||
+      make_room(desk, config->instance_count - 1) != BLIS_OK ||
       blis_map_reserve(&desk->choices, 16) != BLIS_OK) {
     blis_live_desk_free(desk);
     return blis_fail_nomem(error);
   }
   memcpy(desk->lengths, config->lengths, config->length_count * sizeof *desk->lengths);
+  for (size_t i = 0; i < config->adapter_count; i++) {
+    desk->adapters[i].own_name = config->adapters[i];
+    snprintf(desk->adapters[i].name, sizeof desk->adapters[i].name, "%s", config->adapters[i]);
+  }
+  desk->config.limits.adapters = desk->adapters;
+  desk->config.limits.adapter_count = config->adapter_count;
   *made = desk;
   return BLIS_OK;
 }
@@ -321,6 +334,9 @@ void blis_live_desk_free(blis_live_desk *desk) {
   blis_alloc_free(&alloc, desk->lengths, desk->config.length_count * sizeof *desk->lengths);
   blis_array_deinit(&alloc, &desk->meters);
   blis_array_deinit(&alloc, &desk->loads);
+  blis_array_deinit(&alloc, &desk->sleep_levels);
+  blis_alloc_free(&alloc, desk->adapters,
+                  (desk->config.adapter_count + 1) * sizeof *desk->adapters);
   blis_alloc_free(&alloc, desk, sizeof *desk);
 }
 
@@ -337,6 +353,83 @@ void blis_live_desk_end(blis_live_desk *desk) {
 
 const blis_live_limits *blis_live_desk_limits(const blis_live_desk *desk) {
   return &desk->config.limits;
+}
+
+/* Adapters and sleep. */
+
+static blis_live_adapter *find_adapter(const blis_live_desk *desk, blis_slice name) {
+  for (size_t i = 0; i < desk->config.adapter_count; i++) {
+    if (blis_slice_equals(name, desk->adapters[i].name)) {
+      return &desk->adapters[i];
+    }
+  }
+  return NULL;
+}
+
+/* The adapter that gets a name: its own if that is free, else the first that is not served. */
+static blis_live_adapter *free_adapter(const blis_live_desk *desk, blis_slice name) {
+  blis_live_adapter *found = NULL;
+  for (size_t i = desk->config.adapter_count; i-- > 0;) {
+    blis_live_adapter *adapter = &desk->adapters[i];
+    if (adapter->name[0] == '\0') {
+      bool has_name = found != NULL && blis_slice_equals(name, found->own_name);
+      found = has_name ? found : adapter;
+    }
+  }
+  return found;
+}
+
+bool blis_live_desk_load_adapter(blis_live_desk *desk, blis_slice name,
+                                 blis_live_refusal *refusal) {
+  int shown = name.length < 100 ? (int)name.length : 100;
+  if (name.length == 0 || name.length >= BLIS_LIVE_MODEL_SIZE) {
+    return blis_live_refuse(refusal, 400, "InvalidUserInput", "lora_name",
+                            "Both 'lora_name' and 'lora_path' must be provided.");
+  }
+  if (find_adapter(desk, name) != NULL) {
+    return blis_live_refuse(refusal, 400, "InvalidUserInput", "lora_name",
+                            "The lora adapter '%.*s' has already been loaded.", shown, name.data);
+  }
+  blis_live_adapter *adapter = free_adapter(desk, name);
+  if (adapter == NULL) {
+    return blis_live_refuse(refusal, 400, "BadRequestError", "lora_name",
+                            "all %zu adapters of the cluster are loaded; unload one, or start "
+                            "blis live with more (--lora-adapters)",
+                            desk->config.adapter_count);
+  }
+  memcpy(adapter->name, name.data, name.length);
+  adapter->name[name.length] = '\0';
+  return true;
+}
+
+bool blis_live_desk_unload_adapter(blis_live_desk *desk, blis_slice name,
+                                   blis_live_refusal *refusal) {
+  blis_live_adapter *adapter = name.length == 0 ? NULL : find_adapter(desk, name);
+  int shown = name.length < 100 ? (int)name.length : 100;
+  if (adapter == NULL) {
+    return blis_live_refuse(refusal, 404, "NotFoundError", "lora_name",
+                            "The lora adapter '%.*s' cannot be found.", shown, name.data);
+  }
+  adapter->name[0] = '\0';
+  return true;
+}
+
+blis_status blis_live_desk_sleep(blis_live_desk *desk, uint32_t instance, int level,
+                                 blis_error *error) {
+  BLIS_TRY_MEM(make_room(desk, instance), error);
+  int *now = &desk->sleep_levels.items[instance];
+  if (*now == 0 && level > 0) {
+    const blis_loss loss = {.kind = BLIS_LOSS_FAILED};
+    BLIS_TRY(blis_cluster_instance_fail(desk->cluster, instance, loss, error));
+  } else if (*now > 0 && level == 0) {
+    BLIS_TRY(blis_cluster_instance_restore(desk->cluster, instance, error));
+  }
+  *now = level;
+  return BLIS_OK;
+}
+
+int blis_live_desk_sleep_level(const blis_live_desk *desk, uint32_t instance) {
+  return instance < desk->sleep_levels.count ? desk->sleep_levels.items[instance] : 0;
 }
 
 /* Submitting. */
@@ -406,6 +499,9 @@ static blis_status make_request(blis_live_desk *desk, const blis_live_submission
   BLIS_TRY(intern(desk, s->tenant, &request->tenant, error));
   BLIS_TRY(intern(desk, s->slo_class, &request->slo_class, error));
   BLIS_TRY(intern(desk, s->session, &request->session, error));
+  if (s->ask->adapter != NULL) {
+    BLIS_TRY(intern(desk, blis_slice_of(s->ask->adapter), &request->adapter, error));
+  }
   BLIS_TRY_MEM(blis_array_reserve(&desk->alloc, &desk->inbox, desk->inbox.count + 1), error);
   BLIS_TRY_MEM(blis_array_reserve(&desk->alloc, &desk->pins, desk->pins.count + 2), error);
   blis_segment *segments = NULL;

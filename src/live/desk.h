@@ -66,6 +66,9 @@ typedef struct blis_live_desk_config {
   size_t length_count; /* >= 1 */
   uint32_t instance_count;
   blis_live_flavor flavor; /* of the metrics */
+  /* Names of the LoRA adapters of the cluster, which are served from the start; borrowed. */
+  const char *const *adapters;
+  size_t adapter_count;
 } blis_live_desk_config;
 
 /* The caller owns the desk. BLIS_ERR_NOMEM. */
@@ -89,6 +92,22 @@ void blis_live_desk_open(blis_live_desk *desk, blis_cluster *cluster,
 void blis_live_desk_end(blis_live_desk *desk);
 
 const blis_live_limits *blis_live_desk_limits(const blis_live_desk *desk);
+
+/*
+ * Serves an adapter under a name, or no longer. A new name takes an adapter of the cluster that is
+ * not served. False: refusal says why, in the words of vLLM.
+ */
+bool blis_live_desk_load_adapter(blis_live_desk *desk, blis_slice name, blis_live_refusal *refusal);
+bool blis_live_desk_unload_adapter(blis_live_desk *desk, blis_slice name,
+                                   blis_live_refusal *refusal);
+
+/*
+ * Lets an instance sleep with level 1 or 2: its requests fail, its cache is empty, and it gets no
+ * requests until level 0 wakes it. BLIS_ERR_INVALID as blis_cluster_instance_restore.
+ */
+BLIS_MUSTUSE blis_status blis_live_desk_sleep(blis_live_desk *desk, uint32_t instance, int level,
+                                              blis_error *error);
+int blis_live_desk_sleep_level(const blis_live_desk *desk, uint32_t instance);
 
 /* Where and for which call an ask is submitted. */
 typedef struct blis_live_submission {

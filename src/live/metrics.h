@@ -16,6 +16,7 @@
 
 #include "base/buffer.h"
 #include "cluster/cluster.h"
+#include "live/ask.h"
 #include "live/meter.h"
 
 /* An instance on a page. */
@@ -32,7 +33,7 @@ typedef struct blis_live_page {
   const char *model;
   const blis_live_metered *instances;
   size_t count;
-  const char *const *adapters; /* names of LoRA adapters, in the order of the engines */
+  const blis_live_adapter *adapters; /* in the order of the engines */
   uint32_t adapter_count;
   bool is_gateway;
   int64_t max_model_len;

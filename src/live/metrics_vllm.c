@@ -172,7 +172,8 @@ static void write_adapters(const blis__metrics *m, const blis__reading *r, bool 
     const blis_adapter_state state = blis_instance_adapter(r->of->instance, k + 1);
     if ((are_running ? state.running : state.waiting) > 0) {
       blis_buffer_string(m->buffer, is_first ? "" : ",");
-      blis__metric_text(m->buffer, m->page->adapters[k]);
+      const blis_live_adapter *adapter = &m->page->adapters[k];
+      blis__metric_text(m->buffer, adapter->name[0] != '\0' ? adapter->name : adapter->own_name);
       is_first = false;
     }
   }

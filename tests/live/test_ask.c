@@ -44,7 +44,7 @@ static void test_prompts_have_four_forms(void) {
   CHECK_EQ_I64(ask.max_tokens, 5);
   must_read(BLIS_LIVE_COMPLETIONS, "{\"prompt\": [[1, 2], [3]], \"model\": \"short\"}");
   CHECK_EQ_I64(ask.prompts.items[1].first, 2);
-  CHECK_EQ_I64(ask.model_index, 1);
+  CHECK(ask.adapter == NULL);
   blis_live_ask_deinit(&ask);
 }
 

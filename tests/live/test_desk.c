@@ -147,6 +147,64 @@ static void test_instances_may_come_later(void) {
   close_scene(&sc);
 }
 
+static void test_adapters_come_and_go(void) {
+  static const uint32_t lengths[] = {4};
+  static const char *const names[] = {"one", "two"};
+  blis_alloc heap = blis_alloc_heap();
+  blis_live_desk *desk;
+  blis_live_refusal refusal;
+  blis_error error;
+  const blis_live_desk_config config = {.limits = {.vocabulary = 128256,
+                                                   .max_model_len = 50,
+                                                   .models = scene_models,
+                                                   .model_count = 1},
+                                        .block_tokens = 16,
+                                        .lengths = lengths,
+                                        .length_count = 1,
+                                        .instance_count = 1,
+                                        .adapters = names,
+                                        .adapter_count = 2};
+  CHECK_OK(blis_live_desk_new(&heap, &config, &desk, &error), &error);
+  const blis_live_limits *limits = blis_live_desk_limits(desk);
+  CHECK(!blis_live_desk_load_adapter(desk, blis_slice_of("two"), &refusal));
+  CHECK_CONTAINS(refusal.message, "already been loaded");
+  CHECK(!blis_live_desk_load_adapter(desk, blis_slice_of("new"), &refusal));
+  CHECK_CONTAINS(refusal.message, "all 2 adapters");
+  CHECK(blis_live_desk_unload_adapter(desk, blis_slice_of("one"), &refusal));
+  CHECK(blis_live_desk_unload_adapter(desk, blis_slice_of("two"), &refusal));
+  CHECK(!blis_live_desk_unload_adapter(desk, blis_slice_of("two"), &refusal));
+  CHECK_EQ_I64(refusal.status, 404);
+  CHECK(!blis_live_desk_unload_adapter(desk, blis_slice_of(""), &refusal));
+  CHECK(blis_live_desk_load_adapter(desk, blis_slice_of("two"), &refusal)); /* its own place */
+  CHECK_STR(limits->adapters[1].name, "two");
+  CHECK(blis_live_desk_load_adapter(desk, blis_slice_of("new"), &refusal));
+  CHECK_STR(limits->adapters[0].name, "new");
+  CHECK_STR(limits->adapters[0].own_name, "one");
+  blis_live_desk_free(desk);
+}
+
+static void test_a_sleeping_instance_loses_its_requests(void) {
+  scene sc;
+  blis_error error;
+  open_scene(&sc, 1);
+  submit(&sc, BLIS_LIVE_COMPLETIONS,
+         "{\"prompt\": \"Hello\", \"max_tokens\": 4000, \"ignore_eos\": true}", -1);
+  advance(&sc, 200000);
+  CHECK_EQ_I64(blis_live_desk_sleep_level(sc.desk, 0), 0);
+  CHECK_OK(blis_live_desk_sleep(sc.desk, 0, 2, &error), &error);
+  advance(&sc, 300000);
+  CHECK(sc.choices[0]->is_over && sc.choices[0]->failure != NULL);
+  CHECK_EQ_I64(blis_live_desk_sleep_level(sc.desk, 0), 2);
+  CHECK_OK(blis_live_desk_sleep(sc.desk, 0, 0, &error), &error);
+  CHECK_OK(blis_live_desk_sleep(sc.desk, 0, 0, &error), &error);
+  submit(&sc, BLIS_LIVE_COMPLETIONS,
+         "{\"prompt\": \"Hello\", \"max_tokens\": 4, \"ignore_eos\": true}", -1);
+  advance(&sc, 5000000);
+  CHECK_EQ_I64(sc.choices[1]->finish, BLIS_LIVE_LENGTH);
+  close_all(&sc);
+  close_scene(&sc);
+}
+
 /* Answers. */
 
 static void check_json(const char *text, size_t length) {
@@ -221,6 +279,8 @@ int main(void) {
   RUN(test_a_reply_as_history_is_cached);
   RUN(test_a_stop_text_ends_the_answer);
   RUN(test_instances_may_come_later);
+  RUN(test_adapters_come_and_go);
+  RUN(test_a_sleeping_instance_loses_its_requests);
   RUN(test_answers_are_json);
   return check_done();
 }

@@ -54,13 +54,21 @@ local function names_of(values)
   return list
 end
 
+--- Returns the names of the LoRA adapters of a cluster.
+local function adapters_of(cluster)
+  local list = {}
+  local lora = cluster.lora or cluster.groups and cluster.groups[1].lora
+  for i, adapter in ipairs(lora and lora.adapters or {}) do list[i] = adapter.id end
+  return list
+end
+
 --- Returns the desk of a cluster (src/live/desk.h).
 local function desk_of(values, config)
   local cluster = config.cluster
   local max_model_len = cluster.max_model_len or 0
   if max_model_len == 0 then max_model_len = usual_max_model_len end
   return core.live_desk {
-    models = names_of(values),
+    models = names_of(values), adapters = adapters_of(cluster),
     max_model_len = max_model_len, vocabulary = vocabulary, media_tokens = values.media_tokens,
     block_tokens = cluster.block_size, seed = config.seed,
     lengths = lengths_of(values, config.seed), instances = cluster.instances,

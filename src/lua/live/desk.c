@@ -47,12 +47,11 @@ static int desk_pins(lua_State *L) {
 }
 
 /* Pushes the names; they live in the table at index. */
-static const char **push_models(lua_State *L, int index, size_t *count) {
-  lua_getfield(L, index, "models");
+static const char **push_names(lua_State *L, int index, const char *field, size_t *count) {
+  lua_getfield(L, index, field);
   luaL_checktype(L, -1, LUA_TTABLE);
   int list = lua_gettop(L);
   *count = lua_rawlen(L, list);
-  luaL_argcheck(L, *count > 0, index, "models is empty");
   const char **names = push_buffer(L, *count, sizeof *names);
   for (size_t i = 0; i < *count; i++) {
     lua_rawgeti(L, list, (lua_Integer)i + 1);
@@ -80,7 +79,7 @@ static uint32_t *push_lengths(lua_State *L, int index, size_t *count) {
 int bind_live_desk_new(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  bind_desk *held = lua_newuserdatauv(L, sizeof *held, 2);
+  bind_desk *held = lua_newuserdatauv(L, sizeof *held, 3);
   held->desk = NULL;
   luaL_setmetatable(L, LIVE_DESK_TYPE);
   blis_live_desk_config config = {
@@ -94,8 +93,11 @@ int bind_live_desk_new(lua_State *L) {
   if (!blis_live_find_flavor(flavor, &config.flavor)) {
     return luaL_error(L, "flavor is '%s', expected a name of BLIS_LIVE_FLAVOR_MAP", flavor);
   }
-  config.limits.models = push_models(L, 1, &config.limits.model_count);
+  config.limits.models = push_names(L, 1, "models", &config.limits.model_count);
+  luaL_argcheck(L, config.limits.model_count > 0, 1, "models is empty");
   lua_setiuservalue(L, 2, 1); /* the names' places */
+  config.adapters = push_names(L, 1, "adapters", &config.adapter_count);
+  lua_setiuservalue(L, 2, 3);
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, 2, 2); /* the names */
   config.lengths = push_lengths(L, 1, &config.length_count);

@@ -13,9 +13,10 @@
 void bind_open_live_desks(lua_State *L);
 
 /*
- * live_desk{models = {name, ...}, max_model_len =, vocabulary =, media_tokens =, block_tokens =,
- * seed =, lengths = {tokens, ...}, instances =, flavor =}: the desk. desk:pins() returns the
- * decisions of ports as {{request number, instance index from 0}, ...}.
+ * live_desk{models = {name, ...}, adapters = {name, ...}, max_model_len =, vocabulary =,
+ * media_tokens =, block_tokens =, seed =, lengths = {tokens, ...}, instances =, flavor =}: the
+ * desk. desk:pins() returns the decisions of ports as {{request number, instance index from 0},
+ * ...}.
  */
 int bind_live_desk_new(lua_State *L);
 
