@@ -19,7 +19,7 @@ enum {
   BLIS__BODY_MAX = 32 << 20,
   BLIS__HEAD_MAX = 16 << 10,
   BLIS__IDLE_SECONDS = 30,
-  BLIS__OUTPUT_MAX = 64 << 10, /* unsent bytes of a stream from which on its tokens are counted */
+  BLIS__OUTPUT_MAX = 8 << 10, /* unsent bytes of a stream from which on its tokens are counted */
   BLIS__LAGS = 4096            /* of the last wake-ups, for the summary */
 };
 

@@ -27,7 +27,7 @@ const pick = (list) => list[random(list.length)];
 
 const paths = ["/v1/completions", "/v1/chat/completions", "/generate", "/tokenize", "/detokenize",
   "/v1/completions/render", "/v1/chat/completions/render", "/v1/load_lora_adapter",
-  "/v1/unload_lora_adapter", "/metrics", "/health", "/sleep", "/admin/config", "/admin/faults",
+  "/v1/unload_lora_adapter", "/metrics", "/health", "/is_sleeping", "/admin/config", "/admin/faults",
   "/admin/nothing", "/", "/../../etc/passwd", "/%00", "/" + "a".repeat(9000)];
 
 const bodies = ["", "{", "[]", "null", "1e999", "\"", "{\"prompt\": 1}", "{\"prompt\": []}",
