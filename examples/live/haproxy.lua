@@ -29,6 +29,7 @@ local config = assert(io.open(folder .. "/haproxy.cfg", "w"))
 config:write(([[
 defaults
   mode http
+  option http-no-delay
   timeout connect 5s
   timeout client 600s
   timeout server 600s

@@ -141,6 +141,7 @@ haproxy_config() { # balance
   cat <<CFG
 defaults
   mode http
+  option http-no-delay
   timeout connect 5s
   timeout client 600s
   timeout server 600s
