@@ -8,6 +8,7 @@ local folders = require "spec.support.folders"
 local plot = require "blis.plot"
 local ranges = require "blis.charts.ranges"
 local report = require "blis.results.report"
+local shapes = require "blis.plot.shapes"
 local small = require "spec.support.small"
 local svg = require "blis.plot.svg"
 local text = require "blis.plot.text"
@@ -205,6 +206,13 @@ long |                            o]], (text.draw({ { title = "f", caption = "me
       y = { label = "p" },
       series = { { label = "f", low = { 1, false }, high = { 3, false } } } } },
       { width = 30 }):gsub("\n *%+.*$", "")))
+  end)
+
+  it("shortens names to the width that they have", function()
+    assert.equal("abc", shapes.fitted("abc", 3 * 0.61 * 12))
+    assert.equal("ab…", shapes.fitted("abcd", 3 * 0.61 * 12))
+    assert.equal("äö…", shapes.fitted("äöüx", 3 * 0.61 * 12))
+    assert.equal("\xff\xfe…", shapes.fitted("\xff\xfe\xfd\xfc", 3 * 0.61 * 12))
   end)
 
   it("has intervals from end to end, with the mean inside, in SVG", function()

@@ -110,7 +110,7 @@ local exercises = {
     assert(#stream:filter(function(r) return r.id ~= 'request_1' end) == 2)
     local next_request, state, first = stream:requests()
     local _, request = next_request(state, first)
-    assert(request.prompt_tokens == 374)
+    assert(request.prompt_tokens == 350)
     assert(#tostring(stream) > 50 and #stream:cap(1) == 3)
     local result = blis.run { cluster = { kv_blocks = 64 }, workload = stream,
       keep_records = false }

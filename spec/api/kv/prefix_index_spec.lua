@@ -78,6 +78,8 @@ describe("a prefix index by itself", function()
       { "names as keys", function() index:record(list[1], 1) end },
       { "number of tokens", function() index:match({ { "x", -1 } }, 1) end },
       { "is closed", function() return #closed end },
+      { "calling 'size' on bad self (the prefix index is closed)",
+        function() return closed:size(1) end },
       { "did you mean 'capacity'?", function() return index.capasity end },
     }
     for _, case in ipairs(cases) do says(small.message_of(case[2]), case[1]) end
