@@ -20,7 +20,8 @@ local function with_server(flags, script)
       J='Content-Type: application/json'
       "$BLIS" live --model qwen/qwen3-14b --hardware H100 --gateway 127.0.0.1:PORT FLAGS \
         >server.out 2>server.err & LIVE=$!
-      for i in $(seq 200); do grep -q gateway server.err && break; sleep 0.05; done
+      soon() { for i in $(seq 600); do "$@" && break; sleep 0.1; done; }
+      soon grep -q gateway server.err
       post() { curl -sS -m 20 -H "$J" -d "$2" "$URL$1"; }
       SCRIPT
       kill -INT $LIVE; wait $LIVE; echo "status $?"]])
@@ -116,7 +117,8 @@ describe("blis live #host", function()
         "max_tokens": 9000, "stream": true}' $URL/v1/completions; done
       curl -s -m 1 -o /dev/null -H "$J" -d '{"prompt": "a", "ignore_eos": true,
         "max_tokens": 9000}' $URL/v1/completions
-      sleep 0.3; curl -s $URL/metrics]])
+      aborted() { curl -s $URL/metrics >metrics; grep -q 'finished_reason="abort"} 4.0' metrics; }
+      soon aborted; cat metrics]])
     assert.matches('finished_reason="abort"} 4.0', out)
     for _, gauge in ipairs { "num_requests_running", "num_requests_waiting",
       "kv_cache_usage_perc" } do
@@ -170,7 +172,8 @@ describe("blis live #host", function()
       health() { curl -s -m 5 -o /dev/null -w "health %%{http_code}\n" $I/health; }
       curl -s -m 9 -o /dev/null -w 'lost %%{http_code}\n' -H "$J" -d '{"prompt": "a", "ignore_eos":
         true, "max_tokens": 9000}' $I/v1/completions & LOST=$!
-      sleep 0.5; try fail "$A/fail?instance=0"; wait $LOST; health
+      runs() { curl -s $I/metrics | grep -q 'num_requests_running{.* 1.0'; }
+      soon runs; try fail "$A/fail?instance=0"; wait $LOST; health
       curl -s -m 5 -w ' %%{http_code}\n' -H "$J" -d '{"prompt": "a"}' $I/v1/completions
       try restore "$A/restore?instance=0"; health
       try slow "$A/slow?instance=0&factor=2"; try drain "$A/drain?instance=1"
