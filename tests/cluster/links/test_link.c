@@ -346,6 +346,22 @@ static void lacks_bytes_beside_another(void) {
   close_net(&n);
 }
 
+/* Bytes that were ready before they are announced start to move at once. */
+static void fed_late(void) {
+  net n;
+  begin(&n, 1, 1000);
+  open_transfer(&n, 0, 0, 0);
+  begin_transfer(&n, 1, 0, 6e5, 0, 0);
+  blis__links_advance(&n.links, 500);
+  blis__links_feed(&n.links, &n.transfers[0],
+                   &(blis__feed){.bytes = 3e5, .to_us = 400, .portion = 0.5, .is_last = true});
+  finish(&n);
+  /* Transfer 1 is alone until 500, both share the link until 700, then transfer 0 is alone. */
+  check_end(&n, 1, 700);
+  check_end(&n, 0, 900);
+  close_net(&n);
+}
+
 static void fed_with_nothing(void) {
   net n;
   begin(&n, 1, INFINITY);
@@ -531,6 +547,7 @@ int main(void) {
   RUN(layer_by_layer);
   RUN(chunk_by_chunk);
   RUN(lacks_bytes_beside_another);
+  RUN(fed_late);
   RUN(fed_with_nothing);
   RUN(ended_and_not_taken);
   RUN(any_transfers);
