@@ -241,6 +241,51 @@ static void test_throughput_is_of_the_last_whole_second(void) {
   CHECK(blis_live_meter_throughput(&meter, 3000000) == 1);
 }
 
+/* A request arrived at 2 s, waited for 0.25 s, had its first token after 1 s, and ended at 5 s. */
+static void test_an_end_adds_its_times(void) {
+  static const struct {
+    blis_live_flavor flavor;
+    const char *lines[5];
+  } cases[] = {
+      {BLIS_LIVE_VLLM,
+       {"e2e_request_latency_seconds_sum{engine=\"0\",model_name=\"m\"} 3.0\n",
+        "request_decode_time_seconds_sum{engine=\"0\",model_name=\"m\"} 2.0\n",
+        "request_prefill_time_seconds_sum{engine=\"0\",model_name=\"m\"} 0.75\n",
+        "request_inference_time_seconds_sum{engine=\"0\",model_name=\"m\"} 2.75\n",
+        "source=\"external_kv_transfer\"} 20.0\n"}},
+      {BLIS_LIVE_SGLANG, {"} 50.0\n"}},
+  };
+  for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+    scene sc;
+    blis_buffer text;
+    blis_alloc heap = blis_alloc_heap();
+    open_scene_of(&sc, 1, cases[c].flavor);
+    blis_buffer_init(&text, &heap);
+    blis_live_meter meter = {.flavor = cases[c].flavor};
+    blis_live_meter_end(&meter, &(blis_live_ending){.arrival_us = 2000000,
+                                                    .end_us = 5000000,
+                                                    .ttft_us = 1000000,
+                                                    .queued_us = 250000,
+                                                    .prompt_tokens = 100,
+                                                    .cached_tokens = 30,
+                                                    .external_tokens = 20,
+                                                    .output_tokens = 5});
+    const blis_live_metered metered = {.meter = &meter,
+                                       .instance = blis_cluster_instance(sc.s.cluster, 0)};
+    blis_live_write_metrics(&text, &(blis_live_page){.model = "m",
+                                                     .flavor = cases[c].flavor,
+                                                     .instances = &metered,
+                                                     .count = 1,
+                                                     .max_model_len = 5000});
+    for (size_t i = 0; i < 5 && cases[c].lines[i] != NULL; i++) {
+      CHECK_CONTAINS(blis_buffer_text(&text), cases[c].lines[i]);
+    }
+    blis_buffer_deinit(&text);
+    close_all(&sc);
+    close_scene(&sc);
+  }
+}
+
 int main(void) {
   RUN(test_numbers_are_what_happened);
   RUN(test_vllm);
@@ -251,6 +296,7 @@ int main(void) {
   RUN(test_pages_are_well_formed);
   RUN(test_bounds_ascend);
   RUN(test_flavors_have_names);
+  RUN(test_an_end_adds_its_times);
   RUN(test_throughput_is_of_the_last_whole_second);
   return check_done();
 }
