@@ -26,7 +26,8 @@ return {
         .. "possible here and in --gateway; anyone can then send requests.",
     },
     {
-      name = "write_endpoints", type = "string", flag = "--write-endpoints", metavar = "FILE",
+      name = "write_endpoints", type = "path", is_output = true, flag = "--write-endpoints",
+      metavar = "FILE",
       group = group,
       doc = "File with the addresses of the instances that serve, for the plugin file-discovery of "
         .. "llm-d's endpoint picker. It is replaced when an instance is added or removed.",
