@@ -161,7 +161,8 @@ static const blis__gpu_constants *gpu_constants(const blis_latency_config *confi
   return has_other ? constants->with_tables : constants;
 }
 
-static void set_links(const blis_latency_config *config, blis__composed_constants *constants) {
+static void set_links(const blis_latency_config *config, bool has_experts,
+                      blis__composed_constants *constants) {
   const blis_hardware_spec *hardware = config->hardware;
   const blis__gpu_constants *of_gpu = gpu_constants(config);
   const blis__links links = {
@@ -172,6 +173,7 @@ static void set_links(const blis_latency_config *config, blis__composed_constant
       .shipped = &config->composed.shipped_tables,
       .rows_of = of_gpu->allreduce_of,
       .factor = of_gpu->allreduce_factor,
+      .is_fused = of_gpu->fuses_dense_reduces > 0 && !has_experts,
   };
   const blis_parallelism *parallelism = &config->parallelism;
   constants->allreduce = blis__links_allreduce(&links, parallelism->tp);
@@ -192,7 +194,7 @@ static blis__composed_constants composed_constants(const blis_latency_config *co
   blis__composed_constants constants;
   (void)blis__composed_constants_of(gpu_constants(config), &class, hardware->peak_tflops,
                                     hardware->bandwidth_tb_s, &constants);
-  set_links(config, &constants);
+  set_links(config, work->has_experts, &constants);
   return constants;
 }
 

@@ -37,9 +37,11 @@ static const struct {
     {"prefill_bytes", FIELD(prefill_bytes), false},
     {"prefill_share", FIELD(prefill_share), false},
     {"old_expert_scale", FIELD(old_expert_scale), true},
+    {"old_mxfp4_scale", FIELD(old_mxfp4_scale), true},
     {"old_dense_launch_us", FIELD(old_dense_launch_us), true},
     {"old_expert_launch_us", FIELD(old_expert_launch_us), true},
     {"allreduce_factor", FIELD(allreduce_factor), true},
+    {"fuses_dense_reduces", FIELD(fuses_dense_reduces), true},
 };
 
 enum { NUMBER_COUNT = sizeof NUMBERS / sizeof *NUMBERS };
@@ -364,11 +366,19 @@ static bool is_before(const blis__composed_class *class, int64_t number) {
   return class->backend_number > 0 && class->backend_number < number;
 }
 
+/* How much longer the layers of an old engine take; 0 = as long as those of the latest one. */
+static double old_scale_of(const blis__gpu_constants *c, const blis__composed_class *class) {
+  if (!class->has_experts) {
+    return 0;
+  }
+  return class->mlp == BLIS_KIND_FP8_BLOCK && is_before(class, 18) ? c->old_expert_scale
+         : class->mlp == BLIS_KIND_MXFP4 && is_before(class, 12)   ? c->old_mxfp4_scale
+                                                                   : 0;
+}
+
 static double engine_scale_of(const blis__gpu_constants *c, const blis__composed_class *class) {
-  bool is_old = is_before(class, 18) && class->has_experts && class->mlp == BLIS_KIND_FP8_BLOCK;
-  return class->engine_scale > 0             ? class->engine_scale
-         : is_old && c->old_expert_scale > 0 ? c->old_expert_scale
-                                             : 1;
+  double old = old_scale_of(c, class);
+  return class->engine_scale > 0 ? class->engine_scale : old > 0 ? old : 1;
 }
 
 static double launch_bound_of(const blis__gpu_constants *c, const blis__composed_class *class) {

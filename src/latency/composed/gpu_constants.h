@@ -64,9 +64,11 @@ typedef struct blis__gpu_constants {
   double prefill_bytes;
   double prefill_share;
   double old_expert_scale;     /* engine_scale of block-FP8 experts before vLLM 0.18; 0 = 1 */
+  double old_mxfp4_scale;      /* engine_scale of MXFP4 experts before vLLM 0.12; 0 = 1 */
   double old_dense_launch_us;  /* f before vLLM 0.12, dense models; 0 = never bound by launches */
   double old_expert_launch_us; /* f before vLLM 0.12, models with experts */
   double allreduce_factor;
+  double fuses_dense_reduces; /* 1 = all-reduces of dense models are fused with the next norm */
   const char *allreduce_of; /* NULL = none */
   blis__measured_gpu kernels_of[BLIS__MEASURED_GPUS_MAX];
   size_t kernels_of_count;

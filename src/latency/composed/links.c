@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "latency/composed/portable.h"
 #include "latency/spec/names.h"
 
 enum { SIZES = 3 }; /* 2, 4, and 8 GPUs */
@@ -47,6 +48,26 @@ static blis__allreduce closed_form(const blis__links *links, int64_t gpus) {
   return (blis__allreduce){.t0_us = of->t0_us[i], .rate = of->rate[i] * scale};
 }
 
+/* The growth of ln time per doubling of the bytes between two points. */
+static double growth(const blis__allreduce *reduce, size_t from, size_t to) {
+  return blis__portable_log(reduce->times_us[to] / reduce->times_us[from]) / (double)(to - from);
+}
+
+/* Replaces the times by their lower convex hull over ln bytes and ln time. */
+static void remove_jumps(blis__allreduce *reduce) {
+  const size_t last = reduce->count - 1;
+  for (size_t from = 0, to; from < last; from = to) {
+    to = from + 1;
+    for (size_t i = to + 1; i <= last; i++) {
+      to = growth(reduce, from, i) <= growth(reduce, from, to) ? i : to;
+    }
+    const double each = growth(reduce, from, to);
+    for (size_t i = from + 1; i < to; i++) {
+      reduce->times_us[i] = reduce->times_us[from] * blis__portable_exp(each * (double)(i - from));
+    }
+  }
+}
+
 blis__allreduce blis__links_allreduce(const blis__links *links, int64_t gpus) {
   blis__allreduce reduce = {.factor = 1};
   if (gpus < 2 || find_row(links->own, links->gpu, gpus, &reduce)) {
@@ -54,6 +75,9 @@ blis__allreduce blis__links_allreduce(const blis__links *links, int64_t gpus) {
   }
   if (find_row(links->shipped, links->rows_of, gpus, &reduce)) {
     reduce.factor = links->factor;
+    if (links->is_fused) {
+      remove_jumps(&reduce);
+    }
     return reduce;
   }
   return closed_form(links, gpus);

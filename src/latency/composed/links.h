@@ -12,12 +12,19 @@
  *   Infinity Fabric   as NVLink; assumed
  *   a bridge          NVLink between two GPUs, PCIe 5 x16 between more
  *
+ * An all-reduce that is fused with the next norm is another kernel, which has no jump
+ * where the library of the measured rows changes its algorithm. Its times are the lower
+ * convex hull of the measured rows, with logarithms of bytes and time. Engines fuse them
+ * in dense models on B200 (pass_config.enable_fi_allreduce_fusion in vLLM's scripts for
+ * Blackwell).
+ *
  * Source of the fits: kernel times under vLLM 0.19, data/kernels/allreduce.csv.
  * More than 8 GPUs count as 8; traffic between nodes is not part of this model.
  */
 #ifndef BLIS_LATENCY_COMPOSED_LINKS_H
 #define BLIS_LATENCY_COMPOSED_LINKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "latency/composed/kernel_tables.h"
@@ -31,6 +38,7 @@ typedef struct blis__links {
   const blis__kernel_tables *shipped;
   const char *rows_of; /* GPU whose shipped rows apply; NULL = none */
   double factor;       /* on the times of these rows */
+  bool is_fused;       /* with the next norm: without the jumps of these rows */
 } blis__links;
 
 /* The all-reduce among this many GPUs. */
