@@ -79,6 +79,8 @@ add("Hopper old experts", hopper, { "old_expert_scale" },
   function(r) return r.weights == "fp8_block" end, 1.2, 0.2)
 add("Blackwell old experts", blackwell, { "old_expert_scale" },
   function(r) return r.weights == "fp8_block" end, 1.2, 0.2)
+add("old MXFP4 experts", every, { "old_mxfp4_scale" },
+  function(r) return r.has_experts and r.weights == "mxfp4" end, 1.1, 0.2)
 add("Blackwell old dense launches", blackwell, { "old_dense_launch_us" },
   function(r) return not r.has_experts end, 950, 1)
 add("Blackwell old expert launches", blackwell, { "old_expert_launch_us" },

@@ -73,6 +73,7 @@ end
 ---@return table<integer, table<string, blis.PairedEstimate>> against the baseline
 ---@return blis.Windows? drawn nil when the traffic is too short for windows
 ---@return blis.results.Asked[][] setups what was run, of every point
+---@return blis.Result[] results of every point
 function one_run.compare(stage, baseline, level)
   local results = {}
   local found = table_of.new(stage.plan, run_points(stage, results))
@@ -101,7 +102,7 @@ function one_run.compare(stage, baseline, level)
   found.windows = drawn
   local setups = {}
   for i, result in ipairs(results) do setups[i] = setup.rows(result) end
-  return found, against, drawn, setups
+  return found, against, drawn, setups, results
 end
 
 return one_run

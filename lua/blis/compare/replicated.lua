@@ -2,6 +2,7 @@
 ---
 --- Every policy meets the same seeds, so the difference of two policies is taken seed by seed,
 --- where it is much clearer than between their means.
+local between = require "blis.results.between"
 local deferred = require "blis.deferred"
 local charts = deferred "blis.charts"
 local errors = require "blis.errors"
@@ -221,10 +222,65 @@ local function setup_of(shared, setups, replications)
   return show.figures { traffic = traffic, traffic_file = file, rows = setups }
 end
 
+--- The configuration of a result and what it is compared by, for the record of its trial.
+local function facts_of(result) return setup.rows(result), between.subject(result) end
+
+--- A mean over subjects; nil where one has no value.
+local function mean_over(subjects, value_of)
+  local sum = 0
+  for _, one in ipairs(subjects) do
+    local value = value_of(one)
+    if not value then return nil end
+    sum = sum + value
+  end
+  return sum / #subjects
+end
+
+--- What a policy is compared by over its replications; false where its step times have no
+--- residuals.
+local function subject_of(stage, known, i)
+  local list = {}
+  for r = 1, stage.plan.replications do
+    list[r] = known[stage.plan.trials[plan.index(stage.plan, i, r)].key].subject
+    if not list[r] then return false end
+  end
+  local function mean(name) return mean_over(list, function(one) return one[name] end) end
+  local function band(name) return mean_over(list, function(one) return one.error[name] end) end
+  return {
+    step_times = list[1].step_times, ttft_ms = mean "ttft_ms", tpot_ms = mean "tpot_ms",
+    e2e_ms = mean "e2e_ms", error = { tpot_band = band "tpot_band", ttft_band = band "ttft_band",
+      is_measured = list[1].error.is_measured },
+  }
+end
+
+local function subjects_of(stage, known)
+  local list = {}
+  for i = 1, #stage.plan.points do list[i] = subject_of(stage, known, i) end
+  return list
+end
+
+--- Adds to each pair how much of its change can be an error of the step-time model.
+local function add_model_errors(against, subjects, baseline)
+  for i, pairs_of in pairs(against) do
+    for metric, pair in pairs(pairs_of) do
+      local limit = pair.kind ~= "difference"
+        and between.error_of(metric, subjects[baseline] or nil, subjects[i] or nil)
+      if limit ~= false then
+        pair.model_error = limit
+        pair.is_inside_model_error = limit == nil or math.abs(pair.change) <= limit
+      end
+    end
+  end
+end
+
 --- Traffic that no seed changes: one run of each policy.
 local function compare_once(values, shared, list)
   local stage = new_stage(values, shared, list, 1, values.report)
-  local found, against, drawn, setups = one_run.compare(stage, values.baseline, values.level)
+  local found, against, drawn, setups, results = one_run.compare(stage, values.baseline,
+    values.level)
+  local subjects = {}
+  for i, result in ipairs(results) do subjects[i] = between.subject(result) or false end
+  add_model_errors(against, subjects, values.baseline)
   return setmetatable({
     policies = show.figures(labels_of(list)), baseline = values.baseline, replications = 1,
     looks = 1, max_looks = 1, rule = "fixed", warm_up_us = shared.warm_up_us, table = found,
@@ -255,7 +311,7 @@ function replicated.compare(spec, list)
   local known, stage, result, looks = {}, nil, nil, 0
   for look, n in ipairs(stopping.looks(rule)) do
     stage = new_stage(values, shared, list, n, values.report)
-    result, looks = run_stage(values, stage, known, setup.rows), look
+    result, looks = run_stage(values, stage, known, facts_of), look
     if one_run.is_copied(stage, known) then
       return compare_once(values, shared, list)
     end
@@ -265,6 +321,8 @@ function replicated.compare(spec, list)
     end
   end
   local replications = result.points[1].wanted
+  local against = all_pairs(result, values.baseline, stopping.level_at(rule, looks))
+  add_model_errors(against, subjects_of(stage, known), values.baseline)
   return setmetatable({
     policies = show.figures(labels_of(list)), baseline = values.baseline,
     replications = replications,
@@ -273,7 +331,7 @@ function replicated.compare(spec, list)
     max_looks = #stopping.looks(rule),
     setup = setup_of(shared, setups_of(stage, known), replications),
     changes = values.variants and variants.changes(list) or nil,
-    against = all_pairs(result, values.baseline, stopping.level_at(rule, looks)),
+    against = against,
   }, Comparison)
 end
 
@@ -354,7 +412,7 @@ local function sentence(self, i, metric)
   end
   local verb = pair.change > 0 and "is higher than" or "is lower than"
   local is_small = pair.kind == "ratio" and math.abs(pair.change) < practical_difference
-  if direction ~= 0 and not is_small then
+  if direction ~= 0 and not is_small and not pair.is_inside_model_error then
     verb = (pair.change > 0) == (direction > 0) and "beats" or "loses to"
   end
   local sign = pair.change > 0 and 1 or -1
@@ -367,6 +425,12 @@ local function sentence(self, i, metric)
       evidence_text(self, pair)))
     .. (is_small and (", too little to matter (below %g %%)"):format(practical_difference * 100)
       or "")
+end
+
+--- "; inside the error of the model between these setups (13%)", or "".
+local function model_note(pair)
+  if not pair or not pair.is_inside_model_error or pair.ties == pair.n then return "" end
+  return "; " .. between.note(pair.change, pair.model_error)
 end
 
 --- Writes a page of differences and means with their intervals. One HTML file that needs no
@@ -423,7 +487,7 @@ function Comparison:__tostring()
       local withheld
       for _, metric in ipairs(self.table.shown) do
         local pair = self.against[i][metric]
-        lines[#lines + 1] = sentence(self, i, metric)
+        lines[#lines + 1] = sentence(self, i, metric) .. model_note(pair)
         withheld = withheld or pair and pair.withheld
       end
       lines[#lines + 1] = withheld

@@ -3,8 +3,11 @@
 ---
 --- The judgment:
 --- - Errors that two setups have in common cancel. What remains is the error of the quotient of
----   their TPOT or TTFT, which scripts/validate measures on pairs of left-out runs with equal loads
+---   their TPOT or TTFT, which scripts/validate measures on pairs of held-out runs with equal loads
 ---   (docs/validation.md, "Errors between two setups").
+--- - E2E is the sum of TTFT and of the times of all further tokens. Its error is the mean of both
+---   errors, weighted by their shares of E2E. Throughput is judged as E2E, because clients that wait
+---   for responses send as many requests as are answered.
 --- - Variants of one setup (model, GPU, TP degree, format, scheduling) have the same step times.
 ---   Their differences come from policies and loads, and are not judged.
 --- - If nothing was measured in the regime of a setup, its error has nothing in common with that of
@@ -15,49 +18,136 @@ local residuals = require "blis.engine.residuals"
 
 local between = {}
 
-local function regime_of(result)
-  local setup = rawget(result, "setup")
-  if not setup or rawget(setup, "groups") then return nil end
-  return rawget(setup, "regime")
+---@class blis.results.StepTimes
+---@field regime table of setup.regime
+---@field tp integer
+---@field dp integer
+
+---@class blis.results.Subject
+---@field step_times blis.results.StepTimes[] of each group of instances
+---@field error table of expected_error
+---@field ttft_ms number? mean; nil = no request has one
+---@field tpot_ms number?
+---@field e2e_ms number?
+
+--- The step times of a result's groups of instances; nil where those of a group have no residuals.
+---@param result blis.Result
+---@return blis.results.StepTimes[]?
+function between.step_times(result)
+  local setup, list = rawget(result, "setup"), {}
+  for i, group in ipairs(setup and rawget(setup, "groups") or { setup }) do
+    local regime = rawget(group, "regime")
+    if not regime then return nil end
+    list[i] = { regime = regime, tp = rawget(group, "tp") or 1, dp = rawget(group, "dp") or 1 }
+  end
+  return #list > 0 and list or nil
 end
 
-local same_model = { "gpu", "layers", "hidden_size", "weights", "has_experts" }
+local function mean_of(times) return times and times.count > 0 and times.mean or nil end
 
-local function are_equal(a, b, names)
-  for _, name in ipairs(names) do
-    if a[name] ~= b[name] then return false end
+--- What a result is compared by; nil where its step times have no residuals.
+---@param result blis.Result
+---@return blis.results.Subject?
+function between.subject(result)
+  local step_times = between.step_times(result)
+  return step_times and result.expected_error and {
+    step_times = step_times, error = result.expected_error, ttft_ms = mean_of(result.ttft_ms),
+    tpot_ms = mean_of(result.itl_ms), e2e_ms = mean_of(result.e2e_ms),
+  }
+end
+
+local model_keys = { "gpu", "layers", "hidden_size", "weights", "has_experts" }
+local step_keys = { "tp", "dp" }
+
+local function add_keys(parts, given, keys)
+  for _, key in ipairs(keys) do parts[#parts + 1] = tostring(given[key]) end
+end
+
+--- The models and GPUs, and the step times, as sets of texts.
+local function sets_of(subject)
+  local models, steps = {}, {}
+  for _, one in ipairs(subject.step_times) do
+    local parts = {}
+    add_keys(parts, one.regime, model_keys)
+    models[table.concat(parts, " ")] = true
+    parts[#parts + 1] = tostring(one.regime.is_async)
+    add_keys(parts, one, step_keys)
+    steps[table.concat(parts, " ")] = true
+  end
+  return models, steps
+end
+
+local function are_equal(a, b)
+  for name in pairs(a) do
+    if not b[name] then return false end
+  end
+  for name in pairs(b) do
+    if not a[name] then return false end
   end
   return true
 end
 
---- "same": equal step times; "part": the same model and GPU; "model": other; nil without residuals.
----@param one blis.Result
----@param other blis.Result
----@return string?
-function between.kind(one, other)
-  local a, b = regime_of(one), regime_of(other)
-  if not a or not b then return nil end
-  if not are_equal(a, b, same_model) then return "model" end
-  local is_same = a.is_async == b.is_async and one.setup.tp == other.setup.tp
-    and rawget(one.setup, "dp") == rawget(other.setup, "dp")
-  return is_same and "same" or "part"
+--- "same": equal step times; "part": the same models and GPUs; "model": other.
+---@param a blis.results.Subject
+---@param b blis.results.Subject
+---@return string
+function between.kind(a, b)
+  local models, steps = sets_of(a)
+  local other_models, other_steps = sets_of(b)
+  if not are_equal(models, other_models) then return "model" end
+  return are_equal(steps, other_steps) and "same" or "part"
+end
+
+--- The relative error of the quotient of TPOT or TTFT that four fifths of the setups are within;
+--- nil = no bound.
+local function error_between(kind, key, a, b)
+  local band = key .. "_band"
+  local one, other = a.error[band], b.error[band]
+  if not one or not other then return nil end
+  local common = residuals.data().between[kind][key][2]
+  if a.error.is_measured and b.error.is_measured then return common end
+  return math.max(common, math.sqrt(one ^ 2 + other ^ 2))
+end
+
+--- The mean share of TTFT in the E2E of two subjects.
+local function share_of_ttft(a, b)
+  local sum = 0
+  for _, one in ipairs { a, b } do
+    local share = one.ttft_ms and one.e2e_ms and one.e2e_ms > 0 and one.ttft_ms / one.e2e_ms or 1
+    sum = sum + math.min(1, share)
+  end
+  return sum / 2
+end
+
+local function error_of_e2e(kind, a, b)
+  local share = share_of_ttft(a, b)
+  local ttft, tpot = error_between(kind, "ttft", a, b), error_between(kind, "tpot", a, b)
+  return ttft and tpot and share * ttft + (1 - share) * tpot
+end
+
+local judged = {
+  ttft_ms = function(kind, a, b) return error_between(kind, "ttft", a, b) end,
+  itl_ms = function(kind, a, b) return error_between(kind, "tpot", a, b) end,
+  e2e_ms = error_of_e2e, tokens_per_sec = error_of_e2e, requests_per_sec = error_of_e2e,
+}
+
+--- The error of the step-time model between two subjects in a metric. Returns false if the metric
+--- or the subjects are not judged, nil if there is no bound.
+---@param metric string "ttft_ms.p99", also "steady.ttft_ms.p99"
+---@param a? blis.results.Subject
+---@param b? blis.results.Subject
+---@return number|false|nil
+function between.error_of(metric, a, b)
+  local of = judged[metric:gsub("^steady%.", ""):match "^[%w_]+"]
+  local kind = of and a and b and between.kind(a, b)
+  if not kind or kind == "same" then return false end
+  return of(kind, a, b)
 end
 
 local metrics = {
-  { name = "TPOT", key = "tpot", of = function(r) return r.itl_ms end },
-  { name = "TTFT", key = "ttft", of = function(r) return r.ttft_ms end },
+  { name = "TPOT", metric = "itl_ms", key = "tpot_ms" },
+  { name = "TTFT", metric = "ttft_ms", key = "ttft_ms" },
 }
-
---- The relative error of the quotient of a metric that four fifths of the setups are within; nil =
---- no bound.
-local function error_between(kind, key, one, other)
-  local a, b = one.expected_error, other.expected_error
-  local band = key .. "_band"
-  if not a[band] or not b[band] then return nil end
-  local common = residuals.data().between[kind][key][2]
-  if a.is_measured and b.is_measured then return common end
-  return math.max(common, math.sqrt(a[band] ^ 2 + b[band] ^ 2))
-end
 
 ---@class blis.results.Between
 ---@field metric string "TPOT" or "TTFT"
@@ -65,33 +155,32 @@ end
 ---@field error? number nil = no bound
 ---@field is_inside boolean
 
---- Judges the differences of two results; empty for equal setups and without residuals.
----@param one blis.Result
----@param other blis.Result
+--- Judges the differences of two subjects; empty for equal step times, and if one is nil.
+---@param a? blis.results.Subject
+---@param b? blis.results.Subject
 ---@return blis.results.Between[]
-function between.judge(one, other)
-  local kind, list = between.kind(one, other), {}
-  if not kind or kind == "same" then return list end
-  for _, metric in ipairs(metrics) do
-    local a, b = metric.of(one), metric.of(other)
-    if a.count > 0 and b.count > 0 and a.mean > 0 then
-      local difference = b.mean / a.mean - 1
-      local limit = error_between(kind, metric.key, one, other)
-      list[#list + 1] = { metric = metric.name, difference = difference, error = limit,
+function between.judge(a, b)
+  local list = {}
+  for _, one in ipairs(metrics) do
+    local limit = between.error_of(one.metric, a, b)
+    local base, other = a and a[one.key], b and b[one.key]
+    if limit ~= false and base and other and base > 0 then
+      local difference = other / base - 1
+      list[#list + 1] = { metric = one.name, difference = difference, error = limit,
         is_inside = limit == nil or math.abs(difference) <= limit }
     end
   end
   return list
 end
 
-local function text_of(found, first, second)
-  local difference = ("%s of %s against %s: %+.1f%%"):format(found.metric, second, first,
-    100 * found.difference)
-  if not found.error then
-    return difference .. ". The model has no bound for this difference: TTFT depends on a queue."
-  end
-  return ("%s, inside the error of the model between these setups (%.0f%%)"):format(difference,
-    100 * found.error)
+--- Why a difference cannot be relied on; "" if it is larger than the error.
+---@param difference number relative
+---@param limit number|false|nil of error_of
+---@return string
+function between.note(difference, limit)
+  if limit == false or limit and math.abs(difference) > limit then return "" end
+  return limit and ("inside the error of the model between these setups (%.0f%%)"):format(
+    100 * limit) or "the model has no bound for this difference: TTFT depends on a queue"
 end
 
 --- Sentences about the differences that are inside the error of the model, of each result to the
@@ -100,10 +189,13 @@ end
 ---@param names string[]
 ---@return string[]
 function between.lines(results, names)
-  local lines = {}
+  local lines, first = {}, between.subject(results[1])
   for i = 2, #results do
-    for _, found in ipairs(between.judge(results[1], results[i])) do
-      if found.is_inside then lines[#lines + 1] = text_of(found, names[1], names[i]) end
+    for _, found in ipairs(between.judge(first, between.subject(results[i]))) do
+      if found.is_inside then
+        lines[#lines + 1] = ("%s of %s against %s: %+.1f%%; %s"):format(found.metric, names[i],
+          names[1], 100 * found.difference, between.note(found.difference, found.error))
+      end
     end
   end
   return lines

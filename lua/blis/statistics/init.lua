@@ -163,6 +163,9 @@ end
 ---@field level number
 ---@field windows integer? of one run that the interval comes from; nil for replications
 ---@field is_shown boolean? of windows: chance is no good explanation of the change
+---@field model_error number? relative error of the step-time model between the two setups, which
+--- four fifths of the pairs of setups are within; nil: no bound, or not judged
+---@field is_inside_model_error boolean? the change is smaller, or has no bound; nil: not judged
 
 local kinds = { ratio = true, ["ratio-of-means"] = true, difference = true }
 

@@ -18,6 +18,7 @@ local record = {}
 ---@field verdict? blis.RunVerdict of a trial that returned a result
 ---@field wall_us? integer
 ---@field setup? blis.results.Asked[] the configuration, if requested
+---@field subject? blis.results.Subject what it is compared by, if requested
 ---@field parameters? table<string, any> labels
 ---@field seed? integer
 ---@field tried? integer when, as Unix time, if its point was chosen from outside
@@ -138,11 +139,33 @@ local function write_setup(writer, rows)
   writer:done()
 end
 
+--- Writes the fields that are set.
+local function write_fields(writer, given, names)
+  for _, name in ipairs(names) do
+    if given[name] ~= nil then writer:field(name, given[name]) end
+  end
+end
+
+local function write_subject(writer, subject)
+  writer:object "subject"
+  write_fields(writer, subject, { "ttft_ms", "tpot_ms", "e2e_ms" })
+  writer:object "error"
+  write_fields(writer, subject.error, { "tpot_band", "ttft_band", "is_measured" })
+  writer:done():array "step_times"
+  for _, one in ipairs(subject.step_times) do
+    writer:object():field("tp", one.tp):field("dp", one.dp):object "regime"
+    for _, key in ipairs(sorted.names(one.regime)) do writer:field(key, one.regime[key]) end
+    writer:done():done()
+  end
+  writer:done():done()
+end
+
 --- The line of a trial that returned something; raises when that is not what was to be returned.
 ---@param self blis.sweep.Plan
 ---@param trial blis.sweep.Trial
 ---@param outcome any
----@param facts { wall_us?: integer, notes: string, setup?: blis.results.Asked[] }
+---@param facts { wall_us?: integer, notes: string, setup?: blis.results.Asked[],
+--- subject?: blis.results.Subject }
 ---@return string
 function record.of_outcome(self, trial, outcome, facts)
   check_outcome(outcome)
@@ -156,6 +179,7 @@ function record.of_outcome(self, trial, outcome, facts)
   if facts.notes ~= "" then writer:field("notes", plain(facts.notes)) end
   if facts.wall_us then writer:field("wall_us", facts.wall_us) end
   if facts.setup then write_setup(writer, facts.setup) end
+  if facts.subject then write_subject(writer, facts.subject) end
   return seal(writer:done():take())
 end
 

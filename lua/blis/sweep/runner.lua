@@ -74,9 +74,12 @@ local function new_work(self, values, trial_function, pause, setup_of)
     end
     policy.omits_zero_weights = false
     report_late_modules(self)
-    return record.of_outcome(self, trial, outcome,
-      { wall_us = wall_us, notes = table.concat(notes, "\n"),
-        setup = setup_of and trial.replication == 1 and setup_of(outcome) or nil })
+    local facts = { wall_us = wall_us, notes = table.concat(notes, "\n") }
+    if setup_of then
+      facts.setup, facts.subject = setup_of(outcome)
+      if trial.replication > 1 then facts.setup = nil end
+    end
+    return record.of_outcome(self, trial, outcome, facts)
   end
 end
 

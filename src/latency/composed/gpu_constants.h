@@ -69,7 +69,7 @@ typedef struct blis__gpu_constants {
   double old_expert_launch_us; /* f before vLLM 0.12, models with experts */
   double allreduce_factor;
   double fuses_dense_reduces; /* 1 = all-reduces of dense models are fused with the next norm */
-  const char *allreduce_of; /* NULL = none */
+  const char *allreduce_of;   /* NULL = none */
   blis__measured_gpu kernels_of[BLIS__MEASURED_GPUS_MAX];
   size_t kernels_of_count;
   const struct blis__gpu_constants *with_tables; /* NULL = the same */

@@ -66,6 +66,28 @@ static void test_closed_form_by_link(void) {
   }
 }
 
+/* A fused all-reduce has the hull of the rows: no jump, and no time above a row. */
+static void test_fused_reduces_have_no_jumps(void) {
+  blis__links b200 = {.gpu = "B200", .link = "NVLink 5", .link_gb_s = 1800, .rows_of = "B200"};
+  for (int64_t gpus = 2; gpus <= 8; gpus *= 2) {
+    double before = 0;
+    double growth = 0;
+    for (double bytes = 256; bytes <= 134217728; bytes *= 2) {
+      b200.is_fused = false;
+      double row = reduce_us(b200, gpus, bytes);
+      b200.is_fused = true;
+      double us = reduce_us(b200, gpus, bytes);
+      CHECK(us <= row * (1 + 1e-12) && us > 0.4 * row);
+      CHECK(before == 0 || us / before >= growth * (1 - 1e-12));
+      growth = before > 0 ? us / before : 0;
+      before = us;
+    }
+    check_near(reduce_us(b200, gpus, 1e9), reduce_us(b200, gpus, 5e8) * 2);
+  }
+  check_near(reduce_us(b200, 8, 131072), 9.44);
+  CHECK(reduce_us(b200, 8, 262144) < 13 && reduce_us(b200, 4, 524288) < 13);
+}
+
 /* The closed form stays near the rows that it was fitted to. */
 static void test_fits_are_near_the_rows(void) {
   const blis__links fast = {.link = "NVLink 4", .link_gb_s = 900, .gpu = "X"};
@@ -89,6 +111,7 @@ int main(void) {
   RUN(test_measured_rows);
   RUN(test_own_rows_go_first);
   RUN(test_closed_form_by_link);
+  RUN(test_fused_reduces_have_no_jumps);
   RUN(test_fits_are_near_the_rows);
   free(text);
   return check_done();
