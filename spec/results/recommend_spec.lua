@@ -200,6 +200,20 @@ describe("blis.recommend", function()
     says(found:headline(), "a (aggregated) seems to take more load per GPU than b")
     together.goodput, apart.goodput, apart.per_gpu = 9, 6, 3
     says(found:headline(), "takes 1.50 times the load of b (disaggregated) per GPU; their interv")
+    -- The same model and GPU at two TP degrees.
+    local function subject(tp)
+      local regime = { gpu = "H100", layers = 32, hidden_size = 4096, weights = "bf16",
+        has_experts = false, is_async = true }
+      return { step_times = { { regime = regime, tp = tp, dp = 1 } }, ttft_ms = 50, e2e_ms = 900,
+        error = { tpot_band = 0.05, ttft_band = 0.1, is_measured = true } }
+    end
+    together.subject, apart.subject = subject(1), subject(2)
+    assert.is_nil(found:headline():find("inside the error", 1, true))
+    apart.goodput, apart.per_gpu, apart.high = 8.7, 4.35, 9
+    says(found:headline(), "takes 1.03 times the load of b (disaggregated) per GPU; their "
+      .. "intervals meet; inside the error of the model between these setups (")
+    apart.subject = subject(1)
+    assert.is_nil(found:headline():find("inside the error", 1, true))
   end)
 
   it("says where pools are idle", function()

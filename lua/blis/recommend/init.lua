@@ -1,6 +1,7 @@
 --- The best layouts of a model on a budget of GPUs: the layouts with the highest load that meets
 --- the targets, per GPU and per dollar. blis.recommend.race describes the search.
 local basis = require "blis.capacity.basis"
+local between = require "blis.results.between"
 local model_range = require "blis.capacity.model_range"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
@@ -35,6 +36,10 @@ local recommend = {}
 ---@field per_usd number? requests for a dollar
 ---@field basis blis.CapacityBasis? of a confirmed layout at the lower end of its interval
 ---@field verdict blis.RunVerdict? of that run
+---@field expected_error number? of TPOT there, which four fifths of the setups are within
+---@field range_low number? goodput over that error
+---@field range_high number?
+---@field subject blis.results.Subject? what the layout is compared by
 ---@field copies integer? with rate: how many of the layout take that rate
 ---@field rate_gpus integer? GPUs of these
 ---@field copies_low integer? the same over the expected error of step times
@@ -282,9 +287,12 @@ local function add_basis(search, layout)
   local findings
   layout.basis, findings = basis.of(outcome, layout.low, target_list.read(search.targets))
   layout.verdict = basis.verdict(findings, {})
-  if layout.basis then
-    layout.basis.model_range = model_range.of_rate(layout.goodput or layout.low,
-      layout.basis.expected_error)
+  if not layout.basis then return end
+  layout.subject = between.subject(outcome)
+  local range = model_range.of_rate(layout.goodput or layout.low, layout.basis.expected_error)
+  layout.basis.model_range = range
+  if range then
+    layout.expected_error, layout.range_low, layout.range_high = range.error, range.low, range.high
   end
 end
 

@@ -1,6 +1,7 @@
 --- What a recommendation prints.
 local answer = require "blis.capacity.answer"
 local basis = require "blis.capacity.basis"
+local between = require "blis.results.between"
 local format = require "blis.format"
 
 local report = {}
@@ -96,16 +97,26 @@ local function name_of(layout)
   return ("%s (%s)"):format(layout.name, layout.kind)
 end
 
+--- "; inside the error of the model between these setups (13%)" for loads with this quotient.
+local function model_note(better, other, quotient)
+  local limit = between.error_of("requests_per_sec", better.subject, other.subject)
+  local note = between.note(quotient - 1, limit)
+  return note == "" and "" or "; " .. note
+end
+
 --- How much more the better of two takes: by their goodputs, or else what is sure of it.
 local function comparison(better, other)
   local is_sure = better.low and other.high
     and better.low / better.gpus > other.high / other.gpus
   if better.goodput and other.goodput then
-    return ("%s takes %.2f times the load of %s per GPU%s"):format(name_of(better),
-      better.per_gpu / other.per_gpu, name_of(other), is_sure and "" or "; their intervals meet")
+    local quotient = better.per_gpu / other.per_gpu
+    return ("%s takes %.2f times the load of %s per GPU%s%s"):format(name_of(better), quotient,
+      name_of(other), is_sure and "" or "; their intervals meet",
+      model_note(better, other, quotient))
   elseif is_sure then
-    return ("%s takes at least %.2f times the load of %s per GPU"):format(name_of(better),
-      better.low / better.gpus / (other.high / other.gpus), name_of(other))
+    local quotient = better.low / better.gpus / (other.high / other.gpus)
+    return ("%s takes at least %.2f times the load of %s per GPU%s"):format(name_of(better),
+      quotient, name_of(other), model_note(better, other, quotient))
   end
   return ("%s seems to take more load per GPU than %s, but their intervals meet"):format(
     name_of(better), name_of(other))
