@@ -36,7 +36,7 @@ of the accuracy study of inference-sim (vLLM 0.14 and 0.15). These files are not
 repository: `scripts/validate --residuals DIR...` reads them, and writes
 [data/validation/residuals.yaml](../data/validation/residuals.yaml), which this section shows.
 
-For the columns "held out", all 33 parameters of the fit are fitted again without a group of rows.
+For the columns "held out", all 34 parameters of the fit are fitted again without a group of rows.
 The parameters are scales by GPU family and format, times per layer and step, KV rates, and engine
 ages. Each fit is a Gauss-Newton step from the fit to all rows. Kernel constants come from kernel
 times and are not fitted again. "part held out" removes a TP degree and engine version, or a

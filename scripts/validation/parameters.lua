@@ -98,6 +98,11 @@ add_scales("A100", { "A100-SXM" }, "dense", "bf16")
 add_scales("L40S", { "L40S" }, "dense", "bf16")
 tie("experts", "fp8_block")
 tie("experts", "mxfp4")
+-- Dense layers of one GPU family differ by their products, which the kernel constants contain.
+for _, kind in ipairs { "few", "many" } do
+  local name = "Hopper dense %s, " .. kind .. " tokens"
+  ties[#ties + 1] = { name:format "bf16", name:format "fp8", spread = tie_spread }
+end
 
 parameters.list, parameters.ties = list, ties
 
