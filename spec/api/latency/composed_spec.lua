@@ -182,10 +182,10 @@ describe("latency model composed", function()
 
     it("serializes a burst and records it", function()
       near(446000, longest(burst { kernel_tables = false }), 0.01)
-      near(64 * 6797 + 3800, longest(burst {}), 0.01)
-      near(64 * 6797 + 45600, longest(burst { frontend = "chat" }), 0.01)
-      near(8 * 6797 + 3800, longest(burst { api_servers = 8 }), 0.01)
-      near(64 * 2024 + 3800, longest(burst { frontend_rate = 1000, frontend_us_per_token = 1 }),
+      near(64 * 7514 + 2400, longest(burst {}), 0.01)
+      near(64 * 7514 + 45600, longest(burst { frontend = "chat" }), 0.01)
+      near(8 * 7514 + 2400, longest(burst { api_servers = 8 }), 0.01)
+      near(64 * 2024 + 2400, longest(burst { frontend_rate = 1000, frontend_us_per_token = 1 }),
         0.01)
     end)
 
