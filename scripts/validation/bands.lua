@@ -57,6 +57,14 @@ function bands.factor(groups)
   return math.exp(sum / count)
 end
 
+--- Raises numbers for half and four fifths of the rows, one pair or two, to the least ones.
+---@param list? number[]
+---@return number[]?
+function bands.floor(list)
+  for i, value in ipairs(list or {}) do list[i] = math.max(least[2 - i % 2], value) end
+  return list
+end
+
 --- The errors that half and four fifths of the rows are within.
 ---@param scale number
 ---@return number[]

@@ -101,8 +101,8 @@ end
 
 local function row_of(level, errors, regime)
   local shares, tpot = by_share(errors)
-  local row = { level = level, rows = #errors, prefill_share = shares, tpot = tpot,
-    ttft = pair(without_waits(errors), "ttft") }
+  local row = { level = level, rows = #errors, prefill_share = shares, tpot = bands.floor(tpot),
+    ttft = bands.floor(pair(without_waits(errors), "ttft")) }
   if regime then
     row.family, row.weights, row.has_experts, row.is_async = family_of(regime.gpu), regime.weights,
       regime.has_experts, regime.is_async

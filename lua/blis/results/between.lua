@@ -6,8 +6,8 @@
 ---   their TPOT or TTFT, which scripts/validate measures on pairs of held-out runs with equal loads
 ---   (docs/validation.md, "Errors between two setups").
 --- - E2E is the sum of TTFT and of the times of all further tokens. Its error is the mean of both
----   errors, weighted by their shares of E2E. Throughput is judged as E2E, because clients that wait
----   for responses send as many requests as are answered.
+---   errors, weighted by their shares of E2E. Throughput is judged as E2E, because clients that
+---   wait for responses send as many requests as are answered.
 --- - Variants of one setup (model, GPU, TP degree, format, scheduling) have the same step times.
 ---   Their differences come from policies and loads, and are not judged.
 --- - If nothing was measured in the regime of a setup, its error has nothing in common with that of
