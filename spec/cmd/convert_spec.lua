@@ -138,7 +138,7 @@ inference_perf:
       ["convert preset: --name is missing"] = { "preset" },
       ["convert preset: --name: 'chat' is not allowed"] = { "preset", "--name", "chat" },
       ["/nosuch"] = { "servegen", "--path", "/nosuch" },
-      ["no cohort whose id starts with 'morning-'"] = { "servegen", "--path",
+      ["no cohort has an id that starts with 'morning-'"] = { "servegen", "--path",
         "tests/data/servegen/reasoning", "--time", "morning" },
     } do
       local _, text = commands.error_of("convert", table.unpack(arguments))

@@ -193,7 +193,7 @@ describe("blis trace", function()
       { { "filter", file, "--where", "1 +" }, "trace filter: --where: '1 +' is not a Lua "
         .. "expression: unexpected symbol near <eof>" .. hint "filter" },
       { { "cut", file, "--start", "99h", "-o", "x.jsonl" },
-        "trace cut: x.jsonl: there are no requests to write, and an empty trace cannot be read" },
+        "trace cut: x.jsonl: no requests to write; an empty trace could not be read" },
       { { "cut", file, "-o", file }, "trace cut: --output and FILE are both '" .. file .. "'"
         .. hint "cut" },
       { { "merge", file, sessions, "-o", sessions }, "trace merge: --output and FILE are both '"

@@ -27,7 +27,7 @@ describe("a file that is named as Parquet", function()
           table.move({ option.flag, "x.parquet", "--series-interval", "1s", "--trace-level",
             "decisions" }, 1, 6, #all + 1, all)
           local _, message = commands.error_of(table.unpack(all))
-          local is_told = message:find("files of that kind are not written", 1, true)
+          local is_told = message:find("unsupported file type", 1, true)
             or message:find("%f[%w]needs%f[%W]") or message:find("requires", 1, true)
           assert.is_truthy(is_told, option.flag .. ": " .. message)
           assert.is_nil(io.open "x.parquet")
@@ -41,13 +41,13 @@ describe("a file that is named as Parquet", function()
     local result = blis.run(small.experiment { series_interval_us = 50000 })
     for _, method in ipairs { "export_requests", "export_series", "save", "report", "timeline" } do
       small.says(small.message_of(result[method], result, "x.parquet"),
-        "files of that kind are not written")
+        "unsupported file type")
     end
     local found = blis.sweep { parameters = { { "x", { 1, 2 } } },
       trial = function() return { y = 1 } end }:run { quiet = true }
     for _, method in ipairs { "write_csv", "write_markdown", "write_svg" } do
       small.says(small.message_of(found[method], found, "x.arrow"),
-        "files of that kind are not written")
+        "unsupported file type")
     end
   end)
 
@@ -57,7 +57,7 @@ describe("a file that is named as Parquet", function()
         :run { quiet = true, store = folder, shard = "0/1" }
       local _, message = commands.error_of("sweep", "export", folder, "--format", "sqlite",
         "--output", folder .. "/x.parquet")
-      small.says(message, "files of that kind are not written")
+      small.says(message, "unsupported file type")
     end)
   end)
 end)

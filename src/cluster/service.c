@@ -15,7 +15,7 @@ blis_status blis__check_changeable(const blis_cluster *cluster, uint32_t index, 
   }
   if (cluster->is_busy) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s cannot fail, drain, come back or slow down during a "
+                     "%s cannot fail, drain, recover, or slow down during a "
                      "decision; schedule it with sim:at",
                      cluster->ids[index]);
   }

@@ -177,7 +177,7 @@ void host_modules_open(lua_State *L, const char *folder) {
     struct stat information;
     const char *first = lua_pushfstring(L, "%s/blis/init.lua", folder);
     if (stat(first, &information) != 0) {
-      host_raise(L, "usage", "--scripts %s: there is no %s", folder, first);
+      host_raise(L, "usage", "--scripts %s: %s does not exist", folder, first);
     }
     lua_pop(L, 1);
   }

@@ -167,7 +167,7 @@ void host_repl_run(lua_State *L, bool keeps_history) {
   push_prompt(L);
   host_line_open(keeps_history);
   if (isatty(STDIN_FILENO) && !lua_isnil(L, SHOW)) {
-    puts("help() says what can be done here, Ctrl-D leaves");
+    puts("help() lists the commands, Ctrl-D exits");
   }
   host_line_news news;
   while ((news = host_line_read(L, "> ", WORDS, "")) != HOST_LINE_END) {

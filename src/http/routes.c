@@ -532,7 +532,7 @@ static bool answer_wanted_error(blis__door *door, struct evhttp_request *request
                      : status < 500 ? "BadRequestError"
                                     : "InternalServerError";
   (void)blis_live_refuse(&refusal, status, type, NULL,
-                         "the request asked for this error (X-Return-Error)");
+                         "the request header X-Return-Error requests this error");
   blis__http_refuse(door->server, request, &refusal);
   return true;
 }

@@ -169,13 +169,12 @@ static blis_status check_config(const blis_instance_config *config, blis_error *
   }
   if (config->kv_source != NULL && config->defects.has_plain_kv) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "profile go-blis has a CPU tier of its own (kv_cpu_blocks) "
-                     "and no other source of KV");
+                     "profile go-blis supports only its own CPU tier (kv_cpu_blocks)");
   }
   if (config->make_batch != NULL && config->ranks != NULL && config->ranks->prefill_interval > 1) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "make_batch says when prompts are computed, and so does "
-                     "prefill_interval; expected one of them");
+                     "make_batch and prefill_interval both determine when prompts "
+                     "are computed; expected only one of them");
   }
   if (config->make_batch != NULL && config->rules.joins_at_boundaries) {
     return blis_fail(error, BLIS_ERR_INVALID,

@@ -262,7 +262,7 @@ static blis_status check_composed(const blis_latency_config *config, blis_error 
                      config->coefficients.alpha_count, config->coefficients.beta_count);
   }
   if (config->composed.constants == NULL) {
-    return blis_fail(error, BLIS_ERR_INVALID, "composed: the constants of %s are not known",
+    return blis_fail(error, BLIS_ERR_INVALID, "composed: no constants for %s",
                      config->hardware->name);
   }
   return BLIS_OK;

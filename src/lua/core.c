@@ -170,7 +170,7 @@ static int core_signals(lua_State *L) {
 static int core_set_tostring(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
   if (luaL_getmetatable(L, luaL_checkstring(L, 1)) != LUA_TTABLE) {
-    return luaL_argerror(L, 1, "there is no such type");
+    return luaL_argerror(L, 1, "unknown type");
   }
   lua_pushvalue(L, 2);
   lua_setfield(L, -2, "__tostring");

@@ -76,7 +76,7 @@ static void test_chains_that_make_no_sense(void) {
       {"auto", "small,qwertz",
        "chain of auto: no instance serves the model "
        "'qwertz'; known are small, mid, large"},
-      {NULL, "small,mid,SMALL", "the model 'SMALL' is given twice"},
+      {NULL, "small,mid,SMALL", "duplicate model 'SMALL'"},
       {NULL, "", "chain: it is empty"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -89,7 +89,7 @@ static void test_chains_that_make_no_sense(void) {
   three_init(&t, blis_alloc_heap(), BLIS_ENGINE_FAST);
   three_add_chain(&t, "auto", "small");
   three_add_chain(&t, "AUTO", "large");
-  check_refused(&t, "there are two chains for the model 'AUTO'");
+  check_refused(&t, "the model 'AUTO' has two chains");
   three_init(&t, blis_alloc_heap(), BLIS_ENGINE_FAST);
   three_add_param(&t, (blis_param){.name = "logprob_std_dev", .key = "mid", .number = 1});
   check_refused(&t, "logprob_std_dev of mid needs its mean_logprob");
@@ -114,7 +114,7 @@ static void test_owners(void) {
       {"x", "x,a/x", "x:escalate a/x:accept_last", NULL},
       {"mid", "x,mid", "x:escalate mid:accept_last", NULL},
       {"b/x", "large,x", NULL, "chain: 'x' may be a/x or b/x; name its owner"},
-      {"mid", "x,a/x", NULL, "the model 'a/x' is given twice"},
+      {"mid", "x,a/x", NULL, "duplicate model 'a/x'"},
       {"mid", "mid,b/x", NULL, "no instance serves the model 'b/x'"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -154,7 +154,7 @@ static void test_chains_of_owners(void) {
   own_init(&t, "mid");
   three_add_chain(&t, "x", "mid");
   three_add_chain(&t, "a/x", "large");
-  check_refused(&t, "there are two chains for the model 'a/x'");
+  check_refused(&t, "the model 'a/x' has two chains");
 }
 
 static void test_qualities_of_owners(void) {
@@ -190,7 +190,7 @@ static void test_requests_that_make_no_sense(void) {
   } cases[] = {
       {"small,tiny", "", "request_0: its cascade: no instance serves the model 'tiny'"},
       {"small,,mid", "", "request_0: its cascade is 'small,,mid'; expected"},
-      {"mid,mid", "", "request_0: its cascade: the model 'mid' is given twice"},
+      {"mid,mid", "", "request_0: its cascade: duplicate model 'mid'"},
       {"", "small", "request_0: its mean_logprob is 'small', expected"},
       {"", "small=-1;mid=", "request_0: its mean_logprob is 'small=-1;mid='"},
       {"", "1e999", "request_0: its mean_logprob is '1e999', expected"},

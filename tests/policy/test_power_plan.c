@@ -188,7 +188,7 @@ static void test_takes_what_is_left(void) {
   make(&a, usual, USUAL_COUNT, BLIS_SCALE_DECODE);
   a.other.replicas = 4;
   CHECK_EQ_I64(ask(&a), 1);
-  CHECK_STR(a.last.reason, "budget_watts allows no more beside the other pool");
+  CHECK_STR(a.last.reason, "budget_watts allows no more instances next to the second pool");
   a.other.replicas = 2;
   CHECK_EQ_I64(ask(&a), 2);
   a.other.replicas = 1;

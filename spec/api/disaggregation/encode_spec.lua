@@ -72,15 +72,15 @@ describe("the encode stage", function()
   end)
 
   it("has no default cost", function()
-    fails("need encode_base_us; there is no default", { encode_us_per_token = 1 })
-    fails("need encode_us_per_token", { encode_base_us = 1 })
-    fails("need encode_base_us", nil)
+    fails("require encode_base_us; it has no default", { encode_us_per_token = 1 })
+    fails("require encode_us_per_token", { encode_base_us = 1 })
+    fails("require encode_base_us", nil)
   end)
 
   it("needs instances that encode, and others", function()
     fails("there are no instances that encode", { encode_base_us = 1, encode_us_per_token = 1 },
       { encode_instances = 0 })
-    fails("nobody prefills and decodes", nil, { prefill_instances = 0, decode_instances = 0 })
+    fails("no instance prefills or decodes", nil, { prefill_instances = 0, decode_instances = 0 })
     fails("3 instances, and 4 in pools", nil, { instances = 3, encode_instances = 2 })
   end)
 

@@ -214,7 +214,7 @@ describe("weka corpora", function()
   it("leave conversations out that have no request of their own, and say so", function()
     local alone = [[{"id":"s","block_size":64,"requests":[{"t":1,"type":"subagent",]]
       .. [["agent_id":"a","requests":[{"t":1,"in":9,"out":1}]}]}]]
-    says(message_of(alone), "there are no graphs; conversations without own requests, "
+    says(message_of(alone), "contains no graphs; conversations without own requests, "
       .. "skipped: 1")
     local list, file = read(alone .. "\n" .. alone:gsub('"s"', '"u"') .. "\n"
       .. [[{"id":"t","block_size":64,"requests":[{"t":0,"in":9,"out":1}]}]])
@@ -236,7 +236,7 @@ describe("weka corpora", function()
     says(wrong [[7]], "object")
     says(message_of [[{"block_size":64,"requests":[]}]], "key 'id': is missing")
     says(message_of [[{"id":"a","block_size":0,"requests":[]}]], "expected at least 1")
-    says(message_of [[{"id":"a","block_size":64,"requests":[]}]], "there are no graphs")
+    says(message_of [[{"id":"a","block_size":64,"requests":[]}]], "contains no graphs")
     says(message_of "{\"id\":\"a\",\"block_size\":64,\"requests\":[]}\n{", ":2:")
     says(message_of "what", "not recognised as session graphs")
     says(message_of("{}", { format = "wekka" }), "wekka")
@@ -297,8 +297,8 @@ describe("models of a corpus", function()
     assert.same(models_of(list), models_of(read(text,
       { models = "parent=A,third=B,sub=B,fourth=A", reading = "aisimulate" })))
     by_name.fourth = nil
-    says(message_of(text, { models = by_name }), ":2: key 'model': 'fourth' is no name that "
-      .. "'models' knows, expected parent, sub or third")
+    says(message_of(text, { models = by_name }), ":2: key 'model': 'fourth' is not a name in "
+      .. "'models', expected parent, sub or third")
     says(message_of(text, { models = {} }), "graphs.models")
     says(message_of(text, { models = { "A", [3] = "B" } }), "graphs.models")
     says(message_of(text, { models = { parent = 3 } }), "graphs.models")
@@ -759,7 +759,7 @@ describe("other files of graphs", function()
         says(table.concat(file:notes(), "\n"), "requests whose tokens were worked out of bytes: 2")
       end
     end
-    says(message_of(("[%s]"):format(span(0, [["x":1]]))), "there are no graphs; model calls "
+    says(message_of(("[%s]"):format(span(0, [["x":1]]))), "contains no graphs; model calls "
       .. "without token counts (gen_ai.usage.input_tokens) and without texts "
       .. "(gen_ai.input.messages), skipped: 1")
     says(message_of(session:sub(1, -20)), "column ")

@@ -231,7 +231,7 @@ priority: {type: external, params: {command: "while read -r line; do echo '{\"sc
     says(message_of(always '{"target":"instance_0","id":7}'),
       "it answers question 7, and was asked question 2")
     says(message_of(answers [[printf '{"target":"instance_0"}\n{}\n']]),
-      "it says more than one line for each question")
+      "it writes more than one line per request")
     says(message_of(answers [[printf '{"target":"instance_0"}\n'; exit 0]]), "it has ended")
     says(small.message_of(blis.run, small.experiment {
       admission = { "external", command = always '{"action":"delay"}' } }),

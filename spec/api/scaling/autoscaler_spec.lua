@@ -288,7 +288,7 @@ describe("an autoscaler", function()
     says(function(c) return c.instances[1].queue_depth + c.samples[1].queue_depth end)
     says(function(c) return c.queue_dept end,
       "a context of scaling has no field 'queue_dept'; did you mean 'queue_depth'?")
-    says(function(c) return c.ttl end, "'blis help ScaleContext' lists what there is")
+    says(function(c) return c.ttl end, "'blis help ScaleContext' lists the fields")
     says(function(c) return c[1] end, "has no field")
     says(function(c) return c.instances[1].queue_dept end, "did you mean 'queue_depth'?")
     says(function(c) return c.samples[1].request_rat end, "did you mean 'request_rate'?")
@@ -328,7 +328,7 @@ describe("an autoscaler", function()
   it("is shown what cannot be written", function()
     local writes = {
       { function(context) context.target = 3 end, "a context of scaling cannot be changed" },
-      { function(context) context.replicas = 3 end, "what is wanted is returned" },
+      { function(context) context.replicas = 3 end, "return the target" },
       { function(context) context.instances[1] = nil end, "the list of instances of a context" },
       { function(context) context.instances[1].queue_depth = 0 end, "an instance of a context" },
       { function(context) table.insert(context.samples, {}) end, "the list of samples" },

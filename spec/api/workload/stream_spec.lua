@@ -129,7 +129,7 @@ describe("a trace that stays in its file", function()
       blis.trace.stream "tests/data/traces/vllm.json"
     end)
     says("blis.trace.stream: 5 is not allowed", function() blis.trace.stream(5) end)
-    says("x.jsonl: there are no requests to write, and an empty trace cannot be read",
+    says("x.jsonl: no requests to write; an empty trace could not be read",
       function() stream:cut { start_us = 1 << 50 }:write "x.jsonl" end)
     says("workload.stream: 'sometimes' is not allowed, expected one of auto, always, never",
       function() blis.run { workload = { trace = paths[1], stream = "sometimes" } } end)

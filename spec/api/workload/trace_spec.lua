@@ -108,7 +108,7 @@ describe("the tools for workloads", function()
         list:filter(function(request) return request.prompt_tokens < nil end)
       end },
       { "merge[2]: 5 is not allowed", function() blis.trace.merge { list, 5 } end },
-      { "there are no workloads to merge", function() blis.trace.merge {} end },
+      { "no workloads to merge", function() blis.trace.merge {} end },
       { "path: nil is not allowed", function() list:write() end },
       { "write.format: 'azure' is not allowed, expected one of tracev2, routesim",
         function() list:write("x", { format = "azure" }) end },

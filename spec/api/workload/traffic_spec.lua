@@ -329,7 +329,7 @@ describe("a wrong specification", function()
       .. "slo_class 'fast'; known are critical" },
     { with_client { arrival = { "gamma", cv = 0 } }, "workload.clients[2].arrival: cv is 0" },
     { with_client { arrival = "poison" }, "workload.clients[2].arrival: unknown process" },
-    { with_client { arrival = { "poisson" }, prompt = 5 }, "is given twice, under two names" },
+    { with_client { arrival = { "poisson" }, prompt = 5 }, "is set twice, under two names" },
     { with_client { input_distribution = { "gausian", mean = 5 } },
       "workload.clients[2].input_distribution: unknown type 'gausian'" },
     { with_client { input_distribution = { "exponential", mean = "5" } },

@@ -60,8 +60,7 @@ static blis_status open_part(blis_output *output, blis_error *error) {
   }
   if (errno == EEXIST) {
     return blis_fail(error, BLIS_ERR_IO,
-                     "%s: %d unfinished files '%s.part...' exist beside it; "
-                     "remove stale ones",
+                     "%s: %d unfinished files '%s.part...' exist; remove stale files",
                      blis_buffer_text(&output->path), MAX_PARTS, blis_buffer_text(&output->path));
   }
   return fail(output, "cannot be written", error);
@@ -76,9 +75,8 @@ static blis_status check_ending(const char *path, blis_error *error) {
     size_t its = strlen(foreign[i]);
     if (length > its && strcasecmp(path + length - its, foreign[i]) == 0) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: files of that kind are not written; write .csv or "
-                       ".jsonl, of which DuckDB and pandas make one in a line "
-                       "(docs/tables.md)",
+                       "%s: unsupported file type; write .csv or .jsonl, which DuckDB "
+                       "and pandas convert in one line (docs/tables.md)",
                        path);
     }
   }

@@ -67,8 +67,8 @@ static blis_status add_model(blis_cluster *cluster, const char *where, const cha
   for (uint32_t i = 0; i < *count; i++) {
     if (is_same_here(cluster, blis_intern_text(strings, models[i]), text)) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: the model '%s' is given twice; a chain with a "
-                       "repeated model would never end",
+                       "%s: duplicate model '%s'; a chain with a repeated model would "
+                       "never end",
                        where, text);
     }
   }
@@ -103,9 +103,8 @@ static blis_status check_chains_differ(const blis_cluster *cluster, blis_error *
     for (size_t k = 0; k < i && model != NULL; k++) {
       const char *other = policy->chains[k].model;
       if (other != NULL && is_same_here(cluster, model, other)) {
-        return blis_fail(error, BLIS_ERR_INVALID,
-                         "cascade %s: there are two chains for the model '%s'", policy->name,
-                         model);
+        return blis_fail(error, BLIS_ERR_INVALID, "cascade %s: the model '%s' has two chains",
+                         policy->name, model);
       }
     }
   }

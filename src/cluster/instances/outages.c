@@ -92,8 +92,8 @@ static blis_status need_place(blis_cluster *cluster, uint32_t index, blis_error 
     return BLIS_OK;
   }
   blis__unplace_unit(cluster, index);
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "%s cannot come back: the nodes have no room for it now", cluster->ids[index]);
+  return blis_fail(error, BLIS_ERR_INVALID, "%s cannot recover: it does not fit on the nodes now",
+                   cluster->ids[index]);
 }
 
 static blis_status start_anew(blis_cluster *cluster, uint32_t index, blis_error *error) {
@@ -116,8 +116,8 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
   bool is_stopped = service == BLIS_SERVICE_DRAINED || service == BLIS_SERVICE_DRAINING;
   if (is_stopped && cluster->number_keeper != NULL) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "%s cannot come back: it is %s, and %s has "
-                     "done without it since; ids are not used again",
+                     "%s cannot recover: it is %s, and %s has continued without it; "
+                     "ids are not reused",
                      cluster->ids[index], service == BLIS_SERVICE_DRAINED ? "drained" : "draining",
                      cluster->number_keeper);
   }

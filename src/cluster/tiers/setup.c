@@ -73,8 +73,8 @@ static blis_status check_tiers(const blis_kv_tiers *config, blis_error *error) {
   return config->rule != BLIS_LOADS_AS_TOLD || config->load_choice != NULL
              ? BLIS_OK
              : blis_fail(error, BLIS_ERR_INVALID,
-                         "KV tiers: there is no function to say what is "
-                         "loaded");
+                         "KV tiers: the function that selects the blocks to load is "
+                         "missing");
 }
 
 static bool is_common(const blis_kv_tiers *config) {

@@ -177,14 +177,15 @@ void blis__check_unused_sizes(blis__config *config, blis_layered_model *model) {
   if (!any_layer(model, has_state) &&
       has_any(config, STATES, sizeof STATES / sizeof *STATES, &key)) {
     blis__config_fail(config,
-                      "%s is stated, but no key that blis knows states which layers it applies to "
-                      "(model_type %.60s); expected layer_types",
+                      "%s is stated, but no known key states the layers to which it "
+                      "applies (model_type %.60s); expected layer_types",
                       key, config->type[0] != '\0' ? config->type : "not stated");
   } else if (!any_layer(model, has_span) &&
              has_any(config, WINDOWS, sizeof WINDOWS / sizeof *WINDOWS, &key)) {
     blis__config_fail(config,
-                      "%s is stated, but no key that blis knows states which layers it applies to "
-                      "(model_type %.60s); expected layer_types or hybrid_layer_pattern",
+                      "%s is stated, but no known key states the layers to which it "
+                      "applies (model_type %.60s); expected layer_types or "
+                      "hybrid_layer_pattern",
                       key, config->type[0] != '\0' ? config->type : "not stated");
   }
 }

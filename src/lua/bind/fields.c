@@ -66,7 +66,7 @@ static int fields_next(lua_State *L) {
     while (*name != NULL && strcmp(*name, last) != 0) {
       name++;
     }
-    luaL_argcheck(L, *name != NULL, 2, "there is no such field");
+    luaL_argcheck(L, *name != NULL, 2, "unknown field");
     name++;
   }
   while (*name != NULL && fields->has != NULL && !fields->has(L, *name)) {

@@ -76,7 +76,7 @@ int bind_kv_capacity(lua_State *L) {
   check_engine_model(L, 1, false, &m);
   if (m.spec == NULL || m.hardware == NULL) {
     blis_error error = {0};
-    blis_fail(&error, BLIS_ERR_INVALID, "the dimensions of %s are not known", m.id);
+    blis_fail(&error, BLIS_ERR_INVALID, "the dimensions of %s are unknown", m.id);
     bind_raise(L, &error);
   }
   blis_kv_capacity capacity = {0};

@@ -102,8 +102,8 @@ static void check_parts(lua_State *L, lone *self) {
   blis_pool_init(&self->pool, &self->alloc, sizeof(held));
   check_engine(L, 1, &self->engine);
   if (self->engine.latency.ops == NULL) {
-    luaL_error(L, "cluster.latency_model: an instance by itself takes the "
-                  "built-in latency models");
+    luaL_error(L, "cluster.latency_model: an instance without a cluster supports "
+                  "only the built-in latency models");
   }
   self->namer = blis_block_namer_new(&self->alloc);
   self->contents = blis_intern_new(&self->alloc);
@@ -363,8 +363,8 @@ static int64_t check_now(lua_State *L, int index, const lone *self, int64_t arri
                (LUAI_UACINT)self->now_us);
   }
   if (now_us < self->now_us) {
-    luaL_error(L, "it is %I us here, and now_us is %I", (LUAI_UACINT)self->now_us,
-               (LUAI_UACINT)now_us);
+    luaL_error(L, "now_us is %I, but the time of the instance is already %I", (LUAI_UACINT)now_us,
+               (LUAI_UACINT)self->now_us);
   }
   return now_us;
 }

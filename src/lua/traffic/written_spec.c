@@ -178,7 +178,7 @@ static blis_status add_note(void *ud, const char *text) {
 static blis_spec_part *push_parts(lua_State *L, size_t *count) {
   luaL_checktype(L, 1, LUA_TTABLE);
   *count = lua_rawlen(L, 1);
-  luaL_argcheck(L, *count > 0, 1, "there is nothing to compose");
+  luaL_argcheck(L, *count > 0, 1, "nothing to compose");
   blis_spec_part *parts = push_buffer(L, *count, sizeof *parts);
   for (size_t i = 0; i < *count; i++) {
     lua_rawgeti(L, 1, (lua_Integer)i + 1);

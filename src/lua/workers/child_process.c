@@ -182,7 +182,7 @@ static blis_status ask(blis_child_process *child, blis_slice line, int64_t timeo
   const char *newline = line_end(child);
   size_t length = newline == NULL ? 0 : (size_t)(newline - child->heard.data) + 1;
   if (length != child->heard.length) {
-    return blis_fail(error, BLIS_ERR_IO, "it says more than one line for each question");
+    return blis_fail(error, BLIS_ERR_IO, "it writes more than one line per request");
   }
   *answer = (blis_slice){.data = child->heard.data, .length = length - 1};
   return BLIS_OK;

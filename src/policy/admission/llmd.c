@@ -127,8 +127,7 @@ static const blis_param_spec latency_slo_params[] = {
                  "at which an instance computes prompts, as it is expected",
                  BLIS__INTO(admitter, tokens_per_s)),
     BLIS__NUMBER("cold_utilization", 0, 1, 0.02, "0 to 1",
-                 "an instance with less of its KV cache in use takes any "
-                 "request",
+                 "an instance below this KV utilization accepts any request",
                  BLIS__INTO(admitter, cold_utilization)),
 };
 

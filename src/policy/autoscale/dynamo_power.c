@@ -210,7 +210,7 @@ static void follow(state *self, const blis_scale_context *context, blis_scale_de
     int64_t allowed = free_for(self, context);
     if (allowed < decision->target) {
       decision->target = allowed;
-      decision->reason = "budget_watts allows no more beside the other pool";
+      decision->reason = "budget_watts allows no more instances next to the second pool";
     }
   }
 }

@@ -29,7 +29,7 @@ static blis_status take_triggers(blis_hpa_loop *loop, const blis_policy_setup *s
       continue;
     }
     if (loop->trigger_count == BLIS_SCALE_METRIC_COUNT) {
-      return blis_fail(error, BLIS_ERR_INVALID, "autoscaler %s: a metric is given twice",
+      return blis_fail(error, BLIS_ERR_INVALID, "autoscaler %s: duplicate metric",
                        setup->entry->name);
     }
     blis_scale_trigger *trigger = &loop->triggers[loop->trigger_count++];

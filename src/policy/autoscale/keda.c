@@ -183,7 +183,7 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
   BLIS__NUMBER("polling_seconds", 1e-3, 1e6, polling, "s",                                         \
                "between looks at whether a trigger is active", BLIS__INTO(state, polling_s)),      \
       BLIS__NUMBER("cooldown_seconds", 0, 1e9, 300, "s",                                           \
-                   "without an active trigger before the last instance goes",                      \
+                   "time without an active trigger before the last instance is removed",           \
                    BLIS__INTO(state, cooldown_s)),                                                 \
       BLIS__NUMBER("initial_cooldown_seconds", 0, 1e9, 0, "s",                                     \
                    "the same where no trigger has been active yet",                                \

@@ -125,7 +125,8 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
 
 static const blis_param_spec params[] = {
     BLIS__NUMBER("container_concurrency", 1e-9, 1e9, 100, "requests",
-                 "that a replica takes at most", BLIS__INTO(state, container_concurrency)),
+                 "maximum concurrent requests per replica",
+                 BLIS__INTO(state, container_concurrency)),
     BLIS__NUMBER("target_utilization", 1e-9, 1, 0.7, "0 to 1", "share of it that is aimed at",
                  BLIS__INTO(state, utilization)),
     BLIS__NUMBER("stable_window_seconds", 6, 3600, 60, "s", "over which concurrency is averaged",

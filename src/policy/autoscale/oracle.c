@@ -67,8 +67,8 @@ static blis_status learn(state *self, const blis_scale_context *context, blis_er
     token_us = blis_planner_token_us(model, &load);
   } else if (!by_rate) {
     return blis_fail(error, BLIS_ERR_POLICY,
-                     "autoscaler oracle: how fast an instance is cannot be "
-                     "known of its latency model; requests_per_second says it");
+                     "autoscaler oracle: the latency model does not determine the "
+                     "speed of an instance; set requests_per_second");
   }
   self->work_us = blis_alloc_new(&self->alloc, (future->count + 1) * sizeof(double));
   BLIS_TRY_NEW(self->work_us, error);
@@ -176,8 +176,8 @@ static const blis_param_spec params[] = {
 const blis_policy_entry blis__autoscaler_oracle = {
     .kind = BLIS_POLICY_AUTOSCALER,
     .name = "oracle",
-    .summary = "as many as the arrivals need that it knows beforehand, asked "
-               "for as early as they take to start",
+    .summary = "as many instances as the future arrivals require, requested "
+               "early enough to start in time",
     .source = "ours; the capacity of an instance as in Dynamo's planner",
     BLIS__PARAMS(params),
     .ops = &(const blis_autoscaler_ops){.decide = decide, .free = free_state},

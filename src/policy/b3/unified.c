@@ -254,8 +254,8 @@ const blis_policy_entry blis__router_unified = {
 const blis_policy_entry blis__router_b3_unified_ab = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "b3.unified_ab",
-    .summary = "unified with overload factor 1.3 and, beside the tokens to "
-               "prefill, 0.01 x the prompts in decode",
+    .summary = "unified with overload factor 1.3 and, in addition to the "
+               "tokens to prefill, 0.01 x the prompts in decode",
     .source = "LMetric and B3: later variants of the project, which name the "
               "two numbers; where the second one goes is our reading",
     BLIS__PARAMS(ab_params),

@@ -139,8 +139,8 @@ static const blis_param_spec threshold_params[] = {
 };
 static const blis_param_spec llmd_params[] = {
     TOKENS("non_cached_tokens", 0,
-           "prompt tokens not cached where the request decodes: so many and "
-           "more are split; 0 = never",
+           "minimum number of prompt tokens that the decode instance has "
+           "not cached, to split a request; 0 = never",
            BLIS__INTO(state, threshold)),
     TOKENS("prompt_tokens", 0, "shorter prompts are not split", BLIS__INTO(state, prompt_tokens)),
 };
@@ -156,8 +156,8 @@ static const blis_param_spec dynamo_params[] = {
     BLIS__NUMBER("eff_isl_ratio_threshold", 0, 1, 0.7, "",
                  "share of the prompt that is not cached there", BLIS__INTO(state, ratio)),
     BLIS__NUMBER("prefill_busy_threshold", 0, TOKENS_MAX, 16, "",
-                 "it is busy with more prompt tokens without a first token "
-                 "than so many times its max_num_batched_tokens",
+                 "busy: prompt tokens without a first token exceed this "
+                 "multiple of max_num_batched_tokens",
                  BLIS__INTO(state, busy)),
     BLIS__NUMBER("decode_busy_threshold", 0, TOKENS_MAX, 0, "",
                  "nevertheless split if with the prompt more than such a share "
@@ -171,9 +171,7 @@ static const blis_param_spec token_cap_params[] = {
 };
 static const blis_param_spec cognitora_params[] = {
     TOKENS("colocate_below_tokens", 256, "longer prompts are split", BLIS__INTO(state, threshold)),
-    BLIS__BOOLEAN("at_least", false,
-                  "prompts of just so many tokens are split, too, as in the "
-                  "code",
+    BLIS__BOOLEAN("at_least", false, "also split prompts of exactly this length, as in the code",
                   BLIS__INTO(state, at_least)),
 };
 
@@ -205,7 +203,8 @@ const blis_policy_entry blis__decider_always = {
 const blis_policy_entry blis__decider_prefix_threshold = {
     DECIDER(prefix_threshold),
     .name = "prefix-threshold",
-    .summary = "split what is long where it is not cached",
+    .summary = "split prompts with many tokens that the decode instance has "
+               "not cached",
     .source = "BLIS (Go), inference-sim f90a1e3a",
     .needs = CACHED,
     BLIS__PARAMS(threshold_params),
@@ -215,7 +214,7 @@ const blis_policy_entry blis__decider_llmd_prefix_based = {
     DECIDER(llmd_prefix_based),
     .name = "llmd.prefix-based",
     .aliases = "llmd.prefix-based-pd-decider",
-    .summary = "split long prompts of which much is not cached",
+    .summary = "split long prompts that are mostly not cached",
     .source = "llm-d router, prefix-based-pd-decider (ebab6879)",
     .needs = CACHED,
     BLIS__PARAMS(llmd_params),
@@ -245,7 +244,8 @@ const blis_policy_entry blis__decider_dynamo = {
 const blis_policy_entry blis__decider_dynamo_token_cap = {
     DECIDER(prefix_threshold),
     .name = "dynamo.token-cap",
-    .summary = "split what is long where it is not cached; superseded",
+    .summary = "split prompts with many tokens that the decode instance has "
+               "not cached; superseded",
     .source = "Dynamo, conditional prefill (0243c51b)",
     .needs = CACHED,
     BLIS__PARAMS(token_cap_params),

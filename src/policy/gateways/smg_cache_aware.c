@@ -116,8 +116,9 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_smg_cache_aware = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "smg.cache_aware",
-    .summary = "the instance that knows most of the prompt if it knows enough "
-               "and loads are balanced; else fewest requests in flight",
+    .summary = "the instance with the longest match of the prompt, if the "
+               "match is long enough and loads are balanced; else fewest "
+               "requests in flight",
     .source = "SMG 73da68ca, defaults of its command line; blocks in place of "
               "characters",
     BLIS__PARAMS(params_of),

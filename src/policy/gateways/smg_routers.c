@@ -115,8 +115,8 @@ static blis_status choose_by_workload(const blis_question *q, size_t *chosen) {
 const blis_policy_entry blis__router_sglang_workload_aware = {
     .kind = BLIS_POLICY_ROUTER,
     .name = "sglang.workload_aware",
-    .summary = "any instance with few waiting requests; rejects the request if "
-               "there is none",
+    .summary = "any instance with few waiting requests; rejects the request "
+               "if no such instance exists",
     .source = "SGLang gateway f318dbdb; counts are as fresh as the snapshot",
     BLIS__PARAMS(workload_params),
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_QUEUE_DEPTH), .choose = choose_by_workload),

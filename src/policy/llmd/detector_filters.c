@@ -49,7 +49,7 @@ const blis_policy_entry blis__filter_utilization_detector = {
     .kind = BLIS_POLICY_FILTER,
     .name = "llm-d.utilization-detector",
     .summary = "keeps candidates with a short queue and room in the KV cache; "
-               "all if there are none",
+               "keeps all if no candidate qualifies",
     .source = "llm-d router ebab6879",
     BLIS__PARAMS(utilization_params),
     .ops = &(const blis_filter_ops){.filter = filter_utilization},
@@ -82,7 +82,7 @@ const blis_policy_entry blis__filter_concurrency_detector = {
     .kind = BLIS_POLICY_FILTER,
     .name = "llm-d.concurrency-detector",
     .summary = "keeps candidates with few requests (and tokens) in flight; "
-               "rejects the request if there are none",
+               "rejects the request if no candidate qualifies",
     .source = "llm-d router ebab6879",
     BLIS__PARAMS(concurrency_params),
     .ops = &(const blis_filter_ops){.filter = filter_concurrency},

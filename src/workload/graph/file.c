@@ -291,7 +291,7 @@ static blis_status fail_without_graphs(const blis_graph_file *file, blis_error *
       length += (size_t)added < sizeof text - length ? (size_t)added : 0;
     }
   }
-  return blis_fail(error, BLIS_ERR_PARSE, "%s: there are no graphs%s", file->path, text);
+  return blis_fail(error, BLIS_ERR_PARSE, "%s: contains no graphs%s", file->path, text);
 }
 
 static blis_status read_through(blis_graph_file *file, blis_error *error) {

@@ -65,7 +65,7 @@ static size_t place_of(const blis__graph_names *names, blis_slice recorded) {
 static blis_status fail_unknown(const blis__graph_names *names, blis_json_value value,
                                 blis_error *error) {
   char what[256];
-  size_t length = (size_t)snprintf(what, sizeof what, "is no name that 'models' knows, expected ");
+  size_t length = (size_t)snprintf(what, sizeof what, "is not a name in 'models', expected ");
   for (size_t i = 0; i < names->given.count && length < sizeof what; i++) {
     const char *between = i == 0 ? "" : i + 1 == names->given.count ? " or " : ", ";
     length += (size_t)snprintf(what + length, sizeof what - length, "%s%s", between,

@@ -60,7 +60,7 @@ static blis_status read_length(blis_json_value call, const char *key, const char
   blis_json_value value = blis_json_member(call, key);
   blis_json_value alias = blis_json_member(call, other);
   if (blis_json_has(value) && blis_json_has(alias)) {
-    return blis_json_fail(alias, "is another spelling of what is given", error);
+    return blis_json_fail(alias, "is another spelling of a key that is also set", error);
   }
   if (blis_json_has(alias)) {
     return blis__graph_tokens(call, other, tokens, error);

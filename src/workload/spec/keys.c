@@ -284,7 +284,7 @@ static blis_status check_once(const blis_yaml_node *node, size_t index, const bl
   for (size_t i = 0; key->alias != NULL && i < index; i++) {
     blis_slice other = blis_yaml_scalar(blis_yaml_key(node, i));
     if (blis_slice_equals(other, key->value.name) || blis_slice_equals(other, key->alias)) {
-      return blis_yaml_fail(blis_yaml_key(node, index), "is given twice, under two names", error);
+      return blis_yaml_fail(blis_yaml_key(node, index), "is set twice, under two names", error);
     }
   }
   return BLIS_OK;

@@ -140,8 +140,7 @@ static const blis__key reasoning_keys[] = {
     LENGTHS(blis_client_spec, "reason_ratio_distribution", reason_ratio, "percent",
             "Share of the output that is reasoning."),
     PART(blis_client_spec, "multi_turn", multi_turn, &turns_section,
-         "Conversations of several rounds; required for the other keys to have "
-         "an effect.")};
+         "Multi-turn conversations. Required by the other keys.")};
 static const blis__section reasoning_section =
     SECTION("reasoning block", reasoning_keys, blis_client_spec,
             "Conversations, and the share of reasoning in the answers.");

@@ -83,7 +83,7 @@ static blis_status list_chunks(blis__servegen_data *data, const char *folder, bl
   (void)closedir(directory);
   BLIS_TRY(status);
   if (data->chunks.count == 0) {
-    return blis_fail(error, BLIS_ERR_INVALID, "%s: there is no file chunk-<id>-trace.csv", folder);
+    return blis_fail(error, BLIS_ERR_INVALID, "%s: contains no file chunk-<id>-trace.csv", folder);
   }
   qsort(data->chunks.items, data->chunks.count, sizeof *data->chunks.items, compare_chunks);
   return BLIS_OK;

@@ -279,7 +279,7 @@ static blis_status keep_cohorts(const reading *r, blis_error *error) {
   spec->cohort_count = kept;
   return kept > 0 ? BLIS_OK
                   : blis_fail(error, BLIS_ERR_INVALID,
-                              "there is no cohort whose id starts with '%.100s'", prefix);
+                              "no cohort has an id that starts with '%.100s'", prefix);
 }
 
 static blis_status read_all(reading *r, blis_error *error) {

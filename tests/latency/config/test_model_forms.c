@@ -383,9 +383,9 @@ static void test_defaults_and_obstacles(void) {
 /* Files from which the layers do not follow are refused: they are not full attention. */
 static void test_missing_layers(void) {
   check_refused("{\"model_type\":\"nemotron_h\"," SIZES MAMBA "\"n_groups\":2}",
-                "mamba_d_state is stated, but no key that blis knows states which layers");
+                "mamba_d_state is stated, but no known key states the layers");
   check_refused("{\"model_type\":\"other\"," SIZES "\"swa_head_dim\":8}",
-                "swa_head_dim is stated, but no key");
+                "swa_head_dim is stated, but no known key");
   check_refused("{\"model_type\":\"minimax_m1\"," SIZES "\"head_dim\":8}",
                 "attn_type_list is missing");
   check_refused("{\"model_type\":\"qwen3_vl\"," SIZES "\"num_experts_per_tok\":2}",

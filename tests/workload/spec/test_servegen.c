@@ -278,7 +278,7 @@ static void wrong_data_is_named(void) {
   const char *spec = temp_file("spec.yaml", "servegen_data: {path: .}\nnum_requests: 1\n");
   blis_written_spec *written;
   CHECK_STATUS(blis_written_spec_read(&alloc, spec, NULL, &written, &error), BLIS_ERR_PARSE);
-  CHECK_CONTAINS(error.message, "there is no file chunk-<id>-trace.csv");
+  CHECK_CONTAINS(error.message, "contains no file chunk-<id>-trace.csv");
   for (size_t i = 0; i < COUNT(wrong); i++) {
     temp_file("chunk-1-trace.csv", wrong[i].trace);
     if (wrong[i].dataset != NULL) {

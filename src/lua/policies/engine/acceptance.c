@@ -17,8 +17,8 @@ static int ask(lua_State *L, void *call) {
     double rate = lua_tonumber(L, -1);
     if (lua_type(L, -1) != LUA_TNUMBER || !(rate >= 0 && rate <= 1)) {
       return luaL_error(L,
-                        "it returned %s for position %I, expected the "
-                        "probability that this draft holds, 0 to 1",
+                        "it returned %s for position %I, expected the acceptance "
+                        "probability of this draft token, 0 to 1",
                         push_what(L, -1), (LUAI_UACINT)i + 1);
     }
     asked->rates[i] = rate;

@@ -155,7 +155,7 @@ static void check_schedule(lua_State *L, const batch_call *call) {
     lua_rawgeti(L, list, i);
     blis_batch_entry entry = check_entry(L, i);
     if (is_there[entry.index]) {
-      luaL_error(L, "schedule[%I] is a request that is there before", (LUAI_UACINT)i);
+      luaL_error(L, "schedule[%I]: duplicate request", (LUAI_UACINT)i);
     }
     is_there[entry.index] = true;
     call->plan->entries[call->plan->count++] = entry;

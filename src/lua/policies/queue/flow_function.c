@@ -58,8 +58,8 @@ static double check_answer(lua_State *L, int index, const char *expected) {
 static const char *const look_names[] = {"queue_depth",      "kv_utilization", "in_flight",
                                          "in_flight_tokens", "age_us",         NULL};
 static const bind_closed of_look = {"blis.SaturationInstance", "an instance at the gate",
-                                    look_names,
-                                    "'blis help SaturationInstance' lists what there is", NULL};
+                                    look_names, "'blis help SaturationInstance' lists the fields",
+                                    NULL};
 
 static void push_look(lua_State *L, const blis_saturation_look *look) {
   lua_createtable(L, (int)look->count, 0);

@@ -51,7 +51,7 @@ static double check_index(lua_State *L, size_t count, const char *what) {
 static const char *const flow_names[] = {"tenant", "waiting", "head_wait_us", "service_tokens",
                                          NULL};
 static const bind_closed of_flow = {"blis.Flow", "a flow of the queue", flow_names,
-                                    "'blis help Flow' lists what there is", NULL};
+                                    "'blis help Flow' lists the fields", NULL};
 
 static void push_flow(lua_State *L, const blis_flow_seen *flow) {
   lua_createtable(L, 0, 4);
@@ -89,7 +89,7 @@ static blis_status ask_fairness(void *state, const blis_flow_question *question,
 static const char *const band_names[] = {"priority", "waiting",    "longest_wait_us",   "ceiling",
                                          "is_open",  "dispatched", "dispatched_tokens", NULL};
 static const bind_closed of_band = {"blis.Band", "a band of the queue", band_names,
-                                    "'blis help Band' lists what there is", NULL};
+                                    "'blis help Band' lists the fields", NULL};
 
 static void push_band(lua_State *L, const blis_flow_band_seen *band, double saturation) {
   lua_createtable(L, 0, 7);
@@ -136,8 +136,8 @@ static int find_key(lua_State *L, void *ud) {
   lua_Number key = lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER || isnan(key)) {
     return luaL_error(L,
-                      "it returned %s, expected a number, the least of "
-                      "which is next",
+                      "it returned %s, expected a number; the request with the "
+                      "lowest number is next",
                       push_what(L, -1));
   }
   asked->answer = key;

@@ -60,8 +60,8 @@ static void push_asked_by_hand(lua_State *L) {
   push_policy_definition(L, 1, "scorer");
   int definition = lua_gettop(L);
   if (is_scripted_policy(L, definition, "score")) {
-    luaL_error(L, "a scorer in Lua can be called only during a decision about "
-                  "a request; built-in ones can be asked at any time");
+    luaL_error(L, "a scorer in Lua can be called only during a decision about a "
+                  "request; built-in scorers can be called at any time");
   }
   if (lua_getiuservalue(L, 1, BY_HAND) == LUA_TNIL) {
     lua_pop(L, 1);

@@ -591,8 +591,8 @@ void check_shown_scorer(lua_State *L, int index, const bind_view *view,
     blis_scorer_free(scorer);
     *scorer = (blis_scorer){0};
     luaL_error(L,
-               "scorer '%s' knows what no router does; it is for bounds, with "
-               "live_signals = true in the experiment",
+               "scorer '%s' reads information that no router has; use it only "
+               "for bounds, with live_signals = true in the experiment",
                check_field_string(L, index, "name"));
   }
 }

@@ -77,7 +77,7 @@ static const char *const instance_names[] = {"id",
 
 static const char *const sample_names[] = {"now_us", "replicas", "ready", NULL};
 
-static const char help[] = "'blis help ScaleContext' lists what there is";
+static const char help[] = "'blis help ScaleContext' lists the fields";
 static const bind_closed of_context = {"blis.ScaleContext", "a context of scaling", context_names,
                                        help, offer_all};
 static const bind_closed of_instance = {"blis.ScaleInstance", "an instance of a context",
@@ -92,7 +92,7 @@ static const bind_closed of_instances = {"blis.ScaleInstances",
 static const bind_closed of_samples = {"blis.ScaleSamples", "the list of samples of a context",
                                        NULL, help, NULL};
 
-static const char instead[] = "what is wanted is returned, as a number or " BIND_SCALE_ANSWER;
+static const char instead[] = "return the target, as a number or " BIND_SCALE_ANSWER;
 
 /* The tables. */
 

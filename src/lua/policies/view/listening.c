@@ -12,7 +12,7 @@ static uint32_t check_kind(lua_State *L, const char *name) {
       return BLIS_RUN_EVENT_BIT(kind);
     }
   }
-  return (uint32_t)luaL_error(L, "there is no event '%s'", name);
+  return (uint32_t)luaL_error(L, "unknown event '%s'", name);
 }
 
 /* Raises for kinds of events that routers do not receive: they receive arrivals, first tokens, and

@@ -285,9 +285,9 @@ static int request_index(lua_State *L) {
                       request_fields[field].name);
   }
   if (field == REQUEST_POOL_SATURATION && view->is_strict) {
-    return luaL_error(L, "request.pool_saturation is what all instances say, "
-                         "which locality = 'strict' hides from policies; with "
-                         "oracle = true they see it");
+    return luaL_error(L, "request.pool_saturation is computed from all instances, so "
+                         "locality = 'strict' hides it from policies; oracle = true "
+                         "shows it");
   }
   if ((view->request_fields & (UINT32_C(1) << field)) == 0) {
     view->request_fields |= UINT32_C(1) << field;

@@ -42,9 +42,8 @@ static const double *check_column_of(lua_State *L, const bind_view *view,
                blis_signal_name(signal));
   }
   if (signal == BLIS_SIGNAL_LIVE_PREFIX_HIT && view->hides_live) {
-    luaL_error(L, "instance.live_prefix_hit is fresher than what a router "
-                  "knows; policies see it only with live_signals = true in the "
-                  "experiment");
+    luaL_error(L, "instance.live_prefix_hit has no signal delay; policies see it "
+                  "only with live_signals = true in the experiment");
   }
   const double *column = column_of(shown, signal);
   if (column == NULL && shown->column == NULL) {

@@ -243,7 +243,7 @@ blis_status blis_trace_merge(const blis_alloc *alloc, const blis_workload *const
                              size_t count, bool same_content, blis_workload **merged,
                              blis_error *error) {
   if (count == 0) {
-    return blis_fail(error, BLIS_ERR_INVALID, "there are no workloads to merge");
+    return blis_fail(error, BLIS_ERR_INVALID, "no workloads to merge");
   }
   input *inputs = new_inputs(alloc, count);
   BLIS_TRY_NEW(inputs, error);

@@ -141,9 +141,8 @@ blis_status blis__trace_look_at_all(blis__trace_writing *w, bool needs_even, bli
   w->is_by_group = true;
   blis_status status = each_request(w, look_at, &s, error);
   if (status == BLIS_OK && s.count == 0 && w->options->needs_requests) {
-    status =
-        blis_fail(error, BLIS_ERR_INVALID,
-                  "%s: there are no requests to write, and an empty trace cannot be read", w->path);
+    status = blis_fail(error, BLIS_ERR_INVALID,
+                       "%s: no requests to write; an empty trace could not be read", w->path);
   }
   blis_map_deinit(&s.groups);
   blis__id_set_deinit(&s.ids);
