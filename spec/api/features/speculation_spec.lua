@@ -383,7 +383,8 @@ describe("speculative decoding", function()
     fails("speculation 'acceptance', request_1, at 0 us: it returned", function(request, position)
       return request.id == "request_1" and position == 2 and 1.5 or 1
     end)
-    fails("it returned 1.5 for position 2, expected the acceptance probability of this draft token, 0 to 1",
+    fails("it returned 1.5 for position 2, expected the acceptance probability of "
+      .. "this draft token, 0 to 1",
       function(_, position) return position == 2 and 1.5 or 1 end)
     fails("it returned nil", function() end)
     fails("it returned nan", function() return 0 / 0 end)

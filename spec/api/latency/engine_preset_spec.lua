@@ -239,7 +239,7 @@ describe("the engine preset routesim", function()
     says(error_of { engine_preset = "routsim" }, "routesim")
     says(error_of({ engine_preset = "routesim" }, "go-blis"),
       "cluster.engine_preset requires profile design")
-    says(error_of({ max_queue_depth = 3 }, "go-blis"), "cluster.max_queue_depth goes with")
+    says(error_of({ max_queue_depth = 3 }, "go-blis"), "cluster.max_queue_depth requires")
     says(error_of { kv_eviction = "two-pass", kv_cpu_blocks = 10 }, "kv_cpu_blocks = 10")
     says(error_of { max_queue_depth = -1 }, "max_queue_depth")
     says(error_of { batching = "continuous" }, "batching")

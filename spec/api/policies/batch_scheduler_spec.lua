@@ -160,7 +160,8 @@ describe("a scheduler of batches", function()
     says(of(function(c) return { preempt = { [c.waiting[1]] = true } } end),
       "preempt has the key a table")
     says(of(function(c) return { schedule = { c.waiting[1], nil, 7 } } end), "schedule[2] is nil")
-    says(of(function(c) return { schedule = { c.waiting[1], c.waiting[1] } } end), "schedule[2]: duplicate request")
+    says(of(function(c) return { schedule = { c.waiting[1], c.waiting[1] } } end),
+      "schedule[2]: duplicate request")
     says(of(function(c) return { schedule = { { c.waiting[1], 0 } } } end), "0 tokens")
     says(of(function(c) return { preempt = { c.waiting[1] } } end), "preempt[1] does not run")
     says(of(function() return { wait_us = 0 } end), "wait_us is 0")

@@ -67,7 +67,8 @@ describe("request.pool_saturation", function()
     local ok, problem = pcall(blis.run, experiment { locality = "strict",
       routing = function(request) return request.pool_saturation > 0 and 1 or 2 end })
     assert.is_false(ok)
-    assert.matches("request.pool_saturation is computed from all instances", tostring(problem), 1, true)
+    assert.matches("request.pool_saturation is computed from all instances", tostring(problem), 1,
+      true)
   end)
 
   it("is the same in both engines", function()

@@ -73,7 +73,7 @@ static void those_that_fit_start(void) {
   run_until(&s, 6000);
   CHECK_EQ_I64(service_of(&s, 2), BLIS_SERVICE_ACTIVE);
   CHECK_EQ_I64(blis_cluster_instance_restore(s.cluster, 1, &error), BLIS_ERR_INVALID);
-  CHECK_CONTAINS(error.message, "the nodes have no room");
+  CHECK_CONTAINS(error.message, "it does not fit on the nodes");
   CHECK_EQ_I64(service_of(&s, 1), BLIS_SERVICE_DRAINED);
   site_run(&s);
   site_check_states_sum_up(&s, 40);
