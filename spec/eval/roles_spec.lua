@@ -178,3 +178,86 @@ describe("a candidate that is watched #host", function()
     end
   end)
 end)
+
+-- Policies of engines. ODD tells the two instances of the small suite apart by what they are given.
+local at_engines = {
+  make_batch = [[scheduler = { name = "s", make_batch = function(c)
+      local list = {}
+      for _, one in ipairs(c.running) do list[#list + 1] = one end
+      for _, one in ipairs(c.waiting) do
+        if #list < c.max_num_seqs then list[#list + 1] = one end
+      end
+      if list[1] then note(list[1].prompt_tokens % 2) end
+      return { schedule = list }
+    end }]],
+  on_arrival = [[scheduler = blis.scheduler { name = "s", make_batch = function(c)
+      local list = {}
+      for _, one in ipairs(c.running) do list[#list + 1] = one end
+      for _, one in ipairs(c.waiting) do
+        if #list < c.max_num_seqs then list[#list + 1] = one end
+      end
+      return { schedule = list }
+    end, on_arrival = function(request) note(request.prompt_tokens % 2) end }]],
+  goes_before = [[scheduler = function(a, b)
+      note(a.prompt_tokens % 2)
+      return false
+    end]],
+  fresh = [[scheduler = { name = "s", new = function()
+      return { goes_before = function(a, b)
+        note(a.prompt_tokens % 2)
+        return false
+      end }
+    end }]],
+}
+
+local function odd_and_even(hook, more)
+  return ([[
+    local blis, seen = require "blis"
+    local function note(odd)
+      if seen and seen ~= odd then error "leak" end
+      seen = odd
+    end
+    return { %s %s }]]):format(hook, more or "")
+end
+
+local by_parity = ", routing = function(r, all) return 1 + r.prompt_tokens % 2 end"
+
+describe("engines of a candidate #host", function()
+  for name, hook in pairs(at_engines) do
+    it("share no variable: " .. name, function()
+      local result = evaluate(odd_and_even(hook, by_parity))
+      assert.is_true(result.is_valid, result.feedback)
+      -- Without the router, an instance has both kinds of requests.
+      local mixed = evaluate(odd_and_even(hook, ', routing = "round-robin"'))
+      assert.truthy(mixed.feedback:find("leak", 1, true), mixed.feedback)
+    end)
+  end
+
+  it("share no table that they are shown", function()
+    local result = evaluate(([[
+      local start
+      return { scheduler = function(a, b)
+          start = start or a.arrival_us
+          local odd = a.prompt_tokens %% 2
+          local mark = rawget(a, "mark")
+          if mark and mark ~= odd then error "leak" end
+          if a.arrival_us - start > 1100000 then rawset(a, "mark", odd) end
+          return false
+        end %s }]]):format(by_parity))
+    assert.is_nil(result.feedback:find("leak", 1, true), result.feedback)
+    assert.is_true(result.is_valid, result.feedback)
+  end)
+
+  it("draw their own random numbers", function()
+    local result = evaluate(([[
+      local first = math.random(1000000000)
+      return { scheduler = function(a, b)
+          if not printed then printed = true; print("draw " .. first) end
+          return false
+        end %s }]]):format(by_parity))
+    local draws = {}
+    for draw in result.feedback:gmatch "draw (%d+)" do draws[#draws + 1] = draw end
+    assert.is_true(#draws >= 2, result.feedback)
+    assert.are_not.equal(draws[1], draws[2])
+  end)
+end)

@@ -66,6 +66,7 @@ typedef struct blis_cluster_config {
    */
   uint32_t initial_count;
   const char *room_option; /* the option that raises their maximum, for errors; may be NULL */
+  int id_digits;           /* least number of digits of instance ids (instance_id.h) */
   /* Values of SLO classes other than the usual ones; copied. */
   const blis_slo_override *slo_overrides;
   size_t slo_override_count;
@@ -301,7 +302,7 @@ uint32_t blis_cluster_instance_count(const blis_cluster *cluster);
 
 /* Borrowed; index < instance count. Its state is as of now. */
 const blis_instance *blis_cluster_instance(const blis_cluster *cluster, uint32_t index);
-/* "instance_<index>"; the cluster's own. */
+/* See instance_id.h; owned by the cluster. */
 const char *blis_cluster_instance_id(const blis_cluster *cluster, uint32_t index);
 
 /*

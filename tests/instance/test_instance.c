@@ -232,21 +232,27 @@ static void test_scripted_scheduler(void) {
 static void test_built_in_schedulers(void) {
   static const struct {
     blis_scheduler_kind scheduler;
+    bool orders_ids_as_text;
     int order[4]; /* of slots */
   } cases[] = {
-      {BLIS_SCHEDULER_FCFS, {0, 1, 2, 3}},
-      {BLIS_SCHEDULER_PRIORITY_FCFS, {2, 1, 3, 0}},
-      {BLIS_SCHEDULER_SJF, {1, 3, 0, 2}},
-      {BLIS_SCHEDULER_REVERSE_PRIORITY, {0, 1, 3, 2}},
+      {BLIS_SCHEDULER_FCFS, false, {0, 1, 2, 3}},
+      {BLIS_SCHEDULER_PRIORITY_FCFS, false, {2, 3, 1, 0}},
+      {BLIS_SCHEDULER_SJF, false, {3, 1, 0, 2}},
+      {BLIS_SCHEDULER_REVERSE_PRIORITY, false, {0, 3, 1, 2}},
+      {BLIS_SCHEDULER_FCFS, true, {0, 1, 2, 3}},
+      {BLIS_SCHEDULER_PRIORITY_FCFS, true, {2, 1, 3, 0}},
+      {BLIS_SCHEDULER_SJF, true, {1, 3, 0, 2}},
+      {BLIS_SCHEDULER_REVERSE_PRIORITY, true, {0, 1, 3, 2}},
   };
   for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-    /* Equal arrivals and keys: request_10 goes before request_2. */
+    /* Equal arrivals and keys: 2 before 10 by number, request_10 before request_2 by text. */
     driver_request requests[] = {
         DRIVER_REQUEST(1, 0, 0, 8, 1, 5, 0, 0), DRIVER_REQUEST(10, 0, 0, 4, 1, 1, 0, 0),
         DRIVER_REQUEST(3, 0, 0, 9, 1, 0, 0, 0), DRIVER_REQUEST(2, 0, 0, 4, 1, 1, 0, 0)};
     blis_instance_config config = driver_base_config(NULL);
     config.max_num_seqs = 1;
     config.scheduler = cases[c].scheduler;
+    config.defects.orders_ids_as_text = cases[c].orders_ids_as_text;
     plain_run run;
     blis_error error;
     start(&run, config, requests, 4);

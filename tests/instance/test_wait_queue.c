@@ -3,6 +3,7 @@
 
 #include "base/random.h"
 #include "check.h"
+#include "instance/request/instance_id.h"
 
 enum { REQUESTS = 40 };
 
@@ -16,7 +17,7 @@ typedef struct world {
 } world;
 
 static bool model_before(blis_scheduler_kind scheduler, const blis_live_request *a,
-                         const blis_live_request *b) {
+                         const blis_live_request *b, bool orders_ids_as_text) {
   if (scheduler == BLIS_SCHEDULER_FCFS) {
     return false;
   }
@@ -34,12 +35,17 @@ static bool model_before(blis_scheduler_kind scheduler, const blis_live_request 
   if (scheduler == BLIS_SCHEDULER_SCRIPTED) {
     return false;
   }
+  if (a->arrival_us != b->arrival_us) {
+    return a->arrival_us < b->arrival_us;
+  }
+  if (!orders_ids_as_text) {
+    return a->number < b->number;
+  }
   char ids[2][40];
   for (int i = 0; i < 2; i++) {
     snprintf(ids[i], sizeof ids[i], "request_%" PRId64, both[i]->number);
   }
-  return a->arrival_us != b->arrival_us ? a->arrival_us < b->arrival_us
-                                        : strcmp(ids[0], ids[1]) < 0;
+  return strcmp(ids[0], ids[1]) < 0;
 }
 
 static void model_sort(world *w) {
@@ -47,7 +53,8 @@ static void model_sort(world *w) {
     int moved = w->model[i];
     int k = i;
     while (k > 0 && model_before(w->queue.config->scheduler, &w->requests[moved],
-                                 &w->requests[w->model[k - 1]])) {
+                                 &w->requests[w->model[k - 1]],
+                                 w->queue.config->defects.orders_ids_as_text)) {
       w->model[k] = w->model[k - 1];
       k--;
     }
@@ -116,16 +123,18 @@ static void init(world *w, const blis_instance_config *config, blis_random *rand
 }
 
 static void test_every_scheduler(void) {
-  for (int scheduler = BLIS_SCHEDULER_FCFS; scheduler <= BLIS_SCHEDULER_SCRIPTED; scheduler++) {
+  for (int turn = 0; turn <= 2 * BLIS_SCHEDULER_SCRIPTED + 1; turn++) {
+    const int scheduler = turn / 2;
     int endless = 0;
     blis_instance_config config = {.scheduler = (blis_scheduler_kind)scheduler,
+                                   .defects.orders_ids_as_text = turn % 2 == 1,
                                    .goes_before = by_priority,
                                    .goes_before_ud = &endless};
     blis_random random;
     blis_random_init(&random, scheduler);
     world w;
     init(&w, &config, &random);
-    for (int round = 0; round < 5000; round++) {
+    for (int round = 0; round < 2500; round++) {
       change_both(&w, &random);
       if (blis_random_intn(&random, 3) == 0) {
         blis_error error;
@@ -198,6 +207,41 @@ static void test_order_of_ids(void) {
   }
 }
 
+static void test_order_of_numbers(void) {
+  static const blis_live_request sorted[] = {
+      {.number = 0},
+      {.number = 2},
+      {.number = 10},
+      {.number = 10, .part = BLIS_PART_DECODE},
+      {.number = 10, .part = BLIS_PART_PREFILL},
+      {.number = INT64_MAX},
+      {.session = "b", .number = -1},
+      {.session = "a", .number = -2},
+      {.session = "a", .number = -10},
+  };
+  enum { COUNT = sizeof sorted / sizeof *sorted };
+  for (int i = 0; i < COUNT; i++) {
+    for (int j = 0; j < COUNT; j++) {
+      CHECK_EQ_I64(blis_request_compare_numbers(&sorted[i], &sorted[j]), (i > j) - (i < j));
+    }
+  }
+}
+
+static void test_ids_of_instances(void) {
+  static const struct {
+    uint32_t count;
+    int digits;
+  } cases[] = {{0, 1}, {1, 1}, {10, 1}, {11, 2}, {100, 2}, {101, 3}, {UINT32_MAX, 10}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    CHECK_EQ_I64(blis_instance_id_digits(cases[i].count), cases[i].digits);
+  }
+  char id[BLIS_INSTANCE_ID_SIZE];
+  CHECK_STR(blis_instance_id(7, 1, id), "instance_7");
+  CHECK_STR(blis_instance_id(7, 3, id), "instance_007");
+  CHECK_STR(blis_instance_id(12, 1, id), "instance_12");
+  CHECK_STR(blis_instance_id(0, 2, id), "instance_00");
+}
+
 /* request_10_prefill, request_1_decode, ...: bytes, as of any text. */
 static void test_order_of_ids_of_parts(void) {
   static const blis_live_request sorted[] = {
@@ -245,6 +289,8 @@ int main(void) {
   RUN(test_failing_script_loses_nobody);
   RUN(test_an_ordered_queue_costs_one_look_each);
   RUN(test_order_of_ids);
+  RUN(test_order_of_numbers);
+  RUN(test_ids_of_instances);
   RUN(test_order_of_ids_of_parts);
   RUN(test_order_of_follow_up_ids);
   return check_done();

@@ -1,6 +1,7 @@
 --- Candidates: the text of a policy, or a set of parameters, as an optimiser or a language model
 --- proposes it; and what of an experiment it decides.
 local core = require "blis.core"
+local engines = require "blis.eval.engines"
 local errors = require "blis.errors"
 local frozen = require "blis.eval.frozen"
 local json = require "blis.json"
@@ -275,9 +276,41 @@ local function run_text(self, given, role)
   return candidate.options(chunk(copy_of(given.parameters or {})), self.name)
 end
 
+--- The policy of a role in a copy of the candidate that no other role shares; a copy for each
+--- instance if the engines decide.
+local function role_alone(self, given, role, all)
+  local name = next(all, next(all)) and role or nil -- of its random numbers
+  local options = name and run_text(self, given, role) or all
+  if options[role] == nil then
+    errors.invalid("%s: it returned no '%s' when it ran for that role alone", self.name, role)
+  end
+  if not engines.decide(role) then return options[role] end
+  local wrap = given.wrap or function(value) return value end
+  return engines.apart(role, wrap(options[role]), function(i)
+    local is_loading <close> = given.loading()
+    return wrap(run_text(self, given, ("%s of instance %d"):format(role, i))[role])
+  end)
+end
+
+--- Runs that print nothing while the text is loaded again.
+local function quietly(given)
+  local again, depth = {}, 0
+  for name, value in pairs(given) do again[name] = value end
+  function again.write(line)
+    if depth == 0 and given.write then given.write(line) end
+  end
+  local mark = setmetatable({}, { __close = function() depth = depth - 1 end })
+  function again.loading()
+    depth = depth + 1
+    return mark
+  end
+  return again
+end
+
 --- Loads a candidate and reads its policies, inside of a sandbox. The code runs once for each role
 --- that the candidate decides, and each role keeps only its policy, so roles share no variables.
---- Otherwise, a router could read the current state from the scheduler of an engine.
+--- Otherwise, a router could read the current state from the scheduler of an engine. The code of
+--- schedulers and preemption policies runs once for each instance, on its first call.
 ---@param self blis.eval.Candidate
 ---@param suite blis.eval.Suite
 ---@param given? { seed?: integer, write?: fun(line: string), parameters?: table, wrap?: function,
@@ -289,21 +322,9 @@ function candidate.load(self, suite, given)
     local full = candidate.check_parameters(suite.parameters, self.parameters, self.name)
     return suite.policy(full)
   end
-  local all = run_text(self, given)
-  local roles = sorted.names(all)
-  if #roles == 1 then return all end
-  local apart, again, is_loading = {}, {}, true
-  for name, value in pairs(given) do again[name] = value end
-  function again.write(line)
-    if not is_loading and given.write then given.write(line) end
-  end
-  for _, role in ipairs(roles) do
-    apart[role] = run_text(self, again, role)[role]
-    if apart[role] == nil then
-      errors.invalid("%s: it returned no '%s' when it ran for that role alone", self.name, role)
-    end
-  end
-  is_loading = false
+  local all, apart, again = run_text(self, given), {}, quietly(given)
+  local is_loading <close> = again.loading()
+  for _, role in ipairs(sorted.names(all)) do apart[role] = role_alone(self, again, role, all) end
   return apart
 end
 

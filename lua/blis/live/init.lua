@@ -103,9 +103,9 @@ function service:lines()
     end
   end
   if first then
-    table.insert(lines, 1, last.instance == 0 and "instance_0 at " .. text_of(first)
-      or ("instance_0 to instance_%d at %s to %s"):format(last.instance, text_of(first),
-        text_of(last)))
+    local ids = { self.sim.instances[1].id, self.sim.instances[last.instance + 1].id }
+    table.insert(lines, 1, last.instance == 0 and ("%s at %s"):format(ids[1], text_of(first))
+      or ("%s to %s at %s to %s"):format(ids[1], ids[2], text_of(first), text_of(last)))
   end
   if self.is_public then
     lines[#lines + 1] = "warning: other machines can connect, without authentication"

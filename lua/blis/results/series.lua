@@ -16,6 +16,12 @@ local series = {}
 ---@field loaded_blocks integer[] since the start, brought to requests
 ---@field saved_blocks integer[] since the start
 
+---@class blis.SeriesInstance
+---@field id string "instance_2"
+---@field queue_depth integer[]
+---@field batch_size integer[]
+---@field kv_utilization number[]
+
 ---@class blis.SeriesLora of all instances that are up; an adapter that two have counts twice
 ---@field loaded integer[] in slots
 ---@field loading integer[] on their way into one
@@ -51,7 +57,7 @@ local series = {}
 ---@field lora? blis.SeriesLora with cluster.lora
 ---@field saturation? number[] of the instances, by the detector of the gateway's queue
 ---@field bands? { priority: integer, waiting: integer[] }[] of that queue
----@field instances { queue_depth: integer[], batch_size: integer[], kv_utilization: number[] }[]
+---@field instances blis.SeriesInstance[]
 
 ---@class blis.InstanceSteps columns with a row per step or per group of steps; sums except times
 ---@field steps integer[] in the row; 1 unless neighbours were put together
@@ -219,6 +225,11 @@ local function tier_column(tier, name) return "tier_" .. tier.name .. "." .. nam
 --- "lora.loaded"
 local function lora_column(name) return "lora." .. name end
 
+--- "instance_0.queue_depth"; files of earlier versions have no ids.
+local function level_column(instance, i, level)
+  return (instance.id or ("instance_%d"):format(i - 1)) .. "." .. level
+end
+
 --- The names of the columns of a file.
 ---@param given blis.Series
 ---@return string[]
@@ -239,9 +250,9 @@ function series.columns(given)
   end
   for _, name in ipairs(given.lora and of_lora or {}) do names[#names + 1] = lora_column(name) end
   table.move(levels, 1, #levels, #names + 1, names)
-  for i in ipairs(given.instances) do
+  for i, instance in ipairs(given.instances) do
     for _, level in ipairs(levels) do
-      names[#names + 1] = ("instance_%d.%s"):format(i - 1, level)
+      names[#names + 1] = level_column(instance, i, level)
     end
   end
   return names
@@ -272,7 +283,7 @@ function series.row(given, index)
   for i, instance in ipairs(given.instances) do
     for _, level in ipairs(levels) do
       local value = instance[level][index]
-      row[("instance_%d.%s"):format(i - 1, level)] = value
+      row[level_column(instance, i, level)] = value
       row[level] = row[level] + value
     end
   end

@@ -117,11 +117,11 @@ local function draw_places(out, result, list, window, named)
   end
 end
 
-local function name_processes(out, named)
+local function name_processes(out, named, instances)
   local order = {}
   for pid in pairs(named) do order[#order + 1] = pid end
   table.sort(order)
-  for _, pid in ipairs(order) do out:process(pid, pids.name(pid)) end
+  for _, pid in ipairs(order) do out:process(pid, pids.name(pid, instances)) end
 end
 
 --- Writes the timeline of a run: JSON as chrome://tracing and ui.perfetto.dev read it, packed when
@@ -156,7 +156,7 @@ function timeline.write(path, result, options)
     if series.saturation then named[pids.gateway] = true end
   end
   control.draw(out, behind.control, result, end_us, window, named)
-  name_processes(out, named)
+  name_processes(out, named, result.instances)
   out:commit()
 end
 

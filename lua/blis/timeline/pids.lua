@@ -22,11 +22,14 @@ function pids.behind(instances)
   return { links = math.max(900, last), control = math.max(990, last + 1) }
 end
 
---- What the process of the gateway or of an instance is called.
+--- The name of the process of the gateway or of an instance.
 ---@param pid integer
+---@param instances { id: string }[] of the result
 ---@return string
-function pids.name(pid)
-  return pid == pids.gateway and "gateway" or ("instance_%d"):format(pid - pids.first)
+function pids.name(pid, instances)
+  if pid == pids.gateway then return "gateway" end
+  local instance = instances[pid - pids.first + 1]
+  return instance and instance.id or ("instance_%d"):format(pid - pids.first)
 end
 
 return pids

@@ -25,6 +25,7 @@ local view = {}
 ---@field e2e? { p50_us: integer, p99_us: integer }
 ---@field gateway { waiting: integer, peak: integer, saturation: number }
 ---@field pools table[] with an autoscaler
+---@field ids string[]
 ---@field states string[]
 ---@field roles string[]
 ---@field queues integer[]
@@ -192,7 +193,7 @@ local function instance_row(look, i, has_states, has_roles)
   local kv, hits = look.kv[i], look.hits[i]
   local full = math.floor(kv * kv_bar_width + 0.5)
   return {
-    { ("%-14s"):format(("instance_%d"):format(i - 1)) },
+    { ("%-14s"):format(look.ids[i]) },
     { look.groups and ("%-7d"):format(look.groups[i]) or "" },
     { has_states and ("%-13s"):format(look.states[i]) or "",
       look.states[i] ~= "active" and "warm" or nil },

@@ -16,6 +16,7 @@
 #include "cluster/instances/places.h"
 #include "cluster/service.h"
 #include "cluster/stages.h"
+#include "instance/request/instance_id.h"
 
 static blis_status check_config(const blis_cluster_config *config, blis_error *error) {
   const struct {
@@ -82,9 +83,9 @@ static blis_status copy_facts(blis_cluster *cluster, blis_error *error) {
 
 static blis_status name_instances(blis_cluster *cluster, blis_error *error) {
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
-    char id[32];
-    int length = snprintf(id, sizeof id, "instance_%" PRIu32, i);
-    cluster->ids[i] = blis_arena_text(&cluster->texts, id, (size_t)length);
+    char id[BLIS_INSTANCE_ID_SIZE];
+    blis_instance_id(i, cluster->config.id_digits, id);
+    cluster->ids[i] = blis_arena_text(&cluster->texts, id, strlen(id));
     BLIS_TRY_NEW(cluster->ids[i], error);
   }
   return BLIS_OK;

@@ -29,9 +29,9 @@ static blis_status check_group(const blis_cluster *cluster, uint32_t first, uint
     if (k >= cluster->existing - first ||
         config->instances[first + k].ranks != config->instances[first].ranks) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "instance_%" PRIu32 ": its group has %" PRIu32
-                       " ranks, and behind it are %" PRIu32 "; expected all of them",
-                       first, size, k - 1);
+                       "%s: its group has %" PRIu32 " ranks, and behind it are %" PRIu32
+                       "; expected all of them",
+                       cluster->ids[first], size, k - 1);
     }
   }
   return BLIS_OK;

@@ -10,4 +10,5 @@ const blis_instance_defects blis_instance_go_blis = {
     .starts_by_token = true,
     .meets_itself = true,
     .has_plain_kv = true,
+    .orders_ids_as_text = true,
 };

@@ -89,7 +89,9 @@ static blis_status goes_before(const blis__wait_queue *queue, const blis__waitin
     order = compare(a->request->arrival_us, b->request->arrival_us);
   }
   if (order == 0) {
-    order = blis_request_compare_ids(a->request, b->request);
+    order = config->defects.orders_ids_as_text
+                ? blis_request_compare_ids(a->request, b->request)
+                : blis_request_compare_numbers(a->request, b->request);
   }
   *before = order < 0;
   return BLIS_OK;

@@ -3,8 +3,8 @@
  *
  * Arrivals are added at the back and preempted requests at the front; order() sorts
  * stably by the scheduler's key. Under FCFS it does nothing. All other built-in
- * orders are total, by arrival and the byte order of ids among equal keys, as in
- * BLIS (Go, inference-sim f90a1e3a).
+ * orders are total: among equal keys by arrival, then by the number of the request, or with
+ * orders_ids_as_text by the bytes of its id, as in BLIS (Go, inference-sim f90a1e3a).
  *
  * Main invariant: a doubly linked list of nodes that their owners embed, so nothing
  * is allocated. Changes are O(1), order() O(n log n), and without changes O(n) for

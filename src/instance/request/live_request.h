@@ -148,9 +148,14 @@ static inline blis_request_name blis_request_name_of(const blis_live_request *re
 void blis_live_request_init(blis_live_request *live, const blis_request *request, uint32_t slot);
 
 /*
- * Byte order of two ids, so that request_10 is before request_2: <0, 0 or >0.
- * Schedulers order equal keys this way. The id of a follow-up is
- * "session_<session>_round_<round_index>_<-number>"; the id of a part has a suffix.
+ * The order of two requests by number: <0, 0, or >0. Follow-ups, whose numbers are negative, come
+ * after all others, the oldest one first; parts of one request are in the order of their ids.
+ */
+int blis_request_compare_numbers(const blis_live_request *a, const blis_live_request *b);
+
+/*
+ * Byte order of two ids, so that request_10 is before request_2: <0, 0 or >0. The id of a
+ * follow-up is "session_<session>_round_<round_index>_<-number>"; the id of a part has a suffix.
  */
 int blis_request_compare_ids(const blis_live_request *a, const blis_live_request *b);
 

@@ -80,6 +80,18 @@ static int compare_follow_ups(const blis_live_request *a, const blis_live_reques
   }
 }
 
+int blis_request_compare_numbers(const blis_live_request *a, const blis_live_request *b) {
+  const bool a_follows = a->number < 0;
+  const bool b_follows = b->number < 0;
+  if (a_follows != b_follows) {
+    return a_follows ? 1 : -1;
+  }
+  if (a->number != b->number) {
+    return (a->number < b->number) == a_follows ? 1 : -1;
+  }
+  return (a->part > b->part) - (a->part < b->part);
+}
+
 int blis_request_compare_ids(const blis_live_request *a, const blis_live_request *b) {
   bool a_follows = a->number < 0;
   bool b_follows = b->number < 0;

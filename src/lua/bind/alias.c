@@ -39,7 +39,7 @@ void push_alias_request(lua_State *L, const bind_alias *alias, const bind_reques
 
 void push_alias_instance(lua_State *L, const bind_alias *alias, int64_t instance) {
   if (alias->key == 0) {
-    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)instance);
+    push_instance_id(L, instance, alias->id_digits);
   } else {
     push_word(L, "instance", blis_hash64(&instance, sizeof instance, alias->key));
   }

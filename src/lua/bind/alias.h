@@ -14,9 +14,10 @@
 typedef struct bind_alias {
   uint64_t key; /* 0: everything unchanged */
   int64_t start_us;
+  int id_digits; /* of the ids of instances (instance_id.h) */
 } bind_alias;
 
-/* Creates the alias of a number; 0 means none. */
+/* Creates the alias of a number; 0 means none. id_digits is then 0. */
 bind_alias bind_alias_of(int64_t number);
 
 static inline int64_t bind_alias_us(const bind_alias *alias, int64_t time_us) {

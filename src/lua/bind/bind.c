@@ -7,6 +7,7 @@
 
 #include "base/nearest.h"
 #include "base/slice.h"
+#include "instance/request/instance_id.h"
 #include "workload/request.h"
 
 #define ERROR_TYPE "blis.error"
@@ -154,6 +155,11 @@ void push_signal(lua_State *L, double value) {
   } else {
     lua_pushnumber(L, value);
   }
+}
+
+void push_instance_id(lua_State *L, int64_t number, int digits) {
+  char id[BLIS_INSTANCE_ID_SIZE];
+  lua_pushstring(L, blis_instance_id(number, digits, id));
 }
 
 void push_request_id(lua_State *L, const bind_request_name *name) {

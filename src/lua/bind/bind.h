@@ -78,6 +78,9 @@ typedef struct bind_request_name {
 
 void push_request_id(lua_State *L, const bind_request_name *name);
 
+/* Pushes the id of an instance with at least `digits` digits (instance_id.h). */
+void push_instance_id(lua_State *L, int64_t number, int digits);
+
 /*
  * Pushes what the value at index is, for messages about wrong ones: nil, true,
  * 1.5, the text 'x', a table. Returns it.

@@ -51,6 +51,14 @@ int push_hook_field(lua_State *L, int index, const char *name, bind_hooks *hooks
   return push_hook_function(L, hooks);
 }
 
+void push_instance_function(lua_State *L, int anchor, int place, uint32_t instance) {
+  lua_rawgeti(L, anchor, place);
+  if (lua_type(L, -1) == LUA_TTABLE) {
+    lua_geti(L, -1, (lua_Integer)instance + 1);
+    lua_remove(L, -2);
+  }
+}
+
 /*
  * Adds the traceback as message handler, while the stack of the error exists. An error of a run
  * inside the policy already contains this stack and more.

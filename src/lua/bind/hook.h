@@ -91,6 +91,12 @@ int push_hook_function(lua_State *L, bind_hooks *hooks);
 int push_hook_field(lua_State *L, int index, const char *name, bind_hooks *hooks);
 
 /*
+ * Pushes the function at a place of the anchor at index `anchor`. If a table is there instead, it has
+ * a function for each instance: pushes the function at [instance + 1], which __index may create.
+ */
+void push_instance_function(lua_State *L, int anchor, int place, uint32_t instance);
+
+/*
  * Calls body in protected mode with argument as a light userdata at index 1.
  * On failure the error is stored and BLIS_ERR_POLICY returned.
  */

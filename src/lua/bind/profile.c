@@ -32,6 +32,7 @@ static const bind_profile go_blis = {
     .shares_adapter_prefixes = true,
     .load_counts_in_flight = true,
     .surveys_mark_caches = true,
+    .has_plain_ids = true,
 };
 
 const bind_profile *check_profile(lua_State *L, int index) {

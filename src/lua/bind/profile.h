@@ -38,6 +38,8 @@ typedef struct bind_profile {
   /* Of blis_cluster_config. */
   bool load_counts_in_flight;
   bool surveys_mark_caches;
+  bool
+      has_plain_ids; /* ids without leading zeros, in byte order (instance/request/instance_id.h) */
 } bind_profile;
 
 /* Returns the profile that the field "go_blis" of the table at index selects. The default is false.

@@ -103,7 +103,7 @@ static void check_attempt(lua_State *L, bind_records *records, const blis_record
       .stage_count = (uint32_t)check_small(L, "stages", 1, UINT16_MAX),
       .state = check_record_state(L, -1),
       .reason = opt_field_string(L, -1, "reason"),
-      .instance = check_record_instance(L, -1, "instance"),
+      .instance = check_record_instance(L, records, -1, "instance"),
       .arrival_us = record->arrival_us,
       .start_us = start_us,
       .ttft_us = opt_field_integer(L, -1, "ttft_us", -1),

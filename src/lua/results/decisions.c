@@ -27,8 +27,9 @@ void push_decisions(lua_State *L, int index) {
   luaL_setmetatable(L, DECISIONS_TYPE);
 }
 
-static void set_instance(lua_State *L, const char *name, int64_t number) {
-  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)number);
+static void set_instance(lua_State *L, const bind_records *records, const char *name,
+                         int64_t number) {
+  push_instance_id(L, number, records->id_digits);
   lua_setfield(L, -2, name);
 }
 
@@ -48,14 +49,15 @@ static void set_signal(lua_State *L, const char *name, double value) {
   lua_setfield(L, -2, name);
 }
 
-static void set_candidates(lua_State *L, const blis_decisions *decisions,
+static void set_candidates(lua_State *L, const bind_records *records,
                            const blis_decision_record *record) {
+  const blis_decisions *decisions = records->decisions;
   const blis_decision_candidate *candidates = blis_decisions_candidates(decisions, record);
   lua_createtable(L, (int)record->candidate_count, 0);
   for (size_t i = 0; i < record->candidate_count; i++) {
     const blis_decision_candidate *one = &candidates[i];
     lua_createtable(L, 0, 8);
-    set_instance(L, "instance", one->instance);
+    set_instance(L, records, "instance", one->instance);
     set_field_number(L, "score", one->score);
     set_signal(L, "queue_depth", one->queue_depth);
     set_signal(L, "batch_size", one->batch_size);
@@ -90,7 +92,7 @@ static void set_verdict(lua_State *L, const bind_records *records,
   set_field_string(L, "model", blis_intern_text(records->source.source.strings, record->model));
   set_field_integer(L, "step", record->step);
   if (record->chosen >= 0) {
-    set_instance(L, "instance", record->chosen);
+    set_instance(L, records, "instance", record->chosen);
   }
   if (!isnan(record->score)) {
     set_field_number(L, "mean_logprob", record->score);
@@ -98,11 +100,12 @@ static void set_verdict(lua_State *L, const bind_records *records,
 }
 
 /* Sets whether the request is disaggregated. */
-static void set_split(lua_State *L, const blis_decision_record *record) {
+static void set_split(lua_State *L, const bind_records *records,
+                      const blis_decision_record *record) {
   set_field_string(L, "verdict", record->verdict != 0 ? "split" : "local");
-  set_instance(L, "instance", record->chosen);
+  set_instance(L, records, "instance", record->chosen);
   if (record->prefill >= 0) {
-    set_instance(L, "prefill", record->prefill);
+    set_instance(L, records, "prefill", record->prefill);
   }
 }
 
@@ -146,12 +149,12 @@ static void push_decision(lua_State *L, const bind_records *records,
     return;
   }
   if (record->kind == BLIS_DECISION_SPLIT) {
-    set_split(L, record);
+    set_split(L, records, record);
     return;
   }
   set_field_string(L, "verdict", verdicts[record->verdict]);
   if (record->chosen >= 0) {
-    set_instance(L, "chosen", record->chosen);
+    set_instance(L, records, "chosen", record->chosen);
     set_field_number(L, "score", record->score);
     set_field_number(L, "regret", record->regret);
   }
@@ -159,7 +162,7 @@ static void push_decision(lua_State *L, const bind_records *records,
     set_field_string(L, "stage", record->stage == BLIS_ROLE_PREFILL ? "prefill" : "decode");
   }
   if (record->kind == BLIS_DECISION_ROUTING) {
-    set_candidates(L, decisions, record);
+    set_candidates(L, records, record);
   }
   if (record->fact_count > 0) {
     set_facts(L, decisions, record);

@@ -59,7 +59,7 @@ static bool push_value(lua_State *L, const bind_records *records, const blis_rec
     return false;
   }
   if (form == BLIS_FORM_INSTANCE) {
-    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)value);
+    push_instance_id(L, value, records->id_digits);
   } else if (form == BLIS_FORM_NANO || form == BLIS_FORM_PICO) {
     lua_pushnumber(L, (double)value / (form == BLIS_FORM_NANO ? 1e9 : 1e12));
   } else {
@@ -209,7 +209,7 @@ static int64_t check_value(lua_State *L, bind_records *records, const blis_recor
   case BLIS_FORM_STATE:
     return check_record_state(L, RECORD);
   case BLIS_FORM_INSTANCE:
-    return check_record_instance(L, RECORD, field->name);
+    return check_record_instance(L, records, RECORD, field->name);
   case BLIS_FORM_TEXT:
   case BLIS_FORM_NAME:
     return check_text(L, records, field->name);

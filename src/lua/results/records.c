@@ -41,7 +41,7 @@ blis_request_state check_record_state(lua_State *L, int index) {
   return (blis_request_state)state;
 }
 
-int32_t check_record_instance(lua_State *L, int index, const char *field) {
+int32_t check_record_instance(lua_State *L, bind_records *records, int index, const char *field) {
   int32_t instance = -1;
   if (lua_getfield(L, index, field) != LUA_TNIL) {
     if (lua_type(L, -1) != LUA_TSTRING) {
@@ -52,6 +52,10 @@ int32_t check_record_instance(lua_State *L, int index, const char *field) {
     if (sscanf(text, "instance_%7" SCNd32 "%c", &instance, &rest) != 1 ||
         text[sizeof "instance_" - 1] < '0') { /* no sign, no space */
       luaL_error(L, "a request has %s = '%s', expected instance_<number>", field, text);
+    }
+    const int digits = (int)(strlen(text) - (sizeof "instance_" - 1));
+    if (records->id_digits == 0 || digits < records->id_digits) {
+      records->id_digits = digits;
     }
   }
   lua_pop(L, 1);

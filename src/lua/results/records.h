@@ -21,6 +21,7 @@ typedef struct bind_records {
   blis_intern *strings; /* of a list made by a script; or NULL */
   blis_recorder *recorder;
   blis_decisions *decisions; /* NULL unless they are traced */
+  int id_digits;             /* of the ids of instances; 0 = none is known */
 } bind_records;
 
 bind_records *push_records(lua_State *L);
@@ -30,8 +31,9 @@ bind_records *check_records(lua_State *L, int index);
 /* The state in the table at index, by that name. Raises. */
 blis_request_state check_record_state(lua_State *L, int index);
 
-/* Returns the number in the field, 3 for "instance_3"; -1 without it. Numbers have at most 7
-   digits, because each has metrics. Raises. */
-int32_t check_record_instance(lua_State *L, int index, const char *field);
+/* Returns the number in the field, 3 for "instance_3" and "instance_03"; -1 without it. Numbers
+   have at most 7 digits, because each has metrics. The least number of digits of the fields of a
+   list becomes its id_digits. Raises. */
+int32_t check_record_instance(lua_State *L, bind_records *records, int index, const char *field);
 
 #endif

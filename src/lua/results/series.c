@@ -105,17 +105,20 @@ static void set_handoffs(lua_State *L, const blis_series *series) {
 }
 
 /* Instances have two links each, out and in; the fabric is the last one. */
-static void push_link_name(lua_State *L, size_t link, bool is_fabric) {
+static void push_link_name(lua_State *L, size_t link, bool is_fabric, int id_digits) {
   if (is_fabric) {
     lua_pushliteral(L, "fabric");
   } else {
-    lua_pushfstring(L, "instance_%I %s", (LUAI_UACINT)(link / 2), link % 2 == 0 ? "out" : "in");
+    push_instance_id(L, (int64_t)(link / 2), id_digits);
+    lua_pushstring(L, link % 2 == 0 ? " out" : " in");
+    lua_concat(L, 2);
   }
 }
 
-static void push_link(lua_State *L, const blis_series *series, size_t link, bool is_fabric) {
+static void push_link(lua_State *L, const blis_series *series, size_t link, int id_digits) {
+  const size_t count = series->link_count;
   lua_createtable(L, 0, 3);
-  push_link_name(L, link, is_fabric);
+  push_link_name(L, link, count % 2 == 1 && link == count - 1, id_digits);
   lua_setfield(L, -2, "name");
   lua_createtable(L, (int)series->rows, 0);
   lua_createtable(L, (int)series->rows, 0);
@@ -131,7 +134,7 @@ static void push_link(lua_State *L, const blis_series *series, size_t link, bool
 }
 
 /* Sets the columns of links that were used by the last row. */
-static void set_links(lua_State *L, const blis_series *series) {
+static void set_links(lua_State *L, const blis_series *series, int id_digits) {
   size_t count = series->link_count;
   if (count == 0 || series->rows == 0) {
     return;
@@ -140,7 +143,7 @@ static void set_links(lua_State *L, const blis_series *series) {
   lua_newtable(L);
   for (size_t link = 0; link < count; link++) {
     if (last[link].busy_us > 0) {
-      push_link(L, series, link, count % 2 == 1 && link == count - 1);
+      push_link(L, series, link, id_digits);
       lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
     }
   }
@@ -212,7 +215,7 @@ static void set_adapters(lua_State *L, const blis_series *series) {
   lua_setfield(L, -2, "lora");
 }
 
-void push_series(lua_State *L, const blis_series *series) {
+void push_series(lua_State *L, const blis_series *series, int id_digits) {
   lua_createtable(L, 0, BLIS_SERIES_COUNT_COUNT + 5);
   set_field_integer(L, "interval_us", series->interval_us);
   set_field_integer(L, "rows", (int64_t)series->rows);
@@ -222,12 +225,14 @@ void push_series(lua_State *L, const blis_series *series) {
   }
   set_queue(L, series);
   set_handoffs(L, series);
-  set_links(L, series);
+  set_links(L, series, id_digits);
   set_tiers(L, series);
   set_adapters(L, series);
   lua_createtable(L, (int)series->instance_count, 0);
   for (uint32_t i = 0; i < series->instance_count; i++) {
     push_instance(L, series, i);
+    push_instance_id(L, i, id_digits);
+    lua_setfield(L, -2, "id");
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   lua_setfield(L, -2, "instances");

@@ -9,10 +9,10 @@
 #include "results/log/series.h"
 
 /*
- * Pushes { interval_us =, rows =, t_us = {...}, a list per count of the
- * cluster, instances = { { queue_depth = {...}, batch_size =, kv_utilization =
+ * id_digits is of the ids of instances. Pushes { interval_us =, rows =, t_us = {...}, a list per
+ * count of the cluster, instances = { { queue_depth = {...}, batch_size =, kv_utilization =
  * }, ... } }.
  */
-void push_series(lua_State *L, const blis_series *series);
+void push_series(lua_State *L, const blis_series *series, int id_digits);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "instance/request/instance_id.h"
 #include "lua/bind/bind.h"
 #include "lua/bind/interrupt.h"
 #include "lua/engine/shares.h"
@@ -47,6 +48,15 @@ static void check_batch_part(lua_State *L, int index, bind_simulation *sim) {
   made->request_queued = sim->batch_scheduler.on_arrival != 0 ? bind_request_queued : NULL;
 }
 
+/* The scheduler of each instance. */
+static void make_orders(lua_State *L, bind_simulation *sim) {
+  sim->orders = push_buffer(L, sim->instance_count, sizeof *sim->orders);
+  push_hook_function(L, &sim->hooks);
+  for (uint32_t i = 0; i < sim->instance_count; i++) {
+    sim->orders[i] = (bind_instance_order){.scheduler = &sim->scheduler, .index = i};
+  }
+}
+
 static void check_scheduler_parts(lua_State *L, int config, bind_simulation *sim) {
   blis_instance_config *made = &sim->engine.config;
   const blis_policy_context *context = &sim->view.context;
@@ -62,14 +72,15 @@ static void check_scheduler_parts(lua_State *L, int config, bind_simulation *sim
     check_goes_before(L, lua_gettop(L), &sim->scheduler);
     made->scheduler = BLIS_SCHEDULER_SCRIPTED;
     made->goes_before = bind_scheduler_goes_before;
-    made->goes_before_ud = &sim->scheduler;
   }
   if (lua_getfield(L, config, "preemption") != LUA_TNIL) {
     check_fresh(L, lua_gettop(L), context);
     check_victim(L, lua_gettop(L), &sim->scheduler);
     made->preemption = BLIS_PREEMPTION_SCRIPTED;
     made->choose_victim = bind_scheduler_victim;
-    made->choose_victim_ud = &sim->scheduler;
+  }
+  if (sim->scheduler.goes_before != 0 || sim->scheduler.victim != 0) {
+    make_orders(L, sim);
   }
 }
 
@@ -101,6 +112,7 @@ static void check_power_part(lua_State *L, int cluster, bind_simulation *sim) {
 static void check_hooks_parts(lua_State *L, int self, int config, bind_simulation *sim) {
   push_hooks_anchor(L, &sim->hooks); // [anchor]
   sim->hooks.alias = bind_alias_of(opt_field_integer(L, config, "alias", 0));
+  sim->hooks.alias.id_digits = sim->records->id_digits;
   lua_pushvalue(L, self);
   lua_rawseti(L, -2, ANCHOR_SELF);
   lua_newtable(L);
@@ -206,6 +218,10 @@ static void check_cluster_instances(lua_State *L, int options, bind_simulation *
   for (uint32_t i = 0; i < sim->instance_count && sim->batches != NULL; i++) {
     instances[i].make_batch_ud = &sim->batches[i];
   }
+  for (uint32_t i = 0; i < sim->instance_count && sim->orders != NULL; i++) {
+    instances[i].goes_before_ud = &sim->orders[i];
+    instances[i].choose_victim_ud = &sim->orders[i];
+  }
   made->instances = instances;
   made->facts = facts;
   made->instance_count = sim->instance_count;
@@ -274,6 +290,7 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_s
       .horizon_us = sim->engine.config.horizon_us,
       .load_counts_in_flight = sim->profile->load_counts_in_flight,
       .surveys_mark_caches = sim->profile->surveys_mark_caches,
+      .id_digits = sim->records->id_digits,
       .counts_priorities_down = bind_counts_down(&sim->view),
       .keeps_traffic = opt_field_boolean(L, config, "is_scripted", false),
       .oracle = sim->view.oracle,
@@ -372,6 +389,8 @@ static void check_simulation_parts(lua_State *L, int self, int config, bind_simu
   luaL_checktype(L, -1, LUA_TTABLE);
   sim->instance_count = (uint32_t)check_field_integer(L, top + 1, "instances");
   BIND_EACH_FEATURE(room, L, config, sim);
+  sim->records->id_digits =
+      check_profile(L, config)->has_plain_ids ? 1 : blis_instance_id_digits(sim->instance_count);
   check_engine(L, top + 1, &sim->engine);
   check_groups(L, top + 1, self, SIMULATION_GROUPS, &sim->groups);
   check_hooks_parts(L, self, config, sim);

@@ -146,7 +146,7 @@ void set_faults(lua_State *L, const bind_simulation *sim) {
     const blis_fault_note *note = &notes[i];
     lua_createtable(L, 0, 8);
     set_field_integer(L, "time_us", note->time_us);
-    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)note->instance);
+    push_instance_id(L, note->instance, sim->records->id_digits);
     lua_setfield(L, -2, "instance");
     set_field_string(L, "kind", blis_fault_kind_name(note->kind));
     lua_pushboolean(L, note->is_missed);

@@ -49,7 +49,8 @@ static void attach_pools(lua_State *L, int config, bind_simulation *sim) {
 }
 
 /* Sets the links that were used; each instance has two links. */
-static void set_links(lua_State *L, const blis_cluster *cluster, int64_t duration_us) {
+static void set_links(lua_State *L, const bind_simulation *sim, int64_t duration_us) {
+  const blis_cluster *cluster = sim->cluster;
   lua_newtable(L);
   for (size_t i = 0; i < blis_cluster_link_count(cluster); i++) {
     blis_link_summary link;
@@ -62,8 +63,9 @@ static void set_links(lua_State *L, const blis_cluster *cluster, int64_t duratio
     if (link.counts.instance < 0) {
       lua_pushliteral(L, "fabric");
     } else {
-      lua_pushfstring(L, "instance_%I %s", (LUAI_UACINT)link.counts.instance,
-                      link.counts.is_in ? "in" : "out");
+      push_instance_id(L, link.counts.instance, sim->records->id_digits);
+      lua_pushstring(L, link.counts.is_in ? " in" : " out");
+      lua_concat(L, 2);
     }
     lua_setfield(L, -2, "name");
     lua_rawseti(L, -2, (lua_Integer)lua_rawlen(L, -2) + 1);
@@ -75,7 +77,7 @@ static void set_handoffs(lua_State *L, const bind_simulation *sim, const blis_su
   if (sim->has_pools) {
     lua_createtable(L, 0, 20);
     set_figures(L, BLIS_FIGURES_HANDOFFS, &summary->handoffs);
-    set_links(L, sim->cluster, summary->duration_us);
+    set_links(L, sim, summary->duration_us);
     lua_setfield(L, -2, "handoffs");
   }
 }

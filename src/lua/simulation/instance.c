@@ -235,7 +235,8 @@ static bool push_instance_field(lua_State *L, const char *name) {
 
 static int instance_tostring(lua_State *L) {
   const instance *self = luaL_checkudata(L, 1, INSTANCE_TYPE);
-  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)self->index);
+  const bind_simulation *sim = check_owner(L);
+  lua_pushstring(L, blis_cluster_instance_id(sim->cluster, self->index));
   return 1;
 }
 

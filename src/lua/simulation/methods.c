@@ -185,7 +185,8 @@ static int simulation_watch(lua_State *L) {
   return 1;
 }
 
-static void push_pending_event(lua_State *L, const blis_pending_event *event) {
+static void push_pending_event(lua_State *L, const bind_simulation *sim,
+                               const blis_pending_event *event) {
   lua_createtable(L, 0, 3);
   set_field_integer(L, "time_us", event->time_us);
   set_field_string(L, "kind", event->kind);
@@ -196,7 +197,7 @@ static void push_pending_event(lua_State *L, const blis_pending_event *event) {
     lua_setfield(L, -2, "request");
   }
   if (event->instance >= 0) {
-    lua_pushfstring(L, "instance_%d", (int)event->instance);
+    push_instance_id(L, event->instance, sim->records->id_digits);
     lua_setfield(L, -2, "instance");
   }
 }
@@ -211,7 +212,7 @@ static int simulation_events(lua_State *L) {
   }
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
-    push_pending_event(L, &events[i]);
+    push_pending_event(L, sim, &events[i]);
     set_printable(L);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }

@@ -20,6 +20,7 @@ typedef struct working {
   blis_alloc alloc;
   blis_summary summary;
   const blis_instance_times *times; /* Lua's own; NULL = not wanted */
+  int id_digits;
 } working;
 
 static int working_gc(lua_State *L) {
@@ -32,7 +33,7 @@ static int working_gc(lua_State *L) {
 
 static void push_instance(lua_State *L, const working *w, uint32_t index) {
   lua_createtable(L, 0, 36);
-  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)index);
+  push_instance_id(L, index, w->id_digits);
   lua_setfield(L, -2, "id");
   set_figures(L, BLIS_FIGURES_INSTANCE, &w->summary.instances[index]);
   if (w->times != NULL) {
@@ -177,6 +178,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   working *w = push_guarded(L, 1, sizeof *w, working_gc);
   int guard = lua_gettop(L);
   w->alloc = bind_alloc(L);
+  w->id_digits = sim->records->id_digits;
   if (sim->itl_of_instance_us != NULL) {
     w->times = push_times(L, sim);
   }
@@ -193,7 +195,7 @@ void push_summary(lua_State *L, int index, bind_simulation *sim) {
   set_clamped_scores(L, &sim->view);
   set_custom_metrics(L, index);
   if (sim->series.interval_us > 0) {
-    push_series(L, &sim->series);
+    push_series(L, &sim->series, sim->records->id_digits);
     lua_setfield(L, -2, "series");
   }
   if (sim->step_sink.step != NULL) {

@@ -62,6 +62,7 @@ typedef struct bind_simulation {
   bind_batch_scheduler batch_scheduler;
   bind_kv_tiers kv_tiers;         /* options of KV tiers that are functions */
   bind_instance_batches *batches; /* by instance; the anchor owns them */
+  bind_instance_order *orders;    /* the same */
   bind_observer observer;
   bind_run_events run_events;
   bind_progress progress;

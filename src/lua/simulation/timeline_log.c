@@ -22,9 +22,9 @@ static void set_integer(lua_State *L, int table, const char *column, size_t row,
   set_cell(L, table, column, row);
 }
 
-static void set_instance(lua_State *L, int table, const char *column, size_t row,
-                         uint32_t instance) {
-  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)instance);
+static void set_instance(lua_State *L, const bind_simulation *sim, int table, const char *column,
+                         size_t row, uint32_t instance) {
+  push_instance_id(L, instance, sim->records->id_digits);
   set_cell(L, table, column, row);
 }
 
@@ -42,7 +42,7 @@ static void push_loads(lua_State *L, const bind_simulation *sim) {
   for (size_t i = 0; i < sim->loads.loads.count; i++) {
     const blis_logged_load *logged = &sim->loads.loads.items[i];
     const blis_adapter_load *load = &logged->load;
-    set_instance(L, top, "instance", i, logged->instance);
+    set_instance(L, sim, top, "instance", i, logged->instance);
     lua_pushstring(L, sim->adapters.names.names[load->adapter - 1]);
     set_cell(L, top, "adapter", i);
     set_integer(L, top, "rank", i, load->rank);
@@ -54,12 +54,14 @@ static void push_loads(lua_State *L, const bind_simulation *sim) {
 }
 
 /* "instance_2", "node_1"; "" where all share one. */
-static void push_owner(lua_State *L, blis_tier_scope scope, uint32_t owner) {
+static void push_owner(lua_State *L, const bind_simulation *sim, blis_tier_scope scope,
+                       uint32_t owner) {
   if (scope == BLIS_TIER_OF_CLUSTER) {
     lua_pushliteral(L, "");
+  } else if (scope == BLIS_TIER_OF_NODE) {
+    lua_pushfstring(L, "node_%I", (LUAI_UACINT)owner);
   } else {
-    lua_pushfstring(L, "%s_%I", scope == BLIS_TIER_OF_NODE ? "node" : "instance",
-                    (LUAI_UACINT)owner);
+    push_instance_id(L, owner, sim->records->id_digits);
   }
 }
 
@@ -71,9 +73,9 @@ static void push_moves(lua_State *L, const bind_simulation *sim) {
     const blis_kv_tier_counts tier = blis_cluster_kv_tier(sim->cluster, move->tier);
     lua_pushstring(L, tier.name);
     set_cell(L, top, "tier", i);
-    push_owner(L, tier.scope, move->owner);
+    push_owner(L, sim, tier.scope, move->owner);
     set_cell(L, top, "owner", i);
-    set_instance(L, top, "instance", i, move->instance);
+    set_instance(L, sim, top, "instance", i, move->instance);
     lua_pushboolean(L, move->is_read);
     set_cell(L, top, "is_read", i);
     lua_pushboolean(L, move->is_cut);
@@ -118,11 +120,11 @@ void push_timeline_log(lua_State *L, bind_simulation *sim) {
   blis_visit_log_sort(&sim->visits);
   int64_t left_out = sim->loads.left_out + sim->visits.left_out;
   lua_createtable(L, 0, 7);
-  push_visits(L, &sim->visits);
+  push_visits(L, &sim->visits, sim->records->id_digits);
   lua_setfield(L, -2, "visits");
-  push_preemptions(L, &sim->visits);
+  push_preemptions(L, &sim->visits, sim->records->id_digits);
   lua_setfield(L, -2, "preemptions");
-  push_states(L, &sim->visits);
+  push_states(L, &sim->visits, sim->records->id_digits);
   lua_setfield(L, -2, "states");
   if (sim->visits.whole_until_us < INT64_MAX) {
     set_field_integer(L, "complete_until_us", sim->visits.whole_until_us);

@@ -26,19 +26,15 @@ static void push_id(lua_State *L, const blis_request_name *request) {
                  blis_request_id_of(request->number, request->session, request->round_index, id));
 }
 
-static void push_instance(lua_State *L, uint32_t instance) {
-  lua_pushfstring(L, "instance_%I", (LUAI_UACINT)instance);
-}
-
 static void push_service(lua_State *L, uint8_t service) {
   lua_pushstring(L, blis_service_name((blis_service)service));
 }
 
-void push_visits(lua_State *L, const blis_visit_log *log) {
+void push_visits(lua_State *L, const blis_visit_log *log, int id_digits) {
 #define VISIT ((const blis_visit *)item)
   lua_createtable(L, 0, 12);
   SET_COLUMN(L, "request", log->visits, push_id(L, &VISIT->request));
-  SET_COLUMN(L, "instance", log->visits, push_instance(L, VISIT->instance));
+  SET_COLUMN(L, "instance", log->visits, push_instance_id(L, VISIT->instance, id_digits));
   SET_INTEGERS(L, blis_visit, number, log->visits);
   SET_INTEGERS(L, blis_visit, from_us, log->visits);
   SET_INTEGERS(L, blis_visit, queued_us, log->visits);
@@ -53,11 +49,11 @@ void push_visits(lua_State *L, const blis_visit_log *log) {
 #undef VISIT
 }
 
-void push_preemptions(lua_State *L, const blis_visit_log *log) {
+void push_preemptions(lua_State *L, const blis_visit_log *log, int id_digits) {
 #define PREEMPTED ((const blis_preempted *)item)
   lua_createtable(L, 0, 6);
   SET_COLUMN(L, "request", log->preemptions, push_id(L, &PREEMPTED->request));
-  SET_COLUMN(L, "instance", log->preemptions, push_instance(L, PREEMPTED->instance));
+  SET_COLUMN(L, "instance", log->preemptions, push_instance_id(L, PREEMPTED->instance, id_digits));
   SET_INTEGERS(L, blis_preempted, visit, log->preemptions);
   SET_INTEGERS(L, blis_preempted, time_us, log->preemptions);
   SET_INTEGERS(L, blis_preempted, resumed_us, log->preemptions);
@@ -65,11 +61,11 @@ void push_preemptions(lua_State *L, const blis_visit_log *log) {
 #undef PREEMPTED
 }
 
-void push_states(lua_State *L, const blis_visit_log *log) {
+void push_states(lua_State *L, const blis_visit_log *log, int id_digits) {
 #define CHANGE ((const blis_service_change *)item)
   lua_createtable(L, 0, 3);
   SET_INTEGERS(L, blis_service_change, time_us, log->states);
-  SET_COLUMN(L, "instance", log->states, push_instance(L, CHANGE->instance));
+  SET_COLUMN(L, "instance", log->states, push_instance_id(L, CHANGE->instance, id_digits));
   SET_COLUMN(L, "state", log->states, push_service(L, CHANGE->service));
 #undef CHANGE
 }

@@ -193,12 +193,13 @@ static void set_groups(lua_State *L, const blis_cluster *cluster) {
 }
 
 /* The lists of set_instances, in the order in which they are on the stack. */
-enum { STATES, ROLES, QUEUES, BATCHES, KV, HITS, LISTS };
+enum { IDS, STATES, ROLES, QUEUES, BATCHES, KV, HITS, LISTS };
 
 static void push_instance_figures(lua_State *L, const blis_cluster *cluster, uint32_t i) {
   blis_instance_stats stats;
   blis_instance_get_stats(blis_cluster_instance(cluster, i), &stats);
   int64_t blocks = stats.cache_hits + stats.cache_misses;
+  lua_pushstring(L, blis_cluster_instance_id(cluster, i));
   lua_pushstring(L, blis_service_name(blis_cluster_instance_service(cluster, i)));
   lua_pushstring(L, role_name(blis_cluster_instance_facts(cluster, i)->roles));
   lua_pushinteger(L, stats.queue_depth);
@@ -207,11 +208,11 @@ static void push_instance_figures(lua_State *L, const blis_cluster *cluster, uin
   lua_pushnumber(L, blocks == 0 ? -1 : (double)stats.cache_hits / (double)blocks);
 }
 
-/* Sets states, roles, queues, batches, kv and hits: lists by instance. */
+/* Sets ids, states, roles, queues, batches, kv and hits: lists by instance. */
 static void set_instances(lua_State *L, const blis_cluster *cluster) {
   static const char *const names[LISTS] = {
-      [STATES] = "states",   [ROLES] = "roles", [QUEUES] = "queues",
-      [BATCHES] = "batches", [KV] = "kv",       [HITS] = "hits"};
+      [IDS] = "ids",         [STATES] = "states", [ROLES] = "roles", [QUEUES] = "queues",
+      [BATCHES] = "batches", [KV] = "kv",         [HITS] = "hits"};
   int look = lua_gettop(L);
   uint32_t count = blis_cluster_instance_count(cluster);
   for (int k = 0; k < LISTS; k++) {

@@ -111,8 +111,8 @@ typedef struct blis_routing_view {
   const uint32_t *instances; /* number of each candidate's, ascending */
   const char *const *ids;    /* id of each candidate's instance */
   /*
-   * Rank of each candidate's id in byte order (instance_10 < instance_2):
-   * the smallest rank is the lowest id.
+   * Rank of each candidate's id in byte order; the smallest rank is the lowest id. Without
+   * plain ids (instance_id.h) this is the order of the numbers.
    */
   const uint32_t *id_ranks;
   /* columns[signal][candidate]; NULL where no policy declared a need. */

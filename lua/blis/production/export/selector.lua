@@ -87,11 +87,17 @@ local function scores_of(scorer, request, candidates)
   return scores
 end
 
--- The first of the best; of equal ones the lowest id, as in the simulator.
+-- Whether the number of an id is lower, as in the simulator; ids have no leading zeros here.
+local function is_lower(a, b)
+  if #a ~= #b then return #a < #b end
+  return a < b
+end
+
+-- The first of the best; of equal ones the lowest id.
 local function best_of(sums, candidates)
   local best = 1
   for i = 2, #candidates do
-    if sums[i] > sums[best] or (sums[i] == sums[best] and candidates[i].id < candidates[best].id)
+    if sums[i] > sums[best] or (sums[i] == sums[best] and is_lower(candidates[i].id, candidates[best].id))
     then
       best = i
     end

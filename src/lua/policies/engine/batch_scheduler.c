@@ -199,7 +199,7 @@ static int make_batch(lua_State *L) {
   const batch_call *call = lua_touserdata(L, CALL);
   bind_hooks_anchor(L, call->self->scheduler->hooks);
   lua_newtable(L); // [call, anchor, places]
-  lua_rawgeti(L, ANCHOR, call->self->scheduler->make_batch);
+  push_instance_function(L, ANCHOR, call->self->scheduler->make_batch, call->self->index);
   push_context(L, call);
   lua_call(L, 1, 1);
   if (lua_type(L, RESULT) != LUA_TTABLE) {
@@ -228,7 +228,7 @@ blis_status bind_make_batch(void *ud, const blis_batch_context *context, blis_ba
 static int arrive(lua_State *L) {
   const batch_call *call = lua_touserdata(L, CALL);
   bind_hooks_anchor(L, call->self->scheduler->hooks);
-  lua_rawgeti(L, ANCHOR, call->self->scheduler->on_arrival);
+  push_instance_function(L, ANCHOR, call->self->scheduler->on_arrival, call->self->index);
   push_request(L, call->self->scheduler, call->request, call->request->progress_tokens);
   lua_pushinteger(L, bind_alias_us(&call->self->scheduler->hooks->alias, call->now_us));
   lua_call(L, 2, 0);

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "instance/request/instance_id.h"
 #include "lua/bind/bind.h"
 #include "lua/policies/builtin/builtin.h"
 #include "lua/traffic/content.h"
@@ -208,15 +209,6 @@ static uint32_t check_instance(lua_State *L, size_t i, int64_t last) {
   return (uint32_t)(index - 1);
 }
 
-static uint32_t rank_of(const char *const *ids, size_t count, size_t i) {
-  uint32_t rank = 0;
-  for (size_t k = 0; k < count; k++) {
-    int order = strcmp(ids[k], ids[i]);
-    rank += order < 0 || (order == 0 && k < i);
-  }
-  return rank;
-}
-
 static const double *give_column(void *ud, blis_signal signal) {
   const question *q = ud;
   return &q->signals[(size_t)signal * q->view.count];
@@ -239,13 +231,14 @@ static void push_view_of(lua_State *L, int list, size_t count, question *q) {
     check_candidate(L, q, i);
     instances[i] = check_instance(L, i, last);
     last = instances[i];
-    lua_pushfstring(L, "instance_%I", (LUAI_UACINT)last);
-    ids[i] = lua_tostring(L, -1);
-    lua_rawseti(L, kept, (lua_Integer)i + 1);
+    ranks[i] = (uint32_t)i;
     lua_settop(L, kept);
   }
+  const int digits = blis_instance_id_digits(instances[count - 1] + 1);
   for (size_t i = 0; i < count; i++) {
-    ranks[i] = rank_of(ids, count, i);
+    push_instance_id(L, instances[i], digits);
+    ids[i] = lua_tostring(L, -1);
+    lua_rawseti(L, kept, (lua_Integer)i + 1);
   }
   for (int s = 0; s < BLIS_SIGNAL_COUNT; s++) {
     q->view.columns[s] = &q->signals[(size_t)s * count];
@@ -303,7 +296,8 @@ void check_observe_by_hand(lua_State *L, int scorer, int request, int candidate)
   const double zeros[1] = {0};
   const uint32_t instances[1] = {(uint32_t)(index - 1)};
   const uint32_t ranks[1] = {0};
-  const char *ids[1] = {lua_pushfstring(L, "instance_%I", (LUAI_UACINT)index - 1)};
+  push_instance_id(L, index - 1, blis_instance_id_digits((uint32_t)index));
+  const char *ids[1] = {lua_tostring(L, -1)};
   q.view.count = 1;
   q.view.instances = instances;
   q.view.id_ranks = ranks;

@@ -48,7 +48,8 @@ static void check_pair(lua_State *L, int index, router_call *call) {
   decision->chosen = decode <= UINT32_MAX ? blis_routing_view_find(view->view, (uint32_t)decode)
                                           : view->view->count;
   if (decision->chosen == view->view->count) {
-    luaL_error(L, "instance_%I is not one of those that decode", (LUAI_UACINT)decode);
+    push_alias_instance(L, &view->hooks->alias, decode);
+    luaL_error(L, "%s is not one of those that decode", lua_tostring(L, -1));
   }
   decision->has_prefill = true;
   decision->prefill = prefill;

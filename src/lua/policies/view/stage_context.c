@@ -48,10 +48,11 @@ static uint32_t check_end(lua_State *L, const bind_view *view, int argument, uin
     luaL_error(L, "%s is not an instance of this cluster", name);
   }
   if ((stages->roles(stages->ud, (uint32_t)number) & role) == 0) {
+    push_alias_instance(L, &view->hooks->alias, number);
     luaL_error(L,
-               "instance_%I does not %s; KV goes from an instance that "
+               "%s does not %s; KV goes from an instance that "
                "prefills to one that decodes, in this order",
-               (LUAI_UACINT)number, name);
+               lua_tostring(L, -1), name);
   }
   return (uint32_t)number;
 }
