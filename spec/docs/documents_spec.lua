@@ -191,7 +191,7 @@ describe("the macro-level plan", function()
         output_tokens = 20 },
     }
     for i, request in ipairs(result.requests) do chosen[i] = request.instance:match "%d+" end
-    assert.equal("0 1 10 11 2 3 4 5 6 7 8 9", table.concat(chosen, " "))
+    assert.equal("00 01 02 03 04 05 06 07 08 09 10 11", table.concat(chosen, " "))
   end)
 
   it("tells how long the run was, and all percentiles of its latencies", function()

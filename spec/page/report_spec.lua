@@ -269,7 +269,7 @@ describe("the page of a run", function()
     for _, chart in ipairs(island(page_of(many), "charts")) do
       if chart.kind == "heat" then
         assert.equal(100, #chart.rows)
-        assert.equal("instance_3 to 5, mean", chart.rows[2])
+        assert.equal("instance_003 to 005, mean", chart.rows[2])
         assert.equal(#chart.times, #chart.data[1])
       end
     end

@@ -37,8 +37,8 @@ describe("the states of instances in a timeline", function()
       scaling = { warm_start = false, loading_delay_us = 2000000 } })
     local _, events = read(result)
     local states = runs.states_of(events)
-    assert.matches("^instance_0 loading 0 2000 ", states[1])
-    assert.matches("^instance_0 active 2000 ", states[2])
+    assert.matches("^instance_000 loading 0 2000 ", states[1])
+    assert.matches("^instance_000 active 2000 ", states[2])
   end)
 
   it("says why instances come and go", function()
@@ -53,12 +53,12 @@ describe("the states of instances in a timeline", function()
     truth.check(events, blis.rng(1, "truth"), "all")
     local states = runs.states_of(events)
     local log = result.timeline_log.states
-    assert.same({ 0, "instance_0", "active" }, { log.time_us[1], log.instance[1], log.state[1] })
-    assert.matches("^instance_0 active 0 ", states[1])
+    assert.same({ 0, "instance_000", "active" }, { log.time_us[1], log.instance[1], log.state[1] })
+    assert.matches("^instance_000 active 0 ", states[1])
     local seen = {}
     for _, state in ipairs(states) do
       local id, name, from, to, reason = state:match "^(%S+) (%S+) (%S+) (%S+) (.*)$"
-      if id == "instance_1" then seen[name] = { tonumber(from), tonumber(to), reason } end
+      if id == "instance_001" then seen[name] = { tonumber(from), tonumber(to), reason } end
     end
     local first = result.scaling.events[1]
     assert.equal(100, seen.loading[2] - seen.loading[1])
@@ -182,8 +182,8 @@ describe("the states of instances in a timeline", function()
 
   it("have a start that failed for good as one that has failed", function()
     local events = starts { start_failure = 1, start_retries = 1 }
-    assert.same({ "instance_0 loading 0 1000 -", "instance_0 loading 1000 2000 -",
-      "instance_0 failed 2000 " }, { runs.states_of(events)[1], runs.states_of(events)[2],
+    assert.same({ "instance_000 loading 0 1000 -", "instance_000 loading 1000 2000 -",
+      "instance_000 failed 2000 " }, { runs.states_of(events)[1], runs.states_of(events)[2],
       (runs.states_of(events)[3]:match "^.- failed %S+ ") })
     assert.equal("10 failed 1000 start failed", failures_of(events, "p")[1])
   end)

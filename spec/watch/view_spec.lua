@@ -9,10 +9,11 @@ local function look_of(count, changes)
     now_us = 2000000, arrived = 100, routed = 100, rejected = 0, completed = 60, timed_out = 0,
     unservable = 0, failed = 0, escalated = 0, rerouted = 0, retried = 0, in_flight = 40,
     gateway = { waiting = 0, peak = 0, saturation = 0 }, pools = {},
-    states = {}, roles = {}, queues = {}, batches = {}, kv = {}, hits = {},
+    ids = {}, states = {}, roles = {}, queues = {}, batches = {}, kv = {}, hits = {},
   }
   for i = 1, count do
     look.states[i], look.roles[i], look.queues[i], look.batches[i] = "active", "", 0, 4
+    look.ids[i] = ("instance_%d"):format(i - 1)
     look.kv[i], look.hits[i] = 0.5, -1
   end
   for name, value in pairs(changes or {}) do look[name] = value end

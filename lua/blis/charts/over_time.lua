@@ -48,7 +48,7 @@ local function merged(r, lists)
     end
     rows[#rows + 1] = sums
     names[#names + 1] = first == last and name_of(r, first)
-      or ("%s to %d, mean"):format(name_of(r, first), last - 1)
+      or ("%s to %s, mean"):format(name_of(r, first), name_of(r, last):match "%d+$")
   end
   return rows, names
 end

@@ -38,7 +38,7 @@ describe("an autoscaler", function()
     until #sim.instances == 2 and sim.instances[2].state == "drained"
     local ok, message = pcall(function() return sim.instances[2]:restart() end)
     assert.is_false(ok)
-    assert.matches("instance_1 cannot recover: it is drained", tostring(message), 1, true)
+    assert.matches("instance_001 cannot recover: it is drained", tostring(message), 1, true)
     assert.equal("drained", sim.instances[2].state)
   end)
 

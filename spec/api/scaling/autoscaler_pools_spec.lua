@@ -40,7 +40,7 @@ describe("an autoscaler", function()
       local record = r.requests[i]
       prefills[record.prefill_instance] = (prefills[record.prefill_instance] or 0) + 1
     end
-    assert.is_true(prefills.instance_3 > 0)
+    assert.is_true(prefills.instance_003 > 0)
   end)
 
   it("may leave one of two pools as it is", function()

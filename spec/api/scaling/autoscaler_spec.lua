@@ -22,7 +22,7 @@ describe("an autoscaler", function()
     assert.equal(seconds(10), second.since_last_scale_us)
     assert.equal(3, second.ready)
     assert.equal(3, #second.instances)
-    assert.equal("instance_2", second.instances[3].id)
+    assert.equal("instance_002", second.instances[3].id)
     assert.is_true(first.request_rate > 8 and first.request_rate < 16)
     assert.is_true(first.queue_depth > 0 and first.batch_size == 16)
     assert.is_true(first.ttft_p90_us > 0 and first.kv_utilization > 0)
@@ -348,7 +348,7 @@ describe("an autoscaler", function()
       seen = { names.replicas and names.samples and not names.target, #context.instances, places,
         context.instances[9] == nil, #context.samples > 0 }
     end }
-    assert.same({ true, 1, { "instance_0" }, true, true }, seen)
+    assert.same({ true, 1, { "instance_000" }, true, true }, seen)
   end)
 
   it("knows nothing of requests that follow on answers, and says so", function()
