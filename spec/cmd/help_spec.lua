@@ -310,3 +310,28 @@ describe("every command", function()
     end
   end)
 end)
+
+describe("help on a task", function()
+  it("names the commands for it", function()
+    local wanted = {
+      python = "blis.run(experiment)", pip = "blis-simulator", epp = "blis import FILE",
+      gate = "blis gate BASE NEW", ["p/d"] = "--prefill-instances", units = "blis help durations",
+      mistakes = "blis check FILE", resume = "blis sweep run FILE", csv = "--columns",
+      ShareGPT = "--graphs FILE",
+    }
+    for word, text in pairs(wanted) do
+      local output = commands.output_of("help", word)
+      assert.matches(text, output, 1, true)
+    end
+  end)
+
+  it("also shows options and functions with that name", function()
+    assert.matches("blis.SweepTable.csv", commands.output_of("help", "csv"), 1, true)
+    assert.matches("smg.cache_aware", commands.output_of("help", "gate"), 1, true)
+  end)
+
+  it("still refuses other words", function()
+    local _, message = commands.error_of("help", "qwertyuiop")
+    assert.matches("unknown topic 'qwertyuiop'", message, 1, true)
+  end)
+end)

@@ -287,7 +287,7 @@ local function role_alone(self, given, role, all)
   if not engines.decide(role) then return options[role] end
   local wrap = given.wrap or function(value) return value end
   return engines.apart(role, wrap(options[role]), function(i)
-    local is_loading <close> = given.loading()
+    local _ <close> = given.loading()
     return wrap(run_text(self, given, ("%s of instance %d"):format(role, i))[role])
   end)
 end
@@ -323,7 +323,7 @@ function candidate.load(self, suite, given)
     return suite.policy(full)
   end
   local all, apart, again = run_text(self, given), {}, quietly(given)
-  local is_loading <close> = again.loading()
+  local _ <close> = again.loading()
   for _, role in ipairs(sorted.names(all)) do apart[role] = role_alone(self, again, role, all) end
   return apart
 end

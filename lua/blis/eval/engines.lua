@@ -1,5 +1,5 @@
---- Engine-side policies of a candidate: schedulers and preemption policies. Each instance has a copy
---- of its own, so that the engines of a cluster share no variables, as on separate machines.
+--- Engine-side policies of a candidate: schedulers and preemption policies. Each instance has its
+--- own copy, so that the engines of a cluster share no variables, as on separate machines.
 local core = require "blis.core"
 local hooks = require "blis.policy.hooks"
 

@@ -7,6 +7,7 @@ local commands = require "blis.reference.commands"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
 local reference = require "blis.reference"
+local subjects = require "blis.reference.subjects"
 
 local search = {}
 
@@ -316,6 +317,8 @@ function search.find(asked)
   local is_whole = not word:find "[_-]$" -- for "kv_", the rest of the name is missing
   if #found == 0 and is_whole then found = find_all(topics, word, squeezed, asks_command) end
   if #found == 0 and #wanted > 1 then found = find_mentions(topics, word, wanted) end
+  local subject = not asks_command and subjects.find(wanted)
+  if subject then table.insert(found, 1, subject) end
   if #found == 0 then
     errors.raise("usage", ("help: unknown topic %s%s"):format(errors.show(asked),
       suggestion(word)))

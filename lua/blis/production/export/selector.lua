@@ -97,8 +97,8 @@ end
 local function best_of(sums, candidates)
   local best = 1
   for i = 2, #candidates do
-    if sums[i] > sums[best] or (sums[i] == sums[best] and is_lower(candidates[i].id, candidates[best].id))
-    then
+    local is_tie = sums[i] == sums[best] and is_lower(candidates[i].id, candidates[best].id)
+    if sums[i] > sums[best] or is_tie then
       best = i
     end
   end
