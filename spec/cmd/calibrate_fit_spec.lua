@@ -29,9 +29,9 @@ describe("blis calibrate --fit #host", function()
   end)
 
   it("names a model of a config.json as a run does, and says what the fit knows", function()
-    local config = [[{ "hidden_size": 4096, "num_hidden_layers": 32, "intermediate_size": 14336,
-      "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256,
-      "torch_dtype": "bfloat16" }]]
+    local config = [[{ "model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32,
+      "intermediate_size": 14336, "num_attention_heads": 32, "num_key_value_heads": 8,
+      "vocab_size": 128256, "torch_dtype": "bfloat16" }]]
     files.with(config, function(path)
       local own, yaml = path .. ".json", path .. ".yaml"
       assert(os.rename(path, own))

@@ -74,7 +74,7 @@ describe("blis models", function()
     for name, gigabytes in pairs {
       ["moonshotai/Kimi-K3"] = 1559.9, ["XiaomiMiMo/MiMo-V2.5-Pro"] = 1031.0,
       ["MiniMaxAI/MiniMax-M3-MXFP8"] = 442.0, ["zai-org/GLM-5.1"] = 1488.0,
-      ["RedHatAI/DeepSeek-V4-Flash-NVFP4-FP8"] = 164.0,
+      ["RedHatAI/DeepSeek-V4-Flash-NVFP4-FP8"] = 164.0, ["deepseek-ai/DeepSeek-V4-Pro"] = 850.6,
     } do
       local bytes = json_of("models", name).weight_bytes
       assert.near(1, bytes / (gigabytes * 1e9), 0.002, name)
@@ -86,6 +86,15 @@ describe("blis models", function()
     assert.is_false(model.fits)
     assert.same({ 0, 0 }, { model.kv_blocks, model.kv_tokens })
     assert.matches("attention_heads (28) must be divisible by tp (8)", model.notes[1], 1, true)
+  end)
+
+  it("reads FP8 with scales of one byte as FP8", function()
+    -- 1 + 1/16,384 bytes a weight. Read as INT8, it would have the rates of INT8.
+    for _, name in ipairs { "deepseek-ai/DeepSeek-V3.1", "sgl-project/DeepSeek-V4-Pro-FP8" } do
+      local text = commands.output_of("models", name, "--hardware", "B300")
+      assert.matches("% fp8_block, ", text, 1, true)
+      assert.not_matches("int8", text, 1, true)
+    end
   end)
 
   it("counts the output matrix in the shares of the formats", function()

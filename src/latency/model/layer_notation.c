@@ -45,11 +45,19 @@ bool blis_layer_notation_has_key(const char *key) {
 
 /* Formats. */
 
+/* Bytes just above 1 are FP8 with scales for blocks of 128 x 128. Groups of INT8 add 1% or more. */
+static blis_weight_kind kind_of_bytes(double bytes) {
+  if (bytes > 1.0 && bytes < 1.001) {
+    return BLIS_KIND_FP8_BLOCK;
+  }
+  return bytes < 1.0 ? BLIS_KIND_INT4 : BLIS_KIND_INT8;
+}
+
 static blis_status read_format(const blis_yaml_node *node, blis_weight_format *format,
                                blis_error *error) {
   double bytes = 0.0;
   if (blis_yaml_double(node, 0.0, 8.0, &bytes, NULL) == BLIS_OK) {
-    *format = (blis_weight_format){bytes < 1.0 ? BLIS_KIND_INT4 : BLIS_KIND_INT8, bytes};
+    *format = (blis_weight_format){kind_of_bytes(bytes), bytes};
     return BLIS_OK;
   }
   blis_slice name;

@@ -73,6 +73,29 @@ static void test_formats(void) {
   blis_layered_model_free(&model);
 }
 
+/* Numbers of bytes name the kind as well. */
+static void test_bytes_of_formats(void) {
+  static const struct {
+    const char *bytes;
+    blis_weight_kind kind;
+  } CASES[] = {{"0.53", BLIS_KIND_INT4},
+               {"1", BLIS_KIND_INT8},
+               {"1.00006103515625", BLIS_KIND_FP8_BLOCK},
+               {"1.000244140625", BLIS_KIND_FP8_BLOCK},
+               {"1.001", BLIS_KIND_INT8},
+               {"1.015625", BLIS_KIND_INT8}};
+  for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+    char text[100];
+    (void)snprintf(text, sizeof text, "layers:\n  - {count: 2, weights: {dense: %s}}\n",
+                   CASES[i].bytes);
+    blis_layered_model model;
+    blis_error error = {0};
+    CHECK_OK(read(text, &model, &error), &error);
+    CHECK_EQ_I64(model.runs[0].layer.formats[BLIS_WEIGHT_DENSE].kind, CASES[i].kind);
+    blis_layered_model_free(&model);
+  }
+}
+
 static blis_weight_format first_format(const blis_layered_model *model, blis_weight_class class) {
   return model->runs[0].layer.formats[class];
 }
@@ -227,6 +250,7 @@ static void test_round_trip(void) {
 int main(void) {
   RUN(test_windows_in_two_runs);
   RUN(test_formats);
+  RUN(test_bytes_of_formats);
   RUN(test_quantization);
   RUN(test_stated_bytes);
   RUN(test_equal_layers);
