@@ -115,10 +115,10 @@ return {
   { rule = "fast links", says = "does not decide 'bandwidth_gb_s'",
     lua = with "disaggregation = { decider = 'always', bandwidth_gb_s = 1e9 }" },
   { rule = "pools", says = "no pools", lua = with "disaggregation = 'always'" },
-  { rule = "a scorer that knows the caches, upside down twice", says = "it is for bounds",
+  { rule = "a scorer that knows the caches, upside down twice", says = "only for bounds",
     lua = "return { 'weighted', scorers = { { 'inverted', base = { 'inverted', base = "
       .. "'oracle-prefix' } } } }" },
-  { rule = "a scorer that is exchanged", says = "it is for bounds",
+  { rule = "a scorer that is exchanged", says = "only for bounds",
     lua = "local p = { 'weighted', scorers = { { 'queue-depth', 1 } } } "
       .. "(function() p.scorers[1][1] = 'oracle-prefix' end)() return p" },
   -- Future arrivals, other requests.
@@ -134,12 +134,12 @@ return {
   { rule = "live signals in columns", says = "live_signals",
     lua = "return require('blis').scorer { name = 'x', columns = true, score = function(r, c) "
       .. "return c.live_prefix_hit end }" },
-  { rule = "a scorer that knows the caches", says = "it is for bounds",
+  { rule = "a scorer that knows the caches", says = "only for bounds",
     lua = "return { 'weighted', scorers = 'oracle-prefix:1' }" },
-  { rule = "a scorer that knows the caches, asked", says = "it is for bounds",
+  { rule = "a scorer that knows the caches, asked", says = "only for bounds",
     lua = "local o = require('blis').scorer 'oracle-prefix' " .. route
       "return o:score(request, instances[1]) > 0 and 1 or 2" },
-  { rule = "a scorer that knows the caches, as base", says = "it is for bounds",
+  { rule = "a scorer that knows the caches, as base", says = "only for bounds",
     lua = "return require('blis').scorer { name = 'x', base = 'oracle-prefix', "
       .. "score = function(r, one, base) return base end }" },
   { rule = "every token", lua = hears("token_generated", ""), says = "routers do not receive" },
@@ -180,7 +180,7 @@ return {
   { rule = "more tokens than a step has", lua = batches("local s = {} "
     .. "for _, list in ipairs { c.running, c.waiting } do for _, r in ipairs(list) do "
     .. "s[#s + 1] = { r, 1000000 } end end return { schedule = s, wait_us = 1 }") },
-  { rule = "the same request twice", says = "there before",
+  { rule = "the same request twice", says = "duplicate request",
     lua = batches "return { schedule = { c.waiting[1], c.waiting[1] } }" },
   { rule = "a request that is none", says = "expected a request of context",
     lua = batches "return { schedule = { {} } }" },

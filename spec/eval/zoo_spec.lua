@@ -41,7 +41,7 @@ local kinds = { { "routers", "return { routing = %q }" }, { "admissions",
 
 --- What is said of what is more than a name, and of what knows what no router does.
 local function refusal_of(entry)
-  if entry.name == "oracle-prefix" then return "it is for bounds" end
+  if entry.name == "oracle-prefix" then return "only for bounds" end
   for _, option in ipairs(entry.options) do
     if option.required then return option.name .. " is missing" end
   end

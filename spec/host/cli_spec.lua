@@ -105,7 +105,7 @@ describe("the program #host", function()
         { { "-ix" }, "unknown option '-ix'" },
         { { "-e" }, "a value is missing after '-e'" },
         { { "--scripts" }, "a value is missing after '--scripts'" },
-        { { "--scripts", "/nosuch" }, "there is no /nosuch/blis/init.lua" },
+        { { "--scripts", "/nosuch" }, "/nosuch/blis/init.lua does not exist" },
       } do
         local run = program.run(table.unpack(case[1]))
         assert.matches(case[2], run.err, 1, true)

@@ -148,7 +148,7 @@ describe("scaling by the program #host", function()
 
   it("does what docs/autoscaling.md writes", function()
     local text = files.read "docs/autoscaling.md"
-    local line = text:match "\n    blis (run .-)\n\n"
+    local line = text:match "\nblis (run .-)\n```"
     local outcome = program.shell('"$BLIS" ' .. line)
     assert.equal(0, outcome.status, outcome.err)
     assert.matches("under-provisioned", outcome.out, 1, true)
