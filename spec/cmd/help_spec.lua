@@ -311,7 +311,7 @@ describe("every command", function()
   end)
 end)
 
-describe("help on a task", function()
+describe("help on a task #host", function()
   it("names the commands for it", function()
     local wanted = {
       python = "blis.run(experiment)", pip = "blis-simulator", epp = "blis import FILE",
