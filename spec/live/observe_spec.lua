@@ -89,14 +89,18 @@ describe("blis observe #host", function()
       try; try --target here; try --target $URL/v1; try --target http://127.0.0.1:9
       try --target $URL --model nobody; try --target $URL --output-tokens 20
       try --target $URL --output-tokens 5 --max-connections 1 --num-requests 30
-      try --target $URL --output-tokens 5 --max-send-delay 1us]])
+      try --target $URL --output-tokens 5 --max-send-delay 1us
+      long() { head -c $1 /dev/zero | tr '\0' k; }; try --target $URL/$(long 3000)
+      OPENAI_API_KEY=$(long 9000) try --target $URL]])
     assert.matches("%-%-target is missing.-status 2\n", out)
     assert.matches("target: 'here', expected http://HOST:PORT.-status 2\n", out)
     assert.matches("ends with /v1, expected the address before it.-status 2\n", out)
     assert.matches("127.0.0.1:9/v1/completions: .-onnect.-status 1\n", out)
     assert.matches("status 404: The model `nobody` does not exist.-status 1\n", out)
     assert.matches("problems\n%s+3  status 400: .-maximum context length is 100 tokens", out)
-    assert.matches("1 requests are outstanding, which is the limit %(%-%-max%-connections%)", out)
+    assert.matches("the limit of outstanding requests %(%-%-max%-connections 1%) is reached", out)
+    assert.matches("target: the address has 3%d+ characters, expected at most %d+\nstatus 2\n", out)
+    assert.matches("the API key has 9%d+ characters, expected at most %d+\nstatus 2\n", out)
     assert.matches("late %(p99%), more than %-%-max%-send%-delay", out)
   end)
 

@@ -14,7 +14,7 @@
 #include "observe/events.h"
 #include "observe/waiter.h"
 
-enum { NANOS = 1000, NONE = -1, ID_SIZE = 40, URL_SIZE = 2048 };
+enum { NANOS = 1000, NONE = -1, ID_SIZE = 40, URL_SIZE = 2048, KEY_SIZE = 8192 };
 
 /* A request in flight. */
 typedef struct flight {
@@ -47,7 +47,7 @@ typedef struct client {
   blis_json json;
   blis_intern *strings;
   char url[URL_SIZE];
-  char authorization[URL_SIZE];
+  char authorization[KEY_SIZE];
   blis_status status;
   blis_error error;
 } client;
@@ -101,12 +101,12 @@ static size_t on_data(char *data, size_t size, size_t count, void *ud) {
     return 0;
   }
   for (uint32_t i = 0; i < f->answer.choices; i++) {
+    if (c->config->keeps_events && blis_array_push(&c->alloc, &f->events, at_us) != BLIS_OK) {
+      return 0; /* the request fails; events stays the number of kept times */
+    }
     seen->first_us = seen->first_us < 0 ? at_us : seen->first_us;
     seen->last_us = at_us;
     seen->events++;
-    if (c->config->keeps_events && blis_array_push(&c->alloc, &f->events, at_us) != BLIS_OK) {
-      return 0;
-    }
   }
   return size * count;
 }
@@ -188,8 +188,8 @@ static void send_one(client *c, size_t place, int64_t due_us) {
   blis_observation *seen = &c->made->items[place];
   if (c->outstanding >= c->config->most_outstanding) {
     fail(c, blis_fail(&c->error, BLIS_ERR_IO,
-                      "request %zu: %zu requests are outstanding, which is the limit "
-                      "(--max-connections); the server is slower than the arrivals",
+                      "request %zu: the limit of outstanding requests (--max-connections %zu) is "
+                      "reached; the server is slower than the arrivals",
                       place + 1, c->outstanding));
     return;
   }
@@ -379,14 +379,33 @@ static blis_status plan(client *c, blis_error *error) {
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
+/* A text that was cut off would be refused by the server without a reason. */
+static blis_status write_address(client *c, blis_error *error) {
+  const blis_observe_config *config = c->config;
+  int length = snprintf(c->url, sizeof c->url, "%s/v1/%s", config->url,
+                        config->is_chat ? "chat/completions" : "completions");
+  if ((size_t)length >= sizeof c->url) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "observe.target: the address has %d characters, expected at most %zu", length,
+                     sizeof c->url - 1);
+  }
+  if (config->key == NULL) {
+    return BLIS_OK;
+  }
+  length =
+      snprintf(c->authorization, sizeof c->authorization, "Authorization: Bearer %s", config->key);
+  return (size_t)length < sizeof c->authorization
+             ? BLIS_OK
+             : blis_fail(error, BLIS_ERR_INVALID,
+                         "observe.key_variable: the header with the API key has %d characters, "
+                         "expected at most %zu",
+                         length, sizeof c->authorization - 1);
+}
+
 static blis_status open_client(client *c, blis_error *error) {
   const blis_observe_config *config = c->config;
   BLIS_TRY(blis__curl_load(&c->curl, error));
-  snprintf(c->url, sizeof c->url, "%s/v1/%s", config->url,
-           config->is_chat ? "chat/completions" : "completions");
-  if (config->key != NULL) {
-    snprintf(c->authorization, sizeof c->authorization, "Authorization: Bearer %s", config->key);
-  }
+  BLIS_TRY(write_address(c, error));
   size_t count = blis_workload_count(c->workload);
   c->due = blis_event_queue_new(&c->alloc);
   c->strings = blis_intern_new(&c->alloc);
