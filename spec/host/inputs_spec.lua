@@ -18,7 +18,7 @@ local mistakes = { "folder", "socket", "pipe", "/dev/zero" }
 
 local make = [[
 mkdir folder && mkfifo pipe && python3 -c 'import socket
-socket.socket(socket.AF_UNIX).bind("socket")' || touch no_python
+socket.socket(socket.AF_UNIX).bind("socket")' 2>/dev/null || touch no_python
 ]]
 
 describe("a file named by mistake #host", function()
