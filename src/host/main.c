@@ -69,7 +69,17 @@ static void fix_random_seed(lua_State *L) {
   lua_pop(L, 1);
 }
 
+/*
+ * Lets the program allocate START_KB before the first collection. Starting leaves hardly any
+ * garbage, and short runs end before. A negative step adds credit in Lua 5.4.
+ */
+static void postpone_collection(lua_State *L) {
+  enum { START_KB = 4096 };
+  lua_gc(L, LUA_GCSTEP, -START_KB);
+}
+
 static void open_state(lua_State *L, const host *h) {
+  postpone_collection(L);
   luaL_checkversion(L);
   if (h->options.ignore_environment) {
     lua_pushboolean(L, 1);

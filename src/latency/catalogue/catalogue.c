@@ -117,34 +117,54 @@ static void merge(blis__entries *all, const blis__entries *added) {
   }
 }
 
-/* Inserts models and GPUs with new names at the place where the first deferred source was added,
-   and moves the places of the other deferred sources. */
-static void insert(blis_catalogue *catalogue, const blis__deferred_text *text,
-                   const blis__entries *added) {
+/* Inserts an entry into an array of pointers that has room for it. */
+#define INSERT(array, place, entry)                                                                \
+  do {                                                                                             \
+    memmove((array)->items + (place) + 1, (array)->items + (place),                                \
+            ((array)->count++ - (place)) * sizeof *(array)->items);                                \
+    (array)->items[place] = (entry);                                                               \
+  } while (0)
+
+static bool has_coefficients(const blis__entries *all, const blis_coefficients_key *key) {
+  for (size_t i = 0; i < all->coefficients.count; i++) {
+    if (blis__equal_keys(&all->coefficients.items[i]->key, key)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Inserts entries with new names at the place where the deferred source was added, and moves the
+   places of the sources that were added after it. */
+static void insert(blis_catalogue *catalogue, size_t source, const blis__entries *added) {
   blis__entries *all = &catalogue->entries;
-  size_t models = text->models_before;
-  size_t hardware = text->hardware_before;
+  const blis__deferred_text text = catalogue->deferred.items[source];
+  size_t models = text.models_before;
+  size_t hardware = text.hardware_before;
+  size_t coefficients = text.coefficients_before;
   for (size_t i = 0; i < added->models.count; i++) {
-    const blis_catalogue_model *model = added->models.items[i];
-    if (place_of_model(all, model->id) == all->models.count) {
-      const blis_catalogue_model **place = all->models.items + models++;
-      memmove(place + 1, place,
-              (size_t)(all->models.items + all->models.count++ - place) * sizeof *place);
-      *place = model;
+    if (place_of_model(all, added->models.items[i]->id) == all->models.count) {
+      INSERT(&all->models, models, added->models.items[i]);
+      models++;
     }
   }
   for (size_t i = 0; i < added->hardware.count; i++) {
-    const blis_catalogue_hardware *one = added->hardware.items[i];
-    if (place_of_hardware(all, one->name) == all->hardware.count) {
-      const blis_catalogue_hardware **place = all->hardware.items + hardware++;
-      memmove(place + 1, place,
-              (size_t)(all->hardware.items + all->hardware.count++ - place) * sizeof *place);
-      *place = one;
+    if (place_of_hardware(all, added->hardware.items[i]->name) == all->hardware.count) {
+      INSERT(&all->hardware, hardware, added->hardware.items[i]);
+      hardware++;
     }
   }
-  for (size_t i = 1; i < catalogue->deferred.count; i++) {
-    catalogue->deferred.items[i].models_before += models - text->models_before;
-    catalogue->deferred.items[i].hardware_before += hardware - text->hardware_before;
+  for (size_t i = 0; i < added->coefficients.count; i++) {
+    if (!has_coefficients(all, &added->coefficients.items[i]->key)) {
+      INSERT(&all->coefficients, coefficients, added->coefficients.items[i]);
+      coefficients++;
+    }
+  }
+  for (size_t i = source + 1; i < catalogue->deferred.count; i++) {
+    blis__deferred_text *later = &catalogue->deferred.items[i];
+    later->models_before += models - text.models_before;
+    later->hardware_before += hardware - text.hardware_before;
+    later->coefficients_before += coefficients - text.coefficients_before;
   }
 }
 
@@ -162,18 +182,25 @@ blis_status blis_catalogue_add_yaml(blis_catalogue *catalogue, const char *name,
   return status;
 }
 
-blis_status blis_catalogue_defer_yaml(blis_catalogue *catalogue, const char *name, const char *text,
-                                      size_t size) {
+blis_status blis_catalogue_defer_coefficients(blis_catalogue *catalogue, const char *kind,
+                                              const char *name, const char *text, size_t size) {
   blis__deferred_text deferred = {.name = name,
                                   .text = text,
                                   .size = size,
+                                  .kind = kind,
                                   .models_before = catalogue->entries.models.count,
-                                  .hardware_before = catalogue->entries.hardware.count};
+                                  .hardware_before = catalogue->entries.hardware.count,
+                                  .coefficients_before = catalogue->entries.coefficients.count};
   return blis_array_push(&catalogue->alloc, &catalogue->deferred, deferred);
 }
 
-static blis_status read_first_deferred(blis_catalogue *catalogue, blis_error *error) {
-  const blis__deferred_text text = catalogue->deferred.items[0];
+blis_status blis_catalogue_defer_yaml(blis_catalogue *catalogue, const char *name, const char *text,
+                                      size_t size) {
+  return blis_catalogue_defer_coefficients(catalogue, NULL, name, text, size);
+}
+
+static blis_status read_source(blis_catalogue *catalogue, size_t source, blis_error *error) {
+  const blis__deferred_text text = catalogue->deferred.items[source];
   blis__entries added = {0};
   blis_status status =
       blis__catalogue_read(catalogue, text.name, text.text, text.size, &added, error);
@@ -181,20 +208,36 @@ static blis_status read_first_deferred(blis_catalogue *catalogue, blis_error *er
     status = blis_fail_nomem(error);
   }
   if (status == BLIS_OK) {
-    insert(catalogue, &text, &added);
+    insert(catalogue, source, &added);
     catalogue->deferred.count--;
-    memmove(catalogue->deferred.items, catalogue->deferred.items + 1,
-            catalogue->deferred.count * sizeof text);
+    memmove(catalogue->deferred.items + source, catalogue->deferred.items + source + 1,
+            (catalogue->deferred.count - source) * sizeof text);
   }
   blis__entries_deinit(&catalogue->alloc, &added);
   return status;
 }
 
+/* Every catalogue comes from blis_catalogue_new, so the object itself is not const. */
+static blis_catalogue *changeable(const blis_catalogue *catalogue) {
+  return (blis_catalogue *)catalogue;
+}
+
 blis_status blis_catalogue_read_deferred(const blis_catalogue *catalogue, blis_error *error) {
-  /* Every catalogue comes from blis_catalogue_new, so the object itself is not const. */
-  blis_catalogue *self = (blis_catalogue *)catalogue;
-  while (self->deferred.count > 0) {
-    BLIS_TRY(read_first_deferred(self, error));
+  while (catalogue->deferred.count > 0) {
+    BLIS_TRY(read_source(changeable(catalogue), 0, error));
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__catalogue_read_kind(const blis_catalogue *catalogue, const char *kind,
+                                      blis_error *error) {
+  for (size_t i = 0; i < catalogue->deferred.count;) {
+    const char *contained = catalogue->deferred.items[i].kind;
+    if (contained != NULL && blis__equal_names(contained, kind)) {
+      BLIS_TRY(read_source(changeable(catalogue), i, error));
+    } else {
+      i++;
+    }
   }
   return BLIS_OK;
 }

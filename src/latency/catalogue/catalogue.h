@@ -103,6 +103,16 @@ BLIS_MUSTUSE blis_status blis_catalogue_defer_yaml(blis_catalogue *catalogue, co
                                                    const char *text, size_t size);
 
 /*
+ * Does the same for a source that contains only coefficients of one kind (NULL = models and
+ * hardware, as above). It is
+ * read when blis_catalogue_find_coefficients looks for this kind. kind is borrowed
+ * as well.
+ */
+BLIS_MUSTUSE blis_status blis_catalogue_defer_coefficients(blis_catalogue *catalogue,
+                                                           const char *kind, const char *name,
+                                                           const char *text, size_t size);
+
+/*
  * Reads all deferred sources, in the order of addition. A listing of all models or
  * GPUs needs this call first. A second call does nothing. The catalogue is const
  * because no entry that a caller has seen changes.

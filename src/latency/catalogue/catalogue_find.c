@@ -250,6 +250,7 @@ blis_status blis_catalogue_find_coefficients(const blis_catalogue *catalogue,
                                              const blis_coefficients_key *wanted,
                                              const blis_catalogue_coefficients **coefficients,
                                              blis_error *error) {
+  BLIS_TRY(blis__catalogue_read_kind(catalogue, wanted->kind, error));
   const blis__entries *all = &catalogue->entries;
   blis_coefficients_key key = *wanted;
   const blis_catalogue_model *model = key.model == NULL ? NULL : model_of(catalogue, key.model);

@@ -26,8 +26,10 @@ typedef struct blis__deferred_text {
   const char *name;
   const char *text;
   size_t size;
+  const char *kind;     /* it contains only coefficients of this kind; NULL = models and hardware */
   size_t models_before; /* number of entries before its entries */
   size_t hardware_before;
+  size_t coefficients_before;
 } blis__deferred_text;
 
 /* An entry with a list of layers. The catalog owns the layers until it is freed, including
@@ -50,6 +52,10 @@ struct blis_catalogue {
 BLIS_MUSTUSE blis_status blis__catalogue_read(blis_catalogue *catalogue, const char *name,
                                               const char *text, size_t size, blis__entries *entries,
                                               blis_error *error);
+
+/* Reads the deferred sources that contain only coefficients of that kind. */
+BLIS_MUSTUSE blis_status blis__catalogue_read_kind(const blis_catalogue *catalogue,
+                                                   const char *kind, blis_error *error);
 
 void blis__entries_deinit(const blis_alloc *alloc, blis__entries *entries);
 

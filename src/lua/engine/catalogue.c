@@ -32,46 +32,59 @@ static void check_added(lua_State *L, blis_catalogue *catalogue, const char *nam
   check_status(L, blis_catalogue_add_yaml(catalogue, name, text, size, &error), &error);
 }
 
-/* Use of an embedded file by a catalog. */
-typedef enum embedded_use {
-  USE_AT_ONCE, /* what usual runs need */
-  USE_LATER,   /* read when a lookup finds nothing, so that other runs do not pay for it */
-  USE_BY_NAME, /* loaded by name: constants of the composed step-time model, and its errors */
-  USE_NONE     /* no YAML */
-} embedded_use;
-
 /* Constants of the composed step-time model. */
 #define COMPOSED_FILE "latency/composed.yaml"
 
 /* Errors of that model, which engine/residuals.lua reads. */
 #define RESIDUALS_FILE "validation/residuals.yaml"
 
-static embedded_use use_of(const char *name) {
-  static const char *const LATER[] = {"hardware/more_gpus.yaml", "models/layered.yaml"};
-  const char *ending = strrchr(name, '.');
-  if (ending == NULL || strcmp(ending, ".yaml") != 0) {
-    return USE_NONE;
-  }
-  for (size_t i = 0; i < sizeof LATER / sizeof *LATER; i++) {
-    if (strcmp(name, LATER[i]) == 0) {
-      return USE_LATER;
+/* Use of an embedded file by a catalog. Files that are not listed here and end in ".yaml" are
+   read at once. */
+typedef struct embedded_use {
+  const char *name;
+  bool is_deferred; /* read on first need, so that other runs do not pay for it */
+  const char *kind; /* a deferred file contains only coefficients of this kind */
+} embedded_use;
+
+static const embedded_use USES[] = {
+    {"hardware/more_gpus.yaml", true, NULL},
+    {"latency/blackbox.yaml", true, "blackbox"},
+    {"latency/calibrated.yaml", true, "calibrated"},
+    {COMPOSED_FILE, false, NULL}, /* loaded by name, as the next one */
+    {RESIDUALS_FILE, false, NULL},
+    {"models/layered.yaml", true, NULL},
+};
+
+static const embedded_use *find_use(const char *name) {
+  for (size_t i = 0; i < sizeof USES / sizeof *USES; i++) {
+    if (strcmp(name, USES[i].name) == 0) {
+      return &USES[i];
     }
   }
-  bool is_by_name = strcmp(name, COMPOSED_FILE) == 0 || strcmp(name, RESIDUALS_FILE) == 0;
-  return is_by_name ? USE_BY_NAME : USE_AT_ONCE;
+  return NULL;
 }
 
-/* Adds the embedded YAML files to the catalogue, which Lua owns. */
+/* Adds an embedded file to the catalogue, which Lua owns. */
+static void check_embedded_file(lua_State *L, blis_catalogue *catalogue,
+                                const blis_embedded_file *file) {
+  const char *ending = strrchr(file->name, '.');
+  const embedded_use *use = find_use(file->name);
+  if (ending == NULL || strcmp(ending, ".yaml") != 0) {
+    return;
+  }
+  if (use == NULL) {
+    check_added(L, catalogue, file->name, file->bytes, file->size);
+  } else if (use->is_deferred) {
+    check_status(L,
+                 blis_catalogue_defer_coefficients(catalogue, use->kind, file->name, file->bytes,
+                                                   file->size),
+                 NULL);
+  }
+}
+
 static void check_embedded(lua_State *L, blis_catalogue *catalogue) {
   for (size_t i = 0; i < blis_embedded_data.count; i++) {
-    const blis_embedded_file *file = &blis_embedded_data.files[i];
-    embedded_use use = use_of(file->name);
-    if (use == USE_AT_ONCE) {
-      check_added(L, catalogue, file->name, file->bytes, file->size);
-    } else if (use == USE_LATER) {
-      check_status(L, blis_catalogue_defer_yaml(catalogue, file->name, file->bytes, file->size),
-                   NULL);
-    }
+    check_embedded_file(L, catalogue, &blis_embedded_data.files[i]);
   }
 }
 

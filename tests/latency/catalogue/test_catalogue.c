@@ -169,6 +169,45 @@ static void test_deferred_texts(void) {
   blis_catalogue_free(catalogue);
 }
 
+/* Deferred coefficients are read when their kind is looked up. They precede entries that were
+   added after them, and equal keys of other texts win. */
+static void test_deferred_coefficients(void) {
+  static const char LATER[] =
+      "coefficients:\n"
+      "  - {kind: blackbox, model: m, alpha: [1, 1, 1], beta: [1, 1, 1]}\n"
+      "  - {kind: blackbox, model: m, version: v1, alpha: [2, 2, 2], beta: [2, 2, 2]}\n"
+      "  - {kind: blackbox, alpha: [3, 3, 3], beta: [3, 3, 3]}\n";
+  static const char OWN[] = "coefficients:\n"
+                            "  - {kind: blackbox, model: m, alpha: [7, 7, 7], beta: [7, 7, 7]}\n";
+  static const char BAD[] = "coefficients: 7\n";
+  static const blis_coefficients_key KEYS[] = {{.kind = "Blackbox", .model = "m"},
+                                               {.kind = "blackbox", .model = "m", .version = "v1"},
+                                               {.kind = "blackbox", .model = "other"}};
+  static const double FOUND[] = {7.0, 2.0, 3.0};
+  blis_error error = {0};
+  blis_catalogue *catalogue = blis_catalogue_new(&heap);
+  CHECK_STATUS(
+      blis_catalogue_defer_coefficients(catalogue, "calibrated", "bad.yaml", BAD, strlen(BAD)),
+      BLIS_OK);
+  CHECK_STATUS(
+      blis_catalogue_defer_coefficients(catalogue, "blackbox", "later.yaml", LATER, strlen(LATER)),
+      BLIS_OK);
+  CHECK_OK(blis_catalogue_add_yaml(catalogue, "own.yaml", OWN, strlen(OWN), &error), &error);
+  CHECK_EQ_I64(blis_catalogue_coefficients_count(catalogue), 1);
+  for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
+    const blis_catalogue_coefficients *found = NULL;
+    CHECK_OK(blis_catalogue_find_coefficients(catalogue, &KEYS[i], &found, &error), &error);
+    CHECK_EQ_DOUBLE(found->values.alpha[0], FOUND[i]);
+  }
+  CHECK_EQ_I64(blis_catalogue_coefficients_count(catalogue), 3);
+  CHECK_STR(blis_catalogue_coefficients_at(catalogue, 2)->source, "own.yaml");
+  const blis_catalogue_coefficients *found = NULL;
+  const blis_coefficients_key bad = {.kind = "calibrated"};
+  CHECK_STATUS(blis_catalogue_find_coefficients(catalogue, &bad, &found, &error), BLIS_ERR_PARSE);
+  CHECK_CONTAINS(error.message, "bad.yaml");
+  blis_catalogue_free(catalogue);
+}
+
 static void test_a_later_text_replaces_an_earlier_one(void) {
   blis_catalogue *catalogue = fixture_catalogue(&heap);
   size_t models = blis_catalogue_model_count(catalogue);
@@ -466,6 +505,7 @@ int main(void) {
   RUN(test_values_of_the_first_gpus_stay);
   RUN(test_every_gpu_is_complete);
   RUN(test_deferred_texts);
+  RUN(test_deferred_coefficients);
   RUN(test_a_later_text_replaces_an_earlier_one);
   RUN(test_coefficients_may_name_a_model_by_an_alias);
   RUN(test_blackbox_coefficients);
