@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "base/inline.h"
 #include "base/invariant.h"
 #include "base/time.h"
 
@@ -290,16 +291,25 @@ void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i) {
   }
 }
 
-static void count_pending(blis__snapshot *snapshot, uint32_t i, int change) {
-  PUT(snapshot, PENDING, i, COLUMN(snapshot, PENDING)[i] + change);
-  BLIS_ASSERT(COLUMN(snapshot, PENDING)[i] >= 0);
+/* Adds to a counter; change is not 0, so the column always changes. */
+static BLIS_ALWAYS_INLINE void count(blis__snapshot *snapshot, blis_signal signal, uint32_t i,
+                                     int change) {
+  double *place = &blis__snapshot_column(snapshot, signal)[i];
+  double before = *place;
+  BLIS_ASSERT(before + change >= 0);
+  *place = before + change;
+  if (snapshot->extremes[signal] != NULL) {
+    blis_extremes_note(snapshot->extremes[signal], i, before);
+  }
 }
 
-static void count_in_flight(blis__snapshot *snapshot, uint32_t i, int change) {
-  double in_flight = COLUMN(snapshot, IN_FLIGHT)[i] + change;
-  PUT(snapshot, IN_FLIGHT, i, in_flight);
-  PUT(snapshot, REQUESTS, i, in_flight);
-  BLIS_ASSERT(COLUMN(snapshot, IN_FLIGHT)[i] >= 0);
+static BLIS_ALWAYS_INLINE void count_pending(blis__snapshot *snapshot, uint32_t i, int change) {
+  count(snapshot, BLIS_SIGNAL_PENDING, i, change);
+}
+
+static BLIS_ALWAYS_INLINE void count_in_flight(blis__snapshot *snapshot, uint32_t i, int change) {
+  count(snapshot, BLIS_SIGNAL_IN_FLIGHT, i, change);
+  count(snapshot, BLIS_SIGNAL_REQUESTS, i, change);
 }
 
 void blis__snapshot_add_pending(blis__snapshot *snapshot, uint32_t i, int change) {
