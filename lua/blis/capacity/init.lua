@@ -18,6 +18,7 @@ local runner = require "blis.sweep.runner"
 local schema = require "blis.config.schema"
 local setting = require "blis.capacity.setting"
 local statistics = require "blis.statistics"
+local surge = require "blis.capacity.surge"
 local sweep = require "blis.sweep"
 local targets = require "blis.capacity.targets"
 
@@ -48,6 +49,8 @@ local capacity = {}
 ---@field basis blis.CapacityBasis? what the cluster is, costs, and is limited by at the answer; nil
 --- if nothing meets the targets, or if the trial returns numbers
 ---@field verdict blis.RunVerdict whether the answer means what it seems to
+---@field surge blis.SurgeTest? whether the cluster recovers from a surge at the last value that
+--- meets the targets; nil if no surge was tried
 ---@field is_unsettled boolean? runs inside the interval were too short to tell
 
 --- Runs what has not been seen yet of { { value =, i = number of the seed }, ... }, or has been
@@ -320,7 +323,7 @@ end
 -- thousand of them do not keep, more will not keep either.
 local usual_end, usual_instances = 1000000, 1024
 
-local function read_search(spec)
+local function read_search(spec, surged)
   local values = schema.read(options.capacity, spec, "capacity")
   local search = {
     parameter = values.parameter, seed = values.seed, level = values.level,
@@ -341,7 +344,7 @@ local function read_search(spec)
   if search.integer then
     search.from, search.to = math.ceil(search.from), math.floor(search.to)
   end
-  setting.add_trial(search, values)
+  setting.add_trial(search, values, surged)
   return search
 end
 
@@ -367,6 +370,52 @@ local function kept_value(self, search, sides)
   return far
 end
 
+--- Fewer runs than that may have entered a state that no seed shows, at a confidence of 95 %.
+local function unseen_share(seeds) return 1 - 0.05 ^ (1 / seeds) end
+
+local function untried_text(search)
+  return ("no surge was tried, since the search cannot change the traffic of this trial. "
+    .. "%d seeds can miss a state of overload that fewer than %.0f %% of the runs enter"):format(
+    search.seeds, unseen_share(search.seeds) * 100)
+end
+
+local names_of_values = { rate = "%.4g requests/s" }
+
+--- A value in words: "12.5 requests/s", "instances = 4".
+local function name_of(search, value)
+  local pattern = names_of_values[search.parameter] or search.parameter .. " = %.4g"
+  return pattern:format(value)
+end
+
+--- Returns a lower load by a factor: a lower rate, or more instances; nil for other parameters.
+local function lower_load(search)
+  if search.parameter == "rate" then return function(value, factor) return value * factor end end
+  if search.integer and not search.starts_kept then
+    return function(value, factor) return math.ceil(value / factor) end
+  end
+end
+
+--- Tries a surge at a value that meets the targets. With two states, the noise between seeds does
+--- not show how much runs differ, so the interval is withdrawn.
+local function add_surge(self, search, value, calm, problems)
+  if not search.steady or self.is_unsettled then return end
+  if not search.surged then
+    self.notes[#self.notes + 1] = untried_text(search)
+    return
+  end
+  local question = { targets = search.targets, max_missed = search.max_missed,
+    seeds = { search.seed, search.seed + 1 }, requests = 2 * search.requests,
+    max_requests = search.max_requests,
+    run = function(at, seed, requests, shape)
+      return search.surged({ [search.parameter] = at, seed = seed, requests = requests }, shape)
+    end }
+  self.surge = surge.test(question, value, calm, lower_load(search))
+  if self.surge.recovers then return end
+  self.low, self.high, self.interval = nil, nil, "no interval: two states"
+  problems[#problems + 1] = surge.finding(self.surge,
+    function(one) return name_of(search, one) end)
+end
+
 --- Adds what the cluster is, costs, and is limited by at the answer. It runs the answer once more.
 local function add_basis(self, search, sides)
   local value, problems, findings = kept_value(self, search, sides), {}, {}
@@ -376,6 +425,7 @@ local function add_basis(self, search, sides)
       requests = requests }
     self.basis, findings = basis.of(outcome, value, search.targets)
     if self.basis then
+      add_surge(self, search, value, outcome, problems)
       self.basis.model_range = model_range.of(self, self.value or value, search.targets,
         self.basis.expected_error)
     end
@@ -391,8 +441,8 @@ local function add_basis(self, search, sides)
 end
 
 --- Returns the answer, the search, and the two sides of its bracket.
-local function find_answer(spec, label, rounds)
-  local search = read_search(spec)
+local function find_answer(spec, label, rounds, surged)
+  local search = read_search(spec, surged)
   search.label = label
   search.identity, search.run = (rounds or usual_rounds).identity, (rounds or usual_rounds).run
   local self = { parameter = search.parameter, targets = {}, figures = {}, notes = {},
@@ -419,15 +469,23 @@ function capacity.part(spec, label, rounds)
   return report.new((find_answer(spec, label, rounds)))
 end
 
+--- Searches with a trial that can shape the rate of its traffic, so that a surge can be tried.
+---@param spec blis.CapacityOptions
+---@param surged? fun(p: table, shape: table): blis.Result the trial of spec, with a shape
+---@return blis.Capacity
+function capacity.search_surged(spec, surged)
+  local self, search, sides = find_answer(spec, "capacity", nil, surged)
+  add_basis(self, search, sides)
+  return report.new(self)
+end
+
 --- Searches for the highest rate, or the greatest or smallest value of another parameter, that
 --- meets the targets in the steady state. The search assumes that all values beyond a missed value
 --- miss the targets.
 ---@param spec blis.CapacityOptions
 ---@return blis.Capacity
 function capacity.search(spec)
-  local self, search, sides = find_answer(spec, "capacity")
-  add_basis(self, search, sides)
-  return report.new(self)
+  return capacity.search_surged(spec)
 end
 
 return capacity

@@ -35,13 +35,33 @@ local function length_option(workload)
   return (workload.clients or workload.file) and "num_requests" or "requests"
 end
 
+--- Returns whether a shape can be given to traffic: it is generated at a constant rate.
+---@param workload any
+---@return boolean
+function setting.takes_shape(workload)
+  return is_generated(workload) and (workload == nil or workload.shape == nil
+    and workload.graphs == nil and workload.generator == nil and not presets.shapes[workload.preset]
+    and not presets.is_agent[workload.preset])
+end
+
+--- Returns a copy of a workload whose rate has a shape.
+---@param workload? table
+---@param shape table
+---@return table
+function setting.with_shape(workload, shape)
+  local copy = { shape = shape }
+  for key, value in pairs(workload or {}) do copy[key] = value end
+  return copy
+end
+
 local function of_experiment(given, parameter)
   local path = places[parameter] or parameter
-  return function(p)
+  return function(p, shape)
     local spec = with_value(given, path, p[parameter], parameter)
     spec.seed = p.seed
     if is_generated(spec.workload) then
       spec.workload = with_value(spec.workload, length_option(spec.workload), p.requests)
+      if shape then spec.workload = setting.with_shape(spec.workload, shape) end
     end
     return experiment.run(spec)
   end
@@ -50,11 +70,17 @@ end
 --- Adds trial to the search.
 ---@param search blis.capacity.Search
 ---@param values table options of blis.capacity
-function setting.add_trial(search, values)
+---@param surged? fun(p: table, shape: table): blis.Result as the trial, with a shape of the rate;
+--- nil = not available for this trial
+function setting.add_trial(search, values, surged)
   if (values.trial == nil) == (values.experiment == nil) then
     errors.invalid "capacity: expected either a trial = function(p) or an experiment = { ... }"
   end
   search.trial = values.trial or of_experiment(values.experiment, values.parameter)
+  search.surged = surged
+  if values.experiment and setting.takes_shape(values.experiment.workload) then
+    search.surged = search.trial
+  end
   if values.experiment and not is_generated(values.experiment.workload) then
     search.steady = false
   end

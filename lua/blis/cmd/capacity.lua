@@ -6,6 +6,7 @@ local experiment = require "blis.experiment"
 local flags = require "blis.cli.flags"
 local json = require "blis.json"
 local search = require "blis.cli.search"
+local setting = require "blis.capacity.setting"
 local simulate = require "blis.cli.simulate"
 local sweep_sections = require "blis.config.sweep"
 local traffic = require "blis.cli.traffic"
@@ -48,15 +49,17 @@ local function experiment_of(parsed)
     parsed.values.experiment.horizon_us)
 end
 
---- Parses the flags with one flag changed, for a trial.
+--- Parses the flags with one flag changed, for a trial; with a shape of the rate for a surge.
 local function new_trial(parsed, option, section)
   local values, given = parsed.values, parsed.given
-  return function(p)
+  return function(p, shape)
     values.output.quiet = true -- warnings about flags were already printed
     values[section][option.name], given[option.flag] = p[option.name], true
     values.experiment.seed, given["--seed"] = p.seed, true
     traffic.set_length(parsed, p.requests)
-    return experiment.run(experiment_of(parsed))
+    local spec = experiment_of(parsed)
+    if shape then spec.workload = setting.with_shape(spec.workload, shape) end
+    return experiment.run(spec)
   end
 end
 
@@ -65,12 +68,13 @@ local function spec_of(parsed)
   local option, section = find_varied(spec.parameter or "rate")
   simulate.prepare(parsed)
   traffic.check_varied(definition, parsed, option.flag)
-  experiment.read(experiment_of(parsed))
+  local one = experiment_of(parsed)
+  experiment.read(one)
   spec.parameter = option.name
   spec.integer = option.type == "integer"
   spec.trial = new_trial(parsed, option, section)
   spec.requests = parsed.values.workload.requests or parsed.values.graphs.count
-  return spec
+  return spec, setting.takes_shape(one.workload) and spec.trial or nil
 end
 
 local function write_point(writer, point, names)
@@ -115,13 +119,20 @@ local function write(writer, found)
       json.write_object(writer, "model_range", { "error", "low", "high" }, found.basis.model_range)
     end
   end
+  if found.surge then
+    json.write_object(writer, "surge", { "value", "recovers", "surge_requests", "requests",
+      "ttft_ms", "calm_ttft_ms", "recovers_at" }, found.surge)
+  end
   writer:array("curve")
   for _, point in ipairs(found.curve) do write_point(writer, point, found.figures) end
   writer:done()
 end
 
-return search.define(definition, function(parsed) return capacity.search(spec_of(parsed)) end,
+return search.define(definition, function(parsed)
+    return capacity.search_surged(spec_of(parsed))
+  end,
   write, rows, function(found)
+    if found.surge and not found.surge.recovers then return true end
     if found.objective == "max" then return found.low ~= nil end
     return found.high ~= nil
   end)

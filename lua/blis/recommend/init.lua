@@ -15,6 +15,8 @@ local processors = require "blis.processors"
 local race = require "blis.recommend.race"
 local report = require "blis.recommend.report"
 local schema = require "blis.config.schema"
+local setting = require "blis.capacity.setting"
+local surge = require "blis.capacity.surge"
 local target_list = require "blis.capacity.targets"
 local verdict = require "blis.results.verdict"
 
@@ -34,6 +36,7 @@ local recommend = {}
 ---@field high number?
 ---@field per_gpu number? goodput (or the middle of its interval) of a GPU, requests/s
 ---@field per_usd number? requests for a dollar
+---@field surge blis.SurgeTest? of a confirmed layout; nil if no surge was tried
 ---@field basis blis.CapacityBasis? of a confirmed layout at the lower end of its interval
 ---@field verdict blis.RunVerdict? of that run
 ---@field expected_error number? of TPOT there, which four fifths of the setups are within
@@ -278,15 +281,36 @@ local function question_of(search)
   return table.concat(parts, ", ")
 end
 
+local function lower_rate(rate, factor) return rate * factor end
+local function rate_text(rate) return ("%.4g requests/s"):format(rate) end
+
+--- Tries a surge at the load that a layout surely takes. Adds a problem if the layout stays
+--- overloaded.
+local function add_surge(search, layout, calm, targets, problems)
+  local at_rate = { rate = layout.low, seed = search.seed, requests = search.requests }
+  if not setting.takes_shape(search.experiment(at_rate).workload) then return end
+  local trial = race.trial(search, layout)
+  layout.surge = surge.test({ targets = targets, max_missed = search.max_missed,
+    seeds = { search.seed, search.seed + 1 }, requests = 2 * search.requests,
+    max_requests = search.max_requests,
+    run = function(rate, seed, requests, shape)
+      return trial({ rate = rate, seed = seed, requests = requests }, shape)
+    end }, layout.low, calm, lower_rate)
+  if not layout.surge.recovers then
+    problems[1] = surge.finding(layout.surge, rate_text)
+  end
+end
+
 --- Adds what a confirmed layout is limited by, and the verdict about it. It runs the layout once
 --- more, with the load that it surely takes.
 local function add_basis(search, layout)
   if not layout.low then return end
   local outcome = race.trial(search, layout) { rate = layout.low, seed = search.seed,
     requests = search.requests }
-  local findings
-  layout.basis, findings = basis.of(outcome, layout.low, target_list.read(search.targets))
-  layout.verdict = basis.verdict(findings, {})
+  local targets, problems, findings = target_list.read(search.targets), {}
+  layout.basis, findings = basis.of(outcome, layout.low, targets)
+  if layout.basis then add_surge(search, layout, outcome, targets, problems) end
+  layout.verdict = basis.verdict(findings, problems)
   if not layout.basis then return end
   layout.subject = between.subject(outcome)
   local range = model_range.of_rate(layout.goodput or layout.low, layout.basis.expected_error)
@@ -296,15 +320,17 @@ local function add_basis(search, layout)
   end
 end
 
---- Adds how many copies of a layout take a rate, by the load that each surely takes.
+--- Adds how many copies of a layout take a rate, by the load that each surely takes, or from which
+--- it recovers if it has two states.
 local function add_copies(layout, rate)
   if not layout.low then return end
-  layout.copies = math.ceil(rate / layout.low)
+  local sure = layout.surge and layout.surge.recovers_at or layout.low
+  layout.copies = math.ceil(rate / sure)
   local range = layout.basis and layout.basis.model_range
   if range then
     local factor = 1 + range.error
-    layout.copies_low = math.ceil(rate / (layout.low * factor))
-    layout.copies_high = math.ceil(rate * factor / layout.low)
+    layout.copies_low = math.ceil(rate / (sure * factor))
+    layout.copies_high = math.ceil(rate * factor / sure)
   end
   layout.rate_gpus = layout.copies * layout.gpus
   layout.rate_usd_per_hour = layout.usd_per_hour and layout.copies * layout.usd_per_hour
@@ -347,6 +373,8 @@ function recommend.search(spec)
       confirmed[#confirmed + 1] = layout
       add_basis(search, layout)
       if search.rate then add_copies(layout, search.rate) end
+      -- The interval of a layout with two states is withdrawn.
+      if report.has_two_states(layout) then layout.low, layout.high = nil, nil end
     end
   end
   self.rate, self.verdict = search.rate, verdict_of(confirmed)

@@ -20,6 +20,7 @@ local errors = require "blis.errors"
 local layouts = require "blis.recommend.layouts"
 local experiment = require "blis.experiment"
 local report = require "blis.recommend.report"
+local setting = require "blis.capacity.setting"
 local sweep = require "blis.sweep"
 
 local race = {}
@@ -41,14 +42,15 @@ local first_slack = 1.1
 -- Seeds of the third step.
 local screen_seeds, screened_per_finalist = 3, 4
 
---- The experiment of a layout at one rate.
+--- The experiment of a layout at one rate, with a shape of the rate for a surge.
 ---@param search table
 ---@param layout blis.recommend.Layout
----@return fun(p: table): blis.Result
+---@return fun(p: table, shape?: table): blis.Result
 function race.trial(search, layout)
-  return function(p)
+  return function(p, shape)
     local spec = layouts.experiment(layout, search.experiment(p))
     spec.seed = p.seed
+    if shape then spec.workload = setting.with_shape(spec.workload, shape) end
     return experiment.run(spec)
   end
 end

@@ -18,7 +18,15 @@ function report.tell(search, text, ...)
   if not search.quiet then stderr:write("blis: ", text:format(...), "\n") end
 end
 
+--- True if a layout stays overloaded after a surge.
+---@param layout blis.recommend.Layout
+---@return boolean
+function report.has_two_states(layout)
+  return layout.surge ~= nil and not layout.surge.recovers
+end
+
 local function interval_text(layout)
+  if report.has_two_states(layout) then return "none: two states" end
   if not layout.is_measured then return "not screened" end
   local text = layout.is_confirmed and "" or (", %d seeds"):format(layout.screened_seeds)
   if layout.low and layout.high then
@@ -104,6 +112,11 @@ local function model_note(better, other, quotient)
   return note == "" and "" or "; " .. note
 end
 
+local function why_unsure(a, b)
+  local has_two = report.has_two_states(a) or report.has_two_states(b)
+  return has_two and "one of them has two states" or "their intervals meet"
+end
+
 --- How much more the better of two takes: by their goodputs, or else what is sure of it.
 local function comparison(better, other)
   local is_sure = better.low and other.high
@@ -111,15 +124,15 @@ local function comparison(better, other)
   if better.goodput and other.goodput then
     local quotient = better.per_gpu / other.per_gpu
     return ("%s takes %.2f times the load of %s per GPU%s%s"):format(name_of(better), quotient,
-      name_of(other), is_sure and "" or "; their intervals meet",
+      name_of(other), is_sure and "" or "; " .. why_unsure(better, other),
       model_note(better, other, quotient))
   elseif is_sure then
     local quotient = better.low / better.gpus / (other.high / other.gpus)
     return ("%s takes at least %.2f times the load of %s per GPU%s"):format(name_of(better),
       quotient, name_of(other), model_note(better, other, quotient))
   end
-  return ("%s seems to take more load per GPU than %s, but their intervals meet"):format(
-    name_of(better), name_of(other))
+  return ("%s seems to take more load per GPU than %s, but %s"):format(
+    name_of(better), name_of(other), why_unsure(better, other))
 end
 
 --- Whether disaggregation is worth it, in one line.
