@@ -396,7 +396,7 @@ local function lower_load(search)
 end
 
 --- Tries a surge at a value that meets the targets. With two states, the noise between seeds does
---- not show how much runs differ, so the interval is withdrawn.
+--- not show how much runs differ, so the interval begins at a load that the cluster recovers from.
 local function add_surge(self, search, value, calm, problems)
   if not search.steady or self.is_unsettled then return end
   if not search.surged then
@@ -411,7 +411,10 @@ local function add_surge(self, search, value, calm, problems)
     end }
   self.surge = surge.test(question, value, calm, lower_load(search))
   if self.surge.recovers then return end
-  self.low, self.high, self.interval = nil, nil, "no interval: two states"
+  local at = self.surge.recovers_at
+  if search.starts_kept then self.low = at else self.high = at end
+  self.interval = not at and "no interval: two states" or ("two states; it recovers from a surge at "
+    .. "the %s end"):format(search.starts_kept and "lower" or "upper")
   problems[#problems + 1] = surge.finding(self.surge,
     function(one) return name_of(search, one) end)
 end

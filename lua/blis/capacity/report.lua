@@ -66,7 +66,7 @@ end
 function Capacity:headline()
   local is_most = self.objective == "max"
   local has_both = self.low and self.high
-  if self.value and self.surge and not self.surge.recovers then
+  if self.value and self.surge and not self.surge.recovers and not self.surge.recovers_at then
     return ("%s (%s)"):format(with_unit(self, self.value), self.interval)
   elseif is_most and self.high and not self.low and self.high <= self.from then
     return ("targets missed at %s, where the search started"):format(with_unit(self, self.from))

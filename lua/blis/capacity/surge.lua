@@ -144,7 +144,7 @@ end
 function surge.finding(found, name)
   local text = ("at %s, the cluster has two states. After %s requests at %d times the rate, it "
     .. "stays overloaded: mean TTFT is %s ms at the end of the run, and %s ms without the surge. "
-    .. "An interval of seeds does not cover this, so none is given."):format(name(found.value),
+    .. "Few seeds show how often this occurs, so the noise between seeds gives no interval."):format(name(found.value),
     format.count(found.surge_requests), surge.factor, format.number(found.ttft_ms, 1),
     format.number(found.calm_ttft_ms, 1))
   if found.recovers_at then

@@ -132,7 +132,7 @@ return search.define(definition, function(parsed)
     return capacity.search_surged(spec_of(parsed))
   end,
   write, rows, function(found)
-    if found.surge and not found.surge.recovers then return true end
+    if found.surge then return true end
     if found.objective == "max" then return found.low ~= nil end
     return found.high ~= nil
   end)

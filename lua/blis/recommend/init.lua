@@ -284,8 +284,8 @@ end
 local function lower_rate(rate, factor) return rate * factor end
 local function rate_text(rate) return ("%.4g requests/s"):format(rate) end
 
---- Tries a surge at the load that a layout surely takes. Adds a problem if the layout stays
---- overloaded.
+--- Tries a surge at the load that a layout surely takes. If the layout stays overloaded, this adds
+--- a problem, and the interval begins at a load that the layout recovers from.
 local function add_surge(search, layout, calm, targets, problems)
   local at_rate = { rate = layout.low, seed = search.seed, requests = search.requests }
   if not setting.takes_shape(search.experiment(at_rate).workload) then return end
@@ -296,9 +296,9 @@ local function add_surge(search, layout, calm, targets, problems)
     run = function(rate, seed, requests, shape)
       return trial({ rate = rate, seed = seed, requests = requests }, shape)
     end }, layout.low, calm, lower_rate)
-  if not layout.surge.recovers then
-    problems[1] = surge.finding(layout.surge, rate_text)
-  end
+  if layout.surge.recovers then return end
+  problems[1] = surge.finding(layout.surge, rate_text)
+  layout.low = layout.surge.recovers_at
 end
 
 --- Adds what a confirmed layout is limited by, and the verdict about it. It runs the layout once
@@ -320,17 +320,15 @@ local function add_basis(search, layout)
   end
 end
 
---- Adds how many copies of a layout take a rate, by the load that each surely takes, or from which
---- it recovers if it has two states.
+--- Adds how many copies of a layout take a rate, by the load that each surely takes.
 local function add_copies(layout, rate)
   if not layout.low then return end
-  local sure = layout.surge and layout.surge.recovers_at or layout.low
-  layout.copies = math.ceil(rate / sure)
+  layout.copies = math.ceil(rate / layout.low)
   local range = layout.basis and layout.basis.model_range
   if range then
     local factor = 1 + range.error
-    layout.copies_low = math.ceil(rate / (sure * factor))
-    layout.copies_high = math.ceil(rate * factor / sure)
+    layout.copies_low = math.ceil(rate / (layout.low * factor))
+    layout.copies_high = math.ceil(rate * factor / layout.low)
   end
   layout.rate_gpus = layout.copies * layout.gpus
   layout.rate_usd_per_hour = layout.usd_per_hour and layout.copies * layout.usd_per_hour
@@ -373,8 +371,6 @@ function recommend.search(spec)
       confirmed[#confirmed + 1] = layout
       add_basis(search, layout)
       if search.rate then add_copies(layout, search.rate) end
-      -- The interval of a layout with two states is withdrawn.
-      if report.has_two_states(layout) then layout.low, layout.high = nil, nil end
     end
   end
   self.rate, self.verdict = search.rate, verdict_of(confirmed)

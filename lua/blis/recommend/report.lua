@@ -26,9 +26,9 @@ function report.has_two_states(layout)
 end
 
 local function interval_text(layout)
-  if report.has_two_states(layout) then return "none: two states" end
   if not layout.is_measured then return "not screened" end
   local text = layout.is_confirmed and "" or (", %d seeds"):format(layout.screened_seeds)
+  if report.has_two_states(layout) then text = ", two states" end
   if layout.low and layout.high then
     return ("%.4g to %.4g%s"):format(layout.low, layout.high, text)
   end
