@@ -395,8 +395,9 @@ local function lower_load(search)
   end
 end
 
---- Tries a surge at a value that meets the targets. With two states, the noise between seeds does
---- not show how much runs differ, so the interval begins at a load that the cluster recovers from.
+--- Tries a surge at a value that meets the targets. If the cluster does not recover, the noise
+--- between seeds does not show how much runs differ. The interval then begins at a load that the
+--- cluster recovers from.
 local function add_surge(self, search, value, calm, problems)
   if not search.steady or self.is_unsettled then return end
   if not search.surged then
@@ -413,8 +414,9 @@ local function add_surge(self, search, value, calm, problems)
   if self.surge.recovers then return end
   local at = self.surge.recovers_at
   if search.starts_kept then self.low = at else self.high = at end
-  self.interval = not at and "no interval: two states" or ("two states; it recovers from a surge at "
-    .. "the %s end"):format(search.starts_kept and "lower" or "upper")
+  self.interval = not at and "no interval: no recovery from a surge"
+    or ("it recovers from a surge at the %s end only"):format(
+      search.starts_kept and "lower" or "upper")
   problems[#problems + 1] = surge.finding(self.surge,
     function(one) return name_of(search, one) end)
 end

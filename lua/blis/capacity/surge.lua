@@ -13,7 +13,7 @@ local surge = {}
 surge.factor = 5
 
 -- Requests of the surge, over the mean number of requests in the system.
-local of_system, fewest_requests = 10, 50
+local of_system, fewest_requests = 5, 50
 
 -- The run is longer than the surge by this factor, and is repeated with twice the length up to
 -- another factor: a backlog drains slowly close to saturation. The run is split into parts, the
@@ -142,15 +142,15 @@ end
 ---@param name fun(value: number): string
 ---@return blis.results.Finding
 function surge.finding(found, name)
-  local text = ("at %s, the cluster has two states. After %s requests at %d times the rate, it "
-    .. "stays overloaded: mean TTFT is %s ms at the end of the run, and %s ms without the surge. "
-    .. "Few seeds show how often this occurs, so the noise between seeds gives no interval."):format(name(found.value),
-    format.count(found.surge_requests), surge.factor, format.number(found.ttft_ms, 1),
-    format.number(found.calm_ttft_ms, 1))
+  local text = ("at %s, the cluster does not recover from a surge. After %s requests at %d times "
+    .. "the rate, mean TTFT is %s ms at the end of the run, and %s ms without the surge. So the "
+    .. "cluster has two states, or this is its limit. The noise between few seeds gives no "
+    .. "interval then."):format(name(found.value), format.count(found.surge_requests),
+    surge.factor, format.number(found.ttft_ms, 1), format.number(found.calm_ttft_ms, 1))
   if found.recovers_at then
     text = ("%s It recovers at %s."):format(text, name(found.recovers_at))
   end
-  return { code = "two-states", status = "warning", text = text }
+  return { code = "surge", status = "warning", text = text }
 end
 
 return surge

@@ -21,14 +21,14 @@ end
 --- True if a layout stays overloaded after a surge.
 ---@param layout blis.recommend.Layout
 ---@return boolean
-function report.has_two_states(layout)
+function report.stays_overloaded(layout)
   return layout.surge ~= nil and not layout.surge.recovers
 end
 
 local function interval_text(layout)
   if not layout.is_measured then return "not screened" end
   local text = layout.is_confirmed and "" or (", %d seeds"):format(layout.screened_seeds)
-  if report.has_two_states(layout) then text = ", two states" end
+  if report.stays_overloaded(layout) then text = ", by a surge" end
   if layout.low and layout.high then
     return ("%.4g to %.4g%s"):format(layout.low, layout.high, text)
   end
@@ -113,8 +113,8 @@ local function model_note(better, other, quotient)
 end
 
 local function why_unsure(a, b)
-  local has_two = report.has_two_states(a) or report.has_two_states(b)
-  return has_two and "one of them has two states" or "their intervals meet"
+  local is_stuck = report.stays_overloaded(a) or report.stays_overloaded(b)
+  return is_stuck and "one of them does not recover from a surge" or "their intervals meet"
 end
 
 --- How much more the better of two takes: by their goodputs, or else what is sure of it.
