@@ -45,6 +45,7 @@ local blis = {
   workload = workload.new,
   session_graphs = at_first_call("blis.traffic.graphs", "open"),
   trace = trace,
+  trace_format = at_first_call("blis.traffic.trace_formats", "add"),
 
   filter = policy.filter,
   scorer = policy.scorer,

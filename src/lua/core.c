@@ -22,6 +22,7 @@
 #include "lua/files/csv.h"
 #include "lua/files/folder.h"
 #include "lua/files/json.h"
+#include "lua/files/lines.h"
 #include "lua/files/output.h"
 #include "lua/files/sqlite.h"
 #include "lua/files/terminal.h"
@@ -255,6 +256,8 @@ static const luaL_Reg core_functions[] = {
     {"event_queue", bind_event_queue_new},
     {"figures", bind_figures},
     {"record_fields", bind_record_fields},
+    {"file_head", bind_file_head},
+    {"file_lines", bind_file_lines},
     {"folder", bind_folder},
     {"gpu_memory", bind_catalogue_gpu_memory},
     {"hardware", bind_catalogue_hardware},

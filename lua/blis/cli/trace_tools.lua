@@ -46,9 +46,21 @@ local telling = {
   },
 }
 
+--- The trace of a file. The error about a file with session graphs names the commands for them.
+local function open_trace(path, values, stream)
+  local ok, list = pcall(trace.open, path, values, stream)
+  if ok then return list end
+  local has_graphs, file = pcall(require("blis.traffic.graphs").open, path)
+  if has_graphs and type(list) == "table" then
+    list.message = ("%s\nthe file has session graphs (%s): 'blis run --graphs %s' plays them")
+      :format(list.message, file:about().format, path)
+  end
+  error(list, 0)
+end
+
 local function read(parsed, path)
   local open = parsed.values.open
-  local list = trace.open(path, parsed.values.trace, open and open.stream or "never")
+  local list = open_trace(path, parsed.values.trace, open and open.stream or "never")
   for _, note in ipairs(list:notes()) do command.talk(parsed, "%s", note) end
   return list
 end
@@ -136,7 +148,7 @@ trace_tools.info = command.define(info, function(parsed)
   if not parsed.positional then flags.fail(info, "FILE is missing") end
   local is_json = parsed.values.output.format == "json"
   local text = command.checked(info, function()
-    local list = trace.open(parsed.positional, parsed.values.trace, parsed.values.open.stream)
+    local list = open_trace(parsed.positional, parsed.values.trace, parsed.values.open.stream)
     return is_json and json_of(list) or workload.describe(list)
   end)
   command.print(text .. "\n")

@@ -1,6 +1,5 @@
 --- blis replay: simulate a cluster under the requests of a trace.
 local command = require "blis.cli.command"
-local core = require "blis.core"
 local errors = require "blis.errors"
 local flag_sections = require "blis.config.flags"
 local format = require "blis.format"
@@ -102,7 +101,7 @@ local function open_trace(parsed, path, stream)
   local has_graphs, file = pcall(graphs.open, path)
   if has_graphs then return play_graphs(parsed, path, file) end
   local reason = type(file) == "table" and tostring(file.message) or ""
-  if reason ~= list.message and not reason:find "not recognised" then
+  if reason ~= list.message then
     list.message = ("%s\nas session graphs: %s"):format(list.message, reason)
   end
   error(list, 0)
@@ -158,7 +157,7 @@ end
 --- The workload for blis.run: the list itself, or its sessions in a closed loop.
 local function workload_of(parsed, list)
   local values = parsed.values.sessions
-  if core.is_graph_file(list) then return { graphs = list }, false end
+  if graphs.is_file(list) then return { graphs = list }, false end
   if values.session_mode == "fixed" then return list, false end
   if not has_sessions(list) then
     command.talk(parsed, "the trace contains no sessions; all requests arrive at their recorded "

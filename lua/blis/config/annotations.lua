@@ -40,6 +40,7 @@ local sections = {
   { "blis.WindowOptions", require("blis.config.workload").window },
   { "blis.LatencyOptions", require "blis.config.latency" },
   { "blis.TraceOptions", require("blis.config.trace").read },
+  { "blis.TraceFormatOptions", require("blis.config.trace").format },
   { "blis.CutOptions", require("blis.config.trace").cut },
   { "blis.MergeOptions", require("blis.config.trace").merge },
   { "blis.TraceWriteOptions", require("blis.config.trace").write },

@@ -4,6 +4,14 @@ local core = require "blis.core"
 local format_names = {}
 for i, format in ipairs(core.trace_formats()) do format_names[i] = format.name end
 
+-- Modules of the formats in Lua that blis includes, by name. A file that needs one loads it.
+local importers = {
+  ["aiperf-records"] = "blis.traffic.importers.aiperf_records",
+  ["aiperf-turns"] = "blis.traffic.importers.aiperf_turns",
+  ["genai-perf"] = "blis.traffic.importers.genai_perf",
+}
+table.move({ "aiperf-records", "genai-perf" }, 1, 2, #format_names + 1, format_names)
+
 ---@type blis.Section
 local read = {
   name = "trace",
@@ -121,4 +129,38 @@ local write = {
 local run = { name = "write_trace", summary = "Options to write the requests of a run.",
   options = { write.options[1] } }
 
-return { read = read, open = open, cut = cut, merge = merge, write = write, run = run }
+---@type blis.Section
+local format = {
+  name = "trace_format",
+  summary = "A format of trace files in Lua.",
+  options = {
+    {
+      name = "name", type = "string", required = true,
+      doc = "Name of the format: letters, digits, '.', '_', and '-'.",
+    },
+    {
+      name = "read", type = "callback", required = true, arguments = "(file)",
+      doc = "function(file) that receives a blis.TraceFile and returns a list of tables, or a "
+        .. "function that returns the next table and nil at the end.",
+    },
+    {
+      name = "recognize", type = "callback", arguments = "(head)",
+      doc = "function(head) that receives up to 64 KiB of the start of a file and returns whether "
+        .. "the file is of this format. Default: only files for which the format is stated.",
+    },
+    {
+      name = "returns", type = "choice", choices = { "rows", "graphs" }, default = "rows",
+      doc = "What read returns. rows: requests with arrival_us, prompt_tokens (or content), and "
+        .. "output_tokens. graphs: session graphs, which are lists of requests.",
+    },
+    {
+      name = "summary", type = "string",
+      doc = "Description of the file in one line, for lists of formats.",
+    },
+  },
+}
+
+return {
+  format = format, importers = importers, read = read, open = open, cut = cut, merge = merge,
+  write = write, run = run,
+}

@@ -267,6 +267,7 @@ local generator = {
 
 local graph_formats = {}
 for i, format in ipairs(core.graph_formats()) do graph_formats[i] = format.name end
+graph_formats[#graph_formats + 1] = "aiperf-turns" -- in Lua: importers of blis.config.trace
 
 local graph_group = "Session graphs"
 

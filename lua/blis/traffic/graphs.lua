@@ -5,6 +5,7 @@ local agents = deferred "blis.traffic.agents"
 local errors = require "blis.errors"
 local schema = require "blis.config.schema"
 local sorted = require "blis.sorted"
+local importers = require("blis.config.trace").importers
 local sections = require "blis.config.workload"
 local types = require "blis.config.types"
 
@@ -103,9 +104,56 @@ local function models_of(given)
   return { served = served, recorded = recorded }
 end
 
+local function formats() return require "blis.traffic.trace_formats" end
+
+--- The graphs of a format in Lua: of a script, or, for a file that the core does not recognize, an
+--- included one.
+local function read_in_lua(path, options, is_included)
+  local format
+  if is_included then
+    format = formats().included(path, "graphs")
+  elseif package.loaded["blis.traffic.trace_formats"] or importers[options.format] then
+    format = formats().of_script(path, options.format, "graphs")
+  end
+  if not format then return nil end
+  if options.models then
+    errors.invalid("workload.models: format '%s' is read in Lua; its requests name their models",
+      format.name)
+  end
+  return formats().read_graphs(format, path, options)
+end
+
+--- Adds to an error about an unknown format why the file is of none.
+local function explain(object)
+  local lines = { object.message }
+  for _, format in ipairs(core.graph_formats()) do
+    lines[#lines + 1] = ("  %s: needs %s"):format(format.name, format.needs)
+  end
+  lines[#lines + 1] = formats().explain "graphs"
+  object.message = table.concat(lines, "\n")
+end
+
 local function open_file(path, options)
+  local found = read_in_lua(path, options)
+  if found then return found end
   options.models = models_of(options.models)
-  return errors.located(core.graph_file, path, options)
+  local ok, file = pcall(errors.located, core.graph_file, path, options)
+  if ok then return file end
+  local message = type(file) == "table" and tostring(file.message) or ""
+  if message:find("not recognised as session", 1, true) then
+    found = read_in_lua(path, options, true)
+    if found then return found end
+    explain(file)
+  end
+  error(file, 0)
+end
+
+--- Whether a value has the session graphs of a file.
+---@param value any
+---@return boolean
+function graphs.is_file(value)
+  local in_lua = package.loaded["blis.traffic.trace_formats"]
+  return core.is_graph_file(value) or in_lua ~= nil and in_lua.are_graphs(value)
 end
 
 --- Session graphs of a file, to be looked at and to be played: formats weka, agentic-mooncake,
@@ -132,7 +180,7 @@ local function file_of(values, given, path)
   if type(values.graphs) == "string" then
     return open_file(values.graphs, options)
   end
-  return core.is_graph_file(values.graphs) and values.graphs or nil
+  return graphs.is_file(values.graphs) and values.graphs or nil
 end
 
 -- What the AgentX profile says (AISimulate, mid 2026).
@@ -211,13 +259,14 @@ function graphs.read(given, path, defaults)
     seed = values.seed or defaults.seed,
   }
   for _, name in ipairs(play_options) do read[name] = values[name] end
-  if file then
+  if file and core.is_graph_file(file) then
     read.graphs = file
     read.check_models = function(check)
       for _, model in ipairs(file:about().models or {}) do check(path .. ".models", model) end
     end
   else
-    read.graphs, read.check_models = factory_of(values.graphs, place, read)
+    local list = file and file:played(starter ~= nil) or values.graphs
+    read.graphs, read.check_models = factory_of(list, place, read)
   end
   return read
 end

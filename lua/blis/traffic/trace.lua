@@ -15,16 +15,45 @@ local function check_path(name, path)
   end
 end
 
---- Calls a reader of the core; an error about an unknown format lists why the file is of none.
+--- The module of formats in Lua, if a script has added one or options name one.
+local function formats_of(wanted)
+  if sections.importers[wanted] then return require "blis.traffic.trace_formats" end
+  return package.loaded["blis.traffic.trace_formats"]
+end
+
+--- Adds to an error about an unknown format why the file is of none, and whether it has session
+--- graphs.
+local function explain(object, path, values)
+  local has_reasons, reasons = pcall(core.trace_explain, path, values)
+  if not has_reasons then return end
+  object.message = ("%s\nother formats:\n%s\n%s"):format(object.message,
+    (reasons:gsub("\n$", "")), require("blis.traffic.trace_formats").explain "rows")
+end
+
+--- The requests of a file in a format in Lua, which are read at once.
+local function read_in_lua(formats, format, reader, path, values)
+  if reader == core.trace_stream then
+    errors.invalid("%s: format '%s' is read in Lua, so its requests cannot stay in the file; use "
+      .. "blis.trace.read (stream = \"auto\", --stream auto)", path, format.name)
+  end
+  return told.remember(formats.read_rows(format, path, values), path)
+end
+
+--- Calls a reader of the core, or reads the rows of a format in Lua.
 local function read_with(reader, path, options)
   local values = schema.read(sections.read, options, "trace")
+  local formats = formats_of(values.format)
+  local format = formats and formats.of_script(path, values.format, "rows")
+  if format then return read_in_lua(formats, format, reader, path, values) end
   local ok, result = pcall(errors.located, reader, path, values)
   if ok then return told.remember(result, path) end
-  local is_unknown = type(result) == "table" and type(result.message) == "string"
-    and path ~= "-" and result.message:find("not recognized as a trace", 1, true)
-  local has_reasons, reasons = pcall(core.trace_explain, path, values)
-  if is_unknown and has_reasons then
-    result.message = ("%s\nother formats:\n%s"):format(result.message, (reasons:gsub("\n$", "")))
+  local is_readable = type(result) == "table" and type(result.message) == "string" and path ~= "-"
+  if not is_readable or values.format or values.columns then error(result, 0) end
+  if result.message:find("not recognized as a trace", 1, true) then
+    formats = require "blis.traffic.trace_formats"
+    format = formats.included(path, "rows")
+    if format then return read_in_lua(formats, format, reader, path, values) end
+    explain(result, path, values)
   end
   error(result, 0)
 end
@@ -67,7 +96,7 @@ end
 --- The formats that can be read: { { name =, summary = }, ... }.
 ---@return { name: string, summary: string }[]
 function trace.formats()
-  return core.trace_formats()
+  return require("blis.traffic.trace_formats").rows()
 end
 
 --- All requests of several workloads in order of arrival, with new numbers:

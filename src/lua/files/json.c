@@ -1,6 +1,7 @@
 #include "lua/files/json.h"
 
 #include <float.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/format/json.h"
@@ -197,9 +198,20 @@ void bind_open_json(lua_State *L) {
   lua_pop(L, 1);
 }
 
-/* Pushes a value. The parser limits the nesting, so this recursion is bounded. */
-static void push_value(lua_State *L, blis_json_value value) {
+/* Pushes an integer; one beyond 64 bits, which only a lenient parser accepts, by its low bits. */
+static void push_integer(lua_State *L, blis_json_value value) {
   int64_t integer = 0;
+  uint64_t bits = 0;
+  blis_error error = {0};
+  if (blis_json_int64(value, INT64_MIN, INT64_MAX, &integer, NULL) != BLIS_OK) {
+    check_status(L, blis_json_id64(value, &bits, &error), &error);
+    integer = (int64_t)bits;
+  }
+  lua_pushinteger(L, integer);
+}
+
+/* Pushes a value. The parser limits the nesting, so this recursion is bounded. */
+void push_json_value(lua_State *L, blis_json_value value) {
   double number = 0;
   bool flag = false;
   blis_slice text = {0};
@@ -211,12 +223,13 @@ static void push_value(lua_State *L, blis_json_value value) {
     lua_pushboolean(L, flag);
     return;
   case BLIS_JSON_INTEGER:
-    check_status(L, blis_json_int64(value, INT64_MIN, INT64_MAX, &integer, &error), &error);
-    lua_pushinteger(L, integer);
+    push_integer(L, value);
     return;
   case BLIS_JSON_REAL:
-    check_status(L, blis_json_double(value, -DBL_MAX, DBL_MAX, &number, &error), &error);
-    lua_pushnumber(L, number);
+    /* Only a lenient parser accepts a number that is not finite. */
+    lua_pushnumber(L, blis_json_double(value, -DBL_MAX, DBL_MAX, &number, NULL) == BLIS_OK
+                          ? number
+                          : (lua_Number)NAN);
     return;
   case BLIS_JSON_TEXT:
     check_status(L, blis_json_text(value, &text, &error), &error);
@@ -226,7 +239,7 @@ static void push_value(lua_State *L, blis_json_value value) {
     size_t count = blis_json_count(value);
     lua_newtable(L);
     for (size_t i = 0; i < count; i++) {
-      push_value(L, blis_json_item(value, i));
+      push_json_value(L, blis_json_item(value, i));
       lua_rawseti(L, -2, (lua_Integer)i + 1);
     }
     return;
@@ -236,7 +249,7 @@ static void push_value(lua_State *L, blis_json_value value) {
     blis_json_value member;
     lua_newtable(L);
     while (blis_json_next(value, &key, &member)) {
-      push_value(L, member);
+      push_json_value(L, member);
       lua_setfield(L, -2, key);
     }
     return;
@@ -260,6 +273,6 @@ int bind_json_read(lua_State *L) {
   blis_json_init(json, &alloc);
   blis_error error = {0};
   check_status(L, blis_json_parse(json, file, 1, text, &error), &error);
-  push_value(L, blis_json_root(json));
+  push_json_value(L, blis_json_root(json));
   return 1;
 }

@@ -6,6 +6,8 @@
 
 #include <lua.h>
 
+#include "base/format/json.h"
+
 void bind_open_json(lua_State *L);
 
 /*
@@ -20,5 +22,11 @@ int bind_json_writer_new(lua_State *L);
  * core.json_null.
  */
 int bind_json_read(lua_State *L);
+
+/*
+ * Pushes a value as json_read does. Of a lenient parser (blis_json_allow_any_number), an integer
+ * beyond 64 bits is its low bits, and a number that is not finite is NaN.
+ */
+void push_json_value(lua_State *L, blis_json_value value);
 
 #endif

@@ -87,9 +87,10 @@ int bind_graph_formats(lua_State *L) {
   size_t count = blis_graph_format_count();
   lua_createtable(L, (int)count, 0);
   for (size_t i = 0; i < count; i++) {
-    lua_createtable(L, 0, 2);
+    lua_createtable(L, 0, 3);
     set_field_string(L, "name", blis_graph_format_name(i));
     set_field_string(L, "summary", blis_graph_format_text(i));
+    set_field_string(L, "needs", blis_graph_format_needs(i));
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
   return 1;

@@ -20,7 +20,7 @@ void bind_open_graph_files(lua_State *L);
 /* graph_file(path, options): reads the file once. Raises. */
 int bind_graph_file_new(lua_State *L);
 
-/* graph_formats(): { { name =, summary = }, ... } */
+/* graph_formats(): { { name =, summary =, needs = }, ... } */
 int bind_graph_formats(lua_State *L);
 
 /* The file of the value at index; NULL when it is none. */

@@ -467,6 +467,7 @@ int bind_workload_of_function(lua_State *L) {
   int64_t limit = luaL_checkinteger(L, 3);
   int64_t horizon_us = luaL_checkinteger(L, 4);
   endless end = {.function = luaL_optstring(L, 5, "the function")};
+  const char *description = luaL_optstring(L, 6, "requests of a function");
   blis_workload *list = push_list(L);
   int base = lua_gettop(L);
   int64_t last_us = 0;
@@ -487,7 +488,7 @@ int bind_workload_of_function(lua_State *L) {
     lua_settop(L, base);
   }
   lua_settop(L, base);
-  check_status(L, blis_workload_describe(list, "requests of a function"), NULL);
+  check_status(L, blis_workload_describe(list, "%s", description), NULL);
   check_status(L, blis_workload_seal(list), NULL);
   return 1;
 }

@@ -9,10 +9,11 @@
 #include <lua.h>
 
 /*
- * workload_of_function(fn, place, limit, horizon_us[, name]): the requests that fn returns until it
- * returns nil, limit requests exist, or a request arrives at the horizon (0: no limit, no horizon).
- * They arrive in order. Without a limit it raises after 5,000,000 requests, and after 1,000,000
- * consecutive requests with one arrival time. Messages call the list place, and the function name.
+ * workload_of_function(fn, place, limit, horizon_us[, name[, description]]): the requests that fn
+ * returns until it returns nil, limit requests exist, or a request arrives at the horizon (0: no
+ * limit, no horizon). They arrive in order. Without a limit it raises after 5,000,000 requests, and
+ * after 1,000,000 consecutive requests with one arrival time. Messages call the list place, and the
+ * function name.
  */
 int bind_workload_of_function(lua_State *L);
 

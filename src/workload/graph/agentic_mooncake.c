@@ -372,6 +372,7 @@ static void close_reading(void *reader) {
 const blis__graph_format blis__graph_agentic_mooncake = {
     .name = "agentic-mooncake",
     .text = "JSONL of requests with request_id, wait_for, delay, tool_wait_ms",
+    .needs = "\"request_id\" with \"session_id\" or \"wait_for\"",
     .recognise = recognise,
     .reader_size = sizeof(reading),
     .open = open_reading,

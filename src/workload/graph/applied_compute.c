@@ -112,6 +112,7 @@ const blis__graph_format blis__graph_applied_compute = {
     .name = "applied-compute",
     .text = "JSONL of tasks with num_turns, input_prompt_length, "
             "tool_call_latency",
+    .needs = "\"num_turns\" and \"input_prompt_length\"",
     .recognise = recognise,
     .reader_size = sizeof(blis__graph_rows),
     .next = next,

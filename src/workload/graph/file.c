@@ -16,7 +16,7 @@ static const blis__graph_format *const formats[] = {
 
 enum {
   FORMATS = sizeof formats / sizeof *formats,
-  NOTES = 11, /* at most */
+  NOTES = 12, /* at most */
   NOTE_SIZE = BLIS__UNREAD_TEXT_SIZE + 256
 };
 
@@ -52,6 +52,10 @@ const char *blis_graph_format_text(size_t index) {
   return formats[index]->text;
 }
 
+const char *blis_graph_format_needs(size_t index) {
+  return formats[index]->needs;
+}
+
 static blis_status find_format(blis_graph_file *file, const char *name, blis_error *error) {
   blis_nearest nearest = {.wanted = name};
   for (size_t i = 0; i < FORMATS; i++) {
@@ -81,10 +85,7 @@ static blis_status recognise(blis_graph_file *file, const char *path, blis_input
       return BLIS_OK;
     }
   }
-  return blis_fail(error, BLIS_ERR_PARSE,
-                   "%s: %s; known formats of graphs are weka, "
-                   "agentic-mooncake, mooncake-delta, applied-compute, sharegpt "
-                   "and spans (traces of single requests: { trace = path })",
+  return blis_fail(error, BLIS_ERR_PARSE, "%s: %s (traces of single requests: { trace = path })",
                    path,
                    head.length == 0 ? "the file is empty" : "not recognised as session graphs");
 }
@@ -250,6 +251,10 @@ static blis_status make_notes(blis_graph_file *file) {
   BLIS_TRY(note_count(file, known->not_monotone,
                       "prompts that are shorter than their context, which "
                       "begin a new one"));
+  if (known->is_unordered) {
+    BLIS_TRY(note(file, "%s: sessions are not in order of their starts, so starts are not used",
+                  file->path));
+  }
   BLIS_TRY(note_count(file, known->estimated, "requests whose tokens were worked out of bytes"));
   if (file->models.given.recorded == NULL && file->models.seen.count > 0) {
     char models[NOTE_SIZE - 128];
@@ -307,6 +312,7 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
   }
   file->count = file->taken;
   file->known.is_first = false;
+  file->known.has_starts = file->known.has_starts && !file->known.is_unordered;
   close_reader(file);
   if (file->count == 0) {
     return fail_without_graphs(file, error);

@@ -124,5 +124,6 @@ const char *blis_graph_file_note(const blis_graph_file *file, size_t index);
 size_t blis_graph_format_count(void);
 const char *blis_graph_format_name(size_t index);
 const char *blis_graph_format_text(size_t index);
+const char *blis_graph_format_needs(size_t index); /* the members by which it is recognised */
 
 #endif

@@ -23,6 +23,8 @@ typedef struct blis__graph_known {
   bool has_starts;
   int64_t first_start_us;  /* the least recorded start, if has_starts */
   bool nested_is_relative; /* of weka, once the first reader is through */
+  int64_t last_start_us;   /* of spans */
+  bool is_unordered;       /* the starts of spans are not in the order of the file */
   int64_t requests;
   int64_t dropped_agents; /* agents without a request that would start them */
   int64_t empty_files;    /* of a folder */
@@ -43,6 +45,7 @@ typedef struct blis__graph_rows {
   const char *path;           /* of the file that is read now */
   blis__graph_folder *folder; /* that it is of; NULL = of none */
   bool is_whole;              /* the file is one object, and not one per line */
+  bool is_spread;             /* JSON texts of the file have several lines */
   bool has_content;           /* something of the file has been read */
   const blis_graph_file_options *options;
   blis_intern *strings;
@@ -56,6 +59,7 @@ typedef struct blis__graph_rows {
 typedef struct blis__graph_format {
   const char *name;
   const char *text;
+  const char *needs;  /* the members by which it is recognised */
   bool reads_folders; /* every file of a folder contains whole graphs */
   /* Whether a file that starts with head (some KB, unpacked) is of it. */
   bool (*recognise)(blis_slice head);
@@ -92,17 +96,25 @@ BLIS_MUSTUSE blis_status blis__graph_next_object(blis__graph_rows *rows, blis_js
                                                  int64_t *line, bool *has_line, blis_error *error);
 
 /*
- * The next JSON text; *number is its first line. If the first line of the file is not a JSON text,
- * the whole file is one.
+ * The next JSON text; *number is its first line. Every text is a line, unless the brackets of the
+ * first line are not closed: then a text ends with the line that closes its brackets.
  */
 BLIS_MUSTUSE blis_status blis__graph_next_text(blis__graph_rows *rows, blis_json_value *root,
                                                int64_t *number, bool *has_text, blis_error *error);
 
-/* The whole file as one JSON text. */
-BLIS_MUSTUSE blis_status blis__graph_read_all(blis__graph_rows *rows, blis_json_value *root,
-                                              blis_error *error);
-
 /* Members. Those that are missing or null leave *result as it is. */
+
+/* The first of these members that is present; missing if there is none. names ends with NULL. */
+blis_json_value blis__graph_first(blis_json_value object, const char *const *names);
+
+/* A time as text, or as a number since 1970 in s, ms, us or ns, by its size. */
+BLIS_MUSTUSE blis_status blis__graph_clock(blis_json_value value, int64_t *time_us,
+                                           blis_error *error);
+
+/* Adds the bytes of a content: a string, or a list of strings, parts ("text"), or messages
+   ("content"). */
+BLIS_MUSTUSE blis_status blis__graph_text_bytes(blis_json_value content, size_t *bytes,
+                                                blis_error *error);
 
 /* A time in units of unit_us, from 0. */
 BLIS_MUSTUSE blis_status blis__graph_time(blis_json_value object, const char *key, double unit_us,

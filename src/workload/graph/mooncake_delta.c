@@ -4,7 +4,8 @@
  * its answer, and input_length tokens. The first turn arrives at timestamp (ms);
  * each later turn arrives delay (ms) after the end of the previous turn. With a
  * timestamp and no delay, the delay is the difference of the timestamps. A row
- * without session_id is a separate conversation.
+ * without session_id is a separate conversation. Without input_length, tokens are
+ * derived from the bytes of text_input, text, texts, or messages.
  *
  * hash_ids stand for 512 new tokens each and mean the same in the whole file. Only
  * the ids of first turns matter: after an answer, a prompt is unique.
@@ -47,14 +48,20 @@ typedef struct reading {
 static bool recognise(blis_slice head) {
   static const char *const words[] = {"\"session_id\"", "\"input_length\"", "\"delay\"", NULL};
   static const char *const spelled[] = {"\"session_id\"", "\"input_length\"", "\"delay_ms\"", NULL};
-  static const char *const texts[] = {"\"text_input\"", NULL};
+  static const char *const input[] = {"\"text_input\"", NULL};
+  static const char *const text[] = {"\"text\"", "\"output_length\"", NULL};
+  static const char *const list[] = {"\"texts\"", "\"output_length\"", NULL};
+  static const char *const chat[] = {"\"messages\"", "\"output_length\"", NULL};
+  bool has_text = blis__graph_head_has(head, input) || blis__graph_head_has(head, text) ||
+                  blis__graph_head_has(head, list) || blis__graph_head_has(head, chat);
   return blis__graph_head_has(head, words) || blis__graph_head_has(head, spelled) ||
-         (head.length > 0 && head.data[0] == '{' && blis__graph_head_has(head, texts));
+         (has_text && head.data[0] == '{');
 }
 
-static const char *const fields[] = {"session_id",    "timestamp",  "delay",
-                                     "delay_ms",      "hash_ids",   "input_length",
-                                     "output_length", "text_input", NULL};
+static const char *const fields[] = {"session_id", "timestamp",    "delay",         "delay_ms",
+                                     "hash_ids",   "input_length", "output_length", "text_input",
+                                     "text",       "texts",        "messages",      NULL};
+static const char *const texts[] = {"text_input", "text", "texts", "messages", NULL};
 
 /* Finds the session of a row; a new one starts at its time. */
 static blis_status find_session(reading *r, turn *made, int64_t time_us, blis_error *error) {
@@ -97,14 +104,14 @@ static blis_status read_times(reading *r, blis_json_value object, turn *made, bl
 /* The new tokens of a prompt: a count, or those of a text. */
 static blis_status read_prompt(reading *r, blis_json_value object, uint32_t *tokens,
                                blis_error *error) {
-  blis_json_value text = blis_json_member(object, "text_input");
-  blis_slice content;
+  blis_json_value text = blis__graph_first(object, texts);
+  size_t bytes = 0;
   if (!blis_json_has(text) || blis_json_has(blis_json_member(object, "input_length"))) {
     BLIS_TRY(blis__graph_need(object, "input_length", error));
     return blis__graph_tokens(object, "input_length", tokens, error);
   }
-  BLIS_TRY(blis_json_text(text, &content, error));
-  *tokens = blis__graph_tokens_of_bytes(&r->rows, content.length);
+  BLIS_TRY(blis__graph_text_bytes(text, &bytes, error));
+  *tokens = blis__graph_tokens_of_bytes(&r->rows, bytes);
   r->rows.known->estimated += r->rows.known->is_first;
   return BLIS_OK;
 }
@@ -216,6 +223,7 @@ const blis__graph_format blis__graph_mooncake_delta = {
     .name = "mooncake-delta",
     .text = "JSONL of turns with session_id, delay, and the new tokens of each "
             "as input_length",
+    .needs = "\"session_id\", \"input_length\", and \"delay\"; or a text with \"output_length\"",
     .recognise = recognise,
     .reader_size = sizeof(reading),
     .open = open_reading,

@@ -6,10 +6,20 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "workload/graph/format.h"
+#include "workload/trace/formats/timestamp.h"
 #include "workload/trace/rows/rows.h"
 #include "workload/workload.h"
 
 enum { MAX_SIZE = 1 << 30 };
+
+static blis_status check_size(const blis__graph_rows *rows, const blis_buffer *buffer,
+                              blis_error *error) {
+  return buffer->length <= MAX_SIZE
+             ? BLIS_OK
+             : blis_fail(error, BLIS_ERR_INVALID,
+                         "%s: a JSON text is longer than %d bytes, the limit here", rows->path,
+                         MAX_SIZE);
+}
 
 /* Reads the rest of the file. */
 static blis_status read_rest(blis__graph_rows *rows, blis_buffer *buffer, blis_error *error) {
@@ -21,12 +31,7 @@ static blis_status read_rest(blis__graph_rows *rows, blis_buffer *buffer, blis_e
       blis_buffer_bytes(buffer, line.content.data, line.content.length);
       blis_buffer_char(buffer, '\n');
     }
-    if (buffer->length > MAX_SIZE) {
-      return blis_fail(error, BLIS_ERR_INVALID,
-                       "%s: a JSON text is longer than %d bytes, the limit "
-                       "here",
-                       rows->path, MAX_SIZE);
-    }
+    BLIS_TRY(check_size(rows, buffer, error));
   }
   BLIS_TRY_MEM(blis_buffer_status(buffer), error);
   return BLIS_OK;
@@ -118,6 +123,60 @@ blis_status blis__graph_next_object(blis__graph_rows *rows, blis_json_value *obj
   return blis_json_need_object(*object, error);
 }
 
+/* The brackets that a text has opened, and whether it is inside a string. */
+typedef struct nesting {
+  int64_t depth;
+  bool is_in_string;
+} nesting;
+
+static void nest(nesting *self, blis_slice text) {
+  for (size_t i = 0; i < text.length; i++) {
+    char c = text.data[i];
+    if (self->is_in_string) {
+      i += c == '\\';
+      self->is_in_string = c != '"';
+    } else if (c == '"') {
+      self->is_in_string = true;
+    } else {
+      self->depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+    }
+  }
+}
+
+/* Reads on from an open text to the line that closes its brackets, or to the end of the file. */
+static blis_status read_spread(blis__graph_rows *rows, blis_text_line line, nesting open,
+                               blis_buffer *buffer, blis_error *error) {
+  bool has_line = true;
+  while (has_line) {
+    blis_buffer_bytes(buffer, line.content.data, line.content.length);
+    blis_buffer_char(buffer, '\n');
+    if (open.depth <= 0) {
+      break;
+    }
+    BLIS_TRY(check_size(rows, buffer, error));
+    BLIS_TRY(blis_text_next(rows->text, &line, &has_line, error));
+    if (has_line) {
+      open.is_in_string = false; /* a string has no line end in it */
+      nest(&open, line.content);
+    }
+  }
+  BLIS_TRY_MEM(blis_buffer_status(buffer), error);
+  return BLIS_OK;
+}
+
+static blis_status parse_spread(blis__graph_rows *rows, blis_text_line line, nesting open,
+                                blis_error *error) {
+  blis_buffer buffer;
+  int64_t first = line.number;
+  blis_buffer_init(&buffer, rows->alloc);
+  blis_status status = read_spread(rows, line, open, &buffer, error);
+  if (status == BLIS_OK) {
+    status = blis_json_parse(&rows->json, rows->path, first, blis_buffer_slice(&buffer), error);
+  }
+  blis_buffer_deinit(&buffer);
+  return status;
+}
+
 blis_status blis__graph_next_text(blis__graph_rows *rows, blis_json_value *root, int64_t *number,
                                   bool *has_text, blis_error *error) {
   blis_text_line line;
@@ -125,30 +184,82 @@ blis_status blis__graph_next_text(blis__graph_rows *rows, blis_json_value *root,
   if (!*has_text) {
     return BLIS_OK;
   }
-  bool is_first = !rows->has_content;
+  nesting open = {0};
+  if (!rows->has_content || rows->is_spread) {
+    nest(&open, line.content);
+    rows->is_spread = rows->is_spread || open.depth > 0;
+  }
   rows->has_content = true;
   *number = line.number;
-  blis_status status =
-      blis_json_parse(&rows->json, rows->path, line.number, line.content, is_first ? NULL : error);
-  if (status == BLIS_ERR_PARSE && is_first) {
-    status = read_whole(rows, line, error);
-  } else if (status == BLIS_ERR_NOMEM) {
-    return blis_fail_nomem(error);
-  }
+  BLIS_TRY(rows->is_spread
+               ? parse_spread(rows, line, open, error)
+               : blis_json_parse(&rows->json, rows->path, line.number, line.content, error));
   *root = blis_json_root(&rows->json);
-  return status;
+  return BLIS_OK;
 }
 
-blis_status blis__graph_read_all(blis__graph_rows *rows, blis_json_value *root, blis_error *error) {
-  blis_buffer buffer;
-  blis_buffer_init(&buffer, rows->alloc);
-  blis_status status = read_rest(rows, &buffer, error);
-  if (status == BLIS_OK) {
-    status = blis_json_parse(&rows->json, rows->path, 1, blis_buffer_slice(&buffer), error);
+blis_json_value blis__graph_first(blis_json_value object, const char *const *names) {
+  blis_json_value value = blis_json_member(object, names[0]);
+  for (size_t i = 1; !blis_json_has(value) && names[i] != NULL; i++) {
+    value = blis_json_member(object, names[i]);
   }
-  blis_buffer_deinit(&buffer);
-  *root = blis_json_root(&rows->json);
-  return status;
+  return value;
+}
+
+static blis_status add_string(blis_json_value value, size_t *bytes, blis_error *error) {
+  blis_slice text;
+  BLIS_TRY(blis_json_text(value, &text, error));
+  *bytes += text.length;
+  return BLIS_OK;
+}
+
+/* A part, or a message whose content is a string or a list of parts. */
+static blis_status add_part(blis_json_value part, size_t *bytes, blis_error *error) {
+  static const char *const members[] = {"text", "content", NULL};
+  if (blis_json_type_of(part) != BLIS_JSON_OBJECT) {
+    return add_string(part, bytes, error);
+  }
+  blis_json_value inner = blis__graph_first(part, members);
+  if (blis_json_type_of(inner) != BLIS_JSON_ARRAY) {
+    return blis_json_has(inner) ? add_string(inner, bytes, error) : BLIS_OK;
+  }
+  for (size_t i = 0; i < blis_json_count(inner); i++) {
+    blis_json_value text = blis_json_member(blis_json_item(inner, i), "text");
+    BLIS_TRY(blis_json_has(text) ? add_string(text, bytes, error) : BLIS_OK);
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__graph_text_bytes(blis_json_value content, size_t *bytes, blis_error *error) {
+  if (blis_json_type_of(content) != BLIS_JSON_ARRAY) {
+    return add_string(content, bytes, error);
+  }
+  for (size_t i = 0; i < blis_json_count(content); i++) {
+    BLIS_TRY(add_part(blis_json_item(content, i), bytes, error));
+  }
+  return BLIS_OK;
+}
+
+blis_status blis__graph_clock(blis_json_value value, int64_t *time_us, blis_error *error) {
+  blis_slice text = {0};
+  double number;
+  int64_t time_ns;
+  if (blis_json_type_of(value) == BLIS_JSON_TEXT) {
+    BLIS_TRY(blis_json_text(value, &text, error));
+    if (blis__trace_parse_timestamp(text, &time_ns)) {
+      *time_us = time_ns / 1000;
+      return BLIS_OK;
+    }
+    if (blis_parse_int64(text, &time_ns) != BLIS_NUMBER_OK || time_ns < 0) {
+      return blis_json_fail(value, "is no time", error);
+    }
+    number = (double)time_ns;
+  } else {
+    BLIS_TRY(blis_json_double(value, 0, 9e18, &number, error));
+  }
+  double unit_us = number < 1e11 ? 1e6 : number < 1e14 ? 1e3 : number < 1e17 ? 1 : 1e-3;
+  *time_us = (int64_t)(number * unit_us);
+  return BLIS_OK;
 }
 
 blis_status blis__graph_time(blis_json_value object, const char *key, double unit_us,

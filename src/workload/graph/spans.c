@@ -22,7 +22,6 @@
 
 #include "base/number.h"
 #include "workload/graph/format.h"
-#include "workload/trace/formats/timestamp.h"
 #include "workload/workload.h"
 
 typedef struct span {
@@ -65,19 +64,10 @@ static bool recognise(blis_slice head) {
 
 /* Attributes: an object, or a list of {key, value: {stringValue = ...}} or of {key, value}. */
 
-/* The first of these members; missing if there is none. names ends with NULL. */
-static blis_json_value member_of(blis_json_value object, const char *const *names) {
-  blis_json_value value = blis_json_member(object, names[0]);
-  for (size_t i = 1; !blis_json_has(value) && names[i] != NULL; i++) {
-    value = blis_json_member(object, names[i]);
-  }
-  return value;
-}
-
 static blis_json_value attribute(blis_json_value object, const char *name) {
   static const char *const lists[] = {"attributes", "tags", NULL};
   static const char *const kinds[] = {"intValue", "stringValue", "doubleValue", NULL};
-  blis_json_value attributes = member_of(object, lists);
+  blis_json_value attributes = blis__graph_first(object, lists);
   if (blis_json_type_of(attributes) != BLIS_JSON_ARRAY) {
     return blis_json_member(attributes, name);
   }
@@ -87,7 +77,7 @@ static blis_json_value attribute(blis_json_value object, const char *name) {
     if (blis_json_text(blis_json_member(one, "key"), &key, NULL) == BLIS_OK &&
         blis_slice_equals(key, name)) {
       blis_json_value value = blis_json_member(one, "value");
-      return blis_json_type_of(value) == BLIS_JSON_OBJECT ? member_of(value, kinds) : value;
+      return blis_json_type_of(value) == BLIS_JSON_OBJECT ? blis__graph_first(value, kinds) : value;
     }
   }
   return blis_json_item(attributes, SIZE_MAX); /* missing */
@@ -112,29 +102,6 @@ static blis_status read_whole(blis_json_value value, int64_t max, int64_t *resul
   if (blis_parse_int64(text, result) != BLIS_NUMBER_OK || *result < 0 || *result > max) {
     return blis_json_fail(value, "is no number that is allowed here", error);
   }
-  return BLIS_OK;
-}
-
-/* A time as text, or as a number since 1970 in s, ms, us or ns, by its size. */
-static blis_status read_time(blis_json_value value, int64_t *time_us, blis_error *error) {
-  blis_slice text = {0};
-  double number;
-  int64_t time_ns;
-  if (blis_json_type_of(value) == BLIS_JSON_TEXT) {
-    BLIS_TRY(blis_json_text(value, &text, error));
-    if (blis__trace_parse_timestamp(text, &time_ns)) {
-      *time_us = time_ns / 1000;
-      return BLIS_OK;
-    }
-    if (blis_parse_int64(text, &time_ns) != BLIS_NUMBER_OK || time_ns < 0) {
-      return blis_json_fail(value, "is no time", error);
-    }
-    number = (double)time_ns;
-  } else {
-    BLIS_TRY(blis_json_double(value, 0, 9e18, &number, error));
-  }
-  double unit_us = number < 1e11 ? 1e6 : number < 1e14 ? 1e3 : number < 1e17 ? 1 : 1e-3;
-  *time_us = (int64_t)(number * unit_us);
   return BLIS_OK;
 }
 
@@ -281,10 +248,10 @@ static blis_status read_times(blis_json_value object, span *made, blis_error *er
   static const char *const ends[] = {"end_time", "endTimeUnixNano", "end_time_unix_nano", "endTime",
                                      NULL};
   int64_t duration_us = 0; /* of Jaeger */
-  blis_json_value end = member_of(object, ends);
-  BLIS_TRY(read_time(member_of(object, starts), &made->start_us, error));
+  blis_json_value end = blis__graph_first(object, ends);
+  BLIS_TRY(blis__graph_clock(blis__graph_first(object, starts), &made->start_us, error));
   if (blis_json_has(end)) {
-    return read_time(end, &made->end_us, error);
+    return blis__graph_clock(end, &made->end_us, error);
   }
   BLIS_TRY(blis__graph_time(object, "duration", 1, &duration_us, error));
   made->end_us = made->start_us + duration_us;
@@ -334,7 +301,7 @@ static blis_status read_otlp(reading *r, blis_json_value resources, blis_error *
   static const char *const lists[] = {"scopeSpans", "instrumentationLibrarySpans", NULL};
   BLIS_TRY(blis_json_need_array(resources, error));
   for (size_t i = 0; i < blis_json_count(resources); i++) {
-    blis_json_value scopes = member_of(blis_json_item(resources, i), lists);
+    blis_json_value scopes = blis__graph_first(blis_json_item(resources, i), lists);
     for (size_t s = 0; s < blis_json_count(scopes); s++) {
       blis_json_value spans = blis_json_member(blis_json_item(scopes, s), "spans");
       if (blis_json_has(spans)) {
@@ -399,6 +366,16 @@ static blis_status add_span(reading *r, const span *spans, uint32_t index, uint3
   return blis__graph_add(&r->rows, one->line, &node, true, &wait, waits, error);
 }
 
+/* Starts are used if they are in the order of the sessions in the file. */
+static int64_t start_of(reading *r, int64_t start_us) {
+  blis__graph_known *known = r->rows.known;
+  if (known->is_first) {
+    known->is_unordered = known->is_unordered || start_us < known->last_start_us;
+    known->last_start_us = start_us;
+  }
+  return known->is_unordered ? -1 : start_us;
+}
+
 static blis_status build(reading *r, size_t first, size_t count, blis_graph *graph,
                          blis_error *error) {
   span *spans = r->spans.items + first;
@@ -410,7 +387,7 @@ static blis_status build(reading *r, size_t first, size_t count, blis_graph *gra
   for (uint32_t i = 0; i < count; i++) {
     BLIS_TRY(add_span(r, spans, i, name, error));
   }
-  *graph = blis_graph_builder_get(&r->rows.builder, name, -1);
+  *graph = blis_graph_builder_get(&r->rows.builder, name, start_of(r, spans[0].start_us));
   return BLIS_OK;
 }
 
@@ -458,7 +435,7 @@ static blis_status read_jaeger(reading *r, blis_json_value traces, blis_error *e
 static blis_status read_object(reading *r, blis_json_value object, bool *is_span,
                                blis_error *error) {
   static const char *const otlp[] = {"resourceSpans", "batches", NULL};
-  blis_json_value resources = member_of(object, otlp);
+  blis_json_value resources = blis__graph_first(object, otlp);
   blis_json_value list = blis_json_member(object, "spans");
   blis_json_value traces = blis_json_member(object, "data");
   *is_span = false;
@@ -543,6 +520,7 @@ const blis__graph_format blis__graph_spans = {
     .text =
         "spans of OpenTelemetry with gen-ai attributes: sessions, single spans, OTLP, or Jaeger "
         "JSON; with token counts or texts",
+    .needs = "\"resourceSpans\", or \"trace_id\" with \"attributes\"",
     .recognise = recognise,
     .reader_size = sizeof(reading),
     .open = open_reading,

@@ -404,6 +404,7 @@ const blis__graph_format blis__graph_weka = {
     .text = "JSONL of conversations of coding agents: requests with t, in, "
             "out, hash_ids; or a folder of them",
     .reads_folders = true,
+    .needs = "\"requests\" and \"block_size\"",
     .recognise = recognise,
     .reader_size = sizeof(reading),
     .open = open_reading,
