@@ -110,9 +110,9 @@ local made = {
 }
 
 -- Functions of numbers, and those that need files of measurements or sockets. blis.live returns
--- what blis.run does.
+-- what blis.run does, blis.trace_format a name.
 local plain = { seconds = true, milliseconds = true, minutes = true, token_ids = true, admit = true,
-  reject = true, delay = true, calibrate = true, live = true }
+  reject = true, delay = true, calibrate = true, live = true, trace_format = true }
 
 describe("everything of blis prints readably:", function()
   it("what can be reached from it", function()

@@ -20,7 +20,7 @@ local files = {
   "policy/definition", "meta/policy_specs",
   "feature/queue/read", "policy/listening",
   "init", "engine/latency", "catalogue/init", "units", "traffic/workload", "traffic/graphs",
-  "traffic/trace",
+  "traffic/trace", "traffic/trace_formats",
   "meta/figures", "results/result", "results/file", "timeline/init", "plot/init", "charts/init",
   "results/series",
   "results/slo",
@@ -43,7 +43,7 @@ local public_names = {
   scorer = "Scorer", list = "Workload", rng = "Rng", queue = "EventQueue", cache = "KvCache",
   prefix_index = "PrefixIndex", latency_model = "LatencyModel", latency = "blis",
   catalogue = "blis", methods = "Result", Sweep = "Sweep", Table = "SweepTable",
-  requests = "Requests", graph_file = "GraphFile", Search = "CmaEs", Calibration = "Calibration",
+  requests = "Requests", graph_file = "GraphFile", file_methods = "TraceFile", Search = "CmaEs", Calibration = "Calibration",
   Capacity = "Capacity", Recommendation = "Recommendation",
 }
 
@@ -56,7 +56,7 @@ local renamed = {
   ["recommend.search"] = "blis.recommend", ["script.serve"] = "blis.live",
   ["transfer.compare"] = "blis.statistics.transfer",
   ["calibrate.run"] = "blis.calibrate",
-  ["sweep.new"] = "blis.sweep", ["cma_es.new"] = "blis.cma_es",
+  ["trace_formats.add"] = "blis.trace_format", ["sweep.new"] = "blis.sweep", ["cma_es.new"] = "blis.cma_es",
 }
 
 -- Types that scripts never see.

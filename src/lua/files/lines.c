@@ -44,7 +44,12 @@ int bind_file_head(lua_State *L) {
     head.data += 3;
     head.length -= 3;
   }
-  head = blis_slice_trim(head);
+  size_t blank = head.length - blis_slice_trim(head).length;
+  while (blank > 0 && head.data[0] != '\0' && strchr(" \t\r\n", head.data[0]) != NULL) {
+    head.data++;
+    head.length--;
+    blank--;
+  }
   lua_pushlstring(L, head.data, head.length);
   blis_input_close(*input);
   *input = NULL;

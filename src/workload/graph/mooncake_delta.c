@@ -52,10 +52,11 @@ static bool recognise(blis_slice head) {
   static const char *const text[] = {"\"text\"", "\"output_length\"", NULL};
   static const char *const list[] = {"\"texts\"", "\"output_length\"", NULL};
   static const char *const chat[] = {"\"messages\"", "\"output_length\"", NULL};
+  static const char *const turns[] = {"\"turns\"", NULL}; /* a session per row: aiperf-turns */
   bool has_text = blis__graph_head_has(head, input) || blis__graph_head_has(head, text) ||
                   blis__graph_head_has(head, list) || blis__graph_head_has(head, chat);
   return blis__graph_head_has(head, words) || blis__graph_head_has(head, spelled) ||
-         (has_text && head.data[0] == '{');
+         (has_text && head.data[0] == '{' && !blis__graph_head_has(head, turns));
 }
 
 static const char *const fields[] = {"session_id", "timestamp",    "delay",         "delay_ms",
