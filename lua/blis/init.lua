@@ -200,11 +200,13 @@ function blis.reject(reason)
   return "reject", reason
 end
 
---- The value that an admission policy returns to be called again later.
+--- The value that an admission policy returns to be called again later. The decision log has the
+--- reason.
 ---@param delay_us integer
----@return string, integer
-function blis.delay(delay_us)
-  return "delay", delay_us
+---@param reason? string
+---@return string, integer, string?
+function blis.delay(delay_us, reason)
+  return "delay", delay_us, reason
 end
 
 local names = {}

@@ -170,7 +170,11 @@ routing-scorers:
     local plain = values_of "scheduler: {type: priority-fcfs, params: {respect_priority: false}}"
     assert.equal("fcfs", plain.cluster.scheduler)
     assert.is_nil(plain.cluster.preemption_policy)
-    refuses("scheduler: {type: sjf, params: {preemption_enabled: false}}", "has to preempt")
+    local reserving = values_of "scheduler: {type: sjf, params: {preemption_enabled: false}}"
+    assert.equal("whole", reserving.cluster.kv_reservation)
+    assert.is_nil(plain.cluster.kv_reservation)
+    refuses("scheduler: {type: sjf, params: {preemption_enabled: false}}\n"
+      .. "preemption: {kv_reservation: as-needed}\n", "requires kv_reservation 'whole'")
     refuses("scheduler: {type: sjf, params: {preemption_enable: true}}", "preemption_enabled")
     refuses("scheduler: {type: sjf, parms: {}}", "expected type or params")
     refuses("scheduler: {type: fcfs, params: {preemption_policy: fcfs}}\n"

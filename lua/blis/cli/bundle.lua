@@ -148,13 +148,26 @@ local scheduler_section = {
     { name = "respect_priority", type = "boolean", default = true,
       doc = "false: first come, first served, regardless of priority." },
     { name = "preemption_enabled", type = "boolean", default = true,
-      doc = "Must be true: the engine preempts a request when KV blocks run out." },
+      doc = "false: a request reserves the KV blocks of its prompt and output, so no request is "
+        .. "preempted; one that cannot reserve them is rejected (kv_reservation = \"whole\")." },
     { name = "preemption_policy", type = "choice", default = "fcfs",
       choices = { "lowest-priority", "priority", "fcfs" },
       doc = "fcfs: the newest request in the batch. lowest-priority: the least urgent request "
         .. "(here: priority)." },
   },
 }
+
+--- The block preemption of a cluster whose requests reserve all their KV blocks.
+local function without_preemption(given, path)
+  local block = {}
+  for key, value in pairs(given.preemption or {}) do block[key] = value end
+  if block.kv_reservation and block.kv_reservation ~= "whole" then
+    errors.invalid("%s.preemption_enabled is false, which requires kv_reservation 'whole'; "
+      .. "bundle.preemption.kv_reservation is '%s'", path, tostring(block.kv_reservation))
+  end
+  block.kv_reservation = "whole"
+  return block
+end
 
 --- A scheduler { type =, params = }, converted to the two options scheduler and its parameters.
 local function without_scheduler_params(given, file)
@@ -168,10 +181,6 @@ local function without_scheduler_params(given, file)
   end
   local path = "bundle.scheduler.params"
   local params = schema.read(scheduler_section, scheduler.params or {}, path)
-  if not params.preemption_enabled then
-    errors.invalid("%s.preemption_enabled: false is not available: an engine that has no KV "
-      .. "blocks left for a running request has to preempt one", path)
-  end
   local copy = {}
   for key, value in pairs(given) do copy[key] = value end
   copy.scheduler = scheduler.type
@@ -187,6 +196,7 @@ local function without_scheduler_params(given, file)
     local is_urgency = params.preemption_policy ~= "fcfs"
     copy.preemption = { policy = is_urgency and "priority" or "fcfs" }
   end
+  if not params.preemption_enabled then copy.preemption = without_preemption(copy, path) end
   return copy
 end
 
@@ -451,6 +461,7 @@ function bundle.add(path, given, talk)
   cluster.defaults = cluster.defaults or values.defaults
   cluster.scheduler = cluster.scheduler or values.scheduler
   cluster.preemption_policy = cluster.preemption_policy or (values.preemption or {}).policy
+  cluster.kv_reservation = cluster.kv_reservation or (values.preemption or {}).kv_reservation
   cluster.slo_priorities = by_name_of(admission.slo_priorities)
   cluster.tenant_budgets = by_name_of(values.tenant_budgets)
 end

@@ -117,7 +117,8 @@ local bundle = {
     }),
     of_cluster("scheduler", "scheduler"),
     block("preemption", "Which request is "
-      .. "preempted.", { of_cluster("preemption_policy", "policy") }),
+      .. "preempted.", { of_cluster("preemption_policy", "policy"),
+      of_cluster("kv_reservation", "kv_reservation") }),
     of_cluster("defaults", "defaults"),
     of_cluster("tenant_budgets", "tenant_budgets"),
     { name = "queue", type = "any",

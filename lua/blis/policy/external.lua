@@ -135,6 +135,8 @@ end
 
 local route_section = section_of {
   { name = "target", type = "string", required = true, doc = "the id of an instance" },
+  { name = "reason", type = "string", doc = "for the decision log" },
+  { name = "scores", type = "table", doc = "by the id of an instance, for the decision log" },
 }
 
 local function route(self, values)
@@ -148,7 +150,9 @@ local function route(self, values)
       writer:done()
     end, route_section)
     for i, instance in ipairs(instances) do
-      if instance.id == answer.target then return i end
+      if instance.id == answer.target then
+        return i, { reason = answer.reason, scores = answer.scores }
+      end
     end
     fail(self, "target is %s, which is no candidate of this decision", errors.show(answer.target))
   end
@@ -157,7 +161,7 @@ end
 local admit_section = section_of {
   { name = "action", type = "choice", choices = { "admit", "reject", "delay" }, required = true,
     doc = "what becomes of it" },
-  { name = "reason", type = "string", doc = "of a rejection" },
+  { name = "reason", type = "string", doc = "of a rejection or a delay" },
   { name = "delay_us", type = "integer", min = 1, doc = "until it is asked again" },
 }
 
@@ -174,7 +178,8 @@ local function decide_admission(self)
       fail(self, "its answer has delay_us, which requires action 'delay', not '%s'",
         answer.action)
     end
-    return answer.action, answer.delay_us or answer.reason
+    if answer.action == "delay" then return "delay", answer.delay_us, answer.reason end
+    return answer.action, answer.reason
   end
 end
 

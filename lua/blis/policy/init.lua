@@ -396,7 +396,9 @@ end
 --- A routing policy: `blis.router "round-robin"`, `blis.router { "weighted", scorers = ... }`, or
 --- `blis.router { name =, route = function(request, instances, context) return index end }`; `new`
 --- works as in scorers. The second return value can be a priority of the request (higher is more
---- urgent). `return blis.reject(reason)` rejects it. `observe = function(request, chosen)` is
+--- urgent), or `{ reason =, scores =, priority = }`: decision logs have the reason, and the scores
+--- (a list by candidate, or a table by instance id) from which regret is computed. `return
+--- blis.reject(reason)` rejects the request. `observe = function(request, chosen)` is
 --- called after its decisions. In a disaggregated cluster, the policy is called for each stage, and
 --- the priority of the last stage applies. context has the fields of blis.StageContext. The policy
 --- of the decode stage may return { prefill =, decode = } (instances or indexes). In this case, the

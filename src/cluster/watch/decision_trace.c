@@ -11,7 +11,7 @@ static blis_status on_admission(void *ud, blis_cluster *cluster, const blis__new
   const blis_admission_decision *decision = news->admission;
   const blis_routing_request shown = blis__cluster_show_request(cluster, news->request);
   const char *policy = cluster->admission.ops == NULL ? "always-admit" : cluster->admission.name;
-  bool has_reason = decision->verdict == BLIS_REJECT && decision->reason != NULL;
+  bool has_reason = decision->verdict != BLIS_ADMIT && decision->reason != NULL;
   const blis_admission_event event = {.request = &shown,
                                       .now_us = cluster->now_us,
                                       .verdict = decision->verdict,

@@ -16,7 +16,8 @@ typedef enum blis_admission_verdict { BLIS_ADMIT, BLIS_REJECT, BLIS_DELAY } blis
 
 typedef struct blis_admission_decision {
   blis_admission_verdict verdict;
-  const char *reason; /* of a rejection; the policy's, until its next decision */
+  const char *reason; /* of a rejection, or of a delay (NULL: none); the policy's, until its next
+                         decision */
   int64_t delay_us;   /* > 0: decide again that much later */
 } blis_admission_decision;
 

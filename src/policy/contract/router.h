@@ -34,6 +34,7 @@ typedef struct blis_decision {
   /* If not NULL: no candidate is selected, for this reason, and the request is rejected; chosen
      is ignored. Static, or owned by the router until its next decision. */
   const char *rejected;
+  const char *reason; /* of the choice, for logs; NULL: the name of the policy. As rejected. */
   /*
    * If request->wants_parts: the components of the scores, or NULL for policies
    * that do not add them up. The router's own, valid until its next decision.

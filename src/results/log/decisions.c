@@ -232,7 +232,8 @@ static blis_status add_routing(blis_decisions *self, const blis_routing_event *e
   blis_decision_record record = record_of(event->request, event->now_us, BLIS_DECISION_ROUTING);
   record.verdict = is_rejected ? BLIS_REJECT : BLIS_ADMIT;
   record.has_scores = decision->scores != NULL;
-  BLIS_TRY(intern(self, is_rejected ? decision->rejected : event->policy, &record.reason));
+  const char *reason = decision->reason != NULL ? decision->reason : event->policy;
+  BLIS_TRY(intern(self, is_rejected ? decision->rejected : reason, &record.reason));
   BLIS_TRY(keep_candidates(self, event, &record));
   BLIS_TRY(keep_facts(self, decision, &record));
   if (!is_rejected) {

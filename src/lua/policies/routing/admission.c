@@ -19,14 +19,19 @@ typedef struct admission_call {
   blis_admission_decision decision; /* out */
 } admission_call;
 
-static void check_rejection(lua_State *L, int index, admission_call *call) {
+/* The reason at index, "" without one. */
+static const char *check_reason(lua_State *L, int index, admission_call *call) {
   char *reason = call->admission->reason;
   reason[0] = '\0';
   if (!lua_isnoneornil(L, index)) {
     check_reason_text(L, index, reason, REASON_SIZE);
   }
+  return reason;
+}
+
+static void check_rejection(lua_State *L, int index, admission_call *call) {
   call->decision.verdict = BLIS_REJECT;
-  call->decision.reason = reason;
+  call->decision.reason = check_reason(L, index, call);
 }
 
 static void check_delay(lua_State *L, int index, admission_call *call) {
@@ -38,6 +43,8 @@ static void check_delay(lua_State *L, int index, admission_call *call) {
   }
   call->decision.verdict = BLIS_DELAY;
   call->decision.delay_us = delay_us;
+  const char *reason = check_reason(L, index + 1, call);
+  call->decision.reason = reason[0] != '\0' ? reason : NULL;
 }
 
 static void check_verdict(lua_State *L, int index, admission_call *call) {
@@ -54,7 +61,7 @@ static void check_verdict(lua_State *L, int index, admission_call *call) {
   } else {
     luaL_error(L,
                "it returned %s, expected blis.admit(), blis.reject(reason) or "
-               "blis.delay(us)",
+               "blis.delay(us, reason)",
                push_what(L, index));
   }
 }
@@ -62,8 +69,8 @@ static void check_verdict(lua_State *L, int index, admission_call *call) {
 static int decide(lua_State *L, void *ud) {
   admission_call *call = ud;
   lua_rawgeti(L, AT_ANCHOR, call->admission->cluster);
-  lua_call(L, 2, 2);
-  check_verdict(L, lua_gettop(L) - 1, call);
+  lua_call(L, 2, 3);
+  check_verdict(L, lua_gettop(L) - 2, call);
   return 0;
 }
 

@@ -16,6 +16,9 @@ typedef struct scripted_router {
   bind_decider decider;
   int observe; /* place in the anchor; 0 = none */
   char reason[REASON_SIZE];
+  blis_alloc alloc;
+  double *scores; /* of the last decision that had some; NULL = none yet */
+  size_t score_count;
 } scripted_router;
 
 typedef struct router_call {
@@ -71,21 +74,108 @@ static void check_rejection(lua_State *L, int index, router_call *call) {
   call->decision.rejected = reason[0] != '\0' ? reason : "rejected-by-routing";
 }
 
-/* Checks the value after the choice: nothing, or a priority. */
+/* A priority is at index. */
 static void check_priority(lua_State *L, int index, router_call *call) {
   const bind_view *view = call->router->decider.view;
-  if (lua_isnil(L, index)) {
-    return;
-  }
   lua_Number priority = lua_tonumber(L, index);
   if (lua_type(L, index) != LUA_TNUMBER || isnan(priority)) {
     luaL_error(L,
                "its second result is %s, expected the priority of the request, "
-               "a number (%s is more urgent)",
+               "a number (%s is more urgent), or { reason =, scores =, priority = }",
                push_what(L, index), bind_counts_down(view) ? "lower" : "higher");
   }
   call->decision.has_priority = true;
   call->decision.priority = bind_view_priority(view, priority);
+}
+
+/* Makes room for a score of every candidate. */
+static double *make_scores(lua_State *L, scripted_router *router, size_t count) {
+  if (count > router->score_count) {
+    double *grown = blis_alloc_new(&router->alloc, count * sizeof *grown);
+    if (grown == NULL) {
+      check_status(L, BLIS_ERR_NOMEM, NULL);
+    }
+    blis_alloc_free(&router->alloc, router->scores, router->score_count * sizeof *grown);
+    router->scores = grown;
+    router->score_count = count;
+  }
+  return router->scores;
+}
+
+/* Pushes the score of a candidate: by its index, or by the id of its instance. */
+static void push_score(lua_State *L, int table, const bind_view *view, size_t candidate) {
+  if (lua_rawgeti(L, table, (lua_Integer)candidate + 1) == LUA_TNIL) {
+    lua_pop(L, 1);
+    push_alias_instance(L, &view->hooks->alias, view->view->instances[candidate]);
+    lua_rawget(L, table);
+  }
+}
+
+/* The scores at index, a list or a table by instance id. A candidate without a score is excluded.
+ */
+static void check_own_scores(lua_State *L, int index, router_call *call) {
+  const bind_view *view = call->router->decider.view;
+  blis_decision *decision = &call->decision;
+  if (!lua_istable(L, index)) {
+    luaL_error(L, "its scores are %s, expected a table of numbers by candidate or instance id",
+               push_what(L, index));
+  }
+  double *scores = make_scores(L, call->router, view->view->count);
+  for (size_t i = 0; i < view->view->count; i++) {
+    push_score(L, index, view, i);
+    double score = lua_isnil(L, -1) ? (double)-INFINITY : lua_tonumber(L, -1);
+    if ((!lua_isnil(L, -1) && lua_type(L, -1) != LUA_TNUMBER) || isnan(score)) {
+      luaL_error(L, "the score of candidate %I is %s, expected a number", (LUAI_UACINT)i + 1,
+                 push_what(L, -1));
+    }
+    scores[i] = score;
+    lua_pop(L, 1);
+  }
+  if (scores[decision->chosen] == (double)-INFINITY) {
+    luaL_error(L, "its scores have none for candidate %I, which it chose",
+               (LUAI_UACINT)decision->chosen + 1);
+  }
+  decision->scores = scores;
+  decision->score = scores[decision->chosen];
+}
+
+/* { reason =, scores =, priority = }, each of which may be absent. */
+static void check_details(lua_State *L, int index, router_call *call) {
+  static const char *const known[] = {"reason", "scores", "priority"};
+  lua_Integer found = 0;
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+    lua_pushstring(L, known[i]);
+    if (lua_rawget(L, index) == LUA_TNIL) {
+      lua_pop(L, 1);
+      continue;
+    }
+    int value = lua_gettop(L);
+    found++;
+    if (i == 0) {
+      check_reason_text(L, value, call->router->reason, REASON_SIZE);
+      call->decision.reason = call->router->reason[0] != '\0' ? call->router->reason : NULL;
+    } else if (i == 1) {
+      check_own_scores(L, value, call);
+    } else {
+      check_priority(L, value, call);
+    }
+    lua_settop(L, value - 1);
+  }
+  for (lua_pushnil(L); lua_next(L, index) != 0; lua_pop(L, 1)) {
+    found--;
+  }
+  if (found < 0) {
+    luaL_error(L, "its second result has an unknown field; known are reason, scores, priority");
+  }
+}
+
+/* Checks the value after the choice: nothing, a priority, or details of the choice. */
+static void check_second(lua_State *L, int index, router_call *call) {
+  if (lua_istable(L, index)) {
+    check_details(L, index, call);
+  } else if (!lua_isnil(L, index)) {
+    check_priority(L, index, call);
+  }
 }
 
 /* Anything else that is a table, such as a candidate, is no choice. */
@@ -116,7 +206,7 @@ static int route(lua_State *L, void *ud) {
   } else {
     call->decision.chosen = check_candidate_index(L, answer, view);
   }
-  check_priority(L, answer + 1, call);
+  check_second(L, answer + 1, call);
   return 0;
 }
 
@@ -156,6 +246,8 @@ static blis_status router_learn(const blis_question *q, size_t chosen) {
 }
 
 static void router_free(const blis_alloc *alloc, void *state) {
+  scripted_router *router = state;
+  blis_alloc_free(&router->alloc, router->scores, router->score_count * sizeof *router->scores);
   blis_alloc_free(alloc, state, sizeof(scripted_router));
 }
 
@@ -164,6 +256,7 @@ static const blis_router_ops router_ops = {
 
 void check_scripted_router(lua_State *L, int index, bind_view *view, blis_router *router) {
   const scripted_router made = {.decider = check_decider(L, index, view, "routing policy", "route"),
+                                .alloc = bind_alloc(L),
                                 .observe = push_hook_field(L, index, "observe", view->hooks)};
   check_listening(L, index, view, &made.decider);
   scripted_router *state = check_copy(L, &made, sizeof made);
