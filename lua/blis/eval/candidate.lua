@@ -1,10 +1,12 @@
 --- Candidates: the text of a policy, or a set of parameters, as an optimiser or a language model
 --- proposes it; and what of an experiment it decides.
 local core = require "blis.core"
+local deferred = require "blis.deferred"
 local engines = require "blis.eval.engines"
 local errors = require "blis.errors"
 local frozen = require "blis.eval.frozen"
 local json = require "blis.json"
+local plan = deferred "blis.eval.plan"
 local sandbox = require "blis.sandbox"
 local sorted = require "blis.sorted"
 
@@ -318,6 +320,9 @@ end
 ---@return table<string, any> options of an experiment
 function candidate.load(self, suite, given)
   given = given or {}
+  if self.parameters and plan.is_meant(self.parameters) then
+    return plan.policies(self.parameters, suite, self.name, given.write)
+  end
   if self.parameters then
     local full = candidate.check_parameters(suite.parameters, self.parameters, self.name)
     return suite.policy(full)

@@ -61,20 +61,9 @@ local run_options = {
     doc = "Concurrent processes. The result does not depend on it. (default: one per processor)" },
 }
 
---- Flags that design documents print for these commands, with the arguments that replace them.
-local function replaced(name)
-  local list = {}
-  for i, flag in ipairs { "--config", "--candidate", "--policy-config", "--workload" } do
-    list[i] = { flag = flag, type = "string", harmless = {},
-      feature = ("arguments replace it, as in 'blis %s chat policy.lua'"):format(name) }
-  end
-  return list
-end
-
 local function definition_of(name)
-  return {
+  local definition = {
     name = name,
-    refused = name ~= "eval" and replaced(name) or nil,
     summary = name == "eval" and "the score of a policy in a suite of scenarios"
       or "blis eval under the name that a framework's users look for",
     usage = ("blis %s SUITE POLICY [STAGE] [FLAGS]"):format(name),
@@ -90,6 +79,11 @@ local function definition_of(name)
       { title = "Run", section = "run", options = run_options },
     },
   }
+  if name ~= "eval" then
+    table.insert(definition.groups, 1, { title = "One run", section = "plan",
+      options = require("blis.eval.plan").flags[name] })
+  end
+  return definition
 end
 
 local function read_text(path)
@@ -291,6 +285,9 @@ end
 
 local function run(definition, parsed)
   local values = parsed.values.eval
+  if parsed.values.plan and next(parsed.values.plan) then
+    return require("blis.eval.plan").run(definition, parsed.values.plan)
+  end
   if not parsed.positional then
     command.fail(definition, "which suite? %s", definition.usage)
   end
@@ -325,7 +322,7 @@ function eval_command.of(name)
   local definition = definition_of(name)
   return command.define(definition, function(parsed)
     local ok, problem = pcall(run, definition, parsed)
-    if ok then return 0 end
+    if ok then return math.type(problem) == "integer" and problem or 0 end
     if type(problem) == "table" and problem.code == "usage" then error(problem, 0) end
     local message = type(problem) == "table" and problem.message or tostring(problem)
     command.say("blis: " .. name .. ": " .. message)
