@@ -155,11 +155,11 @@ describe("an export", function()
     local own = blis.scorer { name = "own", score = function() return 1 end }
     fails("llm-d", { routing = weighted { scorers = { { own, 1 }, { "load-balance", 2 } } } },
       "routing.scorers[1]: it is written in Lua")
-    fails("llm-d", { routing = weighted { scorers = { { "load-balance", 2 } } } },
-      "there is no scorer like 'load-balance'\n")
-    fails("llm-d", { routing = weighted { scorers = "prefix-affinity:3,queue-depth:2" } },
-      "there is no scorer like 'queue-depth'; the nearest is llm-d.queue-scorer, which may decide "
-        .. "otherwise")
+    fails("llm-d", { routing = weighted { scorers = { { "predicted-latency", 2 } } } },
+      "there is no scorer like 'predicted-latency'\n")
+    fails("llm-d", { routing = weighted { scorers = { { { "prefix-affinity", block_size = 64 },
+      3 } } } }, "there is no scorer like 'prefix-affinity' with these parameters; the nearest is "
+        .. "llm-d.prefix-cache-scorer")
     fails("llm-d", { routing = weighted { picker = "softmax" } }, "routing.picker")
     fails("llm-d", { routing = weighted(), scheduler = "sjf" }, "scheduler")
     fails("llm-d", { routing = "least-loaded" }, "'least-loaded' is no sum of scores")
@@ -228,8 +228,8 @@ describe("an export", function()
 
   it("leaves that out where it may, and says so in the file", function()
     local made = export.of("llm-d", subject_of { routing = weighted { scorers = {
-      { "load-balance", 2 }, { "llm-d.queue-scorer", 1 } } } }, { allow_missing = true })
-    assert.matches("# routing.scorers[1]: omitted: there is no scorer like 'load-balance'",
+      { "predicted-latency", 2 }, { "llm-d.queue-scorer", 1 } } } }, { allow_missing = true })
+    assert.matches("# routing.scorers[1]: omitted: there is no scorer like 'predicted-latency'",
       export.text(made), 1, true)
     assert.is_nil(made.equal)
   end)
@@ -247,7 +247,17 @@ describe("an export", function()
     local made = export.of("llm-d", subject_of { routing = { "weighted",
       scorers = "llm-d.queue-scorer:1" } }, {})
     assert.matches("ties go to the lowest-id here", export.text(made), 1, true)
-    assert.is_true(made.equal < made.decisions)
+    assert.matches("alike, up to ties", export.text(made), 1, true)
+    assert.equal(made.decisions, made.equal)
+  end)
+
+  it("takes the nearest scorers of llm-d for those of the design documents", function()
+    for _, routing in ipairs { "weighted", { "weighted", scorers = "queue-depth:2,load-balance:1" },
+      { "weighted" } } do
+      local made = export.of("llm-d", subject_of { routing = routing }, {})
+      assert.matches("'queue-depth' is exported as llm-d.queue-scorer", export.text(made), 1, true)
+      assert.is_true(made.equal > made.decisions / 4)
+    end
   end)
 end)
 
@@ -261,11 +271,15 @@ describe("blis export #host", function()
     local made = program.run("export", "dynamo", "dynamo.kv", "--format", "json", "--seeds", "2")
     local found = json.decode(made.out)
     assert.matches("^%x+$", found.policy_id)
-    assert.is_true(found.sim_fitness.throughput > 100)
-    assert.is_true(found.sim_fitness.p99_ttft > 0)
+    for _, name in ipairs { "throughput", "p99_ttft" } do
+      local value = found.sim_fitness[name]
+      assert.is_true(value > 0 and value < 1)
+    end
+    assert.is_true(found.sim_metrics.tokens_per_sec > 100)
+    assert.is_true(found.sim_metrics.p99_ttft_ms > 0)
     assert.is_true(found.sim_metrics.e2e_mean_ms > 0)
-    assert.matches("python -m dynamo.frontend --router-mode kv\n", found.config_for_deployment, 1,
-      true)
+    assert.equal("python -m dynamo.frontend --router-mode kv", found.config_for_deployment.command)
+    assert.matches("python -m dynamo.frontend --router-mode kv\n", found.config_text, 1, true)
   end)
 
   it("writes the skeleton of a plugin for scorers in Lua", function()

@@ -57,6 +57,15 @@ function fitness.parse(text)
   return weights
 end
 
+--- A metric from 0 to 1, as the fitness scales it; nil for nil.
+---@param key string
+---@param value? number
+---@return number?
+function fitness.scaled(key, value)
+  local figure = figures.find(paths[key] or key, {})
+  return value and scales[figure.unit](value, figure.better == "less")
+end
+
 ---@class blis.Fitness
 ---@field score number
 ---@field components { [1]: string, [2]: number }[] by name

@@ -1,6 +1,7 @@
 --- Policies as configurations of routers that run in production, with what was measured of them.
 local core = require "blis.core"
 local errors = require "blis.errors"
+local fitness = require "blis.results.fitness"
 local flags = require "blis.production.export.flags"
 local import = require "blis.production.import"
 local llmd = require "blis.production.export.llmd"
@@ -47,12 +48,25 @@ local function points_of(experiment)
     queue = experiment.queue, disaggregation = experiment.disaggregation }
 end
 
+--- A routing policy that breaks ties as another one does: llm-d draws among equal scores.
+local function with_ties_of(routing, original)
+  local is_drawn = type(routing) == "table" and routing[1] == "weighted"
+    and routing.picker == "llm-d.max-score-picker"
+  local has_own = type(original) == "table" and getmetatable(original) == nil and original.picker
+  if not is_drawn or has_own then return routing, false end
+  local copy = {}
+  for key, value in pairs(routing) do copy[key] = value end
+  copy.picker, copy.tie = nil, type(original) == "table" and original.tie or nil
+  return copy, true
+end
+
 --- How the policy that the text says decides, against the one that it is made of.
 local function check_round_trip(made, one)
   local has_pools = one.points.disaggregation ~= nil
   local before = workload.run(one.points, has_pools)
-  local after = workload.run(points_of(imported(made.system, made.config,
-    made.labels)), has_pools)
+  local read = points_of(imported(made.system, made.config, made.labels))
+  read.routing, made.up_to_ties = with_ties_of(read.routing, one.points.routing)
+  local after = workload.run(read, has_pools)
   made.equal, made.decisions = workload.agreement(before, after)
   made.hash, made.rounded_hash = tostring(before.hash), tostring(after.hash)
 end
@@ -124,8 +138,9 @@ local function comment_lines(made)
     core.source_id or "") }
   lines[1] = lines[1]:gsub(" %(%)$", "")
   if made.equal then
-    lines[#lines + 1] = ("read again it takes %d of %d decisions of the conformance workload alike")
-      :format(made.equal, made.decisions)
+    local text = "read again it takes %d of %d decisions of the conformance workload alike%s"
+    lines[#lines + 1] = text:format(made.equal, made.decisions,
+      made.up_to_ties and ", up to ties" or "")
     lines[#lines + 1] = "result hash " .. made.hash
   end
   lines[#lines + 1] = "signals: " .. signals_text(made)
@@ -155,7 +170,14 @@ function export.text(made)
   return "# " .. table.concat(comment_lines(made), "\n# ") .. "\n" .. made.config
 end
 
---- What a loop that evolves policies hands to a deployment.
+--- The configuration as an object: the resource of llm-d, or the command of a router with flags.
+local function deployment_of(made)
+  if made.system ~= "llm-d" then return { command = made.config:match "^(.-)%s*$" } end
+  return (core.yaml_parse(made.config, made.label))
+end
+
+--- What a loop that evolves policies hands to a deployment. Values of sim_fitness are from 0 to 1,
+--- scaled as by --fitness-weights; sim_metrics has the values themselves.
 ---@param made blis.export.Exported
 ---@return string
 function export.json(made)
@@ -163,10 +185,13 @@ function export.json(made)
   local result = made.measured and made.measured.figures or {}
   local metrics = {}
   for _, one in ipairs(result) do metrics[one.name] = one.pair.mean_b end
+  local p99_ttft_ms = made.measured and made.measured.p99_ttft_ms
+  metrics.p99_ttft_ms = p99_ttft_ms
   return json.encode(json.object("policy_id", core.hash128(made.config):sub(1, 16), "sim_fitness",
-    json.object("throughput", metrics.tokens_per_sec, "p99_ttft",
-      made.measured and made.measured.p99_ttft_ms),
-    "sim_metrics", metrics, "config_for_deployment", export.text(made))) .. "\n"
+    json.object("throughput", fitness.scaled("tokens_per_sec", metrics.tokens_per_sec),
+      "p99_ttft", fitness.scaled("p99_ttft", p99_ttft_ms)),
+    "sim_metrics", metrics, "config_for_deployment", deployment_of(made),
+    "config_text", export.text(made))) .. "\n"
 end
 
 return export

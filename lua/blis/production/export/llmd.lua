@@ -6,6 +6,7 @@ local labels = require "blis.production.export.labels"
 local names = require "blis.production.export.names"
 local queue = require "blis.production.export.llmd_queue"
 local sorted = require "blis.sorted"
+local usual_scorers = require "blis.policy.usual_scorers"
 local yaml_text = require "blis.production.export.yaml_text"
 
 local llmd = {}
@@ -47,16 +48,27 @@ function Exporter:plugin(kind, parameters)
   return name or kind
 end
 
--- What comes nearest to scorers that have no counterpart.
-local nearest = { ["queue-depth"] = "llm-d.queue-scorer",
-  ["prefix-affinity"] = "llm-d.prefix-cache-scorer",
-  ["precise-prefix-cache"] = "llm-d.prefix-cache-scorer with producer = 'precise'",
-  ["no-hit-lru"] = "llm-d.no-hit-lru-scorer" }
+-- What comes nearest to scorers that have no counterpart, if they have no parameters.
+local nearest = { ["queue-depth"] = { "llm-d.queue-scorer" },
+  ["prefix-affinity"] = { "llm-d.prefix-cache-scorer" },
+  ["load-balance"] = { "llm-d.active-request-scorer" },
+  ["precise-prefix-cache"] = { "llm-d.prefix-cache-scorer", producer = "precise" },
+  ["no-hit-lru"] = { "llm-d.no-hit-lru-scorer" } }
 
 local function no_part(role, name)
-  local near = role == "scorer" and nearest[name]
-  return ("there is no %s like '%s'%s"):format(role, name,
-    near and ("; the nearest is %s, which may decide otherwise"):format(near) or "")
+  return ("there is no %s like '%s'%s"):format(role, name, role == "scorer" and nearest[name]
+    and (" with these parameters; the nearest is %s"):format(nearest[name][1]) or "")
+end
+
+--- The scorer that is exported for a scorer of the design documents: the nearest of llm-d.
+function Exporter:nearest(scorer, at)
+  local name, parameters = names.parts_of(scorer)
+  name = names.canonical("scorer", name)
+  local near = nearest[name]
+  if not near or next(parameters or {}) ~= nil then return scorer end
+  self.findings:add("note", at, nil, "'%s' is exported as %s, the nearest one, which may decide "
+    .. "otherwise", name, near[1])
+  return near
 end
 
 --- The plugin of a part, or nothing.
@@ -131,6 +143,7 @@ function Exporter:scorers(profile, given, what)
   for i, item in ipairs(given) do
     local scorer, weight = upright(weighted_parts(item))
     local at = ("%s.scorers[%d]"):format(what, i)
+    scorer = self:nearest(scorer, at)
     local name = names.canonical("scorer", (names.parts_of(scorer)))
     local ref
     if name == "llm-d.prefix-cache-scorer" then
@@ -212,28 +225,32 @@ function Exporter:picker(profile, routing, what)
   if ref then table.insert(profile.plugins, { pluginRef = ref }) end
 end
 
+--- Adds the parts of a weighted policy to a profile.
+function Exporter:profile_of(given, profile, what)
+  self:filters(profile, given.filters, what)
+  self:scorers(profile, given.scorers or usual_scorers.of "weighted", what)
+  labels.add_length_filters(self, profile)
+  self:picker(profile, given, what)
+end
+
 --- A profile of a routing policy.
 function Exporter:profile(name, given, what, role)
   local profile = { name = name, plugins = {} }
   if role then table.insert(profile.plugins, { pluginRef = self:plugin(role) }) end
   if names.canonical("routing", (names.parts_of(given))) == "random" then
     table.insert(profile.plugins, { pluginRef = self:plugin "random-picker" })
-  elseif type(given) == "table" and getmetatable(given) == nil and given[1] == "weighted"
-    and given.scorers then
-    self:filters(profile, given.filters, what)
-    self:scorers(profile, given.scorers, what)
-    labels.add_length_filters(self, profile)
-    self:picker(profile, given, what)
+  elseif given == "weighted" then
+    self:profile_of({ "weighted", scorers = usual_scorers.of "weighted" }, profile, what)
+  elseif type(given) == "table" and getmetatable(given) == nil and given[1] == "weighted" then
+    self:profile_of(given, profile, what)
   else
     local label = type(given) == "string" and given or type(given) == "table"
       and getmetatable(given) == nil and given[1]
     self:unmapped(what, type(label) == "string" and "the routing policy '%s' is no sum of scores "
-      .. "of llm-d%s" or "it is written in Lua%s", type(label) == "string" and label or "",
-      type(label) == "string" and label == "weighted" and "; say which scorers" or "")
+      .. "of llm-d" or "it is written in Lua%s", type(label) == "string" and label or "")
   end
   table.insert(self.profiles, profile)
 end
-
 function Exporter:decider(given)
   if given == "always" then return self:plugin "always-disagg-pd-decider" end
   local name, parameters = names.parts_of(given)
