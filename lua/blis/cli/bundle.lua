@@ -29,6 +29,21 @@ local function without_empty(given)
   return copy
 end
 
+--- { name =, weight = } of a scorer, and its parameters: { name: X, weight: 2, block_size: 64 }.
+local function parts_of_scorer(one, path)
+  if type(one) ~= "table" then return one, {} end
+  local plain, parameters = {}, {}
+  for key, value in pairs(one) do
+    if type(key) ~= "string" then
+      errors.invalid("%s: %s has no name, expected { name, weight }", path, errors.show(value))
+    end
+    local is_plain = key == "name" or key == "weight"
+    local target = is_plain and plain or parameters
+    target[key] = value
+  end
+  return plain, parameters
+end
+
 --- { { name =, weight = }, ... } as blis.run takes scorers; nil for an empty list.
 local function scorers_of(given)
   local list = {}
@@ -38,14 +53,16 @@ local function scorers_of(given)
   end
   for i, one in ipairs(given or {}) do
     local path = ("bundle.routing.scorers[%d]"):format(i)
+    local plain, parameters = parts_of_scorer(one, path)
     local values = schema.read({
       name = "scorer", summary = "A scorer and its weight.",
       options = {
         { name = "name", type = "string", required = true, doc = "Name of the scorer." },
         { name = "weight", type = "number", above = 0, required = true, doc = "Its weight." },
       },
-    }, one, path)
+    }, plain, path)
     list[i] = { values.name, values.weight }
+    for key, value in pairs(parameters) do list[i][key] = value end
   end
   return #list > 0 and list or nil
 end

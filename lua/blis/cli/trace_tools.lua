@@ -73,6 +73,17 @@ local function write(parsed, list)
   end
 end
 
+--- Writes lines of the input as they are.
+local function write_lines(parsed, lines)
+  local path = parsed.values.write.path
+  local output = core.output(path)
+  for _, line in ipairs(lines) do output:write(line .. "\n") end
+  output:commit()
+  if path ~= "-" then
+    command.talk(parsed, "%s requests written to %s", format.count(#lines), path)
+  end
+end
+
 --- A command that derives a trace from another trace.
 ---@param name string
 ---@param about { summary: string, description?: string, usage?: string, group?: blis.cli.Group,
@@ -97,7 +108,8 @@ local function define(name, about, make)
     if not parsed.positional then flags.fail(definition, "FILE is missing") end
     command.checked(definition, function()
       outputs.check(definition, parsed)
-      write(parsed, make(parsed, definition))
+      local list = make(parsed, definition)
+      if list then write(parsed, list) end
     end)
   end)
 end
@@ -238,7 +250,9 @@ end)
 define("cap", {
   in_memory = true,
   summary = "limit the number of requests per session",
-  description = "Shortens long conversations: later requests of a session are dropped.",
+  description = "Shortens long conversations: later requests of a session are dropped. Without "
+    .. "--to, the new file has the format of the input: JSONL lines whose rows name their session "
+    .. "stay as they are, in order of their times; tracev2 stays tracev2.",
   group = group("Sessions", "cap", {
     {
       name = "max_turns", type = "integer", min = 1, flag = "--turns",
@@ -248,7 +262,13 @@ define("cap", {
 }, function(parsed, definition)
   local turns = parsed.values.cap.max_turns
   if not turns then flags.fail(definition, "--turns is missing") end
-  return read(parsed, parsed.positional):cap(turns)
+  local list = read(parsed, parsed.positional)
+  local values = parsed.values.write
+  if values.format then return list:cap(turns) end
+  local lines = require("blis.traffic.cap_lines").of(parsed.positional, turns, parsed.values.trace)
+  if lines then return write_lines(parsed, lines) end
+  if values.path ~= "-" and list:description():find "^tracev2 " then values.format = "tracev2" end
+  return list:cap(turns)
 end)
 
 define("merge", {

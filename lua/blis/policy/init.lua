@@ -160,12 +160,52 @@ local function check_is_list(given, path, what)
   if #given == 0 then errors.invalid("%s: the list is empty, expected one or more", path) end
 end
 
+--- The value of a parameter as text: a number, true, false, or the text.
+local function value_of_text(text)
+  local number = tonumber(text)
+  if number then return math.tointeger(number) or number end
+  if text == "true" or text == "false" then return text == "true" end
+  return text
+end
+
+--- "block_size=64:capacity=1000" as parameters.
+local function parameters_of_text(text, scorer, path)
+  local parameters = {}
+  for part in (text .. ":"):gmatch "([^:]*):" do
+    local key, value = part:match "^%s*([%w_]+)%s*=%s*(.-)%s*$"
+    if not key or value == "" then
+      errors.invalid("%s: %s of %s is not KEY=VALUE, like 'block_size=64'", path, errors.show(part),
+        scorer)
+    elseif parameters[key] ~= nil then
+      errors.invalid("%s: parameter '%s' of %s is set twice", path, key, scorer)
+    end
+    parameters[key] = value_of_text(value)
+  end
+  return parameters
+end
+
+--- "name:weight:key=value,..." as a list of scorers.
+local function scorers_of_text(text, path)
+  local plain, parameters, count = {}, {}, 0
+  for part in (text .. ","):gmatch "([^,]*)," do
+    count = count + 1
+    local name, weight, rest = part:match "^([^:]*):([^:]*):(.*)$"
+    plain[count] = name and name .. ":" .. weight or part
+    if rest then parameters[count] = parameters_of_text(rest, name:match "^%s*(.-)%s*$", path) end
+  end
+  local list = errors.located(core.scorer_list, table.concat(plain, ","), path)
+  for i, own in pairs(parameters) do
+    for key, value in pairs(own) do list[i][key] = value end
+  end
+  return list
+end
+
 --- An ordered list of { scorer = definition, weight = number }.
 ---@param given string|table
 ---@param path string
 ---@return table[]
 function policy.read_scorers(given, path)
-  if type(given) == "string" then given = errors.located(core.scorer_list, given, path) end
+  if type(given) == "string" then given = scorers_of_text(given, path) end
   if type(given) ~= "table" or core.policy_definition(given) then
     schema.raise_value(path, given, "a list of { scorer, weight } or a string 'name:weight,...'")
   end
