@@ -1,2 +1,4 @@
 --- blis gepa-evaluate: blis eval, by the name that users of that framework look for.
-return require("blis.eval.command").of "gepa-evaluate"
+return require("blis.eval.command").of("gepa-evaluate", function(arguments)
+  return require("blis.cmd.run").run(arguments)
+end)

@@ -283,10 +283,10 @@ local function run_batch(definition, path, suite, chosen)
   end
 end
 
-local function run(definition, parsed)
+local function run(definition, parsed, run_command)
   local values = parsed.values.eval
   if parsed.values.plan and next(parsed.values.plan) then
-    return require("blis.eval.plan").run(definition, parsed.values.plan)
+    return require("blis.eval.plan").run(definition, parsed.values.plan, run_command)
   end
   if not parsed.positional then
     command.fail(definition, "which suite? %s", definition.usage)
@@ -318,10 +318,11 @@ end
 
 --- The module of the command under a name.
 ---@param name string
-function eval_command.of(name)
+---@param run_command? fun(arguments: string[]): integer `blis run`, for the flags of one run
+function eval_command.of(name, run_command)
   local definition = definition_of(name)
   return command.define(definition, function(parsed)
-    local ok, problem = pcall(run, definition, parsed)
+    local ok, problem = pcall(run, definition, parsed, run_command)
     if ok then return math.type(problem) == "integer" and problem or 0 end
     if type(problem) == "table" and problem.code == "usage" then error(problem, 0) end
     local message = type(problem) == "table" and problem.message or tostring(problem)

@@ -96,12 +96,12 @@ end
 
 --- Runs `blis run` with a policy bundle and a workload; prints its result as JSON, with the fitness
 --- and the decisions.
-local function simulate(bundle, workload, weights, flags)
+local function simulate(run_command, bundle, workload, weights, flags)
   local arguments = { "--policy-config", bundle, "--workload-spec", workload, "--format", "json",
     "--fitness-weights", weights, "--trace-level", "decisions", "--counterfactual-k", "2",
     "--summarize-trace" }
   table.move(flags, 1, #flags, #arguments + 1, arguments)
-  return require("blis.cmd.run").run(arguments)
+  return run_command(arguments)
 end
 
 local function folder_of(path) return path:match "^(.*/)" or "" end
@@ -144,7 +144,7 @@ local function bundle_of(path)
   return made, true
 end
 
-local function run_openevolve(definition, values)
+local function run_openevolve(definition, values, run_command)
   if not values.candidate then command.fail(definition, "--config requires --candidate FILE") end
   local config = values.config and read_table(values.config) or {}
   local workload = values.workload or config.workload and path_in(values.config, config.workload)
@@ -153,7 +153,7 @@ local function run_openevolve(definition, values)
       values.config or "--config FILE")
   end
   local bundle, is_temporary = bundle_of(values.candidate)
-  local ok, status = pcall(simulate, bundle, workload, values.fitness_weights
+  local ok, status = pcall(simulate, run_command, bundle, workload, values.fitness_weights
     or weights_text(config.fitness_weights, values.config), flags_of(config.run, values.config))
   if is_temporary then os.remove(bundle) end
   if ok then return status end
@@ -163,18 +163,20 @@ local function run_openevolve(definition, values)
   error(status, 0)
 end
 
---- Runs the command of the plan if its flags are set; nil otherwise.
+--- Runs the command of the plan; some of its flags are set.
 ---@param definition blis.cli.Command
 ---@param values table<string, string> the flags of plan.flags
----@return integer? status
-function plan.run(definition, values)
-  if next(values) == nil then return nil end
-  if values.config or values.candidate then return run_openevolve(definition, values) end
+---@param run_command fun(arguments: string[]): integer `blis run`
+---@return integer status
+function plan.run(definition, values, run_command)
+  if values.config or values.candidate then
+    return run_openevolve(definition, values, run_command)
+  end
   if not values.policy_config or not values.workload then
     command.fail(definition, "--policy-config and --workload require each other")
   end
   local bundle, is_temporary = bundle_of(values.policy_config)
-  local ok, status = pcall(simulate, bundle, values.workload,
+  local ok, status = pcall(simulate, run_command, bundle, values.workload,
     values.fitness_weights or default_weights, {})
   if is_temporary then os.remove(bundle) end
   if not ok then error(status, 0) end
