@@ -398,6 +398,15 @@ for flag, value in pairs { ["--trace-header"] = "", ["--trace-data"] = "", ["--s
   instead["calibrate " .. flag] = measured .. (value == "" and "" or flag .. " " .. value)
 end
 
+for name, policy in pairs { ["gepa-evaluate"] = "--policy-config",
+  ["openevolve-evaluate"] = "--candidate" } do
+  local one_run = policy .. " @/bundle.yaml --workload tests/data/workload/many.yaml"
+  instead[name .. " " .. policy], instead[name .. " --workload"] = one_run, one_run
+  instead[name .. " --fitness-weights"] = one_run .. " --fitness-weights throughput:1"
+end
+instead["openevolve-evaluate --config"] = "--config @/bundle.yaml --candidate @/bundle.yaml "
+  .. "--workload tests/data/workload/many.yaml"
+
 for _, name in ipairs { "eval", "gepa-evaluate", "openevolve-evaluate" } do
   instead[name .. " --stage"] = "spec/eval/small_suite.lua @/policy.lua --stage smoke -j 1"
   instead[name .. " --heldout"] = "spec/eval/small_suite.lua @/policy.lua full -j 1 --heldout"
