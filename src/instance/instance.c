@@ -200,7 +200,7 @@ static bool can_be_fast(const blis_instance_config *config) {
   const int64_t max_block_size_tokens = 1 << 20;
   bool hears = config->kv_source != NULL && config->kv_source->evicted != NULL;
   return config->engine == BLIS_ENGINE_FAST && config->cpu_blocks == 0 &&
-         config->make_batch == NULL && !is_stepped(config) && !hears &&
+         config->make_batch == NULL && !is_stepped(config) && !hears && config->blocks == NULL &&
          config->block_size_tokens <= max_block_size_tokens;
 }
 
@@ -374,6 +374,9 @@ blis_status blis_instance_restart(blis_instance *instance, blis_error *error) {
   instance->past = past;
   blis_instance_get_drafts(instance, &instance->past_drafts);
   instance->has_past = true;
+  if (instance->config.blocks != NULL) {
+    BLIS_TRY(blis_instance_forget_cache(instance, error)); /* reports the loss of every block */
+  }
   instance->engine.ops->free(instance->engine.state);
   instance->engine = fresh;
   if (instance->adapters != NULL) {

@@ -23,6 +23,7 @@ struct blis_block_pool {
   blis_block_journal *journal;                 /* of the table; NULL = none */
   void (*evicted)(void *ud, blis_block_id id); /* NULL = no listener */
   void *evicted_ud;
+  const blis_block_listener *listener; /* of changes of the table; NULL = none */
   uint32_t block_count;
   uint32_t block_size_tokens;
   uint32_t free_head; /* reused next */
@@ -165,6 +166,10 @@ void blis_block_pool_hear(blis_block_pool *pool, void (*evicted)(void *ud, blis_
   pool->evicted_ud = ud;
 }
 
+void blis_block_pool_listen(blis_block_pool *pool, const blis_block_listener *listener) {
+  pool->listener = listener;
+}
+
 void blis_block_pool_set_journal(blis_block_pool *pool, blis_block_journal *journal) {
   pool->journal = journal;
 }
@@ -258,6 +263,9 @@ static uint32_t take_free(blis_block_pool *pool) {
     if (was_found && pool->evicted != NULL) {
       pool->evicted(pool->evicted_ud, taken->id);
     }
+    if (was_found && pool->listener != NULL) {
+      pool->listener->removed(pool->listener->ud, taken->id);
+    }
     taken->id = BLIS_BLOCK_NONE;
   }
   taken->tokens = 0;
@@ -276,6 +284,9 @@ static void register_block(blis_block_pool *pool, uint32_t index, blis_block_id 
   *place = index;
   if (is_new && pool->journal != NULL) {
     blis_block_journal_toggle(pool->journal, id, 1);
+  }
+  if (is_new && pool->listener != NULL) {
+    pool->listener->stored(pool->listener->ud, id);
   }
 }
 

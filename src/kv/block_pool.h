@@ -53,6 +53,15 @@ typedef struct blis_block_pool_stats {
   int64_t evictions;   /* blocks that could be found and were taken for new content */
 } blis_block_pool_stats;
 
+/* A receiver of the changes of a prefix table; both functions are set. */
+typedef struct blis_block_listener {
+  void *ud;
+  /* A match finds this identity from now on, and did not before. */
+  void (*stored)(void *ud, blis_block_id id);
+  /* A match finds it no longer: its space is reused, or the cache is emptied. */
+  void (*removed)(void *ud, blis_block_id id);
+} blis_block_listener;
+
 typedef struct blis_block_pool blis_block_pool;
 
 /*
@@ -95,6 +104,9 @@ void blis_block_pool_set_journal(blis_block_pool *pool, blis_block_journal *jour
  */
 void blis_block_pool_hear(blis_block_pool *pool, void (*evicted)(void *ud, blis_block_id id),
                           void *ud);
+
+/* Reports every later change of the prefix table, in order; borrowed. NULL = no listener. */
+void blis_block_pool_listen(blis_block_pool *pool, const blis_block_listener *listener);
 
 /* Like count_cached, for the table at that mark. */
 uint32_t blis_block_pool_count_at_mark(const blis_block_pool *pool, const blis_block_chain *chain);

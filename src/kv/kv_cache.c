@@ -129,6 +129,10 @@ void blis_kv_cache_hear(blis_kv_cache *cache, void (*evicted)(void *ud, blis_blo
   blis_block_pool_hear(cache->pool, evicted, ud);
 }
 
+void blis_kv_cache_listen(blis_kv_cache *cache, const blis_block_listener *listener) {
+  blis_block_pool_listen(cache->pool, listener);
+}
+
 void blis_kv_cache_set_journal(blis_kv_cache *cache, blis_block_journal *journal) {
   blis_block_pool_set_journal(cache->pool, journal);
 }

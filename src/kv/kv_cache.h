@@ -87,6 +87,8 @@ void blis_kv_cache_set_journal(blis_kv_cache *cache, blis_block_journal *journal
 /* As blis_block_pool_hear. */
 void blis_kv_cache_hear(blis_kv_cache *cache, void (*evicted)(void *ud, blis_block_id id),
                         void *ud);
+/* As blis_block_pool_listen; the CPU tier does not count. */
+void blis_kv_cache_listen(blis_kv_cache *cache, const blis_block_listener *listener);
 uint32_t blis_kv_cache_count_at_mark(const blis_kv_cache *cache, const blis_block_chain *chain);
 
 /* The blocks that count_cached counts, in *found, for an allocation. Pure. */

@@ -337,8 +337,10 @@ static bool read_stream(blis_live_ask *ask, blis_json_value root, blis_live_refu
 static void read_salt(blis_live_ask *ask, blis_json_value root) {
   blis_slice text;
   ask->salt = 0;
+  ask->cache_salt = (blis_slice){0};
   if (blis_json_text(blis_json_member(root, "cache_salt"), &text, NULL) == BLIS_OK) {
     ask->salt = blis_hash64(text.data, text.length, 2);
+    ask->cache_salt = text;
   }
 }
 

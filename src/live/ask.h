@@ -68,6 +68,7 @@ typedef struct blis_live_ask {
   int64_t n;
   uint64_t seed;
   uint64_t salt;                         /* of cache_salt and session content; 0 = none */
+  blis_slice cache_salt;                 /* its text; valid as long as the ask */
   blis_slice stops[BLIS_LIVE_STOPS_MAX]; /* valid as long as the ask */
   size_t stop_count;
   blis_slice echo; /* text of the prompt, where it is text */

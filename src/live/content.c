@@ -13,6 +13,7 @@ struct blis_live_content {
   uint32_t block_tokens;
   size_t blocks_max;
   blis_map places; /* hash of a block: its stream and its number there */
+  blis_map ends;   /* of a stream: the number of its blocks */
   uint64_t streams;
   uint32_t *block;             /* tokens of the block that is looked at */
   BLIS_ARRAY(uint64_t) hashes; /* of the blocks of the prompt and its reply */
@@ -29,8 +30,10 @@ blis_live_content *blis_live_content_new(const blis_alloc *alloc, uint32_t block
   content->block_tokens = block_tokens;
   content->blocks_max = blocks_max;
   blis_map_init(&content->places, alloc);
+  blis_map_init(&content->ends, alloc);
   content->block = blis_alloc_zeroed(alloc, block_tokens, sizeof *content->block);
-  if (content->block == NULL || blis_map_reserve(&content->places, 1) != BLIS_OK) {
+  if (content->block == NULL || blis_map_reserve(&content->places, 1) != BLIS_OK ||
+      blis_map_reserve(&content->ends, 1) != BLIS_OK) {
     blis_live_content_free(content);
     return NULL;
   }
@@ -43,6 +46,7 @@ void blis_live_content_free(blis_live_content *content) {
   }
   blis_alloc alloc = content->alloc;
   blis_map_deinit(&content->places);
+  blis_map_deinit(&content->ends);
   blis_array_deinit(&alloc, &content->hashes);
   blis_array_deinit(&alloc, &content->made);
   blis_alloc_free(&alloc, content->block, content->block_tokens * sizeof *content->block);
@@ -97,29 +101,50 @@ static blis_status append(blis_live_content *content, uint64_t place, uint32_t l
   return blis_array_push(&content->alloc, &content->made, made);
 }
 
-/* Returns whether the blocks that start at `first` are consecutive in one stream. If so, *place is
-   the position of the first of them. */
-static bool are_known(const blis_live_content *content, size_t first, uint64_t *place) {
-  if (first >= content->hashes.count ||
-      !blis_map_get(&content->places, content->hashes.items[first], place)) {
-    return false;
-  }
-  for (size_t k = first; k < content->hashes.count; k++) {
+/* Returns how many of the blocks that start at `first` are consecutive in one stream. *place is the
+   position of the first of them. */
+static size_t count_known(const blis_live_content *content, size_t first, uint64_t *place) {
+  size_t k = first;
+  for (; k < content->hashes.count; k++) {
     uint64_t found;
     if (!blis_map_get(&content->places, content->hashes.items[k], &found) ||
-        found != *place + (k - first)) {
-      return false;
+        (k > first && found != *place + (k - first))) {
+      break;
     }
+    *place = k == first ? found : *place;
   }
-  return true;
+  return k - first;
 }
 
-/* Enters the blocks that start at `first` at consecutive positions that start at place. */
+/* Enters the blocks that start at `first` at consecutive positions that start at place, the new end
+   of its stream. */
 static blis_status enter(blis_live_content *content, size_t first, uint64_t place) {
   for (size_t k = first; k < content->hashes.count; k++) {
-    BLIS_TRY(blis_map_put(&content->places, content->hashes.items[k], place + (k - first)));
+    BLIS_TRY(blis_map_put(&content->places, content->hashes.items[k], place++));
   }
-  return BLIS_OK;
+  return first < content->hashes.count
+             ? blis_map_put(&content->ends, place >> 32, place & UINT32_MAX)
+             : BLIS_OK;
+}
+
+/* Whether nothing follows this position in its stream. */
+static bool is_end(const blis_live_content *content, uint64_t place) {
+  uint64_t end;
+  return blis_map_get(&content->ends, place >> 32, &end) && end == (place & UINT32_MAX);
+}
+
+/* Finds or makes the positions of the blocks that start at `first`, which are consecutive. */
+static blis_status place_rest(blis_live_content *content, size_t first, uint64_t *place) {
+  size_t rest = first < content->hashes.count ? content->hashes.count - first : 0;
+  size_t known = count_known(content, first, place);
+  if (known > 0 && known == rest) {
+    return BLIS_OK;
+  }
+  if (known > 0 && is_end(content, *place + known)) {
+    return enter(content, first + known, *place + known); /* a longer reply */
+  }
+  *place = place_of(++content->streams, 0);
+  return enter(content, first, *place);
 }
 
 /* Makes the segments. The reply continues in the last block of the prompt, even if it is full: an
@@ -128,17 +153,14 @@ static blis_status make_segments(blis_live_content *content, const blis_live_pro
   uint32_t size = content->block_tokens;
   size_t inner = (prompt->count - 1) / size;
   uint32_t rest = prompt->count - (uint32_t)inner * size;
-  uint64_t place;
+  uint64_t place = 0;
   size_t k = 0;
   content->made.count = 0;
   while (k < inner && blis_map_get(&content->places, content->hashes.items[k], &place)) {
     BLIS_TRY(append(content, place, size));
     k++;
   }
-  if (k < inner || !are_known(content, inner, &place)) {
-    place = place_of(++content->streams, 0);
-    BLIS_TRY(enter(content, k, place));
-  }
+  BLIS_TRY(place_rest(content, k, &place));
   for (; k < inner; k++) {
     BLIS_TRY(append(content, place++, size));
   }
@@ -149,6 +171,7 @@ blis_status blis_live_content_place(blis_live_content *content, const blis_live_
                                     blis_segment **segments, uint32_t *count) {
   if (blis_map_count(&content->places) > content->blocks_max) {
     blis_map_clear(&content->places);
+    blis_map_clear(&content->ends);
   }
   BLIS_TRY(hash_blocks(content, prompt));
   BLIS_TRY(make_segments(content, prompt));

@@ -36,6 +36,9 @@ struct blis_live_desk {
   blis_token_sink sink;
   blis_step_sink steps;
   const blis_step_sink *other_steps; /* NULL = none */
+  blis_block_sink blocks;
+  blis_live_kv_book *book;     /* NULL = no KV events */
+  blis_live_kv_events *events; /* likewise */
   blis_cluster *cluster;
   blis_live_caller caller;
   BLIS_ARRAY(blis_request) inbox; /* submitted, not yet given to the cluster */
@@ -233,6 +236,9 @@ static blis_status on_end(void *ud, const blis_request_end *end, blis_error *err
   shown->failure = shown->finish == BLIS_LIVE_ERROR ? failure_of(end) : NULL;
   shown->cached_tokens = end->cached_tokens > 0 ? (uint32_t)end->cached_tokens : 0;
   c->has_ended = true;
+  if (desk->book != NULL) {
+    blis_live_kv_book_close(desk->book, shown->number);
+  }
   c->end_us = blis_max_i64(end->end_us, end->e2e_us < 0 ? 0 : shown->arrival_us + end->e2e_us);
   if (shown->instance >= 0) {
     int64_t external = external_tokens(end);
@@ -262,6 +268,9 @@ static blis_status on_step(void *ud, uint32_t instance, const blis_step_report *
   BLIS_TRY_MEM(make_room(desk, instance), error);
   blis_live_meter_step(&desk->meters.items[instance],
                        report->prefill_tokens + report->decode_requests);
+  if (desk->events != NULL) {
+    BLIS_TRY_MEM(blis_live_kv_events_end_step(desk->events, instance, report->end_us), error);
+  }
   const blis_step_sink *other = desk->other_steps;
   return other == NULL ? BLIS_OK : other->step(other->ud, instance, report, error);
 }
@@ -270,6 +279,57 @@ const blis_step_sink *blis_live_desk_steps(blis_live_desk *desk, const blis_step
   desk->other_steps = other;
   desk->steps = (blis_step_sink){.ud = desk, .step = on_step};
   return &desk->steps;
+}
+
+/* KV events. */
+
+static blis_status on_named(void *ud, const blis_named_blocks *named, blis_error *error) {
+  const blis_live_desk *desk = ud;
+  BLIS_TRY_MEM(
+      blis_live_kv_book_name(desk->book, named->request, named->chain, named->block_tokens), error);
+  return BLIS_OK;
+}
+
+static void on_stored(void *ud, uint32_t instance, blis_block_id id) {
+  const blis_live_desk *desk = ud;
+  blis_live_kv_events_stored(desk->events, instance, id);
+}
+
+static void on_removed(void *ud, uint32_t instance, blis_block_id id) {
+  const blis_live_desk *desk = ud;
+  blis_live_kv_events_removed(desk->events, instance, id);
+}
+
+const blis_block_sink *blis_live_desk_blocks(blis_live_desk *desk) {
+  return desk->book == NULL ? NULL : &desk->blocks;
+}
+
+static blis_status open_events(blis_live_desk *desk) {
+  if (desk->config.kv_format == BLIS_LIVE_NO_KV_EVENTS) {
+    return BLIS_OK;
+  }
+  desk->blocks =
+      (blis_block_sink){.ud = desk, .named = on_named, .stored = on_stored, .removed = on_removed};
+  desk->book = blis_live_kv_book_new(&desk->alloc);
+  desk->events = desk->book == NULL
+                     ? NULL
+                     : blis_live_kv_events_new(&desk->alloc, desk->book,
+                                               desk->config.kv_format == BLIS_LIVE_KV_MAPS);
+  return desk->events == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
+}
+
+/* The prompt of a choice, whose blocks are announced. */
+static blis_status enter_prompt(blis_live_desk *desk, const blis_live_ask *ask, int64_t number,
+                                const blis_live_prompt *prompt) {
+  const blis_live_adapter *adapter = NULL;
+  for (size_t i = 0; i < desk->config.adapter_count && ask->adapter != NULL; i++) {
+    if (desk->adapters[i].own_name == ask->adapter) {
+      adapter = &desk->adapters[i];
+    }
+  }
+  return desk->book == NULL
+             ? BLIS_OK
+             : blis_live_kv_book_open(desk->book, number, prompt, ask->cache_salt, adapter);
 }
 
 /* Construction. */
@@ -290,7 +350,7 @@ blis_status blis_live_desk_new(const blis_alloc *alloc, const blis_live_desk_con
   desk->adapters = blis_alloc_zeroed(alloc, config->adapter_count + 1, sizeof *desk->adapters);
   if (desk->strings == NULL || desk->adapters == NULL || desk->later == NULL ||
       desk->content == NULL || desk->lengths == NULL ||
-      make_room(desk, config->instance_count - 1) != BLIS_OK ||
+      make_room(desk, config->instance_count - 1) != BLIS_OK || open_events(desk) != BLIS_OK ||
       blis_map_reserve(&desk->choices, 16) != BLIS_OK) {
     blis_live_desk_free(desk);
     return blis_fail_nomem(error);
@@ -325,6 +385,8 @@ void blis_live_desk_free(blis_live_desk *desk) {
   blis_array_deinit(&alloc, &desk->pins);
   blis_map_deinit(&desk->choices);
   blis_live_content_free(desk->content);
+  blis_live_kv_events_free(desk->events);
+  blis_live_kv_book_free(desk->book);
   if (desk->later != NULL) {
     blis_event_queue_free(desk->later);
   }
@@ -344,6 +406,9 @@ void blis_live_desk_open(blis_live_desk *desk, blis_cluster *cluster,
                          const blis_live_caller *caller) {
   desk->cluster = cluster;
   desk->caller = *caller;
+  if (desk->events != NULL) {
+    blis_live_kv_events_open(desk->events, &caller->publisher);
+  }
   blis_cluster_stay_open(cluster, true);
 }
 
@@ -547,6 +612,11 @@ static blis_status submit_one(blis_live_desk *desk, const blis_live_submission *
     free_segments(desk, &request);
     status = blis_fail_nomem(error);
   }
+  if (status == BLIS_OK && enter_prompt(desk, ask, shown->number, &prompt) != BLIS_OK) {
+    blis_map_remove(&desk->choices, (uint64_t)shown->number);
+    free_segments(desk, &request);
+    status = blis_fail_nomem(error);
+  }
   if (status == BLIS_OK && s->instance >= 0) {
     status = blis_cluster_pin(desk->cluster, shown->number, 0, (uint32_t)s->instance, error);
     desk->pins.items[desk->pins.count++] = shown->number;
@@ -622,11 +692,17 @@ blis_status blis_live_desk_advance(blis_live_desk *desk, int64_t now_us, blis_er
     happen(desk, c, event.time_us);
   }
   pass_on(desk);
+  if (desk->events != NULL) {
+    BLIS_TRY_MEM(blis_live_kv_events_run(desk->events, now_us), error);
+  }
   return BLIS_OK;
 }
 
 int64_t blis_live_desk_next_us(const blis_live_desk *desk) {
-  return blis_min_i64(blis_cluster_next_us(desk->cluster), blis_event_queue_next_us(desk->later));
+  int64_t next_us =
+      blis_min_i64(blis_cluster_next_us(desk->cluster), blis_event_queue_next_us(desk->later));
+  return desk->events == NULL ? next_us
+                              : blis_min_i64(next_us, blis_live_kv_events_next_us(desk->events));
 }
 
 int64_t blis_live_desk_now_us(const blis_live_desk *desk) {

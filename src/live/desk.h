@@ -20,8 +20,10 @@
 
 #include "base/alloc.h"
 #include "cluster/cluster.h"
+#include "cluster/watch/blocks.h"
 #include "cluster/watch/tokens.h"
 #include "live/ask.h"
+#include "live/kv_events.h"
 #include "live/meter.h"
 
 typedef struct blis_live_desk blis_live_desk;
@@ -54,7 +56,15 @@ typedef struct blis_live_caller {
   void *ud;
   /* More tokens of the choice are due, or it is over; at most once per choice and advance. */
   void (*changed)(void *ud, blis_live_choice *choice);
+  blis_live_kv_publisher publisher; /* of KV events, if the desk has them */
 } blis_live_caller;
+
+/* Whether the changes of prefix caches are published (kv_events.h), and how. */
+typedef enum blis_live_kv_format {
+  BLIS_LIVE_NO_KV_EVENTS,
+  BLIS_LIVE_KV_ARRAYS,
+  BLIS_LIVE_KV_MAPS
+} blis_live_kv_format;
 
 typedef struct blis_live_desk_config {
   blis_live_limits limits; /* copied; the models are borrowed */
@@ -69,6 +79,7 @@ typedef struct blis_live_desk_config {
   /* Names of the LoRA adapters of the cluster, which are served from the start; borrowed. */
   const char *const *adapters;
   size_t adapter_count;
+  blis_live_kv_format kv_format;
 } blis_live_desk_config;
 
 /* The caller owns the desk. BLIS_ERR_NOMEM. */
@@ -81,6 +92,8 @@ void blis_live_desk_free(blis_live_desk *desk);
 /* What the cluster is made with; both borrow the desk. */
 blis_request_source blis_live_desk_source(blis_live_desk *desk);
 const blis_token_sink *blis_live_desk_sink(blis_live_desk *desk);
+/* NULL without KV events. */
+const blis_block_sink *blis_live_desk_blocks(blis_live_desk *desk);
 /* The same for steps; passes them on to other, which is borrowed and may be NULL. */
 const blis_step_sink *blis_live_desk_steps(blis_live_desk *desk, const blis_step_sink *other);
 

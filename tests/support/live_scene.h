@@ -27,7 +27,17 @@ static inline void scene_changed(void *ud, blis_live_choice *choice) {
   sc->over += choice->is_over;
 }
 
-static inline void open_scene_of(scene *sc, uint32_t instances, blis_live_flavor flavor) {
+/* What differs between scenes. */
+typedef struct scene_options {
+  uint32_t instances;
+  blis_live_flavor flavor;
+  blis_live_kv_format kv_format;
+  blis_live_kv_publisher publisher;
+  int64_t kv_blocks; /* of an instance; 0 = the number of a site */
+} scene_options;
+
+static inline void open_scene_with(scene *sc, const scene_options *options) {
+  uint32_t instances = options->instances;
   static const uint32_t lengths[] = {4, 9};
   blis_error error;
   blis_alloc heap = blis_alloc_heap();
@@ -38,6 +48,9 @@ static inline void open_scene_of(scene *sc, uint32_t instances, blis_live_flavor
                                                    .resumes_preempted = true,
                                                    .recomputes_last_token = true,
                                                    .drops_last_kv = true};
+    if (options->kv_blocks > 0) {
+      sc->s.instances[i].kv_blocks = options->kv_blocks;
+    }
   }
   const blis_live_desk_config config = {.limits = {.vocabulary = 128256,
                                                    .max_model_len = 5000,
@@ -48,7 +61,8 @@ static inline void open_scene_of(scene *sc, uint32_t instances, blis_live_flavor
                                         .lengths = lengths,
                                         .length_count = 2,
                                         .instance_count = instances,
-                                        .flavor = flavor};
+                                        .flavor = options->flavor,
+                                        .kv_format = options->kv_format};
   CHECK_OK(blis_live_desk_new(&heap, &config, &sc->desk, &error), &error);
   blis_live_ask_init(&sc->ask, &heap);
   blis_router router = {0};
@@ -57,13 +71,19 @@ static inline void open_scene_of(scene *sc, uint32_t instances, blis_live_flavor
   CHECK_OK(site_prepare(&sc->s, &error), &error);
   sc->source = blis_live_desk_source(sc->desk);
   sc->s.config.options[BLIS_FEATURE_TOKENS] = blis_live_desk_sink(sc->desk);
+  sc->s.config.options[BLIS_FEATURE_BLOCKS] = blis_live_desk_blocks(sc->desk);
   sc->s.config.steps = blis_live_desk_steps(sc->desk, NULL);
   CHECK_OK(blis_cluster_new(&heap, &sc->s.config, &router, &sc->source,
                             blis_recorder_sink(sc->s.recorder), &sc->s.itl_us, &sc->s.cluster,
                             &error),
            &error);
-  blis_live_desk_open(sc->desk, sc->s.cluster,
-                      &(blis_live_caller){.ud = sc, .changed = scene_changed});
+  blis_live_desk_open(
+      sc->desk, sc->s.cluster,
+      &(blis_live_caller){.ud = sc, .changed = scene_changed, .publisher = options->publisher});
+}
+
+static inline void open_scene_of(scene *sc, uint32_t instances, blis_live_flavor flavor) {
+  open_scene_with(sc, &(scene_options){.instances = instances, .flavor = flavor});
 }
 
 static inline void open_scene(scene *sc, uint32_t instances) {

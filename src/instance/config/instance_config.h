@@ -15,6 +15,7 @@
 #include "instance/config/step_report.h"
 #include "instance/request/kv_source.h"
 #include "instance/request/live_request.h"
+#include "kv/block_pool.h"
 #include "kv/layout.h"
 #include "latency/step/latency_model.h"
 
@@ -343,6 +344,9 @@ typedef struct blis_instance_config {
      outlives the instance. NULL = from nowhere. Not with
      defects.has_plain_kv. */
   const blis_kv_source *kv_source;
+  /* Receives the changes of the prefix table; borrowed, outlives the instance. NULL = none. With
+     it, the stepwise engine is used. */
+  const blis_block_listener *blocks;
 } blis_instance_config;
 
 #endif

@@ -475,6 +475,7 @@ blis_status blis__stepwise_new(const blis_alloc *alloc, const blis_instance_conf
   if (config->kv_source != NULL) {
     blis_kv_cache_hear(e->cache, config->kv_source->evicted, config->kv_source->ud);
   }
+  blis_kv_cache_listen(e->cache, config->blocks);
   *engine = (blis__engine){.ops = &stepwise_ops, .state = e};
   return BLIS_OK;
 }
