@@ -16,6 +16,8 @@ pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(EDIT IMPORTED_TARGET libedit)
 # Without it there is no `blis live`.
 pkg_check_modules(EVENT IMPORTED_TARGET libevent_core>=2.1 libevent_extra>=2.1)
+# Without it `blis live` has no KV events. Only its header is needed here.
+pkg_check_modules(ZMQ libzmq>=4.1)
 # Without it there is no `blis observe`. Only its headers are needed here.
 pkg_check_modules(CURL libcurl>=7.71)
 # Without it scripts from others are held by limits of resources alone.

@@ -64,7 +64,8 @@ describe("the program #host", function()
 
     it("prints its versions: of libraries, commit, sources and profiles", function()
       local run = program.run("--version")
-      local first, second, third, fourth = run.out:match "^(.-\n)(.-)\n(.-)\n(.-)\n$"
+      local first, second, third, events, fourth =
+        run.out:match "^(.-\n)(.-)\n(.-)\n(.-)\n(.-)\n$"
       assert.matches("^blis %d+%.%d+%.%d+[-%w]* %(Lua 5%.4%.%d+, xxHash [%d.]+, "
         .. "libyaml [%d.]+%)\n$", first)
       assert.matches("^commit [%x+unkow]+, sources " .. require("blis.core").source_id
@@ -72,6 +73,8 @@ describe("the program #host", function()
       local library = require("blis.core").live_library()
       assert.equal(library and "live: libevent " .. library or "live: no (built without libevent)",
         third)
+      local zmq = require("blis.core").live_zmq_library()
+      assert.equal("KV events: " .. (zmq and "libzmq " .. zmq or "no (libzmq is missing)"), events)
       local client = require("blis.core").observe_library()
       assert.equal("observe: " .. (client and client:match "^%S+" or "no (libcurl is missing)"),
         fourth)

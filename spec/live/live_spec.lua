@@ -307,6 +307,10 @@ LUA
       ["--listen [::1]+:8000 --num-instances 2"] = "requires an IPv4 address",
       ["--port-base 65535 --num-instances 2"] = "expected at most 65535",
       ["--port-base 8000 --listen 127.0.0.1:8000"] = "cannot be combined with",
+      ["--kv-events here"] = "-events: 'here', expected ADDRESS:PORT",
+      ["--kv-events 127.0.0.1:8000 --num-instances 2"] = "-events: '127.0.0.1:8000' is one",
+      ["--kv-events-replay 127.0.0.1:8001"] = "--kv-events-replay requires --kv-events, ",
+      ["--kv-events-topic a"] = "--kv-events-topic requires --kv-events, ",
     } do
       local outcome = program.shell('"$BLIS" live ' .. text)
       assert.equal(2, outcome.status, text)

@@ -27,6 +27,9 @@ void host_print_version(void) {
   printf("commit %s, sources %s; %s\n", host_commit, blis_source_id, profile_dates);
   printf("live: %s%s\n", http == NULL ? "no (built without libevent)" : "libevent ",
          http == NULL ? "" : http);
+  const char *events = bind_live_zmq_version();
+  printf("KV events: %s%s\n", events == NULL ? "no (libzmq is missing)" : "libzmq ",
+         events == NULL ? "" : events);
   const char *client = bind_observe_version();
   int length = client == NULL ? 0 : (int)strcspn(client, " ");
   printf("observe: %.*s%s\n", length, client == NULL ? "" : client,

@@ -20,6 +20,10 @@ const char *blis_http_library(void) {
   return event_get_version();
 }
 
+const char *blis_http_zmq_library(void) {
+  return blis__publisher_library();
+}
+
 int64_t blis__http_wall_us(const blis__http *server) {
   return (now_ns() - server->started_ns) / NANOS;
 }
@@ -98,6 +102,56 @@ static blis_status listen_at(blis__http *server, size_t i, blis_error *error) {
   return BLIS_OK;
 }
 
+/* KV events. */
+
+static void on_replay(evutil_socket_t fd, short what, void *ud) {
+  (void)fd, (void)what;
+  const blis__replay *replay = ud;
+  blis__publisher_answer(replay->server->publisher, replay->instance);
+}
+
+static void publish(void *ud, uint32_t instance, uint64_t sequence, blis_slice payload) {
+  const blis__http *server = ud;
+  blis__publisher_send(server->publisher, instance, sequence, payload);
+}
+
+static blis_status open_feed(blis__http *server, uint32_t instance, blis_error *error) {
+  BLIS_TRY(blis__publisher_open(server->publisher, instance, error));
+  blis__replay *replay = &server->replays[instance];
+  int descriptor = blis__publisher_descriptor(server->publisher, instance);
+  if (descriptor < 0 || replay->readable != NULL) {
+    return BLIS_OK;
+  }
+  *replay = (blis__replay){.server = server, .instance = instance};
+  replay->readable = event_new(server->base, descriptor, EV_READ | EV_PERSIST, on_replay, replay);
+  BLIS_TRY_NEW(replay->readable, error);
+  event_add(replay->readable, NULL);
+  return BLIS_OK;
+}
+
+/* The publisher, without sockets yet. */
+static blis_status open_publisher(blis__http *server, blis_error *error) {
+  const blis_http_config *config = server->config;
+  if (config->feeds == NULL) {
+    return BLIS_OK;
+  }
+  server->replays = blis_alloc_zeroed(&server->alloc, config->feed_count, sizeof *server->replays);
+  BLIS_TRY_NEW(server->replays, error);
+  return blis__publisher_new(&server->alloc, config->feeds, config->feed_count, &server->publisher,
+                             error);
+}
+
+static void close_publisher(blis__http *server) {
+  for (size_t i = 0; server->replays != NULL && i < server->config->feed_count; i++) {
+    if (server->replays[i].readable != NULL) {
+      event_free(server->replays[i].readable);
+    }
+  }
+  blis_alloc_free(&server->alloc, server->replays,
+                  server->config->feed_count * sizeof *server->replays);
+  blis__publisher_free(server->publisher);
+}
+
 /* Listens for the instances that exist and have no open address yet; for the gateway at first. */
 static blis_status listen_for_new(blis__http *server, bool is_first, blis_error *error) {
   uint32_t count = blis_cluster_instance_count(blis_live_desk_cluster(server->desk));
@@ -106,6 +160,11 @@ static blis_status listen_for_new(blis__http *server, bool is_first, blis_error 
     bool is_new = instance >= (int64_t)server->known_instances && instance < (int64_t)count;
     if (is_new || (is_first && instance < 0)) {
       BLIS_TRY(listen_at(server, i, error));
+    }
+  }
+  for (uint32_t i = server->known_instances; i < count && server->publisher != NULL; i++) {
+    if (i < server->config->feed_count) {
+      BLIS_TRY(open_feed(server, i, error));
     }
   }
   server->known_instances = count;
@@ -129,6 +188,10 @@ static void on_look(evutil_socket_t fd, short what, void *ud) {
     return;
   }
   server->status = listen_for_new(server, false, &server->error);
+  /* libzmq reports only changes of the sockets: nothing may be left behind. */
+  for (uint32_t i = 0; i < server->config->feed_count; i++) {
+    blis__publisher_answer(server->publisher, i);
+  }
   uint64_t services = hash_services(server);
   if (services != server->services && server->config->changed != NULL) {
     server->config->changed(server->config->changed_ud);
@@ -242,6 +305,7 @@ static blis_status open_server(blis__http *server, blis_error *error) {
   BLIS_TRY_NEW(server->out, error);
   BLIS_TRY_NEW(server->timer, error);
   BLIS_TRY_NEW(server->retry, error);
+  BLIS_TRY(open_publisher(server, error));
   BLIS_TRY(listen_for_new(server, true, error));
   server->looks = event_new(server->base, -1, EV_PERSIST, on_look, server);
   BLIS_TRY_NEW(server->looks, error);
@@ -262,6 +326,7 @@ static void close_server(blis__http *server) {
       evhttp_free(server->doors[i].http);
     }
   }
+  close_publisher(server);
   struct event *events[] = {server->timer, server->retry, server->looks, server->signals[0],
                             server->signals[1]};
   for (size_t i = 0; i < sizeof events / sizeof *events; i++) {
@@ -294,7 +359,12 @@ static void count_lags(blis__http *server) {
 
 static void run_server(blis__http *server) {
   const blis_http_config *config = server->config;
-  const blis_live_caller caller = {.ud = server, .changed = blis__call_changed};
+  const blis_live_caller caller = {
+      .ud = server,
+      .changed = blis__call_changed,
+      .publisher = {.ud = server,
+                    .publish = server->publisher == NULL ? NULL : publish,
+                    .started_s = (double)time(NULL)}};
   blis_live_desk_open(server->desk, blis_live_desk_cluster(server->desk), &caller);
   server->started_ns = server->speed_ns = now_ns();
   server->speed = config->speed;

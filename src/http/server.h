@@ -18,6 +18,7 @@
 #include "base/alloc.h"
 #include "base/buffer.h"
 #include "base/error.h"
+#include "http/publisher.h"
 #include "live/desk.h"
 
 /* An address that is listened on: since the start, or when its instance exists. */
@@ -41,6 +42,8 @@ typedef struct blis_http_config {
   blis_live_desk *desk;
   const blis_http_endpoint *endpoints; /* all of it borrowed */
   size_t endpoint_count;
+  const blis_http_feed *feeds; /* of KV events, by instance; NULL = they are not published */
+  size_t feed_count;
   double speed;             /* simulated seconds per second, > 0 */
   const char *version;      /* that /version reports */
   int64_t stall_timeout_us; /* a client that reads nothing for so long is dropped */
@@ -79,5 +82,8 @@ BLIS_MUSTUSE blis_status blis_http_serve(const blis_alloc *alloc, const blis_htt
 
 /* The version of libevent; static. */
 const char *blis_http_library(void);
+
+/* The version of libzmq; static. NULL = KV events cannot be published. */
+const char *blis_http_zmq_library(void);
 
 #endif

@@ -20,7 +20,7 @@ enum {
   BLIS__HEAD_MAX = 16 << 10,
   BLIS__IDLE_SECONDS = 30,
   BLIS__OUTPUT_MAX = 8 << 10, /* unsent bytes of a stream from which on its tokens are counted */
-  BLIS__LAGS = 4096            /* of the last wake-ups, for the summary */
+  BLIS__LAGS = 4096           /* of the last wake-ups, for the summary */
 };
 
 typedef struct blis__http blis__http;
@@ -33,6 +33,13 @@ typedef struct blis__door {
   int64_t instance;
   uint16_t port;
 } blis__door;
+
+/* The replay socket of an instance. */
+typedef struct blis__replay {
+  blis__http *server;
+  struct event *readable;
+  uint32_t instance;
+} blis__replay;
 
 /* A request for tokens that is not answered yet. */
 typedef struct blis__call {
@@ -65,6 +72,8 @@ struct blis__http {
   uint64_t services; /* a hash of what state they are in */
   struct event *signals[2];
   blis__door *doors;
+  blis__publisher *publisher; /* NULL = no KV events */
+  blis__replay *replays;      /* by instance */
   blis__call *calls;
   blis_live_ask ask;
   blis_buffer text; /* of what is written */

@@ -20,7 +20,7 @@
 
 #include "base/alloc.h"
 #include "cluster/cluster.h"
-#include "cluster/watch/blocks.h"
+#include "cluster/watch/announcements.h"
 #include "cluster/watch/tokens.h"
 #include "live/ask.h"
 #include "live/kv_events.h"

@@ -283,6 +283,7 @@ static const luaL_Reg core_functions[] = {
     {"observed_write", bind_observed_write},
     {"observe_library", bind_observe_library},
     {"live_library", bind_live_library},
+    {"live_zmq_library", bind_live_zmq_library},
     {"live_serve", bind_live_serve},
     {"lone_instance", bind_lone_instance_new},
     {"latency_definition", bind_latency_definition},

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Real clients, routers, and monitors against blis live; `scripts/test --live` runs each.
 #
-#   tools.sh NAME    openai, hostile, promtool, prometheus, haproxy, nginx, or example
+#   tools.sh NAME    openai, hostile, kv-events, promtool, prometheus, haproxy, nginx, or example
 #
 # BLIS_PROGRAM is the program. Status 77: a tool is not installed (scripts/setup --live).
 set -euo pipefail
@@ -69,10 +69,18 @@ observe() {
   grep -q ' + 0 failed' "$folder/observed" || fail "$(cat "$folder/observed")"
 }
 
+# need_packages NAME...: the npm packages of `scripts/setup --live`.
+need_packages() {
+  local one
+  export NODE_PATH=${BLIS_LIVE_NODE:-$top/build/live-clients/node_modules}
+  for one in "$@"; do
+    [ -d "$NODE_PATH/$one" ] || exit 77
+  done
+}
+
 test_openai() {
   need node
-  export NODE_PATH=${BLIS_LIVE_NODE:-$top/build/live-clients/node_modules}
-  [ -d "$NODE_PATH/openai" ] || exit 77
+  need_packages openai
   serve --speed 20
   node "$top/tests/live/clients/openai.js" "$url"
 }
@@ -84,6 +92,25 @@ test_hostile() {
   kill -INT "${pids[0]}"
   wait "${pids[0]}" && status=0 || status=$?
   [ "$status" = 130 ] || fail "the server ended with status $status"
+}
+
+# A cache of 120 blocks for each instance: prompts evict blocks of each other.
+test_kv-events() {
+  need node
+  need_packages zeromq @msgpack/msgpack
+  "$blis" --version | grep -q 'KV events: libzmq' || exit 77
+  local form
+  for form in array map; do
+    serve --speed 20 --num-instances 2 --port-base $((port + 1)) --total-kv-blocks 120 \
+      --kv-events "127.0.0.1:$((port + 3))+" --kv-events-replay "127.0.0.1:$((port + 5))+" \
+      --kv-events-format $form
+    node "$top/tests/live/clients/kv_events.js" "$url" $((port + 1)) $((port + 3)) \
+      $((port + 5)) $form
+    kill -INT "${pids[-1]}"
+    wait "${pids[-1]}" || true
+    port=$((port + 10))
+    url=http://127.0.0.1:$port
+  done
 }
 
 # promtool complains about names that vLLM itself has: colons, and a histogram called _total.
@@ -223,6 +250,11 @@ test_example() {
 }
 
 case $name in
-  openai | hostile | promtool | prometheus | haproxy | nginx | example) "test_$name" ;;
-  *) fail "unknown, expected openai, hostile, promtool, prometheus, haproxy, nginx, or example" ;;
+  openai | hostile | kv-events | promtool | prometheus | haproxy | nginx | example)
+    "test_$name"
+    ;;
+  *)
+    fail "unknown, expected openai, hostile, kv-events, promtool, prometheus, haproxy, nginx, or" \
+      "example"
+    ;;
 esac

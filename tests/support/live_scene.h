@@ -71,7 +71,7 @@ static inline void open_scene_with(scene *sc, const scene_options *options) {
   CHECK_OK(site_prepare(&sc->s, &error), &error);
   sc->source = blis_live_desk_source(sc->desk);
   sc->s.config.options[BLIS_FEATURE_TOKENS] = blis_live_desk_sink(sc->desk);
-  sc->s.config.options[BLIS_FEATURE_BLOCKS] = blis_live_desk_blocks(sc->desk);
+  sc->s.config.options[BLIS_FEATURE_ANNOUNCEMENTS] = blis_live_desk_blocks(sc->desk);
   sc->s.config.steps = blis_live_desk_steps(sc->desk, NULL);
   CHECK_OK(blis_cluster_new(&heap, &sc->s.config, &router, &sc->source,
                             blis_recorder_sink(sc->s.recorder), &sc->s.itl_us, &sc->s.cluster,

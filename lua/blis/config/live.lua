@@ -33,6 +33,29 @@ return {
         .. "llm-d's endpoint picker. It is replaced when an instance is added or removed.",
     },
     {
+      name = "kv_events", type = "string", flag = "--kv-events", metavar = "ADDRESS", group = group,
+      doc = "Addresses where the instances publish the changes of their prefix caches over ZeroMQ, "
+        .. "in the layout of vLLM: 127.0.1.1+:5557 (an address for each instance) or "
+        .. "127.0.0.1:5557+ (a port for each instance). Default: no events.",
+    },
+    {
+      name = "kv_events_replay", type = "string", flag = "--kv-events-replay",
+      metavar = "ADDRESS", group = group,
+      doc = "Addresses where subscribers request events that they have missed, as for --kv-events.",
+    },
+    {
+      name = "kv_events_topic", type = "string", flag = "--kv-events-topic", metavar = "TEXT",
+      group = group,
+      doc = "Topic of the events. Default: kv@ADDRESS:PORT@MODEL with the HTTP address of the "
+        .. "instance, as llm-d's endpoint picker expects it. The default of vLLM is ''.",
+    },
+    {
+      name = "kv_events_format", type = "choice", choices = { "array", "map" }, default = "array",
+      flag = "--kv-events-format", metavar = "FORM", group = group,
+      doc = "Form of an event: an array, or a map with the names of its fields, as in current "
+        .. "versions of vLLM.",
+    },
+    {
       name = "max_instances", type = "integer", min = 1, max = 10000, unit = "instances",
       flag = "--max-instances", group = group,
       doc = "Maximum number of instances that POST /admin/scale, add, and remove can set. Starts "

@@ -73,12 +73,14 @@ local function desk_of(values, config)
     block_tokens = cluster.block_size, seed = config.seed,
     lengths = lengths_of(values, config.seed), instances = cluster.instances,
     flavor = values.metrics_flavor,
+    kv_format = values.kv_events and values.kv_events_format or "none",
   }
 end
 
 ---@class blis.live.Service
 ---@field sim blis.Simulation
 ---@field endpoints blis.live.Endpoint[]
+---@field feeds? blis.live.Feed[] by instance; nil = no KV events
 ---@field initial integer instances at first
 ---@field is_public boolean whether other machines can reach it
 ---@field outcome? table how it ended: signal, requests, dropped, interventions, lags
@@ -107,6 +109,11 @@ function service:lines()
     table.insert(lines, 1, last.instance == 0 and ("%s at %s"):format(ids[1], text_of(first))
       or ("%s to %s at %s to %s"):format(ids[1], ids[2], text_of(first), text_of(last)))
   end
+  local feed = self.feeds and self.feeds[1]
+  if feed then
+    lines[#lines + 1] = ("KV events of %s at tcp://%s:%d, topic '%s'"):format(
+      self.sim.instances[1].id, feed.address, feed.port, feed.topic)
+  end
   if self.is_public then
     lines[#lines + 1] = "warning: other machines can connect, without authentication"
   end
@@ -120,7 +127,7 @@ function service:run(tell)
   if values.write_endpoints then self:write_endpoints() end
   for i, line in ipairs(self:lines()) do lines[i] = tell(line) end
   self.outcome = errors.located(core.live_serve, self.sim, self.desk, {
-    endpoints = self.endpoints, speed = values.speed, version = values.version,
+    endpoints = self.endpoints, feeds = self.feeds, speed = values.speed, version = values.version,
     stall_timeout_us = values.stall_timeout_us, grace_us = values.grace_us,
     duration_us = values.duration_us,
     shows_cached = not values.hide_cached, echoes_request_ids = values.request_ids,
@@ -231,7 +238,11 @@ function live.open(spec, options, model)
     if scaling then scaling.target = config.cluster.instances end
     self.initial = config.cluster.instances
     local most = config.scaling and math.min(config.scaling.max_starts, most_addresses)
-    self.endpoints, self.is_public = addresses.of(values, most or self.initial, self.initial)
+    local count, is_public, are_feeds_public = most or self.initial
+    self.endpoints, is_public = addresses.of(values, count, self.initial)
+    self.feeds, are_feeds_public = addresses.feeds(values, self.endpoints, names_of(values)[1],
+      count, self.initial)
+    self.is_public = is_public or are_feeds_public
     return self.desk
   end)
   self.admin = admin.new(self.sim, by_instance(self.endpoints), scaling)

@@ -20,7 +20,7 @@
   XX(OBSERVER, observer)                                                                           \
   XX(RUN_EVENTS, run_events)                                                                       \
   XX(TOKENS, tokens)                                                                               \
-  XX(BLOCKS, blocks)                                                                               \
+  XX(ANNOUNCEMENTS, announcements)                                                                 \
   XX(TENANTS, tenants)                                                                             \
   XX(PINS, pins)                                                                                   \
   XX(GATEWAY, gateway)                                                                             \

@@ -1,6 +1,7 @@
 #include "lua/live/desk.h"
 
 #include <lauxlib.h>
+#include <string.h>
 
 #include "lua/bind/bind.h"
 
@@ -93,6 +94,10 @@ int bind_live_desk_new(lua_State *L) {
   if (!blis_live_find_flavor(flavor, &config.flavor)) {
     return luaL_error(L, "flavor is '%s', expected a name of BLIS_LIVE_FLAVOR_MAP", flavor);
   }
+  const char *format = check_field_string(L, 1, "kv_format");
+  config.kv_format = strcmp(format, "array") == 0 ? BLIS_LIVE_KV_ARRAYS
+                     : strcmp(format, "map") == 0 ? BLIS_LIVE_KV_MAPS
+                                                  : BLIS_LIVE_NO_KV_EVENTS;
   config.limits.models = push_names(L, 1, "models", &config.limits.model_count);
   luaL_argcheck(L, config.limits.model_count > 0, 1, "models is empty");
   lua_setiuservalue(L, 2, 1); /* the names' places */

@@ -17,6 +17,7 @@ void bind_configure_live(lua_State *L, int config, bind_simulation *sim,
   blis_live_desk *desk = bind_live_desk_at(L, lua_gettop(L));
   if (desk != NULL) {
     made->options[BLIS_FEATURE_TOKENS] = blis_live_desk_sink(desk);
+    made->options[BLIS_FEATURE_ANNOUNCEMENTS] = blis_live_desk_blocks(desk);
     made->steps = blis_live_desk_steps(desk, made->steps);
   }
   lua_pop(L, 1);
@@ -40,6 +41,30 @@ static blis_http_endpoint *push_endpoints(lua_State *L, int index, size_t *count
     lua_pop(L, 1);
   }
   return endpoints;
+}
+
+/* Pushes what keeps the feeds of the table at index, and the table itself; NULL = it has none. */
+static blis_http_feed *push_feeds(lua_State *L, int index, size_t *count) {
+  *count = 0;
+  if (lua_getfield(L, index, "feeds") == LUA_TNIL) {
+    return NULL;
+  }
+  luaL_checktype(L, -1, LUA_TTABLE);
+  int list = lua_gettop(L);
+  *count = lua_rawlen(L, list);
+  blis_http_feed *feeds = push_buffer(L, *count, sizeof *feeds);
+  for (size_t i = 0; i < *count; i++) {
+    lua_rawgeti(L, list, (lua_Integer)i + 1);
+    int one = lua_gettop(L);
+    feeds[i] =
+        (blis_http_feed){.address = check_field_string(L, one, "address"),
+                         .port = (uint16_t)check_field_integer(L, one, "port"),
+                         .replay_address = opt_field_string(L, one, "replay_address"),
+                         .replay_port = (uint16_t)opt_field_integer(L, one, "replay_port", 0),
+                         .topic = check_field_string(L, one, "topic")};
+    lua_pop(L, 1);
+  }
+  return feeds;
 }
 
 static void write_ready(void *ud) {
@@ -116,6 +141,7 @@ int bind_live_serve(lua_State *L) {
       .ready = write_ready,
       .ready_ud = (void *)check_field_string(L, OPTIONS, "ready")};
   config.endpoints = push_endpoints(L, OPTIONS, &config.endpoint_count);
+  config.feeds = push_feeds(L, OPTIONS, &config.feed_count);
   lua_getfield(L, OPTIONS, "control");
   control its_control = {.L = L, .function = lua_gettop(L)};
   if (!lua_isnil(L, -1)) {
@@ -142,6 +168,10 @@ const char *bind_live_version(void) {
   return blis_http_library();
 }
 
+const char *bind_live_zmq_version(void) {
+  return blis_http_zmq_library();
+}
+
 #else
 
 int bind_live_serve(lua_State *L) {
@@ -152,7 +182,16 @@ const char *bind_live_version(void) {
   return NULL;
 }
 
+const char *bind_live_zmq_version(void) {
+  return NULL;
+}
+
 #endif
+
+int bind_live_zmq_library(lua_State *L) {
+  lua_pushstring(L, bind_live_zmq_version()); /* nil for NULL */
+  return 1;
+}
 
 int bind_live_library(lua_State *L) {
   lua_pushstring(L, bind_live_version()); /* nil for NULL */

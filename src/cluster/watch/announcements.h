@@ -1,12 +1,12 @@
 /*
- * blocks.h - a receiver of the blocks in the prefix caches, for programs that announce them while a
- * run goes on.
+ * announcements.h - a receiver of the blocks in the prefix caches, for programs that announce them
+ * while a run goes on.
  *
  * A run with a receiver uses the stepwise engine, with equal results. A run without a receiver pays
  * nothing.
  */
-#ifndef BLIS_CLUSTER_WATCH_BLOCKS_H
-#define BLIS_CLUSTER_WATCH_BLOCKS_H
+#ifndef BLIS_CLUSTER_WATCH_ANNOUNCEMENTS_H
+#define BLIS_CLUSTER_WATCH_ANNOUNCEMENTS_H
 
 #include "base/containers/block_chain.h"
 #include "cluster/cluster.h"
@@ -18,7 +18,9 @@ typedef struct blis_named_blocks {
   uint32_t block_tokens;
 } blis_named_blocks;
 
-/* The options of BLIS_FEATURE_BLOCKS; copied. All functions are set. A failure stops the run. */
+/* The options of BLIS_FEATURE_ANNOUNCEMENTS; copied. All functions are set. A failure stops the
+ * run.
+ */
 typedef struct blis_block_sink {
   void *ud;
   /* Comes before the changes of the blocks. A request that is sent again joins again. */

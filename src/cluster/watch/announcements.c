@@ -1,5 +1,7 @@
-/* blocks.c - reports prefix caches to the sink of config.options[BLIS_FEATURE_BLOCKS]. */
-#include "cluster/watch/blocks.h"
+/* announcements.c - reports prefix caches to the sink of
+ * config.options[BLIS_FEATURE_ANNOUNCEMENTS].
+ */
+#include "cluster/watch/announcements.h"
 
 #include "cluster/feature.h"
 
@@ -17,7 +19,7 @@ typedef struct state {
 } state;
 
 static state *state_of(const blis_cluster *cluster) {
-  return blis__feature_state(cluster, BLIS_FEATURE_BLOCKS);
+  return blis__feature_state(cluster, BLIS_FEATURE_ANNOUNCEMENTS);
 }
 
 static void on_stored(void *ud, blis_block_id id) {
@@ -42,13 +44,13 @@ static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *
 }
 
 static blis_status prepare(blis_cluster *cluster, blis_error *error) {
-  const blis_block_sink *sink = cluster->config.options[BLIS_FEATURE_BLOCKS];
+  const blis_block_sink *sink = cluster->config.options[BLIS_FEATURE_ANNOUNCEMENTS];
   if (sink == NULL) {
     return BLIS_OK;
   }
   state *made = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *made);
   BLIS_TRY_NEW(made, error);
-  cluster->features[BLIS_FEATURE_BLOCKS] = made;
+  cluster->features[BLIS_FEATURE_ANNOUNCEMENTS] = made;
   made->sink = *sink;
   made->count = cluster->config.instance_count;
   made->caches = blis_alloc_zeroed(&cluster->alloc, made->count, sizeof *made->caches);
@@ -86,9 +88,9 @@ static void free_state(blis_cluster *cluster) {
   blis_alloc_free(&cluster->alloc, self, sizeof(state));
 }
 
-const blis__feature blis__blocks_feature = {
-    .slot = BLIS_FEATURE_BLOCKS,
-    .name = "blocks",
+const blis__feature blis__announcements_feature = {
+    .slot = BLIS_FEATURE_ANNOUNCEMENTS,
+    .name = "announcements",
     .prepare = prepare,
     .equip = equip,
     .start = start,
