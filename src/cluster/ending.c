@@ -1,6 +1,6 @@
 /*
- * ending.c - the end of a request: reports of instances, and the announcement of
- * its end.
+ * ending.c - the end of a request: what instances report, and what listeners
+ * receive.
  */
 #include "cluster/ending.h"
 
