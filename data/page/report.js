@@ -99,10 +99,16 @@
     return splits;
   }
 
-  function rangeOf(axis) {
+  // A target that is not far above the values is shown, so that the reader sees the distance.
+  function withLimits(high, limits) {
+    return limits.reduce((top, one) => (one.at > top && one.at < 3 * top ? one.at : top), high);
+  }
+
+  function rangeOf(axis, limits) {
     return function (_, low, high) {
       if (axis.range) return axis.range;
       if (low === null || high === null) return [0, 1];
+      high = withLimits(high, limits);
       if (axis.log) return [low, high <= low ? low * 10 : high];
       const bottom = axis.from_zero ? Math.min(0, low) : low;
       const room = 0.04 * (high > bottom ? high - bottom : 1);
@@ -140,16 +146,71 @@
     return svg;
   }
 
+  // Vertical lines at events of the run, with their letters, and targets across an axis.
+  function drawMarks(plot, chart) {
+    const context = plot.ctx, box = plot.bbox;
+    const line = (x0, y0, x1, y1, stroke, dash) => {
+      context.strokeStyle = stroke;
+      context.setLineDash(dash.map((length) => length * devicePixelRatio));
+      context.beginPath();
+      context.moveTo(x0, y0);
+      context.lineTo(x1, y1);
+      context.stroke();
+    };
+    const write = (text, x, y, align) => {
+      context.textAlign = align;
+      context.fillText(text, x, y);
+    };
+    context.save();
+    context.lineWidth = devicePixelRatio;
+    context.font = 11 * devicePixelRatio + "px sans-serif";
+    context.textBaseline = "top";
+    (chart.happenings || []).forEach((one) => {
+      const x = plot.valToPos(one.at, "x", true);
+      if (x < box.left || x > box.left + box.width) return;
+      line(x, box.top, x, box.top + box.height, colour(one.mark ? "bad" : "line"), [4, 3]);
+      context.fillStyle = colour("bad");
+      if (one.mark) write(one.mark, x + 3 * devicePixelRatio, box.top, "left");
+    });
+    (chart.limits || []).forEach((one) => {
+      const at = plot.valToPos(one.at, one.axis, true);
+      const isX = one.axis === "x";
+      const from = isX ? box.left : box.top, to = from + (isX ? box.width : box.height);
+      if (at < from || at > to) return;
+      context.fillStyle = colour("bad");
+      if (isX) {
+        line(at, box.top, at, box.top + box.height, colour("bad"), [2, 2]);
+        write(one.text, at - 4 * devicePixelRatio, box.top + box.height * 0.6, "right");
+      } else {
+        line(box.left, at, box.left + box.width, at, colour("bad"), [2, 2]);
+        write(one.text, box.left + box.width, at + 2 * devicePixelRatio, "right");
+      }
+    });
+    context.restore();
+  }
+
+  // All charts over the time of the run share the place of the pointer and the zoom.
+  const clock = uPlot.sync("time");
+
+  function cursorOf(chart) {
+    const cursor = { drag: { x: true, y: false } };
+    if (chart.is_time) {
+      cursor.sync = { key: clock.key, scales: ["x", null], setSeries: false };
+    }
+    return cursor;
+  }
+
   function drawLines(place, chart) {
-    const scale = (axis) => ({
-      time: false, distr: axis.log ? 3 : 1, log: 10, range: rangeOf(axis),
+    const limits = (name) => (chart.limits || []).filter((one) => one.axis === name);
+    const scale = (axis, name) => ({
+      time: false, distr: axis.log ? 3 : 1, log: 10, range: rangeOf(axis, limits(name)),
     });
     chart.x.is_filled = !chart.marks;
     const series = chart.series.map((one, i) => seriesOf(chart, one, i));
     const options = {
       width: Math.max(place.clientWidth, 200),
       height: 230,
-      scales: { x: scale(chart.x), y: scale(chart.y) },
+      scales: { x: scale(chart.x, "x"), y: scale(chart.y, "y") },
       axes: [axisOf(chart.x, 34, "x"), axisOf(chart.y, widthOf, "y")],
       series: [{ label: chart.x.label, value: (_, value, __, place) => read(place, value, chart.x) }]
         .concat(series),
@@ -157,7 +218,8 @@
         series: band.series, fill: colour("c" + (band.colour % colours)) + "33",
       })),
       legend: { live: true, markers: { width: 0, fill: () => "" } },
-      cursor: { drag: { x: true, y: false } },
+      cursor: cursorOf(chart),
+      hooks: { draw: [(plot) => drawMarks(plot, chart)] },
     };
     const plot = new uPlot(options, chart.data, place);
     const legend = place.querySelectorAll(".u-legend .u-series");
@@ -168,12 +230,19 @@
     drawn.push({ plot: plot, place: place });
   }
 
-  // Rows of cells, the stronger the more; names what the pointer is over.
+  const element = (tag, name, text) => {
+    const made = document.createElement(tag);
+    if (name) made.className = name;
+    if (text !== undefined) made.textContent = text;
+    return made;
+  };
+
+  // Rows of cells, the stronger the more, with the first and last row, the times, and a scale. The
+  // legend names the cell under the pointer.
   function drawHeat(place, chart) {
     const rows = chart.rows.length, columns = chart.data[0].length;
-    const canvas = document.createElement("canvas");
+    const canvas = element("canvas", "heat");
     const most = Math.max(chart.most, 1e-12), rgb = colour("heat");
-    canvas.className = "heat";
     canvas.width = columns;
     canvas.height = rows;
     canvas.style.height = Math.max(120, Math.min(480, rows * 8)) + "px";
@@ -183,13 +252,15 @@
       context.fillStyle = "rgba(" + rgb + "," + (value / most).toFixed(3) + ")";
       context.fillRect(x, y, 1, 1);
     }));
-    const told = document.createElement("p");
-    told.className = "soft";
-    const resting = "faintest 0, strongest " + withUnit(chart.most, chart.y)
-      + "; time from left to right, 0 to "
-      + withUnit(chart.times[columns - 1], chart.x) + ", " + chart.rows[0] + " on top, " + chart.rows[rows - 1]
-      + " at the bottom";
-    told.textContent = resting;
+    const end = chart.times[columns - 1], told = element("p", "soft", "");
+    const names = element("div", "rows"), times = element("div", "times");
+    const scale = element("p", "scale soft");
+    names.append(element("span", "", chart.rows[0]), element("span", "", chart.rows[rows - 1]));
+    [0, 0.25, 0.5, 0.75, 1].forEach((share) => {
+      times.append(element("span", "", withUnit(end * share, chart.x)));
+    });
+    scale.append(element("span", "", "0"), element("span", "ramp"),
+      element("span", "", withUnit(chart.most, chart.y)), element("span", "", chart.y.label));
     canvas.addEventListener("mousemove", (event) => {
       const box = canvas.getBoundingClientRect();
       const x = Math.min(columns - 1, Math.floor((event.clientX - box.left) / box.width * columns));
@@ -198,8 +269,10 @@
       told.textContent = chart.rows[y] + " at " + withUnit(chart.times[x], chart.x) + ": "
         + withUnit(chart.data[y][x], chart.y);
     });
-    canvas.addEventListener("mouseleave", () => { told.textContent = resting; });
-    place.append(canvas, told);
+    canvas.addEventListener("mouseleave", () => { told.textContent = ""; });
+    const frame = element("div", "frame");
+    frame.append(names, canvas, element("span"), times);
+    place.append(frame, scale, told);
   }
 
   function draw() {
@@ -243,6 +316,41 @@
     unfolded = [];
     draw();
   }
+
+  // A click on the head of a column sorts a table by it, a second one in the other direction.
+  const numberOf = (cell) => {
+    const text = (cell ? cell.textContent : "").replace(/,/g, "");
+    const found = text.match(/^-?[\d.]+(e[-+]?\d+)?/);
+    return found ? Number(found[0]) : null;
+  };
+
+  function sortBy(table, column, isDown) {
+    const body = table.tBodies[0];
+    const keyed = [...body.rows].map((row) => {
+      const cell = row.cells[column];
+      return { row: row, number: numberOf(cell), text: cell ? cell.textContent : "" };
+    });
+    keyed.sort((a, b) => {
+      const order = a.number !== null && b.number !== null ? a.number - b.number
+        : a.text.localeCompare(b.text, "en", { numeric: true });
+      return isDown ? -order : order;
+    });
+    body.append(...keyed.map((one) => one.row));
+    [...table.tHead.rows[0].cells].forEach((head, i) => {
+      head.setAttribute("aria-sort", i !== column ? "none" : isDown ? "descending" : "ascending");
+    });
+  }
+
+  document.querySelectorAll("table.sortable").forEach((table) => {
+    [...table.tHead.rows[0].cells].forEach((head, column) => {
+      const button = document.createElement("button");
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        sortBy(table, column, head.getAttribute("aria-sort") === "ascending");
+      });
+    });
+  });
 
   window.addEventListener("resize", resize);
   window.matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);

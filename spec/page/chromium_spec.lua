@@ -125,17 +125,17 @@ describe("a page in a browser #host", function()
   end
 
   it("draws a run", function()
-    check(blis.run(small.experiment { series_interval_us = 100000 }), 7)
+    check(blis.run(small.experiment { series_interval_us = 100000 }), 10)
   end)
 
   it("draws maps of many instances, with hostile names", function()
     local scorer = blis.scorer { name = "</script><b>", score = function() return 1 end }
     check(blis.run(small.experiment { cluster = { instances = 20 },
-      routing = { "weighted", scorers = { { scorer, 1 } } } }), 6)
+      routing = { "weighted", scorers = { { scorer, 1 } } } }), 9)
   end)
 
   it("draws a comparison", function()
-    check(blis.compare(small.experiment { routing = { "round-robin", "weighted" } }), 5)
+    check(blis.compare(small.experiment { routing = { "round-robin", "weighted" } }), 8)
   end)
 
   it("keeps long names in their charts, and wide tables in their boxes", function()
@@ -197,7 +197,7 @@ describe("a page in a browser #host", function()
     assert.is_nil(lines:find((";%s ;"):format(second), 1, true), lines)
     local legend = ("line %s ;line %s 12 6"):format(first, second)
     assert.equal(legend, seen("legends"):match "^[^|]+")
-    assert.equal(5, count(seen "legends" .. "|", "[^|]+|"))
+    assert.equal(8, count(seen "legends" .. "|", "[^|]+|"))
   end)
 
   it("prints what is folded up, and the JSON only where somebody has opened it", function()
@@ -207,7 +207,7 @@ describe("a page in a browser #host", function()
     end
     local seen = measured(blis.run(small.experiment { queue = { saturation = "concurrency" } }),
       1000)
-    assert.equal("2 0 2 0 1", seen "folded")
+    assert.equal("3 0 3 0 2", seen "folded")
     assert.equal("true false true true true", seen "figures")
   end)
 

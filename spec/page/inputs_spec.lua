@@ -21,11 +21,11 @@ end
 describe("what was run", function()
   it("tells generated requests by their options", function()
     says({ workload = { rate = 5, requests = 7, output_tokens = 3 } },
-      "Traffic: generated requests, with { output_tokens = 3, rate = 5, requests = 7")
+      "Traffic: generated requests: 5 requests/s, 7 requests, 3 output tokens.")
     local place = debug.getinfo(1, "l").currentline + 2
     says({ workload = { rate = 5, requests = 7, output_tokens = 3,
       prompt = function() return 9 end } },
-      ("prompt = function of %s:%d"):format(debug.getinfo(1, "S").short_src, place))
+      ("prompt function of %s:%d"):format(debug.getinfo(1, "S").short_src, place))
   end)
 
   it("tells generators and lists of a script", function()
@@ -36,7 +36,8 @@ describe("what was run", function()
     end }, "Traffic: the sequence of requests that a function of spec/page/inputs_spec.lua:",
       " returns.")
     says({ workload = blis.workload { rate = 5, requests = 1200, prompt_tokens = 4,
-      output_tokens = 2 } }, "Traffic: generated requests, with { output_tokens = 2, ")
+      output_tokens = 2 } },
+      "Traffic: generated requests: 5 requests/s, 1,200 requests, 4 prompt tokens, ")
     local list = blis.workload { rate = 5, requests = 1200, prompt_tokens = 4, output_tokens = 2 }
     says({ workload = list:map(function() return {} end) },
       "Traffic: a list of 1,200 requests that the script made.")

@@ -305,7 +305,7 @@ describe("what was compared", function()
     seen.seeds, seen_heads.seeds = nil, nil
     assert.same(rows, seen)
     assert.same(heads, seen_heads)
-    assert.truthy(text:find("<p>Traffic: generated requests, with {", 1, true))
+    assert.truthy(text:find("<p>Traffic: generated requests: ", 1, true))
     assert.equal("setup", text:match '<section [^>]*id="([^"]+)"') -- first, as on other pages
     experiment.workload = blis.workload(experiment.workload)
     assert.same(rows, (rows_of(blis.compare(experiment)))) -- which no seed changes

@@ -1,4 +1,6 @@
 --- Distributions of the times of requests, drawn as what share of them was within a time.
+local targets = require "blis.charts.targets"
+
 local cdf = {}
 
 -- Points of a curve; more cannot be told apart.
@@ -88,7 +90,36 @@ local function chart_of(results, labels, kind)
     title = kind.title, series = series, data = data,
     x = { label = kind.label, unit = "ms", log = true },
     y = { label = "requests within it", percent = true, range = { 0, 1 } },
+    limits = targets.of(results[1], kind.figure, "x"),
   }
+end
+
+--- The share of requests above a time, on a logarithmic axis: the tail, which the distribution
+--- hides.
+local function tail_of(chart)
+  local tail = { title = chart.title .. ": tail", series = chart.series, limits = chart.limits,
+    x = chart.x, y = { label = "requests above it", percent = true, log = true },
+    data = { chart.data[1] } }
+  local is_any = false
+  for i = 2, #chart.data do
+    local above = {}
+    for k, share in ipairs(chart.data[i]) do
+      local rest = share and 1 - share or 0
+      above[k] = rest > 1e-9 and rest
+      is_any = is_any or above[k] ~= false
+    end
+    tail.data[i] = above
+  end
+  return is_any and tail or nil
+end
+
+--- The tail of each of these charts.
+---@param charts blis.plot.Chart[] from cdf.charts
+---@return blis.plot.Chart[]
+function cdf.tails(charts)
+  local list = {}
+  for _, chart in ipairs(charts) do list[#list + 1] = tail_of(chart) end
+  return list
 end
 
 --- Names of the charts there are.

@@ -2,6 +2,7 @@
 local cdf = require "blis.charts.cdf"
 local errors = require "blis.errors"
 local figures = require "blis.results.figures"
+local latency_course = require "blis.charts.latency_course"
 local over_time = require "blis.charts.over_time"
 local plot = require "blis.plot"
 local ranges = require "blis.charts.ranges"
@@ -15,7 +16,8 @@ local charts = {}
 --- time: "rates", "queue", "batch", "kv" (requires series_interval_us), "tiers", "lora",
 --- "transfers", "gateway" (these four also require kv_tiers, lora, pools, or queue), "replicas"
 --- (requires an autoscaler, faults, or spot capacity), and "price" (requires spot capacity with a
---- variable price). Charts of several policies: "latencies", "ttft", "itl", "e2e", "time" (waiting
+--- variable price). "ttft_time", "itl_time", and "e2e_time" show p50 and p99 by time of arrival, and
+--- "attainment" the share of requests within their targets. Charts of several policies: "latencies", "ttft", "itl", "e2e", "time" (waiting
 --- and running requests), and any metric, such as "ttft_ms.p99". Metrics of requests have intervals
 ---@field columns? integer charts of a file side by side
 
@@ -85,9 +87,11 @@ local function drawn(options, usual, of)
 end
 
 -- Valid names for one result; the last two produce several charts.
-local of_one = table.move(over_time.names, 1, #over_time.names, #cdf.names + 1,
-  table.move(cdf.names, 1, #cdf.names, 1, {}))
-table.move({ "latencies", "time" }, 1, 2, #of_one + 1, of_one)
+local of_one = {}
+for _, names in ipairs { cdf.names, over_time.names, latency_course.names,
+  { "latencies", "time" } } do
+  table.move(names, 1, #names, #of_one + 1, of_one)
+end
 
 --- A picture of a run.
 ---@param r blis.Result
@@ -99,6 +103,7 @@ function charts.plot_result(r, options)
     if not has(of_one, name) then fail_unknown(name, of_one) end
     if name == "time" then return over_time.of_result(r) end
     if has(over_time.names, name) then return over_time.of_result(r, name) end
+    if has(latency_course.names, name) then return latency_course.of_result(r, name) end
     return cdf.charts({ r }, { "" }, name ~= "latencies" and name or nil)
   end)
 end

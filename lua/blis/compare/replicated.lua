@@ -380,6 +380,26 @@ end
 -- A smaller change has no winner: it is real, and the model's error is larger.
 local practical_difference = 0.01
 
+--- What a policy changes against the baseline: "better", "worse", or "none" for a difference that
+--- is not shown, too little to matter, or inside the model's error; nil if there is no interval, or
+--- if no direction is better.
+---@param i integer
+---@param metric string
+---@return "better"|"worse"|"none"|nil
+function Comparison:effect(i, metric)
+  local pair, direction = self.against[i][metric], direction_of(metric)
+  if not pair or pair.withheld or remembers(self, i) or not pair.low or direction == 0
+    or statistics.is_few(pair) and pair.ties ~= pair.n then
+    return nil
+  end
+  local is_small = pair.kind == "ratio" and math.abs(pair.change) < practical_difference
+  if pair.ties == pair.n or is_small or pair.is_inside_model_error
+    or pair.low ~= pair.high and not is_shown(self, pair) then
+    return "none"
+  end
+  return (pair.change > 0) == (direction > 0) and "better" or "worse"
+end
+
 --- "B beats A on ttft_ms.p99 by 12.0 % (95 % CI 9.2 % to 14.8 %, 8 pairs, p < 0.0001, effect 3.4)".
 local function sentence(self, i, metric)
   local pair = self.against[i][metric]

@@ -113,6 +113,15 @@ function requests:goodput(targets) end
 ---@return blis.GoodputSpan[]
 function requests:goodput_over_time(times_us, targets) end
 
+--- Quantiles of a time over the run, in equal intervals of the arrivals from 0 to to_us. The result
+--- has a list per quantile, in microseconds; false in an interval without such requests.
+---@param time "ttft_us"|"itl_us"|"e2e_us"|"scheduling_delay_us" itl_us: the request's mean
+---@param to_us integer
+---@param intervals integer 1 to 1000
+---@param quantiles number[] each from 0 to 1
+---@return (number|false)[][]
+function requests:over_time(time, to_us, intervals, quantiles) end
+
 --- Histogram of times in count equal intervals; values outside count in the first or last interval.
 ---@param time "ttft_us"|"itl_us"|"e2e_us"|"scheduling_delay_us" itl_us: the request's mean
 ---@param from_us integer

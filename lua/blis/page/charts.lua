@@ -44,6 +44,7 @@ local function text_of(chart)
     local label = chart.kind == "heat" and chart.rows[i] or chart.series[i].label
     words[#words + 1] = ends_text(chart.y, label, rows[i + first])
   end
+  for _, one in ipairs(chart.limits or {}) do words[#words + 1] = one.text end
   if #rows - first > most_told then words[#words + 1] = "and more" end
   return #words > 0 and ("%s. %s"):format(axes, table.concat(words, ", ")) or axes
 end
@@ -151,6 +152,28 @@ local function write_bands(writer, bands)
   writer:done()
 end
 
+--- Events as vertical lines, and targets as lines across an axis.
+local function write_marks(writer, chart)
+  if chart.is_time then writer:field("is_time", true) end
+  if #(chart.happenings or {}) > 0 then
+    writer:array "happenings"
+    for _, one in ipairs(chart.happenings) do
+      writer:object():field("at", short(one.at))
+      if one.mark then writer:field("mark", one.mark) end
+      writer:done()
+    end
+    writer:done()
+  end
+  if chart.limits then
+    writer:array "limits"
+    for _, one in ipairs(chart.limits) do
+      writer:object():field("axis", one.axis):field("at", short(one.at)):field("text", one.text)
+        :done()
+    end
+    writer:done()
+  end
+end
+
 local function most_of(data)
   local most = 0
   for _, row in ipairs(data) do
@@ -173,6 +196,7 @@ local function write_chart(writer, chart)
   write_axis(writer, "y", chart.y)
   if chart.marks then writer:field("marks", true) end
   if chart.steps then writer:field("steps", true) end
+  write_marks(writer, chart)
   local data = chart.data
   if chart.kind == "heat" then
     write_heat(writer, chart)

@@ -1,4 +1,6 @@
 --- Pages of several runs: policies under the same traffic, once each or over seeds.
+local answer = require "blis.page.answer"
+local between = require "blis.results.between"
 local cdf = require "blis.charts.cdf"
 local charts = require "blis.page.charts"
 local core = require "blis.core"
@@ -7,6 +9,7 @@ local features = require "blis.page.features"
 local format = require "blis.format"
 local html = require "blis.page.html"
 local json = require "blis.results.json"
+local latency_course = require "blis.charts.latency_course"
 local names = require "blis.page.names"
 local origin = require "blis.page.origin"
 local over_time = require "blis.charts.over_time"
@@ -71,12 +74,12 @@ local function json_of(results, labels)
   return writer:done():take()
 end
 
-local function write(path, title, line, chart_list, sections, figures, verdict)
+local function write(path, title, line, chart_list, sections, figures, block)
   sections[#sections + 1] = parts.figures "figures-json"
   document.write(path, {
     title = title, styles = styles, scripts = scripts,
     body = { html.header(html.h1(title), html.p({ class = "soft" }, line),
-      parts.navigation(sections)), parts.verdict(verdict), sections },
+      parts.navigation(sections)), block, sections },
     data = { charts = chart_list:json(), ["figures-json"] = figures },
   })
 end
@@ -90,23 +93,84 @@ local function title_of(labels)
     or ("%s and %s more compared"):format(labels[1], count(#labels - 1))
 end
 
+-- A smaller relative difference does not matter.
+local practical_difference = 0.01
+
+--- What a pair of two runs shows; less is better in all of these metrics.
+local function effect_of(pair, model_error)
+  if not pair or not pair.low then return nil end
+  local is_inside = model_error == nil or model_error and math.abs(pair.change) <= model_error
+  if not pair.is_shown or is_inside
+    or pair.kind == "ratio" and math.abs(pair.change) < practical_difference then
+    return "none"
+  end
+  return pair.change < 0 and "better" or "worse"
+end
+
+local function finding(name, pair, effect, level)
+  return { name = name, effect = effect, gain = pair and pair.change and math.abs(pair.change) or 0,
+    text = pair and pair.low and answer.change_text(pair, level) or "" }
+end
+
+--- The answer of single runs of each policy.
+local function answer_of(results, labels)
+  local sentences, first = {}, between.subject(results[1])
+  for k, one in ipairs(report.differences(results)) do
+    local findings = {}
+    for i = 2, #results do
+      local pair = one.pairs[i]
+      local limit = between.error_of(one.metric, first, between.subject(results[i]))
+      findings[i - 1] = finding(labels[i], pair, effect_of(pair, limit), pair and pair.level)
+    end
+    sentences[k] = answer.winner(one.metric, labels[1], findings)
+  end
+  return answer.of_comparison(sentences, results.verdict)
+end
+
+--- The answer of a comparison over seeds.
+local function answer_of_replicated(self)
+  local sentences = {}
+  for k, metric in ipairs(self.table.shown) do
+    local findings = {}
+    for i, name in ipairs(self.policies) do
+      if i ~= self.baseline then
+        findings[#findings + 1] = finding(name, self.against[i][metric], self:effect(i, metric),
+          self.level)
+      end
+    end
+    sentences[k] = answer.winner(metric, self.policies[self.baseline], findings)
+  end
+  return answer.of_comparison(sentences, self.verdict)
+end
+
+--- The charts of runs over time, which share cursor and zoom.
+local function time_charts(results, labels)
+  local list = latency_course.of_results(results, labels)
+  local others = over_time.of_results(results, labels)
+  table.move(others, 1, #others, #list + 1, list)
+  for _, chart in ipairs(list) do chart.is_time = true end
+  return list
+end
+
 --- Writes the page of results of blis.compare.
 ---@param path string
 ---@param results blis.Comparison
 function page.write(path, results)
   local chart_list, labels = charts.new(), report.names(results)
+  local distributions = cdf.charts(results, labels)
   local sections = {
     setup.compared(results, labels),
     parts.section("compared", "Compared", table_of(results, labels),
       html.p "The same as text, with the differences from the first:",
       html.pre(tostring(results)), html.p({ class = "soft" }, hashes_of(results, labels))),
-    parts.section("latencies", "Latencies", chart_list:row(cdf.charts(results, labels))),
-    parts.section("time", "Over time", chart_list:row(over_time.of_results(results, labels))),
+    parts.section("latencies", "Latencies", chart_list:row(distributions),
+      chart_list:row(cdf.tails(distributions))),
+    parts.section("time", "Over time", chart_list:row(time_charts(results, labels))),
   }
   sections[#sections + 1] = features.compared(results, labels)
   sections[#sections + 1] = warnings.compared(results, labels)
   write(path, title_of(labels), origin.line(), chart_list,
-    sections, json_of(results, labels), results.verdict)
+    sections, json_of(results, labels), answer_of(results, labels))
 end
 
 -- Pixels: a column of the page, and not much more than a telephone has. Longer names of policies
@@ -143,7 +207,7 @@ function page.write_replicated(path, self)
     parts.section("differences", "Differences",
       html.div({ class = is_narrow and "charts" or nil }, figures)),
     parts.section("means", "Means and intervals", sweep.table(self.table)),
-  }, sweep.json(self.table), self.verdict)
+  }, sweep.json(self.table), answer_of_replicated(self))
 end
 
 return page

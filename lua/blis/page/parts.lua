@@ -91,8 +91,9 @@ end
 ---@param header string[]
 ---@param rows any[][]
 ---@param is_words? table<integer, boolean>
+---@param is_sortable? boolean a click on a column sorts the rows
 ---@return blis.page.Element
-function parts.table(caption, header, rows, is_words)
+function parts.table(caption, header, rows, is_words, is_sortable)
   local heads, body = {}, {}
   for i, name in ipairs(header) do
     heads[i] = head(name, is_words and is_words[i])
@@ -107,7 +108,8 @@ function parts.table(caption, header, rows, is_words)
     body[i] = html.tr(cells)
   end
   return html.div({ class = "wide" },
-    html.table(html.caption(caption), html.thead(html.tr(heads)), html.tbody(body)))
+    html.table({ class = is_sortable and "sortable" or nil }, html.caption(caption),
+      html.thead(html.tr(heads)), html.tbody(body)))
 end
 
 -- Clearer display names of metrics.
@@ -175,20 +177,6 @@ function parts.notes(notes)
   local items = {}
   for i, note in ipairs(notes) do items[i] = html.li(note) end
   return #items > 0 and html.ul({ class = "notes" }, items) or {}
-end
-
---- The verdict of a page, above its metrics; nothing if it is ok.
----@param one? blis.RunVerdict
----@return any
-function parts.verdict(one)
-  if not one or one.status == "ok" then return {} end
-  local lines = {}
-  for i, reason in ipairs(one.reasons) do
-    local runs = reason.runs and (" (%s)"):format(table.concat(reason.runs, ", ")) or ""
-    lines[i] = ("%s%s: %s"):format(reason.code, runs, reason.text)
-  end
-  return html.div({ class = "verdict" },
-    html.p(html.strong(("Verdict: %s"):format(one.status))), parts.notes(lines))
 end
 
 --- A mean with its interval below it, in smaller print.

@@ -1,4 +1,5 @@
 --- The page of one run.
+local answer = require "blis.page.answer"
 local cdf = require "blis.charts.cdf"
 local charts = require "blis.page.charts"
 local decisions = require "blis.page.decisions"
@@ -6,15 +7,18 @@ local document = require "blis.page.document"
 local features = require "blis.page.features"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
+local happenings = require "blis.charts.happenings"
 local groups = require "blis.results.groups"
 local html = require "blis.page.html"
 local json = require "blis.results.json"
+local latency_course = require "blis.charts.latency_course"
 local lives = require "blis.page.lives"
 local origin = require "blis.page.origin"
 local over_time = require "blis.charts.over_time"
 local parts = require "blis.page.parts"
 local report = require "blis.results.report"
 local setup = require "blis.page.setup"
+local tail = require "blis.page.tail"
 local warnings = require "blis.page.warnings"
 local windows = require "blis.results.windows"
 
@@ -45,14 +49,6 @@ local function cards_of(r)
     { "prompt blocks in cache", percent(r.cache_hit_rate_overall) },
   }
   if goodput then list[#list + 1] = { "within targets", percent(goodput.attainment) } end
-  local expected = r.expected_error
-  if expected then
-    list[#list + 1] = { "expected error, TPOT", format.percent(expected.tpot),
-      ("80%% of setups within %.0f%%"):format(100 * expected.tpot_band) }
-    list[#list + 1] = { "expected error, TTFT", expected.ttft and format.percent(expected.ttft)
-      or "no bound", expected.ttft and ("80%% of setups within %.0f%%"):format(
-        100 * expected.ttft_band) or expected.ttft_reason }
-  end
   if cost.usd then list[#list + 1] = { "cost", number(cost.usd, 3), "USD" } end
   return parts.cards(list)
 end
@@ -101,8 +97,9 @@ local function latency_table(r)
 end
 
 local function latency_section(chart_list, r)
-  return parts.section("latencies", "Latencies", latency_table(r),
-    chart_list:row(cdf.charts({ r }, { "requests" })))
+  local distributions = cdf.charts({ r }, { "requests" })
+  return parts.section("latencies", "Latencies", latency_table(r), chart_list:row(distributions),
+    chart_list:row(cdf.tails(distributions)))
 end
 
 local function group_table(one)
@@ -171,6 +168,18 @@ local function series_note(r)
     html.code "--series-interval", "), this section also shows KV cache use.")
 end
 
+--- The charts of a run over time, which share their marks, cursor, and zoom.
+local function time_section(chart_list, r)
+  local marks = happenings.of_result(r)
+  local list = latency_course.of_result(r)
+  local others = over_time.of_result(r)
+  table.move(others, 1, #others, #list + 1, list)
+  for _, chart in ipairs(list) do chart.happenings, chart.is_time = marks, true end
+  local text = happenings.text(marks)
+  return parts.section("time", "Over time", text and html.p(text) or {}, chart_list:row(list),
+    series_note(r))
+end
+
 --- Writes the page of a run.
 ---@param path string
 ---@param r blis.Result
@@ -181,12 +190,12 @@ function page.write(path, r, run)
     rawget(r, "scaling") and " initially, then autoscaled" or "")
   local sections = {
     setup.section(r), latency_section(chart_list, r),
-    parts.section("time", "Over time", chart_list:row(over_time.of_result(r)), series_note(r)),
+    time_section(chart_list, r),
     requests_section(r), instance_section(r),
   }
   local own = features.sections(r)
   table.move(own, 1, #own, #sections + 1, sections)
-  for _, section in ipairs { lives.slowest, decisions.section,
+  for _, section in ipairs { tail.section, lives.slowest, decisions.section,
     warnings.section } do
     sections[#sections + 1] = section(r)
   end
@@ -196,7 +205,7 @@ function page.write(path, r, run)
   document.write(path, {
     title = title, styles = { "uplot.css", "report.css" }, scripts = { "uplot.js", "report.js" },
     body = { html.header(html.h1(title), html.p({ class = "soft" }, origin.line(r.hash)),
-      parts.navigation(sections)), parts.verdict(r.verdict), cards_of(r), sections },
+      parts.navigation(sections)), answer.of_run(r), cards_of(r), sections },
     data = { charts = chart_list:json(), result = json.text(shown) },
   })
 end

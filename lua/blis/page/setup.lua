@@ -17,11 +17,27 @@ local function rows_table(caption, rows)
   return parts.table(caption, { "", "" }, cells, { [2] = true })
 end
 
+--- One line that stays visible while the configuration is folded.
+local function summary_of(setup_of_run)
+  local traffic = setup_of_run and rawget(setup_of_run, "traffic")
+  local text = setup_of_run and origin.cluster(setup_of_run) or ""
+  return traffic and ("%s; %s"):format(text, traffic) or text
+end
+
+--- The section "Configuration", folded under a line of summary.
+---@param summary any the visible line
+---@param ... any
+---@return blis.page.Element
+function page.folded(summary, ...)
+  return parts.section("setup", "Configuration",
+    html.details({ class = "folded" }, html.summary(summary), ...))
+end
+
 --- The configuration, and how to reproduce the run.
 ---@param r blis.Result
 ---@return blis.page.Element
 function page.section(r)
-  return parts.section("setup", "Configuration", rows_table("As resolved", setup.rows(r)),
+  return page.folded(summary_of(r.setup), rows_table("As resolved", setup.rows(r)),
     origin.inputs(r.setup), origin.element(r.hash, result_file.was_read(r)))
 end
 
@@ -115,8 +131,10 @@ end
 --- The values of several runs, by row.
 local function section_of(runs, labels, kind, changes, inputs)
   local same, different = split(runs)
-  return parts.section("setup", "Configuration", html.h3 "What differs",
-    differences(different, labels, kind, changes),
+  local traffic = inputs and rawget(inputs, "traffic") or "the same traffic"
+  return page.folded(("%d %s; %s"):format(#labels, kind == "variant" and "variants" or "policies",
+    traffic),
+    html.h3 "What differs", differences(different, labels, kind, changes),
     html.h3 "The same for all", rows_table("As resolved", same),
     origin.inputs(inputs), origin.element())
 end

@@ -1,4 +1,6 @@
 --- The page of a sweep: its table, metrics over parameters, and the Pareto front.
+local answer = require "blis.page.answer"
+local best = require "blis.page.best"
 local charts = require "blis.page.charts"
 local core = require "blis.core"
 local document = require "blis.page.document"
@@ -7,9 +9,11 @@ local html = require "blis.page.html"
 local names = require "blis.page.names"
 local origin = require "blis.page.origin"
 local parts = require "blis.page.parts"
+local setup = require "blis.page.setup"
 local sweep = require "blis.charts.sweep"
 local plan = require "blis.sweep.plan"
 local plot = require "blis.sweep.plot"
+local verdict = require "blis.results.verdict"
 local write = require "blis.sweep.write"
 
 local page = {}
@@ -34,6 +38,13 @@ local function values_text(points, name)
     plan.label_text(high)) or text
 end
 
+--- Points of a comparison have one parameter, the policy, which is their name.
+local function is_by_parameter(self)
+  local first = self.points[1]
+  return #self.parameters > 0 and first ~= nil and first.parameters ~= nil
+    and self.name ~= "compare"
+end
+
 --- The sweep's parameters, program version, and result folder.
 local function setup_section(self)
   local rows = {}
@@ -48,8 +59,10 @@ local function setup_section(self)
   add("script and its inputs", "XXH128 " .. self.script)
   add("computed by", "blis " .. self.program)
   if self.store then add("results in", self.store) end
-  return parts.section("setup", "Configuration", parts.table("As resolved", { "", "" }, rows,
-    { [2] = true }), self.is_read and origin.of_folder(self.store) or origin.element())
+  return setup.folded(("%s over %s"):format(format.plural(#self.points, "point"),
+      table.concat(self.parameters, ", ")),
+    parts.table("As resolved", { "", "" }, rows, { [2] = true }),
+    self.is_read and origin.of_folder(self.store) or origin.element())
 end
 
 --- A metric of a point, with its interval or, with few runs, their range below; also returns
@@ -64,26 +77,41 @@ local function estimate_of(point, metric, decimals)
   return parts.estimate({ mean = estimate.mean, low = low, high = high }, decimals), is_range
 end
 
+--- The values of a point's parameters, or its name if it has none, as in comparisons.
+local function parameters_of(self, point)
+  if not is_by_parameter(self) then return { point.name } end
+  local cells = {}
+  for i, name in ipairs(self.parameters) do cells[i] = plan.label_text(point.parameters[name]) end
+  return cells
+end
+
 --- Means and intervals of all points.
 ---@param self blis.SweepTable
 ---@return blis.page.Element
 function page.table(self)
   local rows, has_below, has_ranges = {}, false, false
   for i, point in ipairs(self.points) do
-    rows[i] = { point.name, ("%d of %d"):format(point.n, point.wanted) }
+    local row = parameters_of(self, point)
+    row[#row + 1] = ("%d of %d"):format(point.n, point.wanted)
+    if self.verdict then row[#row + 1] = verdict.mark(point.verdict) end
     for _, metric in ipairs(self.shown) do
       local estimate = point.metrics[metric]
       local decimals = estimate and estimate.mean and math.abs(estimate.mean) < 10 and 4 or 1
       local text, is_range = estimate_of(point, metric, decimals)
       has_below = has_below or is_range ~= nil
       has_ranges = has_ranges or is_range
-      table.insert(rows[i], text)
+      row[#row + 1] = text
     end
+    rows[i] = row
   end
   local below = has_ranges and "the range of the runs below them"
     or ("%g %% intervals below them"):format(self.level * 100)
-  return parts.table(has_below and "Means, with " .. below or "Means",
-    { "point", "runs", table.unpack(names.heads(self.shown)) }, rows)
+  local heads = is_by_parameter(self) and table.move(self.parameters, 1, #self.parameters, 1, {})
+    or { "point" }
+  heads[#heads + 1] = "runs"
+  if self.verdict then heads[#heads + 1] = "verdict" end
+  table.move(names.heads(self.shown), 1, #self.shown, #heads + 1, heads)
+  return parts.table(has_below and "Means, with " .. below or "Means", heads, rows, nil, true)
 end
 
 --- All points as JSON: parameters, runs, and every metric with its interval.
@@ -126,7 +154,7 @@ end
 
 local function front_section(chart_list, self)
   local a, b = sweep.judged_pair(self)
-  if not b then return nil end
+  if not b or #best.environments(self) > 0 then return nil end
   local all, front = sweep.front_of(self, a, b)
   if #all < 2 then return nil end
   local rows = {}
@@ -154,6 +182,31 @@ local function failures_section(self)
       { [2] = true, [3] = true }) or {})
 end
 
+--- The best point, or the best point per load and the loads at which it changes.
+local function answer_of(self)
+  local lines = best.lines(self)
+  local first = table.remove(lines, 1)
+  if not first then first = "The sweep has no metric with a better direction to judge by." end
+  return { headline = first, lines = lines, verdict = self.verdict }
+end
+
+--- A table per load with the points that no other point of the load beats in two metrics.
+local function fronts_by_load(self)
+  local a, b = sweep.judged_pair(self)
+  if not b or #best.environments(self) == 0 then return nil end
+  local rows = {}
+  for _, group in ipairs(best.groups(self)) do
+    local _, front = sweep.front_of({ points = group.points }, a, b)
+    for _, point in ipairs(front) do
+      rows[#rows + 1] = { group.name, best.choice(self, point), (estimate_of(point, a, 2)),
+        (estimate_of(point, b, 2)) }
+    end
+  end
+  return parts.section("front", "Pareto front",
+    parts.table("Per load: the points that no other point of the same load beats in both metrics "
+      .. "(by mean)", { "load", "point", names.head(a), names.head(b) }, rows, nil, true))
+end
+
 --- Writes the page of a sweep.
 ---@param path string
 ---@param self blis.SweepTable
@@ -164,13 +217,13 @@ function page.write(path, self)
     parts.section("points", "Points", page.table(self), parts.notes(write.notes(self))),
     parts.section("curves", "Over parameters", curves(chart_list, self)),
   }
-  sections[#sections + 1] = front_section(chart_list, self)
+  sections[#sections + 1] = fronts_by_load(self) or front_section(chart_list, self)
   sections[#sections + 1] = failures_section(self)
   sections[#sections + 1] = parts.figures "points-json"
   document.write(path, {
     title = title, styles = { "uplot.css", "report.css" }, scripts = { "uplot.js", "report.js" },
     body = { html.header(html.h1(title), html.p({ class = "soft" }, origin.line()),
-      parts.navigation(sections)), parts.verdict(self.verdict), sections },
+      parts.navigation(sections)), answer.block(answer_of(self)), sections },
     data = { charts = chart_list:json(), ["points-json"] = page.json(self) },
   })
 end

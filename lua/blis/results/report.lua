@@ -358,8 +358,8 @@ end
 local compared = { { "ttft_ms", "p99", "TTFT p99" }, { "e2e_ms", "mean", "E2E mean" } }
 local level = 0.95
 
---- "TTFT p99 -12.0 % (-14.1 % to -9.2 %)", or that there is no difference to be seen.
-local function difference_text(drawn, a, b, item, comparisons)
+--- The difference of two runs in a metric of `compared`; nil if a run does not have it.
+local function difference(drawn, a, b, item, comparisons)
   local steady = rawget(a, "steady") and "steady." or ""
   local metric = ("%s%s.%s"):format(steady, item[1], item[2])
   local function side(r)
@@ -367,12 +367,39 @@ local function difference_text(drawn, a, b, item, comparisons)
     return { value = time_of(part[item[1]], item[2]), figures = drawn:figures(r, metric) }
   end
   local base, other = side(a), side(b)
-  if not base.value or not other.value then return item[3] .. " -" end
-  local pair = drawn:paired(base, other, { level = level, comparisons = comparisons })
+  if not base.value or not other.value then return nil end
+  return drawn:paired(base, other, { level = level, comparisons = comparisons })
+end
+
+--- "TTFT p99 -12.0 % (-14.1 % to -9.2 %)", or that there is no difference to be seen.
+local function difference_text(drawn, a, b, item, comparisons)
+  local pair = difference(drawn, a, b, item, comparisons)
+  if not pair then return item[3] .. " -" end
   if not pair.low then return ("%s %s"):format(item[3], words.change(pair, pair.change)) end
   return ("%s %s (%s to %s%s)"):format(item[3],
     pair.is_shown and words.change(pair, pair.change) or "no difference seen",
     words.change(pair, pair.low), words.change(pair, pair.high), words.skew(pair))
+end
+
+--- Compares each run with the first one. Returns a list per metric with the pairs of the other runs
+--- by their places; empty without records, and if a run is invalid or remembers something.
+---@param results blis.Comparison
+---@return { metric: string, pairs: table<integer, blis.PairedEstimate> }[]
+function report.differences(results)
+  local first, list = results[1], {}
+  local drawn = #results > 1 and first.keeps_records and windows.new(#first.requests)
+  for i, r in ipairs(results) do
+    if not drawn or verdict.is_invalid(r.verdict) or (results.remembering or {})[i] then
+      return {}
+    end
+  end
+  for k, item in ipairs(compared) do
+    list[k] = { metric = ("%s.%s"):format(item[1], item[2]), pairs = {} }
+    for i = 2, #results do
+      list[k].pairs[i] = difference(drawn, first, results[i], item, #results - 1)
+    end
+  end
+  return list
 end
 
 --- Distinct names of policies: with their scorers if names are equal, and with numbers if all is

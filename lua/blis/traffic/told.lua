@@ -40,6 +40,68 @@ end
 
 local options_text = told.options
 
+-- Options whose unit is better said than their name.
+local phrases = { rate = "%s requests/s", requests = "%s requests",
+  prompt_tokens = "%s prompt tokens", output_tokens = "%s output tokens" }
+
+local value_words
+
+--- "gaussian, max 7,000, mean 512": the entries of a table, those without a name first.
+local function table_words(value)
+  local list, keys = {}, {}
+  for i, one in ipairs(value) do list[i] = value_words(one) end
+  for key in pairs(value) do
+    if type(key) == "string" then keys[#keys + 1] = key end
+  end
+  table.sort(keys)
+  for _, key in ipairs(keys) do
+    list[#list + 1] = ("%s %s"):format(key:gsub("_us$", ""):gsub("_", " "),
+      value_words(value[key], key))
+  end
+  return table.concat(list, ", ")
+end
+
+--- A value in words; times have a unit.
+function value_words(value, key)
+  if type(value) == "number" then
+    if key and key:find "_us$" then
+      return format.number(value / 1e6, 3):gsub("%.?0+$", "") .. " s"
+    end
+    local whole = math.tointeger(value)
+    return whole and format.count(whole) or ("%.6g"):format(value)
+  elseif type(value) == "table" and getmetatable(value) == nil then
+    return ("(%s)"):format(table_words(value))
+  elseif type(value) == "string" then
+    return value
+  end
+  return (show.text(value, 60):gsub("%s*\n%s*", " "))
+end
+
+local most_described = 400
+
+--- Options of generated requests in words: "20 requests/s, 512 prompt tokens, prefixes (groups 20,
+--- tokens 512)". Long descriptions are cut.
+local function workload_words(given)
+  local list, keys = {}, {}
+  for _, key in ipairs { "rate", "requests", "prompt_tokens", "output_tokens" } do
+    if type(given[key]) == "number" then
+      list[#list + 1] = phrases[key]:format(value_words(given[key], key))
+    end
+  end
+  for key, value in pairs(given) do
+    if type(key) == "string" and not (phrases[key] and type(value) == "number") then
+      keys[#keys + 1] = key
+    end
+  end
+  table.sort(keys)
+  for _, key in ipairs(keys) do
+    list[#list + 1] = ("%s %s"):format(key:gsub("_us$", ""):gsub("_", " "),
+      value_words(given[key], key))
+  end
+  local text = table.concat(list, ", ")
+  return #text > most_described and text:sub(1, most_described) .. " ..." or text
+end
+
 local function of_function(fn)
   return ("the sequence of requests that a %s returns"):format(show.text(fn))
 end
@@ -92,7 +154,7 @@ local function of_table(given)
   end
   if next(given) == nil then return "generated requests, with the usual options" end
   local kind = presets.is_agent[given.preset] and "session graphs" or "generated requests"
-  return ("%s, with %s"):format(kind, options_text(given))
+  return ("%s: %s"):format(kind, workload_words(given))
 end
 
 --- What traffic was given to an experiment, and the file that it is read from, if any.

@@ -82,6 +82,7 @@ static const luaL_Reg records_methods[] = {
     {"hash", records_hash},
     {"load", bind_records_load},
     {"outcomes", bind_records_outcomes},
+    {"over_time", bind_records_over_time},
     {"tasks", bind_records_tasks},
     {"slowest", bind_records_slowest},
     {"spread", bind_records_spread},

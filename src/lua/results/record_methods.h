@@ -53,6 +53,13 @@ int bind_records_outcomes(lua_State *L);
 int bind_records_spread(lua_State *L);
 
 /*
+ * Method of a list of requests: over_time(name, to_us, intervals, quantiles) returns, for each
+ * quantile (0 to 1), a list of the quantile of a time in us over `intervals` equal intervals of the
+ * arrivals from 0 to to_us; false in an interval without such requests. O(requests).
+ */
+int bind_records_over_time(lua_State *L);
+
+/*
  * Method of a list of requests: within(name, limits_us) counts the requests
  * with such a time within each of the ascending limits, as a list, and returns
  * how many have that time at all. O(requests * log limits).

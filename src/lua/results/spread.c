@@ -4,6 +4,7 @@
 
 #include "lua/bind/bind.h"
 #include "lua/results/records.h"
+#include "results/analysis/time_course.h"
 
 enum { MAX_INTERVALS = 1000 };
 
@@ -30,12 +31,10 @@ static int64_t itl_us(const blis_record *record) {
   return (record->itl_sum_us + count - 1) / count;
 }
 
-typedef int64_t (*time_reader)(const blis_record *record);
-
 /* The time that argument 2 names. */
-static time_reader check_time(lua_State *L, const char *function) {
+static blis_record_time check_time(lua_State *L, const char *function) {
   static const char *const names[] = {"ttft_us", "itl_us", "e2e_us", "scheduling_delay_us", NULL};
-  static const time_reader readers[] = {ttft_us, itl_us, e2e_us, scheduling_delay_us};
+  static const blis_record_time readers[] = {ttft_us, itl_us, e2e_us, scheduling_delay_us};
   return readers[check_word_of(L, 2, function, names)];
 }
 
@@ -50,7 +49,7 @@ static size_t interval_of(int64_t time_us, int64_t from_us, int64_t to_us, size_
 
 int bind_records_spread(lua_State *L) {
   const bind_records *records = check_records(L, 1);
-  time_reader time_of = check_time(L, "requests:spread");
+  blis_record_time time_of = check_time(L, "requests:spread");
   lua_Integer from_us = luaL_checkinteger(L, 3);
   lua_Integer to_us = luaL_checkinteger(L, 4);
   lua_Integer count = luaL_checkinteger(L, 5);
@@ -102,7 +101,7 @@ static size_t check_limits(lua_State *L, int64_t limits_us[MAX_LIMITS]) {
 
 int bind_records_within(lua_State *L) {
   const bind_records *records = check_records(L, 1);
-  time_reader time_of = check_time(L, "requests:within");
+  blis_record_time time_of = check_time(L, "requests:within");
   int64_t limits_us[MAX_LIMITS];
   size_t count = check_limits(L, limits_us);
   int64_t counts[MAX_LIMITS + 1] = {0};
@@ -122,4 +121,62 @@ int bind_records_within(lua_State *L) {
   }
   lua_pushinteger(L, sum + counts[count]);
   return 2;
+}
+
+enum { MAX_QUANTILES = 10 };
+
+static size_t check_quantiles(lua_State *L, int index, double quantiles[MAX_QUANTILES]) {
+  luaL_checktype(L, index, LUA_TTABLE);
+  lua_Integer count = luaL_len(L, index);
+  luaL_argcheck(L, count >= 1 && count <= MAX_QUANTILES, index, "expected 1 to 10 quantiles");
+  for (lua_Integer i = 0; i < count; i++) {
+    lua_geti(L, index, i + 1);
+    quantiles[i] = luaL_checknumber(L, -1);
+    lua_pop(L, 1);
+    luaL_argcheck(L, quantiles[i] >= 0 && quantiles[i] <= 1, index,
+                  "expected quantiles from 0 to 1");
+  }
+  return (size_t)count;
+}
+
+static int time_course_gc(lua_State *L) {
+  blis_time_course_deinit(lua_touserdata(L, 1));
+  return 0;
+}
+
+/* Pushes the list of a quantile; false in an interval without requests, so that it has no hole. */
+static void push_quantile(lua_State *L, const blis_time_course *course, size_t quantile) {
+  lua_createtable(L, (int)course->interval_count, 0);
+  for (size_t k = 0; k < course->interval_count; k++) {
+    if (course->counts[k] > 0) {
+      lua_pushnumber(L, course->quantiles[k * course->quantile_count + quantile]);
+    } else {
+      lua_pushboolean(L, false);
+    }
+    lua_rawseti(L, -2, (lua_Integer)k + 1);
+  }
+}
+
+int bind_records_over_time(lua_State *L) {
+  const bind_records *records = check_records(L, 1);
+  blis_record_time time_of = check_time(L, "requests:over_time");
+  lua_Integer to_us = luaL_checkinteger(L, 3);
+  lua_Integer intervals = luaL_checkinteger(L, 4);
+  luaL_argcheck(L, to_us >= 1, 3, "expected at least 1");
+  luaL_argcheck(L, intervals >= 1 && intervals <= MAX_INTERVALS, 4, "expected 1 to 1000");
+  double quantiles[MAX_QUANTILES];
+  size_t count = check_quantiles(L, 5, quantiles);
+  blis_alloc alloc = bind_alloc(L);
+  blis_time_course *course = push_guarded(L, 1, sizeof *course, time_course_gc);
+  check_status(L,
+               blis_time_course_init(course, &alloc, records->recorder, time_of, to_us,
+                                     (size_t)intervals, quantiles, count),
+               NULL);
+  lua_createtable(L, (int)count, 0);
+  for (size_t q = 0; q < count; q++) {
+    push_quantile(L, course, q);
+    lua_rawseti(L, -2, (lua_Integer)q + 1);
+  }
+  blis_time_course_deinit(course);
+  return 1;
 }
