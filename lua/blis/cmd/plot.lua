@@ -24,7 +24,8 @@ local definition = {
           may_be_empty = false, expected = "what to draw, such as ttft, time or front",
           doc = "Plot type. For one result: ttft, itl, e2e, latencies (these three; default), "
             .. "rates, queue, batch, kv, tiers, lora, transfers, gateway, replicas, price, or time "
-            .. "(the last ten). For several results: ttft, itl, e2e, latencies, time, or metrics "
+            .. "(these ten). Also ttft_time, itl_time, e2e_time (p50 and p99 by time of arrival), "
+            .. "and attainment. For several results: ttft, itl, e2e, latencies, time, or metrics "
             .. "such as ttft_ms.p99. For a sweep: curve (a metric over a parameter; default) or "
             .. "front (Pareto front of two metrics).",
         },
