@@ -319,6 +319,22 @@ schedulingProfiles:
     end
   end)
 
+  it("is read from quoted strings of JSON and of lists", function()
+    local quoted = ("%s%s"):format(head, plugins):gsub("\n", "\\n"):gsub('"', '\\"')
+    local json = '{\n"kind": "ConfigMap",\n"data": {"x.yaml": "' .. quoted .. '"}}\n'
+    local list = 'kind: List\nitems:\n- data:\n    x.yaml: "' .. quoted .. '"\n'
+    for _, text in ipairs { json, list, "kind: Other\n---\n" .. list } do
+      assert.equal(2, weight_of(read_file(text)))
+    end
+  end)
+
+  it("of the first releases names the nearest type of today", function()
+    local ok, problem = pcall(read_file, head .. "plugins:\n- type: low-queue-filter\n")
+    assert.is_false(ok)
+    assert.matches("'low-queue-filter'; the router removed it in 2025; the nearest is "
+      .. "utilization-filter", problem.message, 1, true)
+  end)
+
   it("keeps its line numbers", function()
     local text = "data:\n  x.yaml: |\n" .. indented("    "):gsub("queue%-scorer\n", "quue\n", 1)
     local ok, problem = pcall(read_file, text)

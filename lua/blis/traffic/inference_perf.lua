@@ -118,12 +118,18 @@ end
 
 local arrivals = { constant = "constant", poisson = "poisson", concurrent = "poisson" }
 
+-- What plays loads that replay a file.
+local other_loads = {
+  trace_session_replay = "; 'blis run --graphs FOLDER --concurrency N' plays the sessions of "
+    .. "traces",
+  trace_replay = "; 'blis replay FILE' plays the trace",
+}
+
 function Reader:check_load(load)
   local kind = load.type or "constant"
   if not arrivals[kind] then
     self:fail(load, "type", "load.type is %s, expected constant, poisson, or concurrent%s",
-      errors.show(kind), kind == "trace_session_replay" and "; 'blis run --graphs FOLDER "
-        .. "--concurrency N' plays the sessions of traces" or "")
+      errors.show(kind), other_loads[kind] or "")
   end
   if load.sweep ~= nil and load.stages == nil then
     self:fail(load, "sweep", "load.sweep searches for the saturation of a server; 'blis capacity' "

@@ -163,6 +163,11 @@ describe("results of AIPerf and GenAI-Perf", function()
     says(message_of(record(5, "1") .. "3\n"), ":2: expected an object for each record")
   end)
 
+  it("of inference-perf have their lengths in info, as in 2025", function()
+    assert.equal("@0:9+4", shape(read('[{"start_time":5,"end_time":6,"request":"","response":"",'
+      .. '"info":{"input_tokens":9,"output_tokens":4,"output_token_times":[5.5]},"error":null}]')))
+  end)
+
   it("are profiles with texts, whose tokens are derived from bytes", function()
     local function profile(payload)
       return '{"experiments":[{"experiment":{"mode":"rate"},"requests":[{"timestamp":2000000,'

@@ -235,8 +235,10 @@ function Reader:known_type(entry, line)
     kind = change.new
   end
   if not plugins.types[kind] then
-    self:fail(line, "unknown plugin type '%s'%s", kind,
-      errors.suggestion(kind, sorted.names(plugins.types)))
+    local nearest = versions.removed[kind]
+    self:fail(line, "unknown plugin type '%s'%s", kind, nearest
+      and ("; the router removed it in 2025; the nearest is %s"):format(nearest)
+      or errors.suggestion(kind, sorted.names(plugins.types)))
     return nil
   end
   return kind

@@ -1,5 +1,6 @@
 --- EndpointPickerConfigs inside other files: values of Helm charts, ConfigMaps, resources with
 --- several documents, and custom resources of KServe.
+local core = require "blis.core"
 local errors = require "blis.errors"
 
 local embedded = {}
@@ -42,6 +43,42 @@ local function fail_ambiguous(blocks, path)
     :format(path, #blocks, table.concat(places, ", ")))
 end
 
+--- Adds the configurations that are strings of a document, such as the data of a ConfigMap in JSON.
+local function add_strings(value, where, found)
+  for key, member in pairs(type(value) == "table" and value or {}) do
+    if type(member) == "string" and member:find "kind[\"']?%s*:%s*[\"']?EndpointPickerConfig" then
+      local place = (where[value] or {})[key]
+      found[#found + 1] = { text = member, key = tostring(key), first = place and place[1] or 1 }
+    end
+    add_strings(member, where, found)
+  end
+end
+
+--- The documents of a file, each at its lines.
+local function documents_of(lines)
+  local list, first = {}, 1
+  for i = 1, #lines + 1 do
+    if i > #lines or is_border(lines[i]) then
+      list[#list + 1] = ("\n"):rep(first - 1) .. table.concat(lines, "\n", first, i - 1)
+      first = i + 1
+    end
+  end
+  return list
+end
+
+--- The configuration in a quoted string of the file; nil if there is none.
+local function quoted(lines, text, path)
+  local found = {}
+  if not text:find("EndpointPickerConfig", 1, true) then return nil end
+  for _, document in ipairs(documents_of(lines)) do
+    local ok, root, where = pcall(core.yaml_parse, document, path)
+    if ok then add_strings(root, where, found) end
+  end
+  local block = #found == 1 and found[1] or chosen(found, text)
+  if #found > 0 and not block then fail_ambiguous(found, path) end
+  return block
+end
+
 --- The configuration of a file, at the lines that it has there. Other lines are blank. The second
 --- result is the line of the configuration, nil if the file has nothing else.
 ---@param text string
@@ -56,6 +93,8 @@ function embedded.find(text, path)
       blocks[#blocks + 1] = block_around(lines, i)
     end
   end
+  local string = #blocks == 0 and quoted(lines, text, path)
+  if string then return ("\n"):rep(string.first - 1) .. string.text, string.first end
   local has_borders = text:find "\n%-%-%-%s*\n"
   local is_whole_file = #blocks == 0
   for _, block in ipairs(blocks) do

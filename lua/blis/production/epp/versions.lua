@@ -22,6 +22,15 @@ function versions.is_after(a, b) return rank[a] > rank[b] end
 ---@field advice string the end of a message: what to do
 ---@field source string
 
+-- Plugin types of the first releases of 2025 without a successor, with the nearest one of today.
+versions.removed = {
+  ["low-queue-filter"] = "utilization-filter",
+  ["least-queue-filter"] = "queue-scorer",
+  ["least-kv-cache-filter"] = "kv-cache-utilization-scorer",
+  ["lora-affinity-filter"] = "lora-affinity-scorer",
+  ["decision-tree-filter"] = "one schedulingProfile with scorers and their weights",
+}
+
 -- Plugin types.
 versions.types = {
   ["by-label-selector"] = { since = "0.11", new = "label-selector-filter",

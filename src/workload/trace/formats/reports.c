@@ -2,7 +2,8 @@
  * Reports of load generators that have every request with its time:
  *
  *   inference-perf  per_request_lifecycle_metrics.json: a list of
- *                   {start_time (s), info: {request_metrics, response_metrics}}
+ *                   {start_time (s), info: {request_metrics, response_metrics}};
+ *                   in 2025 info: {input_tokens, output_tokens}
  *   guidellm        benchmarks, each with requests.successful: prompt_tokens,
  *                   output_tokens, request_start_time (s) or info.timings
  *
@@ -77,9 +78,10 @@ static blis_status next_inference_perf(void *reader, blis_request *row, bool *ha
     BLIS_TRY(read_tokens(
         first_of(blis_json_member(text, "input_tokens"), blis_json_member(info, "input_tokens")),
         &row->prompt_tokens, error));
-    BLIS_TRY(
-        read_tokens(blis_json_member(blis_json_member(info, "response_metrics"), "output_tokens"),
-                    &row->output_tokens, error));
+    blis_json_value response = blis_json_member(info, "response_metrics");
+    BLIS_TRY(read_tokens(first_of(blis_json_member(response, "output_tokens"),
+                                  blis_json_member(info, "output_tokens")),
+                         &row->output_tokens, error));
     take(r, row);
     *has_row = true;
     return BLIS_OK;
