@@ -32,6 +32,7 @@ local scaled = "spec/api/scaling/autoscaler_instances_spec.lua: "
 local preset = "spec/api/latency/engine_preset_spec.lua: "
 local external = "spec/api/policies/external_spec.lua: "
 local documents = "spec/docs/documents_spec.lua: "
+local plan = "spec/docs/rows_spec.lua: "
 local permits = "spec/api/queue/permits_spec.lua: "
 local pools = "spec/api/disaggregation/disaggregation_spec.lua: "
 local graphs = "spec/api/graphs/graphs_spec.lua: "
@@ -130,7 +131,7 @@ return {
       { "11", "YAML: routing-policy and routing-scorers",
         bundle .. "may be written as the scorer framework writes them" },
       { "11", "--routing-scorers name:weight,...", documents .. "has the command run ",
-        "blis run --routing-scorers" },
+        plan .. "may be written as name:weight:key=value", "blis run --routing-scorers" },
       { "11", "cache_weight and load_weight in YAML are errors",
         bundle .. "are refused with file, line and key" },
       { "11", "examples/weighted-routing.yaml, examples/policy-config.yaml",
@@ -240,6 +241,8 @@ return {
         run .. "prints the same in every form, on every run",
         "spec/api/run_spec.lua: gives the same bytes every time" },
       { "E.2", "seed XOR fnv1a64(name), one stream per part",
+        differs = 'the stream "workload" has the seed itself, as in BLIS (Go), so that both generate '
+          .. "the same requests; other streams follow the document",
         "tests/base/test_random.c: names_give_the_known_streams",
         parts .. "gives the same numbers for the same seed and name" },
       { "E.3", "events by time, class, number", parts .. "pops by time, class, order of pushing",
@@ -263,7 +266,9 @@ return {
         bundle .. "give runs the parameters of their policies" },
       { "F.1",
         "scheduler { type, params }: respect_priority, preemption_enabled, preemption_policy",
-        bundle .. "may be all that the macro-level plan writes" },
+        differs = "with preemption_enabled: false, requests reserve all their KV blocks "
+          .. '(kv_reservation = "whole"); one that cannot is rejected, since an engine without '
+          .. "blocks for a running request has no other way", bundle .. "may be all that the macro-level plan writes" },
       { "F.2", "admission always-admit, token-bucket, rate-limit, tenant-quota",
         "tests/policy/test_admission_policies.c: token_bucket_example",
         "tests/policy/test_admission_policies.c: rate_limit_example",
@@ -279,23 +284,26 @@ return {
         "blis run --scheduler" },
       { "F.2", "autoscalers threshold, target-utilization, queue-depth",
         "tests/policy/test_autoscalers.c: test_templates", "blis run --autoscaler" },
-      { "F.3", "candidates as flat tables of parameters",
+      { "F.3", "candidates as flat tables of parameters, as printed",
+        plan .. "is the parameters of built-in policies",
         documents .. "evaluates a flat dictionary of parameters of built-in policies",
         "blis eval" },
-      { "F.4", "new policies without recompiling", "examples/rules.lua" },
+      { "F.4", "new policies without recompiling", rules .. "delays", "examples/rules.lua" },
       { "F.4", "external policy service",
         "docs/external-policies.md", external .. "routes",
         external .. "routes, while the clock waits",
         external .. "admits, says how urgent requests are, and scales",
         external .. "that fails ends the run, and says how", "examples/external_policy.lua" },
       { "G.1", "AdmissionDecision: action, delay, reason",
-        rules .. "admits, and rejects with a reason", rules .. "delays" },
+        rules .. "admits, and rejects with a reason", rules .. "delays",
+        plan .. "has the reason of a delay" },
       { "G.1", "PriorityDecision: score and hints",
         hooks .. "is given on arrival, and seen by every policy",
         hooks .. "comes with hints for those who decide later" },
       { "G.1", "RoutingDecision: target, reason, scores, candidates with breakdown",
         decisions .. "has every decision with its candidates",
-        decisions .. "has what each scorer contributes" },
+        decisions .. "has what each scorer contributes",
+        plan .. "has the reason and the scores of a router in Lua, and the regret from these scores" },
       { "G.1", "RoutingDecision: prefill and decode instance",
         pools .. "asks functions, about instances",
         "spec/api/disaggregation/stage_decisions_spec.lua: have a trace of both, with the scorers of each" },
@@ -318,7 +326,9 @@ return {
       { "G.3", "SimDuration",
         documents .. "tells how long the run was, and all percentiles of its latencies" },
       { "G.3", "CacheHitRate per tier, PreemptionRate, OffloadRate",
-        "spec/api/kv/cpu_tier_spec.lua: leave rates behind" },
+        differs = "no map: cache_hit_rate_overall is the rate of GPU blocks, cpu_reload_rate that of "
+          .. "the CPU tier, and kv_tiers.tiers[i].hit_rate that of each other tier",
+        "spec/api/kv/kv_tiers_spec.lua: are seen over time", "spec/api/kv/cpu_tier_spec.lua: leave rates behind" },
       { "G.3", "ScaleUpCount, ScaleDownCount, TotalReplicaSeconds, ScaleOscillations",
         scaling .. "counts what it did: ups, downs, oscillations and replica-seconds" },
       { "I, PR1 to PR20", "commands as printed, except --routing-cache-weight",
@@ -349,10 +359,9 @@ return {
         decisions .. "keeps the best k candidates" },
       { "I, PR21, PR22", "gepa-evaluate --policy-config --workload, openevolve-evaluate --config "
         .. "--candidate",
-        differs = "the commands take a suite and a policy: a score needs a baseline on the same "
-          .. "requests; 'blis run --policy-config --workload-spec --fitness-weights' is the fitness "
-          .. "of a bundle on a workload", "blis gepa-evaluate --emit-adapter",
-        "blis openevolve-evaluate --json", "spec/eval/adapters_spec.lua",
+        plan .. "is evaluated by the commands that the plan prints",
+        "blis gepa-evaluate --policy-config --workload",
+        "blis openevolve-evaluate --config --candidate", "spec/eval/adapters_spec.lua",
         documents .. "has the command run " },
       { "I, PR23", "example policies and configurations", "examples/rules.lua",
         "examples/policy-config.yaml" },
@@ -369,6 +378,8 @@ return {
         "tests/cluster/scaling/test_scaling.c: it_shrinks_in_three_ways" },
       { "K.3, L.1",
         "request_lifecycle, clock_monotonicity, kv_conservation, scale_bounds, pd_ownership",
+        differs = "checked builds and tests on random inputs assert them after every event; release "
+          .. "builds do not spend time on it",
         "tests/cluster/test_cluster_random.c: engines_and_witness_agree_whatever_happens",
         "tests/cluster/scaling/test_scaling_random.c: nobody_is_lost",
         "tests/cluster/handoff/test_handoff_random.c: engines_agree" },
@@ -376,8 +387,12 @@ return {
         "spec/statistics/transfer_spec.lua: is the order of pairs and the size of gaps" },
       { "K.4", "policy export that llm-d can load: policy_id, sim_fitness, sim_metrics, "
         .. "config_for_deployment",
-        "spec/production/export_spec.lua: measures what it exports", "blis export --format" },
-      { "K.4", "coefficients refined against traces", "examples/fit_coefficients.lua",
+        "spec/production/export_spec.lua: measures what it exports",
+        "spec/production/export_spec.lua: takes the nearest scorers of llm-d for those of the design documents",
+        "blis export --format" },
+      { "K.4", "coefficients refined against traces",
+        "spec/calibrate/fit_spec.lua: fits rows of means without a simulation",
+        "examples/fit_coefficients.lua",
         "blis calibrate --fit" },
       { "L.3", "cooldown and hysteresis", "tests/policy/test_autoscalers.c: test_templates",
         "tests/policy/test_autoscalers.c: test_thresholds_the_wrong_way_round" },
@@ -464,7 +479,8 @@ return {
         "spec/api/workload/trace_spec.lua: keep the first turns of sessions",
         "blis trace" },
       { "5", "build_capped_trace on JSON lines with session_id, turn_id, timestamp",
-        "spec/cmd/trace_spec.lua: caps sessions of plain JSON lines", "blis trace" },
+        "spec/cmd/trace_spec.lua: caps sessions of plain JSON lines",
+        plan .. "keeps the lines of the input, in the order of their times", "blis trace" },
       { "contrasts", "what each control isolates, on a trace with heavy tails",
         "examples/heavy_tail.lua" },
       { "contrasts", "load_only has APC 54.1 % on their trace",
@@ -537,7 +553,10 @@ return {
         differs = "the printed formula sends a prefix where it is cached whatever the load; above 1.5 times the mean load it does not count, and imbalance = 0 is the formula",
         "tests/policy/test_routesim.c: prefix_aware_example",
         "tests/policy/test_routesim.c: prefix_aware_gives_way" },
-      { "metrics", "p50 to p99, min, max, mean of TTFT, TBT, E2E, queue wait",
+      { "metrics", "p50 to p99, min, max, mean of TTFT, TBT, E2E, queue wait, by sorting and "
+        .. "indexing",
+        differs = "percentiles are interpolated between the two nearest values; with a warm-up, TBT "
+          .. "is of the requests' own means, else of all tokens",
         documents .. "tells how long the run was, and all percentiles of its latencies" },
       { "metrics", "coefficient of variation, Jain index",
         "tests/results/summary/test_results.c: jain_index",
@@ -565,12 +584,17 @@ return {
       { "configuration", "prefill + decode = number of backends, else an error",
         "spec/cmd/routesim_spec.lua: has prefill and decode apart",
         pools .. "takes pools by numbers, by groups, and says what is wrong with them" },
-      { "GPU profiles", "H100, A100, L40S with prices", "blis hardware", "data" },
+      { "GPU profiles", "H100 989, A100 312, L40S 362 FP16 TFLOPS; 3.35, 2.0, 0.864 TB/s; prices",
+        differs = "with the digits of the vendor's data sheets (989.5, 362.05 TFLOPS, 2.039 TB/s), as "
+          .. "in BLIS (Go)", "blis hardware", "data" },
       { "traces", "ts, prompt_tokens, gen_tokens, prefix_hash",
         "tests/workload/trace/test_trace_json.c: routesim_prefixes_are_shared",
         "tests/workload/trace/test_trace_json.c: compact_rows_may_tell_everything" },
-      { "Python", "Python API",
-        left_out = "Lua is the language of scripts; results are CSV, JSON lines and SQLite" },
+      { "requests", "decode: a TokenGenerated event for each token",
+        differs = "prefill produces the first token, so decode has one step less than tokens; the "
+          .. "event of the first token is at the end of prefill",
+        "spec/api/policies/policy_events_spec.lua: hears of every token in order, and of every batch" },
+      { "Python", "Python API", "spec/serve/client_spec.lua: runs what Lua runs, with the same result" },
     },
   },
   {
