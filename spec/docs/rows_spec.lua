@@ -39,7 +39,7 @@ describe("the decision log", function()
       decide = function() return blis.delay(5, 7) end } }), "the reason is a number")
   end)
 
-  it("has the reason and the scores of a router in Lua, and the regret from these scores", function()
+  it("has the reason and the scores of a router in Lua, and regret by these scores", function()
     local function routed(details)
       return decisions_of("routing", { routing = blis.router { name = "own",
         route = function() return 2, details end } })
@@ -87,6 +87,46 @@ describe("scorers with parameters", function()
     } do
       says(small.message_of(blis.router, { "weighted", scorers = text }), message)
     end
+  end)
+end)
+
+describe("the scorers of the catalog", function()
+  it("have the categories of llm-d", function()
+    local categories = require "blis.policy.scorer_categories"
+    local catalogue = require "blis.policy.catalogue"
+    local without, known = {}, {}
+    for _, entry in ipairs(catalogue.scorers) do
+      known[entry.name] = true
+      if not categories[entry.name] then without[#without + 1] = entry.name end
+    end
+    assert.same({ "inverted" }, without)
+    for name in pairs(categories) do assert.is_true(known[name], name) end
+    says(commands.output_of("policies", "prefix-affinity"), "  category affinity\n")
+    says(commands.output_of("policies", "queue-depth"), "  category distribution\n")
+  end)
+end)
+
+describe("examples/servegen-language.yaml", function()
+  local path = "examples/servegen-language.yaml"
+
+  it("has 70 % of its prompt tokens in shared prefixes", function()
+    local shared, all = 0, 0
+    for _, request in blis.workload { file = path }:requests() do
+      shared, all = shared + request.shared_tokens, all + request.prompt_tokens
+    end
+    assert.near(0.7, shared / all, 0.01)
+  end)
+
+  it("is routed to fewer instances, the more prefix-affinity weighs", function()
+    local last = 0
+    for _, weight in ipairs { 0.001, 2, 5 } do
+      local result = blis.run { cluster = { instances = 8, model = "qwen/qwen3-14b" },
+        workload = { file = path, num_requests = 800 }, routing = { "weighted",
+          scorers = { { "prefix-affinity", weight }, { "queue-depth", 1 } } } }
+      assert.is_true(result.balance_cv > last, weight .. " " .. result.balance_cv)
+      last = result.balance_cv
+    end
+    assert.is_true(last > 0.5)
   end)
 end)
 

@@ -1,5 +1,6 @@
 --- blis policies: every built-in policy with its parameters and where it comes from.
 local catalogue = require "blis.policy.catalogue"
+local categories = require "blis.policy.scorer_categories"
 local command = require "blis.cli.command"
 local errors = require "blis.errors"
 local flag_sections = require "blis.config.flags"
@@ -63,6 +64,7 @@ local columns = {
   { key = "aliases", title = "aliases", is_hidden = true },
   { key = "source", title = "source", is_hidden = true },
   { key = "signals", title = "signals", is_hidden = true },
+  { key = "category", title = "category", is_hidden = true },
 }
 
 local function is_named(entry, name)
@@ -82,7 +84,8 @@ local function entries_of(name)
       if not name or is_named(entry, name) then
         rows[#rows + 1] = { kind = kind.name, name = entry.name, summary = entry.summary,
           source = entry.source, aliases = entry.aliases, parameters = entry.options,
-          signals = staleness.text(kind.key, entry) }
+          signals = staleness.text(kind.key, entry),
+          category = kind.key == "scorers" and categories[entry.name] or nil }
       end
     end
   end
@@ -98,6 +101,7 @@ local function print_details(row)
   if #row.aliases > 0 then
     command.print(("  also called %s\n"):format(table.concat(row.aliases, ", ")))
   end
+  if row.category then command.print(("  category %s\n"):format(row.category)) end
   if row.signals then command.print(("  %s\n"):format(row.signals)) end
   for _, parameter in ipairs(row.parameters) do
     local unit = parameter.unit ~= "" and ", in " .. parameter.unit or ""
