@@ -305,7 +305,7 @@ describe("blis policies", function()
   end)
 
   it("prints CSV", function()
-    assert.matches("^kind,name,parameters,summary,aliases,source,signals\nrouting policy,"
+    assert.matches("^kind,name,parameters,summary,aliases,source,signals,category\nrouting policy,"
       .. "round%-robin,",
       commands.output_of("policies", "--format", "csv"))
   end)
