@@ -8,10 +8,12 @@ local models = require "models"
 local observed = require "blis.calibrate.observed"
 local replay = require "blis.calibrate.replay"
 local scatter = require "blis.charts.scatter"
+local shared = require "shared"
 
 local requests = {}
 
-local folder = "tests/data/truth/llmservingsim/"
+local folder = shared.folder("truth", "llmservingsim", "LLMServingSim, bench/examples at commit "
+  .. "5daddb2 (https://github.com/casys-kaist/LLMServingSim)")
 
 requests.runs = {
   {

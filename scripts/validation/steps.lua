@@ -3,10 +3,12 @@ local blis = require "blis"
 local core = require "blis.core"
 local markdown = require "markdown"
 local models = require "models"
+local shared = require "shared"
 
 local steps = {}
 
-local folder = "tests/data/truth/"
+local folder = shared.folder("truth", "", "splitwise-sim, data/perf_model.csv at commit 3780880 "
+  .. "(https://github.com/Mutinifni/splitwise-sim)")
 
 local function rows_of(path, names)
   local columns = {}

@@ -144,11 +144,15 @@ describe("profile design", function()
 end)
 
 describe("a recorded engine that preempts", function()
+  -- Published by casys-kaist/LLMServingSim in bench/examples, at commit 5daddb2.
+  local path = (os.getenv "BLIS_SHARED_DIR" or "../shared")
+    .. "/truth/llmservingsim/rtx4090-llama-3.1-8b.csv"
+
   --- 300 requests at vLLM 0.19 on an RTX 4090: lengths, and when they were queued, had their first
   --- and their last token (seconds).
   local function recorded()
     local rows = {}
-    for line in io.lines "tests/data/truth/llmservingsim/rtx4090-llama-3.1-8b.csv" do
+    for line in io.lines(path) do
       local fields = {}
       for field in line:gmatch "[^,]+" do fields[#fields + 1] = tonumber(field) end
       if #fields == 8 then
@@ -181,6 +185,10 @@ describe("a recorded engine that preempts", function()
   end
 
   it("has first tokens when design says, and not when BLIS in Go does", function()
+    if not io.open(path) then
+      pending(path .. " is missing: LLMServingSim publishes it in bench/examples, commit 5daddb2")
+      return
+    end
     local rows = recorded()
     assert.equal(300, #rows)
     local ttft, e2e = errors_of(rows, "design")

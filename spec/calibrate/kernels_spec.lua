@@ -3,7 +3,7 @@ local core = require "blis.core"
 local files = require "spec.support.files"
 local kernels = require "blis.calibrate.kernels"
 
-local measured = "tests/data/truth/llmservingsim/rtxpro6000-llama-3.1-8b.csv"
+local measured = "tests/data/measured/llama-3.1-8b.csv"
 
 --- A folder with some files; removed at the end of the test.
 local function folder_of(texts)

@@ -1,7 +1,7 @@
 local files = require "spec.support.files"
 local program = require "spec.support.program"
 
-local measured = "tests/data/truth/llmservingsim/rtxpro6000-llama-3.1-8b.csv"
+local measured = "tests/data/measured/llama-3.1-8b.csv"
 local engine = { "--model", "llama-3.1-8b-instruct", "--hardware", "RTX PRO 6000",
   "--max-num-running-reqs", "128", "--max-num-batched-tokens", "2048" }
 
@@ -44,7 +44,7 @@ describe("blis calibrate --fit #host", function()
       assert.matches("    tp: 1\n", text, 1, true)
       assert.matches("tokens_max: 2048", text, 1, true)
       local shown = program.run("models", own, "--hardware", "RTX PRO 6000", "--catalogue", yaml)
-      assert.matches("fitted on 150 requests of rtxpro6000", shown.out, 1, true)
+      assert.matches("fitted on 150 requests of llama-3.1-8b", shown.out, 1, true)
       os.remove(own)
       os.remove(yaml)
     end)

@@ -457,7 +457,7 @@ local function fill(folder)
     "$BLIS" routesim gen-trace --duration 1 --rate 5 --output @/routesim.jsonl >/dev/null &&
     printf 'routing: {policy: least-loaded}\n' >@/bundle.yaml &&
     printf 'threshold: {threshold_ms: 1}\n' >@/detectors.yaml &&
-    head -51 tests/data/truth/llmservingsim/rtxpro6000-llama-3.1-8b.csv >@/observed.csv &&
+    head -51 tests/data/measured/llama-3.1-8b.csv >@/observed.csv &&
     echo '{"cache_hit_rate": 0.32, "ttft_mean_ms": 25, "total_output_tokens": 500,
       "vllm_estimated_duration_s": 5}' >@/metrics.json &&
     echo '{"model": "m", "adapter_aware": {"ttft": 20, "output_throughput": 100},
