@@ -80,6 +80,10 @@ local function may_have_graphs(parsed, path)
     and parsed.values.experiment.profile ~= "go-blis"
 end
 
+local function counted(count, noun)
+  return ("%s %s%s"):format(format.count(count), noun, count == 1 and "" or "s")
+end
+
 --- The session graphs of a file, which arrive at their recorded times.
 local function play_graphs(parsed, path, file)
   local about = file:about()
@@ -88,8 +92,8 @@ local function play_graphs(parsed, path, file)
       .. "'blis run --graphs %s --rate X' or '--concurrency N' plays them"):format(path,
       about.format, path))
   end
-  command.talk(parsed, "%s: played as session graphs (%s): %s requests in %s sessions", path,
-    about.format, format.count(about.requests), format.count(about.graphs))
+  command.talk(parsed, "%s: played as session graphs (%s): %s in %s", path, about.format,
+    counted(about.requests, "request"), counted(about.graphs, "session"))
   return file
 end
 
