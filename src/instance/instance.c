@@ -10,6 +10,8 @@
 #include "instance/parts/engine.h"
 #include "instance/parts/speculation.h"
 #include "instance/parts/timing.h"
+#include "instance/sglang/sglang.h"
+#include "instance/stepwise/serving.h"
 #include "latency/step/slowed.h"
 
 struct blis_instance {
@@ -171,6 +173,9 @@ static blis_status check_config(const blis_instance_config *config, blis_error *
     return blis_fail(error, BLIS_ERR_INVALID,
                      "profile go-blis supports only its own CPU tier (kv_cpu_blocks)");
   }
+  if (config->sglang != NULL) {
+    BLIS_TRY(blis__sglang_check(config, error));
+  }
   if (config->make_batch != NULL && config->ranks != NULL && config->ranks->prefill_interval > 1) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "make_batch and prefill_interval both determine when prompts "
@@ -191,7 +196,7 @@ static bool is_stepped(const blis_instance_config *config) {
          config->speculation != NULL ||
          (rules->names_whole_blocks && config->block_size_tokens == 1) || config->gate != NULL ||
          (config->ranks != NULL && config->ranks->prefill_interval > 1) ||
-         config->max_queue_depth > 0 || config->max_reserved_tokens > 0;
+         config->max_queue_depth > 0 || config->max_reserved_tokens > 0 || config->sglang != NULL;
 }
 
 /* The fast engine has no CPU tier, no rules of RouteSim, and a counter per
@@ -204,13 +209,18 @@ static bool can_be_fast(const blis_instance_config *config) {
          config->block_size_tokens <= max_block_size_tokens;
 }
 
+static const blis__serving_ops *serving_of(const blis_instance_config *config) {
+  return config->sglang == NULL ? &blis__serving_vllm : &blis__serving_sglang;
+}
+
 static blis_status new_engine(blis_instance *instance, blis__engine *engine, blis_error *error) {
   const blis_instance_config *config = &instance->config;
   blis__power *power = config->power != NULL ? &instance->power : NULL;
-  return can_be_fast(config) ? blis__fast_new(&instance->alloc, config, &instance->events,
-                                              instance->adapters, power, engine, error)
-                             : blis__stepwise_new(&instance->alloc, config, &instance->events,
-                                                  instance->adapters, power, engine, error);
+  return can_be_fast(config)
+             ? blis__fast_new(&instance->alloc, config, &instance->events, instance->adapters,
+                              power, engine, error)
+             : blis__stepwise_new(&instance->alloc, config, &instance->events, instance->adapters,
+                                  power, serving_of(config), engine, error);
 }
 
 static blis_status new_adapters(blis_instance *instance, blis_error *error) {
@@ -257,6 +267,9 @@ blis_status blis_instance_new(const blis_alloc *alloc, const blis_instance_confi
   if (config->kv_layout != NULL &&
       blis_kv_layout_is_plain(config->kv_layout, config->block_size_tokens)) {
     i->config.kv_layout = NULL;
+  }
+  if (config->sglang != NULL) {
+    i->config.max_model_len_tokens = blis__sglang_longest(config);
   }
   i->events = *events;
   set_latency(i, config);

@@ -68,7 +68,9 @@ static void test_stuck_is_an_error(void) {
                                .chain = {.prompt_blocks = 7, .private_base = BLIS_BLOCK_PRIVATE}};
   blis__engine engine;
   blis_error error;
-  CHECK_OK(blis__stepwise_new(&alloc, &config, &events, NULL, NULL, &engine, &error), &error);
+  CHECK_OK(blis__stepwise_new(&alloc, &config, &events, NULL, NULL, &blis__serving_vllm, &engine,
+                              &error),
+           &error);
   CHECK_OK(engine.ops->inject(engine.state, &request, 0, &error), &error);
   blis__stepwise *stepwise = engine.state;
   blis_status status = BLIS_OK;

@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "instance/config/defects.h"
 #include "instance/config/front_end.h"
+#include "instance/config/sglang_config.h"
 #include "instance/config/step_report.h"
 #include "instance/request/kv_source.h"
 #include "instance/request/live_request.h"
@@ -292,6 +293,13 @@ typedef struct blis_instance_config {
   int64_t horizon_us;                     /* events after it never happen */
   blis_scheduler_kind scheduler;
   blis_preemption_kind preemption;
+  /*
+   * Serving engine that forms batches; borrowed. NULL: vLLM. With it, block_size_tokens is the page
+   * size, max_batched_tokens has no effect, and every engine computes every step. Requires the
+   * rules of profile design. Cannot be combined with make_batch, other preemptions, adapters,
+   * speculation, a gate, a KV layout, a KV source, a CPU tier, or the rules of RouteSim.
+   */
+  const blis_sglang_config *sglang;
   blis_engine_kind engine;
   blis_instance_defects defects;
   blis_engine_rules rules;

@@ -66,6 +66,9 @@ typedef struct blis__engine_ops {
   bool (*check)(const void *state);
 } blis__engine_ops;
 
+/* What forms the batches of the stepwise engine, stepwise/serving.h. */
+typedef struct blis__serving_ops blis__serving_ops;
+
 typedef struct blis__engine {
   const blis__engine_ops *ops;
   void *state;
@@ -81,7 +84,8 @@ BLIS_MUSTUSE blis_status blis__stepwise_new(const blis_alloc *alloc,
                                             const blis_instance_config *config,
                                             const blis_instance_events *events,
                                             blis__adapters *adapters, blis__power *power,
-                                            blis__engine *engine, blis_error *error);
+                                            const blis__serving_ops *serving, blis__engine *engine,
+                                            blis_error *error);
 BLIS_MUSTUSE blis_status blis__fast_new(const blis_alloc *alloc, const blis_instance_config *config,
                                         const blis_instance_events *events,
                                         blis__adapters *adapters, blis__power *power,

@@ -113,17 +113,13 @@ static blis_status choose_victim(blis__stepwise *engine, size_t *victim, blis_er
                                        engine->running.count, victim, error);
 }
 
-/* Moves the request to the front of the queue. It keeps only its cached blocks and, if it
-   resumes, the tokens that its client has. */
-static void preempt(blis__stepwise *engine, size_t index) {
-  blis__sequence *victim = engine->batch.items[index];
+void blis__batch_requeue(blis__stepwise *engine, blis__sequence *victim, bool at_back) {
   blis_live_request *request = victim->place.request;
-  engine->budget_tokens += victim->ahead_tokens;
-  blis__batch_remove(engine, index);
-  blis__kv_release(engine, victim);
-  blis__wait_queue_push_front(&engine->waiting, &victim->place);
-  engine->budget_tokens += request->new_tokens;
-  BLIS_ASSERT(engine->budget_tokens <= engine->config->max_batched_tokens);
+  if (at_back) {
+    blis__wait_queue_push_back(&engine->waiting, &victim->place);
+  } else {
+    blis__wait_queue_push_front(&engine->waiting, &victim->place);
+  }
   engine->has_preempted = true;
   engine->counts.preemptions++;
   if (engine->adapters != NULL) {
@@ -135,6 +131,18 @@ static void preempt(blis__stepwise *engine, size_t index) {
     victim->itl_us.count = 0;
     victim->itl_zeros = 0;
   }
+}
+
+/* Moves the request to the front of the queue. It keeps only its cached blocks and, if it
+   resumes, the tokens that its client has. */
+static void preempt(blis__stepwise *engine, size_t index) {
+  blis__sequence *victim = engine->batch.items[index];
+  int64_t planned_tokens = victim->place.request->new_tokens + victim->ahead_tokens;
+  blis__batch_remove(engine, index);
+  blis__kv_release(engine, victim);
+  engine->budget_tokens += planned_tokens;
+  BLIS_ASSERT(engine->budget_tokens <= engine->config->max_batched_tokens);
+  blis__batch_requeue(engine, victim, false);
 }
 
 /*
@@ -257,9 +265,8 @@ static int64_t step_under_way_us(const blis__stepwise *engine) {
   return engine->clock_us <= engine->step_end_us ? engine->step_us : 0;
 }
 
-/* It has its blocks; hits of them were in the cache. */
-static void enter_batch(blis__stepwise *engine, blis__sequence *sequence, int64_t cached_tokens,
-                        int64_t tokens, int64_t hits) {
+void blis__batch_enter(blis__stepwise *engine, blis__sequence *sequence, int64_t cached_tokens,
+                       int64_t tokens, int64_t hits) {
   const blis_instance_config *config = engine->config;
   blis_live_request *request = sequence->place.request;
   blis__wait_queue_remove(&engine->waiting, &sequence->place);
@@ -318,7 +325,7 @@ static blis_status admit_with_kv(blis__stepwise *engine, blis__sequence *sequenc
   if (*is_admitted) {
     sequence->has_kv = false;
     engine->waiting_with_kv--;
-    enter_batch(engine, sequence, progress, tokens, sequence->loaded_blocks);
+    blis__batch_enter(engine, sequence, progress, tokens, sequence->loaded_blocks);
     request->progress_tokens = progress;
   }
   return BLIS_OK;
@@ -379,7 +386,7 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence, bool 
   BLIS_TRY(blis__kv_store(engine, sequence, &span, true, is_admitted, error));
   if (*is_admitted) {
     int64_t reloaded = engine->groups == NULL ? hits(engine) - hits_before : 0;
-    enter_batch(engine, sequence, cached, tokens, reloaded);
+    blis__batch_enter(engine, sequence, cached, tokens, reloaded);
   } else if (engine->config->rules.reserves_whole) {
     *is_admitted = true; /* the next one may be */
     blis__wait_queue_remove(&engine->waiting, &sequence->place);

@@ -36,6 +36,7 @@ blis_status blis__sequences_take(const blis_alloc *alloc, blis__sequences *seque
   taken->has_kv = false;
   taken->was_reserved = false;
   taken->first_itl_us = -1;
+  taken->tree = (blis__tree_kv){0};
   request->engine = taken;
   *sequence = taken;
   return BLIS_OK;
@@ -44,6 +45,7 @@ blis_status blis__sequences_take(const blis_alloc *alloc, blis__sequences *seque
 void blis__sequences_give(blis__sequences *sequences, blis__sequence *sequence) {
   BLIS_ASSERT(sequence->blocks.count == 0 && sequence->ahead.count == 0);
   BLIS_ASSERT(sequence->groups.held == 0);
+  BLIS_ASSERT(sequence->tree.tree_pages == 0 && sequence->tree.own_pages == 0);
   BLIS_ASSERT(sequence->place.request->engine == sequence);
   sequence->place.request->engine = NULL;
   sequences->spare.items[sequences->spare.count++] = sequence;

@@ -19,10 +19,20 @@
 #include "kv/block_pool.h"
 #include "kv/group_cache.h"
 
+/* KV in a radix tree, and pages that only the sequence has. */
+typedef struct blis__tree_kv {
+  uint32_t node;      /* locked end of its part in the tree */
+  int64_t tree_pages; /* of this part */
+  int64_t own_pages;  /* after it */
+  bool joins;         /* in a batch of prompts, */
+  bool runs;          /* or in the batch of decodes */
+} blis__tree_kv;
+
 typedef struct blis__sequence {
   blis__waiting place;        /* and the request; first, so that it leads to this */
   blis_block_list blocks;     /* of the sequence; empty while waiting */
   blis_group_holder groups;   /* with a KV layout, in place of blocks */
+  blis__tree_kv tree;         /* with a radix tree, in place of blocks */
   BLIS_ARRAY(int64_t) itl_us; /* since the last preemption that restarts it */
   int64_t itl_zeros;          /* and as many of 0, of tokens that come with another */
   int64_t told_tokens;        /* of the last step, reported when they leave */

@@ -92,6 +92,9 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us, bool *is_pr
     BLIS_TRY_MEM(add_items(engine, item, sequence), error);
     *is_prefill |= item.new_tokens > 0 && item.progress_tokens < item.prompt_tokens;
   }
+  for (size_t i = 0; i < engine->wasted.count; i++) {
+    BLIS_TRY_MEM(blis_array_push(&engine->alloc, &engine->items, engine->wasted.items[i]), error);
+  }
   BLIS_TRY(blis_latency_step_time(engine->config->latency, engine->items.items, engine->items.count,
                                   step_us, error));
   if (engine->adapters != NULL) {
@@ -102,7 +105,7 @@ static blis_status measure(blis__stepwise *engine, int64_t *step_us, bool *is_pr
     *step_us = engine->wait_us;
   }
   count_uncovered(engine);
-  int64_t transfer_us = blis_kv_cache_take_transfer_us(engine->cache);
+  int64_t transfer_us = engine->cache == NULL ? 0 : blis_kv_cache_take_transfer_us(engine->cache);
   transfer_us = blis_time_after_us(transfer_us, draft_us(engine));
   *step_us = blis_time_after_us(blis_max_i64(*step_us, 0), transfer_us);
   return blis__check_step_time(engine->config->latency, step_us, error);
@@ -307,7 +310,7 @@ static blis_status tell_step(blis__stepwise *engine, blis_error *error) {
     return BLIS_OK;
   }
   blis_kv_cache_stats cache;
-  blis_kv_cache_get_stats(engine->cache, &cache);
+  engine->serving->get_kv(engine, &cache);
   blis_step_report report = {
       .start_us = engine->clock_us,
       .end_us = engine->step_end_us,
@@ -354,7 +357,7 @@ static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   const blis_live_request *live = stuck->place.request;
   char id[BLIS_REQUEST_ID_SIZE];
   blis_kv_cache_stats cache;
-  blis_kv_cache_get_stats(engine->cache, &cache);
+  engine->serving->get_kv(engine, &cache);
   return blis_fail(error, BLIS_ERR_STUCK,
                    "no request has made progress in %" PRId64 " steps up to %" PRId64
                    " us: %s needs %" PRId64 " KV blocks and holds %" PRId64 "; %" PRId64
@@ -381,7 +384,7 @@ static blis_status finish(blis__stepwise *engine, int64_t step_us, bool is_prefi
   for (size_t i = 0; i < engine->batch.count; i++) {
     BLIS_TRY(advance(engine, engine->batch.items[i], token_us, error));
   }
-  for (size_t i = 0; i < engine->batch.count; i++) {
+  for (size_t i = 0; i < engine->batch.count && engine->cache != NULL; i++) {
     BLIS_TRY(blis_kv_cache_save(engine->cache, &engine->batch.items[i]->blocks, error));
   }
   if (!leaves_at_end) {
@@ -433,12 +436,15 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
     BLIS_TRY(deliver(engine, engine->clock_us, error));
   }
   if (engine->batch.count == 0 && engine->waiting.count == 0) {
+    if (engine->serving->rest != NULL) {
+      engine->serving->rest(engine);
+    }
     return BLIS_OK;
   }
   int64_t step_us = 1;
   bool is_prefill;
   BLIS_TRY(blis__wait_queue_order(&engine->waiting, error));
-  BLIS_TRY(blis__batch_form(engine, error));
+  BLIS_TRY(engine->serving->form(engine, error));
   if (is_dummy(engine)) {
     engine->items.count = 0;
     return stay_open(engine, 0, false);

@@ -18,14 +18,15 @@ blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us, int
 }
 
 /* Parts the request from its blocks, its pending event and the engine. */
-static void part(blis__stepwise *engine, blis__sequence *sequence) {
+static blis_status part(blis__stepwise *engine, blis__sequence *sequence, blis_error *error) {
   blis_event_queue_cancel(engine->queue, sequence->event);
   if (sequence->is_loading) {
     blis__stepwise_cancel_load(engine, sequence);
   }
   blis__stepwise_unpark(engine, sequence);
-  blis__kv_release(engine, sequence);
+  BLIS_TRY_MEM(engine->serving->release(engine, sequence), error);
   blis__sequences_give(&engine->sequences, sequence);
+  return BLIS_OK;
 }
 
 blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
@@ -36,7 +37,7 @@ blis_status blis__stepwise_end(blis__stepwise *engine, blis__sequence *sequence,
   if (request->holds_kv && state == BLIS_REQUEST_COMPLETED) {
     blis__stepwise_hold(engine, sequence);
   } else {
-    part(engine, sequence);
+    BLIS_TRY(part(engine, sequence, error));
   }
   return engine->events.ended(engine->events.ud, request, engine->clock_us, end_us, error);
 }
@@ -226,7 +227,7 @@ static blis_status evict(void *state, blis_live_request *request, int64_t now_us
   blis__sequence *sequence = request->engine;
   engine->clock_us = now_us;
   leave_batch_or_queue(engine, sequence);
-  part(engine, sequence);
+  BLIS_TRY(part(engine, sequence, error));
   return blis__stepwise_wake(engine, error);
 }
 
@@ -290,7 +291,7 @@ static int64_t decoded_tokens(const blis__stepwise *engine) {
 static void get_stats(const void *state, blis_instance_stats *stats) {
   const blis__stepwise *engine = state;
   blis_kv_cache_stats cache;
-  blis_kv_cache_get_stats(engine->cache, &cache);
+  engine->serving->get_kv(engine, &cache);
   *stats = engine->counts;
   stats->queue_depth = engine->waiting.count + engine->loading;
   stats->batch_size = (int64_t)engine->batch.count;
@@ -321,35 +322,24 @@ static blis_instance_load get_load(const void *state) {
                               .used_kv_blocks = stats.used_kv_blocks};
 }
 
-static uint32_t count_in_groups(const blis__stepwise *engine, const blis_block_chain *chain,
-                                bool at_mark) {
-  int64_t size = engine->config->block_size_tokens;
-  return (uint32_t)(blis_group_cache_count(engine->groups, chain, chain->prompt_blocks * size,
-                                           at_mark) /
-                    size);
-}
-
 static uint32_t cached_blocks(const void *state, const blis_block_chain *chain) {
   const blis__stepwise *engine = state;
-  return engine->groups == NULL ? blis_kv_cache_count_cached(engine->cache, chain)
-                                : count_in_groups(engine, chain, false);
+  return engine->serving->cached_blocks(engine, chain);
 }
 
 static void set_journal(void *state, blis_block_journal *journal) {
   blis__stepwise *engine = state;
-  blis_kv_cache_set_journal(engine->cache, journal);
+  engine->serving->set_journal(engine, journal);
 }
 
 static uint32_t cached_blocks_at_mark(const void *state, const blis_block_chain *chain) {
   const blis__stepwise *engine = state;
-  return engine->groups == NULL ? blis_kv_cache_count_at_mark(engine->cache, chain)
-                                : count_in_groups(engine, chain, true);
+  return engine->serving->cached_blocks_at_mark(engine, chain);
 }
 
 static blis_status forget(void *state, blis_error *error) {
-  (void)error;
   blis__stepwise *engine = state;
-  blis_kv_cache_forget(engine->cache);
+  BLIS_TRY_MEM(engine->serving->forget(engine), error);
   return BLIS_OK;
 }
 
@@ -371,7 +361,7 @@ static blis_status close_engine(void *state, blis_error *error) {
 static bool check(const void *state) {
   const blis__stepwise *engine = state;
   blis_kv_cache_stats cache;
-  blis_kv_cache_get_stats(engine->cache, &cache);
+  engine->serving->get_kv(engine, &cache);
   for (size_t i = 0; i < engine->batch.count; i++) {
     const blis__sequence *sequence = engine->batch.items[i];
     if (sequence->place.request->state != BLIS_REQUEST_RUNNING ||
@@ -386,7 +376,7 @@ static bool check(const void *state) {
     }
     cache.references -= blis__kv_held(blis__sequence_at(place));
   }
-  return cache.references == engine->parked_blocks && blis_kv_cache_check(engine->cache) &&
+  return cache.references == engine->parked_blocks && engine->serving->check(engine) &&
          blis__wait_queue_check(&engine->waiting) &&
          (engine->adapters == NULL || blis__adapters_are_sound(engine->adapters)) &&
          blis_event_queue_check(engine->queue);
@@ -399,15 +389,15 @@ static void free_engine(void *state) {
   blis_array_deinit(&alloc, &engine->batch);
   blis_array_deinit(&alloc, &engine->found);
   blis_array_deinit(&alloc, &engine->found_groups.blocks);
-  blis_group_cache_free(engine->groups);
   blis_array_deinit(&alloc, &engine->items);
+  blis_array_deinit(&alloc, &engine->wasted);
   blis_array_deinit(&alloc, &engine->running);
   blis_array_deinit(&alloc, &engine->plan.shown);
   blis_array_deinit(&alloc, &engine->plan.sequences);
   blis_array_deinit(&alloc, &engine->plan.entries);
   blis_array_deinit(&alloc, &engine->plan.preempted);
   blis_event_queue_free(engine->queue);
-  blis_kv_cache_free(engine->cache);
+  engine->serving->deinit(engine);
   blis_alloc_free(&alloc, engine, sizeof *engine);
 }
 
@@ -438,19 +428,8 @@ static const blis__engine_ops stepwise_ops = {
 
 blis_status blis__stepwise_new(const blis_alloc *alloc, const blis_instance_config *config,
                                const blis_instance_events *events, blis__adapters *adapters,
-                               blis__power *power, blis__engine *engine, blis_error *error) {
-  blis_kv_cache_config cache = {
-      .blocks = config->kv_blocks,
-      .block_size_tokens = config->block_size_tokens,
-      .cpu_blocks = config->cpu_blocks,
-      .cpu_bandwidth_tokens_per_us = config->cpu_bandwidth_tokens_per_us,
-      .cpu_base_latency_us = config->cpu_base_latency_us,
-      .pays_base_once = config->rules.pays_transfer_once,
-      .offload_threshold = config->cpu_offload_threshold,
-      .keeps_failed_claims = config->defects.keeps_failed_claims,
-      .keeps_shared_only = config->rules.keeps_shared_only,
-      .names_whole_blocks = config->rules.names_whole_blocks,
-  };
+                               blis__power *power, const blis__serving_ops *serving,
+                               blis__engine *engine, blis_error *error) {
   blis__stepwise *e = blis_alloc_zeroed(alloc, 1, sizeof *e);
   BLIS_TRY_NEW(e, error);
   e->alloc = *alloc;
@@ -458,24 +437,14 @@ blis_status blis__stepwise_new(const blis_alloc *alloc, const blis_instance_conf
   e->events = *events;
   e->adapters = adapters;
   e->power = power;
+  e->serving = serving;
   blis__wait_queue_init(&e->waiting, config);
   e->queue = blis_event_queue_new(alloc);
-  blis_status status = e->queue == NULL ? blis_fail_nomem(error)
-                                        : blis_kv_cache_new(alloc, &cache, &e->cache, error);
-  if (status == BLIS_OK && config->kv_layout != NULL) {
-    int64_t drafts = config->speculation == NULL ? 0 : config->speculation->tokens;
-    e->groups = blis_group_cache_new(alloc, config->kv_layout, blis_kv_cache_pool(e->cache),
-                                     config->block_size_tokens, drafts);
-    status = e->groups == NULL ? blis_fail_nomem(error) : BLIS_OK;
-  }
+  blis_status status = e->queue == NULL ? blis_fail_nomem(error) : serving->init(e, error);
   if (status != BLIS_OK) {
     free_engine(e);
     return status;
   }
-  if (config->kv_source != NULL) {
-    blis_kv_cache_hear(e->cache, config->kv_source->evicted, config->kv_source->ud);
-  }
-  blis_kv_cache_listen(e->cache, config->blocks);
   *engine = (blis__engine){.ops = &stepwise_ops, .state = e};
   return BLIS_OK;
 }

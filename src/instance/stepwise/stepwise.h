@@ -9,7 +9,8 @@
  * batch.c forms its batch, and batch_scripted.c forms it by a plan. stepwise_kv.c
  * stores its blocks with or without a KV layout, stepwise_remote.c handles KV
  * transfers, and stepwise_load.c handles KV loads. sequence.c recycles the records
- * of requests.
+ * of requests. serving.h is the interface of serving engines, which form the batches
+ * and store the KV; vllm.c is vLLM's.
  */
 #ifndef BLIS_INSTANCE_STEPWISE_STEPWISE_H
 #define BLIS_INSTANCE_STEPWISE_STEPWISE_H
@@ -20,6 +21,7 @@
 #include "instance/parts/engine.h"
 #include "instance/parts/wait_queue.h"
 #include "instance/stepwise/sequence.h"
+#include "instance/stepwise/serving.h"
 #include "kv/kv_cache.h"
 #include "latency/step/latency_model.h"
 
@@ -39,7 +41,7 @@ typedef struct blis__plan_room {
   BLIS_ARRAY(bool) preempted;
 } blis__plan_room;
 
-typedef struct blis__stepwise {
+struct blis__stepwise {
   blis_alloc alloc;
   const blis_instance_config *config;
   blis_instance_events events;
@@ -54,7 +56,9 @@ typedef struct blis__stepwise {
   int64_t step_us;     /* how long the last step takes, */
   int64_t step_end_us; /* and until when */
 
-  blis_kv_cache *cache;
+  const blis__serving_ops *serving;
+  void *serving_state;
+  blis_kv_cache *cache;     /* of serving engines with blocks; others leave it empty */
   blis_group_cache *groups; /* on the pool of the cache; NULL without a KV layout */
   blis__sequences sequences;
   blis__wait_queue waiting;
@@ -78,6 +82,7 @@ typedef struct blis__stepwise {
   int64_t found_tokens;                     /* and its length in both cases */
   BLIS_ARRAY(blis_running_request) running; /* for choose_victim */
   BLIS_ARRAY(blis_batch_item) items;        /* scheduled, for the latency model */
+  BLIS_ARRAY(blis_batch_item) wasted;       /* computed for requests that have ended */
 
   int64_t parked_blocks; /* of requests in neither queue nor batch */
   int64_t waiting_with_kv;
@@ -85,7 +90,7 @@ typedef struct blis__stepwise {
   int64_t idle_steps;         /* since the last step with progress */
   blis_instance_stats counts; /* only the counters */
   blis_draft_stats drafts;
-} blis__stepwise;
+};
 
 /*
  * Decides who computes how many tokens in this step (new_tokens), and gets the
@@ -107,6 +112,18 @@ BLIS_MUSTUSE blis_status blis__batch_run(blis__stepwise *engine, size_t index, b
 /* Admits a waiting request to the batch, if it fits; otherwise goes_on is false. */
 BLIS_MUSTUSE blis_status blis__batch_admit(blis__stepwise *engine, blis__sequence *sequence,
                                            bool *goes_on, blis_error *error);
+
+/*
+ * The request, which has its blocks and is not in a list yet, leaves the queue and joins the batch.
+ * Its first cached_tokens are cached, hits is the number of blocks that count as such, and it
+ * computes tokens now. The batch has room for it.
+ */
+void blis__batch_enter(blis__stepwise *engine, blis__sequence *sequence, int64_t cached_tokens,
+                       int64_t tokens, int64_t hits);
+
+/* A preempted request, which has left the batch and has no KV any more, waits again: at the front
+   of the queue, or at its back. */
+void blis__batch_requeue(blis__stepwise *engine, blis__sequence *sequence, bool at_back);
 
 /* The running request at index goes back to the front of the queue. */
 void blis__batch_preempt(blis__stepwise *engine, size_t index);

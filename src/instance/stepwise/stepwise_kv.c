@@ -71,7 +71,8 @@ int64_t blis__kv_lacking(const blis__stepwise *engine, const blis__sequence *seq
 }
 
 int64_t blis__kv_held(const blis__sequence *sequence) {
-  return (int64_t)sequence->blocks.count + sequence->groups.held;
+  return (int64_t)sequence->blocks.count + sequence->groups.held + sequence->tree.tree_pages +
+         sequence->tree.own_pages;
 }
 
 void blis__kv_release(blis__stepwise *engine, blis__sequence *sequence) {

@@ -101,6 +101,11 @@ blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
   blis__stepwise *engine = state;
   blis__sequence *sequence;
   *is_done = false;
+  if (!engine->serving->moves_kv) {
+    return blis_fail(error, BLIS_ERR_INVALID,
+                     "KV cannot be handed off to serving engine %s; expected vllm",
+                     engine->serving->name);
+  }
   BLIS_TRY_MEM(blis__sequences_take(&engine->alloc, &engine->sequences, request, &sequence), error);
   blis__reset_request(request);
   blis_status status = allocate(engine, sequence, demand, cached_tokens, is_done, error);

@@ -1,0 +1,53 @@
+/*
+ * serving.h - what a serving engine (vLLM, SGLang) decides in the stepwise engine: who computes how
+ * much in a step, and how KV is stored.
+ *
+ * All serving engines share events, steps, step times, records, and counters. A serving engine is a
+ * set of functions and a state of its own, blis__stepwise.serving_state. instance.c chooses it.
+ */
+#ifndef BLIS_INSTANCE_STEPWISE_SERVING_H
+#define BLIS_INSTANCE_STEPWISE_SERVING_H
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "instance/parts/engine.h"
+#include "instance/stepwise/sequence.h"
+#include "kv/block_journal.h"
+#include "kv/kv_cache.h"
+
+typedef struct blis__stepwise blis__stepwise;
+
+struct blis__serving_ops {
+  const char *name;
+  /* KV can arrive from other instances and from lower tiers (remote_kv.h, kv_source.h). */
+  bool moves_kv;
+  /* Sets the serving_state of an engine whose other parts are complete. */
+  blis_status (*init)(blis__stepwise *engine, blis_error *error);
+  /* Frees it; also after a failed init. */
+  void (*deinit)(blis__stepwise *engine);
+  /*
+   * Forms the batch of a step: sets new_tokens and computed_tokens of all requests in the batch,
+   * and stores KV for them. Requests may join the batch or go back to the queue.
+   */
+  blis_status (*form)(blis__stepwise *engine, blis_error *error);
+  /* The request, which is in neither queue nor batch, leaves the engine: its KV is not held any
+     longer. BLIS_OK or BLIS_ERR_NOMEM. */
+  blis_status (*release)(blis__stepwise *engine, blis__sequence *sequence);
+  /* No request is left after a step; NULL = nothing changes. */
+  void (*rest)(blis__stepwise *engine);
+  /* State and counters of the cache; references are those of the batch, the queue, and parked
+     requests. */
+  void (*get_kv)(const blis__stepwise *engine, blis_kv_cache_stats *stats);
+  /* What instance.h says of cached blocks and marks. */
+  uint32_t (*cached_blocks)(const blis__stepwise *engine, const blis_block_chain *chain);
+  uint32_t (*cached_blocks_at_mark)(const blis__stepwise *engine, const blis_block_chain *chain);
+  void (*set_journal)(blis__stepwise *engine, blis_block_journal *journal);
+  blis_status (*forget)(blis__stepwise *engine);
+  bool (*check)(const blis__stepwise *engine);
+};
+
+/* The scheduler of vLLM and of BLIS (Go), with KV in blocks (vllm.c, batch.c, stepwise_kv.c). */
+extern const blis__serving_ops blis__serving_vllm;
+
+#endif
