@@ -189,6 +189,13 @@ for flag, value in pairs { ["--lora-adapter-capacity"] = "2", ["--lora-host-slot
   examples[flag] = ("--lora-adapters 4 %s %s"):format(flag, value)
 end
 examples["--lora-adapters"] = "--lora-adapters 4"
+for flag, value in pairs { ["--chunked-prefill-size"] = "4096", ["--max-prefill-tokens"] = "8192",
+  ["--max-running-requests"] = "64", ["--schedule-policy"] = "lpm",
+  ["--schedule-conservativeness"] = "0.5", ["--enable-mixed-chunk"] = "",
+  ["--prefill-decode-interval"] = "2", ["--page-size"] = "64", ["--disable-radix-cache"] = "",
+  ["--disable-overlap-schedule"] = "" } do
+  examples[flag] = ("--backend sglang %s %s"):format(flag, value)
+end
 for flag, value in pairs { ["--speculative-method"] = "", ["--speculative-acceptance"] = "",
   ["--speculative-tokens"] = "--speculative-tokens 4", ["--draft-base-us"] = "--draft-base-us 90",
   ["--draft-per-sequence-us"] = "--draft-per-sequence-us 5",

@@ -444,6 +444,17 @@ return {
         .. "for the host. backend_version sets the default.",
     },
     {
+      name = "backend", type = "choice", choices = { "vllm", "sglang" }, flag = "--backend",
+      group = "Serving engine",
+      doc = "Serving engine of the instances: how it forms batches and caches prefixes. vllm "
+        .. "(default), or sglang, whose options are in sglang. Step times do not depend on it.",
+    },
+    {
+      name = "sglang", type = "any",
+      doc = "Options of backend = \"sglang\": { chunked_prefill_size = 8192, schedule_policy = "
+        .. "\"lpm\" }. Every step is then computed individually, so the run takes longer.",
+    },
+    {
       name = "backend_version", type = "string", flag = "--backend-version", metavar = "VERSION",
       group = "Serving engine",
       doc = "Version of vLLM, such as 0.17.0. Sets the defaults of async_scheduling (true since "

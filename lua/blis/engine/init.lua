@@ -183,7 +183,7 @@ end
 local function with_defaults(given, path, profile)
   if type(given) ~= "table" then return given end
   defaults.check(given.defaults, path .. ".defaults", profile)
-  local filled = presets.fill(versions.fill(given))
+  local filled = presets.fill(versions.fill(given, path))
   if given.defaults == nil then return filled end
   return defaults.fill("cluster", filled, defaults.of(given.defaults))
 end

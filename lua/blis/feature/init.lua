@@ -30,6 +30,8 @@
 --- core takes
 ---@field read_cluster? fun(given: any, path: string, profile?: string, values: table): any reads
 --- the option of a cluster or a group
+---@field fill? fun(given: table, path: string): table adds defaults of a cluster or a group that
+--- follow from the feature
 ---@field resize? fun(values: table, path: string, most: integer) changes the number of instances
 ---@field is_scripted? fun(config: table): boolean whether a function of a script may read anything
 ---@field policies? fun(config: table): table[] definitions of its policies
@@ -86,6 +88,7 @@ local list = {
   { name = "queue", experiment = { "queue" }, part = "queue", line = "queue", flags_at = 53 },
   { name = "speculation", cluster = { "speculation" }, part = "speculation", line = "speculation",
     flags_at = 56 },
+  { name = "sglang", cluster = { "sglang" }, flags_at = 50.5 },
   { name = "ranks", cluster = { "ranks" }, part = "ranks", line = "ranks", flags_at = 54 },
   { name = "lora", cluster = { "lora" }, part = "lora", line = "adapters", flags_at = 55,
     without = { refuses_adapters = true } },

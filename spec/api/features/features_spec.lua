@@ -6,7 +6,7 @@ local figures = require "blis.results.figures"
 local known = {
   options = "string", flag_groups = "function", flags = "function", needs = "string",
   policy_flags = "table", flag_scorers = "function", read = "function",
-  read_cluster = "function", resize = "function",
+  read_cluster = "function", fill = "function", resize = "function",
   is_scripted = "function", policies = "function", read_policies = "function",
   notes = "function", judge = "function", complete = "function", finish = "function",
   summary = "table",

@@ -312,6 +312,29 @@ static void check_front_end(lua_State *L, int index, bind_engine *engine) {
   lua_settop(L, top);
 }
 
+/* {chunk_tokens =, max_prefill_tokens =, ...} */
+static void check_sglang(lua_State *L, int index, bind_engine *engine) {
+  static const char *const policies[] = {"fcfs", "lpm", "dfs-weight", "lof", "random", NULL};
+  int top = lua_gettop(L);
+  if (lua_getfield(L, index, "sglang") != LUA_TNIL) {
+    int table = lua_gettop(L);
+    engine->sglang = (blis_sglang_config){
+        .chunk_tokens = check_field_integer(L, table, "chunk_tokens"),
+        .max_prefill_tokens = check_field_integer(L, table, "max_prefill_tokens"),
+        .init_ratio = check_field_number(L, table, "init_ratio"),
+        .min_ratio = check_field_number(L, table, "min_ratio"),
+        .decay_steps = check_field_integer(L, table, "decay_steps"),
+        .prefill_decode_interval = check_field_integer(L, table, "prefill_decode_interval"),
+        .policy = (blis_sglang_policy)check_field_choice(L, table, "policy", policies),
+        .mixes = opt_field_boolean(L, table, "mixes", false),
+        .has_cache = opt_field_boolean(L, table, "has_cache", true),
+        .overlaps = opt_field_boolean(L, table, "overlaps", true),
+        .seed = 1};
+    engine->config.sglang = &engine->sglang;
+  }
+  lua_settop(L, top);
+}
+
 static void check_instance_config(lua_State *L, int index, const bind_engine_model *m,
                                   bind_engine *engine) {
   static const char *const schedulers[] = {
@@ -354,6 +377,7 @@ static void check_instance_config(lua_State *L, int index, const bind_engine_mod
   };
   check_speculation(L, index, engine);
   check_front_end(L, index, engine);
+  check_sglang(L, index, engine);
   engine->config.ranks = engine->ranks.count > 0 ? &engine->ranks : NULL;
   check_power(L, index, engine);
 }

@@ -24,6 +24,7 @@ typedef struct bind_engine {
   blis_kv_layout kv_layout;            /* likewise */
   blis_rank_config ranks;              /* likewise */
   blis_front_end_config front_end;     /* likewise */
+  blis_sglang_config sglang;           /* likewise */
   char model[ENGINE_NAME_SIZE];
   char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
   char latency_name[ENGINE_NAME_SIZE];
