@@ -2,8 +2,8 @@
 -- diagram, a runnable example, options, and at the end limits and differences from real systems.
 local files = require "spec.support.files"
 
-local pages = { "agents", "autoscaling", "disaggregation", "energy", "gateway-queue", "kv-tiers",
-  "lora", "models", "ranks", "router-replicas", "speculation" }
+local pages = { "agents", "autoscaling", "disaggregation", "energy", "engines", "gateway-queue",
+  "kv-tiers", "lora", "models", "ranks", "router-replicas", "speculation" }
 
 local last_heading = "Limits and real systems"
 
