@@ -455,6 +455,7 @@ local function write_to_output(line) io.write(line) end
 ---@field wrap? fun(spec: any): any is put around what it makes policies of
 ---@field role? string of a candidate: its math.random is a stream of its own
 ---@field guard? fun(t: any) raises where a function of the library may not write to t
+---@field finish? fun(environment: table): table returns the environment that the script gets
 ---@field readers? { reader: fun(fn: function): function; pairs: fun(fn: function): function } are
 --- put around functions that read tables, where there is a guard
 
@@ -515,6 +516,7 @@ function sandbox.load(source, name, options)
   source = source:gsub("^#[^\n]*", "")
   check_source(source)
   local environment = sandbox.environment(options)
+  if options.finish then environment = options.finish(environment) end
   local function refuse(path) return nil, path .. ": the sandbox has no files" end
   io.open, core.open_input = refuse, refuse
   -- A table that no script can write to: methods of strings are the same for all scripts.

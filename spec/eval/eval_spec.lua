@@ -123,6 +123,35 @@ describe("text of candidates", function()
       .. "# EVOLVE-BLOCK-END\nend"
     assert.is_nil(candidate.frozen_problem(inside, inside))
   end)
+
+  it("is frozen with its globals and tables", function()
+    local function text_of(block)
+      return table.concat({ "local limits, k = { most = 3 }, 2", "local more = { 1, 2 }",
+        "# EVOLVE-BLOCK-START", block, "# EVOLVE-BLOCK-END", "return limits.most" }, "\n")
+    end
+    local function problem(block)
+      return candidate.frozen_problem(text_of(block), text_of "")
+    end
+    for _, fine in ipairs { "local x = more[1] + #more", "for i, v in ipairs(more) do f(v) end",
+      "local t = { more = 1 }", "local x = t.more", "f(k)", "for k in pairs(more) do f(k) end" } do
+      assert.is_nil(problem(fine), fine)
+    end
+    for _, case in ipairs {
+      { "local t = more", says = "line 4: the EVOLVE-BLOCK passes on 'more'" },
+      { "local t = limits", says = "passes on 'limits'" },
+      { "rawset(more, 1, 9)", says = "passes on 'more'" },
+      { "table.insert(more, 9)", says = "passes on 'more'" },
+      { "local function f() return more end", says = "passes on 'more'" },
+      { "local t = { more }", says = "passes on 'more'" },
+      { "more[1] = 9", says = "another value to 'more'" },
+      { "more[more[1]].x = 9", says = "another value to 'more'" },
+      { "local x x, limits.most = 1, 2", says = "another value to 'limits'" },
+      { "local _ENV = {}", says = "uses '_ENV'" },
+      { "_ENV.ipairs = nil", says = "uses '_ENV'" },
+    } do
+      small.says(problem(case[1]) or "", case.says)
+    end
+  end)
 end)
 
 describe("an evaluation #host", function()
@@ -262,6 +291,35 @@ describe("an evaluation #host", function()
     local changed = evaluate(suite.seed_program:gsub("local a = 1", "local a = 2"), frozen)
     assert.equal(0, changed.score)
     small.says(changed.feedback, "frozen")
+  end)
+
+  it("keeps the libraries of a frozen text as they are", function()
+    local function text_of(block)
+      return table.concat({ "local blis = require 'blis'", "-- EVOLVE-BLOCK-START", block,
+        "-- EVOLVE-BLOCK-END", "local names = tostring(math.max(1, 2))",
+        "return function(request, instances) return #names end" }, "\n")
+    end
+    local frozen = { frozen = text_of "", stage = quick_stage() }
+    for _, block in ipairs {
+      "local b = blis b.scorer = nil", "rawset(require 'blis', 'scorer', 1)", "blis.new = 1",
+      "math.max = nil", "local m = math m.max = nil", "rawset(math, 'max', nil)",
+      "tostring = nil", "_G.tostring = nil", "rawset(_G, 'tostring', nil)",
+      "function tostring() return '' end", "local g = _G g.math = {}",
+      "local v = blis.vec v.add = nil", "string.format = nil", "table.insert(math, 1)",
+    } do
+      local result = evaluate(text_of(block), frozen)
+      assert.is_false(result.is_valid, block)
+      assert.equal(0, result.score)
+    end
+    local fine = [[x = 1 x = x + 1
+      local count = 0
+      for name in pairs(math) do count = count + #name end
+      for name, fn in next, string do count = count + 1 end
+      assert(count > 50 and rawget(math, "pi") == math.pi and blis.vec.sum)
+      assert(pairs(_G) and x == 2 and rawget(_G, "x") == 2 and _G.math == math)]]
+    assert.is_true(evaluate(text_of(fine), frozen).is_valid)
+    -- Without a frozen text, a script may change its own environment.
+    assert.is_true(evaluate(text_of "math.new = 1", { stage = quick_stage() }).is_valid)
   end)
 
   it("keeps held-out scores where models do not look", function()

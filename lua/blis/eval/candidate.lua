@@ -4,6 +4,7 @@ local core = require "blis.core"
 local deferred = require "blis.deferred"
 local engines = require "blis.eval.engines"
 local errors = require "blis.errors"
+local fixed = require "blis.eval.fixed"
 local frozen = require "blis.eval.frozen"
 local json = require "blis.json"
 local plan = deferred "blis.eval.plan"
@@ -17,6 +18,7 @@ local candidate = {}
 ---@field name string for messages
 ---@field lua? string to be loaded; lines are where they were
 ---@field parameters? table<string, any> in place of lua
+---@field is_frozen? boolean the text outside of its block is frozen, so libraries are read-only
 ---@field hash string 16 hexadecimal digits of the text
 
 -- What a candidate may decide.
@@ -274,7 +276,8 @@ local first_role = "routing"
 local function run_text(self, given, role)
   local chunk = sandbox.load(self.lua, self.name,
     { is_policy = true, seed = given.seed, write = given.write, wrap = given.wrap,
-      guard = given.guard, readers = given.readers, role = role ~= first_role and role or nil })
+      guard = given.guard, readers = given.readers, role = role ~= first_role and role or nil,
+      finish = self.is_frozen and fixed.environment or nil })
   return candidate.options(chunk(copy_of(given.parameters or {})), self.name)
 end
 

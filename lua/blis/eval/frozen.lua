@@ -132,13 +132,92 @@ local function declared_before(tokens, first_line)
   return names
 end
 
+--- The place after the bracket that closes the one at block[at].
+local function after_brackets(block, at)
+  local depth = 0
+  repeat
+    local text = block[at] and block[at].text
+    depth = depth + (text == "[" and 1 or text == "]" and -1 or 0)
+    at = at + 1
+  until depth == 0 or not block[at]
+  return at
+end
+
 --- Whether the name at block[i] is assigned to, or a field of it.
 local function is_set(block, i)
   if block[i - 1] and block[i - 1].text == "function" then return true end
   local at = i + 1
-  while block[at] and (block[at].text == "." or block[at].text == ",") do at = at + 2 end
-  local after = block[at] and block[at].text
-  return after == "=" or after == "["
+  while block[at] do
+    local text = block[at].text
+    if text == "." or text == "," then
+      at = at + 2
+    elseif text == "[" then
+      at = after_brackets(block, at)
+    else
+      return text == "="
+    end
+  end
+  return false
+end
+
+local nesting = { ["("] = 1, ["{"] = 1, ["["] = 1, [")"] = -1, ["}"] = -1, ["]"] = -1 }
+
+--- Calls visit(k) for each initializer that begins at tokens[at] and is a table constructor, with
+--- its number. A line end outside of brackets ends the list.
+local function each_table(tokens, at, visit)
+  local k, depth, is_first = 1, 0, true
+  while tokens[at] do
+    local text = tokens[at].text
+    if depth == 0 and not is_first and tokens[at].line > tokens[at - 1].line then return end
+    if is_first and text == "{" then visit(k) end
+    is_first = depth == 0 and text == ","
+    k = k + (is_first and 1 or 0)
+    depth = depth + (nesting[text] or 0)
+    at = at + 1
+  end
+end
+
+--- Names that the frozen part declares before its first block, and whose value is a table
+--- constructor.
+local function tables_before(tokens, first_line)
+  local names = {}
+  for i, token in ipairs(tokens) do
+    if token.text == "local" and token.line < first_line then
+      local declared, at = {}, i
+      each_declared(tokens, i, function(one) declared[#declared + 1] = one.text end)
+      while tokens[at] and tokens[at].text ~= "=" and tokens[at].line == token.line do
+        at = at + 1
+      end
+      if tokens[at] and tokens[at].text == "=" then
+        each_table(tokens, at + 1, function(k) names[declared[k] or ""] = true end)
+      end
+    end
+  end
+  return names
+end
+
+local readers = { ipairs = true, pairs = true, next = true }
+
+--- The first token of a block that gives a table of the frozen part another name, under which the
+--- block could write to it, or passes it to a function that could.
+local function aliased(block, tables)
+  for i, token in ipairs(block) do
+    local before, after = block[i - 1], block[i + 1]
+    local is_field = before and (before.text == "." or before.text == ":")
+    local next_text = after and after.text
+    local is_read = next_text == "." or next_text == "[" or next_text == ":" or next_text == "="
+      or before and before.text == "#"
+      or before and before.text == "(" and block[i - 2] and readers[block[i - 2].text]
+    if token.kind == "name" and tables[token.text] and not is_field and not is_read then
+      return token
+    end
+  end
+end
+
+local function named(block, name)
+  for _, token in ipairs(block) do
+    if token.kind == "name" and token.text == name then return token end
+  end
 end
 
 --- The first token of a block that gives another meaning to a name of the frozen part: a
@@ -156,6 +235,23 @@ local function redefined(block, names)
     end
   end
   return found
+end
+
+--- How a block changes what the frozen part means; nil if it does not.
+local function block_problem(block, names, tables)
+  local token = redefined(block, names)
+  if token then
+    return ("line %d: the EVOLVE-BLOCK gives another value to '%s', which the frozen text sets")
+      :format(token.line, token.text)
+  end
+  token = named(block, "_ENV")
+  if token then
+    return ("line %d: the EVOLVE-BLOCK uses '_ENV', which gives another meaning to the globals of "
+      .. "the frozen text"):format(token.line)
+  end
+  token = aliased(block, tables)
+  return token and ("line %d: the EVOLVE-BLOCK passes on '%s', a table of the frozen text. Read "
+    .. "its fields instead"):format(token.line, token.text)
 end
 
 --- What of a candidate differs from the frozen part of a seed, or takes its meaning away; nil when
@@ -179,18 +275,15 @@ function frozen.problem(text, seed, lines_of)
   end
   local first = math.huge
   for line, inside in pairs(is_inside) do if inside then first = math.min(first, line) end end
-  local names = declared_before(own, first)
+  local names, tables = declared_before(own, first), tables_before(own, first)
   local exit = way_out(frozen.tokens(text), is_inside)
   if exit then
     return ("line %d: '%s' outside of a function skips the frozen text behind the EVOLVE-BLOCK")
       :format(exit.line, exit.text)
   end
   for _, block in ipairs(blocks) do
-    local token = redefined(block, names)
-    if token then
-      return ("line %d: the EVOLVE-BLOCK gives another value to '%s', which the frozen text sets")
-        :format(token.line, token.text)
-    end
+    local problem = block_problem(block, names, tables)
+    if problem then return problem end
   end
 end
 

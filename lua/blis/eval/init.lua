@@ -278,6 +278,7 @@ function eval.run(suite, text, name, options)
     return invalid(suite, broken, options, { code = "script_error", message = one.message }, nil,
       {}, start_us)
   end
+  one.is_frozen = options.frozen ~= nil
   local problem = early_problem(one, options)
   if problem then return invalid(suite, one, options, problem, nil, {}, start_us) end
   local baseline = baseline_measures(suite, stage.baseline or stage, options)
