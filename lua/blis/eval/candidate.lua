@@ -213,6 +213,12 @@ local of_kind = { router = "routing", admission = "admission", scheduler = "sche
 local function points_of(name, value)
   local chosen, is_known = {}, {}
   for _, point in ipairs(points) do is_known[point] = true end
+  for key in next, value do
+    if type(key) ~= "string" then
+      errors.invalid("%s: a key of type %s, expected only names: %s", name, type(key),
+        table.concat(points, ", "))
+    end
+  end
   for _, key in ipairs(sorted.names(value)) do
     if not is_known[key] then
       errors.invalid("%s: a candidate does not decide '%s'%s", name, key,
