@@ -182,6 +182,17 @@ describe("every command", function()
     assert.matches("unknown topic 'no such words'", message, 1, true)
   end)
 
+  it("begins with tasks, each of which is a topic #host", function()
+    local text = commands.output_of "help"
+    assert.matches("^First steps: 'blis run'", text)
+    local tasks, count = text:match "Tasks:\n(.-)\nOptions:\n", 0
+    for name, title in tasks:gmatch "  (%S+) +([^\n]+)" do
+      count = count + 1
+      assert.equal(title, commands.output_of("help", name):match "^[^\n]*")
+    end
+    assert.is_true(count >= 9)
+  end)
+
   it("lists names in an order of use, with what they are, and not all of them #host", function()
     local text = commands.output_of("help", "slo")
     local own, other = text:find("latency-slo ", 1, true), text:find("lora.slots", 1, true)

@@ -290,6 +290,8 @@ return {
   { rule = "oracle", lua = "return { oracle = true, routing = 'random' }", says = "'oracle'" },
   { rule = "other hooks", lua = "return { on_completion = function() end, routing = 'random' }",
     says = "decide 'on_completion'" },
+  { rule = "an object as a key", says = "a key of type table",
+    lua = "return { [{}] = 1, routing = 'random' }" },
   -- Tables without an end, and values that are none.
   { rule = "a table in itself", says = "contains itself",
     lua = "local t = {} t.routing = t return t" },

@@ -34,6 +34,10 @@ end
 function definition.entry(noun, entries, name, path)
   local entry = find_entry(entries, name)
   if entry then return entry end
+  if name:find("/", 1, true) or name:find "%.lua$" then
+    errors.invalid("%s: '%s' is a file, expected the name of a %s. Policies of files are used in "
+      .. "scripts: see 'blis help own_policy'", path, name, noun)
+  end
   local words = {}
   for i, known in ipairs(entries) do words[i] = known.name end
   errors.invalid("%s: unknown %s '%s'%s", path, noun, name, errors.suggestion(name, words))
@@ -119,8 +123,9 @@ end
 function definition.made(kind, noun, given, path)
   local made = core.policy_definition(given)
   if made and made.kind ~= kind then
-    errors.invalid("%s: got %s, expected %s", path, with_article(made.kind),
-      with_article(noun))
+    errors.invalid("%s: got %s, expected %s%s", path, with_article(made.kind),
+      with_article(noun), made.kind == "scorer" and kind == "router"
+      and "; write { \"weighted\", scorers = { { SCORER, 1 } } }" or "")
   end
   return made
 end

@@ -316,8 +316,10 @@ function search.find(asked)
   local found = find_all(topics, word, folded, asks_command)
   local is_whole = not word:find "[_-]$" -- for "kv_", the rest of the name is missing
   if #found == 0 and is_whole then found = find_all(topics, word, squeezed, asks_command) end
-  if #found == 0 and #wanted > 1 then found = find_mentions(topics, word, wanted) end
   local subject = not asks_command and subjects.find(wanted)
+  if #found == 0 and not subject and #wanted > 1 then
+    found = find_mentions(topics, word, wanted)
+  end
   if subject then table.insert(found, 1, subject) end
   if #found == 0 then
     errors.raise("usage", ("help: unknown topic %s%s"):format(errors.show(asked),

@@ -40,6 +40,19 @@ local all = {
     },
   },
   {
+    names = { "own_policy", "own_scorer", "own_router", "custom_policy" },
+    title = "policies of your own",
+    text = "Policies are Lua functions in scripts. docs/guide.md writes one step by step.",
+    items = {
+      { "blis.scorer { name = \"mine\", score = function(request, instance) ... end }",
+        "Makes a scorer. routing = { \"weighted\", scorers = { { SCORER, 1 } } } uses it." },
+      { "routing = { dofile \"mine.lua\", \"least-loaded\" }",
+        "In blis.compare, compares the policy that a file returns with a built-in policy." },
+      { "blis check SCRIPT", "Checks the options of a script without running it." },
+      { "blis eval SUITE FILE", "Scores a policy of a file in a sandbox." },
+    },
+  },
+  {
     names = { "gate" },
     title = "checks of a change",
     text = "Runs the current and the new policy on the same difficult traffic, and compares "
@@ -100,6 +113,14 @@ local all = {
 local by_name = {}
 for _, subject in ipairs(all) do
   for _, name in ipairs(subject.names) do by_name[name] = subject end
+end
+
+--- All tasks: the first name of each and its title.
+---@return [string, string][]
+function subjects.list()
+  local list = {}
+  for i, subject in ipairs(all) do list[i] = { subject.names[1], subject.title } end
+  return list
 end
 
 --- The topic of a task; nil if the word names none.

@@ -1,5 +1,6 @@
 --- The names of all topics: what `blis help` prints without one.
 local reference = require "blis.reference"
+local subjects = require "blis.reference.subjects"
 
 local topic_list = {}
 
@@ -15,7 +16,11 @@ local titles = {
 ---@return string
 function topic_list.text(width)
   width = math.min(easy_width, width)
-  local topics, lines = reference.topics(), {}
+  local topics, lines = reference.topics(), { "First steps: 'blis run', then docs/guide.md. "
+    .. "'blis --help' lists the commands.", "Tasks:" }
+  for _, subject in ipairs(subjects.list()) do
+    lines[#lines + 1] = ("  %-16s  %s"):format(table.unpack(subject))
+  end
   for _, item in ipairs(titles) do
     lines[#lines + 1] = item[2] .. ":"
     local line, seen = " ", {}

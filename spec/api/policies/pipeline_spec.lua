@@ -83,6 +83,15 @@ describe("a filter in Lua", function()
     says(small.message_of(run, { filters = { blis.scorer "queue-depth" } }),
       "got a scorer, expected a filter")
   end)
+
+  it("is not a router, and a file is no name", function()
+    says(small.message_of(blis.run, { routing = blis.scorer "queue-depth" }), "got a scorer, "
+      .. 'expected a routing policy; write { "weighted", scorers = { { SCORER, 1 } } }')
+    for _, name in ipairs { "mine.lua", "policies/mine" } do
+      says(small.message_of(blis.run, { routing = name }), "'" .. name .. "' is a file, expected "
+        .. "the name of a routing policy")
+    end
+  end)
 end)
 
 describe("a picker in Lua", function()
