@@ -264,6 +264,10 @@ hardware:
     local code, message = commands.error_of("models", "qwen3-14")
     assert.equal("usage", code)
     assert.matches("unknown model 'qwen3-14'; did you mean 'qwen3-14b'?", message, 1, true)
+    _, message = commands.error_of("models", "RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic")
+    assert.matches("did you mean 'Llama-3.3-70B-Instruct-FP8'?; to add a model", message, 1, true)
+    _, message = commands.error_of("models", "llama-70b-fp8")
+    assert.matches("nearest known: llama-2-7b-hf, ", message, 1, true)
   end)
 end)
 

@@ -90,11 +90,13 @@ blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const cha
   char similar[LIST_SIZE] = "";
   list_similar_models(catalogue, name, similar);
   blis_suggestion suggestion = blis_nearest_suggest_or(&nearest, "");
-  return blis_fail(
-      error, BLIS_ERR_INVALID,
-      "unknown model '%.100s'%s; nearest known: %s; to add a model: --model FOLDER with "
-      "its config.json",
-      id, suggestion.text, similar);
+  /* A single known name is already in the suggestion. */
+  bool has_others = suggestion.text[0] == '\0' || strchr(similar, ',') != NULL;
+  return blis_fail(error, BLIS_ERR_INVALID,
+                   "unknown model '%.100s'%s%s%s; to add a model: --model FOLDER with its "
+                   "config.json",
+                   id, suggestion.text, has_others ? "; nearest known: " : "",
+                   has_others ? similar : "");
 }
 
 static const blis_catalogue_model *layered_of(const blis_catalogue *catalogue, const char *id) {
