@@ -35,6 +35,14 @@ function errors.invalid(format, ...)
   errors.raise("invalid", format:format(...))
 end
 
+--- The code of an error object of the core or of errors.raise; nil of other errors.
+---@param object any
+---@return string?
+function errors.code(object)
+  local has_code = type(object) == "table" or type(object) == "userdata"
+  return has_code and object.code or nil
+end
+
 --- Calls fn(...); an error object of the core gets the place in the calling script.
 function errors.located(fn, ...)
   local results = table.pack(pcall(fn, ...))

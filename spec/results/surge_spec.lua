@@ -151,6 +151,10 @@ describe("blis.capacity with one state", function()
     assert.is_nil(got.surge)
     says(tostring(got), "no surge was tried",
       "5 seeds can miss a state of overload that fewer than 45 % of the runs enter")
+    local closed = { max_rounds = 2, think_time_us = 100000 }
+    got = search { experiment = experiment { sessions = closed }, from = 20, replications = 2 }
+    assert.is_nil(got.surge)
+    says(tostring(got), "no surge was tried")
     got = search { experiment = experiment { shape = "ramp" }, from = 40, replications = 2 }
     assert.is_nil(got.surge)
   end)

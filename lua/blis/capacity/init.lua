@@ -400,18 +400,15 @@ end
 --- cluster recovers from.
 local function add_surge(self, search, value, calm, problems)
   if not search.steady or self.is_unsettled then return end
-  if not search.surged then
-    self.notes[#self.notes + 1] = untried_text(search)
-    return
-  end
   local question = { targets = search.targets, max_missed = search.max_missed,
     seeds = { search.seed, search.seed + 1 }, requests = 2 * search.requests,
     max_requests = search.max_requests,
     run = function(at, seed, requests, shape)
       return search.surged({ [search.parameter] = at, seed = seed, requests = requests }, shape)
     end }
-  self.surge = surge.test(question, value, calm, lower_load(search))
-  if self.surge.recovers then return end
+  self.surge = search.surged and surge.attempt(question, value, calm, lower_load(search))
+  if not self.surge then self.notes[#self.notes + 1] = untried_text(search) end
+  if not self.surge or self.surge.recovers then return end
   local at = self.surge.recovers_at
   if search.starts_kept then self.low = at else self.high = at end
   self.interval = not at and "no interval: no recovery from a surge"

@@ -5,6 +5,7 @@
 --- search enter the second state by chance, so the noise between seeds does not show it. A surge
 --- shows it: a cluster with one state recovers, and a cluster with two states stays overloaded.
 local deferred = require "blis.deferred"
+local errors = require "blis.errors"
 local format = deferred "blis.format"
 
 local surge = {}
@@ -135,6 +136,20 @@ function surge.test(question, value, calm, next_value)
     if try(question, lower, surge_requests, requests, rate) then found.recovers_at = lower end
   end
   return found
+end
+
+--- Tries a surge as surge.test does. Returns nil for traffic that cannot have a shape, such as
+--- requests that wait for answers.
+---@param question blis.SurgeQuestion
+---@param value number
+---@param calm blis.Result
+---@param next_value? fun(value: number, factor: number): number
+---@return blis.SurgeTest?
+function surge.attempt(question, value, calm, next_value)
+  local ok, found = pcall(surge.test, question, value, calm, next_value)
+  if ok then return found end
+  if errors.code(found) ~= "invalid" then error(found, 0) end
+  return nil
 end
 
 --- Describes a cluster that stays overloaded.

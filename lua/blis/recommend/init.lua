@@ -290,13 +290,13 @@ local function add_surge(search, layout, calm, targets, problems)
   local at_rate = { rate = layout.low, seed = search.seed, requests = search.requests }
   if not setting.takes_shape(search.experiment(at_rate).workload) then return end
   local trial = race.trial(search, layout)
-  layout.surge = surge.test({ targets = targets, max_missed = search.max_missed,
+  layout.surge = surge.attempt({ targets = targets, max_missed = search.max_missed,
     seeds = { search.seed, search.seed + 1 }, requests = 2 * search.requests,
     max_requests = search.max_requests,
     run = function(rate, seed, requests, shape)
       return trial({ rate = rate, seed = seed, requests = requests }, shape)
     end }, layout.low, calm, lower_rate)
-  if layout.surge.recovers then return end
+  if not layout.surge or layout.surge.recovers then return end
   problems[1] = surge.finding(layout.surge, rate_text)
   layout.low = layout.surge.recovers_at
 end

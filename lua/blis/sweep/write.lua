@@ -89,7 +89,8 @@ local function copied_line(self)
   end
   if count == #self.points then
     return ("%s replications are equal: the seed changes nothing here, so they count as one run, "
-      .. "without intervals"):format(most == 2 and "both" or ("all %d"):format(most))
+      .. "without intervals (a trial sets seed = p.seed)"):format(
+      most == 2 and "both" or ("all %d"):format(most))
   end
   return ("all replications of %s are equal: the seed changes nothing there, so they count as one "
     .. "run, without intervals"):format(count == 1 and "one point" or count_text(count, "point"))
