@@ -98,6 +98,27 @@ end }:run { jobs = 2, store = arg[1], quiet = true })
         small.says(outcome.out, "2  2.000")
       end)
     end)
+
+    it("makes a script fail that lacks it, until another run has it", function()
+      local kills = [[local blis = require "blis"
+        local function run(is_killed)
+          return blis.sweep { name = "s", parameters = { { "x", { 1, 2 } } }, trial = function(p)
+            if p.x == 2 and is_killed then os.execute "kill -KILL $PPID" end
+            return { y = p.x }
+          end }:run { jobs = 2, quiet = true }
+        end
+        run(true)
+        if arg[1] then run(false) end
+        print "end"]]
+      files.with(kills, function(path)
+        local outcome = program.run(path)
+        assert.equal(1, outcome.status)
+        assert.equal("end\n", outcome.out)
+        small.says(outcome.err, "blis: 1 trial of the script ended without a result, since a "
+          .. "signal killed its process")
+        assert.equal(0, program.run(path, "again").status)
+      end)
+    end)
   end)
 
   it("fails when a trial raises an error, also when the error was there before", function()

@@ -211,6 +211,19 @@ static void run_file(lua_State *L, const host *h, const char *path) {
   lua_call(L, push_script_arguments(L, h), 0);
 }
 
+/* Fails for a script whose results are incomplete; see lua/blis/incomplete.lua. */
+static void check_complete(lua_State *L, host *h) {
+  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_LOADED_TABLE);
+  if (lua_getfield(L, -1, "blis.incomplete") == LUA_TTABLE) {
+    lua_getfield(L, -1, "message");
+    lua_call(L, 0, 1);
+    if (lua_isstring(L, -1)) {
+      fprintf(stderr, "blis: %s\n", lua_tostring(L, -1));
+      h->status = EXIT_FAILURE;
+    }
+  }
+}
+
 static bool is_file(const char *name) {
   struct stat information;
   return stat(name, &information) == 0 && !S_ISDIR(information.st_mode);
@@ -224,6 +237,7 @@ static void run_script(lua_State *L, host *h) {
     run_file(L, h, NULL);
   } else if (is_file(name) && !host_command_is_known(L, h->options.scripts_folder, name)) {
     run_file(L, h, name);
+    check_complete(L, h);
   } else {
     h->status = host_command_run(L, h->options.scripts_folder, name,
                                  h->argv + h->options.script + 1, h->argc - h->options.script - 1);

@@ -1,5 +1,6 @@
 --- Runs the trials of a plan that are not known yet, in worker processes.
 local core = require "blis.core"
+local incomplete = require "blis.incomplete"
 local notices = require "blis.notices"
 local order = require "blis.sweep.order"
 local plan = require "blis.sweep.plan"
@@ -188,6 +189,7 @@ local function accept(state, index, status, text, detail)
   if state.writer then state.writer.append(line) end
   state.known[trial.key] = one
   state.done = state.done + 1
+  incomplete.set(self.name .. " " .. trial.key, status == "signal")
   if status ~= "done" then tell_failure(state, trial, one.reason) end
   tell_notes(one.notes)
 end
