@@ -29,7 +29,7 @@ local recovered, rising, least_fallen = 2, 1.5, 0.8
 -- Lower loads that are tried in turn after an overload that stays.
 local step, most_steps = 0.9, 8
 
----@class blis.SurgeTest
+---@class blis.SurgeTest whether a cluster recovers from a surge
 ---@field value number at which the surge was tried
 ---@field recovers boolean with all seeds
 ---@field surge_requests integer
@@ -38,7 +38,7 @@ local step, most_steps = 0.9, 8
 ---@field calm_ttft_ms number? the same without a surge
 ---@field recovers_at number? the nearest value that was tried from which the cluster recovers
 
----@class blis.SurgeQuestion
+---@class blis.capacity.SurgeQuestion
 ---@field run fun(value: number, seed: integer, requests: integer, shape?: table): blis.Result
 ---@field targets blis.capacity.Target[]
 ---@field max_missed number
@@ -111,7 +111,7 @@ local function try(question, value, surge_requests, requests, rate)
 end
 
 --- Tries a surge at a value, and lower loads if the cluster stays overloaded.
----@param question blis.SurgeQuestion
+---@param question blis.capacity.SurgeQuestion
 ---@param value number
 ---@param calm blis.Result without a surge, at this value
 ---@param next_value? fun(value: number, factor: number): number a lower load, by a factor
@@ -140,7 +140,7 @@ end
 
 --- Tries a surge as surge.test does. Returns nil for traffic that cannot have a shape, such as
 --- requests that wait for answers.
----@param question blis.SurgeQuestion
+---@param question blis.capacity.SurgeQuestion
 ---@param value number
 ---@param calm blis.Result
 ---@param next_value? fun(value: number, factor: number): number
