@@ -29,7 +29,8 @@ local files = {
   "live/script",
   "sweep/cma_es", "sweep/init", "sweep/table",
   "statistics/init", "statistics/distribution", "statistics/transfer", "calibrate/init",
-  "calibrate/accuracy", "calibrate/parameters", "calibrate/kernels", "capacity/model_range", "capacity/surge",
+  "calibrate/accuracy", "calibrate/parameters", "calibrate/kernels", "capacity/model_range",
+  "capacity/surge",
   "meta/policies", "meta/results",
   "meta/simulation", "meta/engine", "meta/traffic", "meta/bind",
 }
