@@ -257,7 +257,7 @@
     const scale = element("p", "scale soft");
     names.append(element("span", "", chart.rows[0]), element("span", "", chart.rows[rows - 1]));
     [0, 0.25, 0.5, 0.75, 1].forEach((share) => {
-      times.append(element("span", "", withUnit(end * share, chart.x)));
+      times.append(element("span", "", withUnit(Number((end * share).toPrecision(3)), chart.x)));
     });
     scale.append(element("span", "", "0"), element("span", "ramp"),
       element("span", "", withUnit(chart.most, chart.y)), element("span", "", chart.y.label));

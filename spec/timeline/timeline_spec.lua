@@ -209,9 +209,12 @@ describe("a timeline", function()
         busy_us[event.pid] = (busy_us[event.pid] or 0) + event.dur
         steps[event.pid] = (steps[event.pid] or 0) + 1
         prefilled = prefilled + event.args.prefill_tokens
-        local name = event.args.decode_requests > 0
-          and "decode B" .. event.args.decode_requests or "t"
-        assert.equal(name, event.name:sub(-#name))
+        local tokens, decodes = event.args.prefill_tokens, event.args.decode_requests
+        local decode = decodes > 0 and "decode " .. decodes or nil
+        if decode then assert.equal(decode, event.name:sub(-#decode)) end
+        local start = event.args.prefill_requests > 0
+          and ("prefill %d token%s"):format(tokens, tokens == 1 and "" or "s") or decode
+        assert.equal(start, event.name:sub(1, #start))
         assert.is_true(event.args.kv_utilization > 0 and event.args.kv_utilization <= 1)
       end
     end

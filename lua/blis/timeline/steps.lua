@@ -5,12 +5,14 @@ local steps = {}
 -- Per instance; lanes of requests follow.
 steps.tid = 1
 
---- "prefill +2r 1024t, decode B37", as in pictures of other simulators.
+--- "prefill 512 tokens + decode 14": what a step computes. With several prompts, their number
+--- follows: "prefill 1024 tokens (2 requests)".
 local function name_of(prefills, tokens, decodes)
-  local prefill = prefills > 0 and ("prefill +%dr %dt"):format(prefills, tokens) or nil
+  local prefill = prefills > 0 and ("prefill %d token%s%s"):format(tokens, tokens == 1 and "" or "s",
+    prefills > 1 and (" (%d requests)"):format(prefills) or "") or nil
   if decodes == 0 then return prefill or "step" end
-  local decode = ("decode B%d"):format(decodes)
-  return prefill and prefill .. ", " .. decode or decode
+  local decode = ("decode %d"):format(decodes)
+  return prefill and prefill .. " + " .. decode or decode
 end
 
 --- A mean over n steps: an integer where it is one.
