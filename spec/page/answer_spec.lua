@@ -151,7 +151,7 @@ describe("charts of a run over time", function()
     assert.same({}, latency_course.of_result(run { workload = { rate = 4, requests = 100 } }))
     local list = latency_course.of_result(run { slo_targets = { default = { ttft_ms = 500 } } })
     assert.equal(4, #list)
-    assert.same({ { axis = "y", at = 500, text = "SLO 500.0 ms" } }, list[1].limits)
+    assert.same({ { axis = "y", at = 500, text = "SLO 500 ms" } }, list[1].limits)
     assert.is_nil(list[2].limits)
     for _, share in ipairs(list[4].data[2]) do assert.equal(1, share) end
   end)

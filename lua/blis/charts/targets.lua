@@ -1,6 +1,4 @@
 --- SLO targets of a run as lines of charts.
-local format = require "blis.format"
-
 local targets = {}
 
 ---@class blis.charts.Limit
@@ -32,8 +30,8 @@ function targets.of(r, name, axis)
   for _, target in ipairs(all) do
     if target[name] then
       lines[#lines + 1] = { axis = axis, at = target[name],
-        text = ("SLO%s %s ms"):format(#all > 1 and " of " .. target.slo_class or "",
-          format.number(target[name])) }
+        text = ("SLO%s %g ms"):format(#all > 1 and " of " .. target.slo_class or "",
+          target[name]) }
     end
   end
   return #lines > 0 and #lines <= most_lines and lines or nil
