@@ -16,9 +16,10 @@ local charts = {}
 --- time: "rates", "queue", "batch", "kv" (requires series_interval_us), "tiers", "lora",
 --- "transfers", "gateway" (these four also require kv_tiers, lora, pools, or queue), "replicas"
 --- (requires an autoscaler, faults, or spot capacity), and "price" (requires spot capacity with a
---- variable price). "ttft_time", "itl_time", and "e2e_time" show p50 and p99 by time of arrival, and
---- "attainment" the share of requests within their targets. Charts of several policies: "latencies", "ttft", "itl", "e2e", "time" (waiting
---- and running requests), and any metric, such as "ttft_ms.p99". Metrics of requests have intervals
+--- variable price). "ttft_time", "itl_time", and "e2e_time" show p50 and p99 by time of arrival,
+--- and "attainment" the share of requests within their targets. Charts of several policies:
+--- "latencies", "ttft", "itl", "e2e", "time" (waiting and running requests), and any metric, such as
+--- "ttft_ms.p99". Metrics of requests have intervals
 ---@field columns? integer charts of a file side by side
 
 ---@class blis.ComparisonPlotOptions: blis.PlotOptions
