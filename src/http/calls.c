@@ -119,6 +119,56 @@ static void add_headers(blis__call *call, const char *type) {
   }
 }
 
+/* An id of an instance among all engines: a number of this server, then its own id. */
+static void write_engine(const blis__http *server, uint32_t instance, char *text, size_t size) {
+  snprintf(text, size, "%016" PRIx64 "-%s", server->id_seed,
+           blis_cluster_instance_id(blis_live_desk_cluster(server->desk), instance));
+}
+
+/* The instance of this cluster that has this id among all engines; -1 = none. */
+static int64_t find_engine(const blis__http *server, blis_slice engine) {
+  uint32_t count = blis_cluster_instance_count(blis_live_desk_cluster(server->desk));
+  for (uint32_t i = 0; i < count; i++) {
+    char text[200];
+    write_engine(server, i, text, sizeof text);
+    if (blis_slice_equals(engine, text)) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+/* The address of an instance; that of the call, if it has none. */
+static void find_address(const blis__call *call, int64_t instance, blis_live_transfer *transfer) {
+  const blis_http_config *config = call->server->config;
+  transfer->host = "127.0.0.1";
+  transfer->port = call->door->port;
+  for (size_t i = 0; i < config->endpoint_count; i++) {
+    if (config->endpoints[i].instance == instance) {
+      transfer->host = config->endpoints[i].address;
+      transfer->port = config->endpoints[i].port;
+    }
+  }
+}
+
+/* An answer with the KV of its prompt, for the engine that continues. */
+static void write_split(const blis__call *call) {
+  blis__http *server = call->server;
+  const blis_live_choice *choice = call->choices[0];
+  const blis_cluster *cluster = blis_live_desk_cluster(server->desk);
+  const blis_instance_facts *facts =
+      blis_cluster_instance_facts(cluster, (uint32_t)choice->instance);
+  char engine[200];
+  uint32_t size = server->config->block_tokens;
+  write_engine(server, (uint32_t)choice->instance, engine, sizeof engine);
+  blis_live_transfer transfer = {.engine = engine,
+                                 .tp = facts->tp < 1 ? 1 : (uint32_t)facts->tp,
+                                 .blocks = (choice->prompt_tokens + size - 1) / size};
+  find_address(call, choice->instance, &transfer);
+  blis_live_write_split(&server->text, &call->answer,
+                        (const blis_live_choice *const *)call->choices, call->count, &transfer);
+}
+
 /* A whole answer, or the error of a choice that failed before anything was sent. */
 static void send_whole(blis__call *call, const blis_live_choice *failed) {
   blis__http *server = call->server;
@@ -132,6 +182,8 @@ static void send_whole(blis__call *call, const blis_live_choice *failed) {
     (void)blis_live_refuse(&refusal, status, "InternalServerError", NULL, "%s",
                            failed->failure == NULL ? "the request was aborted" : failed->failure);
     blis_live_write_refusal(&server->text, &refusal);
+  } else if (call->keeps_kv && call->count == 1 && call->choices[0]->finish == BLIS_LIVE_LENGTH) {
+    write_split(call);
   } else {
     blis_live_write_whole(&server->text, &call->answer,
                           (const blis_live_choice *const *)call->choices, call->count);
@@ -297,6 +349,16 @@ static bool check_service(const blis__door *door, blis_live_refusal *refusal) {
                           door->instance, sleeps ? "asleep" : "not in service");
 }
 
+/* The KV that another engine has of the prompt. */
+static blis_pull pull_of(const blis__http *server) {
+  const blis_live_split *split = &server->ask.split;
+  if (!server->config->splits || !split->has_remote_prefill) {
+    return (blis_pull){.holder = -1};
+  }
+  return (blis_pull){.tokens = split->blocks * server->config->block_tokens,
+                     .holder = find_engine(server, split->engine)};
+}
+
 static blis_live_submission submission_of(blis__door *door, struct evhttp_request *request,
                                           blis__call *call) {
   blis_slice length = blis__http_header(request, "x-blis-output-tokens", 10);
@@ -305,6 +367,7 @@ static blis_live_submission submission_of(blis__door *door, struct evhttp_reques
       .call = call,
       .instance = door->instance,
       .output_tokens = length.length == 0 ? 0 : strtoll(length.data, NULL, 10),
+      .pull = pull_of(door->server),
       .tenant = blis__http_header(request, "x-llm-d-inference-fairness-id", 100),
       .slo_class = blis__http_header(request, "x-llm-d-inference-objective", 100),
       .session = blis__http_header(request, "x-session-id", 100)};
@@ -327,7 +390,8 @@ static blis__call *new_call(blis__door *door, struct evhttp_request *request) {
                        .count = count,
                        .open = count,
                        .blocked_since_us = -1,
-                       .streams = ask->streams};
+                       .streams = ask->streams,
+                       .keeps_kv = server->config->splits && ask->split.has_remote_decode};
   link_call(server, call);
   call->choices = blis_alloc_zeroed(alloc, count, sizeof *call->choices);
   call->sent = blis_alloc_zeroed(alloc, count, sizeof *call->sent);
@@ -364,6 +428,7 @@ void blis__call_begin(blis__door *door, struct evhttp_request *request, blis_liv
   }
   const blis_live_submission submission = submission_of(door, request, call);
   size_t count;
+  server->outcome.interventions += submission.pull.tokens > 0;
   server->status =
       blis_live_desk_submit(server->desk, &submission, call->choices, &count, &server->error);
   if (server->status != BLIS_OK) {

@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "base/format/json_writer.h"
+#include "cluster/tiers/kv_tiers.h"
 #include "http/server_priv.h"
 #include "live/metrics.h"
 
@@ -251,6 +252,19 @@ static void on_render_chat(blis__door *door, struct evhttp_request *request) {
   render(door, request, BLIS_LIVE_CHAT);
 }
 
+/* Adds what all tiers have moved. */
+static void add_tiers(const blis_cluster *cluster, blis_live_page *page) {
+  size_t tiers = blis_cluster_kv_tier_count(cluster);
+  page->has_tiers = tiers > 0 && page->count == blis_cluster_instance_count(cluster);
+  for (size_t i = 0; i < tiers; i++) {
+    const blis_kv_tier_counts counts = blis_cluster_kv_tier(cluster, i);
+    page->tier_loaded_bytes += counts.loaded_bytes;
+    page->tier_saved_bytes += counts.saved_bytes;
+    page->tier_load_s += counts.load_us / 1e6;
+    page->tier_save_s += counts.write_busy_us / 1e6;
+  }
+}
+
 static void on_metrics(blis__door *door, struct evhttp_request *request) {
   blis__http *server = door->server;
   const blis_cluster *cluster = blis_live_desk_cluster(server->desk);
@@ -271,7 +285,7 @@ static void on_metrics(blis__door *door, struct evhttp_request *request) {
   }
   uint64_t last = server->lag_count;
   const blis_live_limits *limits = blis_live_desk_limits(server->desk);
-  const blis_live_page page = {
+  blis_live_page page = {
       .flavor = blis_live_desk_flavor(server->desk),
       .model = limits->models[0],
       .instances = metered,
@@ -285,6 +299,8 @@ static void on_metrics(blis__door *door, struct evhttp_request *request) {
       .unix_time = (double)time(NULL),
       .time_scale = server->speed,
       .lag_seconds = last == 0 ? 0 : (double)server->lags_us[(last - 1) % BLIS__LAGS] / 1e6};
+  page.has_pulls = server->config->splits;
+  add_tiers(cluster, &page);
   blis_buffer_clear(&server->text);
   blis_live_write_metrics(&server->text, &page);
   blis_alloc_free(&server->alloc, metered, count * sizeof *metered);

@@ -49,8 +49,10 @@ typedef struct blis_http_config {
   int64_t stall_timeout_us; /* a client that reads nothing for so long is dropped */
   int64_t duration_us;      /* wall clock; it then ends as after an interrupt; 0 = never */
   int64_t grace_us;         /* time for open streams after an interrupt */
-  bool shows_cached;        /* usage has prompt_tokens_details */
-  bool echoes_request_ids;  /* answers have the X-Request-Id of their request */
+  bool splits;              /* kv_transfer_params are obeyed */
+  uint32_t block_tokens;
+  bool shows_cached;       /* usage has prompt_tokens_details */
+  bool echoes_request_ids; /* answers have the X-Request-Id of their request */
   /* Answers a request to /admin: appends JSON and returns the status. May be NULL. */
   int (*control)(void *ud, blis_http_control *request, blis_buffer *text);
   void *control_ud;

@@ -55,6 +55,7 @@ typedef struct blis__call {
   size_t open;              /* choices that are not over, or whose end was not sent */
   int64_t blocked_since_us; /* wall clock; -1 = the client reads */
   bool streams;
+  bool keeps_kv;  /* for another engine: kv_transfer_params */
   bool has_begun; /* the head of the answer was sent */
   struct blis__call *previous;
   struct blis__call *next;

@@ -304,6 +304,27 @@ void blis_live_write_whole(blis_buffer *buffer, const blis_live_answer *answer,
   blis_buffer_char(buffer, '}');
 }
 
+void blis_live_write_split(blis_buffer *buffer, const blis_live_answer *answer,
+                           const blis_live_choice *const *choices, size_t count,
+                           const blis_live_transfer *transfer) {
+  blis_live_write_whole(buffer, answer, choices, count);
+  if (buffer->length == 0 || answer->api == BLIS_LIVE_GENERATE) {
+    return;
+  }
+  buffer->length--; /* the end of the object */
+  blis_buffer_string(buffer, ",\"kv_transfer_params\":{\"do_remote_prefill\":true,"
+                             "\"do_remote_decode\":false,\"remote_block_ids\":[");
+  for (uint32_t i = 0; i < transfer->blocks; i++) {
+    blis_buffer_string(buffer, i > 0 ? "," : "");
+    blis_buffer_int64(buffer, i);
+  }
+  blis_buffer_format(buffer,
+                     "],\"remote_engine_id\":\"%s\",\"remote_request_id\":\"%s\","
+                     "\"remote_host\":\"%s\",\"remote_port\":%u,\"tp_size\":%" PRIu32 "}}",
+                     transfer->engine, answer->id, transfer->host, (unsigned)transfer->port,
+                     transfer->tp);
+}
+
 void blis_live_write_refusal(blis_buffer *buffer, const blis_live_refusal *refusal) {
   blis_json_writer writer;
   blis_json_writer_init(&writer, buffer, 0);

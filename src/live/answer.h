@@ -18,6 +18,15 @@
 
 enum { BLIS_LIVE_ID_SIZE = 128 };
 
+/* Where the KV of an answered prompt is, for the engine that continues. All borrowed. */
+typedef struct blis_live_transfer {
+  const char *engine;
+  const char *host;
+  uint16_t port;
+  uint32_t tp;
+  uint32_t blocks;
+} blis_live_transfer;
+
 /* What all chunks of an answer have in common. Zero it first. */
 typedef struct blis_live_answer {
   blis_alloc alloc;
@@ -60,6 +69,11 @@ void blis_live_write_end(blis_buffer *buffer, const blis_live_answer *answer,
 /* Appends a whole answer of choices that are over. */
 void blis_live_write_whole(blis_buffer *buffer, const blis_live_answer *answer,
                            const blis_live_choice *const *choices, size_t count);
+
+/* The same with kv_transfer_params, as vLLM's NIXL connector answers do_remote_decode. */
+void blis_live_write_split(blis_buffer *buffer, const blis_live_answer *answer,
+                           const blis_live_choice *const *choices, size_t count,
+                           const blis_live_transfer *transfer);
 
 /* Appends {"error": ...}. */
 void blis_live_write_refusal(blis_buffer *buffer, const blis_live_refusal *refusal);

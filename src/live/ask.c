@@ -344,6 +344,35 @@ static void read_salt(blis_live_ask *ask, blis_json_value root) {
   }
 }
 
+/* The blocks of KV group 0, where the list has a list for each group. */
+static int64_t count_blocks(blis_json_value ids) {
+  blis_json_value first = blis_json_item(ids, 0);
+  bool is_nested =
+      blis_json_type_of(ids) == BLIS_JSON_ARRAY && blis_json_type_of(first) == BLIS_JSON_ARRAY;
+  blis_json_value list = is_nested ? first : ids;
+  return blis_json_type_of(list) == BLIS_JSON_ARRAY ? (int64_t)blis_json_count(list) : 0;
+}
+
+/* What is not understood is ignored, as vLLM does without a connector. */
+static void read_split(blis_live_ask *ask, blis_json_value root) {
+  blis_live_refusal ignored;
+  blis_json_value given = blis_json_member(root, "kv_transfer_params");
+  ask->split = (blis_live_split){.engine = {.data = ""}};
+  if (blis_json_type_of(given) != BLIS_JSON_OBJECT) {
+    return;
+  }
+  bool is_read =
+      read_flag(given, "do_remote_decode", "", &ask->split.has_remote_decode, &ignored) &&
+      read_flag(given, "do_remote_prefill", "", &ask->split.has_remote_prefill, &ignored);
+  if (is_read && ask->split.has_remote_prefill) {
+    blis_json_value engine = blis_json_member(given, "remote_engine_id");
+    ask->split.blocks = count_blocks(blis_json_member(given, "remote_block_ids"));
+    if (blis_json_text(engine, &ask->split.engine, NULL) != BLIS_OK) {
+      ask->split.engine = (blis_slice){.data = ""};
+    }
+  }
+}
+
 /* The longest prompt, in tokens. */
 static int64_t longest(const blis_live_ask *ask) {
   size_t most = 0;
@@ -450,6 +479,7 @@ bool blis_live_ask_read(blis_live_ask *ask, blis_live_api api, const blis_live_l
   }
   blis_json_value root = blis_json_root(&ask->json);
   read_salt(ask, root);
+  read_split(ask, root);
   if (!read_model(ask, limits, root, refusal)) {
     return false;
   }

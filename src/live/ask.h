@@ -54,6 +54,14 @@ typedef struct blis_live_prompt_part {
   size_t count;
 } blis_live_prompt_part;
 
+/* kv_transfer_params: who computes the prompt, and who the output. */
+typedef struct blis_live_split {
+  bool has_remote_decode;  /* this engine only computes the prompt, and keeps its KV */
+  bool has_remote_prefill; /* another engine has the KV of the prompt: */
+  blis_slice engine;       /* remote_engine_id; valid as long as the ask */
+  int64_t blocks;          /* number of remote_block_ids */
+} blis_live_split;
+
 /* Lives in the caller's storage; reading another request reuses the memory. */
 typedef struct blis_live_ask {
   blis_alloc alloc;
@@ -72,6 +80,7 @@ typedef struct blis_live_ask {
   blis_slice stops[BLIS_LIVE_STOPS_MAX]; /* valid as long as the ask */
   size_t stop_count;
   blis_slice echo; /* text of the prompt, where it is text */
+  blis_live_split split;
   bool streams;
   bool includes_usage;
   bool continues_usage; /* each chunk has its usage */

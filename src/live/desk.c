@@ -25,6 +25,8 @@ typedef struct choice {
   bool is_changed;
   bool has_ended; /* in the cluster; is_over follows when all of it is due */
   bool is_closed; /* the caller has no pointer to it any more */
+  blis_pull pull;
+  int64_t pulled_tokens; /* that have come, or are about to */
 } choice;
 
 struct blis_live_desk {
@@ -37,6 +39,7 @@ struct blis_live_desk {
   blis_step_sink steps;
   const blis_step_sink *other_steps; /* NULL = none */
   blis_block_sink blocks;
+  blis_pulls pulls;
   blis_live_kv_book *book;     /* NULL = no KV events */
   blis_live_kv_events *events; /* likewise */
   blis_cluster *cluster;
@@ -241,7 +244,8 @@ static blis_status on_end(void *ud, const blis_request_end *end, blis_error *err
   }
   c->end_us = blis_max_i64(end->end_us, end->e2e_us < 0 ? 0 : shown->arrival_us + end->e2e_us);
   if (shown->instance >= 0) {
-    int64_t external = external_tokens(end);
+    int64_t external = external_tokens(end) + c->pulled_tokens;
+    external = blis_min_i64(external, shown->cached_tokens);
     const blis_live_ending ending = {.finish = shown->finish,
                                      .arrival_us = shown->arrival_us,
                                      .end_us = c->end_us,
@@ -279,6 +283,34 @@ const blis_step_sink *blis_live_desk_steps(blis_live_desk *desk, const blis_step
   desk->other_steps = other;
   desk->steps = (blis_step_sink){.ud = desk, .step = on_step};
   return &desk->steps;
+}
+
+/* KV from other engines. */
+
+static bool held(void *ud, int64_t request, blis_pull *pull) {
+  const choice *c = find(ud, request);
+  *pull = c == NULL ? (blis_pull){.holder = -1} : c->pull;
+  return pull->tokens > 0;
+}
+
+static void pull_began(void *ud, const blis_pull_report *report) {
+  blis_live_desk *desk = ud;
+  choice *c = find(desk, report->request);
+  if (c != NULL && make_room(desk, report->instance) == BLIS_OK) {
+    blis_live_meter *meter = &desk->meters.items[report->instance];
+    c->pull.tokens = 0;
+    c->pulled_tokens = report->tokens;
+    blis_live_meter_pull(meter, report->us, report->bytes);
+  }
+}
+
+const blis_pulls *blis_live_desk_pulls(blis_live_desk *desk) {
+  desk->pulls = (blis_pulls){.ud = desk,
+                             .bytes_per_us = desk->config.pull_bytes_per_us,
+                             .latency_us = desk->config.pull_latency_us,
+                             .held = held,
+                             .began = pull_began};
+  return desk->config.pull_bytes_per_us > 0 ? &desk->pulls : NULL;
 }
 
 /* KV events. */
@@ -587,6 +619,7 @@ static blis_status submit_one(blis_live_desk *desk, const blis_live_submission *
                            blis_live_content_hash(&prompt)};
   choice *c = blis_alloc_zeroed(&desk->alloc, 1, sizeof *c);
   BLIS_TRY_NEW(c, error);
+  c->pull = s->pull;
   blis_live_choice *shown = &c->shown;
   *shown = (blis_live_choice){.call = s->call,
                               .number = desk->next_number,

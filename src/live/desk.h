@@ -20,6 +20,7 @@
 
 #include "base/alloc.h"
 #include "cluster/cluster.h"
+#include "cluster/rules/pulls.h"
 #include "cluster/watch/announcements.h"
 #include "cluster/watch/tokens.h"
 #include "live/ask.h"
@@ -80,6 +81,9 @@ typedef struct blis_live_desk_config {
   const char *const *adapters;
   size_t adapter_count;
   blis_live_kv_format kv_format;
+  /* Of KV that instances load from each other for an outside router (kv_transfer_params). */
+  double pull_bytes_per_us; /* 0 = they never do */
+  int64_t pull_latency_us;
 } blis_live_desk_config;
 
 /* The caller owns the desk. BLIS_ERR_NOMEM. */
@@ -92,6 +96,8 @@ void blis_live_desk_free(blis_live_desk *desk);
 /* What the cluster is made with; both borrow the desk. */
 blis_request_source blis_live_desk_source(blis_live_desk *desk);
 const blis_token_sink *blis_live_desk_sink(blis_live_desk *desk);
+/* NULL if instances never load KV from each other. */
+const blis_pulls *blis_live_desk_pulls(blis_live_desk *desk);
 /* NULL without KV events. */
 const blis_block_sink *blis_live_desk_blocks(blis_live_desk *desk);
 /* The same for steps; passes them on to other, which is borrowed and may be NULL. */
@@ -128,6 +134,7 @@ typedef struct blis_live_submission {
   void *call;
   int64_t instance;      /* that is to serve it; -1 = the routing policy decides */
   int64_t output_tokens; /* exact length of each answer; 0 = by the rules of the ask */
+  blis_pull pull;        /* the KV that another engine has of the prompt; 0 tokens = none */
   blis_slice tenant;
   blis_slice slo_class;
   blis_slice session;

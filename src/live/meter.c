@@ -54,6 +54,11 @@ static const double lengths[] = {1,     2,      5,      10,     20,      50,    
 static const double step_tokens[] = {1,   8,    16,   32,   64,   128,  256,
                                      512, 1024, 2048, 4096, 8192, 16384};
 static const double choices[] = {1, 2, 5, 10, 20};
+/* NixlPromMetrics of vllm/distributed/kv_transfer/kv_connector/v1/nixl_connector.py. */
+static const double pull_time[] = {.005, .01, .025, .05, .075, .1, .2, .3, .5, .75, 1.0, 5.0};
+static const double pull_bytes[] = {2048,      8192,      32768,      131072,
+                                    524288,    2097152,   8388608,    33554432,
+                                    134217728, 536870912, 2147483648, 8589934592};
 
 #define BOUNDS(list) ((blis_live_bounds){list, (int)(sizeof(list) / sizeof *(list)), false})
 
@@ -90,6 +95,10 @@ blis_live_bounds blis_live_bounds_of(blis_live_flavor flavor, blis_live_histogra
     return BOUNDS(step_tokens);
   case BLIS_LIVE_N:
     return BOUNDS(choices);
+  case BLIS_LIVE_PULL_TIME:
+    return BOUNDS(pull_time);
+  case BLIS_LIVE_PULL_BYTES:
+    return BOUNDS(pull_bytes);
   default:
     return (blis_live_bounds){lengths, sizeof lengths / sizeof *lengths, true};
   }
@@ -139,6 +148,11 @@ void blis_live_meter_token(blis_live_meter *meter, int64_t at_us, int64_t itl_us
 
 void blis_live_meter_step(blis_live_meter *meter, int64_t tokens) {
   observe(meter, BLIS_LIVE_STEP_TOKENS, (double)tokens);
+}
+
+void blis_live_meter_pull(blis_live_meter *meter, int64_t us, double bytes) {
+  observe(meter, BLIS_LIVE_PULL_TIME, seconds(us));
+  observe(meter, BLIS_LIVE_PULL_BYTES, bytes);
 }
 
 static void observe_times(blis_live_meter *meter, const blis_live_ending *e) {

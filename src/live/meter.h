@@ -53,6 +53,8 @@ typedef enum blis_live_histogram_kind {
   BLIS_LIVE_COMPUTED_TOKENS, /* of the prompt: neither cached nor loaded */
   BLIS_LIVE_STEP_TOKENS,     /* of prompts and outputs, by step */
   BLIS_LIVE_N,
+  BLIS_LIVE_PULL_TIME, /* of KV from another engine (cluster/rules/pulls.h) */
+  BLIS_LIVE_PULL_BYTES,
   BLIS_LIVE_HISTOGRAM_COUNT
 } blis_live_histogram_kind;
 
@@ -105,6 +107,7 @@ typedef struct blis_live_ending {
 void blis_live_meter_first_token(blis_live_meter *meter, int64_t at_us, int64_t ttft_us);
 void blis_live_meter_token(blis_live_meter *meter, int64_t at_us, int64_t itl_us);
 void blis_live_meter_step(blis_live_meter *meter, int64_t tokens);
+void blis_live_meter_pull(blis_live_meter *meter, int64_t us, double bytes);
 void blis_live_meter_end(blis_live_meter *meter, const blis_live_ending *ending);
 
 /* Output tokens per second during the last whole simulated second before now_us. */

@@ -42,6 +42,13 @@ typedef struct blis_live_page {
   double unix_time;   /* seconds; the value of lora_requests_info */
   double time_scale;  /* simulated seconds per second */
   double lag_seconds; /* how late the last tokens were */
+  bool has_pulls;     /* instances may load KV from other engines */
+  /* KV tiers of the cluster, where the page has all instances. */
+  bool has_tiers;
+  double tier_loaded_bytes;
+  double tier_saved_bytes;
+  double tier_load_s;
+  double tier_save_s;
 } blis_live_page;
 
 /* Appends the page in text format 0.0.4. A lack of memory is found in the buffer. */

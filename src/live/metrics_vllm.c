@@ -107,6 +107,13 @@ static const blis__distribution new_histograms[] = {
      BLIS_LIVE_COMPUTED_TOKENS},
 };
 
+static const blis__distribution pull_histograms[] = {
+    {"nixl_xfer_time_seconds", "Histogram of transfer duration for NIXL KV Cache transfers.",
+     BLIS_LIVE_PULL_TIME},
+    {"nixl_bytes_transferred", "Histogram of bytes transferred per NIXL KV Cache transfers.",
+     BLIS_LIVE_PULL_BYTES},
+};
+
 /* Lines of all instances, several for each. */
 typedef void write_lines(const blis__metrics *m, const blis__reading *reading, const char *name);
 
@@ -214,6 +221,33 @@ static void write_present(const blis__metrics *m) {
   blis__metric_distributions(m, new_histograms, BLIS__COUNT(new_histograms));
 }
 
+/* The tiers are not those of one instance: the first one stands for all. */
+static void write_offload(const blis__metrics *m) {
+  static const char *const ways[] = {"transfer_type=\"CPU_to_GPU\"",
+                                     "transfer_type=\"GPU_to_CPU\""};
+  const blis_live_page *page = m->page;
+  const struct {
+    const char *name;
+    const char *text;
+    double values[2];
+  } counters[] = {
+      {"kv_offload_total_bytes_total",
+       "Number of bytes offloaded by KV connector",
+       {page->tier_loaded_bytes, page->tier_saved_bytes}},
+      {"kv_offload_total_time_total",
+       "Total time of KV offload transfers, in seconds",
+       {page->tier_load_s, page->tier_save_s}},
+  };
+  blis__reading reading;
+  blis__read(page, 0, &reading);
+  for (size_t i = 0; i < BLIS__COUNT(counters); i++) {
+    blis__metric_head(m, counters[i].name, "counter", counters[i].text);
+    for (size_t k = 0; k < 2; k++) {
+      blis__metric_line(m, &reading, counters[i].name, ways[k], counters[i].values[k]);
+    }
+  }
+}
+
 void blis__write_vllm(const blis__metrics *m) {
   blis__metric_singles(m, common, BLIS__COUNT(common));
   if (m->page->flavor == BLIS_LIVE_VLLM_0_8) {
@@ -235,4 +269,10 @@ void blis__write_vllm(const blis__metrics *m) {
     write_each(m, "lora_requests_info", "gauge", "Running stats on lora requests.", lora_lines);
   }
   blis__metric_distributions(m, common_histograms, BLIS__COUNT(common_histograms));
+  if (m->page->has_pulls) {
+    blis__metric_distributions(m, pull_histograms, BLIS__COUNT(pull_histograms));
+  }
+  if (m->page->has_tiers && m->page->count > 0) {
+    write_offload(m);
+  }
 }

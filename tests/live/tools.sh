@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Real clients, routers, and monitors against blis live; `scripts/test --live` runs each.
 #
-#   tools.sh NAME    openai, hostile, kv-events, promtool, prometheus, haproxy, nginx, or example
+#   tools.sh NAME    openai, hostile, kv-events, split, promtool, prometheus, haproxy, nginx, or
+#                    example
 #
 # BLIS_PROGRAM is the program. Status 77: a tool is not installed (scripts/setup --live).
 set -euo pipefail
@@ -111,6 +112,14 @@ test_kv-events() {
     port=$((port + 10))
     url=http://127.0.0.1:$port
   done
+}
+
+test_split() {
+  need node
+  serve --speed 2 --num-instances 2 --port-base $((port + 1)) --kv-handoff-bandwidth 25 \
+    --kv-handoff-latency 200ms
+  node "$top/tests/live/clients/split.js" "http://127.0.0.1:$((port + 1))" \
+    "http://127.0.0.1:$((port + 2))" 100
 }
 
 # promtool complains about names that vLLM itself has: colons, and a histogram called _total.
@@ -250,11 +259,11 @@ test_example() {
 }
 
 case $name in
-  openai | hostile | kv-events | promtool | prometheus | haproxy | nginx | example)
+  openai | hostile | kv-events | split | promtool | prometheus | haproxy | nginx | example)
     "test_$name"
     ;;
   *)
-    fail "unknown, expected openai, hostile, kv-events, promtool, prometheus, haproxy, nginx, or" \
-      "example"
+    fail "unknown, expected openai, hostile, kv-events, split, promtool, prometheus, haproxy," \
+      "nginx, or example"
     ;;
 esac

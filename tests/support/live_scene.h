@@ -34,6 +34,8 @@ typedef struct scene_options {
   blis_live_kv_format kv_format;
   blis_live_kv_publisher publisher;
   int64_t kv_blocks; /* of an instance; 0 = the number of a site */
+  double pull_bytes_per_us;
+  int64_t pull_latency_us;
 } scene_options;
 
 static inline void open_scene_with(scene *sc, const scene_options *options) {
@@ -62,7 +64,9 @@ static inline void open_scene_with(scene *sc, const scene_options *options) {
                                         .length_count = 2,
                                         .instance_count = instances,
                                         .flavor = options->flavor,
-                                        .kv_format = options->kv_format};
+                                        .kv_format = options->kv_format,
+                                        .pull_bytes_per_us = options->pull_bytes_per_us,
+                                        .pull_latency_us = options->pull_latency_us};
   CHECK_OK(blis_live_desk_new(&heap, &config, &sc->desk, &error), &error);
   blis_live_ask_init(&sc->ask, &heap);
   blis_router router = {0};
@@ -72,6 +76,7 @@ static inline void open_scene_with(scene *sc, const scene_options *options) {
   sc->source = blis_live_desk_source(sc->desk);
   sc->s.config.options[BLIS_FEATURE_TOKENS] = blis_live_desk_sink(sc->desk);
   sc->s.config.options[BLIS_FEATURE_ANNOUNCEMENTS] = blis_live_desk_blocks(sc->desk);
+  sc->s.config.options[BLIS_FEATURE_PULLS] = blis_live_desk_pulls(sc->desk);
   sc->s.config.steps = blis_live_desk_steps(sc->desk, NULL);
   CHECK_OK(blis_cluster_new(&heap, &sc->s.config, &router, &sc->source,
                             blis_recorder_sink(sc->s.recorder), &sc->s.itl_us, &sc->s.cluster,

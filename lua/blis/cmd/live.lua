@@ -50,7 +50,8 @@ return command.define(definition, function(parsed)
         if trace then service:write_pins(trace .. ".pins.csv") end
         if trace and outcome.interventions > 0 then
           command.talk(parsed, "live: %d requests changed the cluster (/admin, "
-            .. "/reset_prefix_cache); a replay does not repeat that", outcome.interventions)
+            .. "/reset_prefix_cache) or loaded KV (kv_transfer_params); a replay does not repeat "
+            .. "that", outcome.interventions)
         end
       end,
     }

@@ -56,6 +56,18 @@ return {
         .. "versions of vLLM.",
     },
     {
+      name = "kv_handoff_gb_s", type = "number", above = 0, max = 1e6, unit = "GB/s",
+      flag = "--kv-handoff-bandwidth", metavar = "N", group = group,
+      doc = "Bandwidth at which an instance loads KV that another instance has computed, for a "
+        .. "router that sends a prompt first to a prefill and then to a decode instance "
+        .. "(kv_transfer_params of vLLM). Default: kv_transfer_params are ignored.",
+    },
+    {
+      name = "kv_handoff_latency_us", type = "time_us", min = 0, default = 0, unit = "us",
+      flag = "--kv-handoff-latency", group = group,
+      doc = "Simulated time of such a transfer in addition to its bytes.",
+    },
+    {
       name = "max_instances", type = "integer", min = 1, max = 10000, unit = "instances",
       flag = "--max-instances", group = group,
       doc = "Maximum number of instances that POST /admin/scale, add, and remove can set. Starts "

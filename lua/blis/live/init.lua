@@ -73,6 +73,8 @@ local function desk_of(values, config)
     block_tokens = cluster.block_size, seed = config.seed,
     lengths = lengths_of(values, config.seed), instances = cluster.instances,
     flavor = values.metrics_flavor,
+    pull_bytes_per_us = (values.kv_handoff_gb_s or 0) * 1000,
+    pull_latency_us = values.kv_handoff_latency_us,
     kv_format = values.kv_events and values.kv_events_format or "none",
   }
 end
@@ -130,6 +132,7 @@ function service:run(tell)
     endpoints = self.endpoints, feeds = self.feeds, speed = values.speed, version = values.version,
     stall_timeout_us = values.stall_timeout_us, grace_us = values.grace_us,
     duration_us = values.duration_us,
+    splits = values.kv_handoff_gb_s ~= nil, block_tokens = self.block_tokens,
     shows_cached = not values.hide_cached, echoes_request_ids = values.request_ids,
     ready = table.concat(lines),
     changed = values.write_endpoints and function() self:write_endpoints() end,
@@ -235,6 +238,7 @@ function live.open(spec, options, model)
   end
   self.sim = experiment.served(copy, traffic_text, function(config)
     self.desk = desk_of(values, config)
+    self.block_tokens = config.cluster.block_size
     if scaling then scaling.target = config.cluster.instances end
     self.initial = config.cluster.instances
     local most = config.scaling and math.min(config.scaling.max_starts, most_addresses)

@@ -21,6 +21,7 @@
   XX(RUN_EVENTS, run_events)                                                                       \
   XX(TOKENS, tokens)                                                                               \
   XX(ANNOUNCEMENTS, announcements)                                                                 \
+  XX(PULLS, pulls)                                                                                 \
   XX(TENANTS, tenants)                                                                             \
   XX(PINS, pins)                                                                                   \
   XX(GATEWAY, gateway)                                                                             \

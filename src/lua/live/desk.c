@@ -94,6 +94,8 @@ int bind_live_desk_new(lua_State *L) {
   if (!blis_live_find_flavor(flavor, &config.flavor)) {
     return luaL_error(L, "flavor is '%s', expected a name of BLIS_LIVE_FLAVOR_MAP", flavor);
   }
+  config.pull_bytes_per_us = check_field_number(L, 1, "pull_bytes_per_us");
+  config.pull_latency_us = check_field_integer(L, 1, "pull_latency_us");
   const char *format = check_field_string(L, 1, "kv_format");
   config.kv_format = strcmp(format, "array") == 0 ? BLIS_LIVE_KV_ARRAYS
                      : strcmp(format, "map") == 0 ? BLIS_LIVE_KV_MAPS

@@ -18,6 +18,7 @@ void bind_configure_live(lua_State *L, int config, bind_simulation *sim,
   if (desk != NULL) {
     made->options[BLIS_FEATURE_TOKENS] = blis_live_desk_sink(desk);
     made->options[BLIS_FEATURE_ANNOUNCEMENTS] = blis_live_desk_blocks(desk);
+    made->options[BLIS_FEATURE_PULLS] = blis_live_desk_pulls(desk);
     made->steps = blis_live_desk_steps(desk, made->steps);
   }
   lua_pop(L, 1);
@@ -136,6 +137,8 @@ int bind_live_serve(lua_State *L) {
       .stall_timeout_us = check_field_integer(L, OPTIONS, "stall_timeout_us"),
       .duration_us = opt_field_integer(L, OPTIONS, "duration_us", 0),
       .grace_us = check_field_integer(L, OPTIONS, "grace_us"),
+      .splits = opt_field_boolean(L, OPTIONS, "splits", false),
+      .block_tokens = (uint32_t)check_field_integer(L, OPTIONS, "block_tokens"),
       .shows_cached = opt_field_boolean(L, OPTIONS, "shows_cached", true),
       .echoes_request_ids = opt_field_boolean(L, OPTIONS, "echoes_request_ids", false),
       .ready = write_ready,
