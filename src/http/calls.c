@@ -27,6 +27,19 @@ static void unlink_call(blis__http *server, blis__call *call) {
   }
 }
 
+static void close_prefill(blis__call *call) {
+  blis__http *server = call->server;
+  blis_error error = {0};
+  blis_status status = call->prefill == NULL
+                           ? BLIS_OK
+                           : blis_live_desk_close_choice(server->desk, call->prefill, &error);
+  call->prefill = NULL;
+  if (status != BLIS_OK && server->status == BLIS_OK) {
+    server->status = status;
+    server->error = error;
+  }
+}
+
 /* Frees the call, whose request is answered or gone. Choices that are not over are cancelled. */
 static void free_call(blis__call *call) {
   blis__http *server = call->server;
@@ -41,6 +54,7 @@ static void free_call(blis__call *call) {
       server->error = error;
     }
   }
+  close_prefill(call);
   server->blocked -= call->blocked_since_us >= 0;
   unlink_call(server, call);
   blis_live_answer_deinit(&call->answer);
@@ -266,9 +280,17 @@ static void send_due(blis__call *call) {
   }
 }
 
+static void end_prefill(blis__call *call);
+
 void blis__call_changed(void *ud, blis_live_choice *choice) {
   (void)ud;
   blis__call *call = choice->call;
+  if (choice == call->prefill) {
+    if (choice->is_over) {
+      end_prefill(call);
+    }
+    return;
+  }
   if (choice->is_over && choice->failure != NULL && !call->has_begun) {
     send_whole(call, choice);
     return;
@@ -367,7 +389,7 @@ static blis_live_submission submission_of(blis__door *door, struct evhttp_reques
       .call = call,
       .instance = door->instance,
       .output_tokens = length.length == 0 ? 0 : strtoll(length.data, NULL, 10),
-      .pull = pull_of(door->server),
+      .pull = {.holder = -1},
       .tenant = blis__http_header(request, "x-llm-d-inference-fairness-id", 100),
       .slo_class = blis__http_header(request, "x-llm-d-inference-objective", 100),
       .session = blis__http_header(request, "x-session-id", 100)};
@@ -407,6 +429,57 @@ static blis__call *new_call(blis__door *door, struct evhttp_request *request) {
   return call;
 }
 
+/* Submits all choices of a call. A failure ends the server. */
+static bool submit(blis__call *call, blis_pull pull) {
+  blis__http *server = call->server;
+  blis_live_submission submission = submission_of(call->door, call->request, call);
+  size_t count;
+  submission.pull = pull;
+  server->outcome.interventions += pull.tokens > 0;
+  server->status =
+      blis_live_desk_submit(server->desk, &submission, call->choices, &count, &server->error);
+  if (server->status != BLIS_OK) {
+    event_base_loopbreak(server->base);
+  }
+  return server->status == BLIS_OK;
+}
+
+/* The instance of this server that the header of llm-d's side-car names; -1 = none. */
+static int64_t find_prefiller(const blis__http *server, struct evhttp_request *request) {
+  const blis_http_config *config = server->config;
+  blis_slice named = blis__http_header(request, "x-prefiller-host-port", 200);
+  for (size_t i = 0; i < config->endpoint_count && config->splits && named.length > 0; i++) {
+    const blis_http_endpoint *endpoint = &config->endpoints[i];
+    char text[80];
+    snprintf(text, sizeof text, "%s:%u", endpoint->address, (unsigned)endpoint->port);
+    if (endpoint->instance >= 0 && blis_slice_equals(named, text)) {
+      return endpoint->instance;
+    }
+  }
+  return -1;
+}
+
+/* Lets another instance compute the prompt first, as the side-car does: one token, no choices. */
+static bool begin_prefill(blis__call *call, int64_t instance) {
+  blis__http *server = call->server;
+  const blis_cluster *cluster = blis_live_desk_cluster(server->desk);
+  if (instance >= blis_cluster_instance_count(cluster) ||
+      blis_cluster_instance_service(cluster, (uint32_t)instance) != BLIS_SERVICE_ACTIVE) {
+    return submit(call, (blis_pull){.holder = -1});
+  }
+  blis_live_submission submission = submission_of(call->door, call->request, call);
+  size_t count;
+  server->ask.n = 1;
+  submission.instance = instance;
+  submission.output_tokens = 1;
+  server->status =
+      blis_live_desk_submit(server->desk, &submission, &call->prefill, &count, &server->error);
+  if (server->status != BLIS_OK) {
+    event_base_loopbreak(server->base);
+  }
+  return server->status == BLIS_OK;
+}
+
 void blis__call_begin(blis__door *door, struct evhttp_request *request, blis_live_api api) {
   blis__http *server = door->server;
   blis_live_refusal refusal = {0};
@@ -426,14 +499,28 @@ void blis__call_begin(blis__door *door, struct evhttp_request *request, blis_liv
     blis__http_refuse(server, request, &refusal);
     return;
   }
-  const blis_live_submission submission = submission_of(door, request, call);
-  size_t count;
-  server->outcome.interventions += submission.pull.tokens > 0;
-  server->status =
-      blis_live_desk_submit(server->desk, &submission, call->choices, &count, &server->error);
-  if (server->status != BLIS_OK) {
-    event_base_loopbreak(server->base);
+  int64_t prefiller = find_prefiller(server, request);
+  bool is_begun = prefiller >= 0 && server->ask.prompts.count == 1 ? begin_prefill(call, prefiller)
+                                                                   : submit(call, pull_of(server));
+  if (is_begun) {
+    hold_input(call);
+  }
+}
+
+static void end_prefill(blis__call *call) {
+  blis__http *server = call->server;
+  struct evhttp_request *request = call->request;
+  const blis_live_choice *done = call->prefill;
+  blis_live_refusal refusal = {0};
+  const blis_pull pull = {.tokens = done->failure == NULL ? done->prompt_tokens : 0,
+                          .holder = done->instance};
+  close_prefill(call);
+  if (blis_live_ask_read(&server->ask, call->answer.api, blis_live_desk_limits(server->desk),
+                         blis__http_body(request), &refusal)) {
+    (void)submit(call, pull);
     return;
   }
-  hold_input(call);
+  release_input(call); /* its adapter is no longer served, for example */
+  free_call(call);
+  blis__http_refuse(server, request, &refusal);
 }

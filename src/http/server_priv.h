@@ -48,7 +48,8 @@ typedef struct blis__call {
   struct evhttp_request *request;
   struct evhttp_connection *connection;
   blis_live_answer answer;
-  blis_live_choice **choices; /* all of them, in order */
+  blis_live_choice **choices; /* all of them, in order; NULL while another instance prefills */
+  blis_live_choice *prefill;  /* of the side-car's first request; NULL = none */
   uint32_t *sent;             /* tokens, by choice */
   bool *is_told;              /* by choice: its end was sent */
   size_t count;

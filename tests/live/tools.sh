@@ -88,7 +88,7 @@ test_openai() {
 
 test_hostile() {
   need node
-  serve --speed 20
+  serve --speed 20 --kv-handoff-bandwidth 25 --kv-handoff-latency 100ms
   node "$top/tests/live/clients/hostile.js" "$url" "${BLIS_HOSTILE_REQUESTS:-2000}"
   kill -INT "${pids[0]}"
   wait "${pids[0]}" && status=0 || status=$?

@@ -41,7 +41,12 @@ const bodies = ["", "{", "[]", "null", "1e999", "\"", "{\"prompt\": 1}", "{\"pro
   "{\"prompt\": \"a\", \"stream\": true, \"max_tokens\": 3}",
   "{\"prompt\": \"a\", \"n\": 3, \"stream\": true, \"stream_options\": {}}",
   "{\"lora_name\": \"a\"}", "{\"prompt\": \"a\", \"cache_salt\": 7, \"seed\": \"x\"}",
-  "{\"prompt\": \"a\", \"kv_transfer_params\": [1]}"];
+  "{\"prompt\": \"a\", \"kv_transfer_params\": [1]}",
+  "{\"prompt\": \"a\", \"kv_transfer_params\": {\"do_remote_prefill\": true, \"remote_block_ids\": "
+    + "[[1], 2, null], \"remote_engine_id\": [], \"remote_port\": -1}}",
+  "{\"prompt\": \"" + "y".repeat(3000) + "\", \"kv_transfer_params\": {\"do_remote_prefill\": true, "
+    + "\"remote_block_ids\": [" + "7,".repeat(300) + "7]}}",
+  "{\"prompt\": \"a\", \"kv_transfer_params\": {\"do_remote_decode\": true}}"];
 
 function request(method, path, headers, body) {
   return Buffer.from(`${method} ${path} HTTP/1.1\r\nHost: a\r\n${headers}` +

@@ -128,7 +128,8 @@ async function replay(port, start) {
   return list;
 }
 
-const words = (n, seed) => Array.from({ length: n }, (_, i) => `w${(seed * 31 + i) % 97} `).join("");
+const words = (n, seed) =>
+  Array.from({ length: n }, (_, i) => `w${(seed * 31 + i) % 97} `).join("");
 
 // A chat whose beginning others share.
 function chat(i) {

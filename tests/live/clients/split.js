@@ -39,7 +39,8 @@ const proxy = http.createServer((request, response) => {
   });
 });
 
-const words = (n, seed) => Array.from({ length: n }, (_, i) => `w${(seed * 37 + i) % 89} `).join("");
+const words = (n, seed) =>
+  Array.from({ length: n }, (_, i) => `w${(seed * 37 + i) % 89} `).join("");
 
 async function metric(url, name, label) {
   const page = await (await fetch(`${url}/metrics`)).text();
@@ -92,6 +93,19 @@ async function main() {
   assert.equal(await metric(prefill, "vllm:request_success_total", 'finished_reason="length"'), 11);
   assert.equal(await metric(prefill, "vllm:generation_tokens_total"), 11);
 
+  // The instance as its own side-car: the header names the instance that prefills.
+  const host = prefill.replace("http://", "");
+  const helped = await (await post(`${decode}/v1/completions`, { prompt: words(120, 70),
+    max_tokens: 7, ignore_eos: true }, { "x-prefiller-host-port": host })).json();
+  assert.equal(helped.usage.completion_tokens, 7);
+  assert.equal(helped.usage.prompt_tokens_details.cached_tokens,
+    Math.floor((helped.usage.prompt_tokens - 1) / 16) * 16);
+  assert.equal(await metric(decode, "vllm:nixl_xfer_time_seconds_count"), 12);
+  assert.equal(await metric(prefill, "vllm:generation_tokens_total"), 12);
+  const alone = await (await post(`${decode}/v1/completions`, { prompt: words(120, 71),
+    max_tokens: 1 }, { "x-prefiller-host-port": "10.0.0.1:8000" })).json();
+  assert.equal(alone.usage.prompt_tokens_details, undefined);
+
   // A ticket that nobody redeems keeps nothing, and one that is unknown costs the prefill.
   const kept = await (await post(`${prefill}/v1/completions`, prefillBody({
     prompt: words(100, 50) }))).json();
@@ -100,7 +114,7 @@ async function main() {
   const lost = await (await post(`${decode}/v1/completions`, { prompt: words(150, 60),
     max_tokens: 1, kv_transfer_params: kept.kv_transfer_params })).json();
   assert.equal(lost.usage.prompt_tokens_details, undefined);
-  console.log(`split: 11 prompts, ${external} tokens from the prefill instance, ${computed} computed`);
+  console.log(`split: 11 prompts, ${external} tokens transferred, ${computed} computed`);
   process.exit(0);
 }
 
