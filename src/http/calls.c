@@ -93,7 +93,7 @@ static void hold_input(blis__call *call) {
   void *ud;
   bufferevent_getcb(stream, NULL, &on_write, &on_event, &ud);
   bufferevent_setcb(stream, NULL, on_write, on_event, ud);
-  bufferevent_setwatermark(stream, EV_READ, 0, BLIS__OUTPUT_MAX);
+  bufferevent_setwatermark(stream, EV_READ, 0, BLIS__INPUT_MAX);
   bufferevent_set_timeouts(stream, NULL, NULL);
   bufferevent_enable(stream, EV_READ); /* else the end of the connection goes unnoticed */
   evhttp_connection_set_closecb(call->connection, on_close, call);
@@ -246,6 +246,19 @@ static void begin_stream(blis__call *call) {
   }
 }
 
+/*
+ * Writes what is unsent now, not in the next turn of the loop: one turn may bring a stream several
+ * events, and each of them takes 1 KiB of a buffer until it is written. Whatever the socket does
+ * not take, and errors, are left to libevent.
+ */
+static void write_now(const blis__call *call) {
+  struct bufferevent *stream = evhttp_connection_get_bufferevent(call->connection);
+  struct evbuffer *output = bufferevent_get_output(stream);
+  evbuffer_unfreeze(output, 1);
+  (void)evbuffer_write(output, bufferevent_getfd(stream));
+  evbuffer_freeze(output, 1);
+}
+
 static void send_due(blis__call *call) {
   blis__http *server = call->server;
   bool is_blocked = call->has_begun && unsent_bytes(call) > BLIS__OUTPUT_MAX;
@@ -277,6 +290,8 @@ static void send_due(blis__call *call) {
     release_input(call);
     free_call(call);
     evhttp_send_reply_end(request);
+  } else {
+    write_now(call);
   }
 }
 

@@ -19,8 +19,11 @@ enum {
   BLIS__BODY_MAX = 32 << 20,
   BLIS__HEAD_MAX = 16 << 10,
   BLIS__IDLE_SECONDS = 30,
-  BLIS__OUTPUT_MAX = 8 << 10, /* unsent bytes of a stream from which on its tokens are counted */
-  BLIS__LAGS = 4096           /* of the last wake-ups, for the summary */
+  /* Unsent bytes of a stream from which on its tokens are counted. An event of 200 bytes takes
+     1 KiB of a buffer of libevent. */
+  BLIS__OUTPUT_MAX = 2 << 10,
+  BLIS__INPUT_MAX = 8 << 10, /* of the next requests, while an answer is on its way */
+  BLIS__LAGS = 4096          /* of the last wake-ups, for the summary */
 };
 
 typedef struct blis__http blis__http;
