@@ -128,6 +128,13 @@ async function replay(port, start) {
   return list;
 }
 
+// Waits until a follower has all batches that were published so far.
+async function catchUp(follower, port) {
+  const missing = await replay(port, follower.next);
+  const last = missing.length > 0 ? missing[missing.length - 1][0] : -1n;
+  while (follower.next <= last) await sleep(5);
+}
+
 const words = (n, seed) =>
   Array.from({ length: n }, (_, i) => `w${(seed * 31 + i) % 97} `).join("");
 
@@ -170,7 +177,7 @@ async function main() {
     const rendered = (await post(base, "/v1/chat/completions/render", { messages })).token_ids;
     const tokenized = (await post(base, "/tokenize", { messages })).tokens;
     assert.deepEqual(rendered, tokenized);
-    await sleep(20);
+    await catchUp(followers[i % 2], replayPort + i % 2);
     const expected = followers[i % 2].hit(rendered);
     const { usage } = await post(base, "/v1/chat/completions",
       { messages, max_tokens: 3, ignore_eos: true });
@@ -178,7 +185,7 @@ async function main() {
     const cached = usage.prompt_tokens_details ? usage.prompt_tokens_details.cached_tokens : 0;
     assert.equal(cached, expected, `request ${i}`);
     hits += cached > 0;
-    await sleep(20);
+    await catchUp(followers[i % 2], replayPort + i % 2);
     assert(followers[i % 2].hit(rendered) >= Math.floor((rendered.length - 1) / blockSize)
       * blockSize, "blocks of a prompt are missing");
   }
@@ -187,6 +194,7 @@ async function main() {
 
   // A subscriber that has missed everything, or a part.
   for (let i = 0; i < 2; i++) {
+    await catchUp(followers[i], replayPort + i);
     const late = new Follower();
     for (const [sequence, payload] of await replay(replayPort + i, 0)) {
       late.batch(sequence, payload);
@@ -200,7 +208,7 @@ async function main() {
   }
 
   await post(bases[1], "/reset_prefix_cache", {});
-  await sleep(200);
+  await catchUp(followers[1], replayPort + 1);
   assert.equal(followers[1].counts.AllBlocksCleared, 1);
   assert.equal(followers[1].present.size, 0);
   assert(followers[0].present.size > 0);
