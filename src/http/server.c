@@ -226,6 +226,14 @@ static void on_signal(evutil_socket_t number, short what, void *ud) {
   }
 }
 
+/* Clients that read again get what they are owed, even if the simulation is idle. */
+static void plan_retry(blis__http *server) {
+  if (server->blocked > 0 && !event_pending(server->retry, EV_TIMEOUT, NULL)) {
+    const struct timeval retry = {.tv_usec = RETRY_MS * 1000};
+    event_add(server->retry, &retry);
+  }
+}
+
 /* Sets the timer for the next event; none without one. */
 static void plan(blis__http *server) {
   int64_t due_us = blis_live_desk_next_us(server->desk);
@@ -245,10 +253,6 @@ static void plan(blis__http *server) {
   const struct timeval wait = {.tv_sec = wait_us / 1000000,
                                .tv_usec = (suseconds_t)(wait_us % 1000000)};
   event_add(server->timer, &wait);
-  if (server->blocked > 0 && !event_pending(server->retry, EV_TIMEOUT, NULL)) {
-    const struct timeval retry = {.tv_usec = RETRY_MS * 1000};
-    event_add(server->retry, &retry);
-  }
 }
 
 static bool is_over(const blis__http *server) {
@@ -263,6 +267,7 @@ static void loop(blis__http *server) {
   int64_t duration_us = server->config->duration_us;
   server->deadline_us = duration_us > 0 ? duration_us : INT64_MAX;
   while (!is_over(server)) {
+    plan_retry(server);
     plan(server);
     event_base_loop(server->base, EVLOOP_ONCE);
     blis__http_advance(server);

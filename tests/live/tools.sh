@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Real clients, routers, and monitors against blis live; `scripts/test --live` runs each.
 #
-#   tools.sh NAME    openai, hostile, kv-events, split, promtool, prometheus, haproxy, nginx, or
-#                    example
+#   tools.sh NAME    openai, hostile, slow, kv-events, split, promtool, prometheus, haproxy, nginx,
+#                    or example
 #
 # BLIS_PROGRAM is the program. Status 77: a tool is not installed (scripts/setup --live).
 set -euo pipefail
@@ -93,6 +93,12 @@ test_hostile() {
   kill -INT "${pids[0]}"
   wait "${pids[0]}" && status=0 || status=$?
   [ "$status" = 130 ] || fail "the server ended with status $status"
+}
+
+test_slow() {
+  need node
+  serve --speed 200
+  node "$top/tests/live/clients/slow.js" "$url" 36000 5
 }
 
 # A cache of 120 blocks for each instance: prompts evict blocks of each other.
@@ -259,11 +265,11 @@ test_example() {
 }
 
 case $name in
-  openai | hostile | kv-events | split | promtool | prometheus | haproxy | nginx | example)
+  openai | hostile | slow | kv-events | split | promtool | prometheus | haproxy | nginx | example)
     "test_$name"
     ;;
   *)
-    fail "unknown, expected openai, hostile, kv-events, split, promtool, prometheus, haproxy," \
-      "nginx, or example"
+    fail "unknown, expected openai, hostile, slow, kv-events, split, promtool, prometheus," \
+      "haproxy, nginx, or example"
     ;;
 esac
