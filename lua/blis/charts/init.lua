@@ -18,8 +18,8 @@ local charts = {}
 --- (requires an autoscaler, faults, or spot capacity), and "price" (requires spot capacity with a
 --- variable price). "ttft_time", "itl_time", and "e2e_time" show p50 and p99 by time of arrival,
 --- and "attainment" the share of requests within their targets. Charts of several policies:
---- "latencies", "ttft", "itl", "e2e", "time" (waiting and running requests), and any metric, such as
---- "ttft_ms.p99". Metrics of requests have intervals
+--- "latencies", "ttft", "itl", "e2e", "time" (waiting and running requests), and any metric, such
+--- as "ttft_ms.p99". Metrics of requests have intervals
 ---@field columns? integer charts of a file side by side
 
 ---@class blis.ComparisonPlotOptions: blis.PlotOptions
