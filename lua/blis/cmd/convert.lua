@@ -63,6 +63,11 @@ local function of_inference_perf(values)
     if not inference_perf.is_meant(spec) then error(spec, 0) end
     local given
     given, assumed = inference_perf.read(values.spec, values.stage)
+    if given.graphs then
+      errors.raise("usage", ("convert inference-perf: %s: its conversations or stages are session "
+        .. "graphs, which a specification cannot have; 'blis run --workload-spec %s' runs them")
+        :format(values.spec, values.spec))
+    end
     spec = core.workload_spec(given, "spec", settings)
   elseif values.stage then
     errors.raise("usage", "convert inference-perf: --stage needs a configuration of inference-perf "

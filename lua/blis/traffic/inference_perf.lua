@@ -13,6 +13,9 @@ local usual = { min = 10, max = 1024, mean = 512, std_dev = 200 }
 
 local us_per_second = 1000000
 
+-- Time to finish after the last stage.
+local drain_us = 3600 * us_per_second
+
 ---@class blis.inference_perf.Reader
 ---@field file blis.YamlFile
 ---@field notes string[]
@@ -145,11 +148,82 @@ function Reader:chosen(load, stages, number)
     end
     return { stages[number] }
   end
-  if #stages > 1 and stages[1].concurrency then
-    self:fail(load, "stages", "%d stages of a concurrency, which end after their requests, cannot "
-      .. "run one after the other; 'blis convert inference-perf --stage N' selects one", #stages)
-  end
   return stages
+end
+
+-- Session graphs.
+
+--- A distribution of numbers as { type, mean, std_dev, min, max }.
+function Reader:distribution(data, key, place, least)
+  local given = self:section(data, key, place .. "." .. key)
+  local what = place .. "." .. key .. "."
+  local kind = given.type or "normal"
+  if kind ~= "normal" and kind ~= "lognormal" and kind ~= "uniform" then
+    self:fail(given, "type", "%stype is %s, expected normal, lognormal, or uniform", what,
+      errors.show(kind))
+  end
+  local function value(name)
+    local spelled = name == "std_dev" and given.std_dev == nil and "std" or name
+    return self:number(given, spelled, what .. spelled, name == "std_dev" and 0 or least,
+      usual[name])
+  end
+  local found = { type = kind, mean = value "mean", std_dev = value "std_dev",
+    min = value "min", max = value "max" }
+  if found.min > found.max then
+    self:fail(given, "min", "%smin is %g, expected at most max (%g)", what, found.min, found.max)
+  end
+  return found
+end
+
+local function graphs() return require "blis.traffic.inference_perf_graphs" end
+
+--- Conversations, of which some are in flight at a time.
+function Reader:conversations(data, load, number)
+  local place = "data.conversation_replay"
+  local given = self:section(data, "conversation_replay", place)
+  local stages = self:chosen(load, self:stages(load), number)
+  local stage = stages[1]
+  if not stage.concurrency or #stages > 1 then
+    self:fail(load, "type", "load.type is %s with %d stages; data.type conversation_replay "
+      .. "expects one stage of type concurrent", errors.show(load.type), #stages)
+  end
+  local function whole(key, least, usual_value)
+    return self:whole(given, key, place .. "." .. key, least, usual_value)
+  end
+  local workload, requests = graphs().conversations {
+    seed = whole("seed", 0, 42), conversations = whole("num_conversations", 1, stage.concurrency),
+    concurrency = stage.concurrency, requests = math.min(stage.requests, self.most or math.huge),
+    shared_tokens = whole("shared_system_prompt_len", 0, 0),
+    max_model_len = whole("max_model_len", 0, 0),
+    dynamic_system = self:distribution(given, "dynamic_system_prompt_len", place, 0),
+    turns = self:distribution(given, "turns_per_conversation", place, 1),
+    input = self:distribution(given, "input_tokens_per_turn", place, 1),
+    output = self:distribution(given, "output_tokens_per_turn", place, 1),
+    tool_seconds = self:distribution(given, "tool_call_latency_sec", place, 0),
+  }
+  if #workload.graphs == 0 then
+    self:fail(given, "max_model_len", "%s.max_model_len leaves no room for a request", place)
+  end
+  if requests < stage.requests then
+    self.notes[#self.notes + 1] = ("%s: the conversations have %d of %d requests"):format(place,
+      requests, stage.requests)
+  end
+  return workload
+end
+
+--- Several stages of a concurrency, one after the other.
+function Reader:concurrent_stages(data, load, stages)
+  local interval = self:number(load, "interval", "load.interval", 0, 1)
+  local function lengths(key)
+    if data[key] == nil then
+      return { type = "normal", mean = usual.mean, std_dev = usual.std_dev, min = usual.min,
+        max = usual.max }
+    end
+    return self:distribution(data, key, "data", key == "input_distribution" and 0 or 1)
+  end
+  return graphs().stages { seed = self:whole(load, "base_seed", "load.base_seed", 0, 42),
+    stages = stages, interval_us = math.floor(interval * us_per_second),
+    input = lengths "input_distribution", output = lengths "output_distribution" }
 end
 
 -- Data.
@@ -180,9 +254,20 @@ function Reader:independent(data, kind, stages)
   else
     local windows, end_us = windows_of(stages)
     client.lifecycle = { windows = windows }
-    spec.horizon = end_us
+    spec.horizon = end_us + drain_us
   end
   return spec
+end
+
+--- The groups and users that a single stage reaches: requests go through the users of a group, then
+--- to the next group.
+function Reader:used_groups(blocks, groups, users)
+  local requests = math.floor(blocks[1].rate * blocks[1].duration + 0.5)
+  if #blocks > 1 or requests >= groups * users then return groups, users end
+  local used = math.max(1, requests // users)
+  self.notes[#self.notes + 1] = ("data.shared_prefix: %d requests reach %d of %d groups"):format(
+    requests, used, groups)
+  return used, math.max(1, math.min(users, requests))
 end
 
 function Reader:shared_prefix(data, load, stages)
@@ -210,9 +295,10 @@ function Reader:shared_prefix(data, load, stages)
         .. "seconds", i, stage.duration)
     blocks[i] = { rate = stage.rate, duration = duration }
   end
+  local group_count, user_count = self:used_groups(blocks, of(groups, 1, 10), of(each, 1, 10))
   return { version = "2", category = "language", inference_perf = { stages = blocks,
-    shared_prefix = { num_unique_system_prompts = of(groups, 1, 10),
-      num_users_per_system_prompt = of(each, 1, 10),
+    shared_prefix = { num_unique_system_prompts = group_count,
+      num_users_per_system_prompt = user_count,
       system_prompt_len = of("system_prompt_len", 0, 100),
       question_len = of("question_len", 1, 50), output_len = of("output_len", 1, 50),
       enable_multi_turn_chat = is_chat or false } } }
@@ -222,7 +308,6 @@ end
 local elsewhere = {
   otel_trace_replay = "'blis run --graphs FOLDER --concurrency N' plays these traces",
   shareGPT = "'blis run --graphs FILE --rate X' plays a ShareGPT file",
-  conversation_replay = "describe the conversations as sessions: 'blis help sessions'",
 }
 
 function Reader:spec_of(number)
@@ -233,13 +318,18 @@ function Reader:spec_of(number)
   self:check_load(load)
   local kind = data.type
   if kind == "random" or kind == "synthetic" then
-    return self:independent(data, load.type or "constant",
-      self:chosen(load, self:stages(load), number))
+    local stages = self:chosen(load, self:stages(load), number)
+    if #stages > 1 and stages[1].concurrency then
+      return self:concurrent_stages(data, load, stages)
+    end
+    return self:independent(data, load.type or "constant", stages)
+  elseif kind == "conversation_replay" then
+    return self:conversations(data, load, number)
   elseif kind == "shared_prefix" then
     return self:shared_prefix(data, load, self:chosen(load, self:stages(load), number))
   end
   self:fail(data, "type", "data.type is %s, which has no lengths that a simulation could draw; "
-    .. "expected random, synthetic, or shared_prefix%s", errors.show(kind),
+    .. "expected random, synthetic, shared_prefix, or conversation_replay%s", errors.show(kind),
     elsewhere[kind] and "; " .. elsewhere[kind] or "")
 end
 
@@ -256,10 +346,12 @@ end
 --- The workload specification of a configuration, and what the reader assumed.
 ---@param path string
 ---@param stage? integer only this stage of the load; nil = all
----@return table spec for blis.run and blis convert
+---@param most? integer requests of conversations at most
+---@return table spec for blis.run and blis convert; { graphs = ... } for blis.run alone
 ---@return string[] notes
-function inference_perf.read(path, stage)
-  local reader = setmetatable({ file = yaml_file.read(path), notes = {} }, Reader)
+function inference_perf.read(path, stage, most)
+  local reader = setmetatable({ file = yaml_file.read(path), notes = {}, most = most },
+    Reader)
   if type(reader.file.root) ~= "table" then
     errors.raise("parse", path .. ":1: expected a configuration of inference-perf")
   end

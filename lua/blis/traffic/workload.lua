@@ -257,7 +257,8 @@ local function written_in_file(file, path, settings)
   local ok, result = pcall(written, file, path, settings)
   if ok then return result end
   if settings.go_blis or not inference_perf.is_meant(result) then error(result, 0) end
-  return written(inference_perf.read(file), path, settings)
+  local spec = inference_perf.read(file, nil, settings.num_requests)
+  return spec.graphs and spec or written(spec, path, settings)
 end
 
 --- A specification in a file. Under go-blis one without a seed has the seed 0.
@@ -275,6 +276,7 @@ local function read_file(given, path, defaults)
     has_lazy_tokens = values.tokens and values.tokens == "lazy",
     keeps_group_prefixes = values.lazy_generation,
   })
+  if type(spec) == "table" then return graphs.read(spec, path, defaults) end
   local own_horizon_us = spec:totals().horizon_us
   return spec, own_horizon_us > 0 and own_horizon_us or nil
 end

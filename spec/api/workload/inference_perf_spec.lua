@@ -62,8 +62,78 @@ describe("a configuration of inference-perf", function()
       .. "{ concurrency_level: 9, num_requests: 40 }] }") .. lengths
     local spec = read(text, 2)
     assert.same({ 9, 40 }, { spec.clients[1].concurrency, spec.num_requests })
-    says(message_of(text), "2 stages of a concurrency")
     says(small.message_of(read, text, 3), "unknown stage 3; the file has 2 stages")
+  end)
+
+  it("with several stages of a concurrency has them one after the other", function()
+    local result = run(load_of("{ type: concurrent, interval: 2, stages: [{ concurrency_level: 3, "
+      .. "num_requests: 30 }, { concurrency_level: 5, num_requests: 40 }] }") .. lengths)
+    assert.equal(70, result.completed)
+    local events, first_end, second_start = {}, 0, math.huge
+    for i, request in ipairs(result.requests) do
+      events[#events + 1] = { request.arrival_us, 1 }
+      events[#events + 1] = { request.end_us, -1 }
+      if i <= 30 then first_end = math.max(first_end, request.end_us)
+      else second_start = math.min(second_start, request.arrival_us) end
+    end
+    table.sort(events, function(a, b)
+      if a[1] ~= b[1] then return a[1] < b[1] end
+      return a[2] < b[2]
+    end)
+    local now, most = 0, 0
+    for _, event in ipairs(events) do
+      now = now + event[2]
+      most = math.max(most, now)
+    end
+    assert.equal(5, most)
+    assert.is_true(second_start >= first_end + 2000000)
+  end)
+
+  it("with conversations has as many in flight, with their prompts and pauses", function()
+    local function conversations(replay, load)
+      return load_of(load or "{ type: concurrent, stages: [{ concurrency_level: 2, num_requests: "
+        .. "24 }] }") .. "data: { type: conversation_replay, conversation_replay: {\n"
+        .. "  num_conversations: 4, shared_system_prompt_len: 64,\n"
+        .. "  dynamic_system_prompt_len: { type: uniform, min: 200, max: 200, mean: 200, "
+        .. "std_dev: 0 },\n"
+        .. "  turns_per_conversation: { type: lognormal, min: 6, max: 6, mean: 6, std_dev: 1 },\n"
+        .. "  input_tokens_per_turn: { min: 16, max: 16, mean: 16, std_dev: 0 },\n"
+        .. "  output_tokens_per_turn: { type: lognormal, min: 8, max: 8, mean: 8, std_dev: 1 },\n"
+        .. "  tool_call_latency_sec: { type: normal, min: 1, max: 1, mean: 1, std_dev: 0 }"
+        .. (replay or "") .. " } }\n"
+    end
+    local result = run(conversations())
+    assert.equal(24, result.completed)
+    assert.equal(280, result.requests[1].prompt_tokens)
+    assert.equal(304, result.requests[3].prompt_tokens)
+    assert.equal(1000000, read(conversations()).graphs[1][2].delay_us)
+    assert.is_true(result.cache_hit_rate_overall > 0.5)
+    -- 280 + 8 tokens fit in 320, and the next turn with 16 + 8 more; no third one.
+    local cut, notes = read(conversations ", max_model_len: 320")
+    assert.equal(2, #cut.graphs[1])
+    says(notes[1], "the conversations have 8 of 24 requests")
+    local short = read(conversations(nil, "{ type: concurrent, stages: [{ concurrency_level: 2, "
+      .. "num_requests: 5 }] }"))
+    assert.same({ 2, 1, 1, 1 }, { #short.graphs[1], #short.graphs[2], #short.graphs[3],
+      #short.graphs[4] })
+    says(message_of(conversations(nil, "{ type: poisson, stages: [{ rate: 1, duration: 9 }] }")),
+      "expects one stage of type concurrent")
+    says(message_of(conversations ", max_model_len: 9"), "leaves no room for a request")
+    says(message_of((conversations():gsub("min: 8,", "min: 9,"))), "min is 9, expected at most max")
+    says(message_of((conversations():gsub("uniform", "zipf"))), "dynamic_system_prompt_len.type is "
+      .. "'zipf', expected normal, lognormal, or uniform")
+  end)
+
+  it("with fewer requests than users has the first groups", function()
+    local text = load_of "{ stages: [{ rate: 1, duration: 4 }] }" .. [[
+data:
+  type: shared_prefix
+  shared_prefix: { num_groups: 32, num_prompts_per_group: 2, system_prompt_len: 160,
+    question_len: 9, output_len: 5 }
+]]
+    assert.equal(4, run(text).completed)
+    local _, notes = read(text)
+    says(notes[1], "4 requests reach 2 of 32 groups")
   end)
 
   it("with shared prefixes has their groups", function()
@@ -103,8 +173,8 @@ data:
       [load_of "3" .. lengths] = ":1: load is 3, expected a section",
       ["load: { stages: [{ rate: 5, duration: 20 }] }\n"] = ":1: data is nil, expected a section",
       [stage .. "data: { type: shareGPT }\n"] = ":3: data.type is 'shareGPT', which has no lengths "
-        .. "that a simulation could draw; expected random, synthetic, or shared_prefix; "
-        .. "'blis run --graphs FILE --rate X' plays a ShareGPT file",
+        .. "that a simulation could draw; expected random, synthetic, shared_prefix, or "
+        .. "conversation_replay; 'blis run --graphs FILE --rate X' plays a ShareGPT file",
       [stage .. "data: { type: random, input_distribution: { min: 9, max: 4 } }\n"] =
         ":3: data.input_distribution.min is 9, expected at most max (4)",
       [stage .. "data: { type: random, input_distribution: { type: zipf } }\n"] =
