@@ -447,10 +447,9 @@ return {
         "spec/api/groups_spec.lua: serves several models, each where it is" },
       { "admission", "permits per (model, role), max_queue, 503 at once",
         "tests/policy/test_admission_policies.c: cognitora_example",
-        differs = "a permit is held until the engine ends the request; the overhead of 'calibrated' "
-          .. "after that, some milliseconds until the client has the answer, holds none",
         permits .. "are counted for each model",
-        permits .. "are counted for each role" },
+        permits .. "are counted for each role",
+        plan .. "hold a permit until the client has the last token" },
       { "admission", "asked after scoring",
         differs = "admission policies run before scores; max_queue of cognitora.score follows the "
           .. "document", permits .. "are held until a request ends" },

@@ -130,6 +130,39 @@ describe("examples/servegen-language.yaml", function()
   end)
 end)
 
+describe("the permits of Cognitora", function()
+  --- The largest number of completed requests at a time, by the times of their clients.
+  local function most_at_once(result)
+    local events, now, most = {}, 0, 0
+    for _, request in ipairs(result.requests) do
+      if request.state == "completed" then
+        events[#events + 1] = { request.arrival_us, 1 }
+        events[#events + 1] = { request.arrival_us + request.e2e_us, -1 }
+      end
+    end
+    table.sort(events, function(a, b)
+      if a[1] ~= b[1] then return a[1] < b[1] end
+      return a[2] < b[2]
+    end)
+    for _, event in ipairs(events) do
+      now = now + event[2]
+      most = math.max(most, now)
+    end
+    return most
+  end
+
+  it("hold a permit until the client has the last token", function()
+    for _, name in ipairs { "routing", "admission" } do
+      local experiment = { workload = { rate = 40, requests = 400, prompt_tokens = 600,
+        output_tokens = 100 }, cluster = { instances = 4, model = "qwen/qwen3-14b",
+        latency_model = "calibrated" } }
+      experiment[name] = { name == "routing" and "cognitora.score" or "cognitora.admission",
+        max_queue = 17 }
+      assert.equal(17, most_at_once(blis.run(experiment)))
+    end
+  end)
+end)
+
 describe("a candidate in the form of the macro-level plan", function()
   local candidate = [[{ "routing.cache_affinity_weight": 0.7, "routing.load_balance_weight": 0.2,
     "routing.queue_depth_weight": 0.1, "admission.bucket_size": 500,

@@ -50,7 +50,8 @@ static blis_status guard(const blis_question *q, blis_admission_decision *decisi
   return BLIS_OK;
 }
 
-static void note_end(void *state, blis_ticket *ticket) {
+static void note_end(void *state, blis_ticket *ticket, int64_t now_us, int64_t end_us) {
+  (void)now_us, (void)end_us;
   (void)ticket;
   gate *g = state;
   g->ended++;

@@ -160,7 +160,7 @@ static void tenant_quota_example(void) {
   CHECK_EQ_I64(ask(&d, acme, 0).verdict, BLIS_ADMIT);
   CHECK_EQ_I64(ask(&d, acme, 0).verdict, BLIS_ADMIT);
   check_rejected(ask(&d, acme, 0), "tenant-quota");
-  d.admission.ops->ended(d.admission.state, &d.tickets[0]);
+  d.admission.ops->ended(d.admission.state, &d.tickets[0], 0, 0);
   CHECK_EQ_I64(ask(&d, acme, 0).verdict, BLIS_ADMIT);
   check_rejected(ask(&d, closed, 0), "tenant-quota");
   CHECK_EQ_I64(ask(&d, nobody, 0).verdict, BLIS_ADMIT);
@@ -178,8 +178,13 @@ static void cognitora_example(void) {
   CHECK_EQ_I64(ask(&d, r, 0).verdict, BLIS_ADMIT);
   check_rejected(ask(&d, r, 0), "503");
   CHECK_EQ_I64(ask(&d, other, 0).verdict, BLIS_ADMIT);
-  d.admission.ops->ended(d.admission.state, &d.tickets[1]);
+  d.admission.ops->ended(d.admission.state, &d.tickets[1], 0, 0);
   CHECK_EQ_I64(ask(&d, r, 0).verdict, BLIS_ADMIT);
+  /* The client has the last token at 500. */
+  d.admission.ops->ended(d.admission.state, &d.tickets[0], 0, 500);
+  check_rejected(ask(&d, r, 499), "503");
+  CHECK_EQ_I64(ask(&d, r, 500).verdict, BLIS_ADMIT);
+  check_rejected(ask(&d, r, 501), "503");
   desk_close(&d);
 }
 

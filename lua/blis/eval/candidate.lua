@@ -329,7 +329,7 @@ end
 ---@return table<string, any> options of an experiment
 function candidate.load(self, suite, given)
   given = given or {}
-  if self.parameters and plan.is_meant(self.parameters) then
+  if self.parameters and plan.is_meant(self.parameters, suite.parameters) then
     return plan.policies(self.parameters, suite, self.name, given.write)
   end
   if self.parameters then

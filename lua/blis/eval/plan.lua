@@ -21,10 +21,15 @@ local options = { routing = "routing", admission = "admission", priority = "prio
 
 local default_weights = "throughput:0.5,p99_ttft:0.5"
 
---- Whether a set of parameters is in the form of the plan.
+--- Whether a set of parameters is in the form of the plan: names with dots, unless the suite has
+--- such parameters itself.
 ---@param values table<string, any>
+---@param own? blis.eval.Parameter[] of the suite
 ---@return boolean
-function plan.is_meant(values)
+function plan.is_meant(values, own)
+  for _, one in ipairs(own or {}) do
+    if one.name:find(".", 1, true) then return false end
+  end
   for key in pairs(values) do
     if type(key) == "string" and key:find(".", 1, true) then return true end
   end

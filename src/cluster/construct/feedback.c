@@ -5,6 +5,7 @@
 
 static blis_request_times times_of(const blis_cluster *cluster, const blis_live_request *live) {
   return (blis_request_times){.now_us = cluster->now_us,
+                              .end_us = cluster->now_us,
                               .ttft_us = live->ttft_us,
                               .itl_sum_us = live->itl_sum_us,
                               .itl_count = live->itl_count};
@@ -42,7 +43,8 @@ static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *ne
   blis__cluster_request *request = news->request;
   blis_ticket *ticket;
   const blis_router *router = sender_of(cluster, request, &ticket);
-  const blis_request_times times = times_of(cluster, blis__live_of(request));
+  blis_request_times times = times_of(cluster, blis__live_of(request));
+  times.end_us = news->end_us > times.now_us ? news->end_us : times.now_us;
   if (router->ops->ended != NULL) {
     router->ops->ended(router->state, ticket, chosen_of(cluster, request), &times);
   }
@@ -75,10 +77,11 @@ blis_status blis__add_feedback_of(blis_cluster *cluster, const blis_router *rout
 
 static blis_status on_over(void *ud, blis_cluster *cluster, const blis__news *news,
                            blis_error *error) {
-  (void)cluster, (void)error;
+  (void)error;
   const blis_admission *admission = ud;
   if (news->request->place != BLIS__AT_ADMISSION) {
-    admission->ops->ended(admission->state, &news->request->admission_ticket);
+    admission->ops->ended(admission->state, &news->request->admission_ticket, cluster->now_us,
+                          news->end_us);
   }
   return BLIS_OK;
 }

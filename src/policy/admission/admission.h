@@ -26,9 +26,9 @@ typedef struct blis_admission_ops {
   blis_status (*decide)(const blis_question *q, blis_admission_decision *decision);
   /*
    * An admitted request has ended in whatever way; ticket is the request->ticket of
-   * decide. NULL if not needed.
+   * decide. Its client has the last token at end_us >= now_us. NULL if not needed.
    */
-  void (*ended)(void *state, blis_ticket *ticket);
+  void (*ended)(void *state, blis_ticket *ticket, int64_t now_us, int64_t end_us);
   void (*free)(const blis_alloc *alloc, void *state);
 } blis_admission_ops;
 

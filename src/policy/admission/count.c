@@ -9,6 +9,7 @@
 #include "base/invariant.h"
 #include "policy/admission/admission.h"
 #include "policy/contract/entry.h"
+#include "policy/contract/held.h"
 
 /* The requests of one tenant, or of one model. */
 typedef struct counted {
@@ -20,6 +21,8 @@ typedef struct counting {
   blis_alloc alloc;
   BLIS_ARRAY(counted) items; /* by number of the text */
   bool counts_models;        /* in place of tenants */
+  bool holds;                /* a request counts until its client has the last token */
+  blis_held held;            /* numbers of texts */
   double usual_limit;
   blis_intern *named; /* with their own limit; NULL without any */
   BLIS_ARRAY(double) named_limits;
@@ -28,6 +31,7 @@ typedef struct counting {
 
 static void free_state(const blis_alloc *alloc, void *state) {
   counting *self = state;
+  blis_held_deinit(&self->held, alloc);
   blis_array_deinit(alloc, &self->items);
   blis_array_deinit(alloc, &self->named_limits);
   blis_intern_free(self->named);
@@ -63,10 +67,20 @@ static counted *find(counting *self, const blis_intern *strings, uint32_t number
 /* Contents of a ticket: the number that the request was counted for. */
 enum { COUNTED_FOR = 0 };
 
+static void release(counting *self, int64_t number) {
+  counted *c = &self->items.items[number];
+  BLIS_ASSERT(c->active > 0);
+  c->active--;
+}
+
 static blis_status decide(const blis_question *q, blis_admission_decision *decision) {
   const blis_routing_request *request = q->request;
   counting *self = q->state;
   uint32_t number = self->counts_models ? request->model : request->tenant;
+  int64_t due;
+  while (blis_held_take_due(&self->held, q->view->now_us, &due)) {
+    release(self, due);
+  }
   counted *c = find(self, request->strings, number);
   BLIS_TRY_NEW(c, q->error);
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
@@ -81,11 +95,12 @@ static blis_status decide(const blis_question *q, blis_admission_decision *decis
   return BLIS_OK;
 }
 
-static void ended(void *state, blis_ticket *ticket) {
+static void ended(void *state, blis_ticket *ticket, int64_t now_us, int64_t end_us) {
   counting *self = state;
-  counted *c = &self->items.items[ticket->values[COUNTED_FOR]];
-  BLIS_ASSERT(c->active > 0);
-  c->active--;
+  int64_t number = ticket->values[COUNTED_FOR];
+  if (!self->holds || !blis_held_add(&self->held, &self->alloc, now_us, end_us, number)) {
+    release(self, number);
+  }
 }
 
 static const blis_admission_ops ops = {.decide = decide, .ended = ended, .free = free_state};
@@ -160,6 +175,7 @@ static blis_status init_cognitora(void *state, blis_policy_setup *setup, blis_er
   self->alloc = *setup->alloc;
   self->reason = "cognitora.admission: full (503)";
   self->counts_models = true;
+  self->holds = true;
   return BLIS_OK;
 }
 

@@ -185,8 +185,9 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   size_t chosen = 0;
   bool is_permitted = true;
   BLIS_TRY_MEM(choose(self, q->request, view, &chosen), q->error);
-  BLIS_TRY_MEM(blis__permits_take(&self->permits, &self->alloc, q->request, &is_permitted),
-               q->error);
+  BLIS_TRY_MEM(
+      blis__permits_take(&self->permits, &self->alloc, q->request, view->now_us, &is_permitted),
+      q->error);
   *decision =
       (blis_decision){.chosen = chosen,
                       .rejected = is_permitted ? NULL : "cognitora.score: full (503)",
@@ -199,9 +200,9 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
 
 static void ended(void *state, blis_ticket *ticket, uint32_t instance,
                   const blis_request_times *times) {
-  (void)instance, (void)times;
+  (void)instance;
   cognitora *self = state;
-  blis__permits_give(&self->permits, ticket);
+  blis__permits_give(&self->permits, &self->alloc, ticket, times->now_us, times->end_us);
 }
 
 static void free_state(const blis_alloc *alloc, void *state) {

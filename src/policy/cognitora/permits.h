@@ -1,6 +1,7 @@
 /*
  * permits.h - permits for requests, counted for each model and role: a request
- * takes a permit when it has been routed, and returns it when it ends there.
+ * takes a permit when it has been routed, and returns it when it ends there and its
+ * client has the last token.
  *
  * A separate stage (prefill or decode) is a separate role; instances that do both
  * are the third role.
@@ -10,20 +11,24 @@
 
 #include "base/alloc.h"
 #include "base/array.h"
+#include "policy/contract/held.h"
 #include "policy/contract/view.h"
 
 typedef struct blis__permits {
   double limit;              /* of each kind; 0 = no permits are needed */
   BLIS_ARRAY(int64_t) taken; /* by model and role */
+  blis_held held;            /* permits of requests whose clients wait for the last token */
 } blis__permits;
 
 void blis__permits_deinit(blis__permits *permits, const blis_alloc *alloc);
 
 /* Takes a permit and stores it in the request's ticket. BLIS_ERR_NOMEM or OK. */
 BLIS_MUSTUSE blis_status blis__permits_take(blis__permits *permits, const blis_alloc *alloc,
-                                            const blis_routing_request *request, bool *is_taken);
+                                            const blis_routing_request *request, int64_t now_us,
+                                            bool *is_taken);
 
-/* Returns the permit in the ticket, if any. */
-void blis__permits_give(blis__permits *permits, blis_ticket *ticket);
+/* Returns the permit in the ticket, if any, at end_us. */
+void blis__permits_give(blis__permits *permits, const blis_alloc *alloc, blis_ticket *ticket,
+                        int64_t now_us, int64_t end_us);
 
 #endif

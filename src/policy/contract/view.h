@@ -33,6 +33,7 @@ typedef struct blis_ticket {
 /* Times that are reported to a router about a request that it has sent to an instance. */
 typedef struct blis_request_times {
   int64_t now_us;     /* of the simulation */
+  int64_t end_us;     /* when the client has the last token, >= now_us; told when it has ended */
   int64_t ttft_us;    /* since arrival, the last one; -1 = none so far */
   int64_t itl_sum_us; /* between its tokens; told when it has completed */
   int64_t itl_count;
