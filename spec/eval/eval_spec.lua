@@ -126,18 +126,20 @@ describe("text of candidates", function()
 
   it("is frozen with its globals and tables", function()
     local function text_of(block)
-      return table.concat({ "local limits, k = { most = 3 }, 2", "local more = { 1, 2 }",
+      return table.concat({ "local limits, k = { most = 3 }, 2", "local more =", "{ 1, 2 }",
+        "local made, other = f { 1 }, 3",
         "# EVOLVE-BLOCK-START", block, "# EVOLVE-BLOCK-END", "return limits.most" }, "\n")
     end
     local function problem(block)
       return candidate.frozen_problem(text_of(block), text_of "")
     end
     for _, fine in ipairs { "local x = more[1] + #more", "for i, v in ipairs(more) do f(v) end",
-      "local t = { more = 1 }", "local x = t.more", "f(k)", "for k in pairs(more) do f(k) end" } do
+      "local t = { more = 1 }", "local x = t.more", "f(k)", "f(made, other)",
+      "for k in pairs(more) do f(k) end" } do
       assert.is_nil(problem(fine), fine)
     end
     for _, case in ipairs {
-      { "local t = more", says = "line 4: the EVOLVE-BLOCK passes on 'more'" },
+      { "local t = more", says = "line 6: the EVOLVE-BLOCK passes on 'more'" },
       { "local t = limits", says = "passes on 'limits'" },
       { "rawset(more, 1, 9)", says = "passes on 'more'" },
       { "table.insert(more, 9)", says = "passes on 'more'" },

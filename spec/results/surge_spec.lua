@@ -57,18 +57,23 @@ describe("the surge test", function()
   end)
 
   it("recovers if no request is later than twice the calm mean", function()
-    assert.is_true(try(function() return run_of { 900, 300, 60, 19 } end,
-      { targets = { { name = "ttft_ms.p99", latency = "ttft", limit = 5 } } }).recovers)
+    local found, lengths = try(function() return run_of { 900, 300, 60, 19 } end,
+      { targets = { { name = "ttft_ms.p99", latency = "ttft", limit = 5 } } })
+    assert.is_true(found.recovers)
+    assert.same({ 1000, 1000 }, lengths)
   end)
 
   it("sees an overload that grows, with any seed", function()
+    local values = {}
     local found = try(function(value, seed)
+      values[#values + 1] = value
       return run_of(value > 75 and seed == 2 and { 500, 600, 800, 1000 } or { 900, 300, 60, 40 })
     end)
     assert.is_false(found.recovers)
     assert.equal(1000, found.ttft_ms)
     assert.equal(10, found.calm_ttft_ms)
     assert.is_true(math.abs(found.recovers_at - 72.9) < 1e-9) -- after 90 and 81
+    assert.is_true(values[1] == 100 and values[2] == 100 and values[3] == 90) -- no longer runs
   end)
 
   it("waits for a backlog that drains", function()
@@ -79,6 +84,33 @@ describe("the surge test", function()
     assert.same({ 1000, 2000, 4000, 6400 }, { table.unpack(lengths, 1, 4) })
   end)
 
+  it("waits where one part is high by chance", function()
+    local found = try(function(_, _, requests)
+      return run_of(requests == 1000 and { 500, 600, 550, 1000 } or { 500, 300, 60, 40 })
+    end)
+    assert.is_true(found.recovers)
+  end)
+
+  it("takes a backlog that still falls in the longest run for one that drains", function()
+    local found, lengths = try(function() return run_of { 1000, 900, 500, 300 } end)
+    assert.is_true(found.recovers)
+    assert.equal(8, #lengths)
+  end)
+
+  it("passes errors on, except that traffic takes no shape", function()
+    local errors = require "blis.errors"
+    local function attempt(raise)
+      local question = { targets = {}, max_missed = 0, seeds = { 1 }, requests = 10,
+        max_requests = 10, run = raise }
+      return pcall(surge.attempt, question, 100, calm)
+    end
+    assert.same({ true }, { attempt(function() errors.invalid "no shape" end) })
+    local ok, message = attempt(function() error("interrupted", 0) end)
+    assert.is_false(ok)
+    assert.equal("interrupted", message)
+    assert.is_false(attempt(function() errors.raise("memory", "none left") end))
+  end)
+
   it("calls an overload that does not fall in the longest run two states", function()
     local found, lengths = try(function() return run_of { 1000, 900, 870, 860 } end)
     assert.is_false(found.recovers)
@@ -87,7 +119,7 @@ describe("the surge test", function()
   end)
 
   it("counts requests that are lost", function()
-    local found = try(function() return run_of({ 40, 40, 40, 40 }, { 1, 1, 1, 1 }) end)
+    local found = try(function() return run_of({ 10, 10, 10, 10 }, { 1, 1, 1, 1 }) end)
     assert.is_false(found.recovers)
   end)
 
@@ -126,8 +158,8 @@ end)
 
 describe("blis.capacity with one state", function()
   local function search(changes)
-    local given = { targets = { ["ttft_ms.p90"] = 100 }, requests = 500, tolerance = 0.1,
-      from = 8, quiet = true }
+    local given = { targets = { ["ttft_ms.p90"] = 100 }, requests = 500, tolerance = 0.5,
+      max_requests = 8000, from = 32, quiet = true }
     for key, value in pairs(changes) do given[key] = value end
     return blis.capacity(given)
   end
@@ -149,13 +181,15 @@ describe("blis.capacity with one state", function()
           output_tokens = 8 } }
     end }
     assert.is_nil(got.surge)
-    says(tostring(got), "no surge was tried",
-      "5 seeds can miss a state of overload that fewer than 45 % of the runs enter")
+    says(tostring(got), "no surge was tried, since the search cannot change the traffic of this "
+      .. "trial. 5 seeds can miss a state of overload that fewer than 45 % of the runs enter")
     local closed = { max_rounds = 2, think_time_us = 100000 }
-    got = search { experiment = experiment { sessions = closed }, from = 20, replications = 2 }
+    got = search { experiment = experiment { sessions = closed }, from = 4, to = 4,
+      replications = 2 }
     assert.is_nil(got.surge)
     says(tostring(got), "no surge was tried")
-    got = search { experiment = experiment { shape = "ramp" }, from = 40, replications = 2 }
+    got = search { experiment = experiment { shape = "ramp" }, from = 4, to = 4,
+      replications = 2 }
     assert.is_nil(got.surge)
   end)
 end)
