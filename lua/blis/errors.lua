@@ -58,7 +58,7 @@ function errors.located(fn, ...)
 end
 
 -- Names that other programs use for an option, and what it is called here.
-local synonyms = { seeds = "replications" }
+local synonyms = { seeds = "replications", observed = "fit", measured = "fit" }
 
 --- The end of a message about an unknown word: "; did you mean 'instances'?" or "; known are a, b".
 --- The word that is meant has the same meaning, or a similar spelling.

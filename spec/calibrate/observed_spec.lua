@@ -72,6 +72,20 @@ describe("measurements in tables", function()
     assert.same({ "a", 5, 566, 247, 44500, 3610400, 0 }, { found.means[1].run,
       found.means[1].rate_rps, found.means[1].prompt_tokens, found.means[1].output_tokens,
       found.means[1].ttft_us, found.means[1].e2e_us, found.means[1].cached_tokens })
+    for head, row in pairs {
+      ["rate,prompt_tokens,output_tokens,ttft_ms,e2e_ms"] = "5,566,247,44.5,3610.4",
+      ["requests_per_sec,input_tokens,output_tokens,mean_ttft_ms,mean_e2el_ms"] =
+        "5,566,247,44.5,3610.4",
+      ["mean_e2e_ms,mean_ttft_ms,request_rate,output_tokens,prompt_tokens"] =
+        "3610.4,44.5,5,247,566",
+    } do
+      local one = read(head .. "\n" .. row .. "\n").means[1]
+      assert.same({ 5, 566, 247, 44500, 3610400 }, { one.rate_rps, one.prompt_tokens,
+        one.output_tokens, one.ttft_us, one.e2e_us }, head)
+    end
+    -- Rows with arrivals are requests, whatever else they have.
+    assert.is_nil(read("rate,prompt_tokens,output_tokens,arrival_ms,ttft_ms,e2e_ms\n"
+      .. "5,566,247,1,44.5,3610.4\n").means)
   end)
 
   it("are refused with the place and the reason", function()

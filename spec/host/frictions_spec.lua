@@ -106,6 +106,8 @@ describe("seeds", function()
     end
     local outcome = program.run("compare", "--seeds", "4")
     assert.truthy(outcome.err:find("did you mean '--replications'?", 1, true), outcome.err)
+    outcome = program.run("calibrate", "--observed", "x.csv")
+    assert.truthy(outcome.err:find("did you mean '--fit'?", 1, true), outcome.err)
     assert.is_false(pcall(blis.run, small.experiment { seeds = 4 }))
     outcome = program.run("run", "--seeds", "4")
     assert.truthy(outcome.err:find("did you mean '--seed'?", 1, true), outcome.err)

@@ -44,7 +44,8 @@ local function task_of_requests(observed, cluster, options)
   local requests = observed.requests
   if not requests.has_arrivals then
     errors.invalid("%s: its requests have no arrival times, so they cannot be replayed; newer "
-      .. "versions of vllm bench serve write start_times", observed.path)
+      .. "versions of vllm bench serve write start_times, and a table of means has a column rate",
+      observed.path)
   end
   if #requests.list < fewest_requests then
     errors.invalid("%s: found %d requests, expected at least %d for a fit and a held-out half",

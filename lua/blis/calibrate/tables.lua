@@ -3,7 +3,7 @@
 ---     prompt_tokens,output_tokens,arrival_s,first_token_s,last_token_s
 ---     prompt_tokens,output_tokens,arrival_ms,ttft_ms,e2e_ms[,cached_tokens]
 ---     request_id,input_tokens,...,send_time_us,first_chunk_time_us,...      (TraceV2)
----     rate_rps,prompt_tokens,output_tokens,ttft_ms,e2e_ms                   (means)
+---     rate_rps,prompt_tokens,output_tokens,ttft_ms,e2e_ms                   (means; also rate)
 ---
 --- The unit of a time is the end of its column's name: _us, _ms or _s. first_token and last_token
 --- are points in time, ttft and e2e durations.
@@ -16,10 +16,12 @@ local tables = {}
 
 local us_per = { us = 1, ms = 1e3, s = 1e6 }
 
--- TraceV2 names these otherwise.
+-- TraceV2 names these otherwise, and tables of means those of the last two lines.
 local other_names = {
   input_tokens = "prompt_tokens", send_time_us = "arrival_us",
   first_chunk_time_us = "first_token_us", last_chunk_time_us = "last_token_us",
+  rate = "rate_rps", request_rate = "rate_rps", requests_per_sec = "rate_rps",
+  mean_ttft_ms = "ttft_ms", mean_e2e_ms = "e2e_ms", mean_e2el_ms = "e2e_ms",
 }
 
 local function columns_of(path)
@@ -90,7 +92,8 @@ end
 
 --- Does the table hold means, one row per run?
 local function holds_means(columns)
-  return find_count(columns, "rate_rps") and find_time(columns, "ttft") and true or false
+  return find_count(columns, "rate_rps") ~= nil and find_time(columns, "ttft") ~= nil
+    and not find_time(columns, "arrival")
 end
 
 local function read_requests(path, columns)
@@ -169,12 +172,13 @@ local function read_means(path, columns)
   local ttft, e2e = find_time(columns, "ttft"), need(path, "e2e_ms", find_time(columns, "e2e"))
   local prompt = need(path, "prompt_tokens", find_count(columns, "prompt_tokens"))
   local output = need(path, "output_tokens", find_count(columns, "output_tokens"))
-  tell_unread(path, columns, { rate = "rate_rps", cached = cached, run = run, ttft = ttft,
+  local rate = find_count(columns, "rate_rps")
+  tell_unread(path, columns, { rate = rate, cached = cached, run = run, ttft = ttft,
     e2e = e2e, prompt = prompt, output = output })
   for i, row in ipairs(read_rows(path, columns)) do
     local place = ("%s:%d"):format(path, row.line)
     local one = {
-      place = place, run = run and row[run], rate_rps = number_in(row, "rate_rps", place),
+      place = place, run = run and row[run], rate_rps = number_in(row, rate, place),
       prompt_tokens = number_in(row, prompt, place), output_tokens = number_in(row, output, place),
       cached_tokens = cached and number_in(row, cached, place) or 0,
       ttft_us = number_in(row, ttft.column, place) * ttft.factor,
