@@ -21,7 +21,8 @@ local definition = {
   usage = "blis capacity --target METRIC=LIMIT [FLAGS]",
   description = "Runs the cluster that the flags describe under generated traffic with different "
     .. "rates (or other numbers), for as long as it takes to reach steady state, and prints the "
-    .. "answer with its interval and the values tried.",
+    .. "answer with its interval and the values tried. A surge at the answer shows whether the "
+    .. "cluster recovers from an overload.",
   groups = groups,
   notes = "Exit status: 3 if no value is known to meet the targets. TIME is a number with "
     .. "a unit: 500us, 50ms, 30s, 5m, 1h.",
