@@ -313,7 +313,8 @@ local function add_basis(search, layout)
   layout.verdict = basis.verdict(findings, problems)
   if not layout.basis then return end
   layout.subject = between.subject(outcome)
-  local range = model_range.of_rate(layout.goodput or layout.low, layout.basis.expected_error)
+  local range = model_range.of_rate(layout.goodput or layout.basis.value,
+    layout.basis.expected_error)
   layout.basis.model_range = range
   if range then
     layout.expected_error, layout.range_low, layout.range_high = range.error, range.low, range.high

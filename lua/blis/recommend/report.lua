@@ -28,7 +28,7 @@ end
 local function interval_text(layout)
   if not layout.is_measured then return "not screened" end
   local text = layout.is_confirmed and "" or (", %d seeds"):format(layout.screened_seeds)
-  if report.stays_overloaded(layout) then text = ", by a surge" end
+  if report.stays_overloaded(layout) then text = ", surge" end
   if layout.low and layout.high then
     return ("%.4g to %.4g%s"):format(layout.low, layout.high, text)
   end
