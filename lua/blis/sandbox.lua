@@ -99,6 +99,9 @@ function text.find(s, wanted, init)
   return string.find(s, wanted, check_integer(init, 3, "find", 1), true)
 end
 
+-- Writing the digits of a number takes about as long as this number of instructions.
+local digits_cost = 16
+
 local directives = {
   d = function(value) return ("%d"):format(check_integer(value, 2, "format")) end,
   s = function(value) return sandbox.tostring(value) end,
@@ -118,6 +121,7 @@ function text.format(format, ...)
     local value = "%"
     if kind ~= "%" then
       used = used + 1
+      charge(digits_cost)
       local argument = arguments[used]
       if kind == "f" and math.type(argument) and math.abs(argument) < 1e18 then
         value = ("%." .. math.min(tonumber(digits) or 6, 17) .. "f"):format(argument)
@@ -269,7 +273,10 @@ function sandbox.tostring(value)
   return shown
 end
 
-base.tostring = sandbox.tostring
+function base.tostring(value)
+  if type(value) == "number" then charge(digits_cost) end
+  return sandbox.tostring(value)
+end
 
 function base.pcall(...)
   local results = table.pack(pcall(...))

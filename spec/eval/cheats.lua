@@ -277,6 +277,8 @@ return {
   { rule = "loop when loaded", lua = "while true do end", says = "instructions" },
   { rule = "loop behind pcall", says = "instructions",
     lua = route "while true do pcall(function() while true do end end) end" },
+  { rule = "digits of many numbers", says = "instructions",
+    lua = route "for k = 1, 200000 do local s = tostring(k + 0.5) end return 1" },
   { rule = "recursion", lua = "local function f(n) return f(n) + 1 end " .. route "return f(1)",
     says = "policy.lua" },
   -- Outside of the block: see frozen in the spec. The baseline and ties are the suite's.
