@@ -116,7 +116,7 @@ describe("the gate", function()
     assert.equal("none", verdicts(steady, steady, 0).ttft_mean_ms)
   end)
 
-  it("explains an interval without 0 that is no regression", function()
+  it("calls an interval without 0 undecided if it is no regression", function()
     local function pair(change)
       return { change = change, low = change - 0.04, high = change + 0.04, mean_a = 1,
         mean_b = 1 + change, kind = "ratio" }
@@ -127,10 +127,15 @@ describe("the gate", function()
         invariants = {}, base = { name = "a" }, new = { name = "b" }, suite = "x", seeds = 6,
         tolerance = 0.02 }
     end
-    local shown = "Changes that count as chance: s TTFT mean (11.4 %, p = 0.08)"
+    local shown = "Undecided changes: s TTFT mean (11.4 %, p = 0.08)"
     assert.truthy(text(0.114, "none"):find(shown, 1, true), text(0.114, "none"))
-    assert.is_nil(text(0.114, "regression"):find("count as chance", 1, true))
-    assert.is_nil(text(0.03, "none"):find("count as chance", 1, true))
+    assert.is_nil(text(0.114, "regression"):find("ndecided", 1, true))
+    assert.is_nil(text(0.03, "none"):find("ndecided", 1, true))
+    assert.matches("^no regression found, and 1 change for the worse undecided: 1 comparisons, 0",
+      text(0.114, "none"))
+    assert.matches("11.4 %% +7.4 %% to 15.4 %% +undecided\n", text(0.114, "none"))
+    assert.matches("^no regression: 1 comparisons, 0 improved", text(-0.114, "none"))
+    assert.matches("Undecided changes", text(-0.114, "none"))
   end)
 
   it("reads suites in YAML and JSON", function()

@@ -18,11 +18,32 @@ local function interval(pair)
   return ("%s to %s"):format(words.change(pair, pair.low), words.change(pair, pair.high))
 end
 
-local function headline(result)
-  if not result.is_regression then
-    return ("no regression: %d comparisons, %d improved"):format(#result.comparisons,
-      gate.count(result, "improvement"))
+--- True for a change that its own interval finds, and the p-value among all comparisons does not.
+local function is_undecided(result, one)
+  local pair = one.pair
+  return one.verdict == "none" and pair.low ~= nil and pair.low * pair.high > 0
+    and math.abs(pair.change) > result.tolerance
+end
+
+local function is_worse(one)
+  return (one.pair.change > 0) == (one.figure.better == "lower")
+end
+
+--- "no regression: 45 comparisons, 0 improved", or that changes for the worse are undecided.
+local function headline_without_regression(result)
+  local undecided = 0
+  for _, one in ipairs(result.comparisons) do
+    if is_undecided(result, one) and is_worse(one) then undecided = undecided + 1 end
   end
+  local summary = ("%d comparisons, %d improved"):format(#result.comparisons,
+    gate.count(result, "improvement"))
+  if undecided == 0 then return "no regression: " .. summary end
+  return ("no regression found, and %d change%s for the worse undecided: %s"):format(undecided,
+    undecided == 1 and "" or "s", summary)
+end
+
+local function headline(result)
+  if not result.is_regression then return headline_without_regression(result) end
   local parts, count = {}, gate.count(result, "regression")
   if count > 0 then parts[1] = ("%d of %d comparisons regressed"):format(count,
     #result.comparisons) end
@@ -40,17 +61,17 @@ end
 local function told(result, all)
   local list = {}
   for _, one in ipairs(result.comparisons) do
-    if all or one.verdict ~= "none" then list[#list + 1] = one end
+    if all or one.verdict ~= "none" or is_undecided(result, one) then list[#list + 1] = one end
   end
   return list
 end
 
-local function rows_of(list)
+local function rows_of(result, list)
   local rows = {}
   for i, one in ipairs(list) do
     rows[i] = { one.scenario, one.figure.title, number(one.pair.mean_a), number(one.pair.mean_b),
       words.change(one.pair, one.pair.change), interval(one.pair),
-      one.verdict == "none" and "" or one.verdict }
+      is_undecided(result, one) and "undecided" or one.verdict == "none" and "" or one.verdict }
   end
   return rows
 end
@@ -105,22 +126,19 @@ local function about(result)
     result.new.name, result.suite, result.seeds, 100 * result.tolerance)
 end
 
---- Changes whose interval excludes 0 and that count as chance, with the reason; nil without any.
-local function chance_text(result)
+--- Undecided changes with the reason; nil without any.
+local function undecided_text(result)
   local list = {}
   for _, one in ipairs(result.comparisons) do
-    local pair = one.pair
-    if one.verdict == "none" and pair.low and pair.low * pair.high > 0
-      and math.abs(pair.change) > result.tolerance then
+    if is_undecided(result, one) then
       list[#list + 1] = ("%s %s (%s, p = %.2g)"):format(one.scenario, one.figure.title,
-        words.change(pair, pair.change), one.adjusted_p)
+        words.change(one.pair, one.pair.change), one.adjusted_p)
     end
   end
   if #list == 0 then return nil end
-  return ("Changes that count as chance: %s. Each interval is of one comparison. Among %d "
-    .. "comparisons, some such intervals exclude 0 by chance, so the verdict uses Holm's p-value, "
-    .. "which must be below 0.05. Raise --seeds to decide."):format(table.concat(list, ", "),
-    #result.comparisons)
+  return ("Undecided changes: %s. Each interval is of one comparison. Among %d comparisons, some "
+    .. "such intervals exclude 0 by chance, so a conclusion requires Holm's p-value to be below "
+    .. "0.05. Raise --seeds to decide."):format(table.concat(list, ", "), #result.comparisons)
 end
 
 --- For a terminal.
@@ -128,12 +146,12 @@ end
 ---@return string
 function report.text(result)
   local lines = { headline(result), about(result), "" }
-  lines[#lines + 1] = format.table(header, rows_of(told(result, true)), nil,
+  lines[#lines + 1] = format.table(header, rows_of(result, told(result, true)), nil,
     { true, true, false, false, false, true, true })
-  local chance = chance_text(result)
-  if chance then
+  local undecided = undecided_text(result)
+  if undecided then
     lines[#lines + 1] = ""
-    table.move(format.wrap(chance, 100), 1, 100, #lines + 1, lines)
+    table.move(format.wrap(undecided, 100), 1, 100, #lines + 1, lines)
   end
   lines[#lines + 1] = "\nDecisions that change, with the same state before both policies:"
   for _, one in ipairs(result.scenarios) do
@@ -169,7 +187,7 @@ function report.markdown(result)
   local lines = { ("## %s %s"):format(result.is_regression and "❌" or "✅", headline(result)), "",
     about(result), "" }
   local some = told(result, false)
-  if #some > 0 then lines[#lines + 1] = markdown_table(header, rows_of(some)) .. "\n" end
+  if #some > 0 then lines[#lines + 1] = markdown_table(header, rows_of(result, some)) .. "\n" end
   local rows = {}
   for i, one in ipairs(result.scenarios) do
     rows[i] = { one.id, one.what or "", changed_text(one.changes) }
@@ -185,7 +203,7 @@ function report.markdown(result)
     lines[#lines + 1] = "```"
   end
   lines[#lines + 1] = "\n<details><summary>All figures</summary>\n\n"
-    .. markdown_table(header, rows_of(told(result, true))) .. "\n\n</details>"
+    .. markdown_table(header, rows_of(result, told(result, true))) .. "\n\n</details>"
   return table.concat(lines, "\n") .. "\n"
 end
 
@@ -224,8 +242,12 @@ function report.json(result)
   for i, one in ipairs(result.invariants) do
     rules[i] = json.object("scenario", one.scenario, "name", one.name, "text", one.text)
   end
+  local undecided, findings = undecided_text(result), { verdict.few_seeds(result.seeds) }
+  if undecided then
+    findings[#findings + 1] = { code = "undecided", status = "warning", text = undecided }
+  end
   return json.encode(json.object(
-    "verdict", verdict.json { verdict.few_seeds(result.seeds) },
+    "verdict", verdict.json(findings),
     "regression", result.is_regression, "headline", headline(result),
     "base", result.base.name, "new", result.new.name, "suite", result.suite, "seeds",
     result.seeds, "comparisons", json.list(comparisons), "scenarios", json.list(scenarios),
