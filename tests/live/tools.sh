@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # Real clients, routers, and monitors against blis live; `scripts/test --live` runs each.
 #
-#   tools.sh NAME    openai, hostile, slow, kv-events, split, promtool, prometheus, haproxy, nginx,
-#                    or example
+#   tools.sh NAME    openai, hostile, slow, kv-events, split, router, promtool, prometheus, haproxy,
+#                    nginx, or example
 #
 # BLIS_PROGRAM is the program. Status 77: a tool is not installed (scripts/setup --live).
 set -euo pipefail
@@ -126,6 +126,29 @@ test_split() {
     --kv-handoff-latency 200ms
   node "$top/tests/live/clients/split.js" "http://127.0.0.1:$((port + 1))" \
     "http://127.0.0.1:$((port + 2))" 100
+}
+
+# A router that scrapes every 50 ms, against blis' own router with signals of that age.
+test_router() {
+  need node curl
+  local flags="--num-requests 400 --rate 60 --output-tokens 100 --output-tokens-stdev 30 --seed 5"
+  serve --num-instances 4 --port-base $((port + 1))
+  node "$top/tests/live/clients/router.js" $((port + 20)) \
+    "http://127.0.0.1:"{$((port + 1)),$((port + 2)),$((port + 3)),$((port + 4))} &
+  pids+=($!)
+  until_is curl -sf "http://127.0.0.1:$((port + 20))/health"
+  observe "http://127.0.0.1:$((port + 20))" $flags
+  completed 4 >"$folder/loads"
+  awk '$1 < 50 || $1 > 150 { bad = 1 } { n += $1 } END { exit bad || n != 400 }' "$folder/loads" ||
+    fail "the router is uneven: $(tr '\n' ' ' <"$folder/loads")"
+  kill -INT "${pids[0]}"
+  wait "${pids[0]}" || true
+  printf 'router: loads %s\nby its decisions:\n' "$(tr '\n' ' ' <"$folder/loads")"
+  grep -E '^  (ms|TTFT)' "$folder/out"
+  echo 'in virtual time, with signals that are 50 ms old:'
+  "$blis" run --model qwen/qwen3-14b --hardware H100 --num-instances 4 $flags --quiet \
+    --routing-policy least-loaded --snapshot-refresh-interval 50ms >"$folder/own"
+  grep -E '^  (ms|TTFT)' "$folder/own"
 }
 
 # promtool complains about names that vLLM itself has: colons, and a histogram called _total.
@@ -265,11 +288,12 @@ test_example() {
 }
 
 case $name in
-  openai | hostile | slow | kv-events | split | promtool | prometheus | haproxy | nginx | example)
+  openai | hostile | slow | kv-events | split | router | promtool | prometheus | haproxy | nginx | \
+    example)
     "test_$name"
     ;;
   *)
-    fail "unknown, expected openai, hostile, slow, kv-events, split, promtool, prometheus," \
-      "haproxy, nginx, or example"
+    fail "unknown, expected openai, hostile, slow, kv-events, split, router, promtool," \
+      "prometheus, haproxy, nginx, or example"
     ;;
 esac
