@@ -7,6 +7,7 @@
 #include "cluster/clock.h"
 #include "cluster/feature.h"
 #include "cluster/service.h"
+#include "cluster/tiers/kv_tiers.h"
 
 /* A transfer. */
 typedef struct transfer {
@@ -22,8 +23,7 @@ typedef struct transfer {
 typedef struct inlet {
   struct state *state;
   uint32_t instance;
-  blis_kv_source source;      /* ud is this */
-  const blis_kv_source *next; /* of tiers; NULL = none */
+  blis_kv_source source; /* ud is this */
 } inlet;
 
 typedef struct state {
@@ -61,15 +61,10 @@ static uint32_t held_end(const inlet *in, const blis_live_request *request) {
 static blis_status offer(void *ud, const blis_live_request *request, blis_kv_stretch *stretch,
                          int64_t now_us, blis_error *error) {
   const inlet *in = ud;
+  (void)now_us, (void)error;
   uint32_t end = held_end(in, request);
-  if (end > stretch->first) {
-    stretch->end = end < stretch->end ? end : stretch->end;
-    return BLIS_OK;
-  }
-  if (in->next != NULL) {
-    return in->next->offer(in->next->ud, request, stretch, now_us, error);
-  }
-  stretch->end = stretch->first;
+  end = end < stretch->end ? end : stretch->end;
+  stretch->end = end > stretch->first ? end : stretch->first;
   return BLIS_OK;
 }
 
@@ -106,10 +101,8 @@ static blis_status bring(void *ud, blis_live_request *request, const blis_kv_str
                          int64_t now_us, blis_error *error) {
   const inlet *in = ud;
   state *self = in->state;
-  if (held_end(in, request) <= stretch->first) {
-    return in->next->bring(in->next->ud, request, stretch, now_us, error);
-  }
   blis_cluster *cluster = self->cluster;
+  (void)now_us; /* the time of the clock */
   transfer *t = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *t);
   BLIS_TRY_NEW(t, error);
   *t = (transfer){.after = self->transfers,
@@ -135,42 +128,22 @@ static blis_status bring(void *ud, blis_live_request *request, const blis_kv_str
                               error);
 }
 
-/* Whether the load of a request is one of these transfers. */
-static bool is_own(const state *self, const void *load) {
-  for (const transfer *t = self->transfers; t != NULL; t = t->after) {
-    if (t == load) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static void cancel(void *ud, blis_live_request *request) {
-  const inlet *in = ud;
-  if (!is_own(in->state, request->load)) {
-    in->next->cancel(in->next->ud, request);
-    return;
-  }
+  (void)ud;
   ((transfer *)request->load)->live = NULL;
   request->load = NULL;
-}
-
-static void admitted(void *ud, const blis_live_request *request, int64_t cached_tokens) {
-  const inlet *in = ud;
-  if (in->next != NULL && in->next->admitted != NULL) {
-    in->next->admitted(in->next->ud, request, cached_tokens);
-  }
-}
-
-static void evicted(void *ud, blis_block_id id) {
-  const inlet *in = ud;
-  in->next->evicted(in->next->ud, id);
 }
 
 static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   const blis_pulls *config = cluster->config.options[BLIS_FEATURE_PULLS];
   if (config == NULL) {
     return BLIS_OK;
+  }
+  const blis_kv_tiers *tiers = cluster->config.options[BLIS_FEATURE_TIERS];
+  if (tiers != NULL && tiers->count > 0) {
+    return blis_fail(
+        error, BLIS_ERR_INVALID,
+        "KV from other engines cannot be combined with kv_tiers; expected one of them");
   }
   state *made = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *made);
   BLIS_TRY_NEW(made, error);
@@ -184,21 +157,14 @@ static blis_status prepare(blis_cluster *cluster, blis_error *error) {
     inlet *in = &made->inlets[i];
     in->state = made;
     in->instance = i;
-    in->source = (blis_kv_source){
-        .ud = in, .offer = offer, .bring = bring, .cancel = cancel, .admitted = admitted};
+    in->source = (blis_kv_source){.ud = in, .offer = offer, .bring = bring, .cancel = cancel};
   }
   return BLIS_OK;
 }
 
 static void equip(blis_cluster *cluster, uint32_t instance, blis_instance_config *config) {
-  if (state_of(cluster) == NULL) {
-    return;
-  }
-  inlet *in = &state_of(cluster)->inlets[instance];
-  if (config->kv_source != &in->source) {
-    in->next = config->kv_source;
-    in->source.evicted = in->next != NULL && in->next->evicted != NULL ? evicted : NULL;
-    config->kv_source = &in->source;
+  if (state_of(cluster) != NULL) {
+    config->kv_source = &state_of(cluster)->inlets[instance].source;
   }
 }
 

@@ -5,7 +5,8 @@
  * The request waits until its KV has come, like a request that loads from a tier
  * (instance/request/kv_source.h); others may pass it. A transfer takes a latency, and its bytes
  * over a bandwidth that transfers do not share. If another instance of this cluster holds the KV,
- * only the blocks count that are still in its prefix cache; the rest is computed.
+ * only the blocks count that are still in its prefix cache; the rest is computed. Cannot be
+ * combined with KV tiers.
  */
 #ifndef BLIS_CLUSTER_RULES_PULLS_H
 #define BLIS_CLUSTER_RULES_PULLS_H
