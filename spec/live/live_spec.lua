@@ -310,7 +310,7 @@ LUA
       ["--kv-events here"] = "-events: 'here', expected ADDRESS:PORT",
       ["--kv-events 127.0.0.1:8000 --num-instances 2"] = "-events: '127.0.0.1:8000' is one",
       ["--kv-events-replay 127.0.0.1:8001"] = "--kv-events-replay requires --kv-events, ",
-      ["--kv-handoff-bandwidth 9 --kv-tiers lmcache"] = "from other engines cannot be combined with",
+      ["--kv-handoff-bandwidth 9 --kv-tiers lmcache"] = "engines cannot be combined with",
       ["--kv-events-topic a"] = "--kv-events-topic requires --kv-events, ",
     } do
       local outcome = program.shell('"$BLIS" live ' .. text)

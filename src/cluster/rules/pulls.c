@@ -7,7 +7,6 @@
 #include "cluster/clock.h"
 #include "cluster/feature.h"
 #include "cluster/service.h"
-#include "cluster/tiers/kv_tiers.h"
 
 /* A transfer. */
 typedef struct transfer {
@@ -139,8 +138,7 @@ static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   if (config == NULL) {
     return BLIS_OK;
   }
-  const blis_kv_tiers *tiers = cluster->config.options[BLIS_FEATURE_TIERS];
-  if (tiers != NULL && tiers->count > 0) {
+  if (blis__feature_state(cluster, BLIS_FEATURE_TIERS) != NULL) {
     return blis_fail(
         error, BLIS_ERR_INVALID,
         "KV from other engines cannot be combined with kv_tiers; expected one of them");
