@@ -12,6 +12,7 @@
 #include "instance/parts/timing.h"
 #include "instance/sglang/sglang.h"
 #include "instance/stepwise/serving.h"
+#include "instance/trtllm/trtllm.h"
 #include "latency/step/slowed.h"
 
 struct blis_instance {
@@ -176,6 +177,9 @@ static blis_status check_config(const blis_instance_config *config, blis_error *
   if (config->sglang != NULL) {
     BLIS_TRY(blis__sglang_check(config, error));
   }
+  if (config->trtllm != NULL) {
+    BLIS_TRY(blis__trtllm_check(config, error));
+  }
   if (config->make_batch != NULL && config->ranks != NULL && config->ranks->prefill_interval > 1) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "make_batch and prefill_interval both determine when prompts "
@@ -196,7 +200,8 @@ static bool is_stepped(const blis_instance_config *config) {
          config->speculation != NULL ||
          (rules->names_whole_blocks && config->block_size_tokens == 1) || config->gate != NULL ||
          (config->ranks != NULL && config->ranks->prefill_interval > 1) ||
-         config->max_queue_depth > 0 || config->max_reserved_tokens > 0 || config->sglang != NULL;
+         config->max_queue_depth > 0 || config->max_reserved_tokens > 0 || config->sglang != NULL ||
+         config->trtllm != NULL;
 }
 
 /* The fast engine has no CPU tier, no rules of RouteSim, and a counter per
@@ -210,7 +215,9 @@ static bool can_be_fast(const blis_instance_config *config) {
 }
 
 static const blis__serving_ops *serving_of(const blis_instance_config *config) {
-  return config->sglang == NULL ? &blis__serving_vllm : &blis__serving_sglang;
+  return config->sglang != NULL   ? &blis__serving_sglang
+         : config->trtllm != NULL ? &blis__serving_trtllm
+                                  : &blis__serving_vllm;
 }
 
 static blis_status new_engine(blis_instance *instance, blis__engine *engine, blis_error *error) {
@@ -270,6 +277,8 @@ blis_status blis_instance_new(const blis_alloc *alloc, const blis_instance_confi
   }
   if (config->sglang != NULL) {
     i->config.max_model_len_tokens = blis__sglang_longest(config);
+  } else if (config->trtllm != NULL) {
+    i->config.max_model_len_tokens = blis__trtllm_longest(config);
   }
   i->events = *events;
   set_latency(i, config);

@@ -14,6 +14,7 @@
 #include "instance/config/front_end.h"
 #include "instance/config/sglang_config.h"
 #include "instance/config/step_report.h"
+#include "instance/config/trtllm_config.h"
 #include "instance/request/kv_source.h"
 #include "instance/request/live_request.h"
 #include "kv/block_pool.h"
@@ -300,6 +301,8 @@ typedef struct blis_instance_config {
    * speculation, a gate, a KV layout, a KV source, a CPU tier, or the rules of RouteSim.
    */
   const blis_sglang_config *sglang;
+  /* Likewise, with max_batched_tokens; not both. */
+  const blis_trtllm_config *trtllm;
   blis_engine_kind engine;
   blis_instance_defects defects;
   blis_engine_rules rules;

@@ -27,11 +27,6 @@ int64_t blis__sglang_rest(const blis__stepwise *engine, const blis_live_request 
   return blis_max_i64(blis_min_i64(rest, BLIS__SGLANG_CLIP), 0);
 }
 
-static blis_status refuse(const char *what, blis_error *error) {
-  return blis_fail(error, BLIS_ERR_INVALID,
-                   "backend \"sglang\" cannot be combined with %s; expected one of them", what);
-}
-
 static blis_status check_values(const blis_instance_config *config, blis_error *error) {
   const blis_sglang_config *sglang = config->sglang;
   bool is_ratio = sglang->init_ratio >= 0 && sglang->init_ratio <= 1 && sglang->min_ratio >= 0 &&
@@ -60,34 +55,7 @@ static blis_status check_values(const blis_instance_config *config, blis_error *
 }
 
 blis_status blis__sglang_check(const blis_instance_config *config, blis_error *error) {
-  const blis_engine_rules *rules = &config->rules;
-  const struct {
-    bool is_set;
-    const char *what;
-  } others[] = {
-      {!rules->leaves_at_step_end || !rules->resumes_preempted || !rules->recomputes_last_token ||
-           !rules->drops_last_kv || !rules->knows_cached_context,
-       "profile go-blis"},
-      {config->make_batch != NULL, "a batch scheduler in Lua"},
-      {config->preemption != BLIS_PREEMPTION_FCFS, "another preemption policy"},
-      {config->adapters != NULL, "LoRA adapters"},
-      {config->speculation != NULL, "speculative decoding"},
-      {config->gate != NULL || (config->ranks != NULL && config->ranks->prefill_interval > 1),
-       "a barrier of data-parallel ranks or their prefill_interval"},
-      {config->kv_layout != NULL, "a kv_layout of several groups"},
-      {config->kv_source != NULL, "KV tiers"},
-      {config->blocks != NULL, "KV events"},
-      {config->cpu_blocks > 0, "a CPU tier (kv_cpu_blocks)"},
-      {rules->joins_at_boundaries || rules->reserves_whole || rules->keeps_shared_only ||
-           config->max_reserved_tokens > 0,
-       "the rules of engine_preset \"routesim\""},
-      {config->long_prefill_threshold_tokens > 0, "long_prefill_token_threshold"},
-  };
-  for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-    if (others[i].is_set) {
-      return refuse(others[i].what, error);
-    }
-  }
+  BLIS_TRY(blis__serving_check(config, "sglang", error));
   return check_values(config, error);
 }
 
