@@ -196,6 +196,13 @@ for flag, value in pairs { ["--chunked-prefill-size"] = "4096", ["--max-prefill-
   ["--disable-overlap-schedule"] = "" } do
   examples[flag] = ("--backend sglang %s %s"):format(flag, value)
 end
+for flag, value in pairs { ["--capacity-scheduler-policy"] = "MAX_UTILIZATION",
+  ["--max-batch-size"] = "64", ["--max-num-tokens"] = "4096", ["--enable-chunked-context"] = "",
+  ["--context-chunking-policy"] = "EQUAL_PROGRESS --enable-chunked-context",
+  ["--tokens-per-block"] = "64", ["--enable-block-reuse"] = "",
+  ["--enable-prefix-aware-scheduling"] = "", ["--disable-overlap-scheduler"] = "" } do
+  examples[flag] = ("--backend trtllm %s %s"):format(flag, value)
+end
 for flag, value in pairs { ["--speculative-method"] = "", ["--speculative-acceptance"] = "",
   ["--speculative-tokens"] = "--speculative-tokens 4", ["--draft-base-us"] = "--draft-base-us 90",
   ["--draft-per-sequence-us"] = "--draft-per-sequence-us 5",

@@ -444,15 +444,22 @@ return {
         .. "for the host. backend_version sets the default.",
     },
     {
-      name = "backend", type = "choice", choices = { "vllm", "sglang" }, flag = "--backend",
+      name = "backend", type = "choice", choices = { "vllm", "sglang", "trtllm" },
+      flag = "--backend",
       group = "Serving engine",
       doc = "Serving engine of the instances: how it forms batches and caches prefixes. vllm "
-        .. "(default), or sglang, whose options are in sglang. Step times do not depend on it.",
+        .. "(default), or sglang and trtllm (TensorRT-LLM), whose options are in tables of these "
+        .. "names. Step times do not depend on it.",
     },
     {
       name = "sglang", type = "any",
       doc = "Options of backend = \"sglang\": { chunked_prefill_size = 8192, schedule_policy = "
         .. "\"lpm\" }. Every step is then computed individually, so the run takes longer.",
+    },
+    {
+      name = "trtllm", type = "any",
+      doc = "Options of backend = \"trtllm\": { capacity_scheduler_policy = \"MAX_UTILIZATION\", "
+        .. "enable_chunked_prefill = true }. Every step is then computed individually.",
     },
     {
       name = "backend_version", type = "string", flag = "--backend-version", metavar = "VERSION",

@@ -15,7 +15,9 @@ local function number_of(text)
 end
 
 -- Serving engines with options of their own: the option, and the feature that reads it.
-local others = { sglang = deferred "blis.feature.sglang" }
+local others = {
+  sglang = deferred "blis.feature.sglang", trtllm = deferred "blis.feature.trtllm",
+}
 
 --- Raises an error for options of an engine that is not the backend.
 local function check_own(given, path)

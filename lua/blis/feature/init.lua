@@ -89,6 +89,7 @@ local list = {
   { name = "speculation", cluster = { "speculation" }, part = "speculation", line = "speculation",
     flags_at = 56 },
   { name = "sglang", cluster = { "sglang" }, flags_at = 50.5 },
+  { name = "trtllm", cluster = { "trtllm" }, flags_at = 50.7 },
   { name = "ranks", cluster = { "ranks" }, part = "ranks", line = "ranks", flags_at = 54 },
   { name = "lora", cluster = { "lora" }, part = "lora", line = "adapters", flags_at = 55,
     without = { refuses_adapters = true } },

@@ -65,9 +65,40 @@ describe("cluster.backend", function()
       sglang = { schedule_policy = "lpm" } })
   end)
 
+  it("reserves blocks for whole answers with trtllm, or pauses requests", function()
+    local short = { workload = { num_requests = 60, rate = 12, prompt_tokens = 300,
+      output_tokens = 300 } }
+    local function of(own)
+      return run({ backend = "trtllm", trtllm = own, kv_blocks = 120 }, short)
+    end
+    local reserved, utilized = of {}, of { capacity_scheduler_policy = "MAX_UTILIZATION" }
+    assert.equal(60, reserved.completed)
+    assert.equal(60, utilized.completed)
+    assert.equal(0, reserved.preemptions)
+    assert.truthy(utilized.preemptions > 0)
+  end)
+
+  it("rejects prompts longer than a step with trtllm, unless they are split", function()
+    local long = { workload = { num_requests = 5, rate = 1, prompt_tokens = 9000,
+      output_tokens = 10 } }
+    assert.equal(5, run({ backend = "trtllm" }, long).rejected)
+    assert.equal(5, run({ backend = "trtllm", trtllm = { enable_chunked_prefill = true } },
+      long).completed)
+  end)
+
+  it("refuses options of others with trtllm", function()
+    refuses("cluster.max_num_seqs: has no effect with backend = \"trtllm\"; expected "
+      .. "trtllm.max_batch_size", { backend = "trtllm", max_num_seqs = 4 })
+    refuses("cluster.sglang: requires backend = \"sglang\"; the backend is 'trtllm'",
+      { backend = "trtllm", sglang = {} })
+    refuses("no hand-offs of KV", { backend = "trtllm", prefill_instances = 1,
+      decode_instances = 1 })
+    refuses("requires profile design", { backend = "trtllm" }, { profile = "go-blis" })
+  end)
+
   it("names the engines that exist", function()
-    refuses("cluster.backend: 'trtllm' is not allowed, expected one of vllm, sglang",
-      { backend = "trtllm" })
+    refuses("cluster.backend: 'triton' is not allowed, expected one of vllm, sglang, trtllm",
+      { backend = "triton" })
   end)
 
   it("refuses options of another engine", function()

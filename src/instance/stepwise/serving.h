@@ -53,16 +53,17 @@ BLIS_MUSTUSE blis_status blis__serving_check(const blis_instance_config *config,
 
 /* KV in blocks (stepwise_kv.c), for the serving engines that have it: the functions of these names.
  */
-BLIS_MUSTUSE blis_status blis__blocks_init(blis__stepwise *engine, blis_error *error);
-void blis__blocks_deinit(blis__stepwise *engine);
-BLIS_MUSTUSE blis_status blis__blocks_release(blis__stepwise *engine, blis__sequence *sequence);
-void blis__blocks_get_kv(const blis__stepwise *engine, blis_kv_cache_stats *stats);
-uint32_t blis__blocks_cached_blocks(const blis__stepwise *engine, const blis_block_chain *chain);
-uint32_t blis__blocks_cached_blocks_at_mark(const blis__stepwise *engine,
-                                            const blis_block_chain *chain);
-void blis__blocks_set_journal(blis__stepwise *engine, blis_block_journal *journal);
-BLIS_MUSTUSE blis_status blis__blocks_forget(blis__stepwise *engine);
-bool blis__blocks_check(const blis__stepwise *engine);
+BLIS_MUSTUSE blis_status blis__kv_serving_init(blis__stepwise *engine, blis_error *error);
+void blis__kv_serving_deinit(blis__stepwise *engine);
+BLIS_MUSTUSE blis_status blis__kv_serving_release(blis__stepwise *engine, blis__sequence *sequence);
+void blis__kv_serving_get_kv(const blis__stepwise *engine, blis_kv_cache_stats *stats);
+uint32_t blis__kv_serving_cached_blocks(const blis__stepwise *engine,
+                                        const blis_block_chain *chain);
+uint32_t blis__kv_serving_cached_blocks_at_mark(const blis__stepwise *engine,
+                                                const blis_block_chain *chain);
+void blis__kv_serving_set_journal(blis__stepwise *engine, blis_block_journal *journal);
+BLIS_MUSTUSE blis_status blis__kv_serving_forget(blis__stepwise *engine);
+bool blis__kv_serving_check(const blis__stepwise *engine);
 
 /* The scheduler of vLLM and of BLIS (Go), with KV in blocks (vllm.c, batch.c, stepwise_kv.c). */
 extern const blis__serving_ops blis__serving_vllm;

@@ -18,7 +18,7 @@ static blis_status new_cache(blis__stepwise *engine, blis_error *error) {
   return blis_kv_cache_new(&engine->alloc, &cache, &engine->cache, error);
 }
 
-blis_status blis__blocks_init(blis__stepwise *engine, blis_error *error) {
+blis_status blis__kv_serving_init(blis__stepwise *engine, blis_error *error) {
   const blis_instance_config *config = engine->config;
   BLIS_TRY(new_cache(engine, error));
   if (config->kv_layout != NULL) {
@@ -35,17 +35,17 @@ blis_status blis__blocks_init(blis__stepwise *engine, blis_error *error) {
   return BLIS_OK;
 }
 
-void blis__blocks_deinit(blis__stepwise *engine) {
+void blis__kv_serving_deinit(blis__stepwise *engine) {
   blis_group_cache_free(engine->groups);
   blis_kv_cache_free(engine->cache);
 }
 
-blis_status blis__blocks_release(blis__stepwise *engine, blis__sequence *sequence) {
+blis_status blis__kv_serving_release(blis__stepwise *engine, blis__sequence *sequence) {
   blis__kv_release(engine, sequence);
   return BLIS_OK;
 }
 
-void blis__blocks_get_kv(const blis__stepwise *engine, blis_kv_cache_stats *stats) {
+void blis__kv_serving_get_kv(const blis__stepwise *engine, blis_kv_cache_stats *stats) {
   blis_kv_cache_get_stats(engine->cache, stats);
 }
 
@@ -57,41 +57,42 @@ static uint32_t count_in_groups(const blis__stepwise *engine, const blis_block_c
                     size);
 }
 
-uint32_t blis__blocks_cached_blocks(const blis__stepwise *engine, const blis_block_chain *chain) {
+uint32_t blis__kv_serving_cached_blocks(const blis__stepwise *engine,
+                                        const blis_block_chain *chain) {
   return engine->groups == NULL ? blis_kv_cache_count_cached(engine->cache, chain)
                                 : count_in_groups(engine, chain, false);
 }
 
-uint32_t blis__blocks_cached_blocks_at_mark(const blis__stepwise *engine,
-                                            const blis_block_chain *chain) {
+uint32_t blis__kv_serving_cached_blocks_at_mark(const blis__stepwise *engine,
+                                                const blis_block_chain *chain) {
   return engine->groups == NULL ? blis_kv_cache_count_at_mark(engine->cache, chain)
                                 : count_in_groups(engine, chain, true);
 }
 
-void blis__blocks_set_journal(blis__stepwise *engine, blis_block_journal *journal) {
+void blis__kv_serving_set_journal(blis__stepwise *engine, blis_block_journal *journal) {
   blis_kv_cache_set_journal(engine->cache, journal);
 }
 
-blis_status blis__blocks_forget(blis__stepwise *engine) {
+blis_status blis__kv_serving_forget(blis__stepwise *engine) {
   blis_kv_cache_forget(engine->cache);
   return BLIS_OK;
 }
 
-bool blis__blocks_check(const blis__stepwise *engine) {
+bool blis__kv_serving_check(const blis__stepwise *engine) {
   return blis_kv_cache_check(engine->cache);
 }
 
 const blis__serving_ops blis__serving_vllm = {
     .name = "vllm",
     .moves_kv = true,
-    .init = blis__blocks_init,
-    .deinit = blis__blocks_deinit,
+    .init = blis__kv_serving_init,
+    .deinit = blis__kv_serving_deinit,
     .form = blis__batch_form,
-    .release = blis__blocks_release,
-    .get_kv = blis__blocks_get_kv,
-    .cached_blocks = blis__blocks_cached_blocks,
-    .cached_blocks_at_mark = blis__blocks_cached_blocks_at_mark,
-    .set_journal = blis__blocks_set_journal,
-    .forget = blis__blocks_forget,
-    .check = blis__blocks_check,
+    .release = blis__kv_serving_release,
+    .get_kv = blis__kv_serving_get_kv,
+    .cached_blocks = blis__kv_serving_cached_blocks,
+    .cached_blocks_at_mark = blis__kv_serving_cached_blocks_at_mark,
+    .set_journal = blis__kv_serving_set_journal,
+    .forget = blis__kv_serving_forget,
+    .check = blis__kv_serving_check,
 };

@@ -341,7 +341,7 @@ static blis_status init(blis__stepwise *engine, blis_error *error) {
   BLIS_TRY_NEW(s, error);
   s->config = engine->config->trtllm;
   engine->serving_state = s;
-  return blis__blocks_init(engine, error);
+  return blis__kv_serving_init(engine, error);
 }
 
 static void deinit(blis__stepwise *engine) {
@@ -351,7 +351,7 @@ static void deinit(blis__stepwise *engine) {
     blis_array_deinit(&engine->alloc, &s->computing);
     blis_alloc_free(&engine->alloc, s, sizeof *s);
   }
-  blis__blocks_deinit(engine);
+  blis__kv_serving_deinit(engine);
 }
 
 const blis__serving_ops blis__serving_trtllm = {
@@ -359,11 +359,11 @@ const blis__serving_ops blis__serving_trtllm = {
     .init = init,
     .deinit = deinit,
     .form = form,
-    .release = blis__blocks_release,
-    .get_kv = blis__blocks_get_kv,
-    .cached_blocks = blis__blocks_cached_blocks,
-    .cached_blocks_at_mark = blis__blocks_cached_blocks_at_mark,
-    .set_journal = blis__blocks_set_journal,
-    .forget = blis__blocks_forget,
-    .check = blis__blocks_check,
+    .release = blis__kv_serving_release,
+    .get_kv = blis__kv_serving_get_kv,
+    .cached_blocks = blis__kv_serving_cached_blocks,
+    .cached_blocks_at_mark = blis__kv_serving_cached_blocks_at_mark,
+    .set_journal = blis__kv_serving_set_journal,
+    .forget = blis__kv_serving_forget,
+    .check = blis__kv_serving_check,
 };

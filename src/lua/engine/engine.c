@@ -335,6 +335,26 @@ static void check_sglang(lua_State *L, int index, bind_engine *engine) {
   lua_settop(L, top);
 }
 
+/* {capacity =, chunking =, chunks =, ...} */
+static void check_trtllm(lua_State *L, int index, bind_engine *engine) {
+  static const char *const capacities[] = {"GUARANTEED_NO_EVICT", "MAX_UTILIZATION", "STATIC_BATCH",
+                                           NULL};
+  static const char *const chunkings[] = {"FIRST_COME_FIRST_SERVED", "EQUAL_PROGRESS", NULL};
+  int top = lua_gettop(L);
+  if (lua_getfield(L, index, "trtllm") != LUA_TNIL) {
+    int table = lua_gettop(L);
+    engine->trtllm = (blis_trtllm_config){
+        .capacity = (blis_trtllm_capacity)check_field_choice(L, table, "capacity", capacities),
+        .chunking = (blis_trtllm_chunking)check_field_choice(L, table, "chunking", chunkings),
+        .chunks = opt_field_boolean(L, table, "chunks", false),
+        .has_reuse = opt_field_boolean(L, table, "has_reuse", true),
+        .skips_equal = opt_field_boolean(L, table, "skips_equal", true),
+        .look_ahead = check_field_integer(L, table, "look_ahead")};
+    engine->config.trtllm = &engine->trtllm;
+  }
+  lua_settop(L, top);
+}
+
 static void check_instance_config(lua_State *L, int index, const bind_engine_model *m,
                                   bind_engine *engine) {
   static const char *const schedulers[] = {
@@ -378,6 +398,7 @@ static void check_instance_config(lua_State *L, int index, const bind_engine_mod
   check_speculation(L, index, engine);
   check_front_end(L, index, engine);
   check_sglang(L, index, engine);
+  check_trtllm(L, index, engine);
   engine->config.ranks = engine->ranks.count > 0 ? &engine->ranks : NULL;
   check_power(L, index, engine);
 }

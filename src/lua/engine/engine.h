@@ -25,6 +25,7 @@ typedef struct bind_engine {
   blis_rank_config ranks;              /* likewise */
   blis_front_end_config front_end;     /* likewise */
   blis_sglang_config sglang;           /* likewise */
+  blis_trtllm_config trtllm;           /* likewise */
   char model[ENGINE_NAME_SIZE];
   char hardware[ENGINE_NAME_SIZE]; /* "" when no model needed one */
   char latency_name[ENGINE_NAME_SIZE];

@@ -1,5 +1,6 @@
 --- The scheduler of SGLang, in place of vLLM's.
 local deferred = require "blis.deferred"
+local backend_options = deferred "blis.feature.backend_options"
 local errors = require "blis.errors"
 local option_text = require "blis.config.option_text"
 local read = deferred "blis.feature.sglang.read"
@@ -10,13 +11,7 @@ local sglang = {
   asked_at = 0,
 }
 
---- Sets the options from flags, if there are any.
-function sglang.flags(spec, cli)
-  local own = cli.values.sglang
-  if not own or next(own) == nil then return end
-  if spec.cluster.backend ~= "sglang" then cli.fail("options of SGLang need --backend sglang") end
-  spec.cluster.sglang = own
-end
+function sglang.flags(spec, cli) backend_options.set_flags(spec, cli, "sglang", "SGLang") end
 
 --- Options as given, with SGLang's defaults behind them.
 ---@param given table of a cluster or a group
@@ -35,10 +30,7 @@ local function each_group(cluster, visit)
 end
 
 function sglang.read(values, config)
-  if config.cluster.has_pools then
-    errors.invalid("cluster: backend = \"sglang\" has no hand-offs of KV; expected instances "
-      .. "without roles, or backend = \"vllm\"")
-  end
+  backend_options.refuse_pools(config, "sglang")
   each_group(config.cluster, function(own)
     if own.has_policy and values.scheduler ~= nil then
       errors.invalid("cluster.sglang.schedule_policy: the experiment sets scheduler, and both "

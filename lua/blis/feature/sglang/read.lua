@@ -1,4 +1,5 @@
 --- SGLang's scheduler, for the core.
+local backend_options = require "blis.feature.backend_options"
 local catalogue = require "blis.catalogue"
 local core = require "blis.core"
 local errors = require "blis.errors"
@@ -7,44 +8,21 @@ local section = require "blis.feature.sglang.options"
 
 local sglang = {}
 
--- Options of other engines, and what SGLang has in their place.
 local replaced = {
-  { "max_num_batched_tokens", "sglang.chunked_prefill_size" },
-  { "max_num_seqs", "sglang.max_running_requests" },
-  { "async_scheduling", "sglang.disable_overlap_schedule" },
-  { "long_prefill_token_threshold", "sglang.chunked_prefill_size" },
-  { "engine_preset" }, { "batching" }, { "kv_reservation" }, { "kv_eviction" },
-  { "max_reserved_tokens" },
+  max_num_batched_tokens = "chunked_prefill_size", max_num_seqs = "max_running_requests",
+  async_scheduling = "disable_overlap_schedule",
 }
-
-local function check_others(given, path)
-  for _, one in ipairs(replaced) do
-    if given[one[1]] ~= nil then
-      errors.invalid("%s.%s: has no effect with backend = \"sglang\"%s", path, one[1],
-        one[2] and "; expected " .. one[2] or "")
-    end
-  end
-end
 
 --- Options as given, with SGLang's defaults behind them.
 ---@param given table of a cluster or a group
 ---@param path string
 ---@return table
 function sglang.fill(given, path)
-  local own = given.sglang or {}
-  if type(own) ~= "table" then
-    schema.raise_value(path .. ".sglang", own, "a table such as { chunked_prefill_size = 8192 }")
-  end
-  check_others(given, path)
-  local page = own.page_size
-  if page ~= nil and given.block_size ~= nil and page ~= given.block_size then
-    errors.invalid("%s: block_size is %s and sglang.page_size %s; expected one of them", path,
-      errors.show(given.block_size), errors.show(page))
-  end
-  local filled = { sglang = own, block_size = page or 1,
-    async_scheduling = not own.disable_overlap_schedule }
-  for name, value in pairs(given) do filled[name] = value end
-  return filled
+  local own = backend_options.own(given, path, "sglang", replaced)
+  return backend_options.fill(given, {
+    sglang = own, async_scheduling = not own.disable_overlap_schedule,
+    block_size = backend_options.block_size(given, path, "sglang", "page_size", 1),
+  })
 end
 
 -- SGLang, get_device_memory_capacity and the chunk sizes that follow from it: GiB of a GPU.
@@ -80,10 +58,7 @@ local init_ratio, least_factor, decay_steps = 0.7, 0.14, 600
 ---@param values table options of the cluster or the group, changed
 ---@return table
 function sglang.read(given, path, profile, values)
-  if profile == "go-blis" then
-    errors.invalid("%s: backend = \"sglang\" requires profile design; BLIS (Go) models only vLLM",
-      path:gsub("%.sglang$", ""))
-  end
+  backend_options.require_design(path, "sglang", profile)
   local own = schema.read(section, given, path, profile)
   if own.schedule_policy and values.scheduler ~= "fcfs" then
     errors.invalid("%s.schedule_policy: scheduler is %s, and both order the wait queue; expected "
