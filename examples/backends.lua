@@ -1,15 +1,18 @@
 #!/usr/bin/env blis
--- One workload under two serving engines.
+-- One workload under three serving engines.
 --
 -- Long prompts among short ones: vLLM computes a chunk of a long prompt together with the decodes,
 -- so every answer becomes slower while a prompt is computed (ITL p99). SGLang computes prompts
 -- before all decodes: most tokens are as fast as without long prompts, and a few wait until several
 -- long prompts are computed (ITL max). Mixed chunks are what vLLM does. A decode between two
--- batches of prompts bounds the wait.
+-- batches of prompts bounds the wait. TensorRT-LLM rejects a prompt that is longer than a step,
+-- unless prompts are split, and then resembles vLLM.
 --
 -- Short of KV cache: vLLM admits what fits now and preempts later. SGLang estimates the output of
 -- all requests, admits fewer, and takes fewer requests back. These go to the end of its queue, so
--- the pause in their answers is longer.
+-- the pause in their answers is longer. TensorRT-LLM reserves the blocks of whole answers: nothing
+-- is preempted, no answer pauses, and requests wait longer for their first token. With
+-- MAX_UTILIZATION it resembles vLLM.
 local blis = require "blis"
 
 local model = "qwen/qwen3-14b"
@@ -19,6 +22,9 @@ local engines = {
   { "SGLang", { backend = "sglang" } },
   { "SGLang, mixed chunks", { backend = "sglang", sglang = { enable_mixed_chunk = true } } },
   { "SGLang, a decode between", { backend = "sglang", sglang = { prefill_decode_interval = 1 } } },
+  { "TensorRT-LLM, chunks", { backend = "trtllm", trtllm = { enable_chunked_prefill = true } } },
+  { "TensorRT-LLM, utilization", { backend = "trtllm", trtllm = { enable_chunked_prefill = true,
+    capacity_scheduler_policy = "MAX_UTILIZATION" } } },
 }
 
 local workloads = {
@@ -38,8 +44,8 @@ for _, one in ipairs(workloads) do
     local cluster = { model = model, hardware = "H100" }
     for key, value in pairs(engine[2]) do cluster[key] = value end
     if limits.kv_tokens then
-      cluster.kv_blocks = cluster.backend == "sglang" and limits.kv_tokens
-        or limits.kv_tokens // 16
+      local block = { vllm = 16, sglang = 1, trtllm = 32 }
+      cluster.kv_blocks = limits.kv_tokens // block[cluster.backend]
     end
     local r = blis.run { cluster = cluster, workload = workload }
     print(("  %-25s %7.0f ms %7.0f ms %7.0f ms %7.0f ms %12d"):format(engine[1], r.ttft_ms.p50,
