@@ -124,6 +124,9 @@ static blis_status check_layout(const blis_instance_config *config, blis_error *
   if (config->rules.reserves_whole || config->rules.keeps_shared_only) {
     return refuse_layout("the rules of engine_preset \"routesim\"", error);
   }
+  if (config->rules.admits_whole_prompts) {
+    return refuse_layout("scheduler_reserve_full_isl", error);
+  }
   if (config->kv_source != NULL && config->kv_source->evicted != NULL) {
     return refuse_layout("KV tiers that store evicted blocks", error);
   }
@@ -196,8 +199,8 @@ static blis_status check_config(const blis_instance_config *config, blis_error *
 
 static bool is_stepped(const blis_instance_config *config) {
   const blis_engine_rules *rules = &config->rules;
-  return rules->joins_at_boundaries || rules->reserves_whole || rules->keeps_shared_only ||
-         config->speculation != NULL ||
+  return rules->joins_at_boundaries || rules->admits_whole_prompts || rules->reserves_whole ||
+         rules->keeps_shared_only || config->speculation != NULL ||
          (rules->names_whole_blocks && config->block_size_tokens == 1) || config->gate != NULL ||
          (config->ranks != NULL && config->ranks->prefill_interval > 1) ||
          config->max_queue_depth > 0 || config->max_reserved_tokens > 0 || config->sglang != NULL ||

@@ -21,6 +21,8 @@ typedef struct scene {
   int64_t max_num_seqs;
   int64_t max_tokens;    /* of a step; 0 = 8192 */
   int64_t max_model_len; /* 0 = no limit */
+  int64_t threshold;     /* prompt tokens of a request in a step; 0 = no limit */
+  bool admits_whole_prompts;
   driver_request requests[REQUESTS_MAX];
   int64_t from_step; /* of the trace */
   int64_t widens_at; /* step before which all outputs may have this many tokens; 0 = none */
@@ -145,7 +147,9 @@ static blis_instance_config config_of(const scene *s, const blis_latency_model *
       .trtllm = s->backend == TRTLLM ? &s->trtllm : NULL,
   };
   if (s->backend == VLLM) {
-    config.engine = BLIS_ENGINE_STEPWISE;
+    config.engine = s->admits_whole_prompts ? BLIS_ENGINE_FAST : BLIS_ENGINE_STEPWISE;
+    config.rules.admits_whole_prompts = s->admits_whole_prompts;
+    config.long_prefill_threshold_tokens = s->threshold;
   }
   return config;
 }

@@ -423,6 +423,13 @@ return {
       doc = "Maximum prompt tokens of one request per step, 0 = limited only by the token budget.",
     },
     {
+      name = "scheduler_reserve_full_isl", type = "boolean",
+      flag = "--scheduler-reserve-full-isl", group = "Serving engine",
+      doc = "Admit a request only if the free KV blocks suffice for its whole prompt, as vLLM does "
+        .. "since 2026. Nothing is reserved. Every step is then computed individually. Default: "
+        .. "the blocks of its first step suffice.",
+    },
+    {
       name = "scheduler",
       described = false, type = "choice", default = "fcfs", flag = "--scheduler",
       group = "Serving engine",

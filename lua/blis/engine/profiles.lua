@@ -40,8 +40,13 @@ end
 ---@param values table
 function profiles.apply(name, values)
   local profile = by_name[name or "design"]
+  if name == "go-blis" and values.scheduler_reserve_full_isl then
+    errors.invalid("cluster.scheduler_reserve_full_isl requires profile design; BLIS (Go) has no "
+      .. "such option")
+  end
   values.engine_rules = {
     schedules_ahead = values.async_scheduling,
+    admits_whole_prompts = values.scheduler_reserve_full_isl,
     looks_ahead = values.async_scheduling and values.latency_model == "composed",
   }
   for rule, holds in pairs(profile.engine_rules) do values.engine_rules[rule] = holds end

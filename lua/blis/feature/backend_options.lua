@@ -6,7 +6,7 @@ local backend_options = {}
 
 -- Options that only vLLM and presets of it have.
 local of_vllm = { "long_prefill_token_threshold", "engine_preset", "batching", "kv_reservation",
-  "kv_eviction", "max_reserved_tokens" }
+  "kv_eviction", "max_reserved_tokens", "scheduler_reserve_full_isl" }
 
 local function refuse(given, name, path, backend, own)
   if given[name] == nil then return end

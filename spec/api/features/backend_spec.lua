@@ -96,6 +96,20 @@ describe("cluster.backend", function()
     refuses("requires profile design", { backend = "trtllm" }, { profile = "go-blis" })
   end)
 
+  it("admits whole prompts with scheduler_reserve_full_isl, which preempts less", function()
+    local short = { workload = { num_requests = 80, rate = 12, prompt_tokens = 3000,
+      output_tokens = 100 } }
+    local function preemptions(is_whole)
+      return run({ kv_blocks = 600, max_num_batched_tokens = 512,
+        scheduler_reserve_full_isl = is_whole }, short).preemptions
+    end
+    assert.truthy(preemptions(true) < preemptions(nil))
+    refuses("scheduler_reserve_full_isl: has no effect", { backend = "sglang",
+      scheduler_reserve_full_isl = true })
+    refuses("requires profile design", { scheduler_reserve_full_isl = true },
+      { profile = "go-blis" })
+  end)
+
   it("names the engines that exist", function()
     refuses("cluster.backend: 'triton' is not allowed, expected one of vllm, sglang, trtllm",
       { backend = "triton" })

@@ -125,6 +125,10 @@ typedef struct blis_engine_rules {
      are. Without it, output in blocks of one token never is; with it, every
      step of an instance with such blocks is computed. */
   bool names_whole_blocks;
+  /* A request is admitted only if the free blocks suffice for its whole prompt (vLLM,
+     scheduler_reserve_full_isl). Nothing is reserved. With it, every engine computes every step.
+     Not with a KV layout. */
+  bool admits_whole_prompts;
   /*
    * The next three rules come from RouteSim's design document. With any of them,
    * every engine computes every step.

@@ -331,6 +331,19 @@ static blis_status admit_with_kv(blis__stepwise *engine, blis__sequence *sequenc
   return BLIS_OK;
 }
 
+/* See admits_whole_prompts; the found prefix is not free any more once it is claimed. */
+static bool lacks_prompt_blocks(const blis__stepwise *engine, const blis_live_request *request) {
+  blis_kv_cache_stats cache;
+  int64_t size = engine->config->block_size_tokens;
+  if (!engine->config->rules.admits_whole_prompts) {
+    return false;
+  }
+  blis_kv_cache_get_stats(engine->cache, &cache);
+  int64_t idle = blis__block_pool_count_idle(blis_kv_cache_pool(engine->cache), &engine->found);
+  int64_t blocks = (request->prefill_tokens + size - 1) / size;
+  return blocks - (int64_t)engine->found.count + idle > cache.free_blocks;
+}
+
 static bool lacks_first_blocks(const blis__stepwise *engine, const blis_live_request *request) {
   blis_kv_cache_stats cache;
   if (engine->groups == NULL) {
@@ -372,7 +385,7 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence, bool 
     *is_admitted = false; /* the budget does not reach a border of the cache */
     return BLIS_OK;
   }
-  if (lacks_first_blocks(engine, request)) {
+  if (lacks_first_blocks(engine, request) || lacks_prompt_blocks(engine, request)) {
     *is_admitted = false;
     return BLIS_OK;
   }

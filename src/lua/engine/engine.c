@@ -247,6 +247,7 @@ static blis_engine_rules check_rules(lua_State *L, int index) {
     RULE(looks_ahead);
     RULE(pays_transfer_once);
     RULE(names_whole_blocks);
+    RULE(admits_whole_prompts);
     RULE(joins_at_boundaries);
     RULE(reserves_whole);
     RULE(keeps_shared_only);
