@@ -107,6 +107,8 @@ local special = {
     .. "offer: blis.KvOffer): integer|boolean",
   ["blis.KvTierOptions.policy"] = '"lru"|"fifo"|"lfu"|"arc"|"reuse-hint"|'
     .. 'fun(block: blis.KvTierBlock): number',
+  ["blis.TraceFormatOptions.read"] = "fun(file: blis.TraceFile): table|function",
+  ["blis.TraceFormatOptions.recognize"] = "fun(head: string): any",
   ["blis.Experiment.priority"] = "blis.AnyPriority",
   ["blis.Experiment.think_time"] = "fun(session: string, round: integer, usual_us: integer): "
     .. "integer",

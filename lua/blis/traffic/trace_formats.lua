@@ -85,9 +85,11 @@ function trace_formats.rows()
   for _, format in ipairs(trace_formats.list()) do
     local in_lua = by_name[format.name] or builtin(format.name)
     local returns = in_lua and in_lua.returns
-    if not is_graph[format.name] and returns ~= "graphs" then rows[#rows + 1] = format end
+    if not is_graph[format.name] and returns ~= "graphs" then
+      rows[#rows + 1] = core.printable(format)
+    end
   end
-  return rows
+  return core.printable(rows)
 end
 
 -- Files.
