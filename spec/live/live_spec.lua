@@ -248,6 +248,43 @@ describe("blis live #host", function()
       .. ' 200\n 200\n', out)
   end)
 
+  it("hands KV from a prefill to a decode instance", function()
+    local base = next_port + 4 -- of the server
+    local out = with_server(("--num-instances 2 --port-base %d --speed 10 "
+      .. "--kv-handoff-bandwidth 25 --kv-handoff-latency 1s"):format(base + 1), ([=[
+      P='"prompt": "'$(printf 'word%%.0s' $(seq 100))'", "ignore_eos": true'
+      URL=http://127.0.0.1:%d
+      post /v1/completions "{$P, \"max_tokens\": 1, \"kv_transfer_params\":
+        {\"do_remote_decode\": true, \"do_remote_prefill\": false}}" >first
+      cat first; PARAMS=$(sed 's/.*"kv_transfer_params"://; s/}$//' first)
+      URL=http://127.0.0.1:%d
+      post /v1/completions "{$P, \"max_tokens\": 3, \"kv_transfer_params\": $PARAMS}"
+      curl -s $URL/metrics | grep nixl_xfer_time_seconds_sum
+      curl -sS -m 9 -H "$J" -H 'x-prefiller-host-port: 127.0.0.1:%d' $URL/v1/completions \
+        -d '{"prompt": "'$(printf 'next%%.0s' $(seq 64))'", "max_tokens": 2,
+        "ignore_eos": true}']=])
+      :format(base + 1, base + 2, base + 1))
+    assert.matches('"do_remote_prefill":true,"do_remote_decode":false,"remote_block_ids":'
+      .. '%[0,1,2,3,4,5,6%],"remote_engine_id":"%x+%-instance_0","remote_request_id":"cmpl%-%x+",'
+      .. '"remote_host":"127.0.0.1","remote_port":%d+,"tp_size":1}}', out)
+    assert.matches('"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":96}', out)
+    assert.matches("nixl_xfer_time_seconds_sum{[^}]*} 1%.", out)
+    assert.matches('"completion_tokens":2,"prompt_tokens_details":{"cached_tokens":48}', out)
+  end)
+
+  it("publishes KV events where it says", function()
+    if not core.live_zmq_library() then return pending "libzmq is missing" end
+    -- A socket of ZeroMQ greets with the byte 255.
+    local out, outcome = with_server(
+      ("--num-instances 2 --kv-events 127.0.7.1+:%d --served-model-name m"):format(next_port),
+      ([[for i in 1 2; do
+        bash -c 'exec 3<>/dev/tcp/127.0.7.'$i'/%d; head -c 1 <&3 | od -An -tx1'; done]])
+      :format(next_port))
+    assert.equal(2, count(out, "ff"))
+    assert.matches("KV events of instance_0 at tcp://127.0.7.1:%d+, topic 'kv@127.0.7.1:%d+@m'",
+      outcome.server)
+  end)
+
   it("survives what is no request", function()
     local out = with_server("", [[
       if command -v python3 >/dev/null; then python3 - ${URL##*:} <<'PY'
