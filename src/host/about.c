@@ -12,7 +12,7 @@
 #include "lua/traffic/observe.h"
 #include "lua/workers/source_id.h"
 
-/* Dates of the references of profiles; see data/latency/calibrated.yaml and docs/profiles.md. */
+/* Reference dates of the profiles; see data/latency/calibrated.yaml and docs/profiles.md. */
 static const char profile_dates[] = "profiles: design of 2026-11, go-blis of 2026-08";
 
 void host_print_name(void) {

@@ -6,10 +6,10 @@
 
 #include <lua.h>
 
-/* One line: the versions of the program and of the libraries in it. */
+/* Prints one line: the versions of the program and of its libraries. */
 void host_print_name(void);
 
-/* Prints the version, the id of the sources, and the date of the profiles. */
+/* Prints the version, the id of the sources, and the dates of the profiles. */
 void host_print_version(void);
 
 /*

@@ -9,13 +9,13 @@
 #include "host/modules.h"
 #include "host/report.h"
 
-/* Any other name is a mistyped path, not a command. */
+/* Returns whether a name can be a command; other names are mistyped paths. */
 static bool could_be_command(const char *name) {
   static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789_-";
   return strspn(name, allowed) == strlen(name);
 }
 
-/* Returns whether package.path has a module of that name: an added command. */
+/* Returns whether package.path contains a module of this name, which is an additional command. */
 static bool is_on_path(lua_State *L, const char *module) {
   lua_getglobal(L, "package");
   lua_getfield(L, -1, "searchpath");
@@ -27,19 +27,19 @@ static bool is_on_path(lua_State *L, const char *module) {
   return found;
 }
 
-/* The list of commands is at the top. */
+/* Raises an error for an unknown command. The list of commands is on top of the stack. */
 static void raise_unknown(lua_State *L, const char *name) {
   static const char help[] = "'blis --help' lists the commands";
   blis_nearest nearest = {.wanted = name};
   for (lua_Integer i = 1; lua_rawgeti(L, -1, i) != LUA_TNIL; i++) {
-    blis_nearest_offer(&nearest, lua_tostring(L, -1)); /* the list has it */
+    blis_nearest_offer(&nearest, lua_tostring(L, -1)); /* the list keeps it alive */
     lua_pop(L, 1);
   }
   host_raise(L, "usage", "'%.200s' is neither a file nor a command%s", name,
              blis_nearest_suggest_or(&nearest, help).text);
 }
 
-/* True when the list of commands at the top has the name. */
+/* Returns whether the list of commands on top of the stack contains the name. */
 static bool is_listed(lua_State *L, const char *name) {
   int list = lua_gettop(L);
   bool found = false;

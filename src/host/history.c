@@ -13,10 +13,10 @@
 
 enum { MOST_LINES = 1000, MOST_PATH = 4096 };
 
-/* Empty: lines are only in memory. */
+/* Empty: history is only kept in memory. */
 static char file[MOST_PATH];
 
-/* Sets the path of the file; false if no folder is configured. */
+/* Sets the path of the file. Returns false if no folder is configured. */
 static bool find_file(void) {
   const char *own = getenv("BLIS_HISTORY");
   const char *state = getenv("XDG_STATE_HOME");
@@ -41,7 +41,7 @@ static void make_folders(void) {
   }
 }
 
-/* Afterwards the file exists, is regular, and only its owner can read it. */
+/* Ensures that the file exists, is regular, and is readable only by its owner. */
 static bool make_private(void) {
   int fd = open(file, O_RDWR | O_CREAT | O_CLOEXEC, S_IRUSR | S_IWUSR);
   if (fd < 0) {
@@ -54,10 +54,10 @@ static bool make_private(void) {
   return is_ours;
 }
 
-/* The first line of a history file; a file with another first line is no history. */
+/* The first line of a history file. A file with a different first line is not a history file. */
 static const char mark[] = "-- what was typed at the prompt of blis\n";
 
-/* Reads the lines into libedit; their number, or -1 for another file. */
+/* Reads the lines into libedit. Returns their number, or -1 if the file is not a history file. */
 static long read_lines(FILE *stream) {
   char *line = NULL;
   size_t size = 0;
@@ -80,7 +80,7 @@ static void write_line(FILE *stream, const char *line) {
   (void)fprintf(stream, "%s\n", line);
 }
 
-/* Replaces the file by a new file with the last lines. */
+/* Replaces the file with a new file that contains the last lines. */
 static void shorten(void) {
   char fresh[MOST_PATH + 8];
   (void)snprintf(fresh, sizeof fresh, "%s.new", file);
@@ -102,7 +102,7 @@ static void shorten(void) {
   }
 }
 
-/* Whether lines can be kept in the file. */
+/* Reads the file. Returns whether lines can be stored in it. */
 static bool read_file(void) {
   FILE *stream = make_private() ? fopen(file, "r+") : NULL;
   if (stream == NULL) {

@@ -1,6 +1,6 @@
 /*
- * history.h - the lines typed at the prompt, in libedit and in a file; see
- * line.h for where that is.
+ * history.h - the lines typed at the prompt, in libedit and in a file. line.h describes the
+ * location of the file.
  */
 #ifndef BLIS_HOST_HISTORY_H
 #define BLIS_HOST_HISTORY_H
@@ -8,7 +8,7 @@
 /* Reads the file, and appends later lines to it. */
 void host_history_open(void);
 
-/* One more line, unless it is empty or like the one before. */
+/* Adds a line, unless it is empty or equal to the previous one. */
 void host_history_add(const char *line);
 
 #endif

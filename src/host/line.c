@@ -51,9 +51,9 @@ host_line_news host_line_read(lua_State *L, const char *prompt, int words, const
 
 enum { CTRL_C = 3 };
 
-/* State for the functions that libedit calls, which have no argument for it. */
+/* State for callbacks of libedit, which have no argument for it. */
 static struct {
-  lua_State *L; /* while a line is read */
+  lua_State *L; /* valid while a line is read */
   int words;
   const char *before;
   bool is_cleared;
@@ -70,9 +70,9 @@ static int clear_line(int count, int key) {
 /* ---- characters --------------------------------------------------------- */
 
 /*
- * Selects the locale of the user while a line is edited, because libedit drops bytes that are no
- * characters of the locale. Everywhere else, classes of Lua's patterns and numbers use "C". The
- * locale "C" has ASCII only, while terminals without a locale write UTF-8 today.
+ * Selects the locale of the user while a line is edited, because libedit drops bytes that are not
+ * characters of the locale. Everywhere else, Lua's character classes and numbers use locale "C".
+ * Locale "C" supports only ASCII, whereas modern terminals without a locale send UTF-8.
  */
 static void use_characters_of_user(void) {
   const char *name = setlocale(LC_CTYPE, "");
@@ -98,8 +98,8 @@ static void push_text(lua_State *L) {
 }
 
 /*
- * Calls words(text) and pushes list and begin. begin counts from 0 in the line; it is negative if
- * the word began in an earlier line.
+ * Calls words(text) and pushes the list. Sets *begin to the start of the word in the line, from 0;
+ * it is negative if the word started in a previous line.
  */
 static bool push_words(lua_State *L, lua_Integer *begin) {
   lua_pushvalue(L, WORDS);
@@ -112,8 +112,8 @@ static bool push_words(lua_State *L, lua_Integer *begin) {
   return true;
 }
 
-/* Returns item i as the replacement of the text that begins at start: the text between is kept or
-   cut. */
+/* Returns item i as the replacement of the text that begins at start: the text in between is
+   kept or removed. */
 static char *word_at(lua_State *L, int list, lua_Integer i, int start, lua_Integer begin) {
   lua_rawgeti(L, list, i);
   if (begin > start) {
@@ -143,7 +143,7 @@ static size_t common_length(char *const *words, size_t count) {
 
 typedef struct completion {
   int start;
-  char **matches; /* the common beginning, the words, NULL; libedit frees it */
+  char **matches; /* the common prefix, the words, and NULL; libedit frees it */
 } completion;
 
 /* complete_word(completion, words) */
@@ -181,7 +181,7 @@ static int complete_word(lua_State *L) {
 static char **complete(const char *text, int start, int end) {
   (void)text;
   (void)end;
-  rl_attempted_completion_over = 1; /* else names of files would follow */
+  rl_attempted_completion_over = 1; /* otherwise libedit would add file names */
   completion made = {.start = start};
   lua_State *L = reading.L;
   int top = lua_gettop(L);
@@ -212,8 +212,8 @@ static void open_editor(void) {
 }
 
 /*
- * Reads a line. Ctrl-C is an ordinary key while a line is typed, at any cursor position: libedit
- * takes over the terminal's settings for such keys.
+ * Reads a line. While a line is edited, Ctrl-C is an ordinary key at any cursor position, because
+ * libedit adopts the terminal's settings for such keys.
  */
 static char *read_edited(lua_State *L, const char *prompt) {
   struct termios usual;

@@ -1,8 +1,9 @@
 /*
- * main.c - the program: `blis FILE.lua`, `blis COMMAND`, and lua's own options.
+ * main.c - the program: `blis FILE.lua`, `blis COMMAND`, and the options of the standard lua
+ * program.
  *
- * Everything happens inside one protected call, so an error of any kind, out
- * of memory included, becomes a message and an exit status.
+ * Everything runs inside one protected call, so any error, including out of memory, results in a
+ * message and an exit status.
  */
 #include <errno.h>
 #include <lauxlib.h>
@@ -29,11 +30,11 @@ typedef struct host {
   int argc;
   char **argv;
   host_options options;
-  int status; /* exit status of the program without an error */
+  int status; /* exit status if no error occurs */
   host_warnings warnings;
 } host;
 
-/* arg[0] is the script; what stands before it has negative indices. */
+/* Sets `arg`. arg[0] is the script; the arguments before it have negative indices. */
 static void set_arg(lua_State *L, const host *h) {
   int script = h->options.script < h->argc ? h->options.script : 0;
   lua_createtable(L, h->argc - script, script + 1);
@@ -44,7 +45,7 @@ static void set_arg(lua_State *L, const host *h) {
   lua_setglobal(L, "arg");
 }
 
-/* Pushes the arguments after the script; returns how many. */
+/* Pushes the arguments after the script; returns their number. */
 static int push_script_arguments(lua_State *L, const host *h) {
   if (h->options.script == h->argc) {
     return 0;
@@ -58,8 +59,8 @@ static int push_script_arguments(lua_State *L, const host *h) {
 }
 
 /*
- * Fixes the seed of math.random, which Lua 5.4 takes from the clock, so that scripts print the same
- * in every run.
+ * Fixes the seed of math.random, which Lua 5.4 takes from the clock, so that scripts produce the
+ * same output in every run.
  */
 static void fix_random_seed(lua_State *L) {
   lua_getglobal(L, "math");
@@ -94,7 +95,7 @@ static void open_state(lua_State *L, const host *h) {
   set_arg(L, h);
 }
 
-/* Calls what luaL_load... has pushed, or raises why it could not be loaded. */
+/* Calls the function that luaL_load... has pushed, or raises the load error. */
 static void run_loaded(lua_State *L, int load_status) {
   if (load_status != LUA_OK) {
     host_raise(L, "load", "%s", lua_tostring(L, -1));
@@ -157,7 +158,7 @@ static void run_statements(lua_State *L, const host *h) {
   }
 }
 
-/* Finds modules in the folder of a script, from every current folder. */
+/* Makes modules in the folder of a script available, regardless of the current folder. */
 static void find_modules_beside(lua_State *L, const char *path) {
   const char *end = path == NULL ? NULL : strrchr(path, '/');
   if (end == NULL) {
@@ -173,7 +174,7 @@ static void find_modules_beside(lua_State *L, const char *path) {
   lua_pop(L, 3);
 }
 
-/* Raises for a file that a script cannot be in; the loader would wait for it. */
+/* Raises for files that cannot contain a script, such as pipes, on which the loader would block. */
 static void check_script(lua_State *L, const char *path) {
   const char *problem = NULL;
   FILE *file = blis__open_input(path, BLIS_INPUT_TEXT, &problem);
@@ -183,7 +184,7 @@ static void check_script(lua_State *L, const char *path) {
   fclose(file);
 }
 
-/* luaL_loadfile as a function, which raises. */
+/* luaL_loadfile as a C function that raises errors. */
 static int load_file(lua_State *L) {
   if (luaL_loadfile(L, lua_tostring(L, 1)) != LUA_OK) {
     lua_error(L);
@@ -191,7 +192,7 @@ static int load_file(lua_State *L) {
   return 1;
 }
 
-/* path is NULL for standard input. */
+/* Runs a file; path is NULL for standard input. */
 static void run_file(lua_State *L, const host *h, const char *path) {
   find_modules_beside(L, path);
   if (path != NULL) {
@@ -199,7 +200,7 @@ static void run_file(lua_State *L, const host *h, const char *path) {
   }
   lua_pushcfunction(L, load_file);
   lua_pushstring(L, path);
-  /* Without the handler of errors, which would add a traceback of blis. */
+  /* Called without the error handler, which would add a traceback of blis. */
   if (lua_pcall(L, 1, 1, 0) != LUA_OK) {
     const char *name = path != NULL ? path : "stdin";
     const char *problem = lua_tostring(L, -1);
@@ -229,8 +230,8 @@ static bool is_file(const char *name) {
   return stat(name, &information) == 0 && !S_ISDIR(information.st_mode);
 }
 
-/* Runs a command or a script. A command has priority over a file of its name; ./NAME is the
-   file. */
+/* Runs a command or a script. A command has priority over a file of the same name; ./NAME runs
+   the file. */
 static void run_script(lua_State *L, host *h) {
   const char *name = h->argv[h->options.script];
   if (strcmp(name, "-") == 0 && strcmp(h->argv[h->options.script - 1], "--") != 0) {
@@ -273,7 +274,7 @@ static int protected_main(lua_State *L) {
   return 0;
 }
 
-/* A full disk must not look like success. */
+/* A full disk must result in a failure status. */
 static int flush_output(int status) {
   if (fflush(stdout) == 0 && !ferror(stdout)) {
     return status;
@@ -308,7 +309,7 @@ int main(int argc, char **argv) {
   lua_pushlightuserdata(L, &h);
   bool is_done = lua_pcall(L, 1, 0, 1) == LUA_OK;
   int number = host_signals_last();
-  /* Programs end silently when the reader of their output is gone. */
+  /* The program ends silently if the reader of its output is gone. */
   int status = is_done || number == SIGPIPE ? h.status : host_print_error(L);
   lua_close(L);
   if (number != 0) {

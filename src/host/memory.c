@@ -9,19 +9,19 @@
 #include <sys/mman.h>
 
 /*
- * Blocks of MAPPED bytes and more are separate mappings that begin at a huge page (malloc would map
- * them as well). When they grow, whole huge pages are moved. realloc moves such blocks to any
- * address, which splits the huge pages.
+ * Blocks of MAPPED bytes and more are separate mappings that start at a huge page. When they grow,
+ * whole huge pages are moved. malloc would also map such blocks, but realloc moves them to
+ * arbitrary addresses, which splits huge pages.
  */
 enum { PAGE = 4096, HUGE_PAGE = 2 << 20, LARGE = 8 << 20, MAPPED = 32 << 20 };
 
-/* Requests huge pages where they are completely inside the block. */
+/* Requests huge pages for the parts of a block that contain whole huge pages. */
 static void advise(void *block, size_t size) {
 #ifdef MADV_HUGEPAGE
   uintptr_t first = ((uintptr_t)block + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
   uintptr_t end = ((uintptr_t)block + size) & ~(uintptr_t)(HUGE_PAGE - 1);
   if (first < end) {
-    /* Without them everything works as well. */
+    /* Failure is ignored, because huge pages are optional. */
     (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
   }
 #else
@@ -50,7 +50,7 @@ static size_t mapping_size(size_t size) {
   return size > SIZE_MAX - 2 * (size_t)HUGE_PAGE ? 0 : (size + PAGE - 1) & ~(size_t)(PAGE - 1);
 }
 
-/* A mapping that begins at a huge page, or NULL. */
+/* Returns a mapping that starts at a huge page, or NULL. */
 static void *map(size_t size) {
   size_t length = mapping_size(size);
   if (length == 0) {
@@ -69,7 +69,8 @@ static void *map(size_t size) {
     (void)munmap(start + before + length, HUGE_PAGE - before);
   }
 #ifdef MADV_HUGEPAGE
-  /* To the last page: a mapping of two kinds could not be moved as one. */
+  /* Applied up to the last page, because a mapping with two kinds of pages could not be moved as
+     a whole. */
   (void)madvise(start + before, length, MADV_HUGEPAGE);
 #endif
   return start + before;
@@ -94,12 +95,12 @@ static void *remap(void *block, size_t old_size, size_t new_size) {
     }
     return result == MAP_FAILED ? NULL : result;
   }
-  /* A limit of the address space may have no room for both. */
+  /* A limit on the address space may not allow both mappings at the same time. */
   result = mremap(block, old_length, new_length, MREMAP_MAYMOVE);
   return result == MAP_FAILED ? NULL : result;
 }
 
-/* From the heap to a mapping or back. */
+/* Moves a block from the heap to a mapping or back. */
 static void *change_kind(void *block, size_t old_size, size_t new_size) {
   void *result = new_size >= MAPPED ? map(new_size) : malloc(new_size);
   if (result == NULL || block == NULL) {
@@ -130,17 +131,18 @@ static void *large_alloc(void *block, size_t old_size, size_t new_size) {
   return change_kind(block, old_size, new_size);
 }
 
-/* Blocks of up to SMALL bytes are multiples of STEP, cut from slabs. */
+/* Blocks of up to SMALL bytes have sizes that are multiples of STEP, and are allocated from
+   slabs. */
 enum { STEP = 16, SMALL = 512, SLAB = 64 << 10 };
 
 typedef struct free_block {
   struct free_block *next;
 } free_block;
 
-/* There is one heap, like malloc's. */
+/* The heap is global, like that of malloc. */
 static struct {
-  free_block *free[SMALL / STEP]; /* [i]: of (i + 1) * STEP bytes */
-  char *rest;                     /* of the newest slab */
+  free_block *free[SMALL / STEP]; /* [i]: free blocks of (i + 1) * STEP bytes */
+  char *rest;                     /* unused rest of the newest slab */
   size_t rest_size;
 } small;
 
@@ -152,13 +154,13 @@ static size_t class_of(size_t size) {
   return (size - 1) / STEP;
 }
 
-/* A block of a class that has no free one. */
+/* Allocates a block of a class without free blocks. */
 static void *cut_block(size_t size_class) {
   size_t size = (size_class + 1) * STEP;
   if (small.rest_size < size) {
     char *slab = malloc(SLAB);
     if (slab == NULL) {
-      return malloc(size); /* there may be room for this */
+      return malloc(size); /* a smaller allocation may still succeed */
     }
     small.rest = slab;
     small.rest_size = SLAB;
@@ -184,7 +186,7 @@ static void give_back(void *block, size_t size_class) {
   small.free[size_class] = freed;
 }
 
-/* Where the old or the new size is small. */
+/* Reallocates a block if the old or the new size is small. */
 static void *small_alloc(void *block, size_t old_size, size_t new_size) {
   if (block == NULL) {
     return take_block(class_of(new_size));
@@ -200,7 +202,7 @@ static void *small_alloc(void *block, size_t old_size, size_t new_size) {
   }
   void *result = becomes_small ? take_block(class_of(new_size)) : large_alloc(NULL, 0, new_size);
   if (result == NULL) {
-    return new_size < old_size ? block : NULL; /* it never fails to shrink */
+    return new_size < old_size ? block : NULL; /* shrinking must never fail */
   }
   memcpy(result, block, old_size < new_size ? old_size : new_size);
   if (was_small) {
@@ -217,7 +219,7 @@ static void forget_free_blocks(void) {
 }
 
 void host_memory_watch_forks(void) {
-  /* If it cannot, processes cost more and do the same. */
+  /* Without this handler, forked processes cost more but behave the same. */
   (void)pthread_atfork(NULL, NULL, forget_free_blocks);
 }
 

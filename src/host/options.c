@@ -29,7 +29,7 @@ static bool fail(host_options *options, const char *what, const char *argument) 
   return false;
 }
 
-/* Options with a number. */
+/* Options with a numeric value. */
 static const struct {
   const char *name;
   int64_t usual;

@@ -9,8 +9,8 @@
 #include "host/report.h"
 #include "host/signals.h"
 
-/* Indexes at the bottom of the stack. The last three values come from blis.prompt, and are nil if
-   that module is missing. */
+/* Indices at the bottom of the stack. The last three values come from blis.prompt, and are nil
+   if that module is missing. */
 enum { HANDLER = 1, WORDS, SHOW, SHORT_ERROR, BOTTOM = SHORT_ERROR };
 
 /* Returns whether the statement only lacks more lines, and pops the message if so. */
@@ -30,9 +30,9 @@ static bool is_incomplete(lua_State *L, int status) {
 }
 
 /*
- * Handles text that is no statement, as the message on top reports: it may be an expression of
- * several lines. Returns true if the expression is incomplete, and pops the message. If it is
- * complete, its function replaces the message.
+ * Handles text that is not a statement; the error message is on top of the stack. The text may be
+ * an expression over several lines. Returns true if the expression is incomplete, and pops the
+ * message. If it is complete, its function replaces the message.
  */
 static bool is_begun_expression(lua_State *L, int *status) {
   if (*status != LUA_ERRSYNTAX) {
@@ -56,18 +56,15 @@ static bool is_begun_expression(lua_State *L, int *status) {
 }
 
 typedef enum statement_news {
-  STATEMENT_LOADED, /* a function is on top in place of the line */
-  STATEMENT_WRONG,  /* a message is */
-  STATEMENT_CLEARED /* nothing is */
+  STATEMENT_LOADED, /* a function has replaced the line on top of the stack */
+  STATEMENT_WRONG,  /* an error message has replaced the line */
+  STATEMENT_CLEARED /* the line was removed */
 } statement_news;
 
-/*
- * Turns the first line, on top of the stack, into a function, reading more
- * lines as needed.
- */
+/* Converts the first line, on top of the stack, to a function. Reads more lines as needed. */
 static statement_news load_statement(lua_State *L) {
   const char *line = lua_tostring(L, -1);
-  line += line[0] == '='; /* as older prompts of Lua demanded */
+  line += line[0] == '='; /* a leading '=' was required by the prompts of older Lua versions */
   const char *expression = lua_pushfstring(L, "return %s", line);
   int status = luaL_loadbuffer(L, expression, strlen(expression), "=stdin");
   if (status == LUA_OK) {
@@ -101,7 +98,7 @@ static statement_news load_statement(lua_State *L) {
   }
 }
 
-/* Shows everything above the bottom. */
+/* Prints all values above the bottom of the stack. */
 static int print_results(lua_State *L) {
   int count = lua_gettop(L) - BOTTOM;
   if (count == 0) {
@@ -117,7 +114,7 @@ static int print_results(lua_State *L) {
   return lua_pcall(L, count, 0, HANDLER);
 }
 
-/* Runs the function on top of the stack; an error value may take its place. */
+/* Runs the function on top of the stack. On failure, an error value replaces it. */
 static int run_statement(lua_State *L) {
   host_signals_watch(L);
   int status = lua_pcall(L, 0, LUA_MULTRET, HANDLER);
@@ -128,7 +125,7 @@ static int run_statement(lua_State *L) {
   return status;
 }
 
-/* The error value on top of the stack, as short as it can be. */
+/* Prints the error value on top of the stack, in its shortest form. */
 static void print_error(lua_State *L) {
   if (lua_isstring(L, -1) && !lua_isnil(L, SHORT_ERROR)) {
     lua_pushvalue(L, SHORT_ERROR);

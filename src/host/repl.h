@@ -10,7 +10,7 @@
 /*
  * Reads and runs statements until the end of input. lua/blis/prompt shows the values of expressions
  * and completes words. An incomplete statement continues on the next line. Errors and interrupts
- * end the statement and not the prompt.
+ * end only the statement, not the prompt.
  */
 void host_repl_run(lua_State *L, bool keeps_history);
 

@@ -10,7 +10,7 @@
 #include "host/signals.h"
 #include "lua/bind/traceback.h"
 
-/* Its address is the key in the registry under which the switch lies. */
+/* Registry key of the switch (the address of this variable). */
 static const char expect_errors_key;
 
 /* Pushes error[name] of the table at index; never calls a metamethod. */
@@ -38,7 +38,7 @@ void host_expect_errors(lua_State *L) {
   lua_rawsetp(L, LUA_REGISTRYINDEX, &expect_errors_key);
 }
 
-/* True for error values that are shown without traceback. */
+/* Returns whether an error value is printed without a traceback. */
 static bool is_plain(lua_State *L, int index) {
   if (!lua_istable(L, index)) {
     return false;
@@ -62,8 +62,10 @@ static const char *push_error_text(lua_State *L, int index) {
   return lua_tostring(L, -1);
 }
 
-/* True for errors whose text ends with the traceback of the place they are
- * about, such as a policy that was called from deep inside. */
+/*
+ * Returns whether the text of an error already ends with the relevant traceback, for example that
+ * of a policy.
+ */
 static bool has_own_traceback(lua_State *L, int index) {
   bool found = lua_istable(L, index) && push_raw_field(L, index, "traceback") == LUA_TSTRING;
   lua_settop(L, index);
@@ -83,7 +85,7 @@ int host_handle_error(lua_State *L) {
 }
 
 /* Writes text without characters that would control the terminal: errors contain values from any
-   source. Line breaks and tabs stay, because tracebacks contain them. */
+   source. Line breaks and tabs are kept, because tracebacks contain them. */
 static void write_shown(FILE *stream, const char *text, size_t length) {
   size_t i = 0;
   while (i < length) {
@@ -104,8 +106,10 @@ int host_print_error(lua_State *L) {
   int index = lua_gettop(L);
   bool is_table = lua_istable(L, index);
   bool is_usage = is_table && has_code(L, index, "usage");
-  /* The handler has made strings of all values but plain tables, whose message
-   * is text, so no metamethod runs here. */
+  /*
+   * The handler has converted all values to strings, except plain tables with a string message, so
+   * no metamethod runs here.
+   */
   if (is_table) {
     push_raw_field(L, index, "message");
   }

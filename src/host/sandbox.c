@@ -34,7 +34,7 @@ static void push_source(lua_State *L, const char *path) {
     host_raise(L, "load", "cannot open %s: %s", path, refusal);
     return;
   }
-  static char buffer[SOURCE_MAX]; /* longer scripts are refused anyway */
+  static char buffer[SOURCE_MAX]; /* longer scripts are rejected */
   size_t size = fread(buffer, 1, sizeof buffer, file);
   int problem = ferror(file) ? errno : 0;
   if (file != stdin) {
@@ -72,7 +72,7 @@ static int run_script(lua_State *L) {
     lua_pushstring(L, b->argv[b->options->script + i]);
   }
   const blis_jail_limits limits = {.cpu_s = b->options->sandbox_seconds + 1};
-  (void)blis_jail_enter(&limits); /* limits hold even without a filter */
+  (void)blis_jail_enter(&limits); /* limits apply even without a filter */
   b->sandbox.left = b->sandbox.call_instructions;
   lua_call(L, count, 0);
   return 0;
@@ -130,7 +130,7 @@ static void tell_error(lua_State *L) {
   }
 }
 
-/* A full disk must not look like success. */
+/* A full disk must result in a failure status. */
 static int flush_output(int status) {
   bool was_lost = ferror(stdout) != 0;
   if (fflush(stdout) == 0 && !was_lost) {
@@ -169,7 +169,7 @@ static void wake_up(int number) {
   (void)number; /* waitpid returns */
 }
 
-/* Waits for the child, and stops it when its time is up. */
+/* Waits for the child, and stops it when its time limit is reached. */
 static int supervise(pid_t child, const host_options *options) {
   const struct sigaction on_alarm = {.sa_handler = wake_up};
   sigaction(SIGALRM, &on_alarm, NULL);
@@ -191,7 +191,7 @@ static int supervise(pid_t child, const host_options *options) {
   } else if (number == SIGINT) {
     return HOST_EXIT_INTERRUPTED;
   } else if (number == SIGPIPE) {
-    return 128 + SIGPIPE; /* exit status of programs whose reader is gone */
+    return 128 + SIGPIPE; /* exit status of a program whose reader is gone */
   } else if (number == SIGSYS) {
     fputs("blis: sandbox: the script tried to start a process or to open a "
           "connection\n",
@@ -220,5 +220,5 @@ int host_sandbox_run(int argc, char **argv, const host_options *options) {
   blis_jail_die_with((int64_t)parent);
   int status = run_in_state(argc, argv, options);
   fflush(NULL);
-  _exit(status); /* exit handlers may need what the sandbox refuses */
+  _exit(status); /* exit handlers may need operations that the sandbox denies */
 }

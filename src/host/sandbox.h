@@ -8,8 +8,8 @@
 #include "host/options.h"
 
 /*
- * Runs argv[options->script] within the limits of options; what is left of
- * argv are its arguments. Returns the exit status of the program.
+ * Runs argv[options->script] within the limits of options. The remaining items of argv are its
+ * arguments. Returns the exit status of the program.
  */
 int host_sandbox_run(int argc, char **argv, const host_options *options);
 

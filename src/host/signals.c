@@ -5,27 +5,27 @@
 
 #include "lua/bind/interrupt.h"
 
-/* A handler has no argument, so its data has to be global. */
+/* A handler has no argument, so its data must be global. */
 static lua_State *watched_state;
 static volatile sig_atomic_t last_signal; /* 0 = none */
 
-/* Signals that ask the program to end. */
+/* Signals that request termination. */
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
 enum { ENDING_COUNT = sizeof ending / sizeof *ending };
 
 /*
- * Runs inside Lua code. Code in C that polls the flag clears it when it raises the error; then this
- * function does nothing.
+ * Runs inside Lua code. C code that polls the flag clears it when it raises the error; in this case
+ * this function does nothing.
  */
 static void stop_script(lua_State *L, lua_Debug *activation) {
   (void)activation;
   if (blis_interrupt_is_held()) {
-    return; /* and is called again */
+    return; /* the hook is called again later */
   }
   lua_sethook(L, NULL, 0, 0);
   if (blis_interrupt_requested()) {
     blis_interrupt_clear();
-    luaL_where(L, 0); /* a hook has no level */
+    luaL_where(L, 0); /* a hook has no stack level */
     lua_pushliteral(L, "interrupted");
     lua_concat(L, 2);
     lua_error(L);
@@ -39,7 +39,7 @@ static void on_signal(int number) {
               1);
 }
 
-/* A write beyond a limit of the shell then fails, and its file is removed. */
+/* Handles SIGXFSZ, so that a write beyond the file size limit fails and its file is removed. */
 static void on_full(int number) {
   (void)number;
 }
@@ -52,7 +52,7 @@ static void install(int number, void (*handler)(int), int flags) {
   sigaction(number, &action, NULL);
 }
 
-/* nohup and some shells start programs that are to ignore a signal. */
+/* Returns whether a signal was ignored at start, for example because of nohup. */
 static bool is_ignored(int number) {
   struct sigaction action;
   return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
@@ -63,7 +63,7 @@ void host_signals_watch(lua_State *L) {
   install(SIGINT, on_signal, (int)SA_RESETHAND);
   for (int i = 1; i < ENDING_COUNT; i++) {
     if (!is_ignored(ending[i])) {
-      /* Writes that follow the first SIGPIPE fail; files are still removed. */
+      /* After the first SIGPIPE, writes fail, and files are still removed. */
       install(ending[i], on_signal, ending[i] == SIGPIPE ? 0 : (int)SA_RESETHAND);
     }
   }

@@ -1,4 +1,4 @@
-/* calls.c - requests for tokens, from their arrival to the last byte of their answer. */
+/* calls.c - requests for tokens, from their arrival to the last byte of the response. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static void close_prefill(blis__call *call) {
   }
 }
 
-/* Frees the call, whose request is answered or gone. Choices that are not over are cancelled. */
+/* Frees a call whose request was answered or has gone. Choices that are not over are canceled. */
 static void free_call(blis__call *call) {
   blis__http *server = call->server;
   const blis_alloc *alloc = &server->alloc;
@@ -70,7 +70,8 @@ static void free_call(blis__call *call) {
   blis_alloc_free(alloc, call, sizeof *call);
 }
 
-/* The client has gone. The request lives without its connection, and is freed here. */
+/* Handles a client that has disconnected. The request outlives its connection, so it is freed
+   here. */
 static void on_close(struct evhttp_connection *connection, void *ud) {
   (void)connection;
   blis__call *call = ud;
@@ -82,9 +83,9 @@ static void on_close(struct evhttp_connection *connection, void *ud) {
 }
 
 /*
- * While an answer is on its way, evhttp expects no data, and would end the program if there were
- * some. So what the client sends meanwhile (pipelined requests) stays in the buffer, up to a limit;
- * and a client that waits for a long answer is not idle.
+ * While a response is being sent, evhttp expects no data, and would abort the program if data
+ * arrived. Data that the client sends in the meantime (pipelined requests) therefore remains in the
+ * buffer, up to a limit. Also, a client that waits for a long response does not count as idle.
  */
 static void hold_input(blis__call *call) {
   struct bufferevent *stream = evhttp_connection_get_bufferevent(call->connection);
@@ -95,11 +96,11 @@ static void hold_input(blis__call *call) {
   bufferevent_setcb(stream, NULL, on_write, on_event, ud);
   bufferevent_setwatermark(stream, EV_READ, 0, BLIS__INPUT_MAX);
   bufferevent_set_timeouts(stream, NULL, NULL);
-  bufferevent_enable(stream, EV_READ); /* else the end of the connection goes unnoticed */
+  bufferevent_enable(stream, EV_READ); /* required to detect the end of the connection */
   evhttp_connection_set_closecb(call->connection, on_close, call);
 }
 
-/* The connection is evhttp's again, and may carry another request. */
+/* Returns the connection to evhttp, so that it can carry another request. */
 static void release_input(blis__call *call) {
   struct bufferevent *stream = evhttp_connection_get_bufferevent(call->connection);
   evhttp_connection_set_closecb(call->connection, NULL, NULL);
@@ -133,13 +134,14 @@ static void add_headers(blis__call *call, const char *type) {
   }
 }
 
-/* An id of an instance among all engines: a number of this server, then its own id. */
+/* Writes an id of an instance that is unique among all engines: a number of this server,
+   followed by the id of the instance. */
 static void write_engine(const blis__http *server, uint32_t instance, char *text, size_t size) {
   snprintf(text, size, "%016" PRIx64 "-%s", server->id_seed,
            blis_cluster_instance_id(blis_live_desk_cluster(server->desk), instance));
 }
 
-/* The instance of this cluster that has this id among all engines; -1 = none. */
+/* Returns the instance of this cluster with such an id; -1 = none. */
 static int64_t find_engine(const blis__http *server, blis_slice engine) {
   uint32_t count = blis_cluster_instance_count(blis_live_desk_cluster(server->desk));
   for (uint32_t i = 0; i < count; i++) {
@@ -152,7 +154,7 @@ static int64_t find_engine(const blis__http *server, blis_slice engine) {
   return -1;
 }
 
-/* The address of an instance; that of the call, if it has none. */
+/* Returns the address of an instance, or that of the call if the instance has none. */
 static void find_address(const blis__call *call, int64_t instance, blis_live_transfer *transfer) {
   const blis_http_config *config = call->server->config;
   transfer->host = "127.0.0.1";
@@ -165,7 +167,7 @@ static void find_address(const blis__call *call, int64_t instance, blis_live_tra
   }
 }
 
-/* An answer with the KV of its prompt, for the engine that continues. */
+/* Sends a response with the location of its prompt's KV, for the engine that continues. */
 static void write_split(const blis__call *call) {
   blis__http *server = call->server;
   const blis_live_choice *choice = call->choices[0];
@@ -183,7 +185,7 @@ static void write_split(const blis__call *call) {
                         (const blis_live_choice *const *)call->choices, call->count, &transfer);
 }
 
-/* A whole answer, or the error of a choice that failed before anything was sent. */
+/* Sends a complete response, or the error of a choice that failed before anything was sent. */
 static void send_whole(blis__call *call, const blis_live_choice *failed) {
   blis__http *server = call->server;
   struct evhttp_request *request = call->request;
@@ -214,7 +216,7 @@ static size_t unsent_bytes(const blis__call *call) {
   return evbuffer_get_length(bufferevent_get_output(stream));
 }
 
-/* Appends what is due of all choices to the text, and counts it as sent. */
+/* Appends the due tokens of all choices to the text, and counts them as sent. */
 static void write_due(blis__call *call) {
   blis__http *server = call->server;
   for (size_t i = 0; i < call->count; i++) {
@@ -224,7 +226,8 @@ static void write_due(blis__call *call) {
     if (!has_more && !has_end) {
       continue;
     }
-    /* The last token is due a little before the end: the chunk of the end has it. */
+    /* The last token is due slightly before the end of the choice, so it is sent with the final
+       chunk. */
     if (!choice->is_over && choice->due_tokens == choice->planned_tokens &&
         choice->due_tokens == call->sent[i] + 1 && choice->planned_tokens > 1) {
       continue;
@@ -247,9 +250,9 @@ static void begin_stream(blis__call *call) {
 }
 
 /*
- * Writes what is unsent now, not in the next turn of the loop: one turn may bring a stream several
- * events, and each of them takes 1 KiB of a buffer until it is written. Whatever the socket does
- * not take, and errors, are left to libevent.
+ * Writes unsent data immediately instead of in the next iteration of the loop. One iteration may
+ * add several events to a stream, and each event takes 1 KiB of a buffer until it is written. Data
+ * that the socket does not accept, and errors, are left to libevent.
  */
 static void write_now(const blis__call *call) {
   struct bufferevent *stream = evhttp_connection_get_bufferevent(call->connection);
@@ -345,9 +348,9 @@ void blis__calls_drop(blis__http *server) {
   }
 }
 
-/* Beginning. */
+/* Start. */
 
-/* X-Request-Id, or 32 hexadecimal digits. */
+/* Chooses the id: X-Request-Id, or 32 hexadecimal digits. */
 static void choose_id(blis__http *server, struct evhttp_request *request,
                       char id[BLIS_LIVE_ID_SIZE]) {
   blis_slice given = blis__http_header(request, "X-Request-Id", BLIS_LIVE_ID_SIZE - 32);
@@ -386,7 +389,7 @@ static bool check_service(const blis__door *door, blis_live_refusal *refusal) {
                           door->instance, sleeps ? "asleep" : "not in service");
 }
 
-/* The KV that another engine has of the prompt. */
+/* Returns the KV of the prompt that another engine holds. */
 static blis_pull pull_of(const blis__http *server) {
   const blis_live_split *split = &server->ask.split;
   if (!server->config->splits || !split->has_remote_prefill) {
@@ -410,7 +413,7 @@ static blis_live_submission submission_of(blis__door *door, struct evhttp_reques
       .session = blis__http_header(request, "x-session-id", 100)};
 }
 
-/* A call with room for its choices; NULL = no memory. */
+/* Creates a call with space for its choices; NULL = out of memory. */
 static blis__call *new_call(blis__door *door, struct evhttp_request *request) {
   blis__http *server = door->server;
   const blis_live_ask *ask = &server->ask;
@@ -459,7 +462,7 @@ static bool submit(blis__call *call, blis_pull pull) {
   return server->status == BLIS_OK;
 }
 
-/* The instance of this server that the header of llm-d's side-car names; -1 = none. */
+/* Returns the instance of this server that the header of llm-d's sidecar specifies; -1 = none. */
 static int64_t find_prefiller(const blis__http *server, struct evhttp_request *request) {
   const blis_http_config *config = server->config;
   blis_slice named = blis__http_header(request, "x-prefiller-host-port", 200);
@@ -474,7 +477,7 @@ static int64_t find_prefiller(const blis__http *server, struct evhttp_request *r
   return -1;
 }
 
-/* Lets another instance compute the prompt first, as the side-car does: one token, no choices. */
+/* Lets another instance compute the prompt first, like the sidecar: one token, no choices. */
 static bool begin_prefill(blis__call *call, int64_t instance) {
   blis__http *server = call->server;
   const blis_cluster *cluster = blis_live_desk_cluster(server->desk);
@@ -535,7 +538,7 @@ static void end_prefill(blis__call *call) {
     (void)submit(call, pull);
     return;
   }
-  release_input(call); /* its adapter is no longer served, for example */
+  release_input(call); /* for example, its adapter is no longer served */
   free_call(call);
   blis__http_refuse(server, request, &refusal);
 }

@@ -17,7 +17,7 @@ enum {
   IDENTITY_MAX = 256
 };
 
-/* A batch that may be asked for again. */
+/* A stored batch, for replay. */
 typedef struct kept {
   char *data; /* NULL = none */
   size_t length;
@@ -96,7 +96,7 @@ void blis__publisher_free(blis__publisher *publisher) {
   blis_alloc_free(&alloc, publisher, sizeof *publisher);
 }
 
-/* A bound socket; NULL: *error says why. */
+/* Returns a bound socket; NULL on failure, with the reason in *error. */
 static void *bind_socket(const blis__publisher *p, int type, const char *address, uint16_t port,
                          blis_error *error) {
   const blis__zmq *zmq = p->zmq;
@@ -156,7 +156,7 @@ static void write_sequence(uint64_t sequence, unsigned char bytes[SEQUENCE_BYTES
   }
 }
 
-/* A batch that cannot be kept for lack of memory is missing from replays. */
+/* Stores a batch. A batch that cannot be stored for lack of memory is missing from replays. */
 static void keep(const blis__publisher *p, outlet *o, uint64_t sequence, blis_slice payload) {
   kept *place = &o->ring[sequence % KEPT_BATCHES];
   forget_batch(p, o, place);
@@ -195,7 +195,7 @@ void blis__publisher_send(blis__publisher *publisher, uint32_t instance, uint64_
 
 /* Replay. */
 
-/* A request: who sent it, and the first batch that is missing. */
+/* A request: its sender, and the first missing batch. */
 typedef struct replay_request {
   char identity[IDENTITY_MAX];
   int identity_length;
@@ -208,7 +208,8 @@ static bool has_more(const blis__publisher *p, void *socket) {
   return p->zmq->getsockopt_(socket, ZMQ_RCVMORE, &more, &size) == 0 && more != 0;
 }
 
-/* Reads a whole message. *is_valid: it is a request. Returns whether there was a message. */
+/* Reads a whole message. *is_valid is set if it is a request. Returns whether there was a
+   message. */
 static bool read_request(const blis__publisher *p, void *socket, replay_request *request,
                          bool *is_valid) {
   unsigned char number[SEQUENCE_BYTES];

@@ -1,4 +1,5 @@
-/* routes.c - which path of a server does what, and the paths that answer at once. */
+/* routes.c - maps the paths of a server to functions, and handles paths with immediate
+   responses. */
 #include <event2/keyvalq_struct.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -124,7 +125,7 @@ static void on_load(blis__door *door, struct evhttp_request *request) {
   blis__http_send_text(server, request, 200, NULL);
 }
 
-/* A model, or an adapter of its parent. */
+/* Writes a model, or an adapter with its parent. */
 static void write_model(blis_json_writer *w, const blis_live_limits *limits, const char *name,
                         const char *parent) {
   const char *pairs[][2] = {
@@ -218,7 +219,7 @@ static void on_detokenize(blis__door *door, struct evhttp_request *request) {
   blis__http_send_text(server, request, 200, NULL);
 }
 
-/* The tokens that a request would have; a list for completions, an object for chats. */
+/* Writes the tokens that a request would have: a list for completions, an object for chats. */
 static void render(blis__door *door, struct evhttp_request *request, blis_live_api api) {
   blis__http *server = door->server;
   blis_live_ask *ask = &server->ask;
@@ -252,7 +253,7 @@ static void on_render_chat(blis__door *door, struct evhttp_request *request) {
   render(door, request, BLIS_LIVE_CHAT);
 }
 
-/* Adds what all tiers have moved. */
+/* Adds up the transfers of all tiers. */
 static void add_tiers(const blis_cluster *cluster, blis_live_page *page) {
   size_t tiers = blis_cluster_kv_tier_count(cluster);
   page->has_tiers = tiers > 0 && page->count == blis_cluster_instance_count(cluster);
@@ -344,7 +345,7 @@ static void on_server_info(blis__door *door, struct evhttp_request *request) {
   blis__http_send_text(server, request, 200, NULL);
 }
 
-/* Empties the prefix cache of an instance, or of all. */
+/* Clears the prefix cache of an instance, or of all instances. */
 static void on_reset_cache(blis__door *door, struct evhttp_request *request) {
   blis__http *server = door->server;
   blis_cluster *cluster = blis_live_desk_cluster(server->desk);
@@ -389,7 +390,7 @@ static void on_unload_adapter(blis__door *door, struct evhttp_request *request) 
 
 /* Sleep. */
 
-/* The instances of an address: first and end. */
+/* Returns the first instance of an address, and sets the end of its range. */
 static uint32_t instances_of(const blis__door *door, uint32_t *end) {
   uint32_t first = door->instance < 0 ? 0 : (uint32_t)door->instance;
   *end = door->instance < 0
@@ -451,7 +452,7 @@ static bool is_local(struct evhttp_request *request) {
   return address != NULL && (strncmp(address, "127.", 4) == 0 || strcmp(address, "::1") == 0);
 }
 
-/* /admin/ACTION, from this machine only. */
+/* Handles /admin/ACTION, only from the local machine. */
 static void administer(blis__door *door, struct evhttp_request *request, const char *action) {
   blis__http *server = door->server;
   const blis_http_config *config = server->config;
@@ -520,7 +521,8 @@ static const route routes[] = {
     {"/get_server_info", EVHTTP_REQ_GET, on_server_info},
 };
 
-/* The route of a path; *is_known: the path exists, for another method. HEAD is like GET. */
+/* Returns the route of a path. *is_known is set if the path exists for a different method. HEAD
+   is handled like GET. */
 static const route *find(const char *path, enum evhttp_cmd_type method, bool *is_known) {
   enum evhttp_cmd_type wanted = method == EVHTTP_REQ_HEAD ? EVHTTP_REQ_GET : method;
   *is_known = false;
@@ -535,7 +537,7 @@ static const route *find(const char *path, enum evhttp_cmd_type method, bool *is
   return NULL;
 }
 
-/* X-Return-Error: STATUS asks for an error, as in llm-d-inference-sim. */
+/* Returns the error that the header X-Return-Error: STATUS requests, as in llm-d-inference-sim. */
 static bool answer_wanted_error(blis__door *door, struct evhttp_request *request) {
   const char *text =
       evhttp_find_header(evhttp_request_get_input_headers(request), "X-Return-Error");

@@ -28,7 +28,7 @@ int64_t blis__http_wall_us(const blis__http *server) {
   return (now_ns() - server->started_ns) / NANOS;
 }
 
-/* The time of the simulation that is the present. */
+/* Returns the current simulated time. */
 static int64_t simulated_us(const blis__http *server) {
   return server->speed_us +
          (int64_t)((double)(now_ns() - server->speed_ns) / NANOS * server->speed);
@@ -45,7 +45,7 @@ static void note_lag(blis__http *server, int64_t lag_us) {
   server->lags_us[server->lag_count++ % BLIS__LAGS] = lag_us;
 }
 
-/* What was due before now is late by the difference, in wall time. */
+/* Records the lateness, in wall time, of tokens that were due before now. */
 static void note_lateness(blis__http *server, int64_t now_us) {
   int64_t due_us = blis_live_desk_next_us(server->desk);
   if (due_us <= now_us) {
@@ -129,7 +129,7 @@ static blis_status open_feed(blis__http *server, uint32_t instance, blis_error *
   return BLIS_OK;
 }
 
-/* The publisher, without sockets yet. */
+/* Creates the publisher, without sockets. */
 static blis_status open_publisher(blis__http *server, blis_error *error) {
   const blis_http_config *config = server->config;
   if (config->feeds == NULL) {
@@ -152,7 +152,8 @@ static void close_publisher(blis__http *server) {
   blis__publisher_free(server->publisher);
 }
 
-/* Listens for the instances that exist and have no open address yet; for the gateway at first. */
+/* Listens on the addresses of instances that exist and have no open address yet; in the first
+   call, also of the gateway. */
 static blis_status listen_for_new(blis__http *server, bool is_first, blis_error *error) {
   uint32_t count = blis_cluster_instance_count(blis_live_desk_cluster(server->desk));
   for (size_t i = 0; i < server->config->endpoint_count; i++) {
@@ -180,7 +181,7 @@ static uint64_t hash_services(const blis__http *server) {
   return hash;
 }
 
-/* Instances may have come or gone. */
+/* Checks whether instances were added or removed. */
 static void on_look(evutil_socket_t fd, short what, void *ud) {
   (void)fd, (void)what;
   blis__http *server = ud;
@@ -188,7 +189,7 @@ static void on_look(evutil_socket_t fd, short what, void *ud) {
     return;
   }
   server->status = listen_for_new(server, false, &server->error);
-  /* libzmq reports only changes of the sockets: nothing may be left behind. */
+  /* libzmq reports only changes of a socket, so all pending messages must be handled. */
   for (uint32_t i = 0; i < server->config->feed_count; i++) {
     blis__publisher_answer(server->publisher, i);
   }
@@ -209,7 +210,7 @@ static void stop_listening(blis__http *server) {
   }
 }
 
-/* Open streams have the grace period; a second call ends at once. */
+/* Starts shutdown: open streams get the grace period. A second call ends immediately. */
 static void begin_end(blis__http *server) {
   server->signal_count++;
   server->deadline_us = blis__http_wall_us(server) + server->config->grace_us;
@@ -226,7 +227,7 @@ static void on_signal(evutil_socket_t number, short what, void *ud) {
   }
 }
 
-/* Clients that read again get what they are owed, even if the simulation is idle. */
+/* Clients that read again get their outstanding tokens, even if the simulation is idle. */
 static void plan_retry(blis__http *server) {
   if (server->blocked > 0 && !event_pending(server->retry, EV_TIMEOUT, NULL)) {
     const struct timeval retry = {.tv_usec = RETRY_MS * 1000};
@@ -234,7 +235,7 @@ static void plan_retry(blis__http *server) {
   }
 }
 
-/* Sets the timer for the next event; none without one. */
+/* Sets the timer for the next event, if any. */
 static void plan(blis__http *server) {
   int64_t due_us = blis_live_desk_next_us(server->desk);
   int64_t wall_us = INT64_MAX;
@@ -279,7 +280,7 @@ static void loop(blis__http *server) {
 
 /* Setting up. */
 
-/* As many connections as the system allows. */
+/* Raises the limit on open files to the maximum that the system allows. */
 static void raise_file_limit(void) {
   struct rlimit limit;
   if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
@@ -391,7 +392,8 @@ blis_status blis_http_serve(const blis_alloc *alloc, const blis_http_config *con
   blis_live_ask_init(&server->ask, alloc);
   blis_buffer_init(&server->text, alloc);
   server->doors = blis_alloc_zeroed(alloc, config->endpoint_count, sizeof *server->doors);
-  /* A client may be gone when its answer is written: an error of the connection, no signal. */
+  /* A client may have disconnected when its response is written. This must be an error of the
+     connection, not a signal. */
   struct sigaction ignored = {.sa_handler = SIG_IGN};
   struct sigaction before;
   sigemptyset(&ignored.sa_mask);

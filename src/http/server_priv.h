@@ -1,8 +1,8 @@
 /*
- * server_priv.h - the state of a server; for the files of http only.
+ * server_priv.h - the state of a server; for http files only.
  *
- * One module in several files: server.c contains the loop and the listening addresses, routes.c the
- * paths, and calls.c the requests for tokens.
+ * The module has several files: server.c contains the loop and the listening addresses, routes.c
+ * the paths, and calls.c the requests for tokens.
  */
 #ifndef BLIS_HTTP_SERVER_PRIV_H
 #define BLIS_HTTP_SERVER_PRIV_H
@@ -19,11 +19,11 @@ enum {
   BLIS__BODY_MAX = 32 << 20,
   BLIS__HEAD_MAX = 16 << 10,
   BLIS__IDLE_SECONDS = 30,
-  /* Unsent bytes of a stream from which on its tokens are counted. An event of 200 bytes takes
-     1 KiB of a buffer of libevent. */
+  /* Unsent bytes of a stream above which its tokens are only counted. An event of 200 bytes
+     takes 1 KiB of a buffer of libevent. */
   BLIS__OUTPUT_MAX = 2 << 10,
-  BLIS__INPUT_MAX = 8 << 10, /* of the next requests, while an answer is on its way */
-  BLIS__LAGS = 4096          /* of the last wake-ups, for the summary */
+  BLIS__INPUT_MAX = 8 << 10, /* limit on input of later requests while a response is being sent */
+  BLIS__LAGS = 4096          /* number of recent wake-ups in the summary */
 };
 
 typedef struct blis__http blis__http;
@@ -32,7 +32,7 @@ typedef struct blis__http blis__http;
 typedef struct blis__door {
   blis__http *server;
   struct evhttp *http;
-  struct evhttp_bound_socket *socket; /* NULL = it does not listen any more */
+  struct evhttp_bound_socket *socket; /* NULL = no longer listening */
   int64_t instance;
   uint16_t port;
 } blis__door;
@@ -44,7 +44,7 @@ typedef struct blis__replay {
   uint32_t instance;
 } blis__replay;
 
-/* A request for tokens that is not answered yet. */
+/* A request for tokens that has not been answered yet. */
 typedef struct blis__call {
   blis__http *server;
   blis__door *door;
@@ -52,15 +52,15 @@ typedef struct blis__call {
   struct evhttp_connection *connection;
   blis_live_answer answer;
   blis_live_choice **choices; /* all of them, in order; NULL while another instance prefills */
-  blis_live_choice *prefill;  /* of the side-car's first request; NULL = none */
-  uint32_t *sent;             /* tokens, by choice */
-  bool *is_told;              /* by choice: its end was sent */
+  blis_live_choice *prefill;  /* choice of the sidecar's first request; NULL = none */
+  uint32_t *sent;             /* number of sent tokens, by choice */
+  bool *is_told;              /* by choice: whether its end was sent */
   size_t count;
-  size_t open;              /* choices that are not over, or whose end was not sent */
-  int64_t blocked_since_us; /* wall clock; -1 = the client reads */
+  size_t open;              /* number of choices that are not over or whose end was not sent */
+  int64_t blocked_since_us; /* wall-clock time; -1 = the client reads */
   bool streams;
-  bool keeps_kv;  /* for another engine: kv_transfer_params */
-  bool has_begun; /* the head of the answer was sent */
+  bool keeps_kv;  /* keeps the KV for another engine: kv_transfer_params */
+  bool has_begun; /* the head of the response was sent */
   struct blis__call *previous;
   struct blis__call *next;
 } blis__call;
@@ -70,73 +70,73 @@ struct blis__http {
   const blis_http_config *config;
   blis_live_desk *desk;
   struct event_base *base;
-  struct event *timer; /* the next event of the simulation */
-  struct event *retry; /* while clients are blocked */
-  struct event *looks; /* for changes of the instances */
+  struct event *timer; /* fires at the next event of the simulation */
+  struct event *retry; /* active while clients are blocked */
+  struct event *looks; /* checks for changes of the instances */
   uint32_t known_instances;
-  uint64_t services; /* a hash of what state they are in */
+  uint64_t services; /* hash of the states of the instances */
   struct event *signals[2];
   blis__door *doors;
   blis__publisher *publisher; /* NULL = no KV events */
   blis__replay *replays;      /* by instance */
   blis__call *calls;
   blis_live_ask ask;
-  blis_buffer text; /* of what is written */
+  blis_buffer text; /* buffer for text to send */
   struct evbuffer *out;
   int64_t started_ns;
-  /* The time of the simulation was speed_us at speed_ns, and has had this speed since. */
+  /* The simulated time was speed_us at speed_ns; since then it has advanced at this speed. */
   double speed;
   int64_t speed_ns;
   int64_t speed_us;
-  int64_t deadline_us; /* wall clock: of the next part of the end; INT64_MAX = none */
-  int64_t blocked;     /* calls */
+  int64_t deadline_us; /* wall-clock time of the next stage of shutdown; INT64_MAX = none */
+  int64_t blocked;     /* number of blocked calls */
   uint64_t next_id;
   uint64_t id_seed;
   blis_http_outcome outcome;
   int64_t lags_us[BLIS__LAGS];
   uint64_t lag_count;
   int signal_count;
-  blis_status status; /* of the simulation: a failure ends the server */
+  blis_status status; /* status of the simulation; a failure ends the server */
   blis_error error;
 };
 
-/* Microseconds of the wall clock since the server started. */
+/* Returns the wall-clock microseconds since the server started. */
 int64_t blis__http_wall_us(const blis__http *server);
 
-/* Changes the speed from now on. */
+/* Changes the speed from the current time on. */
 void blis__http_set_speed(blis__http *server, double speed);
 
-/* Brings the simulation to the present. A failure stops the loop. */
+/* Advances the simulation to the current time. A failure stops the loop. */
 void blis__http_advance(blis__http *server);
 
-/* Routes (routes.c): answers every request of a door. */
+/* Routes (routes.c): handles every request of a door. */
 void blis__http_on_request(struct evhttp_request *request, void *door);
 
 /* Calls (calls.c). */
 
-/* Answers a request for tokens, now or later. */
+/* Handles a request for tokens; the response can be sent later. */
 void blis__call_begin(blis__door *door, struct evhttp_request *request, blis_live_api api);
 
-/* The caller of the desk. */
+/* Callback of the desk. */
 void blis__call_changed(void *server, blis_live_choice *choice);
 
-/* Tries to send to blocked clients again, and drops those that have not read for too long. */
+/* Retries sending to blocked clients, and drops clients that have not read for too long. */
 void blis__calls_retry(blis__http *server);
 
 /* Drops all calls, with their choices. */
 void blis__calls_drop(blis__http *server);
 
-/* Sends the text of server->text; NULL type = application/json. */
+/* Sends server->text; NULL type = application/json. */
 void blis__http_send_text(blis__http *server, struct evhttp_request *request, int status,
                           const char *type);
 void blis__http_refuse(blis__http *server, struct evhttp_request *request,
                        const blis_live_refusal *refusal);
 
-/* A header of a request without control characters, at most `most` bytes; empty if there is none
-   or it has others. Valid as long as the request. */
+/* Returns a header of a request. Returns an empty slice if the header is missing, contains
+   control characters, or is longer than `most` bytes. Valid as long as the request. */
 blis_slice blis__http_header(struct evhttp_request *request, const char *name, size_t most);
 
-/* The whole body; valid as long as the request. */
+/* Returns the whole body, valid as long as the request. */
 blis_slice blis__http_body(struct evhttp_request *request);
 
 #endif

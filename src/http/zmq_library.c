@@ -4,7 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* POSIX makes the pointers of dlsym pointers to functions; ISO C only lets their bytes be. */
+/* Finds a function. POSIX allows converting a pointer from dlsym to a function pointer; ISO C
+   only allows copying its bytes. */
 static bool find(void *library, const char *name, void *function) {
   void *found = dlsym(library, name);
   *(void **)function = found;

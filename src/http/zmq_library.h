@@ -1,8 +1,8 @@
 /*
- * zmq_library.h - libzmq, loaded when KV events are published; for the files of http only.
+ * zmq_library.h - loads libzmq if KV events are published; for http files only.
  *
- * The library and what it depends on would make every start of the program slower. Only its header
- * is needed to build blis.
+ * Linking the library and its dependencies would slow down every start of the program. Building
+ * blis requires only the header.
  */
 #ifndef BLIS_HTTP_ZMQ_LIBRARY_H
 #define BLIS_HTTP_ZMQ_LIBRARY_H
@@ -34,7 +34,7 @@ typedef struct blis__zmq {
 #undef XX
 } blis__zmq;
 
-/* Loads the library. BLIS_ERR_IO: it is not installed. */
+/* Loads the library. Returns BLIS_ERR_IO if it is not installed. */
 BLIS_MUSTUSE blis_status blis__zmq_load(const blis__zmq **zmq, blis_error *error);
 
 #endif

@@ -13,7 +13,7 @@ static const char *object_of(blis_live_api api, bool is_chunk) {
   return "text_completion";
 }
 
-/* Moves the text of a buffer to a block of its own, with a zero behind it. */
+/* Moves the text of a buffer to a separate block, with a terminating zero. */
 static blis_status keep(const blis_alloc *alloc, blis_buffer *buffer, char **text, size_t *size) {
   BLIS_TRY(blis_buffer_status(buffer));
   *text = blis_alloc_new(alloc, buffer->length + 1);
@@ -48,7 +48,7 @@ static blis_status make_parts(blis_live_answer *answer, const blis_live_ask *ask
   BLIS_TRY(keep(&answer->alloc, buffer, &answer->stops, &answer->stops_size));
   if (ask->echoes && ask->echo.length > 0) {
     write_json_text(buffer, ask->echo);
-    buffer->length--; /* the quotes around it */
+    buffer->length--; /* the closing quote */
     BLIS_TRY(keep(&answer->alloc, buffer, &answer->echo, &answer->echo_size));
   }
   return BLIS_OK;
@@ -87,7 +87,8 @@ void blis_live_answer_deinit(blis_live_answer *answer) {
   answer->head = answer->stops = answer->echo = NULL;
 }
 
-/* Appends the words of the tokens from `from` to before `to`, as far as they are text. */
+/* Appends the words of the tokens from `from` up to, but not including, `to`, limited to the
+   text of the choice. */
 static void write_words(blis_buffer *buffer, const blis_live_choice *choice, uint32_t from,
                         uint32_t to) {
   for (uint32_t i = from; i < to; i++) {
@@ -146,7 +147,7 @@ static void write_usage(blis_buffer *buffer, const blis_live_answer *answer, uin
   blis_buffer_char(buffer, '}');
 }
 
-/* Writes the sum of all choices; the n choices of a prompt share its tokens. */
+/* Writes the usage summed over all choices; the n choices of a prompt share its prompt tokens. */
 static void write_sum(blis_buffer *buffer, const blis_live_answer *answer,
                       const blis_live_choice *const *choices, size_t count) {
   uint64_t prompt = 0;

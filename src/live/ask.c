@@ -49,7 +49,7 @@ static bool refuse_field(blis_live_refusal *refusal, const char *param, const bl
   return blis_live_refuse(refusal, 400, bad_request, param, "%s", error->message);
 }
 
-/* Names of fields with "body." before them, for param of an error. */
+/* Field names with the prefix "body.", for param of an error. */
 #define BODY(name) "body." name
 
 static bool parse(blis_live_ask *ask, blis_slice body, blis_live_refusal *refusal) {
@@ -202,7 +202,7 @@ static bool add_content(blis_live_ask *ask, const blis_live_limits *limits, blis
   blis_slice text;
   blis_error error = {0};
   if (!blis_json_has(content)) {
-    return true; /* an assistant that calls a tool */
+    return true; /* a message of an assistant that calls a tool */
   }
   if (blis_json_type_of(content) == BLIS_JSON_TEXT) {
     return blis_json_text(content, &text, &error) == BLIS_OK &&
@@ -264,7 +264,7 @@ static bool read_model(blis_live_ask *ask, const blis_live_limits *limits, blis_
   ask->adapter = NULL;
   snprintf(ask->model, sizeof ask->model, "%s", limits->models[0]);
   if (!blis_json_has(member)) {
-    return true; /* the first one, as in vLLM */
+    return true; /* only the first value is used, as in vLLM */
   }
   if (blis_json_text(member, &name, &error) != BLIS_OK) {
     return refuse_field(refusal, BODY("model"), &error);
@@ -344,7 +344,7 @@ static void read_salt(blis_live_ask *ask, blis_json_value root) {
   }
 }
 
-/* The blocks of KV group 0, where the list has a list for each group. */
+/* Counts the blocks of KV group 0 if the list contains a list for each group. */
 static int64_t count_blocks(blis_json_value ids) {
   blis_json_value first = blis_json_item(ids, 0);
   bool is_nested =
@@ -353,7 +353,7 @@ static int64_t count_blocks(blis_json_value ids) {
   return blis_json_type_of(list) == BLIS_JSON_ARRAY ? (int64_t)blis_json_count(list) : 0;
 }
 
-/* What is not understood is ignored, as vLLM does without a connector. */
+/* Unknown values are ignored, as in vLLM without a connector. */
 static void read_split(blis_live_ask *ask, blis_json_value root) {
   blis_live_refusal ignored;
   blis_json_value given = blis_json_member(root, "kv_transfer_params");
@@ -373,7 +373,7 @@ static void read_split(blis_live_ask *ask, blis_json_value root) {
   }
 }
 
-/* The longest prompt, in tokens. */
+/* Returns the length of the longest prompt, in tokens. */
 static int64_t longest(const blis_live_ask *ask) {
   size_t most = 0;
   for (size_t i = 0; i < ask->prompts.count; i++) {
@@ -509,7 +509,7 @@ bool blis_live_ask_read_text(blis_live_ask *ask, const blis_live_limits *limits,
              : read_prompt(ask, limits, blis_json_member(root, "prompt"), refusal);
 }
 
-/* The text of a member; empty if it is none. */
+/* Returns the string of a member; empty if the member is not a string. */
 static blis_slice text_member(blis_json_value root, const char *name) {
   blis_slice text = {.data = ""};
   blis_error ignored;

@@ -1,8 +1,8 @@
 /*
- * ask.h - a request of the OpenAI API for a completion or a chat, read from JSON and checked.
+ * ask.h - reads and checks an OpenAI API request for a completion or a chat, in JSON.
  *
- * A refusal has the status, type, and wording of vLLM. Unknown fields are ignored, as in vLLM.
- * Reading costs O(bytes) and no more memory than the tree of the body and its tokens.
+ * Refusals have the status, type, and wording of vLLM. Unknown fields are ignored, as in vLLM.
+ * Reading costs O(bytes), and memory only for the tree of the body and its tokens.
  */
 #ifndef BLIS_LIVE_ASK_H
 #define BLIS_LIVE_ASK_H
@@ -19,19 +19,19 @@ enum { BLIS_LIVE_STOPS_MAX = 16, BLIS_LIVE_CHOICES_MAX = 128, BLIS_LIVE_MODEL_SI
 
 /* A LoRA adapter of the cluster, and the name under which it is served. */
 typedef struct blis_live_adapter {
-  const char *own_name;            /* in the cluster; borrowed */
-  char name[BLIS_LIVE_MODEL_SIZE]; /* for clients; "" = it is not loaded */
+  const char *own_name;            /* name in the cluster; borrowed */
+  char name[BLIS_LIVE_MODEL_SIZE]; /* name for clients; "" = not loaded */
 } blis_live_adapter;
 
-/* Limits of an endpoint, and what it serves. */
+/* Limits of an endpoint, and the models that it serves. */
 typedef struct blis_live_limits {
   uint32_t vocabulary;
-  int64_t max_model_len;     /* > 0; prompt and output, tokens */
-  const char *const *models; /* names that are served; borrowed */
+  int64_t max_model_len;     /* > 0; maximum tokens of prompt plus output */
+  const char *const *models; /* served names; borrowed */
   size_t model_count;
-  const blis_live_adapter *adapters; /* that requests may name instead of a model; borrowed */
+  const blis_live_adapter *adapters; /* adapters that requests may use as a model; borrowed */
   size_t adapter_count;
-  int64_t media_tokens; /* of an image or another part of a message without text */
+  int64_t media_tokens; /* tokens of an image or another message part without text */
 } blis_live_limits;
 
 typedef enum blis_live_api {
@@ -40,9 +40,9 @@ typedef enum blis_live_api {
   BLIS_LIVE_GENERATE /* of SGLang */
 } blis_live_api;
 
-/* Why a request is refused. */
+/* Reason for refusing a request. */
 typedef struct blis_live_refusal {
-  int status;        /* of HTTP; 0 = it is not */
+  int status;        /* HTTP status; 0 = not refused */
   const char *type;  /* static */
   const char *param; /* static; NULL = none */
   char message[400];
@@ -54,36 +54,38 @@ typedef struct blis_live_prompt_part {
   size_t count;
 } blis_live_prompt_part;
 
-/* kv_transfer_params: who computes the prompt, and who the output. */
+/* kv_transfer_params: which engine computes the prompt, and which the output. */
 typedef struct blis_live_split {
-  bool has_remote_decode;  /* this engine only computes the prompt, and keeps its KV */
-  bool has_remote_prefill; /* another engine has the KV of the prompt: */
+  bool has_remote_decode;  /* this engine computes only the prompt and keeps its KV */
+  bool has_remote_prefill; /* another engine holds the KV of the prompt */
   blis_slice engine;       /* remote_engine_id; valid as long as the ask */
   int64_t blocks;          /* number of remote_block_ids */
 } blis_live_split;
 
-/* Lives in the caller's storage; reading another request reuses the memory. */
+/* A request; stored by the caller. Reading another request reuses the memory. */
 typedef struct blis_live_ask {
   blis_alloc alloc;
   blis_json json;
   blis_live_api api;
   char model[BLIS_LIVE_MODEL_SIZE];
-  const char *adapter; /* own name of the adapter; borrowed from the limits; NULL = none */
+  const char *adapter; /* name of the adapter in the cluster; borrowed from the limits; NULL =
+                          none */
   blis_live_tokens tokens;
   BLIS_ARRAY(blis_live_prompt_part) prompts;
-  int64_t max_tokens; /* of a choice, > 0: what is set, else what the model length leaves */
+  int64_t max_tokens; /* maximum output tokens of a choice, > 0: the parameter, or what the model
+                         length allows */
   int64_t min_tokens;
   int64_t n;
   uint64_t seed;
-  uint64_t salt;                         /* of cache_salt and session content; 0 = none */
-  blis_slice cache_salt;                 /* its text; valid as long as the ask */
+  uint64_t salt;                         /* hash of cache_salt and session content; 0 = none */
+  blis_slice cache_salt;                 /* text of cache_salt; valid as long as the ask */
   blis_slice stops[BLIS_LIVE_STOPS_MAX]; /* valid as long as the ask */
   size_t stop_count;
-  blis_slice echo; /* text of the prompt, where it is text */
+  blis_slice echo; /* text of the prompt, if it is text */
   blis_live_split split;
   bool streams;
   bool includes_usage;
-  bool continues_usage; /* each chunk has its usage */
+  bool continues_usage; /* each chunk includes the usage */
   bool ignores_eos;
   bool echoes;
   bool returns_token_ids;
@@ -94,8 +96,8 @@ void blis_live_ask_init(blis_live_ask *ask, const blis_alloc *alloc);
 void blis_live_ask_deinit(blis_live_ask *ask);
 
 /*
- * Reads the body of a request. False: refusal says why; a lack of memory is status 500. The slices
- * of *ask are valid until the next reading.
+ * Reads the body of a request. On failure, returns false and fills the refusal; out of memory has
+ * status 500. The slices of *ask are valid until the next call.
  */
 bool blis_live_ask_read(blis_live_ask *ask, blis_live_api api, const blis_live_limits *limits,
                         blis_slice body, blis_live_refusal *refusal);
@@ -104,8 +106,8 @@ bool blis_live_ask_read(blis_live_ask *ask, blis_live_api api, const blis_live_l
 bool blis_live_ask_read_text(blis_live_ask *ask, const blis_live_limits *limits, blis_slice body,
                              blis_live_refusal *refusal);
 
-/* Reads the body of a request that loads or unloads a LoRA adapter: {"lora_name": ..., "lora_path":
-   ...}. The name is valid until the next reading. */
+/* Reads the body of a request that loads or unloads a LoRA adapter: {"lora_name": ...,
+   "lora_path": ...}. The name is valid until the next call. */
 bool blis_live_ask_read_adapter(blis_live_ask *ask, blis_slice body, bool needs_path,
                                 blis_slice *name, blis_live_refusal *refusal);
 

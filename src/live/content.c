@@ -12,11 +12,11 @@ struct blis_live_content {
   blis_alloc alloc;
   uint32_t block_tokens;
   size_t blocks_max;
-  blis_map places; /* hash of a block: its stream and its number there */
-  blis_map ends;   /* of a stream: the number of its blocks */
+  blis_map places; /* from the hash of a block to its stream and its index in the stream */
+  blis_map ends;   /* number of blocks by stream */
   uint64_t streams;
-  uint32_t *block;             /* tokens of the block that is looked at */
-  BLIS_ARRAY(uint64_t) hashes; /* of the blocks of the prompt and its reply */
+  uint32_t *block;             /* tokens of the current block */
+  BLIS_ARRAY(uint64_t) hashes; /* hashes of the blocks of the prompt and its reply */
   BLIS_ARRAY(blis_segment) made;
 };
 
@@ -57,7 +57,7 @@ uint64_t blis_live_content_hash(const blis_live_prompt *prompt) {
   return blis_hash64(prompt->tokens, prompt->count * sizeof *prompt->tokens, prompt->salt);
 }
 
-/* Token i of the prompt and its reply. */
+/* Returns token i of the prompt followed by its reply. */
 static uint32_t token_at(const blis_live_prompt *prompt, uint64_t i) {
   return i < prompt->count
              ? prompt->tokens[i]
@@ -80,12 +80,12 @@ static blis_status hash_blocks(blis_live_content *content, const blis_live_promp
   return BLIS_OK;
 }
 
-/* A place: a stream, and the number of a block in it. */
+/* Encodes a position: a stream, and the index of a block in it. */
 static uint64_t place_of(uint64_t stream, uint64_t number) {
   return stream << 32 | number;
 }
 
-/* Appends a block, or a part of one, to the segments. */
+/* Appends a whole or partial block to the segments. */
 static blis_status append(blis_live_content *content, uint64_t place, uint32_t length) {
   uint64_t stream = place >> 32;
   uint64_t offset = (place & UINT32_MAX) * content->block_tokens;
@@ -116,8 +116,8 @@ static size_t count_known(const blis_live_content *content, size_t first, uint64
   return k - first;
 }
 
-/* Enters the blocks that start at `first` at consecutive positions that start at place, the new end
-   of its stream. */
+/* Adds the blocks from index `first` on, at consecutive positions from place on. The last
+   position becomes the end of the stream. */
 static blis_status enter(blis_live_content *content, size_t first, uint64_t place) {
   for (size_t k = first; k < content->hashes.count; k++) {
     BLIS_TRY(blis_map_put(&content->places, content->hashes.items[k], place++));
@@ -127,13 +127,13 @@ static blis_status enter(blis_live_content *content, size_t first, uint64_t plac
              : BLIS_OK;
 }
 
-/* Whether nothing follows this position in its stream. */
+/* Returns whether a position is the last one in its stream. */
 static bool is_end(const blis_live_content *content, uint64_t place) {
   uint64_t end;
   return blis_map_get(&content->ends, place >> 32, &end) && end == (place & UINT32_MAX);
 }
 
-/* Finds or makes the positions of the blocks that start at `first`, which are consecutive. */
+/* Finds or creates consecutive positions for the blocks from index `first` on. */
 static blis_status place_rest(blis_live_content *content, size_t first, uint64_t *place) {
   size_t rest = first < content->hashes.count ? content->hashes.count - first : 0;
   size_t known = count_known(content, first, place);
@@ -147,8 +147,8 @@ static blis_status place_rest(blis_live_content *content, size_t first, uint64_t
   return enter(content, first, *place);
 }
 
-/* Makes the segments. The reply continues in the last block of the prompt, even if it is full: an
-   engine computes at least one token of a prompt. */
+/* Creates the segments. The reply continues in the last block of the prompt, even if that block
+   is full, because an engine computes at least one token of a prompt. */
 static blis_status make_segments(blis_live_content *content, const blis_live_prompt *prompt) {
   uint32_t size = content->block_tokens;
   size_t inner = (prompt->count - 1) / size;

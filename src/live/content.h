@@ -1,15 +1,16 @@
 /*
- * content.h - gives prompts of token ids their place in streams of content (workload/request.h), so
- * that equal tokens after equal tokens have equal KV blocks.
+ * content.h - maps prompts of token ids to streams of content (workload/request.h), so that equal
+ * tokens after equal tokens have equal KV blocks.
  *
- * Full blocks of tokens are looked up by a hash over all tokens up to their end. The first unknown
- * block starts a new stream, in which the rest of the prompt lies, and the reply behind it. Blocks
- * of a reply are entered beforehand, because its tokens are known: a later prompt that contains the
- * reply finds them. A prompt that is known up to its last block has as many segments as streams.
+ * Full blocks of tokens are looked up by a hash over all tokens up to the end of the block. The
+ * first unknown block starts a new stream, which contains the rest of the prompt, followed by the
+ * reply. Blocks of a reply are added in advance, because its tokens are known, so a later prompt
+ * that contains the reply finds them. A prompt that is known up to its last block has one segment
+ * per stream.
  *
- * Invariant: a hash stands for one block of one stream. When more than `blocks_max` blocks are
- * known, all are forgotten, and later prompts count as new. O(tokens of prompt and reply); 26 to 51
- * bytes per block.
+ * Invariant: a hash identifies one block of one stream. When more than `blocks_max` blocks are
+ * known, all blocks are forgotten, and later prompts count as new. Cost: O(tokens of prompt and
+ * reply), and 26 to 51 bytes per block.
  */
 #ifndef BLIS_LIVE_CONTENT_H
 #define BLIS_LIVE_CONTENT_H
@@ -23,14 +24,16 @@
 
 typedef struct blis_live_content blis_live_content;
 
-/* Blocks of block_tokens > 0 tokens. Copies *alloc; the caller owns it. NULL = out of memory. */
+/* Creates an index with blocks of block_tokens > 0 tokens, which the caller owns. Copies *alloc.
+   NULL = out of memory. */
 blis_live_content *blis_live_content_new(const blis_alloc *alloc, uint32_t block_tokens,
                                          size_t blocks_max);
 
 /* NULL is allowed. */
 void blis_live_content_free(blis_live_content *content);
 
-/* A prompt, count > 0 tokens, and its reply (text.h). Prompts of different salts share nothing. */
+/* A prompt of count > 0 tokens, and its reply (text.h). Prompts with different salts share
+   nothing. */
 typedef struct blis_live_prompt {
   const uint32_t *tokens;
   uint32_t count;
@@ -47,7 +50,7 @@ BLIS_MUSTUSE blis_status blis_live_content_place(blis_live_content *content,
                                                  const blis_live_prompt *prompt,
                                                  blis_segment **segments, uint32_t *count);
 
-/* A hash of all tokens and the salt. */
+/* Returns a hash of all tokens and the salt. */
 uint64_t blis_live_content_hash(const blis_live_prompt *prompt);
 
 #endif

@@ -18,15 +18,15 @@
 enum { BLOCKS_MAX = 1 << 20 };
 
 typedef struct choice {
-  blis_live_choice shown; /* first, so that the caller's pointer is one to this */
-  struct choice *changed; /* the next one of those that have changed */
-  uint32_t held_tokens;   /* computed, not due yet */
+  blis_live_choice shown; /* first member, so that the caller's pointer points to this struct */
+  struct choice *changed; /* next choice in the list of changed choices */
+  uint32_t held_tokens;   /* number of tokens that are computed but not due yet */
   int64_t end_us;
   bool is_changed;
-  bool has_ended; /* in the cluster; is_over follows when all of it is due */
-  bool is_closed; /* the caller has no pointer to it any more */
+  bool has_ended; /* ended in the cluster; is_over is set when everything is due */
+  bool is_closed; /* the caller no longer has a pointer to it */
   blis_pull pull;
-  int64_t pulled_tokens; /* that have come, or are about to */
+  int64_t pulled_tokens; /* KV tokens that were pulled or are being pulled */
 } choice;
 
 struct blis_live_desk {
@@ -40,18 +40,19 @@ struct blis_live_desk {
   const blis_step_sink *other_steps; /* NULL = none */
   blis_block_sink blocks;
   blis_pulls pulls;
-  blis_live_kv_book *book;     /* NULL = no KV events */
-  blis_live_kv_events *events; /* likewise */
+  blis_live_kv_book *book;     /* book of block contents; NULL = no KV events */
+  blis_live_kv_events *events; /* by instance */
   blis_cluster *cluster;
   blis_live_caller caller;
-  BLIS_ARRAY(blis_request) inbox; /* submitted, not yet given to the cluster */
+  BLIS_ARRAY(blis_request) inbox; /* submitted requests that the cluster has not taken yet */
   size_t inbox_first;
-  blis_map choices;        /* by number of the request, until both sides are done with it */
-  blis_event_queue *later; /* tokens that are computed and not due: number of the request */
+  blis_map choices;        /* choices by request number, until both the caller and the cluster
+                              are done with them */
+  blis_event_queue *later; /* computed tokens that are not due yet, with the request number */
   choice *changed;
-  BLIS_ARRAY(blis_live_meter) meters; /* by instance; more come when instances do */
+  BLIS_ARRAY(blis_live_meter) meters; /* by instance; grows with the number of instances */
   BLIS_ARRAY(int64_t) loads;          /* likewise */
-  BLIS_ARRAY(int) sleep_levels;       /* likewise; 0 = awake */
+  BLIS_ARRAY(int) sleep_levels;       /* by instance; 0 = awake */
   blis_live_adapter *adapters;
   int64_t open;
   int64_t now_us;
@@ -89,7 +90,7 @@ blis_request_source blis_live_desk_source(blis_live_desk *desk) {
                                .count = -1};
 }
 
-/* What the cluster reports. */
+/* Reports of the cluster. */
 
 static choice *find(const blis_live_desk *desk, int64_t number) {
   uint64_t found;
@@ -109,7 +110,7 @@ static void forget(blis_live_desk *desk, choice *c) {
   blis_alloc_free(&desk->alloc, c, sizeof *c);
 }
 
-/* One more token of the choice is due. */
+/* Counts one more due token of a choice. */
 static void token_is_due(blis_live_desk *desk, choice *c, int64_t at_us) {
   blis_live_choice *shown = &c->shown;
   blis_live_meter *meter = &desk->meters.items[shown->instance];
@@ -124,7 +125,7 @@ static void token_is_due(blis_live_desk *desk, choice *c, int64_t at_us) {
   note_change(desk, c);
 }
 
-/* Everything of the choice is due, and its end. */
+/* Finishes a choice: all its tokens and its end are due. */
 static void finish(blis_live_desk *desk, choice *c) {
   c->shown.is_over = true;
   c->shown.last_us = c->end_us;
@@ -138,7 +139,7 @@ static void finish(blis_live_desk *desk, choice *c) {
   }
 }
 
-/* Something of the choice is due at at_us. */
+/* Handles an event of a choice that is due at at_us. */
 static void happen(blis_live_desk *desk, choice *c, int64_t at_us) {
   if (c->held_tokens > 0) {
     c->held_tokens--;
@@ -149,14 +150,14 @@ static void happen(blis_live_desk *desk, choice *c, int64_t at_us) {
   }
 }
 
-/* Once it is due; things of a choice stay in order. */
+/* Schedules an event of a choice for its due time. Events of a choice keep their order. */
 static blis_status happen_at(blis_live_desk *desk, choice *c, int64_t at_us, blis_error *error) {
   const blis_event event = {.time_us = at_us, .number = (uint64_t)c->shown.number};
   BLIS_TRY_MEM(blis_event_queue_push(desk->later, &event, NULL), error);
   return BLIS_OK;
 }
 
-/* Room for the instance with that number. */
+/* Allocates space for the instance with this number. */
 static blis_status make_room(blis_live_desk *desk, size_t instance) {
   BLIS_TRY(blis_array_reserve(&desk->alloc, &desk->meters, instance + 1));
   BLIS_TRY(blis_array_reserve(&desk->alloc, &desk->loads, instance + 1));
@@ -182,7 +183,8 @@ static blis_status join(blis_live_desk *desk, choice *c, int32_t instance, blis_
   return BLIS_OK;
 }
 
-/* The output may begin anew after a preemption: only what is new is passed on. */
+/* Handles a token. After a preemption, output may restart from the first token; only new tokens
+   are passed on. */
 static blis_status on_token(void *ud, const blis_token *token, blis_error *error) {
   blis_live_desk *desk = ud;
   choice *c = find(desk, token->request);
@@ -206,7 +208,7 @@ static blis_live_finish finish_of(const choice *c, const blis_request_end *end) 
   return is_stopped ? BLIS_LIVE_STOP : BLIS_LIVE_LENGTH;
 }
 
-/* Words of a failure that outlive the request. */
+/* Returns a static description of a failure, which outlives the request. */
 static const char *failure_of(const blis_request_end *end) {
   switch (end->state) {
   case BLIS_REQUEST_REJECTED:
@@ -218,7 +220,7 @@ static const char *failure_of(const blis_request_end *end) {
   }
 }
 
-/* Prompt tokens that were loaded from a KV tier. */
+/* Returns the prompt tokens that were loaded from a KV tier. */
 static int64_t external_tokens(const blis_request_end *end) {
   int64_t sum = 0;
   for (uint32_t t = 0; end->hits != NULL && t < end->hits->count; t++) {
@@ -350,7 +352,7 @@ static blis_status open_events(blis_live_desk *desk) {
   return desk->events == NULL ? BLIS_ERR_NOMEM : BLIS_OK;
 }
 
-/* The prompt of a choice, whose blocks are announced. */
+/* Adds the prompt of a choice to the book. */
 static blis_status enter_prompt(blis_live_desk *desk, const blis_live_ask *ask, int64_t number,
                                 const blis_live_prompt *prompt) {
   const blis_live_adapter *adapter = NULL;
@@ -398,7 +400,7 @@ blis_status blis_live_desk_new(const blis_alloc *alloc, const blis_live_desk_con
   return BLIS_OK;
 }
 
-/* Choices are freed through what is still to happen; the others are the caller's to close. */
+/* Frees choices with pending events; the caller must close all others. */
 void blis_live_desk_free(blis_live_desk *desk) {
   if (desk == NULL) {
     return;
@@ -463,7 +465,8 @@ static blis_live_adapter *find_adapter(const blis_live_desk *desk, blis_slice na
   return NULL;
 }
 
-/* The adapter that gets a name: its own if that is free, else the first that is not served. */
+/* Returns the adapter for a name: the adapter of this name if it is free, otherwise the first
+   one that is not served. */
 static blis_live_adapter *free_adapter(const blis_live_desk *desk, blis_slice name) {
   blis_live_adapter *found = NULL;
   for (size_t i = desk->config.adapter_count; i-- > 0;) {
@@ -529,10 +532,11 @@ int blis_live_desk_sleep_level(const blis_live_desk *desk, uint32_t instance) {
   return instance < desk->sleep_levels.count ? desk->sleep_levels.items[instance] : 0;
 }
 
-/* Submitting. */
+/* Submission. */
 
-/* The first place where one of the stop texts of an ask ends in the text of a choice: sets the
-   number of tokens up to there, and the length of the text before it. O(tokens * stop texts). */
+/* Finds the first position in the text of a choice where a stop string of the ask ends. Sets the
+   number of tokens up to this position, and the length of the text before the stop string.
+   O(tokens * stop strings). */
 static void find_stop(const blis_live_ask *ask, blis_live_choice *shown) {
   enum { WINDOW = 512 };
   char window[WINDOW + BLIS_LIVE_WORD_BYTES];
@@ -608,7 +612,7 @@ static blis_status make_request(blis_live_desk *desk, const blis_live_submission
   return BLIS_OK;
 }
 
-/* Where a choice is of the ask: prompt `which`, choice k of it. */
+/* Submits one choice of an ask: choice k of prompt `which`. */
 static blis_status submit_one(blis_live_desk *desk, const blis_live_submission *s, size_t which,
                               int64_t k, blis_live_choice **entered, blis_error *error) {
   const blis_live_ask *ask = s->ask;
@@ -693,12 +697,12 @@ blis_status blis_live_desk_close_choice(blis_live_desk *desk, blis_live_choice *
   if (c->has_ended) {
     return BLIS_OK;
   }
-  /* Clients leave one after the other, so that a replay of their deadlines has the same order. */
+  /* Clients leave at increasing times, so that a replay of their deadlines has the same order. */
   desk->last_departure_us = blis_max_i64(desk->last_departure_us, desk->now_us) + 1;
   return blis_cluster_leave_at(desk->cluster, shown->number, desk->last_departure_us, error);
 }
 
-/* Time. */
+/* Time */
 
 static void pass_on(blis_live_desk *desk) {
   while (desk->changed != NULL) {

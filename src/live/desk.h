@@ -2,15 +2,15 @@
  * desk.h - serves a simulated cluster to clients while its clock runs.
  *
  * The desk is the source of the cluster's requests and the receiver of its tokens. A caller (an
- * HTTP server, or a test) submits asks at a time of its own clock and advances the desk to a later
- * time; the desk runs the cluster up to that time and reports the tokens that are due. A request
+ * HTTP server, or a test) submits asks at a time on its own clock, and advances the desk to a later
+ * time. The desk runs the cluster up to that time and reports the tokens that are due. A request
  * that is submitted at t arrives at t + 1 us, so it follows everything that has happened. Equal
- * submissions at equal times therefore give equal runs, and a trace of the arrivals replays to the
- * same microsecond.
+ * submissions at equal times therefore produce equal runs, and replaying a trace of the arrivals
+ * reproduces every time exactly.
  *
- * A choice is one answer to one prompt: one request of the simulation. Its text follows from its
- * seed, so an open choice takes no memory for its text. O(1) per token, O(log n) for tokens that
- * are computed before they are due.
+ * A choice is one response to one prompt: one request of the simulation. Its text is determined by
+ * its seed, so an open choice needs no memory for its text. Cost: O(1) per token, or O(log n) for
+ * tokens that are computed before they are due.
  */
 #ifndef BLIS_LIVE_DESK_H
 #define BLIS_LIVE_DESK_H
@@ -29,38 +29,42 @@
 
 typedef struct blis_live_desk blis_live_desk;
 
-/* An answer while it is computed; the desk owns it until blis_live_desk_close_choice. Read only. */
+/* A response in progress. The desk owns it until blis_live_desk_close_choice. Read-only for
+   callers. */
 typedef struct blis_live_choice {
-  void *call; /* of the caller; NULL = nobody waits for it */
+  void *call; /* set by the caller; NULL = no caller waits for the choice */
   int64_t number;
   int64_t arrival_us;
-  int64_t first_us; /* when its first token was due; -1 = not yet */
-  int64_t last_us;  /* when its last token so far was due, then its end */
-  uint64_t seed;    /* of its text (text.h) */
-  uint32_t index;   /* among the choices of its call */
+  int64_t first_us; /* time when its first token was due; -1 = not yet */
+  int64_t last_us;  /* time when its last token so far was due; after its end, the time of its
+                       end */
+  uint64_t seed;    /* seed of its text (text.h) */
+  uint32_t index;   /* index among the choices of its call */
   uint32_t prompt_tokens;
-  uint32_t cached_tokens; /* known at the end */
+  uint32_t cached_tokens; /* valid at the end */
   uint32_t planned_tokens;
-  uint32_t due_tokens; /* that the client may have by now */
-  uint32_t text_bytes; /* of the whole text; less than its tokens have before a stop text */
+  uint32_t due_tokens; /* number of tokens that are due */
+  uint32_t text_bytes; /* bytes of the whole text, which a stop string can truncate within the
+                          last token */
   uint32_t max_tokens;
   uint32_t n;
-  int32_t instance; /* that computes it; -1 = not routed yet */
-  int32_t stop;     /* which stop text of the ask ends it; -1 = none */
+  int32_t instance; /* instance that computes it; -1 = not routed yet */
+  int32_t stop;     /* index of the ask's stop string that ends it; -1 = none */
   bool is_over;
   blis_live_finish finish;
-  const char *failure; /* why it failed; static, NULL = it did not */
+  const char *failure; /* reason for a failure; static; NULL = not failed */
 } blis_live_choice;
 
-/* What the caller of a desk is called for, inside blis_live_desk_advance. */
+/* Callbacks of a desk, called inside blis_live_desk_advance. */
 typedef struct blis_live_caller {
   void *ud;
-  /* More tokens of the choice are due, or it is over; at most once per choice and advance. */
+  /* Called if more tokens of the choice are due or it is over; at most once per choice and
+     advance. */
   void (*changed)(void *ud, blis_live_choice *choice);
-  blis_live_kv_publisher publisher; /* of KV events, if the desk has them */
+  blis_live_kv_publisher publisher; /* publisher of KV events, if enabled */
 } blis_live_caller;
 
-/* Whether the changes of prefix caches are published (kv_events.h), and how. */
+/* Whether and how changes of prefix caches are published (kv_events.h). */
 typedef enum blis_live_kv_format {
   BLIS_LIVE_NO_KV_EVENTS,
   BLIS_LIVE_KV_ARRAYS,
@@ -71,78 +75,79 @@ typedef struct blis_live_desk_config {
   blis_live_limits limits; /* copied; the models are borrowed */
   uint32_t block_tokens;
   uint64_t seed;
-  /* Lengths of answers that end by themselves: one is drawn by a hash of prompt and seed. Copied.
-   */
+  /* Lengths of responses that end by themselves; a hash of prompt and seed selects one. Copied. */
   const uint32_t *lengths;
   size_t length_count; /* >= 1 */
   uint32_t instance_count;
-  blis_live_flavor flavor; /* of the metrics */
+  blis_live_flavor flavor; /* flavor of the metrics */
   /* Names of the LoRA adapters of the cluster, which are served from the start; borrowed. */
   const char *const *adapters;
   size_t adapter_count;
   blis_live_kv_format kv_format;
-  /* Of KV that instances load from each other for an outside router (kv_transfer_params). */
-  double pull_bytes_per_us; /* 0 = they never do */
+  /* KV transfers between instances on behalf of an external router (kv_transfer_params). */
+  double pull_bytes_per_us; /* bandwidth; 0 = no transfers */
   int64_t pull_latency_us;
 } blis_live_desk_config;
 
-/* The caller owns the desk. BLIS_ERR_NOMEM. */
+/* Creates a desk, which the caller owns. Returns BLIS_ERR_NOMEM on failure. */
 BLIS_MUSTUSE blis_status blis_live_desk_new(const blis_alloc *alloc,
                                             const blis_live_desk_config *config,
                                             blis_live_desk **desk, blis_error *error);
-/* After the cluster. NULL is allowed. */
+/* Frees a desk. Free the cluster first. NULL is allowed. */
 void blis_live_desk_free(blis_live_desk *desk);
 
-/* What the cluster is made with; both borrow the desk. */
+/* Return the source and the token sink with which the cluster is created; both borrow the desk. */
 blis_request_source blis_live_desk_source(blis_live_desk *desk);
 const blis_token_sink *blis_live_desk_sink(blis_live_desk *desk);
-/* NULL if instances never load KV from each other. */
+/* Returns NULL if instances never load KV from each other. */
 const blis_pulls *blis_live_desk_pulls(blis_live_desk *desk);
-/* NULL without KV events. */
+/* Returns NULL without KV events. */
 const blis_block_sink *blis_live_desk_blocks(blis_live_desk *desk);
-/* The same for steps; passes them on to other, which is borrowed and may be NULL. */
+/* Returns the step sink for the cluster. It forwards steps to other, which is borrowed and may
+   be NULL. */
 const blis_step_sink *blis_live_desk_steps(blis_live_desk *desk, const blis_step_sink *other);
 
-/* Before the first submission; both are borrowed. */
+/* Connects the desk to the cluster, before the first submission. Both arguments are borrowed. */
 void blis_live_desk_open(blis_live_desk *desk, blis_cluster *cluster,
                          const blis_live_caller *caller);
 
-/* No more submissions come: the cluster may end. */
+/* Ends submissions, so that the cluster can end. */
 void blis_live_desk_end(blis_live_desk *desk);
 
 const blis_live_limits *blis_live_desk_limits(const blis_live_desk *desk);
 
 /*
- * Serves an adapter under a name, or no longer. A new name takes an adapter of the cluster that is
- * not served. False: refusal says why, in the words of vLLM.
+ * Loads or unloads an adapter under a name. A new name is assigned to an adapter of the cluster
+ * that is not served. On failure, returns false and fills the refusal with the wording of vLLM.
  */
 bool blis_live_desk_load_adapter(blis_live_desk *desk, blis_slice name, blis_live_refusal *refusal);
 bool blis_live_desk_unload_adapter(blis_live_desk *desk, blis_slice name,
                                    blis_live_refusal *refusal);
 
 /*
- * Lets an instance sleep with level 1 or 2: its requests fail, its cache is empty, and it gets no
- * requests until level 0 wakes it. BLIS_ERR_INVALID as blis_cluster_instance_restore.
+ * Puts an instance to sleep with level 1 or 2: its requests fail, its cache is emptied, and it gets
+ * no requests until level 0 wakes it. Returns BLIS_ERR_INVALID in the same cases as
+ * blis_cluster_instance_restore.
  */
 BLIS_MUSTUSE blis_status blis_live_desk_sleep(blis_live_desk *desk, uint32_t instance, int level,
                                               blis_error *error);
 int blis_live_desk_sleep_level(const blis_live_desk *desk, uint32_t instance);
 
-/* Where and for which call an ask is submitted. */
+/* The call and the target of a submitted ask. */
 typedef struct blis_live_submission {
   const blis_live_ask *ask;
   void *call;
-  int64_t instance;      /* that is to serve it; -1 = the routing policy decides */
-  int64_t output_tokens; /* exact length of each answer; 0 = by the rules of the ask */
-  blis_pull pull;        /* the KV that another engine has of the prompt; 0 tokens = none */
+  int64_t instance;      /* instance that serves the ask; -1 = the routing policy decides */
+  int64_t output_tokens; /* exact length of each response; 0 = determined by the ask */
+  blis_pull pull;        /* KV of the prompt that another engine holds; 0 tokens = none */
   blis_slice tenant;
   blis_slice slo_class;
   blis_slice session;
 } blis_live_submission;
 
 /*
- * Enters every choice of an ask: prompts in order, and n choices for each. Stores them in choices,
- * which has room for all (BLIS_LIVE_CHOICES_MAX is enough), and sets *count.
+ * Submits every choice of an ask: prompts in order, and n choices for each. Stores the choices in
+ * choices, which must have space for all (BLIS_LIVE_CHOICES_MAX suffices), and sets *count.
  */
 BLIS_MUSTUSE blis_status blis_live_desk_submit(blis_live_desk *desk,
                                                const blis_live_submission *submission,
@@ -150,25 +155,27 @@ BLIS_MUSTUSE blis_status blis_live_desk_submit(blis_live_desk *desk,
                                                blis_error *error);
 
 /*
- * The client of a choice gives up, or has everything. A choice that is not over times out right
- * after the time of the desk. The desk then frees it; do not use it again.
+ * Closes a choice whose client has disconnected or has received everything. If the choice is not
+ * over, it times out directly after the current time of the desk. The desk frees the choice; do not
+ * use it again.
  */
 BLIS_MUSTUSE blis_status blis_live_desk_close_choice(blis_live_desk *desk, blis_live_choice *choice,
                                                      blis_error *error);
 
-/* Runs up to now_us (not before the last one) and reports what has changed. */
+/* Runs the cluster up to now_us, which must not decrease, and reports changes. */
 BLIS_MUSTUSE blis_status blis_live_desk_advance(blis_live_desk *desk, int64_t now_us,
                                                 blis_error *error);
 
-/* When something happens next if nobody submits anything; BLIS_TIME_NEVER_US = never. */
+/* Returns the time of the next event without further submissions; BLIS_TIME_NEVER_US = never. */
 int64_t blis_live_desk_next_us(const blis_live_desk *desk);
 
 int64_t blis_live_desk_now_us(const blis_live_desk *desk);
 
-/* Choices that are not over. */
+/* Returns the number of choices that are not over. */
 int64_t blis_live_desk_open_choices(const blis_live_desk *desk);
 
-/* Choices of an instance that are not over; of all with instance < 0. */
+/* Returns the number of choices of an instance that are not over; of all instances if instance <
+   0. */
 int64_t blis_live_desk_load(const blis_live_desk *desk, int64_t instance);
 
 blis_cluster *blis_live_desk_cluster(const blis_live_desk *desk);
@@ -176,8 +183,8 @@ const blis_live_meter *blis_live_desk_meter(const blis_live_desk *desk, uint32_t
 blis_live_flavor blis_live_desk_flavor(const blis_live_desk *desk);
 
 /*
- * The pins of requests that were submitted to an instance: request number and instance in turn.
- * Valid until the next submission.
+ * Returns the pins of requests that were submitted to a specific instance, as alternating request
+ * numbers and instances. Valid until the next submission.
  */
 const int64_t *blis_live_desk_pins(const blis_live_desk *desk, size_t *count);
 

@@ -11,15 +11,15 @@
 enum { ROOT_SEED = 0x6b76 };
 
 typedef struct block {
-  blis_live_kv_block shown; /* its tokens are behind this record */
+  blis_live_kv_block shown; /* the tokens follow this struct */
   blis_block_id id;
-  uint64_t references; /* of requests and caches */
+  uint64_t references; /* references from requests and caches */
   size_t salt_size;
   struct block *before;
   struct block *after;
 } block;
 
-/* The identities of the blocks of one size of a request. */
+/* The ids of a request's blocks, for one block size. */
 typedef struct name_list {
   struct name_list *next;
   uint32_t block_tokens;
@@ -27,12 +27,12 @@ typedef struct name_list {
   blis_block_id ids[];
 } name_list;
 
-/* A request that is open. */
+/* An open request. */
 typedef struct entry {
   const blis_live_adapter *adapter;
   char *salt; /* NULL = none */
   size_t salt_size;
-  uint64_t root; /* from which its hashes start */
+  uint64_t root; /* hash from which the hashes of the request start */
   uint64_t reply_seed;
   uint32_t reply_tokens;
   int64_t request;
@@ -45,11 +45,11 @@ typedef struct entry {
 
 struct blis_live_kv_book {
   blis_alloc alloc;
-  blis_map entries; /* by request */
-  blis_map blocks;  /* by identity */
+  blis_map entries; /* entries by request number */
+  blis_map blocks;  /* blocks by id */
   entry *first_entry;
   block *first_block;
-  block *left; /* without references; freed by the next call */
+  block *left; /* block without references; freed by the next call */
   BLIS_ARRAY(uint32_t) tokens;
 };
 
@@ -96,7 +96,7 @@ static void link_block(blis_live_kv_book *book, block *b) {
   book->first_block = b;
 }
 
-/* Takes a reference back. A block without one is no longer in the book. */
+/* Releases a reference. A block without references is removed from the book. */
 static void drop(blis_live_kv_book *book, block *b) {
   if (--b->references > 0) {
     return;
@@ -163,7 +163,7 @@ static void unlink_entry(blis_live_kv_book *book, entry *e) {
   }
 }
 
-/* A copy with a zero behind it; NULL = out of memory. */
+/* Returns a copy with a terminating zero; NULL = out of memory. */
 static char *copy_text(const blis_alloc *alloc, blis_slice text) {
   char *copy = blis_alloc_new(alloc, text.length + 1);
   if (copy != NULL) {
@@ -240,13 +240,13 @@ void blis_live_kv_book_free(blis_live_kv_book *book) {
 
 /* Names. */
 
-/* Token i of a request and its reply. */
+/* Returns token i of a request followed by its reply. */
 static uint32_t token_at(const entry *e, uint64_t i) {
   return i < e->count ? e->tokens[i]
                       : blis_live_reply_token(e->reply_seed, (uint32_t)(i - e->count));
 }
 
-/* A block with the tokens of book->tokens; NULL = out of memory. */
+/* Creates a block with the tokens in book->tokens; NULL = out of memory. */
 static block *new_block(blis_live_kv_book *book, const entry *e, uint32_t number, uint64_t parent) {
   uint32_t size = (uint32_t)book->tokens.count;
   size_t bytes = size * sizeof *book->tokens.items;
@@ -274,8 +274,8 @@ static block *new_block(blis_live_kv_book *book, const entry *e, uint32_t number
   return b;
 }
 
-/* Adds a reference to the block of a request that is called id; *hash is the hash of the block
-   before, then its own. */
+/* Adds a reference to the block `id` of a request. On entry, *hash is the hash of the previous
+   block; on return, that of this block. */
 static blis_status name_block(blis_live_kv_book *book, const entry *e, uint32_t number,
                               blis_block_id id, uint64_t *hash) {
   block *b = find_block(book, id);

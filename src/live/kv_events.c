@@ -21,12 +21,12 @@ typedef enum event_kind { NO_EVENT, STORED, REMOVED } event_kind;
 /* The events of an instance. */
 typedef struct outlet {
   /* Number of cached blocks by hash: more than one if blocks with equal content have different
-     identities (content.h). */
+     ids (content.h). */
   blis_map counts;
   uint64_t sequence;
   int64_t last_due_us;
-  bool is_changed; /* since the last batch */
-  /* The event that may still grow. */
+  bool is_changed; /* changed since the last batch */
+  /* The current event, which may still grow. */
   event_kind kind;
   BLIS_ARRAY(uint64_t) hashes;
   BLIS_ARRAY(uint32_t) tokens;
@@ -36,10 +36,10 @@ typedef struct outlet {
   uint32_t block_size;
   uint32_t next_number;
   blis_buffer salt;
-  /* The events before it. */
+  /* The previous events of the batch. */
   blis_buffer events;
   size_t event_count;
-  batch *first; /* of those that are not due */
+  batch *first; /* first batch that is not due */
   batch *last;
 } outlet;
 
@@ -49,8 +49,8 @@ struct blis_live_kv_events {
   blis_live_kv_publisher publisher;
   bool has_maps;
   BLIS_ARRAY(outlet *) outlets; /* by instance */
-  BLIS_ARRAY(uint32_t) changed; /* instances */
-  blis_event_queue *due;        /* number of an event: the instance */
+  BLIS_ARRAY(uint32_t) changed; /* changed instances */
+  blis_event_queue *due;        /* due batches; the number of an event is the instance */
   blis_buffer payload;
   blis_status status;
 };
@@ -111,7 +111,7 @@ void blis_live_kv_events_open(blis_live_kv_events *events,
   events->publisher = *publisher;
 }
 
-/* The outlet of an instance; NULL = out of memory, which is noted. */
+/* Returns the outlet of an instance; NULL = out of memory, which is recorded. */
 static outlet *outlet_of(blis_live_kv_events *events, uint32_t instance) {
   while (events->outlets.count <= instance) {
     if (blis_array_push(&events->alloc, &events->outlets, NULL) != BLIS_OK) {
@@ -140,7 +140,7 @@ static void write_name(blis_buffer *to, const char *name) {
   blis_msgpack_text(to, blis_slice_of(name));
 }
 
-/* The head of an event with that number of fields, and its name. */
+/* Writes the head of an event: its number of fields and its name. */
 static void write_head(blis_buffer *to, bool is_map, const char *name, size_t fields) {
   if (is_map) {
     blis_msgpack_map(to, fields + 1);
@@ -151,7 +151,7 @@ static void write_head(blis_buffer *to, bool is_map, const char *name, size_t fi
   write_name(to, name);
 }
 
-/* The name of a field, which only maps have. */
+/* Writes the name of a field; arrays have no field names. */
 static void write_field(blis_buffer *to, bool is_map, const char *name) {
   if (is_map) {
     write_name(to, name);
@@ -165,7 +165,7 @@ static void write_hashes(const outlet *o, blis_buffer *to) {
   }
 }
 
-/* The name that clients use, or have used until the adapter was unloaded. */
+/* Writes the name of an adapter that clients use, or used until it was unloaded. */
 static void write_adapter(const outlet *o, blis_buffer *to) {
   if (o->adapter == NULL) {
     blis_msgpack_nil(to);
@@ -174,7 +174,7 @@ static void write_adapter(const outlet *o, blis_buffer *to) {
   }
 }
 
-/* A list for each block: the first block of a prompt has its cache_salt. */
+/* Writes a list for each block; that of the first block of a prompt contains its cache_salt. */
 static void write_extra_keys(const outlet *o, blis_buffer *to) {
   blis_msgpack_array(to, o->hashes.count);
   for (size_t i = 0; i < o->hashes.count; i++) {
@@ -225,7 +225,7 @@ static void write_removed(const outlet *o, blis_buffer *to, bool is_map) {
   write_name(to, "GPU");
 }
 
-/* Ends the event that may still grow. */
+/* Ends the current event. */
 static void end_event(const blis_live_kv_events *events, outlet *o) {
   if (o->kind == NO_EVENT) {
     return;
@@ -269,7 +269,7 @@ static bool is_first(blis_live_kv_events *events, outlet *o, uint64_t hash) {
   return is_new;
 }
 
-/* The reverse. Returns whether it was the only one. */
+/* Uncounts a block. Returns whether it was the only one with this hash. */
 static bool was_last(outlet *o, uint64_t hash) {
   uint64_t *count = blis_map_find(&o->counts, hash);
   if (count == NULL || --*count > 0) {
@@ -303,7 +303,7 @@ void blis_live_kv_events_stored(blis_live_kv_events *events, uint32_t instance, 
   o->tokens.count += block->size;
 }
 
-/* Nothing is cached any more, whatever the events of the batch were. */
+/* Handles an empty cache: replaces all events of the batch. */
 static void clear(const blis_live_kv_events *events, outlet *o) {
   o->kind = NO_EVENT;
   blis_buffer_clear(&o->events);
@@ -337,7 +337,7 @@ int64_t blis_live_kv_events_cached(const blis_live_kv_events *events, uint32_t i
 
 /* Batches. */
 
-/* Makes a batch of the changes since the last one. */
+/* Creates a batch of the changes since the last batch. */
 static blis_status close_batch(blis_live_kv_events *events, uint32_t instance, int64_t due_us) {
   outlet *o = events->outlets.items[instance];
   blis_buffer *payload = &events->payload;

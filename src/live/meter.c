@@ -29,8 +29,9 @@ bool blis_live_find_flavor(const char *name, blis_live_flavor *flavor) {
   return false;
 }
 
-/* Buckets. Sources: vllm/v1/metrics/loggers.py and buckets.py, tensorrt_llm/metrics/collector.py,
-   and sglang/srt/metrics/collector.py. TensorRT-LLM has those of vLLM but for prefill. */
+/* Buckets. Sources: vllm/v1/metrics/loggers.py and buckets.py,
+   tensorrt_llm/metrics/collector.py, and sglang/srt/metrics/collector.py. TensorRT-LLM has the
+   same buckets as vLLM, except for prefill. */
 
 static const double ttft[] = {.001, .005, .01, .02, .04, .06, .08, .1, .25, .5,  .75,
                               1.0,  2.5,  5.0, 7.5, 10,  20,  40,  80, 160, 640, 2560};

@@ -1,8 +1,8 @@
 /*
- * meter.h - counts what the metrics of an instance report.
+ * meter.h - collects the data for the metrics of an instance.
  *
  * A meter takes the events of one instance; metrics.h writes it as a page. Times are simulated
- * seconds; TTFT counts from arrival. Engines have different buckets, so a meter has a flavor. Each
+ * seconds; TTFT counts from arrival. Buckets differ between engines, so a meter has a flavor. Each
  * event costs O(buckets).
  */
 #ifndef BLIS_LIVE_METER_H
@@ -33,14 +33,14 @@ typedef enum blis_live_flavor {
       BLIS_LIVE_FLAVOR_COUNT
 } blis_live_flavor;
 
-/* False: no flavor has this name. */
+/* Finds a flavor by name. Returns false if no flavor has this name. */
 bool blis_live_find_flavor(const char *name, blis_live_flavor *flavor);
 
 /* All histograms. */
 typedef enum blis_live_histogram_kind {
   BLIS_LIVE_TTFT,
   BLIS_LIVE_ITL,
-  BLIS_LIVE_TPOT, /* mean of a request, after its first token */
+  BLIS_LIVE_TPOT, /* mean time per output token of a request, after its first token */
   BLIS_LIVE_E2E,
   BLIS_LIVE_QUEUE_TIME,
   BLIS_LIVE_INFERENCE_TIME,
@@ -50,8 +50,8 @@ typedef enum blis_live_histogram_kind {
   BLIS_LIVE_OUTPUT_TOKENS,
   BLIS_LIVE_MAX_OUTPUT_TOKENS,
   BLIS_LIVE_MAX_TOKENS,      /* the parameter max_tokens */
-  BLIS_LIVE_COMPUTED_TOKENS, /* of the prompt: neither cached nor loaded */
-  BLIS_LIVE_STEP_TOKENS,     /* of prompts and outputs, by step */
+  BLIS_LIVE_COMPUTED_TOKENS, /* prompt tokens that were neither cached nor loaded */
+  BLIS_LIVE_STEP_TOKENS,     /* prompt and output tokens per step */
   BLIS_LIVE_N,
   BLIS_LIVE_PULL_TIME, /* of KV from another engine (cluster/rules/pulls.h) */
   BLIS_LIVE_PULL_BYTES,
@@ -61,16 +61,16 @@ typedef enum blis_live_histogram_kind {
 enum { BLIS_LIVE_BUCKETS_MAX = 40 };
 
 typedef struct blis_live_histogram {
-  uint64_t counts[BLIS_LIVE_BUCKETS_MAX]; /* by bucket, not cumulative */
+  uint64_t counts[BLIS_LIVE_BUCKETS_MAX]; /* counts by bucket, not cumulative */
   uint64_t count;
   double sum;
 } blis_live_histogram;
 
-/* Upper bounds of buckets, ascending; one more bucket has no bound. */
+/* Upper bounds of buckets, ascending; the last bucket has no bound. */
 typedef struct blis_live_bounds {
   const double *values;
   int count;
-  bool are_lengths; /* a page has those up to the maximum model length */
+  bool are_lengths; /* a page contains only buckets up to the maximum model length */
 } blis_live_bounds;
 
 blis_live_bounds blis_live_bounds_of(blis_live_flavor flavor, blis_live_histogram_kind kind);
@@ -80,16 +80,16 @@ typedef struct blis_live_meter {
   blis_live_histogram histograms[BLIS_LIVE_HISTOGRAM_COUNT];
   uint64_t finished[BLIS_LIVE_FINISH_COUNT];
   uint64_t prompt_tokens;
-  uint64_t cached_tokens;   /* of these: in the cache of the instance, */
-  uint64_t external_tokens; /* or loaded from a KV tier or another instance */
+  uint64_t cached_tokens;   /* prompt tokens that were in the cache of the instance */
+  uint64_t external_tokens; /* prompt tokens that were loaded from a KV tier or another instance */
   uint64_t generation_tokens;
-  /* Output tokens of the current simulated second and of the one before it. */
+  /* Output tokens of the current and the previous simulated second. */
   int64_t second;
   uint64_t second_tokens;
   uint64_t last_second_tokens;
 } blis_live_meter;
 
-/* What the end of a request adds. Times in us; -1 = never. */
+/* Data added at the end of a request. Times are in us; -1 = never. */
 typedef struct blis_live_ending {
   blis_live_finish finish;
   int64_t arrival_us;
@@ -97,7 +97,7 @@ typedef struct blis_live_ending {
   int64_t ttft_us;
   int64_t queued_us; /* time in the wait queue */
   int64_t prompt_tokens;
-  int64_t cached_tokens; /* in the cache of the instance */
+  int64_t cached_tokens; /* prompt tokens in the cache of the instance */
   int64_t external_tokens;
   int64_t output_tokens;
   int64_t max_tokens;
@@ -110,7 +110,7 @@ void blis_live_meter_step(blis_live_meter *meter, int64_t tokens);
 void blis_live_meter_pull(blis_live_meter *meter, int64_t us, double bytes);
 void blis_live_meter_end(blis_live_meter *meter, const blis_live_ending *ending);
 
-/* Output tokens per second during the last whole simulated second before now_us. */
+/* Returns the output tokens per second during the last complete simulated second before now_us. */
 double blis_live_meter_throughput(const blis_live_meter *meter, int64_t now_us);
 
 #endif

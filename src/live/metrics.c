@@ -2,7 +2,7 @@
 
 #include "live/metrics_writer.h"
 
-/* Dynamo's frontend: what its planner reads, and its dashboards. */
+/* Metrics of Dynamo's frontend that its planner and its dashboards read. */
 
 static void write_model(blis_buffer *buffer, const blis__reading *reading) {
   blis_buffer_string(buffer, "model=\"");

@@ -1,4 +1,4 @@
-/* metrics_vllm.c - the metrics of vLLM, and the names that version 0.8 had for some of them. */
+/* metrics_vllm.c - the metrics of vLLM, and their names in version 0.8 where these differ. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -29,7 +29,7 @@ void blis__write_vllm_labels(blis_buffer *buffer, const blis__reading *reading) 
   blis_buffer_char(buffer, '"');
 }
 
-/* Every version has these. */
+/* Metrics of every version. */
 static const blis__single common[] = {
     {"num_requests_running", "gauge", "Number of requests in model execution batches.", running},
     {"num_requests_waiting", "gauge", "Number of requests waiting to be processed.", waiting},
@@ -114,7 +114,7 @@ static const blis__distribution pull_histograms[] = {
      BLIS_LIVE_PULL_BYTES},
 };
 
-/* Lines of all instances, several for each. */
+/* Writes several lines for each instance. */
 typedef void write_lines(const blis__metrics *m, const blis__reading *reading, const char *name);
 
 static void write_each(const blis__metrics *m, const char *name, const char *type, const char *text,
@@ -172,7 +172,7 @@ static void cache_lines(const blis__metrics *m, const blis__reading *r, const ch
                      (int64_t)r->config->kv_blocks);
 }
 
-/* The names of the adapters that have requests, with commas between them. */
+/* Writes the names of the adapters that have requests, separated by commas. */
 static void write_adapters(const blis__metrics *m, const blis__reading *r, bool are_running) {
   bool is_first = true;
   for (uint32_t k = 0; k < m->page->adapter_count; k++) {
@@ -221,7 +221,7 @@ static void write_present(const blis__metrics *m) {
   blis__metric_distributions(m, new_histograms, BLIS__COUNT(new_histograms));
 }
 
-/* The tiers are not those of one instance: the first one stands for all. */
+/* The tiers do not belong to a single instance, so they are reported for the first one. */
 static void write_offload(const blis__metrics *m) {
   static const char *const ways[] = {"transfer_type=\"CPU_to_GPU\"",
                                      "transfer_type=\"GPU_to_CPU\""};

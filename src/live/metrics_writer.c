@@ -19,7 +19,7 @@ void blis__metric_number(blis_buffer *buffer, double value) {
   }
 }
 
-/* Label values may contain anything but need three escapes. */
+/* Label values may contain any characters; three of them need escapes. */
 void blis__metric_text(blis_buffer *buffer, const char *text) {
   for (; *text != '\0'; text++) {
     switch (*text) {
@@ -44,7 +44,7 @@ void blis__metric_head(const blis__metrics *m, const char *name, const char *typ
                      m->prefix, name, type);
 }
 
-/* NAME{LABELS, without the closing brace. */
+/* Writes NAME{LABELS, without the closing brace. */
 static void begin(const blis__metrics *m, const blis__reading *reading, const char *name,
                   const char *suffix) {
   blis_buffer_string(m->buffer, m->prefix);

@@ -1,15 +1,15 @@
 /*
- * metrics_writer.h - writes metrics in Prometheus' text format; for the files of metrics only.
+ * metrics_writer.h - writes metrics in the Prometheus text format; for metrics files only.
  *
- * One module in several files: metrics.c has the page and what all engines have in common, and each
- * engine has a file of its own.
+ * The module has several files: metrics.c contains the page and the parts that all engines share,
+ * and each engine has a separate file.
  */
 #ifndef BLIS_LIVE_METRICS_WRITER_H
 #define BLIS_LIVE_METRICS_WRITER_H
 
 #include "live/metrics.h"
 
-/* An instance with the counters of its engine, read once per page. */
+/* An instance and the counters of its engine, read once per page. */
 typedef struct blis__reading {
   const blis_live_metered *of;
   const blis_live_page *page;
@@ -51,30 +51,31 @@ typedef struct blis__distribution {
   blis_live_histogram_kind kind;
 } blis__distribution;
 
-/* part / whole; 0 of nothing. */
+/* Returns part / whole; 0 if whole is 0. */
 double blis__share_of(double part, double whole);
 
 void blis__read(const blis_live_page *page, size_t i, blis__reading *reading);
 
-/* A number as Python prints a float. */
+/* Writes a number as Python prints a float. */
 void blis__metric_number(blis_buffer *buffer, double value);
 
-/* A label value with its escapes, without quotes. */
+/* Writes a label value with escapes, without quotes. */
 void blis__metric_text(blis_buffer *buffer, const char *text);
 
 void blis__metric_head(const blis__metrics *m, const char *name, const char *type,
                        const char *text);
 
-/* A line of an instance; more: further labels such as reason="capacity", "" = none. */
+/* Writes a line for an instance. more contains further labels such as reason="capacity"; "" =
+   none. */
 void blis__metric_line(const blis__metrics *m, const blis__reading *reading, const char *name,
                        const char *more, double value);
 
-/* Lines of all instances. */
+/* Writes a list of metrics, with one line per instance. */
 void blis__metric_singles(const blis__metrics *m, const blis__single *list, size_t count);
 void blis__metric_distributions(const blis__metrics *m, const blis__distribution *list,
                                 size_t count);
 
-/* The lines of one histogram. */
+/* Writes the lines of a histogram. */
 void blis__metric_histogram(const blis__metrics *m, const blis__reading *reading,
                             const blis__distribution *of, const blis_live_histogram *h);
 

@@ -20,7 +20,7 @@ static int digit_of(char c) {
   return c >= 'a' && c <= 'z' ? 36 + c - 'a' : -1;
 }
 
-/* The number of three characters; -1 = it is none. */
+/* Returns the number that three characters represent; -1 = not a number. */
 static int64_t number_of(const char *text, int base, int (*value_of)(char c)) {
   int64_t number = 0;
   for (int i = 0; i < 3; i++) {

@@ -67,7 +67,7 @@
 #include "lua/workers/workers.h"
 #include "policy/contract/signals.h"
 
-/* embedded(name): the text of a file below data/ and its SHA-256, or nil. */
+/* embedded(name): returns the content of a file below data/ and its SHA-256, or nil. */
 static int core_embedded(lua_State *L) {
   const blis_embedded_file *file = blis_embedded_find(luaL_checkstring(L, 1));
   if (file == NULL) {
@@ -88,7 +88,7 @@ static int core_suggestion(lua_State *L) {
   luaL_checktype(L, 2, LUA_TTABLE);
   lua_Integer count = luaL_len(L, 2);
   for (lua_Integer i = 1; i <= count; i++) {
-    lua_rawgeti(L, 2, i); /* stays alive in the table */
+    lua_rawgeti(L, 2, i); /* the table keeps it alive */
     blis_nearest_offer(&nearest, luaL_checkstring(L, -1));
     lua_pop(L, 1);
   }
@@ -100,8 +100,8 @@ static int core_suggestion(lua_State *L) {
 }
 
 /*
- * parse_duration(text): microseconds of "30s"; or nil, "no unit" and the number that the text is,
- * or nil and "unit" or "malformed".
+ * parse_duration(text): returns the microseconds of a string such as "30s". On failure returns nil
+ * and "unit" or "malformed", or nil, "no unit", and the value if the string is a bare number.
  */
 static int core_parse_duration(lua_State *L) {
   static const char *const faults[] = {[BLIS_DURATION_NO_UNIT] = "no unit",
@@ -124,7 +124,7 @@ static int core_parse_duration(lua_State *L) {
   return 3;
 }
 
-/* error_object(code, message): the argument for error(). */
+/* error_object(code, message): returns an argument for error(). */
 static int core_error_object(lua_State *L) {
   push_error_object(L, luaL_checkstring(L, 1));
   luaL_checkstring(L, 2);
@@ -153,7 +153,7 @@ static int core_script_place(lua_State *L) {
   return 0;
 }
 
-/* signals(): {{name=, unit=, summary=, freshness=}, ...} */
+/* signals(): returns {{name=, unit=, summary=, freshness=}, ...} */
 static int core_signals(lua_State *L) {
   lua_createtable(L, BLIS_SIGNAL_COUNT, 0);
   for (int i = 0; i < BLIS_SIGNAL_COUNT; i++) {
@@ -167,7 +167,7 @@ static int core_signals(lua_State *L) {
   return 1;
 }
 
-/* set_tostring(type, fn): how values of one of the types here are printed. */
+/* set_tostring(type, fn): sets the function that prints values of a type. */
 static int core_set_tostring(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);
   if (luaL_getmetatable(L, luaL_checkstring(L, 1)) != LUA_TTABLE) {
@@ -178,7 +178,8 @@ static int core_set_tostring(lua_State *L) {
   return 0;
 }
 
-/* The table on top; lists whose items are no tables are not looked through. */
+/* Makes the table on top of the stack printable, and nested tables. Lists whose items are not
+   tables are not traversed. */
 static void set_all_printable(lua_State *L) {
   if (lua_getmetatable(L, -1)) {
     lua_pop(L, 1);
@@ -194,7 +195,7 @@ static void set_all_printable(lua_State *L) {
       set_all_printable(L);
     }
     lua_pop(L, 1);
-    if (is_flat && lua_isinteger(L, -1)) { /* named fields follow the items */
+    if (is_flat && lua_isinteger(L, -1)) { /* items come before named fields */
       lua_pop(L, 1);
       return;
     }
@@ -210,27 +211,27 @@ static int core_printable(lua_State *L) {
   return 1;
 }
 
-/* is_workload(value): a list of requests, not a specification */
+/* is_workload(value): returns whether value is a list of requests, not a specification */
 static int core_is_workload(lua_State *L) {
   luaL_checkany(L, 1);
   lua_pushboolean(L, luaL_testudata(L, 1, WORKLOAD_TYPE) != NULL);
   return 1;
 }
 
-/* is_trace_stream(value): requests that stay in their file */
+/* is_trace_stream(value): returns whether value is a stream of a trace file */
 static int core_is_trace_stream(lua_State *L) {
   luaL_checkany(L, 1);
   lua_pushboolean(L, luaL_testudata(L, 1, TRACE_STREAM_TYPE) != NULL);
   return 1;
 }
 
-/* is_graph_file(value): what graph_file() returned */
+/* is_graph_file(value): returns whether graph_file() returned value */
 static int core_is_graph_file(lua_State *L) {
   lua_pushboolean(L, bind_graph_file_at(L, 1) != NULL);
   return 1;
 }
 
-/* is_workload_spec(value): what workload_spec() returned */
+/* is_workload_spec(value): returns whether workload_spec() returned value */
 static int core_is_workload_spec(lua_State *L) {
   luaL_checkany(L, 1);
   lua_pushboolean(L, luaL_testudata(L, 1, WRITTEN_SPEC_TYPE) != NULL);

@@ -1,5 +1,5 @@
 /*
- * core.h - the entry of the C half, `require "blis.core"`.
+ * core.h - the entry point of the C half, `require "blis.core"`.
  */
 #ifndef BLIS_LUA_CORE_H
 #define BLIS_LUA_CORE_H
@@ -12,7 +12,7 @@
 #define BLIS_EXPORT
 #endif
 
-/* Pushes the module table; the loader of stock Lua finds it by this name. */
+/* Pushes the module table. The loader of stock Lua finds this function by its name. */
 BLIS_EXPORT int luaopen_blis_core(lua_State *L);
 
 #endif

@@ -5,7 +5,7 @@
 #include "base/format/json_writer.h"
 #include "base/hash.h"
 
-/* The tokens that only this request has. */
+/* Returns the stream of tokens that are unique to this request. */
 static uint64_t own_stream(const blis_request *request) {
   const int64_t number = request->number;
   return blis_hash64(&number, sizeof number, 77);
@@ -22,7 +22,7 @@ static void write_id(blis_buffer *buffer, uint32_t id, bool is_first) {
   blis_buffer_int64(buffer, id);
 }
 
-/* A word of four bytes, which is about a token of most tokenizers. */
+/* Writes a word of four bytes, which is about one token for most tokenizers. */
 static void write_word(blis_buffer *buffer, uint32_t id, bool is_first) {
   (void)is_first;
   const char word[] = {' ', (char)('a' + id % 26), (char)('a' + id / 26 % 26),

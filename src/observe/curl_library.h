@@ -1,8 +1,8 @@
 /*
- * curl_library.h - libcurl, loaded when it is first needed; for the files of observe only.
+ * curl_library.h - loads libcurl on first use; for observe files only.
  *
- * The library and what it depends on would make every start of the program slower. Only its headers
- * are needed to build blis.
+ * Linking the library and its dependencies would slow down every start of the program. Building
+ * blis requires only the headers.
  */
 #ifndef BLIS_OBSERVE_CURL_LIBRARY_H
 #define BLIS_OBSERVE_CURL_LIBRARY_H
@@ -39,7 +39,7 @@ typedef struct blis__curl {
 #undef XX
 } blis__curl;
 
-/* Loads the library. BLIS_ERR_IO: it is not installed. */
+/* Loads the library. Returns BLIS_ERR_IO if it is not installed. */
 BLIS_MUSTUSE blis_status blis__curl_load(const blis__curl **curl, blis_error *error);
 
 #endif

@@ -22,7 +22,7 @@ static void copy_text(char *to, size_t size, blis_slice text) {
   size_t length = text.length < size ? text.length : size - 1;
   memcpy(to, text.data, length);
   to[length] = '\0';
-  for (size_t i = 0; i < length; i++) { /* for one line of a table */
+  for (size_t i = 0; i < length; i++) { /* so that the message fits on one line of a table */
     to[i] = (unsigned char)to[i] < ' ' ? ' ' : to[i];
   }
 }
@@ -70,7 +70,7 @@ static void take_event(blis__answer *answer, blis_json_value root) {
              &answer->cached_tokens);
 }
 
-/* A line "data: ..."; others (comments, names of events) say nothing. */
+/* Handles a line "data: ..."; all other lines (comments, event names) are ignored. */
 static void take_line(blis__answer *answer, blis_json *json, blis_slice line) {
   static const char start[] = "data:";
   if (line.length > 0 && line.data[line.length - 1] == '\r') {

@@ -26,7 +26,7 @@ typedef struct flight {
   blis__answer answer;
   BLIS_ARRAY(int64_t) events;
   char error[CURL_ERROR_SIZE];
-  struct flight *next; /* idle ones */
+  struct flight *next; /* next idle flight */
 } flight;
 
 typedef struct client {
@@ -37,13 +37,14 @@ typedef struct client {
   const blis__curl *curl;
   CURLM *multi;
   blis__waiter waiter;
-  blis_event_queue *due; /* requests that wait for their time */
-  int32_t *next_round;   /* by place: the request that follows its end; NULL = none does */
+  blis_event_queue *due; /* requests that wait for their send time */
+  int32_t *next_round;   /* by index: the request that follows its end; NULL = no request follows
+                            another */
   flight *idle;
-  BLIS_ARRAY(flight *) flights; /* all of them */
+  BLIS_ARRAY(flight *) flights; /* all flights */
   size_t outstanding;
   int64_t started_ns;
-  int64_t curl_due_us; /* when curl wants to be called; NEVER */
+  int64_t curl_due_us; /* time of the next call that curl requested, or NEVER */
   blis_json json;
   blis_intern *strings;
   char url[URL_SIZE];
@@ -102,7 +103,7 @@ static size_t on_data(char *data, size_t size, size_t count, void *ud) {
   }
   for (uint32_t i = 0; i < f->answer.choices; i++) {
     if (c->config->keeps_events && blis_array_push(&c->alloc, &f->events, at_us) != BLIS_OK) {
-      return 0; /* the request fails; events stays the number of kept times */
+      return 0; /* the request fails; events remains the number of stored times */
     }
     seen->first_us = seen->first_us < 0 ? at_us : seen->first_us;
     seen->last_us = at_us;
@@ -215,7 +216,7 @@ static void send_one(client *c, size_t place, int64_t due_us) {
   c->curl->multi_add_handle(c->multi, f->handle);
 }
 
-/* The next round of the session follows after its think time. */
+/* Schedules the next round of the session after its think time. */
 static void plan_next(client *c, size_t place) {
   int32_t next = c->next_round == NULL ? NONE : c->next_round[place];
   if (next == NONE || c->made->was_interrupted) {
@@ -260,7 +261,7 @@ static void note_answer(client *c, flight *f, CURLcode code, blis_observation *s
   }
 }
 
-/* What no later request would do better. */
+/* Stops the run after errors that would affect every later request. */
 static void check_fatal(client *c, const blis_observation *seen, CURLcode code) {
   bool is_refused = seen->status == 401 || seen->status == 403 || seen->status == 404;
   if (is_refused) {
@@ -350,12 +351,12 @@ static void loop(client *c) {
   }
 }
 
-/* Preparing. */
+/* Preparation. */
 
-/* Finds the round before each later round with a think time; plans the others. */
+/* Finds the previous round of each round with a think time; schedules all other requests. */
 static blis_status plan(client *c, blis_error *error) {
   size_t count = blis_workload_count(c->workload);
-  blis_map last; /* by session: its last request so far, + 1 */
+  blis_map last; /* last request so far + 1, by session */
   blis_map_init(&last, &c->alloc);
   BLIS_TRY_MEM(blis_event_queue_reserve(c->due, count), error);
   blis_status status = BLIS_OK;
@@ -379,7 +380,7 @@ static blis_status plan(client *c, blis_error *error) {
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
-/* A text that was cut off would be refused by the server without a reason. */
+/* Checks the length, because a server would reject a truncated address without a clear reason. */
 static blis_status write_address(client *c, blis_error *error) {
   const blis_observe_config *config = c->config;
   int length = snprintf(c->url, sizeof c->url, "%s/v1/%s", config->url,

@@ -57,7 +57,7 @@ void blis__waiter_wait(blis__waiter *waiter, int64_t until_ns,
                        void (*ready)(void *ud, int socket, bool reads, bool writes, bool fails),
                        void *ud) {
   struct epoll_event events[EVENTS];
-  /* A time of 0 would turn the timer off. */
+  /* A time of 0 would disable the timer. */
   int64_t at_ns = until_ns > 0 ? until_ns : 1;
   const struct itimerspec when = {
       .it_value = {.tv_sec = (time_t)(at_ns / GIGA), .tv_nsec = (long)(at_ns % GIGA)}};
@@ -105,7 +105,7 @@ void blis__waiter_set(blis__waiter *waiter, int socket, bool is_known, bool read
   if (its != NULL) {
     *its = wanted;
   } else if (blis_array_push(&waiter->alloc, &waiter->sockets, wanted) != BLIS_OK) {
-    return; /* the request then fails for want of a byte */
+    return; /* the request then fails because it receives no bytes */
   }
 }
 

@@ -14,13 +14,13 @@
 #include "policy/pipeline/pieces.h"
 #include "policy/priority/priority.h"
 
-/* The entries of a kind in the order of the catalogue; static storage. */
+/* The entries of a kind in catalog order; static storage. */
 size_t blis_policy_count(blis_policy_kind kind);
 const blis_policy_entry *blis_policy_at(blis_policy_kind kind, size_t index);
 
 /*
- * Finds a policy by name or alias. Returns NULL if it is unknown, with
- * BLIS_ERR_INVALID in *error that names the nearest name or all names.
+ * Finds a policy by name or alias. If the name is unknown, returns NULL and sets *error to
+ * BLIS_ERR_INVALID; the message lists the nearest name or all names.
  */
 const blis_policy_entry *blis_policy_find(blis_policy_kind kind, const char *name,
                                           blis_error *error);
@@ -39,9 +39,8 @@ BLIS__DECLARE_POLICY_CREATE(usage_limit)
 BLIS__DECLARE_POLICY_CREATE(decider)
 
 /*
- * Changes some parameters of a built-in router between two decisions.
- * BLIS_ERR_INVALID names a parameter that is unknown, out of range, or fixed for
- * the run, and leaves the router unchanged.
+ * Changes some parameters of a built-in router between two decisions. If a parameter is unknown,
+ * out of range, or fixed for the run, returns BLIS_ERR_INVALID and leaves the router unchanged.
  */
 BLIS_MUSTUSE blis_status blis_router_change(const blis_router *router, const blis_params *params,
                                             blis_error *error);

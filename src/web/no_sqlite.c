@@ -1,4 +1,4 @@
-/* A user could not open a database that a run in a browser has written. */
+/* SQLite is omitted, because a user could not open a database written by a run in a browser. */
 #include "lua/files/sqlite.h"
 
 #include "lua/bind/bind.h"

@@ -1,7 +1,7 @@
 /*
  * A browser has no processes to fork, so the tasks of a pool run in sequence when the caller waits
- * for them. A task cannot be ended from outside, so limits of time and memory do not apply; a page
- * ends the whole program.
+ * for them. A task cannot be stopped from outside, so time and memory limits do not apply; a page
+ * stops the whole program.
  */
 #include "lua/workers/worker_pool.h"
 
@@ -16,7 +16,7 @@ struct blis_worker_pool {
   waiting_task *first;
   waiting_task **end; /* link of the next task */
   size_t count;
-  blis_buffer text; /* of the result that was reported last */
+  blis_buffer text; /* text of the last reported result */
 };
 
 blis_status blis_worker_pool_new(const blis_alloc *alloc, const blis_worker_options *options,
@@ -36,7 +36,7 @@ blis_status blis_worker_pool_new(const blis_alloc *alloc, const blis_worker_opti
   return BLIS_OK;
 }
 
-/* Takes the task out that *link leads to. */
+/* Removes the task to which *link points. */
 static int64_t unlink_task(blis_worker_pool *pool, waiting_task **link) {
   waiting_task *task = *link;
   int64_t number = task->number;

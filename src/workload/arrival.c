@@ -13,7 +13,7 @@ static const char *const process_names[] = {"poisson", "constant", "gamma", "wei
 
 enum { PROCESSES = sizeof process_names / sizeof *process_names };
 
-/* False when there is no process of that name. */
+/* Returns false if no process has this name. */
 static bool find_process(const char *name, blis_arrival_process *process) {
   for (int i = 0; name != NULL && i < PROCESSES; i++) {
     if (strcmp(process_names[i], name) == 0) {
@@ -60,13 +60,13 @@ blis_status blis_arrival_check(const blis_arrival_spec *spec, const char *where,
   return BLIS_OK;
 }
 
-/* For gamma processes; shape and scale take precedence over cv. */
+/* Returns the shape of a gamma process; shape and scale take precedence over cv. */
 static double gamma_shape(const blis_arrival_spec *spec) {
   double cv = spec->has_cv ? spec->cv : 1;
   return spec->has_shape && spec->has_scale ? spec->shape : 1 / (cv * cv);
 }
 
-/* Too uneven to be drawn; poisson takes its place. */
+/* Returns whether the variation is too high to be drawn; such a process is replaced by poisson. */
 static bool is_degenerate(const blis_arrival_spec *spec, blis_arrival_process process) {
   return process == BLIS_ARRIVAL_GAMMA && gamma_shape(spec) < 0.01;
 }
@@ -102,15 +102,15 @@ const char *blis_arrival_unused(const blis_arrival_spec *spec) {
   return NULL;
 }
 
-/* Coefficient of variation of a Weibull variable of a shape. */
+/* Returns the coefficient of variation of a Weibull variable with this shape. */
 static double weibull_cv(double shape) {
   double first = tgamma(1 + 1 / shape);
   return sqrt(tgamma(1 + 2 / shape) / (first * first) - 1);
 }
 
 /*
- * The shape of a cv, by bisection. Tolerance and interval are part of the
- * definition: the shape is only as exact as they make it.
+ * Computes the shape for a cv, by bisection. Tolerance and interval are part of the definition,
+ * because they determine the result.
  */
 static double weibull_shape(double cv) {
   double low = 0.1;
@@ -151,7 +151,7 @@ void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec, dou
   *arrival = a;
 }
 
-/* For a shape of at least 1. */
+/* Draws a gamma variate with shape >= 1. */
 static double draw_large_gamma(double shape, double scale, blis_random *random) {
   double d = shape - 1.0 / 3.0;
   double c = 1 / sqrt(9 * d);

@@ -1,10 +1,10 @@
 /*
- * arrival.h - the times between the requests of one client.
+ * arrival.h - the gaps between the requests of one client.
  *
  *   poisson   exponential gaps
  *   constant  equal gaps
- *   gamma     gamma gaps of a coefficient of variation cv, or of shape, scale
- *   weibull   Weibull gaps of a coefficient of variation cv, or of shape, scale
+ *   gamma     gamma gaps, with coefficient of variation cv, or shape and scale
+ *   weibull   Weibull gaps, with coefficient of variation cv, or shape and scale
  *
  * A gap is a whole number of microseconds, at least 1. Formulas and the order of
  * draws match BLIS (Go, inference-sim f90a1e3a). Gamma variates follow Marsaglia
@@ -23,7 +23,7 @@
 /* A user's specification; borrowed. Unset numbers are 0. */
 typedef struct blis_arrival_spec {
   const char *process; /* NULL or "" = missing */
-  double cv;           /* of gamma and weibull; not set = 1 */
+  double cv;           /* for gamma and weibull; not set = 1 */
   double shape;        /* shape and scale replace cv and rate if both are set */
   double scale;        /* us */
   bool has_cv;
@@ -38,7 +38,7 @@ typedef enum blis_arrival_process {
   BLIS_ARRIVAL_WEIBULL
 } blis_arrival_process;
 
-/* Ready to draw from; may be copied. The members are private. */
+/* A prepared process, from which gaps are drawn. May be copied. The members are private. */
 typedef struct blis_arrival {
   blis_arrival_process process;
   double rate_per_us;
@@ -47,16 +47,16 @@ typedef struct blis_arrival {
 } blis_arrival;
 
 /*
- * Checks a specification; where names its owner in messages ("clients[2] ('chat'):
- * arrival"). BLIS_ERR_INVALID names the key, the value, and the allowed values.
+ * Checks a specification; where names its owner in messages ("clients[2] ('chat'): arrival"). The
+ * message of BLIS_ERR_INVALID contains the key, the value, and the allowed values.
  */
 BLIS_MUSTUSE blis_status blis_arrival_check(const blis_arrival_spec *spec, const char *where,
                                             blis_error *error);
 
 /*
- * Writes a note for the user about a specification that passed the check; returns
- * false if there is nothing to note. A gamma process with a cv above 10 becomes
- * poisson, because its gaps are too uneven to be drawn. The note begins with where.
+ * Writes a note for the user about a specification that passed the check; returns false if there is
+ * nothing to note. A gamma process with a cv above 10 becomes poisson, because gaps with such a
+ * high variation cannot be drawn. The note starts with where.
  */
 typedef struct blis_arrival_note {
   char text[208];
@@ -66,14 +66,14 @@ bool blis_arrival_get_note(const blis_arrival_spec *spec, const char *where,
                            blis_arrival_note *note);
 
 /*
- * Names a number that was set but has no effect, as a sentence; static. NULL = all
+ * Returns a sentence that names a number that is set but has no effect; static. NULL = all numbers
  * have an effect.
  */
 const char *blis_arrival_unused(const blis_arrival_spec *spec);
 
 /*
- * Makes a specification that passed the check ready for a rate, in requests
- * per microsecond; less than 1e-15 counts as that.
+ * Prepares a specification that passed the check for a rate, in requests per microsecond. Rates
+ * below 1e-15 count as 1e-15.
  */
 void blis_arrival_init(blis_arrival *arrival, const blis_arrival_spec *spec, double rate_per_us);
 

@@ -9,12 +9,12 @@
 #include "base/invariant.h"
 
 /*
- * The key of a run: tokens [offset, offset + length) of a stream, directly after
- * parent. parent is the block before, or one of the nodes below.
+ * The key of a run: tokens [offset, offset + length) of a stream, directly after parent. parent is
+ * the previous block, or one of the special parents below.
  *
- * A run of whole blocks has the block size as its length. It covers as many blocks
- * as its first user had; a longer user continues in another run after the last
- * block. Equal tokens always lead to the same runs, because a run never changes.
+ * For a run of whole blocks, the length in the key is the block size. The run covers as many blocks
+ * as the first chain that used it. A longer chain continues with another run after the last block.
+ * Equal tokens always lead to the same runs, because a run never changes.
  *
  * The first run that continues after a block of another run is found through that
  * run, since content usually repeats in its original order. All other runs are in a
@@ -29,25 +29,25 @@ typedef struct run_key {
 
 typedef struct run {
   run_key key;
-  uint64_t first; /* identity of its first block */
-  uint32_t count; /* blocks */
+  uint64_t first; /* id of its first block */
+  uint32_t count; /* number of blocks */
   /* Indices + 1; 0 = none. */
   uint32_t behind; /* the first run whose parent is a block of this one */
   uint32_t next;   /* the next run whose key has the same hash */
 } run;
 
 /*
- * Parents that are not blocks: the root of all chains of a block size, the
- * first tokens of a block (its identity is not yet complete), and the root of
- * the table of whole chains. Blocks stay below all of them.
+ * Parents that are not blocks: the root of all chains of a block size, the first tokens of an
+ * incomplete block, and the root of the table of whole chains. All block ids are below these
+ * values.
  */
 #define ROOT ((uint64_t)1 << 62)
 #define UNFINISHED ((uint64_t)1 << 61)
 #define WHOLE_CHAIN ((uint64_t)1 << 60)
 
 /*
- * Every array of identities has its class in front: the power of two that is
- * its capacity, or NOT_POOLED for a chain that is shared by pointer.
+ * Every array of ids is preceded by its class: log2 of its capacity, or NOT_POOLED for a chain that
+ * is shared by pointer.
  */
 enum { CLASSES = 33, NOT_POOLED = CLASSES };
 
@@ -56,7 +56,7 @@ struct blis_block_namer {
   blis_map heads; /* hash of a key -> index of its newest run, + 1 */
   BLIS_ARRAY(run) runs;
   BLIS_ARRAY(const blis_block_id *) whole_chains;
-  blis_arena arena;                    /* all arrays of identities */
+  blis_arena arena;                    /* all arrays of ids */
   blis_block_id *free_arrays[CLASSES]; /* linked through their items[0] */
   bool parts_adapters;
   uint64_t shared_count;
@@ -95,7 +95,7 @@ uint64_t blis_block_namer_shared_count(const blis_block_namer *namer) {
   return namer->shared_count;
 }
 
-/* Arrays of identities. */
+/* Arrays of ids. */
 
 static blis_block_id *new_array(blis_block_namer *namer, size_t capacity, blis_block_id class) {
   blis_block_id *array = blis_arena_new(&namer->arena, (capacity + 1) * sizeof *array);
@@ -143,7 +143,7 @@ static bool is_same_key(const run_key *a, const run_key *b) {
          a->length_tokens == b->length_tokens;
 }
 
-/* A run without blocks; there is room. */
+/* Adds a run without blocks; the array has capacity for it. */
 static run *add_run(blis_block_namer *namer, const run_key *key) {
   run *added = &namer->runs.items[namer->runs.count++];
   *added = (run){.key = *key};
@@ -193,17 +193,17 @@ static inline run *intern_run(blis_block_namer *namer, const run_key *key, uint3
              : new_run(namer, key, before);
 }
 
-/* Where a walk over the content of a prompt has come to. */
+/* Position of a walk over the content of a prompt. */
 typedef struct walker {
   uint64_t parent;
   uint32_t block_size;
-  uint32_t filled_tokens; /* of the unfinished block */
+  uint32_t filled_tokens; /* tokens of the unfinished block */
   blis_block_id *shared;
-  uint32_t named; /* blocks */
+  uint32_t named; /* number of named blocks */
   uint32_t wanted;
-  uint32_t written;   /* names of the first ones are in shared */
-  blis_block_id open; /* the name behind those; the rest count up from it */
-  uint32_t before;    /* the run that parent is a block of, + 1; 0 = none */
+  uint32_t written;   /* number of ids already written to shared */
+  blis_block_id open; /* first id after those written; the following ids are consecutive */
+  uint32_t before;    /* the run that contains parent, + 1; 0 = none */
 } walker;
 
 /* Records that the walk passed this number of blocks of a run. */
@@ -224,7 +224,7 @@ static void write_names(walker *walk) {
   walk->written = walk->named;
 }
 
-/* Adds the names of the next blocks. Blocks that first appeared together have consecutive names. */
+/* Adds the ids of the next blocks. Blocks that first appeared together have consecutive ids. */
 static void add_names(walker *walk, blis_block_id first, uint32_t count) {
   if (first != walk->open + (walk->named - walk->written)) {
     write_names(walk);
@@ -233,7 +233,7 @@ static void add_names(walker *walk, blis_block_id first, uint32_t count) {
   walk->named += count;
 }
 
-/* Names the whole blocks at the start of a piece, at least one of them. */
+/* Assigns ids to the whole blocks at the start of a piece, which has at least one. */
 static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk, const run_key *key,
                                      uint64_t blocks, uint32_t *taken) {
   run *found = intern_run(namer, key, walk->before);
@@ -256,7 +256,7 @@ static blis_status name_whole_blocks(blis_block_namer *namer, walker *walk, cons
   return BLIS_OK;
 }
 
-/* Adds a piece that does not fill a block alone to the unfinished one. */
+/* Adds a piece that does not fill a block by itself to the unfinished block. */
 static blis_status fill_block(blis_block_namer *namer, walker *walk, const run_key *key) {
   run *found = intern_run(namer, key, walk->before);
   if (found == NULL) {
@@ -298,8 +298,8 @@ static blis_status walk_piece(blis_block_namer *namer, walker *walk, uint64_t st
 }
 
 /*
- * Tokens behind the prompt whose content is known. What follows on an answer
- * has another token where the last one produced would be.
+ * Returns the number of output tokens with known content. The last output token is not included,
+ * because the prompt of a follow-up has a different token in its position.
  */
 static uint32_t shared_output(const blis_request *request) {
   if (!request->shares_output || request->output_tokens == 0) {
@@ -309,8 +309,8 @@ static uint32_t shared_output(const blis_request *request) {
 }
 
 /*
- * Segments that continue where the previous segment ended make one piece, so that
- * equal tokens are always cut into equal pieces.
+ * Segments that continue where the previous segment ended are combined into one piece, so that
+ * equal tokens are always split into equal pieces.
  */
 static blis_status name_shared(blis_block_namer *namer, const blis_request *request,
                                uint32_t block_size, blis_block_id *shared, uint32_t wanted) {
@@ -346,13 +346,13 @@ static blis_status name_shared(blis_block_namer *namer, const blis_request *requ
 
 /* Chains. */
 
-/* True when the shared part is the prefix of a group and nothing else. */
+/* Returns whether the shared part consists only of the prefix of a group. */
 static bool is_group_prefix(const blis_request *request) {
   return request->prefix_group != 0 && request->segment_count == 1 &&
          request->segments[0].offset_tokens == 0 && !request->shares_output;
 }
 
-/* The one chain of all requests with this prefix. */
+/* Returns the chain that all requests with this prefix share. */
 static const blis_block_id *group_chain(blis_block_namer *namer, const blis_request *request,
                                         uint32_t block_size, uint32_t wanted) {
   run_key key = {WHOLE_CHAIN | root_of(namer, request, block_size), request->segments[0].stream, 0,

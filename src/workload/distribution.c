@@ -61,7 +61,7 @@ static const double limit_high[] = {DBL_MAX, DBL_MAX, DBL_MAX, 1};
 static const char *const limit_text[] = {"a finite number", "a finite number, at least 0",
                                          "a finite number above 0", "a number from 0 to 1"};
 
-/* A double as a whole number, toward zero; beyond int64_t its nearest end. */
+/* Rounds toward zero and clamps to the range of int64_t. */
 static int64_t truncate(double value) {
   if (value >= 0x1p63) {
     return INT64_MAX;
@@ -115,7 +115,7 @@ static blis_status fail_unknown_param(const type_rule *rule, const char *where, 
                    name, blis_nearest_suggest(&nearest).text);
 }
 
-/* The value of a parameter; 0 if it is not set. */
+/* Returns the value of a parameter; 0 if it is not set. */
 static double param_value(const blis_distribution_spec *spec, const char *name, bool *is_given) {
   *is_given = false;
   double value = 0;
@@ -153,7 +153,8 @@ static blis_status check_params(const blis_distribution_spec *spec, const type_r
   return BLIS_OK;
 }
 
-/* For an exponential and a lognormal a limit of 0 or less is no limit. */
+/* Checks min and max. For exponential and lognormal distributions, a limit of 0 or less means no
+   limit. */
 static blis_status check_range(const blis_distribution *d, const char *where, blis_error *error) {
   bool is_gaussian = d->type == BLIS_DISTRIBUTION_GAUSSIAN;
   if (d->min > d->max && (is_gaussian || (d->min > 0 && d->max > 0))) {
@@ -210,7 +211,7 @@ static blis_status add_bin(blis_distribution *d, const char *where,
   return BLIS_OK;
 }
 
-/* Drops bins without weight and turns weights into sums of shares. */
+/* Drops bins without weight and converts weights to cumulative probabilities. */
 static void accumulate(blis_distribution *d) {
   double total = 0;
   for (size_t i = 0; i < d->bin_count; i++) {
@@ -342,7 +343,7 @@ static int64_t draw_pareto_lognormal(const blis_distribution *d, blis_random *ra
   return isfinite(value) ? at_least_one(truncate(round(value))) : 1;
 }
 
-/* The first bin that reaches u. */
+/* Returns the length of the first bin whose cumulative probability reaches u. */
 static int64_t draw_empirical(const blis_distribution *d, blis_random *random) {
   if (!blis_distribution_needs_random(d)) {
     return d->bin_count == 1 ? d->bins[0].length : 1;

@@ -1,7 +1,7 @@
 /*
  * distribution.h - distributions of prompt and output lengths.
  *
- * A distribution is named and has named parameters:
+ * A distribution has a name and named parameters:
  *
  *   gaussian          mean, std_dev, min, max
  *   exponential       mean [min] [max]
@@ -10,10 +10,10 @@
  *   constant          value
  *   empirical         "<length>": weight, one or more
  *
- * Formulas, rounding, and the order of draws match BLIS (Go, inference-sim
- * f90a1e3a), so equal streams give equal lengths. Constant distributions, gaussian
- * ones with min = max, and empirical ones with only one weighted length draw
- * nothing. A draw costs 2 to 10 ns.
+ * Formulas, rounding, and the order of draws match BLIS (Go, inference-sim f90a1e3a), so equal
+ * streams give equal lengths. Constant distributions, gaussian distributions with min = max, and
+ * empirical distributions with a single weighted length draw no random numbers. A draw costs 2 to
+ * 10 ns.
  */
 #ifndef BLIS_WORKLOAD_DISTRIBUTION_H
 #define BLIS_WORKLOAD_DISTRIBUTION_H
@@ -50,10 +50,11 @@ typedef enum blis_distribution_type {
 /* One length of an empirical distribution. */
 typedef struct blis_distribution_bin {
   int64_t length;
-  double cumulative; /* share of this length and all smaller ones */
+  double cumulative; /* cumulative probability of this length and all smaller ones */
 } blis_distribution_bin;
 
-/* Ready to draw from. The members are private; copies share the bins. */
+/* A prepared distribution, from which lengths are drawn. The members are private; copies share
+   the bins. */
 typedef struct blis_distribution {
   blis_distribution_type type;
   double first;  /* mean, mu or value */
@@ -69,20 +70,19 @@ typedef struct blis_distribution {
 } blis_distribution;
 
 /*
- * Checks and prepares a specification. where names its owner in messages
- * ("clients[2] ('chat'): input_distribution"). The caller ends it with
- * blis_distribution_deinit. BLIS_ERR_INVALID names type or parameter, value, and
- * the allowed values.
+ * Checks and prepares a specification. `where` names its owner in messages ("clients[2] ('chat'):
+ * input_distribution"). The caller frees it with blis_distribution_deinit. The message of
+ * BLIS_ERR_INVALID contains the type or parameter, the value, and the allowed values.
  */
 BLIS_MUSTUSE blis_status blis_distribution_init(blis_distribution *distribution,
                                                 const blis_alloc *alloc,
                                                 const blis_distribution_spec *spec,
                                                 const char *where, blis_error *error);
 
-/* alloc as in init. A zeroed distribution is allowed. */
+/* alloc must be the allocator passed to init. A zeroed distribution is allowed. */
 void blis_distribution_deinit(blis_distribution *distribution, const blis_alloc *alloc);
 
-/* False if the length is constant: a draw does not use the stream. */
+/* Returns false if the length is constant, so that a draw does not use the stream. */
 bool blis_distribution_needs_random(const blis_distribution *distribution);
 
 /*

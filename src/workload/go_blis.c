@@ -3,16 +3,14 @@
 /*
  * Defects of BLIS (Go):
  *
- * - Specifications: an unknown context_growth counts as none. Multimodal clients
- *   with windows need a length for their prompts. Sessions contain only text, even
- *   if multimodal is set. inference-perf replaces a prefix length of 0 by the
- *   default of 50.
- * - Where rates vary, requests lose prefix, deadline, and modalities, and a request
- *   at the very end of a window is lost.
- * - The limit on requests counts the rounds of users, not those of sessions. Rounds
- *   that wait for no answer have a deadline, too.
- * - Weights are divided before rates are multiplied: constant arrivals are 1 us
- *   apart from the others.
+ * - Specifications: an unknown context_growth counts as none. Multimodal clients with windows need
+ *   a length for their prompts. Sessions contain only text, even if multimodal is set.
+ *   inference-perf replaces a prefix length of 0 with the default of 50.
+ * - If rates vary, requests lose their prefix, deadline, and modalities, and a request at the exact
+ *   end of a window is lost.
+ * - The limit on requests counts the rounds of users, not those of sessions. Rounds that do not
+ *   wait for responses also have a deadline.
+ * - Weights are divided before rates are multiplied, so constant arrivals differ by 1 us.
  */
 const blis_workload_rules blis_workload_go_blis = {
     .takes_any_growth = true,

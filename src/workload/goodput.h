@@ -1,10 +1,10 @@
 /*
- * goodput.h - service targets, as descriptions of requests state them.
+ * goodput.h - service-level targets in descriptions of requests.
  */
 #ifndef BLIS_WORKLOAD_GOODPUT_H
 #define BLIS_WORKLOAD_GOODPUT_H
 
-/* The targets of one SLO class; 0 = not gated. */
+/* The targets of one SLO class; 0 = no target. */
 typedef struct blis_goodput_target {
   const char *slo_class;
   double ttft_ms;

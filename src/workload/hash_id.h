@@ -1,8 +1,7 @@
 /*
  * hash_id.h - ids of KV blocks in traces and session graphs.
  *
- * Ids are whole numbers from 0, such as hashes of 64 or more bits, numbers in quotes, or other
- * strings.
+ * Ids are integers >= 0, such as hashes of 64 or more bits, numbers in quotes, or other strings.
  */
 #ifndef BLIS_WORKLOAD_HASH_ID_H
 #define BLIS_WORKLOAD_HASH_ID_H
@@ -13,9 +12,9 @@
 #include "base/format/json.h"
 
 /*
- * The key of an id, below 2^63. Equal ids have equal keys. Numbers up to 2^63 - 1 are their own
- * keys. Only numbers that differ by 2^63, and strings with the same hash, share a key.
- * BLIS_ERR_PARSE for any other value, which *error names.
+ * Computes the key of an id, below 2^63. Equal ids have equal keys. Numbers up to 2^63 - 1 are
+ * their own keys. Only numbers that differ by 2^63, and strings with the same hash, share a key.
+ * For any other value, returns BLIS_ERR_PARSE with the value in *error.
  */
 BLIS_MUSTUSE blis_status blis__hash_id(blis_json_value value, uint64_t *key, blis_error *error);
 

@@ -8,7 +8,7 @@
 
 enum { SECOND_US = 1000000 };
 
-/* Strings of a request that are counted: each kind has a place that records the strings already
+/* Strings of a request that are counted: each kind has a bit that records the strings already
    seen. */
 enum { TENANT, SLO_CLASS, MODEL, SESSION, CLIENT, PREFIX_GROUP };
 
@@ -27,10 +27,10 @@ typedef struct measuring {
   blis_histogram prompts;
   blis_histogram outputs;
   blis_block_namer *namer;
-  BLIS_ARRAY(uint8_t) seen;   /* a bit per place, by text */
-  BLIS_ARRAY(uint32_t) turns; /* requests, by the text of the session */
+  BLIS_ARRAY(uint8_t) seen;   /* one bit per kind, by string number */
+  BLIS_ARRAY(uint32_t) turns; /* requests, by string number of the session */
   last_second second;
-  double mean_gap_us; /* so far, and the sum of squares around it */
+  double mean_gap_us; /* mean so far, and the sum of squared deviations from it */
   double gap_squares;
 } measuring;
 
@@ -69,7 +69,7 @@ static blis_status add_to_second(measuring *m, int64_t now_us) {
   return BLIS_OK;
 }
 
-/* Welford's way to a variance: one pass, and nothing cancels out. */
+/* Adds an arrival. Welford's algorithm computes the variance in one pass without cancellation. */
 static blis_status add_arrival(measuring *m, int64_t now_us) {
   blis_workload_statistics *result = &m->result;
   if (result->count == 0) {
@@ -97,7 +97,8 @@ static void finish_arrivals(measuring *m) {
 
 /* Reuse. */
 
-/* Names of shared blocks count up, so an old one is not above the highest. */
+/* Adds reused tokens. Ids of shared blocks increase, so a block that has appeared before has an
+   id that is not above the highest. */
 static blis_status add_reuse(measuring *m, const blis_request *request) {
   blis_block_id highest = blis_block_namer_shared_count(m->namer);
   blis_block_chain chain;
@@ -114,7 +115,7 @@ static blis_status add_reuse(measuring *m, const blis_request *request) {
 
 /* Strings. */
 
-/* Counts text in *counter if it is new in this place. */
+/* Counts a string in *counter if it is new for this kind. */
 static blis_status add_text(measuring *m, uint32_t text, unsigned place, uint32_t *counter) {
   if (text == 0) {
     return BLIS_OK;
@@ -147,7 +148,7 @@ static blis_status add_texts(measuring *m, const blis_request *request) {
 
 /* Lengths. */
 
-/* The smallest value that at least percent of all do not exceed. */
+/* Returns the smallest value that at least percent of all values do not exceed. */
 static uint32_t percentile(blis_histogram *lengths, uint64_t percent) {
   uint64_t count = blis_histogram_total(lengths);
   uint64_t rank = (count / 100) * percent + (count % 100 * percent + 99) / 100;
@@ -186,7 +187,7 @@ static blis_status finish_turns(measuring *m) {
   return status;
 }
 
-/* All together. */
+/* Measurement. */
 
 static blis_status add_request(measuring *m, const blis_request *request) {
   BLIS_TRY(add_arrival(m, request->arrival_us));

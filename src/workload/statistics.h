@@ -1,6 +1,6 @@
 /*
- * statistics.h - statistics of a workload: number of requests, duration,
- * lengths, and the share of content seen before.
+ * statistics.h - statistics of a workload: number of requests, duration, lengths, and the fraction
+ * of reused content.
  */
 #ifndef BLIS_WORKLOAD_STATISTICS_H
 #define BLIS_WORKLOAD_STATISTICS_H
@@ -12,8 +12,8 @@
 #include "workload/workload.h"
 
 /*
- * Tokens, or requests of a session. Percentiles are nearest-rank: values that
- * occur. All 0 if empty.
+ * Statistics of token counts, or of requests per session. Percentiles are nearest-rank, so they are
+ * values that occur. All 0 if empty.
  */
 typedef struct blis_length_statistics {
   int64_t sum;
@@ -30,22 +30,22 @@ typedef struct blis_workload_statistics {
   int64_t first_arrival_us;
   int64_t last_arrival_us;
   double requests_per_sec; /* (count - 1) / span; 0 when the span is 0 */
-  int64_t busiest_second;  /* most requests that arrive within a second */
+  int64_t busiest_second;  /* maximum number of requests that arrive within a second */
   /*
-   * Standard deviation of the gaps between arrivals by their mean: about 1 for
-   * a Poisson process, more in bursts; 0 when the span is 0.
+   * Coefficient of variation of the gaps between arrivals: about 1 for a Poisson process, more for
+   * bursty arrivals, 0 if the span is 0.
    */
   double gap_cv;
   blis_length_statistics prompt;
   blis_length_statistics output;
   /*
-   * Tokens of full prompt blocks that an earlier request had at the same place
-   * after the same blocks: the savings of an unlimited cache.
+   * Tokens of full prompt blocks that an earlier request had at the same position, after the same
+   * blocks: the hits of an unlimited cache.
    */
   int64_t reused_tokens;
-  double reused_share;      /* of all prompt tokens; 0 without prompt tokens */
-  int64_t shareable_blocks; /* different full blocks that other requests may also have */
-  uint32_t tenants;         /* distinct strings, without the empty one */
+  double reused_share;      /* fraction of all prompt tokens; 0 without prompt tokens */
+  int64_t shareable_blocks; /* number of different full blocks that requests can share */
+  uint32_t tenants;         /* number of distinct strings, without the empty string */
   uint32_t slo_classes;
   uint32_t models;
   uint32_t sessions;
@@ -63,7 +63,7 @@ BLIS_MUSTUSE blis_status blis_source_measure(const blis_alloc *alloc,
                                              blis_workload_statistics *statistics,
                                              blis_error *error);
 
-/* The same with a list. */
+/* Like blis_source_measure, for a list. */
 BLIS_MUSTUSE blis_status blis_workload_measure(const blis_alloc *alloc,
                                                const blis_workload *workload, uint32_t block_size,
                                                blis_workload_statistics *statistics,

@@ -39,7 +39,7 @@ void blis__unread_see_members(blis__unread *unread, blis_json_value object,
                               const char *const *known) {
   const char *name = NULL;
   blis_json_value member;
-  size_t next = 0; /* most rows have the fields in one order */
+  size_t next = 0; /* most rows have their fields in the same order */
   while (blis_json_next(object, &name, &member)) {
     if (known[next] != NULL && strcmp(name, known[next]) == 0) {
       next++;

@@ -1,6 +1,6 @@
 /*
- * unread.h - fields of a file that its reader does not support, for readers of
- * requests. They are reported at the end instead of being ignored silently.
+ * unread.h - collects fields of a file that its reader does not support. They are reported at the
+ * end instead of being silently ignored.
  *
  * Only the names of the first few are kept. Costs one name comparison per member of
  * a row, if the row has the known fields in order.
@@ -17,17 +17,17 @@
 
 enum { BLIS__UNREAD_MAX = 6 };
 
-/* Zero it first. */
+/* Must be zeroed before use. */
 typedef struct blis__unread {
   blis_shown names[BLIS__UNREAD_MAX];
   size_t count;
   bool has_more;
 } blis__unread;
 
-/* Notes a field, once. */
+/* Records a field, once. */
 void blis__unread_add(blis__unread *unread, const char *name);
 
-/* Notes the columns of a table, or the members of an object, that are not in the list known,
+/* Record the columns of a table, or the members of an object, that are not in the list known,
    which ends with NULL. */
 void blis__unread_see_columns(blis__unread *unread, const blis_csv *csv, const char *const *known);
 void blis__unread_see_members(blis__unread *unread, blis_json_value object,
@@ -35,7 +35,7 @@ void blis__unread_see_members(blis__unread *unread, blis_json_value object,
 
 enum { BLIS__UNREAD_TEXT_SIZE = BLIS__UNREAD_MAX * (sizeof(blis_shown) + 2) + 16 };
 
-/* The names: 'a', 'b' and others. */
+/* Writes the list of names: 'a', 'b' and others. */
 void blis__unread_list(const blis__unread *unread, char text[BLIS__UNREAD_TEXT_SIZE]);
 
 #endif

@@ -14,12 +14,12 @@ enum { TEXT_BYTES = 512 };
 struct blis_workload {
   blis_alloc alloc;
   blis_intern *strings;
-  BLIS_ARRAY(blis_request) requests; /* segments: set by seal */
+  BLIS_ARRAY(blis_request) requests; /* member segments is set by seal */
   BLIS_ARRAY(blis_segment) segments; /* in the order of adding */
   BLIS_ARRAY(const char *) notes;
   BLIS_ARRAY(blis_goodput_target) targets;
-  size_t *added;    /* place in the order of adding -> index; NULL = the same */
-  blis_arena texts; /* description, notes, classes of targets */
+  size_t *added;    /* order of addition -> index; NULL = identical */
+  blis_arena texts; /* description, notes, and classes of targets */
   const char *description;
   bool sessions_grow;
   bool is_placed; /* requests point to their segments */
@@ -120,10 +120,10 @@ bool blis_workload_sessions_grow(const blis_workload *workload) {
   return workload->sessions_grow;
 }
 
-/* A request while they are sorted. */
+/* A request during sorting. */
 typedef struct arrival {
   int64_t time_us;
-  size_t place; /* in the order of adding */
+  size_t place; /* position in order of addition */
 } arrival;
 
 /* Merges the sorted runs [0, middle) and [middle, count) of from into to. */
@@ -136,7 +136,7 @@ static void merge(const arrival *from, size_t middle, size_t count, arrival *to)
   }
 }
 
-/* Sorts the first count of arrivals; behind them is room for as many. */
+/* Sorts the first count arrivals; the array must have space for count more. */
 static const arrival *sort(arrival *arrivals, size_t count) {
   arrival *from = arrivals;
   arrival *to = arrivals + count;
@@ -162,7 +162,7 @@ static bool is_sorted(const blis_request *requests, size_t count) {
   return true;
 }
 
-/* Moves all requests to their places in time. */
+/* Moves all requests to their sorted positions. */
 static void move(blis_workload *workload, const arrival *sorted, blis_request *to, size_t *added) {
   size_t count = workload->requests.count;
   blis_request *from = workload->requests.items;
@@ -200,7 +200,7 @@ static blis_status sort_by_arrival(blis_workload *workload) {
   return is_made ? BLIS_OK : BLIS_ERR_NOMEM;
 }
 
-/* Lets requests point to their segments, which are stored in the order of adding. */
+/* Sets the segment pointers of requests. Segments are stored in order of addition. */
 void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn, const void *state) {
   BLIS_ASSERT(!workload->is_sealed);
   blis_segment *segments = workload->segments.items;
@@ -215,7 +215,7 @@ void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn, co
     if (request->segment_count == 0) {
       request->segments = NULL;
     }
-    if (count > 0) { /* without any segment there is no array */
+    if (count > 0) { /* without segments, the array does not exist */
       segments += count;
       placed += count;
     }

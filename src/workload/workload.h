@@ -1,10 +1,9 @@
 /*
  * workload.h - a list of requests in memory, in order of arrival.
  *
- * It is built once (by a trace reader, say) and never changes after it is sealed,
- * so any number of simulations can read it at the same time, each through its own
- * source. A request takes 152 bytes (8 more when they were added in another order),
- * a segment 16.
+ * It is built once, for example by a trace reader, and never changes after it is sealed. Any number
+ * of simulations can therefore read it at the same time, each through its own source. A request
+ * takes 152 bytes (8 more if requests were added in a different order), and a segment 16 bytes.
  */
 #ifndef BLIS_WORKLOAD_WORKLOAD_H
 #define BLIS_WORKLOAD_WORKLOAD_H
@@ -20,17 +19,18 @@
 #include "workload/request.h"
 
 /*
- * The largest number of tokens that a prompt or an output may have, so that
- * sums of a few lengths fit everywhere.
+ * The largest number of tokens that a prompt or an output may have, chosen so that sums of a few
+ * lengths fit all integer types.
  */
 #define BLIS_WORKLOAD_MAX_TOKENS 1000000000
 
 typedef struct blis_workload blis_workload;
 
-/* Empty and not sealed; the caller owns it. Copies *alloc. NULL = no memory. */
+/* Creates an empty, unsealed workload, which the caller owns. Copies *alloc. NULL = out of
+   memory. */
 blis_workload *blis_workload_new(const blis_alloc *alloc);
 
-/* No source over it may be used after this. NULL is allowed. */
+/* Frees a workload; none of its sources may be used afterwards. NULL is allowed. */
 void blis_workload_free(blis_workload *workload);
 
 /* Building: only before blis_workload_seal. */
@@ -66,15 +66,15 @@ BLIS_MUSTUSE blis_status blis_workload_describe(blis_workload *workload, const c
     BLIS_PRINTF(2, 3);
 
 /*
- * Takes over from another workload its strings with their numbers, description,
- * notes, targets, and whether sessions grow. Call it before anything else is added.
+ * Copies from another workload its strings with their numbers, its description, notes, and targets,
+ * and whether sessions grow. Call it before anything else is added.
  */
 BLIS_MUSTUSE blis_status blis_workload_take_texts(blis_workload *workload,
                                                   const blis_workload *from);
 
 /*
- * Ends the building: sorts the requests by arrival, equal arrivals in the order in
- * which they were added. BLIS_ERR_NOMEM leaves the workload unchanged.
+ * Completes the workload: sorts the requests by arrival, and for equal arrivals by order of
+ * addition. BLIS_ERR_NOMEM leaves the workload unchanged.
  */
 BLIS_MUSTUSE blis_status blis_workload_seal(blis_workload *workload);
 
@@ -82,24 +82,24 @@ BLIS_MUSTUSE blis_status blis_workload_seal(blis_workload *workload);
 
 size_t blis_workload_count(const blis_workload *workload);
 
-/* Request index < count in order of arrival; valid as long as the workload. */
+/* Returns request index < count in order of arrival, valid as long as the workload. */
 const blis_request *blis_workload_request(const blis_workload *workload, size_t index);
 
 /*
- * The index of the request that was added as number place < count, from 0: file
- * order instead of time order.
+ * Returns the index of the request that was added as number place < count, from 0. This gives
+ * access in file order instead of time order.
  */
 size_t blis_workload_added(const blis_workload *workload, size_t place);
 
 /*
- * Returns the table of the requests' string numbers; borrowed. A run may add its
- * own strings, which changes no request.
+ * Returns the table of the requests' string numbers; borrowed. A run may add strings; this does not
+ * change any request.
  */
 blis_intern *blis_workload_strings(const blis_workload *workload);
 
 bool blis_workload_sessions_grow(const blis_workload *workload);
 
-/* Never NULL. */
+/* Returns the description; never NULL. */
 const char *blis_workload_description(const blis_workload *workload);
 
 size_t blis_workload_note_count(const blis_workload *workload);
@@ -108,31 +108,30 @@ const char *blis_workload_note_text(const blis_workload *workload, size_t index)
 size_t blis_workload_target_count(const blis_workload *workload);
 const blis_goodput_target *blis_workload_targets(const blis_workload *workload);
 
-/* The position of one reader; may be copied to read twice from a position. */
+/* The position of one reader. May be copied to read from the same position twice. */
 typedef struct blis_workload_cursor {
   const blis_workload *workload;
   size_t next;
 } blis_workload_cursor;
 
 /*
- * Returns a source of all requests. Starts *cursor, which lives in the caller's
- * storage, and borrows it and the workload.
+ * Returns a source of all requests. Initializes *cursor, which the caller stores. The source
+ * borrows the cursor and the workload.
  */
 blis_request_source blis_workload_source(const blis_workload *workload,
                                          blis_workload_cursor *cursor);
 
 /*
- * Creates a new, sealed workload of at most limit requests, beginning with number
- * first; they keep their numbers and times. Descriptions, notes, and targets are
- * copied.
+ * Creates a new, sealed workload of at most limit requests, starting with index first. Requests
+ * keep their numbers and times. Descriptions, notes, and targets are copied.
  */
 BLIS_MUSTUSE blis_status blis_workload_slice(const blis_alloc *alloc, const blis_workload *workload,
                                              size_t first, size_t limit, blis_workload **slice,
                                              blis_error *error);
 
 /*
- * Creates a new, sealed workload of the next requests of a source, at most limit.
- * Returns the source's errors and BLIS_ERR_NOMEM.
+ * Creates a new, sealed workload from at most limit next requests of a source. Returns the source's
+ * errors and BLIS_ERR_NOMEM.
  */
 BLIS_MUSTUSE blis_status blis_workload_collect(const blis_alloc *alloc,
                                                const blis_request_source *source, size_t limit,

@@ -1,20 +1,19 @@
 /*
- * workload_edit.h - edits of a list of requests while it is built; for trace
- * files only.
+ * workload_edit.h - edits a list of requests while it is being built; for trace files only.
  */
 #ifndef BLIS_WORKLOAD_WORKLOAD_EDIT_H
 #define BLIS_WORKLOAD_WORKLOAD_EDIT_H
 
 #include "workload/workload.h"
 
-/* Can change the request and its segments, stored at segments. The number of segments can
-   decrease, but not increase. */
+/* May change the request and its segments, which are stored at segments. The number of segments
+   can decrease, but not increase. */
 typedef void blis__workload_edit_fn(const void *state, blis_request *request,
                                     blis_segment *segments);
 
 /*
- * Calls fn for every request in the order of adding. Only before the workload
- * is sealed, and nothing can be added afterwards.
+ * Calls fn for every request in order of addition. The workload must not be sealed yet, and nothing
+ * can be added afterwards.
  */
 void blis__workload_edit(blis_workload *workload, blis__workload_edit_fn *fn, const void *state);
 

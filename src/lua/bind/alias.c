@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "workload/request.h"
 
-enum { WORD_SIZE = 32, SEED_BITS = 53, START_BITS = 40 /* twelve days */ };
+enum { WORD_SIZE = 32, SEED_BITS = 53, START_BITS = 40 /* 12 days */ };
 
 bind_alias bind_alias_of(int64_t number) {
   if (number == 0) {

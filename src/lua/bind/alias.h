@@ -1,7 +1,7 @@
 /*
- * alias.h - ids and times as functions of a script see them. Without a key they are the values of
- * the run; a key replaces them with derived values. A policy cannot distinguish runs by them, and
- * decides the same unless it tries to.
+ * alias.h - ids and times as they are passed to functions of a script. Without a key they are the
+ * values of the run; a key replaces them with derived values, so that a policy cannot identify a
+ * run by them.
  */
 #ifndef BLIS_LUA_BIND_ALIAS_H
 #define BLIS_LUA_BIND_ALIAS_H
@@ -12,9 +12,9 @@
 #include "lua/bind/bind.h"
 
 typedef struct bind_alias {
-  uint64_t key; /* 0: everything unchanged */
+  uint64_t key; /* 0 = values are unchanged */
   int64_t start_us;
-  int id_digits; /* of the ids of instances (instance_id.h) */
+  int id_digits; /* digits of instance ids (instance_id.h) */
 } bind_alias;
 
 /* Creates the alias of a number; 0 means none. id_digits is then 0. */

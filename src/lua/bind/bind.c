@@ -12,7 +12,7 @@
 
 #define ERROR_TYPE "blis.error"
 
-enum { SHOWN_TEXT = 60 }; /* longer ones are not shown in messages */
+enum { SHOWN_TEXT = 60 }; /* longer strings are not shown in messages */
 
 blis_alloc bind_alloc(lua_State *L) {
   blis_alloc alloc;
@@ -23,7 +23,7 @@ blis_alloc bind_alloc(lua_State *L) {
 void push_new_type(lua_State *L, const char *name, const luaL_Reg *meta, const luaL_Reg *methods) {
   luaL_newmetatable(L, name); // [meta]
   luaL_setfuncs(L, meta, 0);
-  lua_pushboolean(L, 0); /* its functions trust that it is theirs */
+  lua_pushboolean(L, 0); /* hides the metatable: its functions rely on it */
   lua_setfield(L, -2, "__metatable");
   if (methods != NULL) {
     lua_newtable(L);
@@ -54,7 +54,7 @@ static const char *status_code(blis_status status) {
   return "unknown";
 }
 
-/* The message; and, for errors inside policies, the traceback below it. */
+/* Returns the message and, for errors inside policies, the traceback. */
 static int error_tostring(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
@@ -176,7 +176,7 @@ static const char *push_shown_text(lua_State *L, int index) {
 const char *push_what(lua_State *L, int index) {
   switch (lua_type(L, index)) {
   case LUA_TNUMBER:
-    if (isnan(lua_tonumber(L, index))) { // its sign depends on the machine
+    if (isnan(lua_tonumber(L, index))) { // the sign of NaN depends on the machine
       return lua_pushliteral(L, "nan");
     }
     return luaL_tolstring(L, index, NULL);
@@ -366,7 +366,7 @@ void push_words(lua_State *L, const char *words) {
 void *push_buffer(lua_State *L, size_t count, size_t item_size) {
   if (count > SIZE_MAX / 2 / item_size) {
     luaL_error(L, "not enough memory");
-    return NULL; /* never */
+    return NULL; /* not reached */
   }
   void *buffer = lua_newuserdatauv(L, count * item_size, 0);
   memset(buffer, 0, count * item_size);

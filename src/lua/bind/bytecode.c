@@ -26,14 +26,14 @@ static int keep(lua_State *L, const void *piece, size_t size, void *ud) {
   return 0;
 }
 
-/* Unread input; ok becomes false at the first wrong byte. */
+/* Unread input; ok becomes false at the first invalid byte. */
 typedef struct reader {
   const unsigned char *at;
   const unsigned char *end;
   bool ok;
 } reader;
 
-/* The next bytes; never NULL, so that callers need not look. */
+/* Returns the next bytes; never NULL, so callers need no check. */
 static const unsigned char *take(reader *in, size_t size) {
   static const unsigned char nothing[16];
   if (!in->ok || size > (size_t)(in->end - in->at)) {
@@ -49,7 +49,8 @@ static int take_byte(reader *in) {
   return *take(in, 1);
 }
 
-/* Seven bits a byte, the highest first; the last byte has the eighth set. */
+/* Reads a number with seven bits per byte, the highest first. The eighth bit marks the last
+   byte. */
 static size_t take_size(reader *in) {
   enum { MORE = 0x80, BITS = 7 };
   size_t size = 0;
@@ -61,7 +62,7 @@ static size_t take_size(reader *in) {
   return in->ok ? size : 0;
 }
 
-/* Another release of Lua, or other sizes of its numbers, differ in here. */
+/* Checks the header, which differs for other releases of Lua and other number sizes. */
 static void skip_header(reader *in) {
   static const char begin[] = LUA_SIGNATURE "\x54\x00\x19\x93\r\n\x1a\n";
   const lua_Integer integer = 0x5678;
@@ -78,7 +79,7 @@ static void skip_header(reader *in) {
     const unsigned char *found = take(in, parts[i].size);
     in->ok = in->ok && memcmp(found, parts[i].bytes, parts[i].size) == 0;
   }
-  take_byte(in); /* how many upvalues */
+  take_byte(in); /* number of upvalues */
 }
 
 static void take_text(reader *in, bind_constant *constant) {
@@ -121,9 +122,9 @@ bool bind_bytecode_read(lua_State *L, bind_bytecode *function) {
   }
   reader in = {.at = function->bytes, .end = function->bytes + function->size, .ok = true};
   skip_header(&in);
-  in.ok = in.ok && take_size(&in) == 0; /* no name of a source */
+  in.ok = in.ok && take_size(&in) == 0; /* no source name */
   take_size(&in);                       /* its first line */
-  take_size(&in);                       /* and its last */
+  take_size(&in);                       /* its last line */
   function->parameter_count = take_byte(&in);
   function->is_vararg = take_byte(&in) != 0;
   take_byte(&in); /* registers */

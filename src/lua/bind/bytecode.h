@@ -2,7 +2,7 @@
  * bytecode.h - the instructions of a Lua function, as lua_dump writes them.
  *
  * Reads only what is needed to follow a short function from its first instruction to its return.
- * Long functions are not read, and neither are formats other than Lua 5.4 with the usual sizes.
+ * Functions that are too long, and formats other than Lua 5.4 with the default sizes, are not read.
  */
 #ifndef BLIS_LUA_BIND_BYTECODE_H
 #define BLIS_LUA_BIND_BYTECODE_H
@@ -20,7 +20,7 @@ typedef struct bind_constant {
   bool is_integer;
   lua_Integer integer;
   lua_Number number;
-  const char *text; /* inside of bytes */
+  const char *text; /* points into bytes */
   size_t length;
 } bind_constant;
 
@@ -35,7 +35,7 @@ typedef struct bind_bytecode {
   size_t constant_count;
 } bind_bytecode;
 
-/* Instructions that a caller may want to follow; the rest has no name here. */
+/* Instructions that callers interpret; all others have no name here. */
 typedef enum bind_opcode {
   OPCODE_MOVE = 0,
   OPCODE_LOADI = 1,
@@ -65,7 +65,7 @@ typedef enum bind_opcode {
   OPCODE_RETURN1 = 72
 } bind_opcode;
 
-/* Operations that the metamethod instructions (MMBIN...) name in their field C. */
+/* Operations encoded in field C of the metamethod instructions (MMBIN...). */
 typedef enum bind_event {
   EVENT_ADD = 6,
   EVENT_SUB = 7,
@@ -83,7 +83,7 @@ typedef struct bind_instruction {
   bool k;
 } bind_instruction;
 
-/* Reads the Lua function on top of the stack, which stays. Does not raise. */
+/* Reads the Lua function on top of the stack, which remains there. Does not raise. */
 bool bind_bytecode_read(lua_State *L, bind_bytecode *function);
 
 bind_instruction bind_bytecode_at(const bind_bytecode *function, size_t index);

@@ -5,13 +5,13 @@
 
 #include "lua/bind/bind.h"
 
-/* Where the table at index 1 has no such key as at 2. */
+/* Handles a read of the key at index 2, which the table at index 1 does not contain. */
 static int miss(lua_State *L, const bind_closed *closed) {
   const char *name = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : push_what(L, 2);
   blis_nearest nearest = {.wanted = name};
   for (const char *const *known = closed->names; *known != NULL; known++) {
     if (strcmp(*known, name) == 0) {
-      return 0; /* nil for now */
+      return 0; /* a known name that is nil at the moment */
     }
     blis_nearest_offer(&nearest, *known);
   }
@@ -38,7 +38,7 @@ void close_table(lua_State *L, const bind_closed *closed) {
   lua_setmetatable(L, -2);
 }
 
-/* Sealed tables: the functions of the empty one. */
+/* Sealed tables: metamethods of the empty proxy. */
 
 enum { UP_CLOSED = 1, UP_TABLE, UP_INSTEAD };
 
@@ -65,7 +65,7 @@ static int on_length(lua_State *L) {
   return 1;
 }
 
-/* (table, key), as next. */
+/* (table, key), like next. */
 static int next_pair(lua_State *L) {
   lua_settop(L, 2);
   return lua_next(L, 1) != 0 ? 2 : 0;

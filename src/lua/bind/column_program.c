@@ -14,7 +14,7 @@ static vector_operand operand_of(const value *v) {
   return (vector_operand){.items = v->items, .number = v->number};
 }
 
-/* Operations with a vector as result; false where Lua raises an error. */
+/* Computes an operation whose result is a vector. Returns false if Lua would raise an error. */
 static bool compute_vector(const step *node, const value *const in[3], double *out, size_t count) {
   switch (node->kind) {
   case NODE_BINARY:
@@ -56,11 +56,11 @@ static void set_number(value *out, double number) {
 
 static void set_integer(value *out, lua_Unsigned result) {
   out->is_integer = true;
-  out->integer = (lua_Integer)result; /* integers of Lua wrap around */
+  out->integer = (lua_Integer)result; /* Lua integers wrap around */
   out->number = (double)out->integer;
 }
 
-/* + - * of two numbers, which may both be integers. */
+/* Computes + - * of two numbers, which may both be integers. */
 static void compute_sum_or_product(node_kind kind, const value *a, const value *b, value *out) {
   const double x = a->number;
   const double y = b->number;
@@ -73,7 +73,7 @@ static void compute_sum_or_product(node_kind kind, const value *a, const value *
   }
 }
 
-/* Operations with a number as result that are not arithmetic of Lua. */
+/* Computes operations that return a number and are not Lua arithmetic. */
 static bool compute_function(const step *node, const value *const in[3], value *out, size_t count) {
   double result = 0;
   if (node->kind == NODE_BINARY) {
@@ -97,7 +97,7 @@ static bool compute_function(const step *node, const value *const in[3], value *
   return true;
 }
 
-/* Operations with a number as result. */
+/* Computes an operation whose result is a number. */
 static bool compute_number(const bind_column_program *program, const step *node, value *out,
                            size_t count) {
   const value *values = program->values;
@@ -206,7 +206,7 @@ static bool compute(bind_column_program *program, int at, double *out, size_t co
   return compute_vector(node, in, out, count);
 }
 
-/* Sets the numbers of candidate i, as push_signal would. */
+/* Sets the values of candidate i, converted as push_signal does. */
 static void take_candidate(bind_column_program *program, const double *const *fields, size_t i) {
   for (int f = 0; f < program->field_count; f++) {
     value *out = &program->values[program->field_nodes[f]];
@@ -215,7 +215,7 @@ static void take_candidate(bind_column_program *program, const double *const *fi
   }
 }
 
-/* In the form that compilers turn into vector instructions. */
+/* Written in a form that compilers vectorize. */
 static bool has_nan(const double *scores, size_t count) {
   uint64_t found = 0;
   for (size_t i = 0; i < count; i++) {

@@ -1,6 +1,6 @@
 /*
- * column_program_priv.h - the parts of a program over columns, for the files of its module:
- * column_program.c runs it, column_translate.c and column_symbols.c make it from a function.
+ * column_program_priv.h - the parts of a column program, for the files of its module.
+ * column_program.c runs it; column_translate.c and column_symbols.c create it from a function.
  */
 #ifndef BLIS_LUA_BIND_COLUMN_PROGRAM_PRIV_H
 #define BLIS_LUA_BIND_COLUMN_PROGRAM_PRIV_H
@@ -16,7 +16,7 @@
 enum {
   READS_MAX = 24,
   NODES_MAX = 64,
-  KEEPER_PROGRAM = 0 /* place in the keeper; strings start at 1 */
+  KEEPER_PROGRAM = 0 /* index in the keeper; strings start at 1 */
 };
 
 /* Sources of Lua values that a program reads; each read leaves its value on the stack. */
@@ -31,14 +31,14 @@ typedef enum read_kind { READ_TABLE, READ_FUNCTION, READ_NUMBER, READ_VECTOR } r
 
 typedef struct value_read {
   read_from from;
-  int number; /* of the argument or upvalue, or the read of the table */
-  int text;   /* the field's name, its place in the keeper */
+  int number; /* number of the argument or upvalue, or of the read that returns the table */
+  int text;   /* name of the field, as an index in the keeper */
   read_kind kind;
   lua_CFunction function;
-  int node; /* that takes a number or vector */
+  int node; /* node that receives the number or vector */
 } value_read;
 
-/* A number as Lua has it, or a vector when items is not NULL. */
+/* A Lua number, or a vector if items is not NULL. */
 typedef struct value {
   const double *items;
   double number; /* also set for an integer */
@@ -47,8 +47,8 @@ typedef struct value {
 } value;
 
 typedef enum node_kind {
-  NODE_GIVEN, /* a constant, or by a read */
-  NODE_ADD,   /* of numbers, as the three behind it */
+  NODE_GIVEN, /* a constant or the value of a read */
+  NODE_ADD,   /* on numbers, like the next three */
   NODE_SUB,
   NODE_MUL,
   NODE_DIV,
@@ -72,9 +72,9 @@ typedef struct step {
 
 struct bind_column_program {
   int read_count;
-  int field_count; /* of these reads, from the candidate */
+  int field_count; /* number of reads from the candidate */
   int node_count;
-  int step_count; /* of these nodes, computed in a run */
+  int step_count; /* number of nodes that a run computes */
   int result;
   size_t capacity;
   value_read reads[READS_MAX];
@@ -93,12 +93,12 @@ static inline value bind__integer_value(lua_Integer integer) {
 }
 
 /*
- * Pushes the value that the read finds; nil if its parent is no table. The values of earlier reads
- * are above base.
+ * Pushes the value that the read finds; nil if its parent is not a table. The values of earlier
+ * reads are above base on the stack.
  */
 void bind__push_read(lua_State *L, const value_read *read, int base, int function, int keeper);
 
-/* The value on top of the stack; false when it is none that programs take. */
+/* Takes the value on top of the stack. Returns false if programs do not support its type. */
 bool bind__take_value(lua_State *L, read_kind kind, size_t count, value *out);
 
 #endif

@@ -1,4 +1,4 @@
-/* column_symbols.c - what a function reads, and the nodes of its program. */
+/* column_symbols.c - the values that a function reads, and the nodes of its program. */
 #include "lua/bind/column_translate_priv.h"
 #include "lua/bind/vector.h"
 #include "lua/bind/vector_math.h"
@@ -31,7 +31,7 @@ symbol bind__add_constant(translator *t, value constant) {
   return made;
 }
 
-/* The kind of the value on top of the stack. */
+/* Determines the kind of the value on top of the stack. */
 static bool find_kind(translator *t, value_read *read) {
   lua_State *L = t->L;
   value found;
@@ -93,7 +93,7 @@ symbol bind__looked_at(translator *t, symbol s) {
              : bind__add_read(t, (value_read){.from = FROM_ARGUMENT, .number = s.at});
 }
 
-/* Returns the place of a constant string in the keeper. */
+/* Returns the index of a constant string in the keeper. */
 static int text_of(translator *t, int constant) {
   const bind_constant *c = &t->code.constants[constant];
   if ((size_t)constant >= t->code.constant_count || c->type != LUA_TSTRING) {
@@ -147,7 +147,7 @@ symbol bind__number_constant(translator *t, int constant) {
                                              : bind__number_value(c->number));
 }
 
-/* The node of a register or an operand, which must be a number or vector. */
+/* Returns the node of a register or an operand, which must be a number or vector. */
 int bind__node_of(translator *t, symbol operand) {
   const symbol s = bind__looked_at(t, operand);
   if (s.kind != SYMBOL_NODE) {

@@ -1,4 +1,4 @@
-/* column_translate.c - makes programs over columns of functions. */
+/* column_translate.c - translates functions into column programs. */
 #include <lauxlib.h>
 #include <stdint.h>
 #include <string.h>
@@ -53,8 +53,8 @@ static vector_binary *operator_of(int event) {
 }
 
 /*
- * Translates an arithmetic instruction and the instruction after it, which handles operands that
- * are no numbers. The two may express the same formula differently: x - 1 is x + -1, or else the
+ * Translates an arithmetic instruction and the next instruction, which handles operands that are
+ * not numbers. The two may express the same formula differently: x - 1 is x + -1, or else the
  * metamethod of x - 1.
  */
 static symbol translate_arithmetic(translator *t, vector_binary *binary, symbol a, symbol b,
@@ -93,7 +93,8 @@ static symbol translate_negation(translator *t, symbol operand) {
       t, (step){.kind = NODE_NEGATE, .is_vector = bind__is_vector(t, x), .operands = {x, x, x}});
 }
 
-/* Translates min(v), max(v), and sum(v), which return a number. They and norm take one argument. */
+/* Translates min(v), max(v), and sum(v), which return a number. Like norm, they take one
+   argument. */
 static symbol translate_reduction(translator *t, node_kind kind, int v) {
   return bind__is_vector(t, v) ? bind__add_node(t, (step){.kind = kind, .operands = {v, v, v}})
                                : bind__give_up(t, TRANSLATION_NEVER);
@@ -127,7 +128,7 @@ static vector_binary *binary_function(bind_vector_function function) {
   return NULL;
 }
 
-/* Returns the argument at that place, or a number if it is missing. */
+/* Returns the argument at an index, or a number if the argument is missing. */
 static int argument_or(translator *t, const symbol *arguments, int count, int at, double missing) {
   int found = bind__node_of(t, at < count ? arguments[at]
                                           : bind__add_constant(t, bind__number_value(missing)));
@@ -186,7 +187,8 @@ static symbol translate_function(translator *t, bind_vector_function function,
   return bind__give_up(t, TRANSLATION_NEVER);
 }
 
-/* R[A](R[A+1], ...): b and c count arguments and results, from 1; 0 = any. */
+/* R[A](R[A+1], ...): b - 1 is the number of arguments and c - 1 the number of results; 0 =
+   variable. */
 static void translate_call(translator *t, const bind_instruction *i, int results) {
   symbol *called = &t->registers[i->a];
   const int end = i->b == 0 ? t->argument_end : i->a + i->b;
@@ -203,7 +205,7 @@ static void translate_call(translator *t, const bind_instruction *i, int results
   }
 }
 
-/* Arithmetic with the operands that an instruction names. */
+/* Translates arithmetic with the operands of an instruction. */
 static symbol translate_operator(translator *t, const bind_instruction *i, size_t next) {
   const symbol *r = t->registers;
   switch (i->opcode) {
@@ -235,7 +237,7 @@ static symbol translate_operator(translator *t, const bind_instruction *i, size_
   }
 }
 
-/* Instructions that put a value into register A. */
+/* Translates instructions that store a value in register A. */
 static symbol translate_value(translator *t, const bind_instruction *i) {
   switch (i->opcode) {
   case OPCODE_MOVE:
@@ -261,7 +263,7 @@ static symbol translate_value(translator *t, const bind_instruction *i) {
   }
 }
 
-/* Follows the function to its return; the result is its first value. */
+/* Follows the function to its return. The result is the first returned value. */
 static void translate(translator *t) {
   for (size_t at = 0; t->outcome == TRANSLATION_MADE; at++) {
     if (at >= t->code.instruction_count) {
@@ -304,7 +306,7 @@ static void translate(translator *t) {
   }
 }
 
-/* Sets the initial values of parameters; missing ones are nil. */
+/* Sets the initial values of parameters; missing parameters are nil. */
 static void set_parameters(translator *t) {
   const int wanted = t->code.parameter_count;
   for (int i = 0; i < wanted && i < t->argument_count; i++) {

@@ -1,9 +1,10 @@
 /*
- * embed_bytes.h - the bytes of a file as an array, put there by the assembler.
+ * embed_bytes.h - the bytes of a file as an array, embedded by the assembler.
  *
- * Only generated files include it (cmake/embed.cmake, cmake/compile_lua.c). A C array of the 5 MB
- * of Lua takes a compiler seconds at each change of one file; the assembler copies them at once.
- * Such a file is compiled without link-time optimization, which does not see the symbols.
+ * Only generated files include it (cmake/embed.cmake, cmake/compile_lua.c). The Lua files take 5
+ * MB. A compiler takes seconds for a C array of this size after every change, whereas the assembler
+ * copies the bytes immediately. Files that use this header are compiled without link-time
+ * optimization, which cannot see the symbols.
  */
 #ifndef BLIS_LUA_BIND_EMBED_BYTES_H
 #define BLIS_LUA_BIND_EMBED_BYTES_H

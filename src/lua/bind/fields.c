@@ -10,7 +10,8 @@ static const bind_fields *fields_upvalue(lua_State *L) {
   return lua_touserdata(L, lua_upvalueindex(1));
 }
 
-/* Adds every name to the list and the nearest; returns how many. */
+/* Adds every name to the list and to the search for the nearest name; returns the number of
+   names. */
 static size_t offer_all(const bind_fields *fields, bool methods, char *list,
                         blis_nearest *nearest) {
   size_t count = 0;

@@ -1,6 +1,6 @@
 /*
- * fields.h - userdata with named fields: they can be read, listed with pairs in
- * a fixed order, and are suggested when one is misspelled.
+ * fields.h - userdata with named fields: fields can be read, and listed with pairs in a fixed
+ * order. Errors suggest a field if a name is misspelled.
  */
 #ifndef BLIS_LUA_BIND_FIELDS_H
 #define BLIS_LUA_BIND_FIELDS_H
@@ -13,15 +13,15 @@
 
 typedef struct bind_fields {
   const char *owner;        /* "a KV cache", for messages */
-  const char *const *names; /* in the order of pairs; ends with NULL */
+  const char *const *names; /* field names in the order of pairs; ends with NULL */
   const luaL_Reg *methods;  /* ends with NULLs; NULL = none */
   /*
-   * Pushes the field of the object at index 1, and returns true only if it did. May accept other
-   * names than the names above. May raise.
+   * Pushes a field of the object at index 1. Returns false, and pushes nothing, if the field does
+   * not exist. May accept names that are not in the list above. May raise.
    */
   bool (*push)(lua_State *L, const char *name);
-  /* Whether the object at index 1 has a value of a name; pairs skips the others. NULL = it has all
-     names. May raise. */
+  /* Returns whether the object at index 1 has a value for a name; pairs skips all other names.
+     NULL = objects have values for all names. May raise. */
   bool (*has)(lua_State *L, const char *name);
 } bind_fields;
 
@@ -31,13 +31,13 @@ typedef struct bind_fields {
 void set_fields(lua_State *L, const bind_fields *fields);
 
 /*
- * __index of an object that is a list (it raises "<what> has no field ...") and has its methods by
- * name in the first upvalue. Returns the index of the item from 0, or -1 if the result is pushed
- * already: a method, or nil.
+ * Implements __index of an object that is a list, with a table of methods in the first upvalue.
+ * Returns the index of the item, from 0, or -1 if the result (a method or nil) has already been
+ * pushed. Raises "<what> has no field ..." for any other name.
  */
 int64_t check_list_item(lua_State *L, const char *what, size_t count);
 
-/* Makes pairs iterate over [1] to [#object], whatever else __index accepts. */
+/* Makes pairs iterate only over [1] to [#object], regardless of what else __index accepts. */
 void set_list_pairs(lua_State *L);
 
 #endif

@@ -10,7 +10,7 @@
 void push_hooks_anchor(lua_State *L, bind_hooks *hooks) {
   *hooks = (bind_hooks){.sandbox = bind_sandbox_of(L)};
   lua_createtable(L, ANCHOR_FUNCTIONS + 4, 0);
-  lua_pushboolean(L, 0); /* so that storing an error needs no memory */
+  lua_pushboolean(L, 0); /* reserves the slot, so that storing an error needs no memory */
   lua_rawseti(L, -2, ANCHOR_ERROR);
   lua_pushvalue(L, -1);
   check_hooks_open(L, hooks);
@@ -81,8 +81,8 @@ typedef struct failure {
 } failure;
 
 /*
- * Pushes the code of an error inside a policy. Interrupts and lack of memory keep their code;
- * everything else is the policy's failure.
+ * Pushes the code of an error inside a policy. Interrupts and out-of-memory errors keep their code;
+ * all other errors count as failures of the policy.
  */
 static void push_code(lua_State *L, int cause) {
   if (lua_type(L, cause) == LUA_TTABLE) {
@@ -111,7 +111,7 @@ static int to_text(lua_State *L) {
   return 1;
 }
 
-/* Whether a failure ends more than what failed: memory, limits, interrupts. */
+/* Returns whether a failure ends more than the failed function: memory, limits, and interrupts. */
 static bool is_fatal(lua_State *L, int status, int cause) {
   push_code(L, cause);
   bool is_policy = strcmp(lua_tostring(L, -1), "policy") == 0;
@@ -119,7 +119,7 @@ static bool is_fatal(lua_State *L, int status, int cause) {
   return status == LUA_ERRMEM || lua_islightuserdata(L, cause) || !is_policy;
 }
 
-/* Pushes what __tostring says of an error value; it may fail itself. */
+/* Pushes the result of __tostring for an error value; __tostring may fail. */
 static void push_said(lua_State *L, int cause) {
   lua_pushcfunction(L, to_text);
   lua_pushvalue(L, cause);
@@ -139,7 +139,7 @@ static void push_said(lua_State *L, int cause) {
   lua_settop(L, failed);
 }
 
-/* Pushes the text of an error value, but no addresses, which carry no meaning. */
+/* Pushes the text of an error value, without addresses, which are meaningless to users. */
 static void push_cause(lua_State *L, int cause) {
   bool is_text = lua_type(L, cause) == LUA_TSTRING || lua_type(L, cause) == LUA_TNUMBER;
   if (push_error_text(L, cause, "message")) {
@@ -154,7 +154,7 @@ static void push_cause(lua_State *L, int cause) {
   }
 }
 
-/* Pushes "scorer 'name', request_7, at 1234 us: what went wrong". */
+/* Pushes "scorer 'name', request_7, at 1234 us: CAUSE". */
 static void push_message(lua_State *L, const bind_hook_place *place, int cause) {
   push_policy_name(L, place);
   if (place->request != NULL) {
@@ -183,7 +183,7 @@ static int describe(lua_State *L) {
   if (lua_type(L, 1) == LUA_TTABLE) {
     lua_getfield(L, 1, "cause");
     lua_getfield(L, 1, "traceback");
-  } else { /* there was no memory for the message handler */
+  } else { /* the message handler was not called for lack of memory */
     lua_pushvalue(L, 1);
     lua_pushnil(L);
   }
@@ -242,14 +242,14 @@ static void store_error(lua_State *L, bind_hooks *hooks, const bind_hook_place *
   lua_pushcfunction(L, describe);
   lua_insert(L, -2);
   lua_pushlightuserdata(L, &failed);
-  if (lua_pcall(L, 2, 0, 0) != LUA_OK) { // [what went wrong then]
+  if (lua_pcall(L, 2, 0, 0) != LUA_OK) { // [the second error]
     bind_hooks_anchor(L, hooks);
     lua_insert(L, -2);
     lua_rawseti(L, -2, ANCHOR_ERROR);
   }
 }
 
-/* lua_pcall of one argument; a sandboxed call has a separate budget. */
+/* Calls lua_pcall with one argument. A sandboxed call has a separate budget. */
 static int call_within_budget(const bind_hooks *hooks, int handler) {
   bind_sandbox *sandbox = hooks->sandbox;
   if (sandbox == NULL) {
@@ -279,7 +279,7 @@ blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place, lua_CFun
     status = blis_fail(error, BLIS_ERR_POLICY, "%s %s failed", place->kind, place->name);
   }
   BLIS_ASSERT(status != BLIS_OK || lua_gettop(L) == base + 1);
-  hooks->entries++; /* values read inside may be outdated now */
+  hooks->entries++; /* values that the call has read may be outdated now */
   lua_settop(L, base);
   return status;
 }

@@ -1,5 +1,5 @@
 /*
- * hook.h - the one place where the core calls Lua.
+ * hook.h - the only module through which the core calls Lua.
  *
  * Hooks run in protected calls. An error in a hook is stored as an error object that names the
  * policy, the request, and the simulated time. The core unwinds with BLIS_ERR_POLICY, and the
@@ -17,9 +17,9 @@
 #include "lua/bind/bind.h"
 
 /*
- * Places in the anchor, the table that keeps a run's Lua values alive. The simulation owns it. The
- * registry refers to it only while the simulation is made or driven. So a hook that refers to its
- * own simulation does not keep itself and the simulation alive.
+ * Indices in the anchor, the table that keeps a run's Lua values alive. The simulation owns the
+ * anchor. The registry refers to the anchor only while the simulation is constructed or driven, so
+ * a hook that refers to its own simulation does not keep itself and the simulation alive.
  */
 enum {
   ANCHOR_ERROR = 1, /* the stored error object, or false */
@@ -30,37 +30,37 @@ enum {
   ANCHOR_CONTEXT,    /* facts about stages and links: two tables */
   ANCHOR_LINKS,
   ANCHOR_COLUMNS,
-  ANCHOR_VECTORS, /* the columns, by signal + 1 */
+  ANCHOR_VECTORS, /* columns, by signal + 1 */
   ANCHOR_SCORES,
-  ANCHOR_SUMS,  /* of scores, as pickers get them */
-  ANCHOR_LOOPS, /* of policies/score_loop.h: three tables */
+  ANCHOR_SUMS,  /* sums of scores, as passed to pickers */
+  ANCHOR_LOOPS, /* three tables of policies/routing/score_loop.h */
   ANCHOR_LOOPS_END = ANCHOR_LOOPS + 2,
-  ANCHOR_SCORERS,  /* at work in this run, by definition */
+  ANCHOR_SCORERS,  /* scorers in use in this run, by definition */
   ANCHOR_PREFIXES, /* memory of prefix indexes, by index */
   ANCHOR_BUFFER,
   ANCHOR_HINTS,     /* hints of the priority policy, by slot of the request */
   ANCHOR_SELF,      /* the simulation */
-  ANCHOR_CALLBACKS, /* of sim:at, by address */
+  ANCHOR_CALLBACKS, /* callbacks of sim:at, by address */
   ANCHOR_METRICS,   /* custom metrics of policies, by name */
-  ANCHOR_FRESH,     /* policies made for this run, by definition */
+  ANCHOR_FRESH,     /* policies created for this run, by definition */
   ANCHOR_LOG,       /* log of the driving calls, see simulation/drive_log.h */
-  ANCHOR_FUNCTIONS  /* first of the functions of the hooks */
+  ANCHOR_FUNCTIONS  /* index of the first hook function */
 };
 
-/* What all hooks of one simulation share. */
+/* State that all hooks of one simulation share. */
 typedef struct bind_hooks {
   lua_State *L; /* thread that drives the run; NULL between drives */
   bool has_error;
-  struct bind_sandbox *sandbox; /* NULL: none; sets the budget of each call */
-  int functions;                /* places in use, starting at ANCHOR_FUNCTIONS */
-  uint64_t entries;             /* how often script code may have run; never 0 */
-  bind_alias alias;             /* of the ids and times that hooks see */
+  struct bind_sandbox *sandbox; /* sets the instruction budget of each call; NULL = no sandbox */
+  int functions;                /* number of indices in use from ANCHOR_FUNCTIONS on */
+  uint64_t entries;             /* upper bound on the number of calls of script code; never 0 */
+  bind_alias alias;             /* alias of the ids and times that hooks read */
 } bind_hooks;
 
 /* Subject of a hook call, for error messages. */
 typedef struct bind_hook_place {
   const char *kind;                 /* "scorer" */
-  const char *name;                 /* "" when it has none */
+  const char *name;                 /* "" = none */
   const bind_request_name *request; /* NULL = none */
   const char *instance;             /* NULL = none */
   int64_t now_us;                   /* -1 = outside of simulated time */
@@ -73,8 +73,8 @@ typedef struct bind_hook_place {
 void push_hooks_anchor(lua_State *L, bind_hooks *hooks);
 
 /*
- * Registers the anchor on top of the stack (popped) until it is shut. May raise; shutting never
- * does.
+ * Opens the hooks: registers the anchor on top of the stack (popped) until bind_hooks_shut is
+ * called. May raise; bind_hooks_shut never does.
  */
 void check_hooks_open(lua_State *L, bind_hooks *hooks);
 void bind_hooks_shut(lua_State *L, const bind_hooks *hooks);
@@ -82,23 +82,25 @@ void bind_hooks_shut(lua_State *L, const bind_hooks *hooks);
 /* Pushes the anchor, which must be open. */
 void bind_hooks_anchor(lua_State *L, const bind_hooks *hooks);
 
-/* Keeps the value on top of the stack (popped) and returns its place. */
+/* Stores the value on top of the stack (popped) in the anchor and returns its index. */
 int push_hook_function(lua_State *L, bind_hooks *hooks);
 
 /*
- * Keeps the function in a field of the table at index. Returns its place; 0 if the field is nil.
+ * Stores the function in a field of the table at index in the anchor. Returns its index in the
+ * anchor, or 0 if the field is nil.
  */
 int push_hook_field(lua_State *L, int index, const char *name, bind_hooks *hooks);
 
 /*
- * Pushes the function at a place of the anchor at index `anchor`. If a table is there instead, it has
- * a function for each instance: pushes the function at [instance + 1], which __index may create.
+ * Pushes the function that is stored at index `place` of the anchor. If the stored value is a
+ * table, it contains a function for each instance. Then pushes the function at [instance + 1],
+ * which __index may create. `anchor` is the stack index of the anchor.
  */
 void push_instance_function(lua_State *L, int anchor, int place, uint32_t instance);
 
 /*
- * Calls body in protected mode with argument as a light userdata at index 1.
- * On failure the error is stored and BLIS_ERR_POLICY returned.
+ * Calls body in protected mode with argument as a light userdata at index 1. On failure, stores the
+ * error and returns BLIS_ERR_POLICY.
  */
 blis_status bind_pcall(bind_hooks *hooks, const bind_hook_place *place, lua_CFunction body,
                        void *argument, blis_error *error);

@@ -4,7 +4,7 @@
 
 #include "lua/bind/bind.h"
 
-/* The place in the registry of the stream in use; its address is the key. */
+/* Registry key of the stream in use (the address of this variable). */
 static const char stream_key;
 
 static bind_script_random *in_use(lua_State *L) {
@@ -21,7 +21,7 @@ bind_script_random *bind_script_random_enter(lua_State *L, bind_script_random *r
 }
 
 void bind_script_random_leave(lua_State *L, bind_script_random *before) {
-  lua_pushlightuserdata(L, before); /* NULL, too, so that the key stays */
+  lua_pushlightuserdata(L, before); /* also NULL, so that the key remains */
   lua_rawsetp(L, LUA_REGISTRYINDEX, &stream_key);
 }
 
@@ -30,7 +30,7 @@ struct bind_hooks *bind_hooks_driven(lua_State *L) {
   return used == NULL ? NULL : used->hooks;
 }
 
-/* The stream of the run, or NULL outside of one. */
+/* Returns the stream of the run, or NULL outside of runs. */
 static blis_random *stream_in_use(lua_State *L) {
   bind_script_random *used = in_use(L);
   if (used == NULL) {
@@ -51,7 +51,7 @@ static int call_original(lua_State *L) {
   return lua_gettop(L);
 }
 
-/* Uniform in 0..span; samples again where a remainder would be favored. */
+/* Returns a uniform number in 0..span. Rejects samples that would bias the remainder. */
 static uint64_t draw_up_to(blis_random *random, uint64_t span) {
   if (span == UINT64_MAX) {
     return blis_random_uint64(random);
@@ -65,7 +65,7 @@ static uint64_t draw_up_to(blis_random *random, uint64_t span) {
   return drawn % count;
 }
 
-/* random(), random(n), random(m, n), random(0): as in Lua. */
+/* random(), random(n), random(m, n), random(0): same meaning as in Lua. */
 static int script_random(lua_State *L) {
   blis_random *random = stream_in_use(L);
   if (random == NULL) {
@@ -89,7 +89,7 @@ static int script_random(lua_State *L) {
   return 1;
 }
 
-/* Restarts the stream of a run, for that run only. */
+/* Restarts the stream of the current run; other runs are not affected. */
 static int script_randomseed(lua_State *L) {
   blis_random *random = stream_in_use(L);
   if (random == NULL) {

@@ -1,8 +1,8 @@
 /*
  * profile.h - the choices of a profile in every layer of the core.
  *
- * This is the only place of src that names a profile to select one. The layers name rules. A module
- * per layer, <layer>/..._go_blis, contains the rules of BLIS (Go).
+ * This is the only place in src that selects a profile by name. All other code refers to individual
+ * rules. Each layer has a module <layer>/..._go_blis with the rules of BLIS (Go).
  */
 #ifndef BLIS_LUA_BIND_PROFILE_H
 #define BLIS_LUA_BIND_PROFILE_H
@@ -21,8 +21,8 @@
 typedef struct bind_gateway_variants {
   blis_flow_fairness strict;      /* "global-strict" */
   blis_gateway_order deadline;    /* "slo-deadline" */
-  blis_gateway_eviction eviction; /* if there is any */
-  bool joins_stages;              /* saturation is not by stage */
+  blis_gateway_eviction eviction; /* used if eviction is enabled */
+  bool joins_stages;              /* saturation is computed over both stages together */
 } bind_gateway_variants;
 
 typedef struct bind_profile {
@@ -31,11 +31,11 @@ typedef struct bind_profile {
   const blis_policy_profile *policies;
   bind_gateway_variants gateway;
   blis_node_pool_rules node_pools;
-  bool has_own_scaling_loop; /* scaling/go_blis_loop.h in place of the usual scaler */
+  bool has_own_scaling_loop; /* scaling/go_blis_loop.h instead of the default scaler */
   const blis_handoff_ops *handoffs;
   bool encodes_in_passing;      /* blis_encode_stage.chooses_only */
   bool shares_adapter_prefixes; /* blis_adapter_names.own_prefixes is false */
-  /* Of blis_cluster_config. */
+  /* Members of blis_cluster_config. */
   bool load_counts_in_flight;
   bool surveys_mark_caches;
   bool

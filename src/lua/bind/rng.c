@@ -13,7 +13,7 @@ enum { NAME_SIZE = 64 };
 typedef struct rng {
   blis_random random;
   int64_t seed;
-  char name[NAME_SIZE]; /* cut; for tostring */
+  char name[NAME_SIZE]; /* truncated; for tostring */
 } rng;
 
 static blis_random *check_rng(lua_State *L) {
@@ -83,7 +83,7 @@ static int rng_normal(lua_State *L) {
   return 1;
 }
 
-/* Fisher and Yates, from the end, in the array itself. */
+/* Shuffles in place with the Fisher-Yates algorithm, from the end. */
 static int rng_shuffle(lua_State *L) {
   blis_random *random = check_rng(L);
   luaL_checktype(L, 2, LUA_TTABLE);

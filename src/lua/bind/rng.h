@@ -11,8 +11,8 @@
 void bind_open_rng(lua_State *L);
 
 /*
- * Pushes a stream called name, to be seeded by the caller; it lives as long as
- * the value.
+ * Pushes a stream called name, which the caller seeds. The stream lives as long as the pushed
+ * value.
  */
 blis_random *push_rng(lua_State *L, const char *name);
 

@@ -8,11 +8,11 @@
 
 enum {
   COUNT = 1000,
-  PRICED_BYTES = 1024, /* smaller requests are a part of their instructions */
+  PRICED_BYTES = 1024, /* smaller allocations are included in the cost of their instructions */
   BYTES_PER_INSTRUCTION = 48
 };
 
-/* The place of the sandbox in the registry; its address is the key. */
+/* Registry key of the sandbox (the address of this variable). */
 static const char sandbox_key;
 
 bind_sandbox *bind_sandbox_of(lua_State *L) {
@@ -22,7 +22,7 @@ bind_sandbox *bind_sandbox_of(lua_State *L) {
   return sandbox;
 }
 
-/* The value that is raised cannot be made by a script, and needs no memory. */
+/* Raises a value that a script cannot create and that needs no memory. */
 static int raise_fatal(lua_State *L, bind_sandbox *sandbox, const char *what) {
   if (sandbox->fatal == NULL) {
     sandbox->fatal = what;
@@ -61,8 +61,10 @@ static void *reallocate(const bind_sandbox *sandbox, void *block, size_t old_siz
   return realloc(block, new_size);
 }
 
-/* A single instruction, such as a concatenation, can allocate any number of bytes. An allocator
- * cannot raise errors, so the next budget check does. */
+/*
+ * A single instruction, such as a concatenation, can allocate any number of bytes. An allocator
+ * cannot raise errors, so the next budget check raises the error.
+ */
 static void price(bind_sandbox *sandbox, size_t bytes) {
   if (bytes >= PRICED_BYTES && sandbox->L != NULL) {
     sandbox->left -= (int64_t)(bytes / BYTES_PER_INSTRUCTION);
@@ -72,7 +74,7 @@ static void price(bind_sandbox *sandbox, size_t bytes) {
 
 void *bind_sandbox_allocate(void *ud, void *block, size_t old_size, size_t new_size) {
   bind_sandbox *sandbox = ud;
-  size_t held = block == NULL ? 0 : old_size; /* else it is a kind of object */
+  size_t held = block == NULL ? 0 : old_size; /* otherwise old_size is the kind of object */
   if (new_size == 0) {
     sandbox->used_bytes -= held < sandbox->used_bytes ? held : sandbox->used_bytes;
     return reallocate(sandbox, block, old_size, 0);
@@ -115,8 +117,8 @@ int bind_sandbox_charge(lua_State *L) {
 }
 
 /*
- * ("x"):method: blis itself gets the library, everybody else the functions of
- * the sandbox. Upvalues: both tables.
+ * Implements ("x"):method. Code of blis itself gets the string library; all other code gets the
+ * functions of the sandbox. The upvalues are both tables.
  */
 static int string_index(lua_State *L) {
   lua_Debug caller = {0};
@@ -153,8 +155,10 @@ void bind_sandbox_close(lua_State *L) {
   lua_sethook(L, NULL, 0, 0);
 }
 
-/* Registry key of the sandbox of calls, which lives as long as the state, because later frees of
- * objects of a call use it. */
+/*
+ * Registry key of the sandbox for calls. The sandbox lives as long as the state, because objects of
+ * a call may be freed later.
+ */
 static const char kept_key;
 
 static bind_sandbox *push_kept(lua_State *L) {
@@ -184,7 +188,7 @@ static bind_sandbox *push_sandbox(lua_State *L, int limits) {
   return sandbox;
 }
 
-/* Stops counting memory; objects of the call can live longer. */
+/* Stops counting memory. Objects of the call may live longer than the call. */
 static void leave_sandbox(lua_State *L, bind_sandbox *sandbox) {
   bind_sandbox_close(L);
   lua_setallocf(L, sandbox->inner, sandbox->inner_ud);
@@ -209,7 +213,7 @@ int bind_sandbox_call(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   luaL_checktype(L, 2, LUA_TFUNCTION);
   bind_sandbox *sandbox = push_sandbox(L, 1);
-  lua_insert(L, 2); /* where the instructions will be */
+  lua_insert(L, 2); /* reserved for the number of instructions */
   bind_sandbox_open(L, sandbox);
   lua_setallocf(L, bind_sandbox_allocate, sandbox);
   int status = lua_pcall(L, lua_gettop(L) - 3, LUA_MULTRET, 0);

@@ -1,18 +1,18 @@
 /*
- * traceback.h - what a person is shown of the stack of an error.
+ * traceback.h - tracebacks of errors for users.
  */
 #ifndef BLIS_LUA_BIND_TRACEBACK_H
 #define BLIS_LUA_BIND_TRACEBACK_H
 
 #include <lua.h>
 
-/* The name of chunks that the binding generates; without place in tracebacks.
- */
+/* Name of chunks that the binding generates. Tracebacks omit these chunks. */
 #define BIND_GENERATED_CHUNK "=(blis)"
 
 /*
  * Pushes message (may be NULL) and the traceback of the stack below it, without the lines that name
- * no function: C called from nowhere, tail calls, generated code. May raise for lack of memory.
+ * no function: C functions without a caller, tail calls, and generated code. May raise if memory is
+ * exhausted.
  */
 void push_traceback(lua_State *L, const char *message);
 

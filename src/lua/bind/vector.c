@@ -18,8 +18,8 @@
 enum { UPVALUE_METATABLE = 1, UPVALUE_TEMPORARIES, UPVALUE_POOL, UPVALUES = 3 };
 
 /*
- * Decisions take turns with this many sets of temporaries, so that one that a
- * script has kept is still recognised as stale in the decisions after it.
+ * Number of sets of temporaries, which decisions use in rotation. A temporary that a script has
+ * stored is therefore still recognized as stale in the next decisions.
  */
 enum { TURNS = 4 };
 
@@ -27,12 +27,12 @@ static bind_vector_pool *pool_upvalue(lua_State *L) {
   return lua_touserdata(L, lua_upvalueindex(UPVALUE_POOL));
 }
 
-/* Its address is in every vector, and in no other userdata. */
+/* The address of this variable is stored in every vector, and in no other userdata. */
 static const char vector_tag;
 
 /*
- * Asking for the metatable would take three calls of Lua instead of one. Light
- * userdata has length 0, and is not looked into.
+ * Returns the vector at index, or NULL. Comparing metatables would take three Lua calls instead of
+ * one. Light userdata has length 0 and is not dereferenced.
  */
 static bind_vector *to_vector(lua_State *L, int index) {
   bind_vector *vector = lua_touserdata(L, index);
@@ -62,8 +62,8 @@ static bind_vector *check_vector(lua_State *L, int index) {
 }
 
 /*
- * Charges the vector to the script's budget, because a script can make vectors without limit and
- * spends its time in this file. The columns of a decision are short.
+ * Charges the vector to the script's budget, because a script can create any number of vectors,
+ * whose cost arises in C. The columns of a decision are short and are not charged.
  */
 static void charge(lua_State *L, const bind_vector *vector) {
   enum { FREE_ITEMS = 1024, ITEMS_PER_INSTRUCTION = 4 };
@@ -72,7 +72,7 @@ static void charge(lua_State *L, const bind_vector *vector) {
   }
 }
 
-/* One whose items are all looked at. */
+/* Returns the vector at index, all items of which will be read. */
 static bind_vector *check_whole(lua_State *L, int index) {
   bind_vector *vector = check_vector(L, index);
   charge(L, vector);
@@ -117,7 +117,7 @@ static bind_vector *push_owner(lua_State *L, bind_vector_pool *pool, size_t capa
   return vector;
 }
 
-/* The next one of the pool; the table of temporaries is at that index. */
+/* Pushes the next vector of the pool. `temporaries` is the index of the table of temporaries. */
 static double *push_pooled(lua_State *L, bind_vector_pool *pool, int temporaries, size_t count) {
   lua_Integer slot = (lua_Integer)(pool->used * TURNS + (size_t)(pool->decision % TURNS) + 1);
   lua_rawgeti(L, temporaries, slot);
@@ -142,7 +142,7 @@ double *push_vector_temporary(lua_State *L, size_t count) {
   return items;
 }
 
-/* Pushes the vector for a result: a lasting one when pool is NULL. */
+/* Pushes the vector for a result. If pool is NULL, the vector is valid outside of decisions. */
 static double *push_result(lua_State *L, size_t count, bind_vector_pool *pool) {
   if (pool != NULL) {
     return push_pooled(L, pool, lua_upvalueindex(UPVALUE_TEMPORARIES), count);
@@ -389,7 +389,7 @@ void push_vector_library(lua_State *L) {
   push_upvalues(L, metatable);
   luaL_setfuncs(L, vector_meta, UPVALUES);
   set_list_pairs(L);
-  lua_pushboolean(L, 0); /* its functions trust their upvalues */
+  lua_pushboolean(L, 0); /* hides the metatable: its functions rely on their upvalues */
   lua_setfield(L, -2, "__metatable");
   lua_pop(L, 1);
   luaL_newlibtable(L, vector_functions);
@@ -424,7 +424,7 @@ void bind_vector_leave(bind_vector_pool *pool, bind_vector_scope scope) {
 bind_vector *push_vector_view(lua_State *L) {
   bind_vector *vector = push_owner(L, bind_vector_pool_of(L), 0);
   luaL_setmetatable(L, VECTOR_TYPE);
-  vector->decision = UINT64_MAX; /* stale until it is pointed somewhere */
+  vector->decision = UINT64_MAX; /* stale until the caller sets it */
   return vector;
 }
 

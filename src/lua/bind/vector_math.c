@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdbool.h>
 
-/* Three plain loops each, which compilers turn into vector instructions. */
+/* Each function has three simple loops, which compilers vectorize. */
 #define BINARY(name, expression)                                                                   \
   void vector_math_##name(double *out, vector_operand a, vector_operand b, size_t count) {         \
     if (a.items != NULL && b.items != NULL) {                                                      \
@@ -27,7 +27,7 @@
     }                                                                                              \
   }
 
-/* As Lua's own ^, which squares by a multiplication. */
+/* Same as Lua's ^, which computes squares by multiplication. */
 static double power(double x, double y) {
   return y == 2 ? x * x : pow(x, y);
 }
@@ -42,7 +42,7 @@ BINARY(le, (double)(x <= y))
 BINARY(gt, (double)(x > y))
 BINARY(ge, (double)(x >= y))
 BINARY(eq, (double)(x == y))
-/* As math.min(x, y) and math.max(x, y). */
+/* Same as math.min(x, y) and math.max(x, y). */
 BINARY(smaller, y < x ? y : x)
 BINARY(larger, x < y ? y : x)
 

@@ -1,12 +1,14 @@
-/* vector_math.h - loops of Lua vectors; independent of Lua.
+/*
+ * vector_math.h - loops of Lua vectors; independent of Lua.
  *
- * Results equal the same formula on single Lua numbers, bit for bit. O(count). */
+ * Results are bit-identical to the same formula on single Lua numbers. O(count).
+ */
 #ifndef BLIS_LUA_BIND_VECTOR_MATH_H
 #define BLIS_LUA_BIND_VECTOR_MATH_H
 
 #include <stddef.h>
 
-/* An array, or one number for all items when items is NULL. */
+/* An array, or one number for all items if items is NULL. */
 typedef struct vector_operand {
   const double *items;
   double number;
@@ -34,22 +36,22 @@ VECTOR_BINARY_MAP(XX)
 vector_binary vector_math_smaller;
 vector_binary vector_math_larger;
 
-/* NaN if empty, or if any item is NaN. */
+/* Return NaN if the array is empty or any item is NaN. */
 double vector_math_min(const double *items, size_t count);
 double vector_math_max(const double *items, size_t count);
 
-/* Adds items in order; 0 if empty. */
+/* Adds the items in order. Returns 0 if the array is empty. */
 double vector_math_sum(const double *items, size_t count);
 
 void vector_math_negate(double *out, const double *items, size_t count);
 
-/* An item of a where the condition's is not 0, else of b. */
+/* Selects the item of a if the condition's item is not 0, otherwise the item of b. */
 void vector_math_where(double *out, const double *condition, vector_operand a, vector_operand b,
                        size_t count);
 
 void vector_math_clamp(double *out, const double *items, double low, double high, size_t count);
 
-/* (x - min) / (max - min); when_equal for all when they are all the same. */
+/* (x - min) / (max - min); if all items are equal, every result is when_equal. */
 void vector_math_norm(double *out, const double *items, double when_equal, size_t count);
 
 #endif

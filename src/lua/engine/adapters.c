@@ -3,7 +3,7 @@
 #include "cluster/adapters/adapters.h"
 #include "lua/bind/bind.h"
 
-/* A buffer that the table at owner keeps. */
+/* Returns a buffer that the table at owner keeps alive. */
 static void *keep_buffer(lua_State *L, int owner, size_t count, size_t size) {
   void *made = push_buffer(L, count, size);
   lua_rawseti(L, owner, (lua_Integer)lua_rawlen(L, owner) + 1);

@@ -1,5 +1,5 @@
 /*
- * adapters.h - LoRA adapters of a cluster, from its options.
+ * adapters.h - reads the LoRA adapters of a cluster from its options.
  */
 #ifndef BLIS_LUA_ENGINE_ADAPTERS_H
 #define BLIS_LUA_ENGINE_ADAPTERS_H

@@ -6,7 +6,7 @@
 
 #define BATCH_TYPE "blis.batch"
 
-/* Well below what the sums over a batch can count. */
+/* Far below the maximum of the sums over a batch. */
 static const lua_Integer TOKENS_MAX = 1000000000;
 
 /* In the order in which error messages list them. */
@@ -37,7 +37,7 @@ static int item_index(lua_State *L) {
                     luaL_tolstring(L, 2, NULL));
 }
 
-/* Pushes the table of item k, a new one when k was never read before. */
+/* Pushes the table of item k. Creates it if k is read for the first time. */
 static void push_item_table(lua_State *L, int pool, lua_Integer k) {
   if (lua_rawgeti(L, pool, k) == LUA_TTABLE) {
     return;
@@ -119,7 +119,8 @@ bind_batch *push_batch(lua_State *L) {
   lua_pushcclosure(L, batch_index, 2);
   lua_setfield(L, -2, "__index");
   lua_setmetatable(L, -2);
-  memset(&batch->held, 0xff, sizeof batch->held); /* no sum is below 0 */
+  memset(&batch->held, 0xff, sizeof batch->held); /* differs from all sums, which are never
+                                                     negative */
   return batch;
 }
 
@@ -136,7 +137,7 @@ void hide_batch(lua_State *L, int index, bind_batch *batch) {
 void set_batch(lua_State *L, int index, bind_batch *batch, const blis_batch_sums *sums,
                const blis_batch_item *items, size_t count) {
   blis_batch_sums now = *sums;
-  hide_batch(L, index, batch); /* they remain after an error */
+  hide_batch(L, index, batch); /* items remain after an error */
   lua_pushvalue(L, index);
   for (int i = 0; i < SUM_COUNT; i++) {
     int64_t value = *sum_at(&now, i);
@@ -152,7 +153,7 @@ void set_batch(lua_State *L, int index, bind_batch *batch, const blis_batch_sums
   batch->is_shown = true;
 }
 
-/* The structure of the table at index when it is the one of a step. */
+/* Returns the structure of the table at index if it is the table of a step, otherwise NULL. */
 static const bind_batch *to_batch(lua_State *L, int index) {
   if (luaL_getmetafield(L, index, "blis.batch") == LUA_TNIL) {
     return NULL;
@@ -174,7 +175,7 @@ static const struct {
 
 enum { ITEM_FIELDS = sizeof item_fields / sizeof *item_fields };
 
-/* Pushes field i of the item at index by its place or one of its names. */
+/* Pushes field i of the item at index, found by position or by one of its names. */
 static void push_given_field(lua_State *L, int index, int i) {
   for (int k = 0; k < 2; k++) {
     if (lua_getfield(L, index, item_fields[i].names[k]) != LUA_TNIL) {
@@ -205,7 +206,7 @@ static void check_item_keys(lua_State *L, int index, lua_Integer number) {
   }
 }
 
-/* Reads the item at index, an absolute one. */
+/* Reads the item at index, which must be absolute. */
 static blis_batch_item check_item(lua_State *L, int index, lua_Integer number) {
   static const lua_Integer minima[ITEM_FIELDS] = {0, 1, 0, 0};
   blis_batch_item item = {.output_tokens = 1};

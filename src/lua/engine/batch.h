@@ -11,35 +11,35 @@
 #include "latency/step/latency_model.h"
 
 /*
- * One table, reused for every step. Its fields are the sums, which are written only if they
- * changed. Its items are tables, which are filled when they are read. Its contents are valid until
- * the next step.
+ * A table that is reused for every step. Its fields are the sums, which are written only if they
+ * have changed. Its items are tables, which are filled when they are read. The contents are valid
+ * until the next step.
  */
 typedef struct bind_batch {
   blis_batch_sums held;         /* values of the fields */
   const blis_batch_item *items; /* NULL if only sums are known */
   size_t count;
-  size_t shown; /* no item after this one is in the table */
+  size_t shown; /* number of items that the table currently shows */
   bool is_shown;
 } bind_batch;
 
 /*
- * Pushes a new table; the structure belongs to it and lives as long. Items are
- * pushed when they are read. May raise.
+ * Pushes a new table. The returned structure belongs to the table and lives as long as it. Items
+ * are pushed when they are read. May raise.
  */
 bind_batch *push_batch(lua_State *L);
 
 /*
- * Makes the table at index show these sums and items (borrowed until it is
- * hidden; NULL = none). May raise.
+ * Makes the table at index show these sums and items. The items (NULL = none) are borrowed until
+ * hide_batch. May raise.
  */
 void set_batch(lua_State *L, int index, bind_batch *batch, const blis_batch_sums *sums,
                const blis_batch_item *items, size_t count);
 
-/* Takes the items out again. May raise. */
+/* Removes the items from the table. May raise. */
 void hide_batch(lua_State *L, int index, bind_batch *batch);
 
-/* A batch of a script; items is NULL if only sums are known. */
+/* A batch that a script has passed; items is NULL if only sums are known. */
 typedef struct bind_given_batch {
   const blis_batch_item *items;
   size_t count;
@@ -47,9 +47,9 @@ typedef struct bind_given_batch {
 } bind_given_batch;
 
 /*
- * The batch at index, which must be absolute: the table of a step, or a list
- * of { progress =, new =, prompt =, output = } or { progress, new, prompt,
- * output } in batch order. Pushes what keeps the items alive. May raise.
+ * Reads the batch at index, which must be absolute: the table of a step, or a list of { progress =,
+ * new =, prompt =, output = } or { progress, new, prompt, output } in batch order. Pushes a value
+ * that keeps the items alive. May raise.
  */
 bind_given_batch check_batch(lua_State *L, int index);
 

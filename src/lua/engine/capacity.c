@@ -6,7 +6,8 @@
 #include "lua/bind/embedded.h"
 #include "lua/engine/layered_kv.h"
 
-/* Full attention everywhere, in the model's type: equal layers describe it. */
+/* Returns whether all layers have full attention in the data type of the model, so that equal
+   layers describe it. */
 static bool is_plain(const blis_layered_model *model) {
   bool is_plain = model->kv_bytes == 0.0;
   for (size_t i = 0; i < model->run_count; i++) {
@@ -19,14 +20,15 @@ static bool is_plain(const blis_layered_model *model) {
   return is_plain;
 }
 
-/* Does the reserve follow the sizes of the model? */
+/* Returns whether the memory reserve depends on the sizes of the model. */
 static bool is_sized(lua_State *L, int index) {
   const char *reserve = opt_field_string(L, index, "kv_reserve");
   return (reserve == NULL || strcmp(reserve, "sized") == 0) &&
          opt_field_boolean(L, index, "kv_capacity_per_gpu", false);
 }
 
-/* Does the capacity follow from the layers? Equal layers also have a flat reserve. */
+/* Returns whether the capacity is computed from the layers. With equal layers, the reserve can
+   be constant. */
 static bool uses_layers(lua_State *L, int index, const bind_engine_model *m) {
   blis_kv_layout layout;
   return m->layered != NULL &&

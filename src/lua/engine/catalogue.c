@@ -42,7 +42,7 @@ static void check_added(lua_State *L, blis_catalogue *catalogue, const char *nam
    read at once. */
 typedef struct embedded_use {
   const char *name;
-  bool is_deferred; /* read on first need, so that other runs do not pay for it */
+  bool is_deferred; /* read on first need, so that other runs do not incur its cost */
   const char *kind; /* a deferred file contains only coefficients of this kind */
 } embedded_use;
 
@@ -50,7 +50,7 @@ static const embedded_use USES[] = {
     {"hardware/more_gpus.yaml", true, NULL},
     {"latency/blackbox.yaml", true, "blackbox"},
     {"latency/calibrated.yaml", true, "calibrated"},
-    {COMPOSED_FILE, false, NULL}, /* loaded by name, as the next one */
+    {COMPOSED_FILE, false, NULL}, /* loaded by name, like the next one */
     {RESIDUALS_FILE, false, NULL},
     {"models/layered.yaml", true, NULL},
 };
@@ -64,7 +64,7 @@ static const embedded_use *find_use(const char *name) {
   return NULL;
 }
 
-/* Adds an embedded file to the catalogue, which Lua owns. */
+/* Adds an embedded file to the catalog, which Lua owns. */
 static void check_embedded_file(lua_State *L, blis_catalogue *catalogue,
                                 const blis_embedded_file *file) {
   const char *ending = strrchr(file->name, '.');
@@ -113,13 +113,13 @@ static blis_catalogue *push_embedded_catalogue(lua_State *L) {
   return push_filled_catalogue(L, check_embedded);
 }
 
-/* The catalog in a field of the registry, filled at the first call. */
+/* Returns the catalog in a field of the registry, which the first call fills. */
 static const blis_catalogue *check_registered(lua_State *L, const char *field,
                                               void (*fill)(lua_State *L,
                                                            blis_catalogue *catalogue)) {
   lua_getfield(L, LUA_REGISTRYINDEX, field);
   blis_catalogue **self = lua_touserdata(L, -1);
-  if (self != NULL && *self != NULL) { /* a closing state has emptied it */
+  if (self != NULL && *self != NULL) { /* a state that is closing has already freed it */
     lua_pop(L, 1);
     return *self;
   }
@@ -133,7 +133,7 @@ const blis_catalogue *check_catalogue(lua_State *L) {
   return check_registered(L, "blis.the_catalogue", check_embedded);
 }
 
-/* The constants of GPUs without an entry. */
+/* Name of the entry for all GPUs without a separate entry. */
 #define OTHER_GPU "other"
 
 const blis__gpu_constants *check_composed_constants(lua_State *L, const blis_catalogue *catalogue,
@@ -202,7 +202,7 @@ int bind_check_kernel_table(lua_State *L) {
   return luaL_argerror(L, 1, "must be gemm.csv, moe.csv, or allreduce.csv");
 }
 
-/* That at index, or the compiled-in one for nil. */
+/* Returns the catalog at index, or the built-in catalog for nil. */
 static const blis_catalogue *opt_catalogue(lua_State *L, int index) {
   if (lua_isnoneornil(L, index)) {
     return check_catalogue(L);
@@ -266,7 +266,7 @@ static void set_spec(lua_State *L, const void *spec, const blis_spec_field *fiel
   }
 }
 
-/* The catalogue at index with every entry, for a listing. */
+/* Returns the catalog at index with every entry, for a listing. */
 static const blis_catalogue *check_whole_catalogue(lua_State *L, int index) {
   const blis_catalogue *catalogue = opt_catalogue(L, index);
   blis_error error = {0};

@@ -40,7 +40,7 @@ static void set_scales(lua_State *L, const char *key, const blis__scales *scales
   lua_setfield(L, -2, key);
 }
 
-/* Factors by format that are not 1. */
+/* Sets the factors by format that are not 1. */
 static void set_factors(lua_State *L, const char *key, const double *factors) {
   lua_newtable(L);
   for (size_t i = 0; i < BLIS_KIND_COUNT; i++) {

@@ -21,8 +21,8 @@ static void add_note(void *ud, const char *text) {
   snprintf(engine->notes + used, ENGINE_NOTES_SIZE - used, "%s%s", used == 0 ? "" : "\n", text);
 }
 
-/* Checks a model in Lua. It accepts every parallelism, except that copies of a dense model are
-   separate instances. */
+/* Checks the options of a Lua model. It accepts every parallelism, except that data-parallel
+   copies of a dense model must be separate instances. */
 static void check_scripted(lua_State *L, int index, const blis_latency_config *config,
                            bind_engine *engine) {
   blis_error error = {0};
@@ -42,7 +42,7 @@ static void check_scripted(lua_State *L, int index, const blis_latency_config *c
   lua_pop(L, 1);
 }
 
-/* Notes the parameters outside the range of the coefficients before the run. */
+/* Adds a note for parameters outside the range of the coefficients, before the run. */
 static void note_coverage(const bind_engine_model *m, bind_engine *engine) {
   const blis_coverage *coverage = blis_latency_coverage(&engine->latency);
   if (coverage == NULL || m->spec == NULL) {
@@ -75,7 +75,7 @@ static void check_strict_coverage(lua_State *L, int index, const bind_engine_mod
     return;
   }
   if (engine->regime.weights != NULL) {
-    return; /* engine/residuals.lua decides */
+    return; /* engine/residuals.lua decides in this case */
   }
   if (blis_latency_coverage(&engine->latency) == NULL) {
     blis_fail(&error, BLIS_ERR_INVALID,
@@ -122,8 +122,8 @@ static bool tells_sharing(const bind_engine_model *m) {
   return knows && m->sharing_ranks > 1;
 }
 
-/* Makes ranks share experts: a rank's step is the step of the group if the others had the same
-   batch. */
+/* Makes ranks share experts: the step time of a rank is that of the group if all ranks had the
+   same batch. */
 static void share_experts(lua_State *L, bind_engine *engine) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
@@ -161,7 +161,8 @@ static void check_latency(lua_State *L, int index, const bind_engine_model *m,
   }
 }
 
-/* Blocks measured together with the coefficients of a blackbox model. */
+/* Returns the number of blocks that was measured together with the coefficients of a blackbox
+   model. */
 static int64_t measured_blocks(const bind_engine_model *m) {
   const blis_coefficients_key key = {
       .kind = m->kind,
@@ -199,7 +200,8 @@ static int64_t check_kv_blocks(lua_State *L, int index, const bind_engine_model 
   return engine->capacity.blocks;
 }
 
-/* Longest sequence of at most wanted tokens for which the blocks of all KV groups suffice. */
+/* Returns the longest sequence, at most `wanted` tokens, for which the blocks of all KV groups
+   suffice. */
 static int64_t longest_with_layout(lua_State *L, int index, int64_t wanted, int64_t blocks,
                                    const blis_kv_layout *layout) {
   int64_t step = check_field_integer(L, index, "max_num_batched_tokens");
@@ -212,7 +214,7 @@ static int64_t longest_with_layout(lua_State *L, int index, int64_t wanted, int6
   return fits;
 }
 
-/* Returns the maximum sequence length of the options or of the model, limited by the KV cache. */
+/* Returns the maximum sequence length from the options or the model, limited by the KV cache. */
 static int64_t longest_sequence(lua_State *L, int index, const bind_engine_model *m, int64_t blocks,
                                 int64_t block_size, bind_engine *engine) {
   int64_t given = opt_field_integer(L, index, "max_model_len", -1);
@@ -231,7 +233,7 @@ static int64_t longest_sequence(lua_State *L, int index, const bind_engine_model
   return limit;
 }
 
-/* The rules that a table names; none without one. */
+/* Returns the rules that a table lists; no rules if the table is missing. */
 static blis_engine_rules check_rules(lua_State *L, int index) {
   blis_engine_rules rules = {0};
   if (lua_getfield(L, index, "engine_rules") != LUA_TNIL) {
@@ -428,7 +430,7 @@ static blis_fixed_kv fixed_kv_of(lua_State *L, int index, const bind_engine_mode
                          .window_tokens = cache.span_tokens};
 }
 
-/* What moves with the KV of a token; a model may be unknown. */
+/* Sets the bytes that are transferred per token of KV. The model may be unknown. */
 static void set_kv_bytes(lua_State *L, int index, const bind_engine_model *m, bind_engine *engine) {
   blis_error error;
   double bytes = 0;

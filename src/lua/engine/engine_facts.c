@@ -44,7 +44,7 @@ static size_t batch_size(const example *batch) {
 
 static void set_step_times(lua_State *L, const bind_engine *engine) {
   enum { COUNT = sizeof examples / sizeof *examples };
-  bool is_scripted = engine->latency.ops == NULL; /* it may refuse them */
+  bool is_scripted = engine->latency.ops == NULL; /* it may reject the batches */
   lua_createtable(L, COUNT, 0);
   for (int i = 0; i < COUNT && !is_scripted; i++) {
     int64_t step_us = 0;
@@ -89,7 +89,8 @@ static void set_regime(lua_State *L, const bind_engine *engine) {
   lua_setfield(L, -2, "regime");
 }
 
-/* How many sequences of the longest length fit at once, as vLLM logs; 0 = no longest length. */
+/* Returns the number of maximum-length sequences that fit at the same time, as logged by vLLM; 0
+   = no maximum length. */
 static double max_concurrency(const blis_instance_config *config) {
   int64_t tokens = config->max_model_len_tokens;
   int64_t size = config->block_size_tokens;

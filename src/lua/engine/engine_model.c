@@ -20,7 +20,7 @@ static bool needs_lookup(const bind_engine_model *m) {
   return is_kind(m, "blackbox") && m->coefficients.beta == NULL;
 }
 
-/* The numbers in a field, kept alive on the stack; NULL without the field. */
+/* Returns the numbers in a field, kept alive on the stack; NULL if the field is not set. */
 static const double *push_numbers(lua_State *L, int index, const char *name, size_t *count) {
   *count = 0;
   if (lua_getfield(L, index, name) == LUA_TNIL) {
@@ -49,7 +49,7 @@ static int layered_gc(lua_State *L) {
   return 0;
 }
 
-/* An empty model with layers that Lua owns and collects; pushed. */
+/* Pushes an empty model with layers, which Lua owns and collects. */
 static blis_layered_model *push_layered(lua_State *L) {
   return push_guarded(L, 1, sizeof(blis_layered_model), layered_gc);
 }
@@ -83,8 +83,7 @@ static bool check_model_config(lua_State *L, int index, bind_engine_model *m) {
   return true;
 }
 
-/* Uses the layer list of a similar catalog model for an entry without layers. That model's default
-   GPU and degree fit the model. */
+/* Uses the layer list of a similar catalog model for an entry without layers. */
 static void check_listed_layers(lua_State *L, bind_engine_model *m) {
   const blis_catalogue_model *listed = NULL;
   blis_error error = {0};
@@ -121,8 +120,8 @@ static void check_model(lua_State *L, int index, bool has_blocks, bind_engine_mo
   }
 }
 
-/* Makes the layers of a model that states equal layers. A model that lacks a size has no layers;
-   the KV capacity reports the missing size if it needs it. */
+/* Creates the layers of a model with equal layers. A model that lacks a size has no layers; the
+   computation of the KV capacity reports a missing size that it needs. */
 static void expand_equal_layers(lua_State *L, bind_engine_model *m) {
   blis_alloc alloc = bind_alloc(L);
   blis_layered_model *layered = push_layered(L);
@@ -141,7 +140,7 @@ static bool has_formats(const blis_model_options *options) {
          is_stated(options->dtype);
 }
 
-/* Raises if the options state formats that have no effect. */
+/* Raises if the options set formats that have no effect. */
 static void check_formats_are_used(lua_State *L, int index, const bind_engine_model *m) {
   const blis_model_options options = model_options(L, index);
   if (m->layered == NULL && has_formats(&options)) {
@@ -172,7 +171,7 @@ static void override_formats(lua_State *L, int index, bind_engine_model *m) {
   m->layered = copy;
 }
 
-/* Copies the model with its real structure, see blis_model_spec, and its layers. */
+/* Copies the model with its real structure (see blis_model_spec) and its layers. */
 static void count_as_built(lua_State *L, int index, bind_engine_model *m) {
   if (m->spec == NULL || !counts_as_built(L, index)) {
     return;
@@ -206,7 +205,7 @@ static void check_hardware(lua_State *L, int index, bind_engine_model *m) {
   }
 }
 
-/* Returns the smallest usual degree >= `least` at which the model fits. Returns `least` if none
+/* Returns the smallest common degree >= `least` at which the model fits. Returns `least` if none
    fits or if the options set the number of KV blocks. */
 static int64_t fitting_tp(lua_State *L, int index, const bind_engine_model *m, int64_t least) {
   static const int64_t DEGREES[] = {1, 2, 4, 8};
@@ -240,7 +239,7 @@ static void check_parallelism(lua_State *L, int index, bind_engine_model *m) {
   }
 }
 
-/* Expert layers of a MoE model are spread over ranks with a barrier. */
+/* Determines over how many ranks the experts of a MoE model are spread: those with a barrier. */
 static void check_sharing(lua_State *L, int index, bind_engine_model *m) {
   int top = lua_gettop(L);
   m->sharing_ranks = 1;

@@ -10,7 +10,7 @@ void check_groups(lua_State *L, int index, int owner, int value, bind_groups *gr
     luaL_checktype(L, top + 1, LUA_TTABLE);
     uint32_t count = (uint32_t)lua_rawlen(L, top + 1);
     groups->others = push_buffer(L, count, sizeof *groups->others);
-    lua_setiuservalue(L, owner, value); /* before anything is acquired */
+    lua_setiuservalue(L, owner, value); /* before any resource is acquired */
     for (uint32_t i = 1; i < count; i++) {
       lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
       groups->other_count = i;
@@ -51,7 +51,7 @@ static blis_instance_config config_of(const bind_engine *engine, const bind_engi
   return config;
 }
 
-/* Reads the facts in the options at index that do not follow from the engine. */
+/* Reads the facts in the options at index that cannot be derived from the engine. */
 static blis_instance_facts facts_of(lua_State *L, int index, const bind_engine *engine) {
   double gpus = (double)engine->tp * (double)engine->dp;
   double cap = opt_field_number(L, index, "gpu_power_cap_watts", INFINITY);
@@ -95,7 +95,7 @@ void check_instances(lua_State *L, int index, const bind_engine *first, const bi
     }
     lua_pop(L, 1);
   }
-  for (; made < instance_count; made++) { /* room for more of the same */
+  for (; made < instance_count; made++) { /* reserved for more instances of the same kind */
     instances[made] = instances[made - 1];
     facts[made] = facts[made - 1];
   }

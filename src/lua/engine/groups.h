@@ -1,6 +1,6 @@
 /*
- * groups.h - the instances of a cluster: all alike, or in groups, each with its
- * own model, GPU and limits.
+ * groups.h - the instances of a cluster: all alike, or in groups with separate models, GPUs, and
+ * limits.
  */
 #ifndef BLIS_LUA_ENGINE_GROUPS_H
 #define BLIS_LUA_ENGINE_GROUPS_H
@@ -10,16 +10,16 @@
 #include "lua/engine/engine.h"
 #include "policy/contract/facts.h"
 
-/* The engines of the groups after the first. Zero it first. */
+/* The engines of all groups except the first. Must be zeroed before use. */
 typedef struct bind_groups {
   bind_engine *others; /* a user value owns the memory */
   uint32_t other_count;
 } bind_groups;
 
 /*
- * Makes the engines that cluster.groups describes. cluster is at index; its top-level options
- * describe the first group. The user value of the userdata at owner keeps their memory. May raise;
- * bind_groups_close can be called in any case.
+ * Creates the engines that cluster.groups describes. The cluster options are at index; the
+ * top-level options describe the first group. The user value `value` of the userdata at owner keeps
+ * their memory alive. May raise; bind_groups_close can be called in any case.
  */
 void check_groups(lua_State *L, int index, int owner, int value, bind_groups *groups);
 
@@ -27,8 +27,8 @@ void check_groups(lua_State *L, int index, int owner, int value, bind_groups *gr
 void bind_groups_close(bind_groups *groups);
 
 /*
- * Fills one configuration and the facts of every instance. Values for the whole cluster (horizon,
- * orders, and engine) are as in *first. May raise.
+ * Fills the configuration and the facts of every instance. Values for the whole cluster (horizon,
+ * orders, and engine) are copied from *first. May raise.
  */
 void check_instances(lua_State *L, int index, const bind_engine *first, const bind_groups *groups,
                      blis_instance_config *instances, blis_instance_facts *facts,

@@ -17,7 +17,7 @@ typedef struct kv_cache {
   blis_alloc alloc;
   blis_kv_cache *cache;
   blis_block_namer *namer;
-  blis_intern *contents; /* names of content are its streams */
+  blis_intern *contents; /* names of contents are used as streams */
   int64_t block_size_tokens;
 } kv_cache;
 
@@ -27,7 +27,7 @@ typedef struct kv_holder {
   blis_block_chain chain;
   blis_block_list blocks;
   int64_t prompt_tokens;
-  int64_t tokens; /* stored so far */
+  int64_t tokens; /* number of tokens stored so far */
   int64_t cached_tokens;
 } kv_holder;
 
@@ -79,7 +79,7 @@ static blis_request push_prompt(lua_State *L, int index, kv_cache *self) {
   return push_content(L, index, &names);
 }
 
-/* cache:match(prompt): leading tokens whose blocks are in the cache. */
+/* cache:match(prompt): returns the number of leading tokens whose blocks are in the cache. */
 static int cache_match(lua_State *L) {
   kv_cache *self = check_cache(L, 1);
   blis_request request = push_prompt(L, 2, self);
@@ -126,7 +126,7 @@ static void let_go(kv_holder *holder) {
   holder->owner = NULL;
 }
 
-/* cache:allocate(prompt): returns a holder of its blocks; nil if they do not fit. */
+/* cache:allocate(prompt): returns a holder of the prompt's blocks, or nil if they do not fit. */
 static int cache_allocate(lua_State *L) {
   kv_cache *self = check_cache(L, 1);
   lua_settop(L, 2);
@@ -190,7 +190,7 @@ static int cache_append(lua_State *L) {
   return 1;
 }
 
-/* cache:release(holder): its blocks are free, and can still be found. */
+/* cache:release(holder): frees the blocks, which lookups can still find. */
 static int cache_release(lua_State *L) {
   kv_cache *self = check_cache(L, 1);
   kv_holder *holder = check_holder(L, 2, self);
@@ -220,7 +220,7 @@ static bool push_cache_field(lua_State *L, const char *name) {
   return false;
 }
 
-/* Blocks that are held. */
+/* Returns the number of blocks in use. */
 static int cache_len(lua_State *L) {
   push_cache_field(L, "used_blocks");
   return 1;

@@ -1,8 +1,9 @@
 /*
  * kv_cache.h - blis.kv_cache{}: a standalone KV cache of one engine, for exploration and tests.
  *
- * Content has names. { {"system", 1024}, {"chat 7", 80}, 20 } is a prompt of 1,024 tokens shared by
- * every prompt with "system" at its start, 80 tokens of "chat 7", and 20 tokens of its own.
+ * Content is identified by names. The prompt { {"system", 1024}, {"chat 7", 80}, 20 } consists of
+ * 1,024 tokens shared by every prompt that starts with "system", 80 tokens of "chat 7", and 20
+ * unique tokens.
  */
 #ifndef BLIS_LUA_ENGINE_KV_CACHE_H
 #define BLIS_LUA_ENGINE_KV_CACHE_H

@@ -11,20 +11,20 @@
 typedef struct latency_call {
   bind_latency *latency;
   const blis_batch_sums *sums;
-  const blis_batch_item *items; /* NULL = sums are all there is */
+  const blis_batch_item *items; /* NULL = only sums are known */
   size_t count;
   int64_t prompt_tokens;
   int64_t time_us; /* out */
 } latency_call;
 
-/* Raises because the result of a function, at the top, is no time. */
+/* Raises because the result of a function, on top of the stack, is not a valid time. */
 static int no_time(lua_State *L, const char *function) {
   bool is_nan = lua_type(L, -1) == LUA_TNUMBER && !lua_compare(L, -1, -1, LUA_OPEQ);
   return luaL_error(L, "%s returned %s, expected microseconds from 0 to 2^53", function,
                     is_nan ? "NaN" : push_what(L, -1));
 }
 
-/* Returns the result of a function, at the top, in whole microseconds. */
+/* Returns the result of a function, on top of the stack, in whole microseconds. */
 static int64_t check_time(lua_State *L, const char *function) {
   double number = lua_tonumber(L, -1);
   if (lua_type(L, -1) != LUA_TNUMBER || !(number >= 0 && number <= (double)TIME_MAX_US)) {
@@ -111,8 +111,10 @@ static blis_status step_time(void *state, const blis_batch_item *items, size_t c
   return BLIS_OK;
 }
 
-/* A failure returns no value, so that step_time is called next. It then reports the time of that
- * step. */
+/*
+ * If the function fails, no value is returned, so that step_time is called next and reports the
+ * error with the time of that step.
+ */
 static bool step_time_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   const bind_instance_latency *of = state;
   latency_call call = {.latency = of->latency, .sums = sums};
@@ -128,7 +130,7 @@ static bool step_time_from_sums(const void *state, const blis_batch_sums *sums, 
   return true;
 }
 
-/* Cannot fail in the core: the next step does so instead. */
+/* The core does not expect a failure here, so the next step reports it. */
 static int64_t queueing_time(const void *state, int64_t prompt_tokens) {
   const bind_instance_latency *of = state;
   latency_call call = {.latency = of->latency, .prompt_tokens = prompt_tokens};

@@ -11,11 +11,11 @@
 
 enum { DEFINITION = 1, ANCHOR }; /* user values */
 
-/* Zeroed before anything is acquired. */
+/* Zeroed before any resource is acquired. */
 typedef struct latency_object {
   const blis_latency_model *model;
-  bind_engine engine; /* a built-in model, */
-  bind_hooks hooks;   /* or one in Lua */
+  bind_engine engine; /* used by a built-in model */
+  bind_hooks hooks;   /* used by a Lua model */
   bind_latency latency;
   bind_instance_latency scripted;
 } latency_object;

@@ -10,7 +10,7 @@
 
 static const double GIB = 1073741824.0;
 
-/* KV connectors that cannot handle freed blocks turn the hybrid KV cache off, as in vLLM. */
+/* KV connectors that cannot handle freed blocks disable the hybrid KV cache, as in vLLM. */
 static bool keeps_all_tokens(lua_State *L, int index) {
   return !opt_field_boolean(L, index, "hybrid_kv_cache", true) ||
          opt_field_integer(L, index, "kv_cpu_blocks", 0) > 0;
@@ -92,13 +92,13 @@ int64_t logged_kv_tokens(const blis_kv_layout *layout, int64_t blocks, int64_t b
     bool is_less = least == 0 || group->block_tokens < least;
     least = group->kind != BLIS_KV_STATE && is_less ? group->block_tokens : least;
   }
-  if (least == 0) { /* states alone: a block is a sequence of any length */
+  if (least == 0) { /* states only: a block holds a sequence of any length */
     least = max_model_len > 0 ? max_model_len : block_tokens;
   }
   return blocks / blis_kv_layout_groups(layout) * least;
 }
 
-/* Raises if no block fits, with the number of GPUs that would hold the weights. */
+/* Raises if no block fits. The message contains the number of GPUs that would hold the weights. */
 static void check_fits(lua_State *L, const bind_engine_model *m, const blis_layered_capacity *c) {
   double other = c->activations_gib + c->logits_gib + c->fixed_gib + c->adapters_gib;
   double left = c->memory_gib - other;
@@ -128,7 +128,7 @@ static blis_layered_capacity_config capacity_config(lua_State *L, int index,
   int64_t sharing = blis_max_i64(m->sharing_ranks, m->parallelism.dp);
   const blis_sharding sharding = {.tp = tp, .experts_gpus = tp * sharing};
   return (blis_layered_capacity_config){
-      /* The groups define the blocks of a stated layout, even where all tokens stay. */
+      /* In a stated layout the groups define the blocks, even if all tokens are stored. */
       .pages = pages_of(L, index, m, !is_stated && keeps_all_tokens(L, index)),
       .vocabulary = m->layered->vocabulary,
       .weight_bytes = blis_layered_weight_bytes_per_gpu(m->layered, &sharding),

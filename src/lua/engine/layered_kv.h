@@ -1,5 +1,5 @@
 /*
- * layered_kv.h - KV blocks and KV groups of a model whose layers keep different tokens.
+ * layered_kv.h - KV blocks and KV groups of models whose layers store KV for different tokens.
  */
 #ifndef BLIS_LUA_ENGINE_LAYERED_KV_H
 #define BLIS_LUA_ENGINE_LAYERED_KV_H
@@ -20,19 +20,21 @@
 bool check_layered_layout(lua_State *L, int index, const bind_engine_model *m,
                           blis_kv_layout *layout);
 
-/* What one GPU keeps of a sequence: without the hybrid KV cache, windows and chunks keep all
- * tokens. May raise. */
+/*
+ * Returns what one GPU stores of a sequence. Without the hybrid KV cache, windows and chunks store
+ * all tokens. May raise.
+ */
 blis_model_cache kept_cache(lua_State *L, int index, const bind_engine_model *m);
 
 /*
- * The number that vLLM logs as the size of the KV cache: blocks of a group times the tokens of the
- * smallest block of attention. layout = NULL: one group. With states alone, a block counts
- * max_model_len tokens, if that is positive.
+ * Returns the number of tokens that vLLM logs as the size of the KV cache: the blocks of a group
+ * times the tokens of the smallest attention block. layout = NULL means one group. For a model with
+ * states only, a block counts as max_model_len tokens, if that is positive.
  */
 int64_t logged_kv_tokens(const blis_kv_layout *layout, int64_t blocks, int64_t block_tokens,
                          int64_t max_model_len);
 
-/* Do the weights and at least one KV block of each group fit tp GPUs? May raise. */
+/* Returns whether the weights and at least one KV block of each group fit on tp GPUs. May raise. */
 bool layers_fit(lua_State *L, int index, const bind_engine_model *m, int64_t tp);
 
 /*

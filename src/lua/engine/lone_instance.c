@@ -23,7 +23,7 @@ enum { OPTIONS = 1, RECORDS, KNOWN, USER_VALUES = KNOWN };
 
 /* A request on the instance, in order of arrival, or a finished one. */
 typedef struct held {
-  blis_live_request live; /* must be first: events refer to it */
+  blis_live_request live; /* must be the first member: events point to it */
   int64_t end_us;
   struct held *earlier;
   struct held *later;
@@ -34,17 +34,17 @@ typedef struct held_list {
   held *last;
 } held_list;
 
-/* Zeroed before anything is acquired. */
+/* Zeroed before any resource is acquired. */
 typedef struct lone {
   blis_alloc alloc;
   bind_engine engine;
-  blis_instance *instance; /* NULL until made, and once closed */
+  blis_instance *instance; /* NULL before creation and after closing */
   blis_block_namer *namer;
-  blis_intern *contents; /* names of content are its streams */
+  blis_intern *contents; /* names of contents are used as streams */
   blis_slo_priority *priorities;
   blis_pool pool;
   held_list here;
-  held_list over; /* since the step began */
+  held_list over; /* requests that have ended since the step began */
   int64_t now_us;
   int64_t last_number;
 } lone;
@@ -84,7 +84,7 @@ static void take_out(held_list *list, held *request) {
   *(later != NULL ? &later->earlier : &list->last) = earlier;
 }
 
-/* The instance returns a request; Lua is notified after the step. */
+/* Called when the instance returns a request. Lua is notified after the step. */
 static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, int64_t end_us,
                             blis_error *error) {
   (void)now_us;
@@ -142,7 +142,7 @@ static blis_status name_content(void *ud, const char *name, size_t length, uint3
   return blis_intern_add(ud, name, length, stream);
 }
 
-/* The fields of a described request; a record has them as well. */
+/* The fields of a described request. Records also have these fields. */
 typedef enum field_kind { WHOLE, TEXT, NUMBER, ANY } field_kind;
 
 static const struct {
@@ -173,7 +173,7 @@ static const struct {
 
 enum { DESCRIBED = sizeof described / sizeof *described };
 
-/* The place among them of the key below the top of the stack. */
+/* Returns the index of the field whose name is below the top of the stack. */
 static size_t check_key(lua_State *L) {
   if (lua_type(L, -2) != LUA_TSTRING) {
     luaL_error(L, "a request has named fields: { prompt_tokens = 100, "
@@ -193,7 +193,7 @@ static size_t check_key(lua_State *L) {
   return DESCRIBED;
 }
 
-/* The value on top of the stack belongs to a field. */
+/* Checks the value of a field on top of the stack. */
 static void check_described(lua_State *L, size_t field) {
   const char *name = described[field].name;
   int64_t max = described[field].max;
@@ -222,7 +222,7 @@ static void check_described(lua_State *L, size_t field) {
   }
 }
 
-/* A checked copy of the table at index, which becomes a record. */
+/* Pushes a checked copy of the table at index. The copy becomes a record. */
 static void push_copy(lua_State *L, int index) {
   lua_newtable(L);
   lua_pushnil(L);
@@ -296,14 +296,14 @@ static blis_block_chain check_chain(lua_State *L, lone *self, const blis_request
   return chain;
 }
 
-/* Returns the priority as in a cluster: by the class of a request, or a number. */
+/* Returns the priority, as in a cluster: a number, or derived from the class of the request. */
 static double priority_of(lua_State *L, int record, const lone *self) {
   const char *slo_class = opt_field_string(L, record, "slo_class");
   double value = blis_slo_priority_value(self->priorities, slo_class != NULL ? slo_class : "");
   return opt_field_number(L, record, "priority", value);
 }
 
-/* Fills in the fields that every record has. */
+/* Sets the fields that every record has. */
 static void complete_record(lua_State *L, int record, const blis_request *request) {
   lua_pushvalue(L, record);
   const bind_request_name name = {.number = request->number};
@@ -351,7 +351,7 @@ static void set_known(lua_State *L, int record, bool is_here) {
   lua_pop(L, 1);
 }
 
-/* The time that a script says for a request, by default when it arrives. */
+/* Returns the time that a script passes for a request; the default is its arrival time. */
 static int64_t check_now(lua_State *L, int index, const lone *self, int64_t arrival_us) {
   if (lua_isnoneornil(L, index)) {
     return arrival_us > self->now_us ? arrival_us : self->now_us;
@@ -369,7 +369,7 @@ static int64_t check_now(lua_State *L, int index, const lone *self, int64_t arri
   return now_us;
 }
 
-/* add(workload, i [, now_us]), add(request [, now_us]): its id. */
+/* add(workload, i [, now_us]), add(request [, now_us]): adds a request and returns its id. */
 static int lone_add(lua_State *L) {
   lone *self = check_lone(L);
   lua_settop(L, 4);
@@ -409,7 +409,8 @@ static int lone_add(lua_State *L) {
   return 1;
 }
 
-/* cached_tokens(workload, i), cached_tokens(request): leading ones. */
+/* cached_tokens(workload, i), cached_tokens(request): return the number of leading tokens that
+   are cached. */
 static int lone_cached_tokens(lua_State *L) {
   lone *self = check_lone(L);
   lua_settop(L, 3);
@@ -430,7 +431,7 @@ static void set_time(lua_State *L, const char *name, int64_t time_us) {
   }
 }
 
-/* The record of a request that has ended, which is forgotten here. */
+/* Pushes the record of a request that has ended, and removes the request. */
 static void push_record(lua_State *L, lone *self, held *request) {
   const blis_live_request *live = &request->live;
   lua_Integer place = (lua_Integer)live->slot + 1;
@@ -483,7 +484,7 @@ static int lone_step(lua_State *L) {
 
 /* Requests on the instance. */
 
-/* Ids of the requests in that state, in the order of coming. */
+/* Pushes the ids of the requests in a state, in order of arrival. */
 static void push_ids(lua_State *L, const lone *self, blis_request_state state) {
   lua_newtable(L);
   int list = lua_gettop(L);
@@ -501,7 +502,7 @@ static void push_ids(lua_State *L, const lone *self, blis_request_state state) {
   set_printable(L);
 }
 
-/* And next_us, which may be nil. */
+/* Fields in addition to next_us, which may be nil. */
 static const char *const lone_fields[] = {"now_us",
                                           "waiting",
                                           "running",
@@ -591,7 +592,7 @@ static int lone_tostring(lua_State *L) {
   return 1;
 }
 
-/* Number of requests on the instance. */
+/* Returns the number of requests on the instance. */
 static int lone_len(lua_State *L) {
   const lone *self = check_lone(L);
   lua_pushinteger(L, blis_pool_count(&self->pool));

@@ -9,7 +9,7 @@
 
 void bind_open_lone_instances(lua_State *L);
 
-/* instance(cluster): takes the options of a cluster with one instance. */
+/* instance(cluster): creates an engine from the options of a cluster with one instance. */
 int bind_lone_instance_new(lua_State *L);
 
 #endif

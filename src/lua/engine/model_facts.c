@@ -10,7 +10,7 @@
 
 enum { TEXT_SIZE = 512 };
 
-/* A whole number of bytes or weights; a real beyond 2^53. */
+/* Sets a number of bytes or weights: an integer, or a float above 2^53. */
 static void set_whole(lua_State *L, const char *name, double value) {
   if (value < 0x1p53) {
     set_field_integer(L, name, (int64_t)(value + 0.5));
@@ -19,7 +19,7 @@ static void set_whole(lua_State *L, const char *name, double value) {
   }
 }
 
-/* Names each format of the weights with its share of the parameters. */
+/* Lists each format of the weights with its fraction of the parameters. */
 static void describe_formats(const blis_layered_model *model, char text[TEXT_SIZE]) {
   double weights[BLIS_KIND_COUNT] = {0.0};
   double matrix = (double)model->vocabulary * (double)model->hidden_size;

@@ -13,13 +13,13 @@
  * - per GPU: weight_bytes_per_gpu, kv_bytes_per_token, window_bytes_per_sequence,
  *   state_bytes_per_sequence;
  * - hardware, tp, dp, precision (a string), kv_bits, notes (lines);
- * - tp_problem, if engines refuse the degree.
+ * - tp_problem, if engines reject this tp.
  * Returns nil if the model has too few details.
  */
 int bind_model_facts(lua_State *L);
 
-/* model_entry(cluster): the model as an entry of a list of models, in YAML; nil if the model has
-   too few details. */
+/* model_entry(cluster): returns the model as a YAML entry of a list of models, or nil if the
+   model has too few details. */
 int bind_model_entry(lua_State *L);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * power.h - the power draw of steps, by a function in Lua.
+ * power.h - the power draw of steps, computed by a Lua function.
  *
  * The function is called for every step. Both engines call it for the same steps of an instance in
  * the same order.
@@ -14,20 +14,20 @@
 
 typedef struct bind_power {
   bind_hooks *hooks;
-  int draw; /* places in the anchor: the function, and the table it gets */
+  int draw; /* indices in the anchor: the function, and the table that is passed to it */
   int table;
 } bind_power;
 
 /*
- * Makes *power call the function in the options of an engine at index, if they have one. *power
- * must not move; the anchor of hooks is open. May raise.
+ * Makes *power call the function in the options of an engine at index, if they contain one. *power
+ * must not move; the anchor of hooks must be open. May raise.
  */
 void check_power_function(lua_State *L, int index, bind_hooks *hooks, bind_power *power,
                           blis_power_config *config);
 
 /*
- * The list carbon_steps of the options of a cluster at index, { from_us =,
- * g_per_kwh = } each; NULL without one. Pushes a value that owns it. May raise.
+ * Returns the list carbon_steps of the cluster options at index; its items are { from_us =,
+ * g_per_kwh = }. Returns NULL if it is not set. Pushes a value that owns the list. May raise.
  */
 const blis_carbon_step *push_carbon(lua_State *L, int index, size_t *count);
 

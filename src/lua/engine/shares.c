@@ -5,7 +5,7 @@
 #include "cluster/rules/tenant_budgets.h"
 #include "lua/bind/bind.h"
 
-/* Pushes options[name] and returns how many entries it has; 0 for none. */
+/* Pushes options[name] and returns its number of entries; 0 if it is not set. */
 static size_t push_list(lua_State *L, int index, const char *name) {
   if (lua_getfield(L, index, name) == LUA_TNIL) {
     return 0;
@@ -14,7 +14,7 @@ static size_t push_list(lua_State *L, int index, const char *name) {
   return lua_rawlen(L, -1);
 }
 
-/* Pushes the entry of a list on the stack, counted from 0; pop it after use. */
+/* Pushes entry i, counted from 0, of a list on the stack. The caller pops it after use. */
 static const char *push_entry(lua_State *L, int list, size_t i) {
   lua_rawgeti(L, list, (lua_Integer)i + 1);
   luaL_checktype(L, -1, LUA_TTABLE);

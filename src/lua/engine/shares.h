@@ -2,7 +2,7 @@
  * shares.h - cluster options that are numbers by name: values of SLO classes,
  * budgets of tenants.
  *
- * The Lua half gives them as lists {{name =, value =}, ...}, ordered by name.
+ * The Lua half passes them as lists {{name =, value =}, ...}, ordered by name.
  */
 #ifndef BLIS_LUA_ENGINE_SHARES_H
 #define BLIS_LUA_ENGINE_SHARES_H
@@ -12,9 +12,8 @@
 #include "cluster/cluster.h"
 
 /*
- * Fills in slo_overrides and the budgets of tenants from the options at index, where they may be
- * absent. Leaves values on the stack, which own the lists; the names borrow from the options.
- * Raises.
+ * Sets slo_overrides and the budgets of tenants from the options at index; both are optional.
+ * Leaves values on the stack that own the lists. Names are borrowed from the options. May raise.
  */
 void push_shares(lua_State *L, int index, blis_cluster_config *config);
 

@@ -64,7 +64,7 @@ static void push_shape(lua_State *L, const double *shape, size_t count) {
   }
 }
 
-/* A kernel that was looked up, kept until Lua may raise. */
+/* A kernel that was looked up, stored until code that may raise can run. */
 typedef struct kept_use {
   blis_kernel_use use;
   double shape[5];

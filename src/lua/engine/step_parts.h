@@ -1,5 +1,5 @@
 /*
- * step_parts.h - the parts of the time of a step, by the composed step-time model.
+ * step_parts.h - the components of a step time in the composed step-time model.
  */
 #ifndef BLIS_LUA_ENGINE_STEP_PARTS_H
 #define BLIS_LUA_ENGINE_STEP_PARTS_H
@@ -7,10 +7,10 @@
 #include <lua.h>
 
 /*
- * step_parts(cluster, batches) returns the parts of a step for each { decodes =, context =, prompt
- * = } of a list: { products_us =, experts_us =, attention_us =, links_us =, other_us =, host_us =,
- * total_us = }. `context` is the context of each decode; `prompt` is the number of tokens of one
- * prompt.
+ * step_parts(cluster, batches) returns the components of a step time for each { decodes =, context
+ * =, prompt = } in a list: { products_us =, experts_us =, attention_us =, links_us =, other_us =,
+ * host_us =, total_us = }. `context` is the context of each decode; `prompt` is the number of
+ * tokens of one prompt.
  */
 int bind_step_parts(lua_State *L);
 

@@ -6,8 +6,8 @@
 #include "lua/bind/bind.h"
 
 typedef struct wanted_column {
-  const char *name; /* the Lua table keeps it */
-  size_t index;     /* BLIS_CSV_NONE = not there */
+  const char *name; /* the Lua table keeps it alive */
+  size_t index;     /* BLIS_CSV_NONE = missing */
   bool is_text;
 } wanted_column;
 
@@ -18,7 +18,7 @@ static int close_csv(lua_State *L) {
   return 0;
 }
 
-/* Pushes the columns that are wanted, in the order of the list at index. */
+/* Pushes the requested columns, in the order of the list at index. */
 static wanted_column *push_columns(lua_State *L, int index, const blis_csv *csv) {
   size_t count = lua_rawlen(L, index);
   wanted_column *columns = push_buffer(L, count, sizeof *columns);

@@ -7,9 +7,9 @@
 #include <lua.h>
 
 /*
- * core.csv_read(path, columns): a list of rows, {name = value, line = n} each.
- * columns is {{name =, is_text =, is_optional =}, ...}; what is no text is an
- * integer of at least 0. Errors name file, line, column and value.
+ * core.csv_read(path, columns): returns a list of rows, each {name = value, line = n}. columns is
+ * {{name =, is_text =, is_optional =}, ...}. Columns without is_text contain integers >= 0. Errors
+ * name the file, line, column, and value.
  */
 int bind_csv_read(lua_State *L);
 

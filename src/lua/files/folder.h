@@ -7,16 +7,15 @@
 #include <lua.h>
 
 /*
- * folder(path): returns the names in a folder in the order of their bytes, without names that begin
- * with a dot. Returns an empty list if the folder cannot be read.
+ * folder(path): returns the names in a folder in byte order, without names that begin with a dot.
+ * Returns an empty list if the folder cannot be read.
  */
 int bind_folder(lua_State *L);
 
 /*
- * open_input(path[, kind]): a file of the library io, open for reading, or nil
- * and "PATH: REASON". kind is "text" (the default) or "data"; see
- * base/format/open_input.h for what is refused. Every Lua file of blis opens
- * its inputs with this function.
+ * open_input(path[, kind]): returns a file of the io library, open for reading, or nil and "PATH:
+ * REASON". kind is "text" (the default) or "data". base/format/open_input.h lists the files that
+ * are rejected. Every Lua file of blis opens its inputs with this function.
  */
 int bind_open_input(lua_State *L);
 

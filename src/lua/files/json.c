@@ -13,7 +13,7 @@
 typedef struct writer {
   blis_buffer buffer;
   blis_json_writer json;
-  uint64_t is_object; /* by depth, from 0 for the value outside of all */
+  uint64_t is_object; /* one bit per depth; 0 is the outermost value */
   int depth;
   bool has_value; /* the outermost value has begun */
 } writer;
@@ -108,7 +108,7 @@ static void check_scalar(lua_State *L, writer *self, int index) {
   }
 }
 
-/* Raises for a value that JSON cannot represent. */
+/* Raises if JSON cannot represent the value. */
 static void check_is_scalar(lua_State *L, int index) {
   int type = lua_type(L, index);
   luaL_argexpected(L,
@@ -144,7 +144,7 @@ static int writer_item(lua_State *L) {
   return 1;
 }
 
-/* take(): returns the output since the last call, and removes it. */
+/* take(): returns and removes the output since the last call. */
 static int writer_take(lua_State *L) {
   writer *self = check_writer(L);
   check_buffer(L, self);

@@ -1,5 +1,6 @@
 /*
- * json.h - JSON for Lua: a writer that keeps the order of calls, and a reader into tables.
+ * json.h - JSON for Lua: a writer that writes fields in the order of calls, and a reader that
+ * returns tables.
  */
 #ifndef BLIS_LUA_FILES_JSON_H
 #define BLIS_LUA_FILES_JSON_H
@@ -11,14 +12,14 @@
 void bind_open_json(lua_State *L);
 
 /*
- * json_writer([indent]): a writer with object([key]), array([key]), done(),
- * field(key, value), item(value), take() and #writer, the bytes that take()
- * would return. Numbers are as short as they can be and read back equal.
+ * json_writer([indent]): returns a writer with the methods object([key]), array([key]), done(),
+ * field(key, value), item(value), and take(). #writer is the number of bytes that take() would
+ * return. Numbers have the shortest form that reads back as the same value.
  */
 int bind_json_writer_new(lua_State *L);
 
 /*
- * json_read(text[, file]): the value. Objects and arrays are tables, null is
+ * json_read(text[, file]): returns the value. Objects and arrays are tables, null is
  * core.json_null.
  */
 int bind_json_read(lua_State *L);

@@ -11,7 +11,7 @@
 
 /* A file that is being read. */
 typedef struct reading {
-  blis_text *text; /* NULL after the end */
+  blis_text *text; /* NULL at the end of the file */
   blis_json json;
   const char *path; /* a string of the closure */
   bool is_json;
@@ -95,7 +95,7 @@ int bind_file_lines(lua_State *L) {
   blis_json_init(&self->json, &alloc);
   blis_json_allow_any_number(&self->json);
   check_status(L, blis_text_open(&alloc, path, &self->text, &error), &error);
-  lua_pushvalue(L, 1); /* keeps the path */
+  lua_pushvalue(L, 1); /* keeps the path alive */
   lua_pushcclosure(L, next_line, 2);
   return 1;
 }

@@ -5,7 +5,7 @@
 
 #define OUTPUT_TYPE "blis.output"
 
-/* Holds NULL once it is committed or discarded. */
+/* The userdata contains NULL once the file is committed or discarded. */
 static blis_output **to_output(lua_State *L) {
   return luaL_checkudata(L, 1, OUTPUT_TYPE);
 }

@@ -9,12 +9,12 @@
 void bind_open_outputs(lua_State *L);
 
 /*
- * output(path): returns a file for write(text). commit() renames it to path. If it is closed or
- * collected earlier, no file remains.
+ * output(path): returns a temporary file with the methods write(text) and commit(), which renames
+ * the file to path. If the file is closed or collected before commit(), nothing remains.
  */
 int bind_output_new(lua_State *L);
 
-/* output_probe(path): raises if a file of that name cannot be started. */
+/* output_probe(path): raises if such a file cannot be created. */
 int bind_output_probe(lua_State *L);
 
 #endif

@@ -13,7 +13,7 @@
 typedef struct database {
   sqlite3 *connection;
   sqlite3_stmt *statement;
-  char part[4096]; /* unfinished file; empty: nothing to remove */
+  char part[4096]; /* unfinished file; empty = nothing to remove */
 } database;
 
 static int database_gc(lua_State *L) {
@@ -46,7 +46,7 @@ static void execute(lua_State *L, database *self, const char *text) {
   check_sqlite(L, self, sqlite3_exec(self->connection, text, NULL, NULL, NULL));
 }
 
-/* Adds a name in double quotes, those inside it doubled. */
+/* Adds a name in double quotes; quotes inside the name are doubled. */
 static void add_name(luaL_Buffer *text, const char *name) {
   luaL_addchar(text, '"');
   for (; *name != '\0'; name++) {
@@ -58,7 +58,7 @@ static void add_name(luaL_Buffer *text, const char *name) {
   luaL_addchar(text, '"');
 }
 
-/* "verb "name" (columns...) tail": pushes the text. */
+/* Pushes the statement `verb "name" (columns...) tail`. */
 static const char *push_statement(lua_State *L, const char *verb, const char *name, int columns,
                                   const char *value, const char *tail) {
   lua_Integer count = luaL_len(L, columns);
@@ -146,7 +146,7 @@ int bind_sqlite_write(lua_State *L) {
   }
   luaL_argcheck(L, strlen(path) + 6 < sizeof self->part, 1, "path too long");
   snprintf(self->part, sizeof self->part, "%s.part", path);
-  unlink(self->part); /* remains of a killed process */
+  unlink(self->part); /* left by a killed process */
   check_sqlite(L, self, sqlite3_open(self->part, &self->connection));
   execute(L, self, "PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN");
   lua_Integer count = luaL_len(L, 2);

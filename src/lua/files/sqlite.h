@@ -8,7 +8,7 @@
 
 /*
  * sqlite_write(path, {{name=, columns={text, ...}, rows={{value, ...}, ...}}, ...}): writes a new
- * database, completely or not at all, that replaces the file at path. Values are numbers, strings,
+ * database that replaces the file at path, completely or not at all. Values are numbers, strings,
  * booleans, or nil. About 4 us per row of ten columns.
  */
 int bind_sqlite_write(lua_State *L);

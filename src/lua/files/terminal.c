@@ -21,7 +21,7 @@ int bind_terminal_size(lua_State *L) {
     return 1;
   }
   struct winsize size = {0};
-  (void)ioctl(stream, TIOCGWINSZ, &size); /* else it stays zero */
+  (void)ioctl(stream, TIOCGWINSZ, &size); /* on failure the size remains zero */
   lua_pushinteger(L, size.ws_col > 0 ? size.ws_col : USUAL_COLUMNS);
   lua_pushinteger(L, size.ws_row > 0 ? size.ws_row : USUAL_ROWS);
   return 2;

@@ -16,7 +16,7 @@ typedef struct building {
 
 /* A key of a table: a string, or a number if text is NULL. */
 typedef struct key {
-  const char *text; /* alive as long as the table has it */
+  const char *text; /* kept alive by the table */
   size_t length;
   lua_Integer number;
 } key;
@@ -82,7 +82,7 @@ static key *push_keys(const building *b, int index, const char *place, size_t *c
 
 static blis_yaml_node *make_node(building *b, int index, const char *place);
 
-/* The value of a key of the table at index; pushes and pops. */
+/* Creates the node for a value of the table at index. The stack is unchanged. */
 static blis_yaml_node *make_value(building *b, int index, const key *of, const char *place) {
   lua_State *L = b->L;
   if (of->text == NULL) {

@@ -1,12 +1,13 @@
 /*
- * unpacked.h - the text of packed files for scripts.
+ * unpacked.h - the content of compressed files for scripts.
  */
 #ifndef BLIS_LUA_FILES_UNPACKED_H
 #define BLIS_LUA_FILES_UNPACKED_H
 
 #include <lua.h>
 
-/* unpacked(path): all that is in a file, which gzip or zstd may have packed. */
+/* unpacked(path): returns the content of a file, decompressed if it is compressed with gzip or
+   zstd. */
 int bind_unpacked(lua_State *L);
 
 #endif

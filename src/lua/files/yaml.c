@@ -45,7 +45,7 @@ static void push_scalar(lua_State *L, const blis_yaml_node *node) {
   }
 }
 
-/* [.., places, key] becomes [.., places] with places[key] = {line, text}. */
+/* Pops the key and sets places[key] = {line, text}: [.., places, key] becomes [.., places]. */
 static void set_place(lua_State *L, const blis_yaml_node *node) {
   lua_createtable(L, 2, 0);
   lua_pushinteger(L, blis_yaml_line(node));
@@ -74,7 +74,7 @@ static void push_sequence(lua_State *L, int where, const blis_yaml_node *node) {
     lua_pushinteger(L, (lua_Integer)i + 1);
     set_place(L, item);
     push_node(L, where, item);
-    if (lua_isnil(L, -1)) { /* a hole would end the list */
+    if (lua_isnil(L, -1)) { /* nil would end the list */
       lua_pop(L, 1);
       lua_pushboolean(L, 0);
     }
@@ -101,7 +101,7 @@ static void push_mapping(lua_State *L, int where, const blis_yaml_node *node) {
   lua_pop(L, 1);
 }
 
-/* The reader limits how deep nodes are nested. */
+/* Pushes a node. The reader limits the nesting depth, so this recursion is bounded. */
 static void push_node(lua_State *L, int where, const blis_yaml_node *node) {
   luaL_checkstack(L, 8, "YAML nested too deeply");
   switch (blis_yaml_type_of(node)) {

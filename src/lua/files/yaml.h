@@ -1,5 +1,5 @@
 /*
- * yaml.h - YAML files as Lua tables, with the lines they come from.
+ * yaml.h - YAML files as Lua tables, with line numbers.
  */
 #ifndef BLIS_LUA_FILES_YAML_H
 #define BLIS_LUA_FILES_YAML_H
@@ -7,13 +7,14 @@
 #include <lua.h>
 
 /*
- * yaml_read(path): returns the root as a table, and where[table][key] = { line, text } for every
- * member and item; text is the spelling of a scalar. Null is omitted in mappings and false in
- * sequences.
+ * yaml_read(path): returns the root as a table, and a table where[table][key] = { line, text } for
+ * every member and item; text is the spelling of a scalar. In mappings, null values are omitted; in
+ * sequences, null becomes false.
  */
 int bind_yaml_read(lua_State *L);
 
-/* yaml_parse(text, name): like yaml_read, for a string; messages call it `name`. */
+/* yaml_parse(text, name): like yaml_read, for a string. `name` identifies the string in
+   messages. */
 int bind_yaml_parse(lua_State *L);
 
 #endif

@@ -47,7 +47,7 @@ static int desk_pins(lua_State *L) {
   return 1;
 }
 
-/* Pushes the names; they live in the table at index. */
+/* Pushes an array of names. The table at index keeps the names alive. */
 static const char **push_names(lua_State *L, int index, const char *field, size_t *count) {
   lua_getfield(L, index, field);
   luaL_checktype(L, -1, LUA_TTABLE);
@@ -102,7 +102,7 @@ int bind_live_desk_new(lua_State *L) {
                                                   : BLIS_LIVE_NO_KV_EVENTS;
   config.limits.models = push_names(L, 1, "models", &config.limits.model_count);
   luaL_argcheck(L, config.limits.model_count > 0, 1, "models is empty");
-  lua_setiuservalue(L, 2, 1); /* the names' places */
+  lua_setiuservalue(L, 2, 1); /* the array of names */
   config.adapters = push_names(L, 1, "adapters", &config.adapter_count);
   lua_setiuservalue(L, 2, 3);
   lua_pushvalue(L, 1);

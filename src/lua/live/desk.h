@@ -1,5 +1,6 @@
 /*
- * desk.h - a live desk (live/desk.h) as a userdata: the traffic of a simulation that clients drive.
+ * desk.h - a live desk (live/desk.h) as a userdata: the traffic of a simulation that is driven by
+ * clients.
  */
 #ifndef BLIS_LUA_LIVE_DESK_H
 #define BLIS_LUA_LIVE_DESK_H
@@ -14,16 +15,16 @@ void bind_open_live_desks(lua_State *L);
 
 /*
  * live_desk{models = {name, ...}, adapters = {name, ...}, max_model_len =, vocabulary =,
- * media_tokens =, block_tokens =, seed =, lengths = {tokens, ...}, instances =, flavor =}: the
- * desk. desk:pins() returns the decisions of ports as {{request number, instance index from 0},
- * ...}.
+ * media_tokens =, block_tokens =, seed =, lengths = {tokens, ...}, instances =, flavor =}: creates
+ * a desk. desk:pins() returns the routing decisions that result from ports as {{request number,
+ * instance index from 0}, ...}.
  */
 int bind_live_desk_new(lua_State *L);
 
-/* Raises unless a desk is at index. */
+/* Returns the desk at index; raises if the value is not a desk. */
 blis_live_desk *check_live_desk(lua_State *L, int index);
 
-/* NULL = it is something else. */
+/* Returns the desk at index, or NULL if the value is not a desk. */
 blis_live_desk *bind_live_desk_at(lua_State *L, int index);
 
 #endif

@@ -59,7 +59,7 @@ void set_record_attempts(lua_State *L, const bind_records *records, const blis_r
   lua_setfield(L, -2, "attempts");
 }
 
-/* Attempts that a script adds; the table of one is on top of the stack. */
+/* Attempts that a script adds. The table of an attempt is on top of the stack. */
 
 static blis_cascade_verdict check_verdict(lua_State *L) {
   const char *name = check_field_string(L, -1, "verdict");
@@ -83,7 +83,7 @@ static int64_t check_small(lua_State *L, const char *name, int64_t low, int64_t 
   return value;
 }
 
-/* What set_record_attempts sets. */
+/* Fields that set_record_attempts sets. */
 static const char *const known[] = {
     "model",    "step",    "stage",  "stages",        "state",         "reason",       "instance",
     "start_us", "ttft_us", "end_us", "prompt_tokens", "output_tokens", "mean_logprob", "verdict"};

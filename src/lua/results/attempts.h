@@ -16,12 +16,12 @@ void set_record_attempts(lua_State *L, const bind_records *records, const blis_r
 
 /*
  * Adds the attempts of the record at index, in the form of set_record_attempts, to a list that a
- * script has made. Raises.
+ * script has created. May raise.
  */
 void check_record_attempts(lua_State *L, int index, bind_records *records,
                            const blis_record *record);
 
-/* Pushes the sums over all attempts, as result.cascade has them. */
+/* Pushes the sums over all attempts, which become result.cascade. */
 void push_cascade(lua_State *L, const bind_records *records);
 
 #endif

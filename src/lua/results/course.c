@@ -15,7 +15,7 @@ static void set_counts(lua_State *L, const char *name, const int64_t values[BLIS
   lua_setfield(L, -2, name);
 }
 
-/* A part without a first token has false, so that the list has no hole. */
+/* Sets the TTFT list. A part without a first token is false, so that the list has no holes. */
 static void set_ttft(lua_State *L, const blis_course *course) {
   lua_createtable(L, BLIS_COURSE_PARTS, 0);
   for (int k = 0; k < BLIS_COURSE_PARTS; k++) {

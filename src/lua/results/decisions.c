@@ -8,7 +8,7 @@
 
 #define DECISIONS_TYPE "blis.decisions"
 
-/* The list refers to the records, which own the trace: user value 1. */
+/* The list refers to the records (user value 1), which own the trace. */
 typedef struct decision_list {
   const bind_records *records;
 } decision_list;
@@ -187,7 +187,7 @@ static int decisions_index(lua_State *L) {
   return 1;
 }
 
-/* summary(): counts, targets and regrets. */
+/* summary(): returns counts, targets, and regrets. */
 static int decisions_summary(lua_State *L) {
   const blis_decisions *decisions = check_list(L)->decisions;
   const blis_decisions_summary s = blis_decisions_sum_up(decisions);
@@ -217,7 +217,7 @@ static int decisions_summary(lua_State *L) {
   return 1;
 }
 
-/* scorers([stage]): { { name =, weight = }, ... }, weights sum to 1. */
+/* scorers([stage]): returns { { name =, weight = }, ... }; the weights sum to 1. */
 static int decisions_scorers(lua_State *L) {
   static const char *const names[] = {"decode", "prefill", NULL};
   const blis_decisions *decisions = check_list(L)->decisions;
@@ -235,7 +235,7 @@ static int decisions_scorers(lua_State *L) {
   return 1;
 }
 
-/* choices(): places of routing decisions between several candidates. */
+/* choices(): returns the indices of routing decisions with more than one candidate. */
 static int decisions_choices(lua_State *L) {
   const blis_decisions *decisions = check_list(L)->decisions;
   lua_newtable(L);

@@ -1,6 +1,6 @@
 /*
- * decisions.h - the trace of decisions of a run as a read-only list of
- * tables, made when they are read.
+ * decisions.h - the trace of a run's decisions as a read-only list of tables, which are created
+ * when they are read.
  */
 #ifndef BLIS_LUA_RESULTS_DECISIONS_H
 #define BLIS_LUA_RESULTS_DECISIONS_H
@@ -11,7 +11,7 @@
 
 void bind_open_decisions(lua_State *L);
 
-/* Pushes the list of the records at index, which it keeps alive. */
+/* Pushes the list of decisions for the records at index, which the list keeps alive. */
 void push_decisions(lua_State *L, int index);
 
 #endif

@@ -77,7 +77,7 @@ static void set_group(lua_State *L, const blis_group *group, const blis_recorder
   }
 }
 
-/* Groups that Lua frees should something raise. */
+/* Groups, which Lua frees if an error is raised. */
 typedef struct guarded_groups {
   blis_alloc alloc;
   blis_groups groups;
@@ -122,7 +122,7 @@ int bind_records_groups(lua_State *L) {
   return 1;
 }
 
-/* window(from_us, to_us): metrics of a part of the run. */
+/* window(from_us, to_us): returns the metrics of a part of the run. */
 static void push_window(lua_State *L, const bind_records *records, const blis_window *window) {
   lua_createtable(L, 0, 24);
   set_group(L, &window->group, records->recorder);
@@ -165,7 +165,7 @@ int bind_records_cohort(lua_State *L) {
   return 1;
 }
 
-/* A buffer, which it pushes, of the targets in the list at index. */
+/* Pushes and returns a buffer with the targets in the list at index. */
 static blis_goodput_target *push_targets(lua_State *L, int index, size_t *count) {
   luaL_checktype(L, index, LUA_TTABLE);
   *count = lua_rawlen(L, index);
@@ -205,7 +205,7 @@ int bind_records_goodput(lua_State *L) {
   return 1;
 }
 
-/* Pushes and returns a buffer of spans that begin at the times of the list. */
+/* Pushes and returns a buffer of intervals that start at the times in the list. */
 static blis_goodput_span *push_spans(lua_State *L, int index, size_t *count) {
   luaL_checktype(L, index, LUA_TTABLE);
   *count = lua_rawlen(L, index);
@@ -225,7 +225,7 @@ static blis_goodput_span *push_spans(lua_State *L, int index, size_t *count) {
   return spans;
 }
 
-/* goodput_over_time(times_us, targets): { from_us =, arrived =, ... }, ... */
+/* goodput_over_time(times_us, targets): returns { { from_us =, arrived =, ... }, ... } */
 int bind_records_goodput_over_time(lua_State *L) {
   const bind_records *records = check_records(L, 1);
   size_t span_count;

@@ -7,10 +7,10 @@
 #include "lua/results/records.h"
 
 typedef struct outcomes {
-  double *ttft_ms; /* of all requests; requests that never arrived come last */
+  double *ttft_ms; /* TTFT of all requests; requests that never arrived come last */
   double *e2e_ms;
   size_t count;
-  double itl_ms; /* sum of the means of the requests that have one */
+  double itl_ms; /* sum of the mean ITL over the requests that have one */
   size_t itl_count;
   size_t completed;
   size_t rejected;
@@ -49,7 +49,7 @@ static int compare(const void *left, const void *right) {
   return (a > b) - (a < b);
 }
 
-/* In the order of the list. */
+/* Adds the values in the order of the list. */
 static double mean_of(const double *values, size_t count) {
   double sum = 0;
   for (size_t i = 0; i < count; i++) {
@@ -58,7 +58,7 @@ static double mean_of(const double *values, size_t count) {
   return count > 0 ? sum / (double)count : 0;
 }
 
-/* Sorts the values. */
+/* Returns the 99th percentile. Sorts the values. */
 static double percentile99(double *values, size_t count) {
   if (count == 0) {
     return 0;

@@ -43,7 +43,7 @@ static int records_tostring(lua_State *L) {
   return 1;
 }
 
-/* hash(): 16 hexadecimal digits over all records. */
+/* hash(): returns a hash of all records, 16 hexadecimal digits. */
 static int records_hash(lua_State *L) {
   const bind_records *self = check_records(L, 1);
   push_hash(L, blis_recorder_hash(self->recorder));

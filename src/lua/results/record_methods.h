@@ -1,6 +1,6 @@
 /*
  * record_methods.h - methods of a list of requests that compute something from all records. Each
- * function is in the file of its section.
+ * function is implemented in the file that its section names.
  */
 #ifndef BLIS_LUA_RESULTS_RECORD_METHODS_H
 #define BLIS_LUA_RESULTS_RECORD_METHODS_H
@@ -13,7 +13,7 @@
 
 /*
  * Method of a list of requests: course() returns a table with the members of blis_course
- * (results/analysis/course.h); ttft_ms is a list of mean TTFT in ms, false in a part without a
+ * (results/analysis/course.h); ttft_ms is a list of mean TTFT in ms, false for a part without a
  * first token. O(requests).
  */
 int bind_records_course(lua_State *L);
@@ -21,9 +21,9 @@ int bind_records_course(lua_State *L);
 /* load.c */
 
 /*
- * Method of a list of requests: load(instances, to_us, intervals) returns a
- * table of results/load.h: lists arrived and completed, and instances, a list
- * of { waiting = list, running = list }.
+ * Method of a list of requests: load(instances, to_us, intervals) returns the load over time
+ * (results/analysis/load.h): the lists arrived and completed, and instances, a list of { waiting =
+ * list, running = list }.
  */
 int bind_records_load(lua_State *L);
 
@@ -34,11 +34,11 @@ int bind_records_slowest(lua_State *L);
 
 /*
  * outcomes(patience_us, end_us, planned) returns {ttft_mean_ms=, ttft_p99_ms=, e2e_mean_ms=,
- * e2e_p99_ms=, itl_mean_ms=, offered=, completed=, rejected=, worst=}. TTFT and E2E are in ms, as
- * mean and 99th percentile (rank p (n - 1), interpolated). They cover the requests, plus enough
- * requests that never arrived to reach `planned`. A request that was not completed counts with the
- * time from its arrival to end_us, or patience_us if that is more. `worst` is the position of the
- * request with the longest TTFT; nil without requests.
+ * e2e_p99_ms=, itl_mean_ms=, offered=, completed=, rejected=, worst=}. TTFT and E2E are means and
+ * 99th percentiles (rank p (n - 1), interpolated) in ms. They cover all requests, plus as many
+ * requests that never arrived as are needed to reach `planned`. A request that was not completed
+ * counts with the larger of patience_us and the time from its arrival to end_us. `worst` is the
+ * index of the request with the longest TTFT; nil if there are no requests.
  */
 int bind_records_outcomes(lua_State *L);
 
@@ -46,9 +46,9 @@ int bind_records_outcomes(lua_State *L);
 
 /*
  * Method of a list of requests: spread(name, from_us, to_us, intervals) counts the requests by a
- * time in `intervals` equal intervals. The time is "ttft_us", "itl_us" (the request's mean),
- * "e2e_us", or "scheduling_delay_us". Times outside count in the nearest interval; requests without
- * that time are omitted. O(requests).
+ * time in `intervals` equal intervals. The time is "ttft_us", "itl_us" (the mean of the request),
+ * "e2e_us", or "scheduling_delay_us". Times outside of the range count in the nearest interval.
+ * Requests without that time are omitted. O(requests).
  */
 int bind_records_spread(lua_State *L);
 
@@ -60,9 +60,9 @@ int bind_records_spread(lua_State *L);
 int bind_records_over_time(lua_State *L);
 
 /*
- * Method of a list of requests: within(name, limits_us) counts the requests
- * with such a time within each of the ascending limits, as a list, and returns
- * how many have that time at all. O(requests * log limits).
+ * Method of a list of requests: within(name, limits_us) returns, for each of the ascending limits,
+ * the number of requests with a time within the limit, as a list. The second result is the number
+ * of requests that have this time. O(requests * log limits).
  */
 int bind_records_within(lua_State *L);
 
@@ -77,7 +77,7 @@ int bind_records_warm_up(lua_State *L);
  * { arrived =, completed =, span_us =, e2e_us =, missed = { by batch },
  *   ttft = { mean by batch }, e2e = ..., targets = { { value_ms =, batches = {
  *   share beyond the limit, or mean in ms }, tail = { share beyond value_ms } }, ... } }
- * Lists are nil if they have too few requests.
+ * Lists are nil if there are too few requests.
  */
 int bind_records_batches(lua_State *L);
 
@@ -89,8 +89,9 @@ int bind_mser5(lua_State *L);
 /* Pushes the metrics of the tasks. Returns false, and pushes nothing, without graphs. */
 bool push_tasks(lua_State *L, const bind_records *records, int64_t duration_us);
 
-/* records:tasks(): a list of { program =, state =, ... }, empty without. Raises
-   for the requests of graphs in a file of a result, which has no tasks. */
+/* records:tasks(): returns a list of { program =, state =, ... }; empty if there are no tasks.
+   Raises for requests of graphs that were loaded from a result file, which does not contain
+   tasks. */
 int bind_records_tasks(lua_State *L);
 
 /* records:measured() -> from_us, to_us; or nil */

@@ -9,7 +9,7 @@
 #include "lua/bind/fields.h"
 #include "lua/results/attempts.h"
 
-enum { RECORD = 2 }; /* its index in calls of add */
+enum { RECORD = 2 }; /* stack index of the record in calls of add */
 
 static int64_t value_at(const bind_records *records, size_t index, const blis_record *record,
                         const blis_record_field *field) {
@@ -26,7 +26,8 @@ static void push_text(lua_State *L, const bind_records *records, int64_t id) {
   lua_pushlstring(L, blis_intern_text(strings, number), blis_intern_length(strings, number));
 }
 
-/* Pushes a value of a record in its form; false if it is nil. */
+/* Pushes a value of a record in the form of its field. Returns false, and pushes nothing, if the
+   value is nil. */
 static bool push_value(lua_State *L, const bind_records *records, const blis_record *record,
                        blis_record_form form, int64_t value) {
   switch (form) {
@@ -79,7 +80,7 @@ static void set_id(lua_State *L, const bind_records *records, size_t index,
   set_field_string(L, "id", blis_request_id(&named, records->source.source.strings, id));
 }
 
-/* The HTTP status of a rejection at the gateway queue. */
+/* Sets the HTTP status of a rejection at the gateway queue. */
 static void set_status_code(lua_State *L, const bind_records *records, const blis_record *record) {
   int code = blis_gateway_status_code(blis_recorder_reason(records->recorder, record));
   if (code != 0) {
@@ -148,7 +149,7 @@ int bind_record_fields(lua_State *L) {
 
 /* Reading. */
 
-/* Names that only requests have. Requests of an instance become records, see lone_instance.c. */
+/* Fields that only requests have. Requests of an instance become records; see lone_instance.c. */
 static const char *const of_requests[] = {"deadline_us",   "content",      "max_output_tokens",
                                           "client",        "prefix_group", "prefix_tokens",
                                           "shared_tokens", "cascade",      "mean_logprob"};
@@ -168,7 +169,7 @@ static void check_known(lua_State *L) {
   check_names(L, RECORD, "a record", known, count + others);
 }
 
-/* The value on top of the stack as an integer within the limits of its form. */
+/* Returns the value on top of the stack as an integer, within the limits of its form. */
 static int64_t check_integer(lua_State *L, const char *name, blis_record_form form) {
   const blis_record_form_facts *facts = blis_record_form_facts_of(form);
   int is_integer = 0;
@@ -201,7 +202,7 @@ static uint32_t check_text(lua_State *L, bind_records *records, const char *name
   return id;
 }
 
-/* The field of the record, which is on top of the stack and not nil. */
+/* Returns the value of a field of the record. The value is on top of the stack and not nil. */
 static int64_t check_value(lua_State *L, bind_records *records, const blis_record_field *field) {
   switch (field->form) {
   case BLIS_FORM_FLAG:
@@ -221,7 +222,7 @@ static int64_t check_value(lua_State *L, bind_records *records, const blis_recor
   }
 }
 
-/* The value of a field that is not set. */
+/* Returns the value of a field that is not set. */
 static int64_t unset_value(blis_record_form form) {
   return form == BLIS_FORM_MAYBE || form == BLIS_FORM_INSTANCE ? -1 : 0;
 }
@@ -251,7 +252,7 @@ static void check_fields(lua_State *L, bind_records *records, blis_record *recor
   }
 }
 
-/* The KV tiers of the record; false if it has none. */
+/* Reads the KV tier hits of the record. Returns false if it has none. */
 static bool check_hits(lua_State *L, const bind_records *records, const blis_record_extras *extras,
                        blis_kv_hits *hits) {
   uint32_t others = blis_recorder_tier_count(records->recorder);
@@ -284,7 +285,7 @@ static bool check_hits(lua_State *L, const bind_records *records, const blis_rec
   return true;
 }
 
-/* Metrics are computed from the times of completed requests, so each of them has all. */
+/* Checks that a completed request has all times, because metrics are computed from them. */
 static void check_times(lua_State *L, const blis_record *record) {
   static const char *const times[] = {"ttft_us", "e2e_us", "end_us"};
   if (!blis_record_is_completed(record)) {

@@ -6,7 +6,7 @@
 
 #include "lua/bind/bind.h"
 
-/* The finalizer of a script's value may run after the list's finalizer. */
+/* Raises if the list is closed: the finalizer of another value may run after that of the list. */
 bind_records *check_records(lua_State *L, int index) {
   bind_records *self = luaL_checkudata(L, index, RECORDS_TYPE);
   luaL_argcheck(L, self->recorder != NULL, index, "the list of requests is gone");
@@ -50,7 +50,7 @@ int32_t check_record_instance(lua_State *L, bind_records *records, int index, co
     const char *text = lua_tostring(L, -1);
     char rest = 0;
     if (sscanf(text, "instance_%7" SCNd32 "%c", &instance, &rest) != 1 ||
-        text[sizeof "instance_" - 1] < '0') { /* no sign, no space */
+        text[sizeof "instance_" - 1] < '0') { /* rejects signs and spaces */
       luaL_error(L, "a request has %s = '%s', expected instance_<number>", field, text);
     }
     const int digits = (int)(strlen(text) - (sizeof "instance_" - 1));

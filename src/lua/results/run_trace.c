@@ -19,7 +19,7 @@ int bind_run_requests(lua_State *L) {
   return 1;
 }
 
-/* {{slo_class =, ttft_ms =, itl_ms =, e2e_ms =}, ...}, which stays there. */
+/* Reads {{slo_class =, ttft_ms =, itl_ms =, e2e_ms =}, ...} at index, which must remain there. */
 static void check_targets(lua_State *L, int index, blis_trace_write_options *options) {
   lua_getfield(L, index, "targets");
   luaL_checktype(L, -1, LUA_TTABLE);

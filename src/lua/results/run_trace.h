@@ -6,10 +6,11 @@
 
 #include <lua.h>
 
-/* run_requests(records): a workload, or nil. */
+/* run_requests(records): returns a workload, or nil. */
 int bind_run_requests(lua_State *L);
 
-/* run_trace_write(records, path, options): with how the requests ended. */
+/* run_trace_write(records, path, options): writes a trace that includes the outcome of each
+   request. */
 int bind_run_trace_write(lua_State *L);
 
 #endif

@@ -54,7 +54,7 @@ static void push_band(lua_State *L, const blis_series *series, int64_t priority)
   lua_setfield(L, -2, "waiting");
 }
 
-/* Bands are never fewer than in the row before. */
+/* Sets the columns of the gateway queue. The number of bands never decreases from row to row. */
 static void set_queue(lua_State *L, const blis_series *series) {
   if (series->saturations.count < series->rows || series->rows == 0) {
     return;
@@ -104,7 +104,8 @@ static void set_handoffs(lua_State *L, const blis_series *series) {
   }
 }
 
-/* Instances have two links each, out and in; the fabric is the last one. */
+/* Pushes the name of a link. Each instance has two links, out and in. The fabric is the last
+   link. */
 static void push_link_name(lua_State *L, size_t link, bool is_fabric, int id_digits) {
   if (is_fabric) {
     lua_pushliteral(L, "fabric");

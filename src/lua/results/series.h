@@ -9,9 +9,9 @@
 #include "results/log/series.h"
 
 /*
- * id_digits is of the ids of instances. Pushes { interval_us =, rows =, t_us = {...}, a list per
- * count of the cluster, instances = { { queue_depth = {...}, batch_size =, kv_utilization =
- * }, ... } }.
+ * id_digits is the number of digits of instance ids. Pushes { interval_us =, rows =, t_us = {...},
+ * a list per metric of the cluster, instances = { { queue_depth = {...}, batch_size =,
+ * kv_utilization = }, ... } }.
  */
 void push_series(lua_State *L, const blis_series *series, int id_digits);
 

@@ -22,7 +22,7 @@ static int64_t scheduling_delay_us(const blis_record *record) {
   return record->scheduling_delay_us;
 }
 
-/* The mean of the request, rounded up: what is within a limit stays so. */
+/* Returns the mean ITL of the request, rounded up, which does not move a value below a limit. */
 static int64_t itl_us(const blis_record *record) {
   if (!blis_record_is_completed(record) || record->itl_count == 0) {
     return -1;
@@ -31,7 +31,7 @@ static int64_t itl_us(const blis_record *record) {
   return (record->itl_sum_us + count - 1) / count;
 }
 
-/* The time that argument 2 names. */
+/* Returns the reader of the time that argument 2 names. */
 static blis_record_time check_time(lua_State *L, const char *function) {
   static const char *const names[] = {"ttft_us", "itl_us", "e2e_us", "scheduling_delay_us", NULL};
   static const blis_record_time readers[] = {ttft_us, itl_us, e2e_us, scheduling_delay_us};
@@ -71,7 +71,8 @@ int bind_records_spread(lua_State *L) {
   return 1;
 }
 
-/* The first of ascending limits that a time is within; count = none is. */
+/* Returns the index of the first of the ascending limits that is not exceeded by a time; count =
+   none. */
 static size_t first_limit(const int64_t *limits_us, size_t count, int64_t time_us) {
   size_t low = 0;
   while (low < count) {
@@ -144,7 +145,8 @@ static int time_course_gc(lua_State *L) {
   return 0;
 }
 
-/* Pushes the list of a quantile; false in an interval without requests, so that it has no hole. */
+/* Pushes the list of a quantile. An interval without requests is false, so that the list has no
+   holes. */
 static void push_quantile(lua_State *L, const blis_time_course *course, size_t quantile) {
   lua_createtable(L, (int)course->interval_count, 0);
   for (size_t k = 0; k < course->interval_count; k++) {

@@ -41,7 +41,7 @@ int bind_records_warm_up(lua_State *L) {
   return 2;
 }
 
-/* A list of the values, each divided by unit. */
+/* Sets a list of the values, each divided by unit. */
 static void set_batches(lua_State *L, const char *name, const double values[BLIS_BATCH_COUNT],
                         double unit) {
   lua_createtable(L, BLIS_BATCH_COUNT, 0);
@@ -69,7 +69,7 @@ static void set_beyond(lua_State *L, const char *name, const blis_arrivals *arri
   }
 }
 
-/* Replaces the target on top of the stack by its results. */
+/* Replaces the target on top of the stack with its results. */
 static void replace_target(lua_State *L, const blis_arrivals *arrivals) {
   luaL_checktype(L, -1, LUA_TTABLE);
   blis_latency_kind kind = (blis_latency_kind)check_field_choice(L, -1, "latency", kind_names);

@@ -9,8 +9,8 @@
 #include "results/log/step_log.h"
 
 /*
- * Pushes { merged =, instances = { { steps = {...}, start_us =, ... }, ... } }:
- * a column for each member of blis_step_entry.
+ * Pushes { merged =, instances = { { steps = {...}, start_us =, ... }, ... } }: one column for each
+ * member of blis_step_entry.
  */
 void push_steps(lua_State *L, const blis_step_log *log);
 

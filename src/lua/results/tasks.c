@@ -4,7 +4,7 @@
 #include "lua/results/figures.h"
 #include "results/summary/tasks.h"
 
-/* Records do not say how their tasks went. */
+/* Raises if the tasks are unknown, because records do not contain the outcomes of tasks. */
 static void check_is_known(lua_State *L, const bind_records *records) {
   if (records->source.graphs.player == NULL &&
       blis_recorder_has(records->recorder, BLIS_EXTRA_program)) {

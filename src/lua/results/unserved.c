@@ -22,7 +22,7 @@ static void push_end(lua_State *L, const blis_recorder *recorder, const blis_rec
   set_field_integer(L, "first", (int64_t)place + 1);
 }
 
-/* Counts one in the end on top of the stack, and removes that. */
+/* Increments the count of the outcome on top of the stack, and pops the outcome. */
 static void count_end(lua_State *L) {
   lua_getfield(L, -1, "requests");
   lua_Integer requests = lua_tointeger(L, -1);
@@ -36,7 +36,7 @@ int bind_records_unserved(lua_State *L) {
   check_status(L, blis_recorder_sort(check_records(L, 1)->recorder), NULL);
   lua_settop(L, 1);
   lua_newtable(L); /* the list */
-  lua_newtable(L); /* its ends by state and reason */
+  lua_newtable(L); /* its outcomes by state and reason */
   lua_Integer ends = 0;
   size_t count = blis_recorder_count(recorder);
   for (size_t i = 0; i < count; i++) {

@@ -76,7 +76,7 @@ int bind_simulation_clone(lua_State *L) {
   return 1;
 }
 
-/* The number of a request by its id; raises when it is none. */
+/* Returns the number of a request from its id; raises if the value is not an id. */
 static int64_t check_request_number(lua_State *L, int index) {
   const char *id = luaL_checkstring(L, index);
   int64_t number = 0;

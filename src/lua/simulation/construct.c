@@ -22,7 +22,7 @@ static bool is_interrupted(void *ud) {
   return blis_interrupt_requested() || sim->hooks.has_error;
 }
 
-/* A latency model in Lua, which every instance asks in its own name. */
+/* Creates a Lua latency model, which every instance calls under its own name. */
 static void check_latency_part(lua_State *L, int config, bind_simulation *sim) {
   lua_getfield(L, config, "cluster");
   if (lua_getfield(L, -1, "latency_definition") != LUA_TNIL) {
@@ -35,7 +35,7 @@ static void check_latency_part(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
-/* A scheduler of whole batches, asked in the name of every instance. */
+/* Creates a scheduler of whole batches, which is called separately for every instance. */
 static void check_batch_part(lua_State *L, int index, bind_simulation *sim) {
   blis_instance_config *made = &sim->engine.config;
   check_batch_scheduler(L, index, &sim->view, &sim->batch_scheduler);
@@ -48,7 +48,7 @@ static void check_batch_part(lua_State *L, int index, bind_simulation *sim) {
   made->request_queued = sim->batch_scheduler.on_arrival != 0 ? bind_request_queued : NULL;
 }
 
-/* The scheduler of each instance. */
+/* Creates the scheduler of each instance. */
 static void make_orders(lua_State *L, bind_simulation *sim) {
   sim->orders = push_buffer(L, sim->instance_count, sizeof *sim->orders);
   push_hook_function(L, &sim->hooks);
@@ -177,7 +177,7 @@ static void check_policy_parts(lua_State *L, int config, bind_simulation *sim) {
   check_locality(L, sim);
 }
 
-/* With instance_times = true: inter-token latencies of each instance. */
+/* With instance_times = true: records the inter-token latencies of each instance. */
 static void check_instance_times(lua_State *L, int config, bind_simulation *sim) {
   if (!opt_field_boolean(L, config, "instance_times", false)) {
     return;
@@ -193,7 +193,7 @@ static void check_instance_times(lua_State *L, int config, bind_simulation *sim)
   }
 }
 
-/* May a policy look at how much of a prompt is cached where? */
+/* Returns whether a policy may read how much of a prompt is cached on an instance. */
 static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
   const blis_signal_set signals = BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS) |
                                   BLIS_SIGNAL_BIT(BLIS_SIGNAL_PREFIX_HIT) |
@@ -205,7 +205,8 @@ static bool reads_caches(lua_State *L, int config, const bind_simulation *sim) {
   return opt_field_boolean(L, config, "is_scripted", false) || (needs & signals) != 0;
 }
 
-/* The instances of the cluster whose options are at that index; pushes. */
+/* Creates the instances of the cluster whose options are at index `options`; pushes their
+   buffers. */
 static void check_cluster_instances(lua_State *L, int options, bind_simulation *sim,
                                     blis_cluster_config *made) {
   blis_instance_config *instances = push_buffer(L, sim->instance_count, sizeof *instances);
@@ -234,11 +235,11 @@ static blis_status keep_step(void *ud, uint32_t instance, const blis_step_report
   return BLIS_OK;
 }
 
-/* Limit on the rows of each log, for charts and for Lua's memory. In longer runs a row is several
-   steps. Other logs drop the rows beyond the limit. */
+/* Limit on the rows of each log, for charts and for Lua's memory. In longer runs, a row of the
+   step log covers several steps. Other logs drop the rows beyond the limit. */
 enum { KEPT_ROWS = 1 << 18 };
 
-/* With keep_steps = true: what every step computed. */
+/* With keep_steps = true: logs what every step computed. */
 static void read_steps(lua_State *L, int config, bind_simulation *sim) {
   if (opt_field_boolean(L, config, "keep_steps", false)) {
     blis_alloc alloc = bind_alloc(L);
@@ -264,7 +265,7 @@ static void read_timeline(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
-/* From request_carbon of the options of the cluster. */
+/* Reads request_carbon from the options of the cluster. */
 static blis_facility_carbon check_carbon(lua_State *L, int options) {
   blis_facility_carbon carbon = {0};
   if (lua_getfield(L, options, "request_carbon") != LUA_TNIL) {
@@ -312,7 +313,7 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_s
   made.steps = sim->step_sink.step == NULL ? NULL : &sim->step_sink;
   BIND_EACH_FEATURE(configure, L, config, sim, &made);
   if (!reads_caches(L, config, sim)) {
-    made.cache_signal_delay_us = 0; /* no policy could see the difference */
+    made.cache_signal_delay_us = 0; /* no policy could observe the difference */
   }
   bind_observer_configure(&sim->observer, &made);
   check_run_events(L, &sim->view, &sim->run_events);
@@ -323,7 +324,8 @@ static blis_cluster_config check_cluster_config(lua_State *L, int config, bind_s
   return made;
 }
 
-/* A function of a script that failed has said more than the core can. */
+/* Raises the stored error of a script function, if any, because it contains more detail than the
+   status of the core. */
 static void check_hook_status(lua_State *L, const bind_simulation *sim, blis_status status,
                               const blis_error *error) {
   if (sim->hooks.has_error) {
@@ -341,8 +343,8 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
   blis_router router = sim->router;
-  sim->router = (blis_router){0}; /* the cluster takes it, come what may */
-  sim->hooks.L = L;               /* the first request may come of a script */
+  sim->router = (blis_router){0}; /* the cluster takes ownership even on failure */
+  sim->hooks.L = L;               /* a script may create the first request */
   blis_status status =
       blis_cluster_new(&alloc, &made, &router, source, blis_recorder_sink(sim->records->recorder),
                        &sim->itl_us, &sim->cluster, &error);
@@ -358,7 +360,7 @@ static void check_cluster_part(lua_State *L, int config, bind_simulation *sim) {
   sim->progress.cluster = sim->cluster;
   sim->watch.cluster = sim->cluster;
   sim->watch.records = sim->records;
-  if (sim->admission.ops != NULL) { /* which the cluster takes, come what may */
+  if (sim->admission.ops != NULL) { /* the cluster takes ownership even on failure */
     check_status(L, blis_cluster_set_admission(sim->cluster, &sim->admission, &error), &error);
   }
   BIND_EACH_FEATURE(attach, L, config, sim);
@@ -423,7 +425,7 @@ static void check_simulation_parts(lua_State *L, int self, int config, bind_simu
 int bind_simulation_new(lua_State *L) {
   luaL_checktype(L, 1, LUA_TTABLE);
   lua_settop(L, 1);
-  /* Made first, so that Lua finalises them last: the cluster borrows them. */
+  /* Created first, so that Lua finalizes them last: the cluster borrows them. */
   bind_records *records = push_records(L);
   bind_simulation *sim = lua_newuserdatauv(L, sizeof *sim, SIMULATION_VALUES);
   memset(sim, 0, sizeof *sim);
@@ -431,7 +433,7 @@ int bind_simulation_new(lua_State *L) {
   luaL_setmetatable(L, SIMULATION_TYPE); // [config, records, sim]
   lua_pushvalue(L, 1);
   lua_setiuservalue(L, 3, SIMULATION_CONFIG);
-  lua_getfield(L, 1, "workload"); /* records speak of its strings */
+  lua_getfield(L, 1, "workload"); /* records refer to its strings */
   lua_setiuservalue(L, 2, 1);
   lua_pushvalue(L, 2);
   lua_setiuservalue(L, 3, SIMULATION_RECORDS);

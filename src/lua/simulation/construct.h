@@ -1,5 +1,5 @@
 /*
- * construct.h - a simulation from a checked configuration.
+ * construct.h - creates a simulation from a checked configuration.
  */
 #ifndef BLIS_LUA_SIMULATION_CONSTRUCT_H
 #define BLIS_LUA_SIMULATION_CONSTRUCT_H

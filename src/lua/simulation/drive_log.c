@@ -5,8 +5,8 @@
 #include "lua/simulation/simulation.h"
 
 /*
- * Adds a call that only continues the previous one to its note: a number of steps, or a later time
- * to run to. The note is on top. Returns false if the call is of another kind.
+ * Extends the note of the previous call, which is on top of the stack, if this call only continues
+ * it: more steps, or a later end time. Returns false for any other call.
  */
 static bool extend_note(lua_State *L, const char *method, int argument) {
   lua_rawgeti(L, -1, NOTE_METHOD);

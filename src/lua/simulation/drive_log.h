@@ -8,8 +8,8 @@
 #include <lua.h>
 
 /*
- * Notes, in the log that the anchor keeps, are lists: the method, and what it
- * was called with; of steps, how many.
+ * Layout of the notes in the log, which the anchor stores. A note is a list of the method and its
+ * arguments; for steps, the number of steps.
  */
 enum { NOTE_METHOD = 1, NOTE_FIRST };
 

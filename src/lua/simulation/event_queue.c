@@ -6,8 +6,8 @@
 #define EVENT_QUEUE_TYPE "blis.event_queue"
 
 /*
- * User values. One table has the value of event n at n and its handle at -n; another has n at its
- * handle. So popping and canceling remove all traces of an event.
+ * User values. One table contains the value of event n at n and its handle at -n. Another table
+ * contains n at the handle. Popping and canceling therefore remove all references to an event.
  */
 enum { VALUES = 1, NUMBERS };
 
@@ -66,7 +66,7 @@ static void push_forgotten(lua_State *L, lua_Integer n) {
   lua_pop(L, 1); // [.., values, numbers, value]
 }
 
-/* push(time_us, value [, class]): a handle. */
+/* push(time_us, value [, class]): returns a handle. */
 static int queue_push(lua_State *L) {
   enum { VALUE = 3, TABLE = 5 };
   event_queue *self = check_queue(L);
@@ -105,7 +105,7 @@ static int queue_pop(lua_State *L) {
   return 3;
 }
 
-/* next_us(): time of the next event, or nil. */
+/* next_us(): returns the time of the next event, or nil. */
 static int queue_next_us(lua_State *L) {
   const event_queue *self = check_queue(L);
   blis_event event;
@@ -117,7 +117,7 @@ static int queue_next_us(lua_State *L) {
   return 1;
 }
 
-/* cancel(handle): false when it is pending no longer. */
+/* cancel(handle): returns false if the event is no longer pending. */
 static int queue_cancel(lua_State *L) {
   event_queue *self = check_queue(L);
   blis_event_handle handle = (blis_event_handle)luaL_checkinteger(L, 2);
@@ -131,7 +131,7 @@ static int queue_cancel(lua_State *L) {
   return 1;
 }
 
-/* reschedule(handle, time_us): false when it is pending no longer. */
+/* reschedule(handle, time_us): returns false if the event is no longer pending. */
 static int queue_reschedule(lua_State *L) {
   event_queue *self = check_queue(L);
   blis_event_handle handle = (blis_event_handle)luaL_checkinteger(L, 2);

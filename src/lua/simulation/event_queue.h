@@ -1,5 +1,6 @@
 /*
- * event_queue.h - blis.event_queue(): the simulator's event order for models that users write.
+ * event_queue.h - blis.event_queue(): the simulator's event order, for models that users write
+ * themselves.
  */
 #ifndef BLIS_LUA_SIMULATION_EVENT_QUEUE_H
 #define BLIS_LUA_SIMULATION_EVENT_QUEUE_H

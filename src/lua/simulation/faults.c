@@ -5,7 +5,7 @@
 #include "cluster/faults/presence.h"
 #include "lua/bind/bind.h"
 
-/* The words of option requests; without one it is the usual. */
+/* Reads the option `requests`; returns the default if it is not set. */
 static blis_loss check_loss(lua_State *L, int index) {
   static const char *const kinds[] = {"usual", "failed", "rerouted", "retried", NULL};
   return (blis_loss){.kind = (blis_loss_kind)check_field_choice(L, index, "requests", kinds),
@@ -51,7 +51,7 @@ static void check_random(lua_State *L, int list, blis_random_fault *faults, size
   }
 }
 
-/* From the list of groups that a market may take away; of faults at index. */
+/* Reads the list of groups that a spot market may reclaim, from the faults at index. */
 static void check_set_markets(lua_State *L, int index, const bind_simulation *sim) {
   if (lua_getfield(L, index, "markets") == LUA_TNIL) {
     return;

@@ -17,8 +17,8 @@ void check_set_faults(lua_State *L, int config, const bind_simulation *sim);
  */
 int bind_add_faults(lua_State *L);
 
-/* Sets two fields of the table on top of the stack: faults, the faults and their effects, and
-   presence, the number of instances over time. */
+/* Sets two fields of the table on top of the stack: `faults` contains the faults and their
+   effects, and `presence` contains the number of instances over time. */
 void set_faults(lua_State *L, const bind_simulation *sim);
 
 #endif

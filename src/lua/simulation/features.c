@@ -160,7 +160,7 @@ static void set_queue(lua_State *L, const bind_simulation *sim, const blis_summa
 
 /* LoRA adapters. */
 
-/* Adapters, which all instances serve in the same way. */
+/* Reads the adapters, which are the same for all instances. */
 static void check_adapters_of_engines(lua_State *L, int cluster, bind_simulation *sim) {
   if (lua_getfield(L, cluster, "lora") != LUA_TNIL) {
     check_adapters(L, lua_gettop(L), &sim->adapters);
@@ -222,7 +222,7 @@ static bind_engine *engine_of_group(bind_simulation *sim, uint32_t group) {
   return group == 0 ? &sim->engine : &sim->groups.others[group - 1];
 }
 
-/* Reads speculation. Every seed samples which drafts are accepted; a function may return the
+/* Reads speculation. The seed determines which drafts are accepted; a function may return the
    probability. */
 static void check_speculation(lua_State *L, int cluster, bind_simulation *sim) {
   uint32_t count = sim->groups.other_count + 1;
@@ -257,7 +257,7 @@ static void attach_speculation(lua_State *L, int config, bind_simulation *sim) {
   }
 }
 
-/* Tokens that a request drafts in a step, where most; 0 = none drafts. */
+/* Returns the maximum number of draft tokens per request and step; 0 = no drafts. */
 static int64_t most_drafts(const bind_simulation *sim) {
   int64_t most = sim->engine.speculation.tokens;
   for (uint32_t i = 0; i < sim->groups.other_count; i++) {
@@ -293,7 +293,7 @@ static void set_speculation(lua_State *L, const bind_simulation *sim, const blis
 
 /* Data-parallel ranks. */
 
-/* Has any group of instances? */
+/* Returns whether any group of instances has ranks. */
 static bool has_ranks(const bind_simulation *sim) {
   bool has = sim->engine.config.ranks != NULL;
   for (uint32_t i = 0; i < sim->groups.other_count; i++) {

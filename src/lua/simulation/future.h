@@ -1,7 +1,7 @@
 /*
- * future.h - the arrivals of a workload, read beforehand for an oracle.
+ * future.h - the arrivals of a workload, read in advance for an oracle.
  *
- * What follows on answers, as the next rounds of closed loops, is not known.
+ * Requests that follow responses, such as the next rounds of closed loops, are not included.
  */
 #ifndef BLIS_LUA_SIMULATION_FUTURE_H
 #define BLIS_LUA_SIMULATION_FUTURE_H
@@ -12,10 +12,10 @@
 #include "lua/traffic/source.h"
 #include "policy/autoscale/autoscaler.h"
 
-/* Zero it first. */
+/* Must be zeroed before use. */
 typedef struct bind_future {
   blis_alloc alloc;
-  bind_source source; /* while it is read */
+  bind_source source; /* source while it is read */
   BLIS_ARRAY(blis_scale_arrival) arrivals;
   blis_scale_future future; /* borrows these */
 } bind_future;

@@ -91,8 +91,8 @@ int bind_simulation_change_instance(lua_State *L) {
 }
 
 /*
- * Applies a method to the instance at index 1, which is the result. The value on top of the stack
- * is its argument.
+ * Applies a method to the instance at index 1, and returns the instance. The value on top of the
+ * stack is the argument of the method.
  */
 static int suffer(lua_State *L, const char *method) {
   const instance *self = luaL_checkudata(L, 1, INSTANCE_TYPE);
@@ -106,8 +106,8 @@ static int suffer(lua_State *L, const char *method) {
   return 1;
 }
 
-/* instance:fail([{ reroute = boolean }]); without it hand-offs go as the
-   experiment says. */
+/* instance:fail([{ reroute = boolean }]); without options, hand-offs follow the configuration of
+   the experiment. */
 static int instance_fail(lua_State *L) {
   if (lua_isnoneornil(L, 2)) {
     lua_pushnil(L);
@@ -139,9 +139,9 @@ static int instance_slow(lua_State *L) {
   return suffer(L, "slow");
 }
 
-/* Figures. */
+/* Metrics. */
 
-/* The simulation of the instance at index 1, which is left on the stack. */
+/* Returns the simulation of the instance at index 1, and leaves the simulation on the stack. */
 static const bind_simulation *check_owner(lua_State *L) {
   lua_getiuservalue(L, 1, 1);
   return check_simulation(L, lua_gettop(L));
@@ -170,7 +170,8 @@ static bool push_stat(lua_State *L, const bind_simulation *sim, uint32_t index, 
   return false;
 }
 
-/* Who it is and whether it serves; false for another name. */
+/* Pushes a field about the identity of the instance or whether it serves. Returns false for any
+   other name. */
 static bool push_identity(lua_State *L, const bind_simulation *sim, uint32_t index,
                           const char *name) {
   const blis_cluster *cluster = sim->cluster;
@@ -191,12 +192,13 @@ static bool push_identity(lua_State *L, const bind_simulation *sim, uint32_t ind
   return true;
 }
 
-/* A signal about a request has no value without one. */
+/* Returns whether a signal is about a request, so that it has no value without a request. */
 static bool is_about_request(blis_signal signal) {
   return (BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_REQUEST) != 0;
 }
 
-/* Signals computed from counts exist only if a policy of the run reads one of them. */
+/* Returns whether a signal is maintained. Signals computed from counts exist only if a policy of
+   the run reads one of them. */
 static bool is_maintained(const bind_simulation *sim, blis_signal signal) {
   return (BLIS_SIGNAL_BIT(signal) & BLIS_SIGNALS_OF_HISTORY) == 0 ||
          blis_cluster_has_history(sim->cluster);
@@ -284,7 +286,7 @@ static void push_instance(lua_State *L, int simulation, uint32_t i) {
   luaL_setmetatable(L, INSTANCE_TYPE);
 }
 
-/* Pushes the list, which grows with the cluster and keeps its items. */
+/* Pushes the list of instances, which grows with the cluster. Its items are created only once. */
 void push_instances(lua_State *L, int index, const bind_simulation *sim) {
   uint32_t count = blis_cluster_instance_count(sim->cluster);
   if (lua_getiuservalue(L, index, SIMULATION_INSTANCES) == LUA_TNIL) {

@@ -11,8 +11,8 @@
 void bind_open_instances(lua_State *L);
 
 /*
- * sim:change_instance(number from 0, method, argument): what the methods of
- * instances do, so that clones can repeat it.
+ * sim:change_instance(number from 0, method, argument): executes a method of an instance, in a form
+ * that clones can repeat.
  */
 int bind_simulation_change_instance(lua_State *L);
 

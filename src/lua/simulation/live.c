@@ -26,7 +26,7 @@ void bind_configure_live(lua_State *L, int config, bind_simulation *sim,
 
 #ifdef BLIS_HAVE_LIBEVENT
 
-/* Pushes what keeps the endpoints of the table at index. */
+/* Pushes a buffer with the endpoints of the table at index. */
 static blis_http_endpoint *push_endpoints(lua_State *L, int index, size_t *count) {
   lua_getfield(L, index, "endpoints");
   luaL_checktype(L, -1, LUA_TTABLE);
@@ -73,7 +73,7 @@ static void write_ready(void *ud) {
   fflush(stderr);
 }
 
-/* Control: the function of Lua at FUNCTION of the stack of L. */
+/* Control: the Lua function at index FUNCTION of the stack of L. */
 typedef struct control {
   lua_State *L;
   int function;
@@ -105,7 +105,7 @@ static int on_control(void *ud, blis_http_control *request, blis_buffer *text) {
   return status;
 }
 
-/* A failure, for want of memory or of the file system, is reported by the function itself. */
+/* The function itself reports failures, such as lack of memory or file errors. */
 static void on_changed(void *ud) {
   const control *self = ud;
   int top = lua_gettop(self->L);

@@ -1,4 +1,4 @@
-/* live.h - serves a simulation over HTTP, where the program has libevent. */
+/* live.h - serves a simulation over HTTP, if the program was built with libevent. */
 #ifndef BLIS_LUA_SIMULATION_LIVE_H
 #define BLIS_LUA_SIMULATION_LIVE_H
 
@@ -13,24 +13,24 @@ void bind_configure_live(lua_State *L, int config, bind_simulation *sim, blis_cl
  * live_serve(sim, desk, {endpoints = {{address =, port =, instance = or nil}, ...}, feeds = nil or
  * {{address =, port =, topic =, replay_address = or nil, replay_port =}, ...} by instance, speed =,
  * version =, stall_timeout_us =, grace_us =, shows_cached =, echoes_request_ids =, ready = text,
- * control = function}): serves until a signal. control(method, action, query, body, speed) answers
- * requests to /admin: it returns the status, the text, a speed or nil, and whether nothing has
- * changed. changed() is called when instances came into service or left it. `ready` is written to
- * standard error when all endpoints listen. Returns {signal =, requests =, dropped =,
+ * control = function}): serves until a signal arrives. control(method, action, query, body, speed)
+ * answers requests to /admin: it returns the status, the text, a speed or nil, and whether nothing
+ * has changed. changed() is called when instances have entered or left service. `ready` is written
+ * to standard error once all endpoints listen. Returns {signal =, requests =, dropped =,
  * interventions =, lag_p50_us =, lag_p99_us =}.
  */
 int bind_live_serve(lua_State *L);
 
-/* The version of libevent; NULL without it. Static. */
+/* Returns the version of libevent, or NULL without libevent. Static. */
 const char *bind_live_version(void);
 
-/* The version of libzmq, which this loads; NULL = no KV events. Static. */
+/* Returns the version of libzmq, which is loaded if necessary; NULL = no KV events. Static. */
 const char *bind_live_zmq_version(void);
 
-/* live_zmq_library(): the same; nil for NULL. */
+/* live_zmq_library(): returns the version of libzmq, or nil. */
 int bind_live_zmq_library(lua_State *L);
 
-/* live_library(): the same; nil without it. */
+/* live_library(): returns the version of libevent, or nil. */
 int bind_live_library(lua_State *L);
 
 #endif

@@ -21,7 +21,7 @@ static int simulation_step(lua_State *L) {
   bind_simulation *sim = check_drivable(L, "step");
   blis_error error = {0};
   bool done = true;
-  sim->watch.is_asleep = true; /* who steps shows what he likes himself */
+  sim->watch.is_asleep = true; /* scripts that step the simulation display it themselves */
   blis_status status = sim->is_finished ? BLIS_OK : blis_cluster_step(sim->cluster, &done, &error);
   sim->watch.is_asleep = false;
   check_shut(L, 1, sim, status, &error);
@@ -29,7 +29,7 @@ static int simulation_step(lua_State *L) {
   return 1;
 }
 
-/* sim:run_until(t_us): everything up to and including that time. */
+/* sim:run_until(t_us): executes everything up to and including t_us. */
 static int simulation_run_until(lua_State *L) {
   lua_Integer limit_us = luaL_checkinteger(L, 2);
   lua_settop(L, 2);
@@ -53,7 +53,7 @@ static blis_status run_to_the_end(bind_simulation *sim, blis_error *error) {
   return bind_collect_metrics(&sim->view, error);
 }
 
-/* Pushes how many pins were not used, and the number of one's request. */
+/* Pushes the number of unused pins, and the request number of one of them. */
 static int push_unused_pins(lua_State *L, const bind_simulation *sim) {
   int64_t number = 0;
   size_t count = blis_cluster_unused_pins(sim->cluster, &number);
@@ -62,7 +62,7 @@ static int push_unused_pins(lua_State *L, const bind_simulation *sim) {
   return 2;
 }
 
-/* sim:run(): to the end; returns the result. */
+/* sim:run(): runs to the end and returns the result. */
 static int simulation_run(lua_State *L) {
   lua_settop(L, 1);
   log_drive(L, "run");
@@ -81,12 +81,12 @@ static int simulation_run(lua_State *L) {
   return 1;
 }
 
-/* One function of sim:at; its user value. The table of callbacks keeps it. */
+/* A callback of sim:at. The function is its user value. The table of callbacks keeps it alive. */
 typedef struct callback {
   bind_simulation *sim;
 } callback;
 
-/* Takes the function out of the table before it is called: once is enough. */
+/* Removes the function from the table before calling it, because it is called only once. */
 static int call_back(lua_State *L) {
   enum { CALLBACK = 1, ANCHOR };
   const callback *called = lua_touserdata(L, CALLBACK);
@@ -108,7 +108,7 @@ static blis_status fire(void *ud, blis_cluster *cluster, blis_error *error) {
   return bind_pcall(&called->sim->hooks, &place, call_back, called, error);
 }
 
-/* sim:at(t_us, function(sim)): also inside hooks. */
+/* sim:at(t_us, function(sim)): can also be called inside hooks. */
 static int simulation_at(lua_State *L) {
   bind_simulation *sim = check_simulation(L, 1);
   lua_Integer at_us = luaL_checkinteger(L, 2);
@@ -134,7 +134,7 @@ static int simulation_at(lua_State *L) {
   return 1;
 }
 
-/* Replaces the table at index by a copy, which its owner cannot change. */
+/* Replaces the table at index with a copy, which its owner cannot change. */
 static void copy_table(lua_State *L, int index) {
   luaL_checktype(L, index, LUA_TTABLE);
   lua_newtable(L);
@@ -163,7 +163,7 @@ static int simulation_change_routing(lua_State *L) {
   return 1;
 }
 
-/* Keeps the microseconds of an interval within a number as well. */
+/* Keeps intervals in microseconds within the range of an integer. */
 enum { MAX_WATCH_INTERVAL_MS = 1000000000 };
 
 /* sim:watch([watch_interval_ms]) */
@@ -235,7 +235,7 @@ static int simulation_close(lua_State *L) {
   return 0;
 }
 
-/* And next_us, which may be nil. */
+/* Fields in addition to next_us, which may be nil. */
 static const char *const simulation_fields[] = {"now_us",     "seed",      "instances", "injected",
                                                 "routed",     "rejected",  "completed", "timed_out",
                                                 "unservable", "failed",    "escalated", "rerouted",

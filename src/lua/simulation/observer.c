@@ -13,15 +13,15 @@
 /* One call of a function. */
 typedef struct event_call {
   bind_observer *observer;
-  int function;                        /* place in the anchor */
+  int function;                        /* index in the anchor */
   const blis_request_end *end;         /* of ends */
-  const blis_cascade_attempt *attempt; /* of escalations */
+  const blis_cascade_attempt *attempt; /* set for escalations */
   int64_t instance;                    /* -1 = none */
   int64_t ttft_us;
   double priority; /* out */
 } event_call;
 
-/* The live instance, as in sim.instances; nil without one. */
+/* Pushes the live instance, as in sim.instances; nil if there is none. */
 static void push_instance(lua_State *L, int64_t instance) {
   if (instance < 0) {
     lua_pushnil(L);
@@ -43,7 +43,7 @@ static void set_time(lua_State *L, const char *name, int64_t time_us) {
   lua_setfield(L, -2, name);
 }
 
-/* Pushes the one table of outcomes, about this end. */
+/* Pushes the shared table of outcomes, filled with this outcome. */
 static void push_outcome(lua_State *L, const event_call *call) {
   const blis_request_end *end = call->end;
   lua_rawgeti(L, AT_ANCHOR, call->observer->outcome);
@@ -283,7 +283,7 @@ const blis_request_source *check_observed_source(lua_State *L, bind_observer *se
   return &self->source;
 }
 
-/* Returns the place of the function of a priority policy in Lua; 0: none. */
+/* Returns the index in the anchor of the function of a Lua priority policy; 0 = none. */
 static int push_priority(lua_State *L, int config, const bind_view *view) {
   if (lua_getfield(L, config, "priority") == LUA_TNIL) {
     lua_pop(L, 1);

@@ -26,14 +26,14 @@ typedef enum bind_event {
 
 typedef struct bind_observer {
   bind_view *view;
-  int functions[EVENT_COUNT]; /* places in the anchor; 0 = none */
+  int functions[EVENT_COUNT]; /* indices in the anchor; 0 = none */
   int outcome;                /* table that describes an outcome */
   int attempt;                /* table that describes an attempt of a cascade */
   int priority;
   int think_time;
   blis_observer observer;
-  blis_request_source source;       /* with the think times of a script */
-  const blis_request_source *inner; /* what that is around */
+  blis_request_source source;       /* wraps another source to add a script's think times */
+  const blis_request_source *inner; /* the wrapped source */
 } bind_observer;
 
 /*
@@ -42,12 +42,12 @@ typedef struct bind_observer {
  */
 void check_observer(lua_State *L, int config, bind_view *view, bind_observer *observer);
 
-/* Sets what concerns the observer in *made, which borrows it. */
+/* Sets the members of *made that belong to the observer. *made borrows the observer. */
 void bind_observer_configure(bind_observer *observer, blis_cluster_config *made);
 
 /*
- * Returns the source to use instead of source, which it borrows. Raises if a script has think times
- * for requests that do not follow on others.
+ * Returns the source to use instead of source, which it borrows. Raises if a script sets think
+ * times for requests that do not follow other requests.
  */
 const blis_request_source *check_observed_source(lua_State *L, bind_observer *observer,
                                                  const blis_request_source *source);

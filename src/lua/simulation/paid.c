@@ -9,7 +9,7 @@
 #include "cluster/machines/node_pools.h"
 #include "lua/bind/bind.h"
 
-/* Times and prices of a group; all members except `us` are as billed. */
+/* Times and prices of a group; all members except `us` are rounded as billed. */
 typedef struct paid {
   int64_t us;
   int64_t billed_us;
@@ -36,7 +36,7 @@ static void add(paid *group, const blis_cluster *cluster, uint32_t i, int64_t en
   }
 }
 
-/* all_us: of one that is there all the time. */
+/* all_us is the time of an instance that exists for the whole run. */
 static void push_group(lua_State *L, const paid *group, int64_t all_us) {
   lua_createtable(L, 0, 7);
   set_field_number(L, "seconds", (double)group->us / 1e6);
@@ -74,7 +74,7 @@ void set_paid(lua_State *L, const bind_simulation *sim, int64_t end_us, bool alw
   lua_pop(L, 1);
 }
 
-/* The steps of the list on top of the stack. */
+/* Reads the steps of the list on top of the stack. */
 static void set_list(lua_State *L, const bind_simulation *sim) {
   int list = lua_gettop(L);
   size_t count = lua_rawlen(L, list);

@@ -15,7 +15,7 @@ void check_progress(lua_State *L, int index, bind_hooks *hooks, bind_progress *p
   progress->hooks = hooks;
   progress->interval_ms = opt_field_integer(L, index, "progress_interval_ms", 1000);
   if (bind_sandbox_of(L) != NULL) {
-    progress->interval_ms = 0; /* by events: a sandbox has no clock */
+    progress->interval_ms = 0; /* called by number of events, because a sandbox has no clock */
   }
   progress->function = push_hook_field(L, index, "progress", hooks);
 }

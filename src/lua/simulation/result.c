@@ -19,7 +19,7 @@
 typedef struct working {
   blis_alloc alloc;
   blis_summary summary;
-  const blis_instance_times *times; /* Lua's own; NULL = not wanted */
+  const blis_instance_times *times; /* owned by Lua; NULL = not requested */
   int id_digits;
 } working;
 
@@ -74,7 +74,7 @@ static void set_setup(lua_State *L, int index, const bind_simulation *sim) {
   lua_setfield(L, -2, "setup");
 }
 
-/* Pushes what each instance counted, and adds it up for the whole. */
+/* Pushes the counts of each instance, and adds them up for the cluster. */
 static const blis_instance_times *push_times(lua_State *L, bind_simulation *sim) {
   uint32_t count = sim->instance_count;
   blis_alloc alloc = bind_alloc(L);
@@ -106,8 +106,8 @@ static void set_from_records(lua_State *L, int index, const bind_simulation *sim
   lua_setfield(L, -2, "has_sessions");
 }
 
-/* For engines with a power function: the energy of the steps of each instance, a list in the
-   field drawn. */
+/* For engines with a power function: sets the field drawn, a list of the energy of the steps of
+   each instance. */
 static void set_drawn(lua_State *L, const bind_simulation *sim) {
   bool is_asked = sim->engine.config.power != NULL;
   for (uint32_t i = 0; i < sim->groups.other_count; i++) {
@@ -131,7 +131,7 @@ static void set_drawn(lua_State *L, const bind_simulation *sim) {
   lua_setfield(L, -2, "drawn");
 }
 
-/* Whether the range of any of the coefficients is known. */
+/* Returns whether the range of any coefficients is known. */
 static bool has_coverage(const bind_simulation *sim) {
   bool has = bind_engine_coverage(&sim->engine) != NULL;
   for (uint32_t i = 0; i < sim->groups.other_count; i++) {
@@ -140,7 +140,8 @@ static bool has_coverage(const bind_simulation *sim) {
   return has;
 }
 
-/* How many steps were beyond it, of all. May raise: with strict_coverage. */
+/* Sets the number of steps outside of the range, and of all steps. May raise with
+   strict_coverage. */
 static void set_coverage(lua_State *L, const bind_simulation *sim, const blis_summary *summary) {
   int64_t beyond = summary->uncovered_steps;
   double steps = summary->steps > 0 ? (double)summary->steps : 1.0;

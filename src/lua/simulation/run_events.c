@@ -11,7 +11,7 @@ typedef struct event_call {
   const blis_run_event *event;
 } event_call;
 
-/* The list of instances is at that index. */
+/* Sets the instance of an event. The list of instances is at index `instances`. */
 static void set_instance(lua_State *L, int instances, int64_t instance, const char *name) {
   if (instance < 0) {
     lua_pushnil(L);
@@ -31,7 +31,7 @@ static void set_count(lua_State *L, const blis_run_event *event, blis_run_event_
   lua_setfield(L, -2, name);
 }
 
-/* Pushes the one table of events, which is about this one. */
+/* Pushes the shared table of events, filled with this event. */
 static void push_event(lua_State *L, const event_call *call, int anchor, int instances) {
   const blis_run_event *event = call->event;
   lua_rawgeti(L, anchor, call->events->event);
@@ -52,7 +52,7 @@ static void push_event(lua_State *L, const event_call *call, int anchor, int ins
 }
 
 /* Pushes the instances of sim.instances, or, if these are hidden, the instances that policies
-   see. */
+   read. */
 static void push_shown_instances(lua_State *L, const bind_view *view, int anchor) {
   if (view->hides_live) {
     lua_rawgeti(L, anchor, ANCHOR_INSTANCES);

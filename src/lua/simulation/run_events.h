@@ -17,8 +17,9 @@ typedef struct bind_run_events {
 } bind_run_events;
 
 /*
- * Fills *events for the policies that view->ears contains at this time. The cluster's configuration
- * takes its listener, which has no kinds without subscribers. May raise.
+ * Fills *events for the policies that are in view->ears at the time of the call. The caller passes
+ * its listener to the configuration of the cluster. Without subscribers, the listener has no kinds.
+ * May raise.
  */
 void check_run_events(lua_State *L, bind_view *view, bind_run_events *events);
 

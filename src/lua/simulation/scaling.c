@@ -9,9 +9,9 @@
 #include "lua/policies/scaling/autoscaler.h"
 #include "lua/simulation/paid.h"
 
-/* What the configuration says. */
+/* Reading of the configuration. */
 
-/* Pushes the table; false without a table. */
+/* Pushes the table `scaling`. Returns false, and pushes nothing, if it is not set. */
 static bool push_scaling(lua_State *L, int config) {
   return lua_getfield(L, config, "scaling") == LUA_TTABLE;
 }
@@ -36,7 +36,7 @@ void check_scaling_future(lua_State *L, int workload, bind_simulation *sim) {
   }
 }
 
-/* Pushes the options of a pool (from 1); false: no more pools. */
+/* Pushes the options of a pool (counted from 1). Returns false if there are no more pools. */
 static bool push_pool(lua_State *L, int scaling, int pool) {
   lua_getfield(L, scaling, "pools");
   return lua_rawgeti(L, -1, pool) == LUA_TTABLE;
@@ -115,7 +115,7 @@ static blis_node_pool check_node_pool(lua_State *L, int index) {
                               opt_field_number(L, index, "gpu_price_per_hour", -1)};
 }
 
-/* Sets the node pools of the scaling at that index. */
+/* Sets the node pools from the table at index `scaling`. */
 static void check_set_node_pools(lua_State *L, int scaling, const bind_simulation *sim) {
   if (lua_getfield(L, scaling, "node_pools") == LUA_TNIL) {
     return;
@@ -205,7 +205,7 @@ static void push_levels(lua_State *L, const blis_scaling_report *report) {
   }
 }
 
-/* Microseconds that all instances have spent in each state. */
+/* Pushes the microseconds that all instances have spent in each state. */
 static void push_states(lua_State *L, const blis_cluster *cluster, int64_t end_us) {
   lua_createtable(L, 0, BLIS_SERVICE_COUNT);
   for (int s = 0; s < BLIS_SERVICE_COUNT; s++) {
@@ -237,7 +237,7 @@ static void push_node_pools(lua_State *L, const blis_cluster *cluster) {
   }
 }
 
-/* Ranks of a group are paid together, and count once. */
+/* Returns the paid time. The ranks of a group are paid together, so they count once. */
 static int64_t paid_us_of(const blis_cluster *cluster, int64_t end_us) {
   int64_t paid_us = 0;
   for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
@@ -248,7 +248,7 @@ static int64_t paid_us_of(const blis_cluster *cluster, int64_t end_us) {
   return paid_us;
 }
 
-/* Sets the decisions for a pool in the table on top. */
+/* Sets the decisions for a pool in the table on top of the stack. */
 static void set_pool(lua_State *L, const blis_scaling_report *report) {
   set_field_integer(L, "checks", report->checks);
   set_field_integer(L, "triggered", report->triggered);
@@ -267,7 +267,7 @@ static void set_pool(lua_State *L, const blis_scaling_report *report) {
   lua_setfield(L, -2, "levels");
 }
 
-/* Pools of stages, by their names. */
+/* Pushes the pools of the stages, by name. */
 static void push_pools(lua_State *L, const blis_cluster *cluster) {
   static const char *const names[] = {"all", "prefill", "decode"};
   blis_scaling_report report;

@@ -77,7 +77,7 @@ void check_shut(lua_State *L, int index, bind_simulation *sim, blis_status statu
   sim->hooks.L = NULL;
   bind_script_random_leave(L, sim->random_before);
   bind_hooks_shut(L, &sim->hooks);
-  if (sim->hooks.has_error) { /* even of a hook that the core cannot fail for */
+  if (sim->hooks.has_error) { /* includes errors of hooks in which the core cannot fail */
     status = BLIS_ERR_POLICY;
   }
   if (status == BLIS_OK || status == BLIS_ERR_INTERRUPTED) {

@@ -1,6 +1,6 @@
 /*
- * simulation.h - the simulation as a userdata: it owns cluster, latency model
- * and hooks, and lets a script drive them.
+ * simulation.h - the simulation as a userdata: it owns the cluster, latency model, and hooks, and
+ * lets a script drive them.
  */
 #ifndef BLIS_LUA_SIMULATION_SIMULATION_H
 #define BLIS_LUA_SIMULATION_SIMULATION_H
@@ -62,34 +62,34 @@ typedef struct bind_simulation {
   bind_batch_scheduler batch_scheduler;
   bind_kv_tiers kv_tiers;         /* options of KV tiers that are functions */
   bind_instance_batches *batches; /* by instance; the anchor owns them */
-  bind_instance_order *orders;    /* the same */
+  bind_instance_order *orders;    /* by instance; the anchor owns them */
   bind_observer observer;
   bind_run_events run_events;
   bind_progress progress;
   bind_watch watch;
   bind_engine engine;               /* engine of the first group of instances */
   bind_groups groups;               /* engines of the other groups */
-  bind_adapters adapters;           /* all zero without them */
+  bind_adapters adapters;           /* all zero if not configured */
   bind_power *powers;               /* by group; the anchor owns them */
-  bind_latency latency;             /* for a model in Lua */
+  bind_latency latency;             /* used by a Lua latency model */
   bind_instance_latency *latencies; /* by instance; the anchor owns them */
   bind_acceptance *acceptances;     /* by group; the anchor owns them */
   blis_histogram itl_us;
   blis_histogram *itl_of_instance_us; /* NULL unless requested */
   blis_series series;                 /* all-zero unless requested */
   blis_step_log steps;                /* all-zero unless requested */
-  blis_step_sink step_sink;           /* fills it; all-zero unless requested */
+  blis_step_sink step_sink;           /* fills steps; all-zero unless requested */
   blis_load_log loads;                /* all-zero unless requested */
-  blis_load_sink load_sink;           /* fills it; all-zero unless requested */
-  blis_visit_log visits;              /* with these */
+  blis_load_sink load_sink;           /* fills loads; all-zero unless requested */
+  blis_visit_log visits;              /* visits with loads and steps */
   blis_visit_sink visit_sink;
-  bind_records *records;    /* a user value */
+  bind_records *records;    /* kept alive by a user value */
   blis_router router;       /* until the cluster takes it */
   blis_admission admission; /* until the cluster takes it */
   blis_cascade cascade;     /* until the cluster takes it */
   /* By pool, until the cluster takes them. */
   blis_autoscaler autoscalers[SIMULATION_SCALED_POOLS];
-  bind_future future;        /* for autoscalers with an oracle */
+  bind_future future;        /* for oracle autoscalers */
   blis_disaggregation apart; /* until the cluster takes it */
   blis_encode_stage encode;  /* until the cluster takes it */
   blis_gateway gateway;      /* until the cluster takes it */
@@ -99,43 +99,45 @@ typedef struct bind_simulation {
   uint32_t initial_count;    /* initial instances; 0 = all */
   int64_t seed;
   bind_script_random script_random;  /* math.random in hooks */
-  bind_script_random *random_before; /* while it is driven */
+  bind_script_random *random_before; /* stream to restore after the simulation is driven */
   bool has_cascade;
   bool has_pools;   /* prefill and decode pools */
-  bool has_gateway; /* with a queue */
-  bool has_failed;  /* the error is in the anchor */
+  bool has_gateway; /* the gateway has a queue */
+  bool has_failed;  /* the anchor contains the error */
   bool is_finished; /* the result is complete */
 } bind_simulation;
 
 void bind_open_simulations(lua_State *L);
 
-/* Raises for anything but a simulation, and check_simulation if it is closed.
+/*
+ * Return the simulation at index; raise for any other value. check_simulation also raises if the
+ * simulation is closed.
  */
 bind_simulation *check_any_simulation(lua_State *L, int index);
 bind_simulation *check_simulation(lua_State *L, int index);
 
-/* Lets go of everything but Lua values. Idempotent; never raises. */
+/* Releases everything except Lua values. Idempotent; never raises. */
 void bind_simulation_close(bind_simulation *sim);
 
 /*
  * Starts a method that drives the simulation at index 1: opens the hooks, and raises if they are
- * already open. The caller must call check_shut in any case.
+ * already open. The caller must always call check_shut afterwards.
  */
 bind_simulation *check_drivable(lua_State *L, const char *method);
 
 /*
- * Shuts the hooks of the simulation at index and raises the stored error. After an interrupt the
- * run can be driven further; any other error is permanent.
+ * Shuts the hooks of the simulation at index and raises the stored error. After an interrupt, the
+ * run can continue; any other error is permanent.
  */
 void check_shut(lua_State *L, int index, bind_simulation *sim, blis_status status,
                 const blis_error *error);
 
-/* Raises the stored error object of the simulation at index, which failed. */
+/* Raises the stored error object of the simulation at index, which must have failed. */
 int bind_simulation_raise_failure(lua_State *L, int index);
 
 /*
- * Calls change between two events of the simulation at index, or inside one of its functions, and
- * raises its errors. The simulation can continue after BLIS_ERR_INVALID.
+ * Calls `change` between two events of the simulation at index, or inside one of its functions, and
+ * raises the errors of `change`. The simulation can continue after BLIS_ERR_INVALID.
  */
 void check_change(lua_State *L, int index,
                   blis_status (*change)(void *ud, blis_cluster *cluster, blis_error *error),

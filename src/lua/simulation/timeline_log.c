@@ -4,7 +4,7 @@
 #include "lua/bind/bind.h"
 #include "lua/simulation/visit_columns.h"
 
-/* The value on top becomes that of a row in a column of the table below it. */
+/* Stores the value on top of the stack in a row of a column of the table below it. */
 static void set_cell(lua_State *L, int table, const char *column, size_t row) {
   if (lua_getfield(L, table, column) == LUA_TNIL) {
     lua_pop(L, 1);
@@ -53,7 +53,7 @@ static void push_loads(lua_State *L, const bind_simulation *sim) {
   }
 }
 
-/* "instance_2", "node_1"; "" where all share one. */
+/* Pushes "instance_2" or "node_1", or "" if all instances share one store. */
 static void push_owner(lua_State *L, const bind_simulation *sim, blis_tier_scope scope,
                        uint32_t owner) {
   if (scope == BLIS_TIER_OF_CLUSTER) {
@@ -101,7 +101,7 @@ static void set_join_end(lua_State *L, int table, const char *column, size_t row
   set_id(L, table, column, row, &name);
 }
 
-/* Returns how many were omitted. */
+/* Returns the number of omitted rows. */
 static int64_t push_joins(lua_State *L, const bind_simulation *sim) {
   size_t count;
   int64_t left_out;

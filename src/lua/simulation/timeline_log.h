@@ -1,4 +1,4 @@
-/* timeline_log.h - the data of timelines in addition to records and steps. */
+/* timeline_log.h - the data of timelines that records and steps do not contain. */
 #ifndef BLIS_LUA_SIMULATION_TIMELINE_LOG_H
 #define BLIS_LUA_SIMULATION_TIMELINE_LOG_H
 

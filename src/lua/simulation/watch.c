@@ -10,7 +10,7 @@
 #include "lua/bind/interrupt.h"
 #include "lua/bind/sandbox.h"
 
-/* A sample takes at most one part in LEAST_SHARE of the time. */
+/* A sample takes at most 1 / LEAST_SHARE of the time. */
 enum { LEAST_SHARE = 200 };
 
 static int64_t wall_clock_us(void) {
@@ -131,7 +131,7 @@ static void set_pools(lua_State *L, const blis_cluster *cluster) {
   lua_setfield(L, -2, "pools");
 }
 
-/* Sets lora, of all instances, if requests may need adapters. */
+/* Sets `lora`, over all instances, if requests may need adapters. */
 static void set_adapters(lua_State *L, const blis_cluster *cluster) {
   if (blis_cluster_adapter_count(cluster) == 0) {
     return;
@@ -178,7 +178,7 @@ static void set_tasks(lua_State *L, const bind_records *records) {
   lua_setfield(L, -2, "tasks");
 }
 
-/* Sets groups, a list by instance; sets nothing without data-parallel ranks. */
+/* Sets `groups`, a list by instance; sets nothing without data-parallel ranks. */
 static void set_groups(lua_State *L, const blis_cluster *cluster) {
   uint32_t count = blis_cluster_instance_count(cluster);
   if (count == 0 || blis_cluster_unit_of(cluster, count - 1) == count - 1) {
@@ -208,7 +208,7 @@ static void push_instance_figures(lua_State *L, const blis_cluster *cluster, uin
   lua_pushnumber(L, blocks == 0 ? -1 : (double)stats.cache_hits / (double)blocks);
 }
 
-/* Sets ids, states, roles, queues, batches, kv and hits: lists by instance. */
+/* Sets ids, states, roles, queues, batches, kv, and hits: lists by instance. */
 static void set_instances(lua_State *L, const blis_cluster *cluster) {
   static const char *const names[LISTS] = {
       [IDS] = "ids",         [STATES] = "states", [ROLES] = "roles", [QUEUES] = "queues",

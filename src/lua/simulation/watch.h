@@ -3,9 +3,9 @@
  * (lua/blis/watch).
  *
  * The function is called at the cluster's interrupt checks, when enough wall-clock time has passed:
- * its interval, and long enough that it takes at most 1/200 of the time. No simulated result
- * depends on it. Instances that lag behind the clock are shown in their current state. Without a
- * function the cost is one comparison per some hundred events.
+ * at least its interval, and enough to keep its share of the run time at or below 1/200. No
+ * simulated result depends on it. Instances that lag behind the clock are shown in their current
+ * state. Without a function, the cost is one comparison per several hundred events.
  */
 #ifndef BLIS_LUA_SIMULATION_WATCH_H
 #define BLIS_LUA_SIMULATION_WATCH_H
@@ -19,12 +19,12 @@
 
 typedef struct bind_watch {
   bind_hooks *hooks;
-  const blis_cluster *cluster; /* set if it exists, like records */
+  const blis_cluster *cluster; /* NULL before the cluster exists, like records */
   const bind_records *records;
-  int function;   /* its place among the hooks; 0 = none */
-  bool is_on;     /* it has been called since it was last told to rest */
-  bool is_asleep; /* not to be called */
-  bool is_off;    /* never to be called */
+  int function;   /* index of the function in the anchor; 0 = none */
+  bool is_on;     /* the function has been called since the last bind_watch_rest */
+  bool is_asleep; /* calls are suspended */
+  bool is_off;    /* calls are disabled permanently */
   int64_t interval_us;
   int64_t next_us; /* 0 = not started */
   blis_glance glance;
@@ -33,7 +33,7 @@ typedef struct bind_watch {
 /* Reads watch (a function) and watch_interval_ms of the table at index. */
 void check_watch(lua_State *L, int index, bind_hooks *hooks, bind_watch *watch);
 
-/* Keeps the function on top of the stack (popped) in the anchor at index. */
+/* Stores the function on top of the stack (popped) in the anchor at index. */
 void set_watch(lua_State *L, int anchor, bind_watch *watch);
 
 void bind_watch_close(bind_watch *watch);
@@ -44,8 +44,10 @@ void bind_watch_close(bind_watch *watch);
  */
 void bind_watch_tell(bind_watch *watch);
 
-/* The run pauses or has ended: calls the function with false and whether an error occurred, if
- * it was called before. The hooks are open. */
+/*
+ * Call it when the run pauses or has ended. If the function was called before, calls it with false
+ * and whether an error occurred. The hooks must be open.
+ */
 void bind_watch_rest(lua_State *L, bind_watch *watch, bool has_failed);
 
 #endif

@@ -20,7 +20,7 @@ static void add_tokens(lua_State *L, blis_request *request, uint32_t tokens) {
   request->prompt_tokens += tokens;
 }
 
-/* {name, tokens} on top of the stack. */
+/* Reads {name, tokens} on top of the stack. */
 static void check_segment(lua_State *L, const bind_content_names *names, blis_request *request,
                           blis_segment *segment) {
   int table = lua_gettop(L);
@@ -41,7 +41,7 @@ static void check_segment(lua_State *L, const bind_content_names *names, blis_re
   lua_settop(L, table);
 }
 
-/* Checks that a table without items is empty, because its named fields would be lost. */
+/* Checks that a table without items is empty, because named fields would be ignored. */
 static void check_is_empty(lua_State *L, int index) {
   lua_pushnil(L);
   if (lua_next(L, index) != 0) {

@@ -1,7 +1,7 @@
 /*
- * content.h - the content of a prompt as scripts write it: a number of private
- * tokens, or { { "system", 64 }, { "chat 7", 300 }, 20 }, named content first.
- * Tokens are equal exactly when name and position are.
+ * content.h - the content of a prompt in scripts: a number of unique tokens, or a list that starts
+ * with named content, such as { { "system", 64 }, { "chat 7", 300 }, 20 }. Two tokens are equal if
+ * and only if they have the same name and position.
  */
 #ifndef BLIS_LUA_TRAFFIC_CONTENT_H
 #define BLIS_LUA_TRAFFIC_CONTENT_H
@@ -11,16 +11,15 @@
 
 #include "workload/request.h"
 
-/* How a name becomes the number of a stream. */
+/* Maps names to the numbers of streams. */
 typedef struct bind_content_names {
   blis_status (*add)(void *ud, const char *name, size_t length, uint32_t *stream);
   void *ud;
 } bind_content_names;
 
 /*
- * Reads the content at index: sets prompt_tokens, shared_tokens and segments of
- * a request that is zero otherwise. A buffer with the segments is pushed, or
- * nil. Raises.
+ * Reads the content at index: returns a request with prompt_tokens, shared_tokens, and segments;
+ * all other members are zero. Pushes a buffer with the segments, or nil. May raise.
  */
 blis_request push_content(lua_State *L, int index, const bind_content_names *names);
 

@@ -19,7 +19,7 @@ void check_distribution(lua_State *L, int table, int keep, blis_distribution_spe
     lua_rawgeti(L, -1, (lua_Integer)i + 1);
     lua_rawgeti(L, -1, 1);
     lua_rawgeti(L, -2, 2);
-    params[i].name = luaL_checkstring(L, -2); /* the specification keeps it */
+    params[i].name = luaL_checkstring(L, -2); /* the specification keeps it alive */
     params[i].value = luaL_checknumber(L, -1);
     lua_pop(L, 3);
   }

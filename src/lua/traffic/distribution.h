@@ -1,8 +1,8 @@
 /*
  * distribution.h - lengths and arrivals from tables that the Lua half has checked.
  *
- * Results borrow from the tables and from buffers. The table at index keep owns the buffers.
- * Everything may raise.
+ * Results borrow from the tables and from buffers. The table at index keep owns the buffers. All
+ * functions may raise.
  */
 #ifndef BLIS_LUA_TRAFFIC_DISTRIBUTION_H
 #define BLIS_LUA_TRAFFIC_DISTRIBUTION_H

@@ -21,8 +21,8 @@ static int file_gc(lua_State *L) {
   return 0;
 }
 
-/* Returns the strings of a list in a table, which keeps them; NULL = no list. Leaves the array
-   on the stack. */
+/* Returns the strings of a list in a table, which keeps them alive; NULL if there is no list.
+   Leaves the array on the stack. */
 static const char *const *check_texts(lua_State *L, int index, const char *name, size_t *count) {
   if (lua_getfield(L, index, name) == LUA_TNIL) {
     return NULL;
@@ -139,7 +139,7 @@ static void push_graph(lua_State *L, const blis_graph *graph, const blis_intern 
   }
 }
 
-/* file:list([count]): the first graphs, all of them by default. */
+/* file:list([count]): returns the first count graphs; by default, all graphs. */
 static int file_list(lua_State *L) {
   const bind_graph_file *self = check_file(L, 1);
   lua_Integer most = luaL_optinteger(L, 2, LUA_MAXINTEGER);
@@ -160,7 +160,7 @@ static int file_list(lua_State *L) {
   return 1;
 }
 
-/* file:notes(): notes for users. */
+/* file:notes(): returns notes for users. */
 static int file_notes(lua_State *L) {
   const bind_graph_file *self = check_file(L, 1);
   lua_newtable(L);
@@ -171,7 +171,7 @@ static int file_notes(lua_State *L) {
   return 1;
 }
 
-/* Pushes nil without models. */
+/* Pushes the list of models, or nil if there are none. */
 static void push_models(lua_State *L, const blis_graph_file *file) {
   if (blis_graph_file_model(file, 0) == NULL) {
     lua_pushnil(L);
@@ -184,7 +184,7 @@ static void push_models(lua_State *L, const blis_graph_file *file) {
   }
 }
 
-/* file:about(): { format =, graphs =, requests =, has_starts =, models = } */
+/* file:about(): returns { format =, graphs =, requests =, has_starts =, models = } */
 static int file_about(lua_State *L) {
   const bind_graph_file *self = check_file(L, 1);
   lua_createtable(L, 0, 5);

@@ -1,5 +1,5 @@
 /*
- * graph_file.h - session graphs of a file as a userdata.
+ * graph_file.h - session graphs from a file, as a userdata.
  */
 #ifndef BLIS_LUA_TRAFFIC_GRAPH_FILE_H
 #define BLIS_LUA_TRAFFIC_GRAPH_FILE_H
@@ -17,13 +17,13 @@ typedef struct bind_graph_file {
 
 void bind_open_graph_files(lua_State *L);
 
-/* graph_file(path, options): reads the file once. Raises. */
+/* graph_file(path, options): reads the file once. May raise. */
 int bind_graph_file_new(lua_State *L);
 
 /* graph_formats(): { { name =, summary =, needs = }, ... } */
 int bind_graph_formats(lua_State *L);
 
-/* The file of the value at index; NULL when it is none. */
+/* Returns the graph file at index, or NULL if the value is something else. */
 blis_graph_file *bind_graph_file_at(lua_State *L, int index);
 
 #endif

@@ -62,7 +62,7 @@ static void check_function(lua_State *L, int index, bind_graphs *graphs) {
   graphs->function = push_hook_function(L, graphs->hooks);
 }
 
-/* The feed of the file in the table at index, or of its function. */
+/* Returns the feed of the file in the table at index, or of its function. */
 static blis_graph_feed check_feed(lua_State *L, int index, bind_graphs *graphs) {
   lua_getfield(L, index, "graphs");
   const blis_graph_file *known = bind_graph_file_at(L, lua_gettop(L));

@@ -8,24 +8,24 @@
 #include "lua/bind/hook.h"
 #include "workload/graph/player.h"
 
-/* Must not move after push_graphs. Initialize it with zeros. */
+/* Must be zeroed before use, and must not move after push_graphs. */
 typedef struct bind_graphs {
-  bind_hooks *hooks; /* of the run; NULL: no graph can be had */
-  int function;      /* its place in the anchor; 0 = none */
+  bind_hooks *hooks; /* hooks of the run; NULL = graphs are unavailable */
+  int function;      /* index of the function in the anchor; 0 = none */
   lua_Integer count; /* requested number of graphs */
   blis_graph_builder builder;
   blis_intern *strings;
-  struct blis_graph_file *file; /* in place of a function; or NULL */
+  struct blis_graph_file *file; /* used instead of a function; may be NULL */
   blis_graph_player *player;
 } bind_graphs;
 
-/* Does the value at index describe graphs? */
+/* Returns whether the value at index describes graphs. */
 bool bind_is_graphs(lua_State *L, int index);
 
 /*
  * Starts *graphs from the table at index, {graphs = factory, rate =, ...}, or from a userdata of
- * graph_file.h. The factory makes a function(number) that returns a graph, or nil. hooks may be
- * NULL if the caller only checks whether requests follow on others. May raise.
+ * graph_file.h. The factory returns a function(number) that returns a graph or nil. hooks may be
+ * NULL if the caller only checks whether requests depend on other requests. May raise.
  */
 void check_graphs(lua_State *L, int index, bind_hooks *hooks, bind_graphs *graphs);
 

@@ -14,7 +14,7 @@ enum { WHERE_SIZE = 128 };
 
 /* The fields of the table of a graph or of a request. */
 typedef enum field {
-  NAME, /* of a graph only */
+  NAME, /* fields of graphs only */
   START,
   ID, /* first field that only requests have */
   AFTER,
@@ -26,7 +26,7 @@ typedef enum field {
   TOOL,
   BACKGROUND,
   SESSION,
-  PREFIX_GROUP, /* first field of both: a request inherits it from its graph */
+  PREFIX_GROUP, /* first field of both: a request inherits these fields from its graph */
   PREFIX_TOKENS,
   TENANT,
   SLO_CLASS,
@@ -84,9 +84,9 @@ typedef struct values {
 typedef struct reading {
   lua_State *L;
   int table;
-  int ids; /* table: the number of a request, from 1, by its id */
+  int ids; /* index of a table from request ids to request numbers, from 1 */
   char where[WHERE_SIZE];
-  size_t where_length; /* of the graph's place; what follows is a request's */
+  size_t where_length; /* length of the graph's part; the rest identifies a request */
   blis_graph_builder *builder;
   blis_intern *strings;
   const char *name;
@@ -100,7 +100,7 @@ static void raise_at(const reading *r, const char *what) {
   bind_raise(r->L, &error);
 }
 
-/* The name of a field is below the top of the stack. */
+/* Returns the field whose name is below the top of the stack. */
 static field check_name(const reading *r, bool is_graph) {
   lua_State *L = r->L;
   if (lua_type(L, -2) != LUA_TSTRING) {
@@ -121,7 +121,7 @@ static field check_name(const reading *r, bool is_graph) {
   return FIELDS;
 }
 
-/* The value is on top of the stack. */
+/* Raises an error about the value on top of the stack. */
 static void raise_value(const reading *r, field f, const char *expected) {
   lua_State *L = r->L;
   raise_at(r,
@@ -142,7 +142,7 @@ static lua_Unsigned check_list(const reading *r, int index, const char *what) {
   return length;
 }
 
-/* The number of the text on top of the stack, which stays there. */
+/* Returns the number of the string on top of the stack, which remains there. */
 static uint32_t check_text(const reading *r) {
   size_t length;
   const char *text = lua_tolstring(r->L, -1, &length);
@@ -153,7 +153,7 @@ static uint32_t check_text(const reading *r) {
   return id;
 }
 
-/* The value of a field is on top of the stack. */
+/* Returns the value of a field, which is on top of the stack. */
 static int64_t check_value(const reading *r, field f) {
   lua_State *L = r->L;
   int is_whole = 0;
@@ -184,7 +184,7 @@ static int64_t check_value(const reading *r, field f) {
   return 0;
 }
 
-/* The named fields of the table on top of the stack. */
+/* Reads the named fields of the table on top of the stack. */
 static void check_fields(const reading *r, bool is_graph, values *given) {
   lua_State *L = r->L;
   int table = lua_gettop(L);
@@ -213,7 +213,7 @@ static int64_t value_of(const reading *r, field f, int64_t fallback) {
   return r->node.is_given[f] ? r->node.items[f] : may_inherit ? r->graph.items[f] : fallback;
 }
 
-/* The request, from 0, that the value on top of the stack names. */
+/* Returns the number, from 0, of the request to which the value on top of the stack refers. */
 static uint32_t check_reference(const reading *r, field f) {
   lua_State *L = r->L;
   size_t above = r->builder->nodes.count;
@@ -239,7 +239,7 @@ static int compare_numbers(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-/* The list at index names each of its requests once; sorted has room for it. */
+/* Checks that the list at index contains no request twice. `sorted` has capacity for the list. */
 static void check_each_once(const reading *r, int index, const uint32_t *waits, uint32_t count,
                             uint32_t *sorted) {
   memcpy(sorted, waits, count * sizeof *sorted);
@@ -280,7 +280,7 @@ static uint32_t *push_waits(const reading *r, uint32_t *count) {
   return waits;
 }
 
-/* Checks that a request that extends an answer has waited for it. */
+/* Checks that a request waits for the request whose context it extends. */
 static void check_has_ended(const reading *r, uint32_t extended, const uint32_t *waits,
                             uint32_t count) {
   bool has_ended;
@@ -376,7 +376,7 @@ static void need(const reading *r, field f, int64_t min) {
   }
 }
 
-/* A prefix is the first tokens of the content that is called like the group. */
+/* Sets the prefix: the first tokens of the content whose name is the name of the group. */
 static void set_prefix(const reading *r, blis_graph_node *node, blis_segment *prefix) {
   if (node->extends != BLIS_GRAPH_NO_NODE) {
     if (r->node.is_given[PREFIX_GROUP] || r->node.is_given[PREFIX_TOKENS]) {
@@ -407,7 +407,7 @@ static void set_prefix(const reading *r, blis_graph_node *node, blis_segment *pr
   request->shared_tokens = prefix->length_tokens;
 }
 
-/* Notes the id of the request at index, if it has one. */
+/* Registers the id of the request at index, if it has one. */
 static void check_id(const reading *r, int index) {
   lua_State *L = r->L;
   if (lua_getfield(L, index, "id") == LUA_TNIL) {
@@ -427,7 +427,7 @@ static void check_id(const reading *r, int index) {
   lua_rawset(L, r->ids);
 }
 
-/* The request on top of the stack. */
+/* Reads the request on top of the stack. */
 static void check_node(reading *r) {
   lua_State *L = r->L;
   int index = lua_gettop(L);
@@ -440,7 +440,7 @@ static void check_node(reading *r) {
   need(r, OUTPUT, 0);
   uint32_t wait_count;
   const uint32_t *waits = push_waits(r, &wait_count);
-  lua_insert(L, index); /* the buffer stays below */
+  lua_insert(L, index); /* the buffer remains below */
   index++;
   blis_graph_node node = {.request = {.prompt_tokens = (uint32_t)r->node.items[PROMPT],
                                       .output_tokens = (uint32_t)r->node.items[OUTPUT]},

@@ -1,7 +1,7 @@
 /*
- * graph_table.h - session graphs as scripts write them.
+ * graph_table.h - session graphs in scripts.
  *
- * Requests are in an order in which each follows the requests that it waits for. Example:
+ * Each request is listed after the requests that it waits for. Example:
  *
  *   { name = "task 7", tenant = "team-a",
  *     { id = "plan", prompt_tokens = 3000, output_tokens = 200 },
@@ -19,12 +19,12 @@
 
 /*
  * Builds the graph of the table at index. where and number identify it in messages. Strings are
- * interned. Raises, and leaves the builder usable for the next graph.
+ * interned. May raise; the builder remains usable for the next graph.
  */
 blis_graph check_graph(lua_State *L, int index, const char *where, lua_Integer number,
                        blis_graph_builder *builder, blis_intern *strings);
 
-/* check_graph(table, where, number): raises what is wrong with it. */
+/* check_graph(table, where, number): raises an error if the graph is invalid. */
 int bind_check_graph(lua_State *L);
 
 #endif

@@ -91,7 +91,7 @@ int bind_observe(lua_State *L) {
   }
   luaL_checktype(L, OPTIONS, LUA_TTABLE);
   lua_settop(L, OPTIONS);
-  lua_getfield(L, OPTIONS, "model"); /* stays on the stack, as the key does */
+  lua_getfield(L, OPTIONS, "model"); /* remains on the stack, like the key */
   lua_getfield(L, OPTIONS, "key");
   const blis_observe_config config = {
       .url = check_field_string(L, OPTIONS, "url"),
@@ -136,7 +136,7 @@ const char *bind_observe_version(void) {
 
 #endif
 
-/* Item i of the list that is a field of the table at index. */
+/* Returns item i of a list in a field of the table at index. */
 static lua_Integer item_of(lua_State *L, int index, const char *list, lua_Integer i) {
   lua_getfield(L, index, list);
   lua_rawgeti(L, -1, i);
@@ -145,7 +145,8 @@ static lua_Integer item_of(lua_State *L, int index, const char *list, lua_Intege
   return value;
 }
 
-/* The same with a text, which the table keeps; NULL = it is none, or empty. */
+/* Like item_of, for a string, which the table keeps alive; NULL if the item is not a string or
+   is empty. */
 static const char *text_of(lua_State *L, int index, const char *list, lua_Integer i) {
   lua_getfield(L, index, list);
   lua_rawgeti(L, -1, i);

@@ -36,8 +36,8 @@ enum field {
   CASCADE,
   MEAN_LOGPROB,
   CONTENT,
-  ID,     /* of a request passed to a function: not read */
-  SHARED, /* the same */
+  ID,     /* set in requests passed to a function; not read */
+  SHARED, /* also not read */
   FIELDS
 };
 
@@ -45,8 +45,8 @@ typedef enum field_kind {
   WHOLE,
   TEXT,
   FLAG,
-  MODELS,  /* a list of strings, as one */
-  NUMBERS, /* a number, or the name of a predefined one, as a string */
+  MODELS,  /* a list of strings, joined into one */
+  NUMBERS, /* numbers, joined into a string */
   OTHER
 } field_kind;
 
@@ -84,9 +84,9 @@ typedef struct row {
   lua_State *L;
   int table;
   blis_workload *workload; /* owns the strings */
-  char where[WHERE_SIZE];  /* how messages begin */
+  char where[WHERE_SIZE];  /* start of messages */
   bool is_given[FIELDS];
-  int64_t values[FIELDS]; /* strings as their numbers */
+  int64_t values[FIELDS]; /* strings are stored as their numbers */
 } row;
 
 static void raise_row(const row *r, const char *what) {
@@ -95,14 +95,14 @@ static void raise_row(const row *r, const char *what) {
   bind_raise(r->L, &error);
 }
 
-/* The value of a field is at index. */
+/* Raises an error about the value of a field, which is at index. */
 static void raise_value(const row *r, int index, enum field field, const char *expected) {
   lua_State *L = r->L;
   raise_row(r, lua_pushfstring(L, "%s is %s; expected %s", fields[field].name, push_what(L, index),
                                expected));
 }
 
-/* The name of a field is below the top of the stack. */
+/* Returns the field whose name is below the top of the stack. */
 static enum field check_name(const row *r) {
   lua_State *L = r->L;
   if (lua_type(L, -2) != LUA_TSTRING) {
@@ -137,7 +137,7 @@ static void check_whole(row *r, enum field field) {
   r->values[field] = value;
 }
 
-/* The text at index becomes the value. */
+/* Stores the string at index as the value of the field. */
 static void keep_text(row *r, int index, enum field field) {
   size_t length;
   const char *text = lua_tolstring(r->L, index, &length);
@@ -155,7 +155,7 @@ static void check_text(row *r, enum field field) {
   keep_text(r, -1, field);
 }
 
-/* Is it a name that can stand between other names? */
+/* Returns whether the value is a name that can be joined with other names. */
 static bool is_plain_name(lua_State *L, int index) {
   if (lua_type(L, index) != LUA_TSTRING) {
     return false;
@@ -165,7 +165,7 @@ static bool is_plain_name(lua_State *L, int index) {
   return length > 0 && strcspn(text, ",;=") == length;
 }
 
-/* { "small", "large" } as "small,large", {} as "-". */
+/* Converts { "small", "large" } to "small,large", and {} to "-". */
 static void check_models(row *r, enum field field) {
   static const char expected[] = "a list of models, whose names have no comma in them";
   lua_State *L = r->L;
@@ -198,7 +198,7 @@ static void check_models(row *r, enum field field) {
   lua_settop(L, value);
 }
 
-/* The number at index, as short as it reads back equal. */
+/* Pushes the shortest text of the number at index that reads back as the same value. */
 static void push_number_text(const row *r, int index, enum field field) {
   double value = lua_tonumber(r->L, index);
   if (lua_type(r->L, index) != LUA_TNUMBER || !(value - value == 0)) {
@@ -218,7 +218,7 @@ static void push_sorted(lua_State *L, int list, lua_Integer count) {
   const char **texts = push_buffer(L, (size_t)count, sizeof *texts);
   for (lua_Integer i = 0; i < count; i++) {
     lua_rawgeti(L, list, i + 1);
-    texts[i] = lua_tostring(L, -1); /* the list keeps it */
+    texts[i] = lua_tostring(L, -1); /* the list keeps it alive */
     lua_pop(L, 1);
   }
   if (count > 1) {
@@ -233,7 +233,7 @@ static void push_sorted(lua_State *L, int list, lua_Integer count) {
   luaL_pushresult(&buffer);
 }
 
-/* -1.5 as "-1.5", { small = -1.5, large = -0.3 } as "large=-0.3;small=-1.5". */
+/* Converts -1.5 to "-1.5", and { small = -1.5, large = -0.3 } to "large=-0.3;small=-1.5". */
 static void check_numbers(row *r, enum field field) {
   lua_State *L = r->L;
   int value = lua_gettop(L);
@@ -310,7 +310,7 @@ static void apply_labels(const row *r, blis_request *to) {
   to->is_streaming = value_of(r, STREAMING, to->is_streaming) != 0;
 }
 
-/* A deadline that is not changed moves with the arrival. */
+/* Sets the times. If the deadline is not changed, it moves with the arrival. */
 static void apply_times(const row *r, blis_request *to) {
   int64_t old_us = to->arrival_us;
   int64_t deadline_us = to->deadline_us;
@@ -352,13 +352,13 @@ static void add_request(lua_State *L, blis_workload *list, const blis_request *r
   check_status(L, blis_workload_add(list, request), NULL);
 }
 
-/* Requests that a function makes. */
+/* Requests that a function creates. */
 
 static blis_status name_content(void *ud, const char *name, size_t length, uint32_t *stream) {
   return blis_workload_text(ud, name, length, stream);
 }
 
-/* Pushes the content that the request then borrows. */
+/* Pushes the content, from which the request then borrows. */
 static void push_row_content(const row *r, blis_request *request) {
   lua_State *L = r->L;
   if (r->is_given[PROMPT] || r->is_given[PREFIX_GROUP]) {
@@ -369,7 +369,7 @@ static void push_row_content(const row *r, blis_request *request) {
   *request = push_content(L, lua_gettop(L), &names);
 }
 
-/* A prefix is the first tokens of the content that is called like the group. */
+/* Sets the prefix: the first tokens of the content whose name is the name of the group. */
 static void set_prefix(const row *r, blis_request *request, blis_segment *prefix) {
   *prefix = (blis_segment){.stream = (uint64_t)r->values[PREFIX_GROUP],
                            .length_tokens = (uint32_t)r->values[PREFIX_TOKENS]};
@@ -391,7 +391,7 @@ static void need(const row *r, enum field field) {
   }
 }
 
-/* The request of the table on top of the stack. */
+/* Adds the request described by the table on top of the stack. */
 static void add_row(row *r, int64_t number, int64_t *last_us) {
   lua_State *L = r->L;
   blis_request request = {0};
@@ -432,17 +432,18 @@ static bool push_next_row(lua_State *L, const row *r) {
   return true;
 }
 
-/* Limits for a function without a stated number: requests, and requests at one time. */
+/* Limits for a function without a given number of requests: all requests, and requests with the
+   same arrival time. */
 enum { ENDLESS_COUNT = 5000000, STILL_COUNT = 1000000 };
 
-/* State of the check for a function that seems not to end. */
+/* State of the check for a function that appears to be endless. */
 typedef struct endless {
   const char *function; /* "the function at FILE:LINE" */
   int64_t last_us;
-  int64_t still; /* requests in a row that arrived at last_us */
+  int64_t still; /* number of consecutive requests that arrived at last_us */
 } endless;
 
-/* Raises an error if a function without a stated number returns too many requests. */
+/* Raises an error if a function without a given number returns too many requests. */
 static void check_end(const row *r, endless *self, int64_t number) {
   int64_t arrival_us = r->is_given[ARRIVAL] ? r->values[ARRIVAL] : self->last_us;
   self->still = arrival_us == self->last_us ? self->still + 1 : 1;

@@ -157,7 +157,7 @@ void check_adapter_mix(lua_State *L, int index, int64_t seed, bind_source *sourc
   bool has_weights = false;
   for (size_t i = 0; i < count; i++) {
     lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
-    shares[i].name = check_field_string(L, -1, "id"); /* the table has it */
+    shares[i].name = check_field_string(L, -1, "id"); /* the table keeps it alive */
     shares[i].weight = opt_field_number(L, -1, "weight", 0);
     has_weights |= shares[i].weight > 0;
     lua_pop(L, 1);

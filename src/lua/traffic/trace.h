@@ -6,13 +6,14 @@
 
 #include <lua.h>
 
-/* trace_read(path, options): a workload. */
+/* trace_read(path, options): returns a workload. */
 int bind_trace_read(lua_State *L);
 
-/* trace_explain(path, options): a line for each format, why a file is not of it. */
+/* trace_explain(path, options): returns one line for each format that explains why the file does
+   not have this format. */
 int bind_trace_explain(lua_State *L);
 
-/* trace_formats(): {{name =, summary =}, ...} */
+/* trace_formats(): returns {{name =, summary =}, ...} */
 int bind_trace_formats(lua_State *L);
 
 #endif

@@ -75,7 +75,7 @@ blis_trace_cursor *push_trace_cursor(lua_State *L, blis_trace_stream *stream) {
   return *self;
 }
 
-/* It is closed as soon as a loop is left. */
+/* Closes the cursor; called as soon as a loop is left. */
 static int cursor_close(lua_State *L) {
   blis_trace_cursor **self = luaL_checkudata(L, 1, CURSOR_TYPE);
   blis_trace_cursor_close(*self);
@@ -83,7 +83,7 @@ static int cursor_close(lua_State *L) {
   return 0;
 }
 
-/* Upvalues: the cursor, the stream. Control value: the number before. */
+/* Upvalues: the cursor and the stream. Control value: the previous number. */
 static int next_request(lua_State *L) {
   blis_trace_cursor **cursor = lua_touserdata(L, lua_upvalueindex(1));
   blis_trace_stream *stream = check_trace_stream(L, lua_upvalueindex(2));
@@ -119,7 +119,7 @@ static int stream_requests(lua_State *L) {
   return 4;
 }
 
-/* stream:list(): the requests in memory. */
+/* stream:list(): returns the requests as a list in memory. */
 static int stream_list(lua_State *L) {
   blis_trace_stream *stream = check_trace_stream(L, 1);
   blis_workload **list = push_workload(L);
@@ -176,7 +176,7 @@ static int stream_len(lua_State *L) {
   return 1;
 }
 
-/* stream.name is a method; there is no access by number. */
+/* stream.name is a method; access by number is not supported. */
 static int stream_index(lua_State *L) {
   lua_pushvalue(L, 2);
   if (lua_rawget(L, lua_upvalueindex(1)) != LUA_TNIL) {

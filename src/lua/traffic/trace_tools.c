@@ -10,7 +10,7 @@ static bool is_stream(lua_State *L) {
   return luaL_testudata(L, 1, TRACE_STREAM_TYPE) != NULL;
 }
 
-/* Pushes the list or stream at index 1, edited. */
+/* Pushes an edited copy of the list or stream at index 1. */
 static int push_edited(lua_State *L, const blis_trace_edit *edit) {
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
@@ -76,7 +76,7 @@ int bind_trace_cap(lua_State *L) {
   return 1;
 }
 
-/* Whether the function at index 2 is true for a request. */
+/* Returns whether the function at index 2 is true for a request. */
 static bool ask_filter(lua_State *L, const blis_request *request, const blis_intern *strings) {
   lua_pushvalue(L, 2);
   push_recorded_request(L, request, strings);
@@ -109,8 +109,8 @@ static void mark_list(lua_State *L, const blis_workload *list, uint64_t *marks) 
 }
 
 /*
- * Computes a bit for every request, so all passes see the same answers of Lua. Lua is called before
- * anything is allocated, so its errors need no cleanup.
+ * Computes a bit for every request, so that all passes use the same results of the Lua function.
+ * Lua is called before anything is allocated, so its errors require no cleanup.
  */
 int bind_trace_filter(lua_State *L) {
   luaL_checktype(L, 2, LUA_TFUNCTION);

@@ -6,7 +6,8 @@
 #include "lua/traffic/source.h"
 #include "lua/traffic/workload.h"
 
-/* Workloads have no close method: simulations read from them as long as they live. */
+/* Workloads have no close method, because simulations read from them during their whole
+   lifetime. */
 static int workload_gc(lua_State *L) {
   blis_workload **self = luaL_checkudata(L, 1, WORKLOAD_TYPE);
   blis_workload_free(*self);
@@ -56,7 +57,7 @@ static int workload_statistics(lua_State *L) {
   return 1;
 }
 
-/* Iterator: the request after the one with the number of the control value. */
+/* Iterator: returns the request that follows the number in the control value. */
 static int next_request(lua_State *L) {
   const blis_workload *workload = check_workload(L, 1);
   lua_Integer index = luaL_checkinteger(L, 2);
@@ -78,7 +79,7 @@ static int workload_requests(lua_State *L) {
   return 3;
 }
 
-/* workload[i] is a request; workload.name a method, of C or of Lua. */
+/* workload[i] is a request; workload.name is a method, implemented in C or Lua. */
 static int workload_index(lua_State *L) {
   if (!lua_isinteger(L, 2)) {
     lua_pushvalue(L, 2);
@@ -123,7 +124,7 @@ static int workload_description(lua_State *L) {
   return 1;
 }
 
-/* workload:slice(first, count): another workload of some of the requests. */
+/* workload:slice(first, count): returns another workload with some of the requests. */
 static int workload_slice(lua_State *L) {
   const blis_workload *workload = check_workload(L, 1);
   lua_Integer first = luaL_checkinteger(L, 2);

@@ -9,12 +9,12 @@
 void bind_open_workloads(lua_State *L);
 
 /*
- * workload(spec, notes): a list of everything that a specification generates,
- * with notes, a list of strings.
+ * workload(spec, notes): returns the list of all requests that a specification generates, with
+ * notes, a list of strings.
  */
 int bind_workload_new(lua_State *L);
 
-/* workload_methods(): the table of the methods, for the Lua half to add to. */
+/* workload_methods(): returns the table of methods, to which the Lua half adds more. */
 int bind_workload_methods(lua_State *L);
 
 #endif

@@ -93,13 +93,13 @@ static int written_notes(lua_State *L) {
   return 1;
 }
 
-/* spec:has_follow_ups(): whether requests wait for the answers to others. */
+/* spec:has_follow_ups(): returns whether requests wait for the responses to others. */
 static int written_has_follow_ups(lua_State *L) {
   lua_pushboolean(L, blis_workload_spec_has_follow_ups(check_written_spec(L, 1)));
   return 1;
 }
 
-/* spec:totals(): { seed =, num_requests =, horizon_us = } */
+/* spec:totals(): returns { seed =, num_requests =, horizon_us = } */
 static int written_totals(lua_State *L) {
   const blis_workload_spec *spec = check_written_spec(L, 1);
   lua_createtable(L, 0, 3);
@@ -109,7 +109,7 @@ static int written_totals(lua_State *L) {
   return 1;
 }
 
-/* spec:goodput_targets(): { { slo_class =, ttft_ms =, ... }, ... }, 0 = none */
+/* spec:goodput_targets(): returns { { slo_class =, ttft_ms =, ... }, ... }; 0 = none */
 static int written_goodput_targets(lua_State *L) {
   const blis_workload_spec *spec = check_written_spec(L, 1);
   push_goodput_targets(L, spec->goodput_targets, spec->goodput_target_count);
@@ -144,7 +144,8 @@ static int written_yaml(lua_State *L) {
   return 1;
 }
 
-/* Whether requests are spread over a time, which cannot be written. */
+/* spec:is_spread(): returns whether requests are spread over a time, which cannot be written to
+   a file. */
 static int written_is_spread(lua_State *L) {
   const blis_workload_spec *spec = check_written_spec(L, 1);
   bool is_spread = false;
@@ -174,7 +175,7 @@ static blis_status add_note(void *ud, const char *text) {
   return BLIS_OK;
 }
 
-/* {{name, spec}, ...} at index 1. */
+/* Pushes a buffer with the parts {{name, spec}, ...} at index 1. */
 static blis_spec_part *push_parts(lua_State *L, size_t *count) {
   luaL_checktype(L, 1, LUA_TTABLE);
   *count = lua_rawlen(L, 1);
@@ -183,7 +184,7 @@ static blis_spec_part *push_parts(lua_State *L, size_t *count) {
   for (size_t i = 0; i < *count; i++) {
     lua_rawgeti(L, 1, (lua_Integer)i + 1);
     lua_rawgeti(L, -1, 1);
-    lua_rawgeti(L, -2, 2); /* the list keeps both */
+    lua_rawgeti(L, -2, 2); /* the list keeps both alive */
     parts[i] = (blis_spec_part){.name = luaL_checkstring(L, -2),
                                 .spec = check_written_spec(L, lua_gettop(L))};
     lua_pop(L, 3);
@@ -211,14 +212,14 @@ int bind_workload_compose(lua_State *L) {
   return 2;
 }
 
-/* Limits are whole numbers, or none. */
+/* Sets a limit as an integer; sets nothing if there is no limit. */
 static void set_limit(lua_State *L, const char *name, double limit) {
   if (limit - limit == 0) {
     set_field_integer(L, name, (int64_t)limit);
   }
 }
 
-/* The description of a key, as that of an option (blis.config.schema). */
+/* Pushes the description of a key, in the form of an option (blis.config.schema). */
 static void push_key(lua_State *L, const blis_spec_key *key) {
   const blis_key *value = key->value;
   lua_createtable(L, 0, 10);

@@ -1,6 +1,6 @@
 /*
- * written_spec.h - workload specifications as Lua sees them, read from
- * files or from tables (workload/spec/written_spec.h).
+ * written_spec.h - workload specifications in Lua, read from files or tables
+ * (workload/spec/written_spec.h).
  */
 #ifndef BLIS_LUA_TRAFFIC_WRITTEN_SPEC_H
 #define BLIS_LUA_TRAFFIC_WRITTEN_SPEC_H
@@ -14,16 +14,16 @@
 void bind_open_written_specs(lua_State *L);
 
 /*
- * workload_spec(given, place, settings): given is the path of a file, or a table, which messages
- * call place. settings: seed, replaces_seed, num_requests, horizon_us, replaces_horizon,
- * timeout_us, has_lazy_tokens, a profile, is_only_read (no end is needed), refuses_adapters,
- * cohort_prefix (only such cohorts).
+ * workload_spec(given, place, settings): given is the path of a file, or a table that messages call
+ * place. settings contains seed, replaces_seed, num_requests, horizon_us, replaces_horizon,
+ * timeout_us, has_lazy_tokens, a profile, is_only_read (the specification needs no end),
+ * refuses_adapters, and cohort_prefix (selects cohorts with this prefix).
  */
 int bind_written_spec_new(lua_State *L);
 
 /*
- * workload_keys(): { { name = "client", summary =, options = { { name = "id",
- * type =, doc =, ... }, ... } }, ... }, what specifications may have.
+ * workload_keys(): { { name = "client", summary =, options = { { name = "id", type =, doc =, ... },
+ * ... } }, ... }, returns the keys that specifications may contain.
  */
 int bind_workload_keys(lua_State *L);
 
@@ -33,7 +33,7 @@ int bind_workload_keys(lua_State *L);
  */
 int bind_workload_compose(lua_State *L);
 
-/* Raises for anything else. Valid as long as the userdata. */
+/* Returns the specification at index, valid as long as its userdata. Raises for any other value. */
 const blis_workload_spec *check_written_spec(lua_State *L, int index);
 
 #endif

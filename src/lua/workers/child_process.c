@@ -20,7 +20,7 @@ enum { READ_SIZE = 1 << 12, LOOK_MS = 100, GRACE_MS = 1000 };
 
 _Noreturn static void become(const char *command, int socket, pid_t parent) {
   blis_jail_die_with((int64_t)parent);
-  (void)setpgid(0, 0); /* Ctrl-C is for us to answer */
+  (void)setpgid(0, 0); /* Ctrl-C must reach only the parent */
   (void)signal(SIGINT, SIG_DFL);
   (void)signal(SIGPIPE, SIG_DFL);
   if (dup2(socket, STDIN_FILENO) >= 0 && dup2(socket, STDOUT_FILENO) >= 0) {
@@ -48,7 +48,7 @@ blis_status blis_child_start(blis_child_process *child, const char *command,
     close(pair[0]);
     return blis_fail(error, BLIS_ERR_IO, "cannot start a process: %s", strerror(problem));
   }
-  (void)setpgid(process, process); /* the first of the two processes sets it */
+  (void)setpgid(process, process); /* both processes call it; the first call takes effect */
   child->process = process;
   child->owner = parent;
   child->socket = pair[0];
@@ -62,7 +62,7 @@ static int64_t clock_ms(void) {
   return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
-/* Waits a while for the process to end without a signal. */
+/* Waits for a short time for the process to end without a signal. */
 static bool has_ended(const blis_child_process *child, int *status) {
   int64_t until_ms = clock_ms() + GRACE_MS;
   pid_t ended = 0;
@@ -81,7 +81,7 @@ static void forget(blis_child_process *child) {
   *child = (blis_child_process){0};
 }
 
-/* With all that it has started. */
+/* Kills the process and all processes that it has started. */
 static void end(blis_child_process *child, bool was_waited_for) {
   (void)kill(-(pid_t)child->process, SIGKILL);
   if (!was_waited_for) {
@@ -91,7 +91,7 @@ static void end(blis_child_process *child, bool was_waited_for) {
   forget(child);
 }
 
-/* Its streams are closed: it may have a status to tell. */
+/* Reports a child whose streams are closed, with its exit status if there is one. */
 static blis_status fail_gone(blis_child_process *child, blis_error *error) {
   int status = 0;
   bool was_waited_for = has_ended(child, &status);
@@ -118,7 +118,7 @@ static const char *line_end(const blis_child_process *child) {
   return child->heard.length == 0 ? NULL : memchr(child->heard.data, '\n', child->heard.length);
 }
 
-/* Sends as much of the rest of the line as fits. */
+/* Sends as much of the rest of the line as possible. */
 static bool tell(const blis_child_process *child, blis_slice line, size_t *sent) {
   ssize_t now =
       send(child->socket, line.data + *sent, line.length - *sent, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -126,7 +126,7 @@ static bool tell(const blis_child_process *child, blis_slice line, size_t *sent)
   return now >= 0 || errno == EAGAIN || errno == EINTR;
 }
 
-/* Sends as much of the remaining line, and reads as much output, as possible without blocking. */
+/* Sends and reads as much as possible without blocking. */
 static blis_status exchange_some(blis_child_process *child, blis_slice line, int64_t left_ms,
                                  size_t *sent, bool *is_open, blis_error *error) {
   struct pollfd polled = {.fd = child->socket, .events = POLLIN};
@@ -144,7 +144,7 @@ static blis_status exchange_some(blis_child_process *child, blis_slice line, int
   return BLIS_OK;
 }
 
-/* Until there is a line. */
+/* Repeats the exchange until a line has been received. */
 static blis_status exchange(blis_child_process *child, blis_slice line, int64_t timeout_ms,
                             blis_error *error) {
   int64_t until_ms = clock_ms() + timeout_ms;
@@ -175,7 +175,7 @@ static blis_status ask(blis_child_process *child, blis_slice line, int64_t timeo
                        blis_slice *answer, blis_error *error) {
   bool is_open = true;
   blis_buffer_clear(&child->heard);
-  BLIS_TRY(hear(child, &is_open, error)); /* nothing, or unrequested output */
+  BLIS_TRY(hear(child, &is_open, error)); /* expects no output, because none was requested */
   if (child->heard.length == 0) {
     BLIS_TRY(exchange(child, line, timeout_ms, error));
   }
@@ -204,7 +204,7 @@ void blis_child_stop(blis_child_process *child) {
   if (child->process == 0) {
     return;
   }
-  if (child->owner != (int64_t)getpid()) { /* we are a copy of its owner */
+  if (child->owner != (int64_t)getpid()) { /* this process is a forked copy of the owner */
     forget(child);
     return;
   }

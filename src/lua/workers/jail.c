@@ -59,7 +59,7 @@ static void deny(int resource, rlim_t most) {
 
 static void limit_resources(const blis_jail_limits *limits) {
   deny(RLIMIT_CORE, 0);
-  deny(RLIMIT_NOFILE, 0); /* open files stay open */
+  deny(RLIMIT_NOFILE, 0); /* open files remain open */
 #ifdef RLIMIT_NPROC
   deny(RLIMIT_NPROC, 0);
 #endif
@@ -92,7 +92,8 @@ static const int absent[] = {
     SCMP_SYS(mkdirat),  SCMP_SYS(readlinkat),
 };
 
-/* blis never makes these calls in a restricted process, so a call means a compromised process. */
+/* blis never makes these calls in a restricted process, so any such call indicates a compromised
+   process. */
 static const int fatal[] = {
     SCMP_SYS(execve),
     SCMP_SYS(execveat),
@@ -112,7 +113,7 @@ static const int fatal[] = {
 
 static bool add_rules(scmp_filter_ctx filter, uint32_t action, const int *calls, size_t count) {
   for (size_t i = 0; i < count; i++) {
-    /* A call that this architecture lacks needs no rule. */
+    /* A call that does not exist on this architecture needs no rule. */
     if (calls[i] >= 0 && seccomp_rule_add(filter, action, calls[i], 0) != 0) {
       return false;
     }
@@ -137,7 +138,7 @@ static scmp_filter_ctx make_filter(void) {
   return filter;
 }
 
-/* The filter as the kernel takes it, made once; forked processes have it. */
+/* The filter in the kernel's format. It is created once; forked processes inherit it. */
 enum { INSTRUCTIONS_MAX = 1024 };
 static struct sock_filter instructions[INSTRUCTIONS_MAX];
 static struct sock_fprog program = {.filter = instructions};

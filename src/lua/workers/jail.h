@@ -1,5 +1,5 @@
 /*
- * jail.h - a process drops access to everything that a simulation does not need: files, other
+ * jail.h - lets a process drop access to everything that a simulation does not need: files, other
  * processes, the network, core dumps. This cannot be undone.
  *
  * It is the second isolation layer around untrusted scripts; the first layer is the environment of
@@ -15,8 +15,8 @@
 #include <stdint.h>
 
 typedef struct blis_jail_limits {
-  int64_t cpu_s;        /* then SIGXCPU; 0 = no limit */
-  int64_t memory_bytes; /* on top of the address space in use; 0 = no limit */
+  int64_t cpu_s;        /* CPU time until SIGXCPU; 0 = no limit */
+  int64_t memory_bytes; /* in addition to the address space in use; 0 = no limit */
 } blis_jail_limits;
 
 /*
@@ -25,18 +25,23 @@ typedef struct blis_jail_limits {
  */
 bool blis_jail_enter(const blis_jail_limits *limits);
 
-/* Does the common part of restricting a process once, so that processes forked afterwards skip
- * it: a third of the cost. Returns false if calls cannot be filtered. */
+/*
+ * Performs the common part of restricting a process in advance. Processes that are forked
+ * afterwards skip this part, which is a third of the cost. Returns false if calls cannot be
+ * filtered.
+ */
 bool blis_jail_prepare(void);
 
-/* Whether this build can filter system calls at all. */
+/* Returns whether this build can filter system calls at all. */
 bool blis_jail_can_filter(void);
 
-/* Limits the address space to the current use plus this many bytes. No effect if that exceeds
- * the present limit. */
+/*
+ * Limits the address space to the current use plus this number of bytes. Has no effect if that
+ * exceeds the current limit.
+ */
 void blis_jail_limit_memory(int64_t bytes);
 
-/* The process ends when its parent, which must still be that one, does. */
+/* Makes the process end when its parent ends. The parent must still be the process `parent`. */
 void blis_jail_die_with(int64_t parent);
 
 #endif

@@ -10,13 +10,13 @@
 #include "base/buffer.h"
 #include "base/invariant.h"
 
-/* Journals that one stem may have in a folder. */
+/* Maximum number of journals per stem and folder. */
 enum { MAX_JOURNALS = 1000000 };
 
 struct blis_journal {
   blis_alloc alloc;
   int file;
-  time_t synced_at; /* by a clock that only goes forward, in seconds */
+  time_t synced_at; /* time of a monotonic clock, in seconds */
   blis_buffer path;
   blis_buffer line;
 };

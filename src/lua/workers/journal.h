@@ -22,22 +22,23 @@ BLIS_MUSTUSE blis_status blis_journal_create(const blis_alloc *alloc, const char
                                              blis_error *error);
 
 /*
- * Appends line and a newline; line must not contain a newline. Lines older than a second are on the
- * disk, or are being written. BLIS_ERR_IO names the file and the system's reason.
+ * Appends line and a newline; line must not contain a newline. Lines older than a second are on
+ * disk or are being written. The message of BLIS_ERR_IO contains the file and the reason from the
+ * system.
  */
 BLIS_MUSTUSE blis_status blis_journal_append(blis_journal *journal, blis_slice line,
                                              blis_error *error);
 
-/* Brings everything to the disk and closes the file. NULL is allowed. */
+/* Writes everything to disk and closes the file. NULL is allowed. */
 void blis_journal_close(blis_journal *journal);
 
 /* Creates a folder unless it exists; its parent must exist. */
 BLIS_MUSTUSE blis_status blis_folder_make(const char *path, blis_error *error);
 
 /*
- * Creates the file at path with line and a newline in it, unless the file exists. If several
- * processes claim the same path at once, *claimed is true for exactly one. This also applies to
- * shared file systems (NFS 3 or later).
+ * Creates the file at path with line and a newline as content, unless the file exists. If several
+ * processes claim the same path at the same time, *claimed is true for exactly one of them. This
+ * also applies to shared file systems (NFS 3 or later).
  */
 BLIS_MUSTUSE blis_status blis_file_claim(const char *path, blis_slice line, bool *claimed,
                                          blis_error *error);

@@ -38,7 +38,7 @@ int bind_pipe_read(lua_State *L) {
 }
 
 /*
- * A pipe that is ready takes PIPE_BUF bytes. A longer write would wait for the reader.
+ * A pipe that is ready accepts PIPE_BUF bytes. A longer write would block until the reader reads.
  */
 int bind_pipe_write(lua_State *L) {
   size_t length;
@@ -67,7 +67,7 @@ static void on_termination(int number) {
 int bind_watch_termination(lua_State *L) {
   (void)L;
   static const int watched[] = {SIGTERM, SIGINT, SIGHUP};
-  /* A second signal ends the process at once. */
+  /* A second signal ends the process immediately. */
   struct sigaction action = {.sa_handler = on_termination, .sa_flags = (int)SA_RESETHAND};
   sigemptyset(&action.sa_mask);
   for (size_t i = 0; i < sizeof watched / sizeof *watched; i++) {

@@ -21,13 +21,13 @@ int bind_watch_termination(lua_State *L);
 /* termination_requested(): returns the number of the signal; nothing if no signal arrived. */
 int bind_termination_requested(lua_State *L);
 
-/* parent(): the number of the process that started this one, as of now. */
+/* parent(): returns the id of the current parent process. */
 int bind_parent(lua_State *L);
 
 /* jail(cpu_s): restricts this process, see jail.h; returns true with a seccomp filter. */
 int bind_jail(lua_State *L);
 
-/* limit_memory(bytes): of address space, on top of what is in use. */
+/* limit_memory(bytes): limits the address space, in addition to the current use. */
 int bind_limit_memory(lua_State *L);
 
 /* jail_prepare(): call once, before creating processes that call jail. */

@@ -17,7 +17,7 @@ typedef struct waiting_task {
   int64_t time_limit_us; /* 0 = none */
 } waiting_task;
 
-/* Tasks that wait, a ring. */
+/* Waiting tasks, as a ring. */
 typedef struct queue {
   waiting_task *tasks;
   size_t capacity; /* a power of two, or 0 */
@@ -34,7 +34,7 @@ struct blis_worker_pool {
   blis__worker *workers; /* options.jobs of them */
   struct pollfd *polled; /* WATCHED, then workers */
   int *polled_worker;
-  int reported; /* whose text the caller may still read, or -1 */
+  int reported; /* worker whose text the caller may still read, or -1 */
 };
 
 static int64_t now_us(void) {
@@ -191,7 +191,7 @@ static blis_status hand_out(blis_worker_pool *pool, blis__worker *worker, blis_e
   return BLIS_OK;
 }
 
-/* Where processes are scarce, a pool with one is still a pool. */
+/* Hands out all tasks. If only some processes can be started, the pool continues with these. */
 static blis_status hand_out_all(blis_worker_pool *pool, blis_error *error) {
   for (int i = 0; pool->waiting.count > 0 && i < pool->options.jobs; i++) {
     if (pool->workers[i].is_busy) {
@@ -216,7 +216,7 @@ static bool has_watched(const blis_worker_pool *pool) {
   return pool->polled[0].revents != 0 || pool->polled[1].revents != 0;
 }
 
-/* Fills pool->polled; returns how many, and the first deadline. */
+/* Fills pool->polled. Returns the number of busy workers, and sets the first deadline. */
 static int list_busy(blis_worker_pool *pool, int64_t *deadline_us) {
   int count = 0;
   for (int i = 0; i < pool->options.jobs; i++) {
@@ -255,7 +255,8 @@ static void set_idle(blis_worker_pool *pool, int index) {
   pool->reported = index;
 }
 
-/* A worker said something or died; true: *result is what came of its task. */
+/* Handles output or the death of a worker. Returns true if *result contains the result of its
+   task. */
 static bool hear(blis_worker_pool *pool, int index, blis_worker_result *result) {
   blis__worker *worker = &pool->workers[index];
   blis__worker_news news = blis__worker_receive(worker);
@@ -278,7 +279,7 @@ static bool hear(blis_worker_pool *pool, int index, blis_worker_result *result) 
   return true;
 }
 
-/* Ends the first overdue worker; true: *result describes it. */
+/* Ends the first overdue worker. Returns true if *result describes its task. */
 static bool end_overdue(blis_worker_pool *pool, blis_worker_result *result) {
   int64_t now = now_us();
   for (int i = 0; i < pool->options.jobs; i++) {

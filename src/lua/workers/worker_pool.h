@@ -2,13 +2,14 @@
  * worker_pool.h - forked processes that execute numbered tasks.
  *
  * Each task is handed to the next free worker; a socket returns the output of the task. A worker is
- * forked when a task finds no free worker. It copies the process at that time, so it sees all that
- * was loaded before, in memory that is shared until one side writes to it. A worker executes one
- * task at a time. It is replaced if it dies, hangs, or runs out of memory. Its task is reported
+ * forked when a task finds no free worker. It copies the process at that time, so it has everything
+ * that was loaded before, in memory that is shared until one side writes to it. A worker executes
+ * one task at a time. It is replaced if it dies, hangs, or runs out of memory. Its task is reported
  * with the reason; other tasks are not affected.
  *
- * In a worker, standard output is standard error and standard input is empty. A worker ends when
- * its parent does. It runs no exit handlers and flushes nothing that the parent had buffered.
+ * In a worker, standard output is redirected to standard error, and standard input is empty. A
+ * worker ends when its parent does. It runs no exit handlers and does not flush output that the
+ * parent has buffered.
  *
  * Handing out a task costs about 6 us. Forking a worker costs about 0.3 ms, plus 29 ms per GB of
  * the process in pages of 4 KB.
@@ -43,9 +44,9 @@ typedef enum blis_worker_outcome {
 typedef blis_worker_outcome (*blis_worker_fn)(void *ud, int64_t task, blis_buffer *text);
 
 typedef struct blis_worker_options {
-  int jobs;                   /* workers at the same time, from 1 */
-  int64_t time_limit_us;      /* of a task, by the clock; 0 = none */
-  int64_t memory_limit_bytes; /* memory of a worker in addition to the memory of the process; 0:
+  int jobs;                   /* maximum number of concurrent workers, at least 1 */
+  int64_t time_limit_us;      /* wall-clock limit of a task; 0 = none */
+  int64_t memory_limit_bytes; /* memory of a worker in addition to the memory of the process; 0 =
                                  no limit */
   bool is_fresh;              /* forks a new process for each task, a copy of this process when
                                  the task starts */
@@ -67,7 +68,7 @@ BLIS_MUSTUSE blis_status blis_worker_pool_new(const blis_alloc *alloc,
                                               const blis_worker_options *options,
                                               blis_worker_pool **pool, blis_error *error);
 
-/* Kills the workers, and with them unfinished tasks. NULL is allowed. */
+/* Kills the workers, which discards unfinished tasks. NULL is allowed. */
 void blis_worker_pool_free(blis_worker_pool *pool);
 
 /*
@@ -83,10 +84,10 @@ BLIS_MUSTUSE blis_status blis_worker_pool_submit(blis_worker_pool *pool, int64_t
  */
 bool blis_worker_pool_cancel(blis_worker_pool *pool, int64_t task);
 
-/* Tasks that were submitted and not reported. */
+/* Returns the number of tasks that were submitted and not reported. */
 size_t blis_worker_pool_pending(const blis_worker_pool *pool);
 
-/* Other things that end a wait. */
+/* Other events that end a wait. */
 typedef struct blis_worker_watch {
   bool for_input;  /* standard input is readable or has ended */
   bool for_output; /* standard output is writable */
@@ -98,7 +99,7 @@ typedef struct blis_worker_watch {
  * - No task is pending and watched is NULL.
  * - The watched event happened.
  * - A signal arrived.
- * BLIS_ERR_IO if no process can be started.
+ * Returns BLIS_ERR_IO if no process can be started.
  */
 BLIS_MUSTUSE blis_status blis_worker_pool_wait(blis_worker_pool *pool, int64_t timeout_us,
                                                const blis_worker_watch *watch,

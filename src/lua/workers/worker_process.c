@@ -50,14 +50,14 @@ static bool receive_task(int socket, int64_t *task) {
 }
 
 /*
- * Moves to a separate process group. So Ctrl-C reaches only the parent, which handles it, and the
+ * Moves to a separate process group. Ctrl-C then reaches only the parent, which handles it, and the
  * parent can also end the processes that a task has started.
  */
 static void leave_terminal(void) {
   (void)setpgid(0, 0);
   static const int handled[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
   for (size_t i = 0; i < sizeof handled / sizeof *handled; i++) {
-    (void)signal(handled[i], SIG_DFL); /* the handlers are the parent's */
+    (void)signal(handled[i], SIG_DFL); /* the handlers belong to the parent */
   }
   int nothing = open("/dev/null", O_RDONLY);
   if (nothing >= 0) {
@@ -189,9 +189,9 @@ void blis__worker_result(const blis__worker *worker, blis_worker_result *result)
 }
 
 blis_worker_outcome blis__worker_stop(blis__worker *worker, int *detail) {
-  BLIS_ASSERT(worker->process > 0); /* 0 would be everybody of our group */
+  BLIS_ASSERT(worker->process > 0); /* 0 would mean all processes of our group */
   int status = 0;
-  /* A process that is ending already keeps its own reason. */
+  /* A process that is already ending keeps its own exit status. */
   (void)kill(-worker->process, SIGKILL);
   (void)kill(worker->process, SIGKILL);
   pid_t waited;

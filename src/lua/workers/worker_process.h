@@ -1,6 +1,6 @@
 /*
- * worker_process.h - one forked worker as its parent sees it: a process and a
- * socket on which tasks go out and results come back.
+ * worker_process.h - the parent's side of a forked worker: a process, and a socket for tasks and
+ * results.
  */
 #ifndef BLIS_LUA_WORKERS_WORKER_PROCESS_H
 #define BLIS_LUA_WORKERS_WORKER_PROCESS_H
@@ -12,7 +12,7 @@
 #include "base/buffer.h"
 #include "lua/workers/worker_pool.h"
 
-/* What precedes the text of a result on the socket. */
+/* Header that precedes the text of a result on the socket. */
 typedef struct blis__worker_header {
   int64_t task;
   uint32_t outcome; /* DONE, FAILED or NO_MEMORY */
@@ -20,12 +20,12 @@ typedef struct blis__worker_header {
 } blis__worker_header;
 
 typedef struct blis__worker {
-  pid_t process; /* 0 = there is none */
+  pid_t process; /* 0 = none */
   int socket;
   bool is_busy;
-  int64_t task;        /* while busy */
-  int64_t deadline_us; /* of the task */
-  blis_buffer input;   /* what of a result has come so far */
+  int64_t task;        /* current task, while busy */
+  int64_t deadline_us; /* deadline of the task */
+  blis_buffer input;   /* part of a result that has been received */
 } blis__worker;
 
 /*
@@ -53,8 +53,8 @@ blis__worker_news blis__worker_receive(blis__worker *worker);
 void blis__worker_result(const blis__worker *worker, blis_worker_result *result);
 
 /*
- * Ends the process and all processes that it started, and waits for it. Returns how it ended if it
- * had ended before: EXITED or KILLED, and *detail.
+ * Ends the process and all processes that it started, and waits for it. If the process had already
+ * ended, returns how (EXITED or KILLED) and sets *detail.
  */
 blis_worker_outcome blis__worker_stop(blis__worker *worker, int *detail);
 

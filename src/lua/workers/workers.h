@@ -1,6 +1,6 @@
 /*
- * workers.h - worker processes for Lua: a function is called for numbered tasks
- * in forked copies of the program.
+ * workers.h - worker processes for Lua: forked copies of the program that call a function for
+ * numbered tasks.
  */
 #ifndef BLIS_LUA_WORKERS_WORKERS_H
 #define BLIS_LUA_WORKERS_WORKERS_H

@@ -1,6 +1,6 @@
 /*
- * bucket.c - admission policies token-bucket and rate-limit: a level that rises
- * with time up to a limit and is drained by requests.
+ * bucket.c - admission policies token-bucket and rate-limit: a level that rises over time up to a
+ * limit, and that requests lower.
  *
  *   level = min(capacity, level + (now - last) * rate / 10^6)
  */
@@ -23,14 +23,14 @@ typedef struct buckets {
   double capacity;
   double rate_per_s;
   bool is_per_tenant;
-  BLIS_ARRAY(bucket) items; /* by number of the tenant */
-  /* Of token-bucket. */
+  BLIS_ARRAY(bucket) items; /* by tenant number */
+  /* Used by token-bucket. */
   uint32_t cost; /* COST_INPUT, ... */
-  /* Of rate-limit. */
+  /* Used by rate-limit. */
   bool delays;
 } buckets;
 
-/* The bucket for a request, filled up to now; NULL = out of memory. */
+/* Returns the bucket for a request, refilled up to now; NULL = out of memory. */
 static bucket *fill(buckets *self, uint32_t tenant, int64_t now_us) {
   size_t index = self->is_per_tenant ? tenant : 0;
   if (blis_array_reserve(&self->alloc, &self->items, index + 1) != BLIS_OK) {
@@ -127,7 +127,7 @@ const blis_policy_entry blis__admission_token_bucket = {
 /* Contents of a ticket: 1 if a token is reserved for the request. */
 enum { HAS_TOKEN = 0 };
 
-/* Time until the reserved token is available; the level is below 0. */
+/* Returns the time until the reserved token is available. The level must be negative. */
 static int64_t wait_us(const buckets *self, const bucket *b) {
   double us = ceil(-b->level * 1e6 / self->rate_per_s);
   return us < 1 ? 1 : us < 0x1p62 ? (int64_t)us : BLIS_TIME_NEVER_US;

@@ -14,17 +14,17 @@
 /* The requests of one tenant, or of one model. */
 typedef struct counted {
   int64_t active;
-  double limit; /* below 0: not looked up yet */
+  double limit; /* negative: not looked up yet */
 } counted;
 
 typedef struct counting {
   blis_alloc alloc;
-  BLIS_ARRAY(counted) items; /* by number of the text */
-  bool counts_models;        /* in place of tenants */
+  BLIS_ARRAY(counted) items; /* by number of the model or tenant name */
+  bool counts_models;        /* counts per model instead of per tenant */
   bool holds;                /* a request counts until its client has the last token */
-  blis_held held;            /* numbers of texts */
+  blis_held held;            /* string numbers of requests whose clients wait for the last token */
   double usual_limit;
-  blis_intern *named; /* with their own limit; NULL without any */
+  blis_intern *named; /* names with their own limit; NULL if there are none */
   BLIS_ARRAY(double) named_limits;
   const char *reason;
 } counting;
@@ -64,7 +64,7 @@ static counted *find(counting *self, const blis_intern *strings, uint32_t number
   return c;
 }
 
-/* Contents of a ticket: the number that the request was counted for. */
+/* Contents of a ticket: the index of the item that counted the request. */
 enum { COUNTED_FOR = 0 };
 
 static void release(counting *self, int64_t number) {

@@ -1,6 +1,6 @@
 /*
- * llmd.c - admission policies of llm-d-router: probabilistic and latency-slo
- * refuse sheddable requests before the queue of the gateway sees them.
+ * llmd.c - admission policies of llm-d-router: probabilistic and latency-slo reject sheddable
+ * requests before they enter the gateway queue.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -38,7 +38,7 @@ static double saturation(const admitter *self, const blis_routing_view *view) {
   return sum / (double)view->count;
 }
 
-/* A number is drawn for every request that may be refused. */
+/* Draws a random number for every request that may be rejected. */
 static blis_status decide_by_chance(const blis_question *q, blis_admission_decision *decision) {
   admitter *self = q->state;
   *decision = (blis_admission_decision){.verdict = BLIS_ADMIT};
@@ -89,8 +89,8 @@ const blis_policy_entry blis__admission_probabilistic = {
 
 /* latency-slo */
 
-/* llm-d learns to predict latencies. Here prompts are computed at a constant rate, in the order
-   of arrival. */
+/* llm-d trains a model that predicts latencies. This estimate assumes that prompts are computed
+   at a constant rate, in order of arrival. */
 static double expected_ttft_us(const admitter *self, const blis_question *q, size_t i) {
   const double *pending = q->view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   return (double)(q->view->now_us - q->request->arrival_us) +

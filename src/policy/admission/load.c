@@ -1,6 +1,6 @@
 /*
- * load.c - admission policies tier-shed and gaie-legacy: refuse unimportant
- * requests while the cluster is busy.
+ * load.c - admission policies tier-shed and gaie-legacy: reject requests of low importance while
+ * the cluster is busy.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -10,8 +10,8 @@
 
 typedef struct shedding {
   double limit;      /* load, or queue depth */
-  double kv_limit;   /* of gaie-legacy */
-  int32_t min_value; /* of tier-shed: classes with it are never shed */
+  double kv_limit;   /* used by gaie-legacy */
+  int32_t min_value; /* used by tier-shed: classes with at least this value are never shed */
   char reason[128];
 } shedding;
 

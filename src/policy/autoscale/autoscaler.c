@@ -37,13 +37,14 @@ const char *blis_scale_cause_name(blis_scale_cause cause) {
 
 BLIS__POLICY_FREE(autoscaler)
 
-/* Metrics that count requests of a pool without instances. */
+/* Metrics that include waiting requests even if the pool has no instances. */
 #define SEES_WAITING                                                                               \
   (BLIS_SCALE_BIT(BLIS_SCALE_GATEWAY_QUEUE_SIZE) | BLIS_SCALE_BIT(BLIS_SCALE_INFLIGHT_TOKENS) |    \
    BLIS_SCALE_BIT(BLIS_SCALE_POOL_SATURATION) | BLIS_SCALE_BIT(BLIS_SCALE_REQUEST_RATE) |          \
    BLIS_SCALE_NEEDS_FUTURE)
 
-/* It reads only instances: without any it would never request one, nor keep a starting one. */
+/* Returns whether the policy reads only ready instances. Without any, such a policy would never
+   request an instance, nor keep a starting one. */
 static bool is_blind_at_zero(const blis_autoscaler *autoscaler) {
   return (autoscaler->needs & SEES_WAITING) == 0;
 }

@@ -1,10 +1,10 @@
 /*
- * autoscaler.h - the number of instances that a pool should have. It is called at
+ * autoscaler.h - the number of instances that a pool should have. The autoscaler is called at
  * intervals and returns a number and a reason.
  *
- * Built-in policies and Lua functions have the same interface. They see the current
- * metrics of the pool, never the future. The caller clamps the result to [min,
- * max], and acts on it with its own delays.
+ * Built-in policies and Lua functions have the same interface. They read the current metrics of the
+ * pool, never future data. The caller clamps the result to [min, max], and acts on it with its own
+ * delays.
  */
 #ifndef BLIS_POLICY_AUTOSCALE_AUTOSCALER_H
 #define BLIS_POLICY_AUTOSCALE_AUTOSCALER_H
@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/invariant.h"
 
-/* Metrics of a pool, as monitoring would tell them: XX(id, name, unit, text) */
+/* Metrics of a pool, as a monitoring system would report them: XX(id, name, unit, text) */
 #define BLIS_SCALE_METRICS(XX)                                                                     \
   XX(GATEWAY_QUEUE_SIZE, "gateway_queue_size", "requests",                                         \
      "requests that wait at the gateway for the pool")                                             \
@@ -51,18 +51,18 @@ typedef enum blis_scale_metric {
 const char *blis_scale_metric_name(blis_scale_metric metric);
 
 /*
- * Inputs of a policy: metrics, and the tokens of instances, which need a walk over
- * all requests. Nothing else is collected.
+ * Inputs of a policy: metrics, and token counts of instances, which require a pass over all
+ * requests. Only these inputs are collected.
  */
 typedef uint32_t blis_scale_needs;
 #define BLIS_SCALE_BIT(metric) ((blis_scale_needs)1 << (metric))
 #define BLIS_SCALE_NEEDS_QUEUED_TOKENS ((blis_scale_needs)1 << 31)
-/* An oracle's. */
+/* Needed only by oracles. */
 #define BLIS_SCALE_NEEDS_FUTURE ((blis_scale_needs)1 << 30)
-#define BLIS_SCALE_NEEDS_POOLS ((blis_scale_needs)1 << 29) /* own and other */
+#define BLIS_SCALE_NEEDS_POOLS ((blis_scale_needs)1 << 29) /* needs own and other */
 #define BLIS_SCALE_NEEDS_ALL (UINT32_MAX & ~BLIS_SCALE_NEEDS_FUTURE)
 
-/* Finds a metric by name; BLIS_ERR_INVALID names the nearest name. */
+/* Finds a metric by name; the message of BLIS_ERR_INVALID contains the nearest valid name. */
 BLIS_MUSTUSE blis_status blis_scale_metric_find(const char *name, blis_scale_metric *metric,
                                                 blis_error *error);
 
@@ -90,41 +90,41 @@ typedef struct blis_scale_instance {
   double kv_utilization; /* 0 to 1 */
   double queue_depth;
   double batch_size;
-  /* Of requests, with BLIS_SCALE_NEEDS_QUEUED_TOKENS. */
+  /* Tokens of requests; set only with BLIS_SCALE_NEEDS_QUEUED_TOKENS. */
   double queued_prefill_tokens; /* prompt tokens not computed yet */
-  double running_kv_tokens;     /* in the batch */
-  double queued_kv_tokens;      /* that the queue will need */
+  double running_kv_tokens;     /* KV tokens of requests in the batch */
+  double queued_kv_tokens;      /* KV tokens that waiting requests will need */
   double kv_capacity_tokens;
-  double context_length_tokens; /* the longest request it takes */
+  double context_length_tokens; /* length of the longest request that the instance accepts */
   const char *gpu;              /* borrowed; "" = unknown */
   double tp;
   double cost_per_hour;
 } blis_scale_instance;
 
-/* Model of the step time of one of its instances, as measured for its engine. */
+/* Step-time model of one instance of the pool, measured for its engine. */
 typedef struct blis_scale_model {
   double (*step_us)(void *state, double prefill_tokens, double requests, double kv_tokens);
   void *state;
-  double kv_capacity_tokens; /* of one instance */
+  double kv_capacity_tokens; /* KV capacity of one instance */
   double max_num_seqs;
 } blis_scale_model;
 
 /* A pool. A pool that shares a budget with another one sees both. */
 typedef struct blis_scale_pool {
-  uint32_t replicas; /* wanted as of now */
-  int64_t wish;      /* its policy's, last; see blis_scale_decision */
-  uint32_t min;      /* its bounds: the current number if nothing scales */
-  uint32_t max;      /* it */
-  double gpus;       /* of one replica */
+  uint32_t replicas; /* current target */
+  int64_t wish;      /* last value from its policy; see blis_scale_decision */
+  uint32_t min;      /* bounds of the pool; both are the current number if the pool is not scaled */
+  uint32_t max;      /* upper bound */
+  double gpus;       /* GPUs of one replica */
   /* Power draw of a GPU since the last evaluation, in steps that computed prompt tokens and in
-     others; below 0 = no such steps, or unknown. */
+     other steps. Negative: no such steps, or unknown. */
   double prefill_watts;
   double decode_watts;
   const blis_scale_model *model; /* NULL = unknown */
 } blis_scale_pool;
 
-/* Input that only an oracle has: the requests of the trace, in order of time, with their true
-   lengths. */
+/* Input that only an oracle has: the requests of the trace with their true lengths, in order of
+   arrival. */
 typedef struct blis_scale_arrival {
   int64_t time_us;
   uint32_t prompt_tokens;
@@ -139,29 +139,29 @@ typedef struct blis_scale_future {
 /* The state of a pool at one evaluation. */
 typedef struct blis_scale_context {
   int64_t now_us;
-  int64_t since_last_scale_us; /* BLIS_TIME_NEVER_US = never yet */
+  int64_t since_last_scale_us; /* BLIS_TIME_NEVER_US = the pool has not been scaled */
   blis_scale_cause cause;
   blis_scale_role role;
-  uint32_t replicas; /* wanted as of now: requested to ready, none draining */
+  uint32_t replicas; /* current target: instances from requested to ready, without draining ones */
   uint32_t ready;
-  uint32_t starting; /* from their request until they are ready */
-  uint32_t draining; /* being removed, with requests left */
+  uint32_t starting; /* instances that are requested but not ready */
+  uint32_t draining; /* instances being removed that still have requests */
   uint32_t min;
   uint32_t max;
   blis_scale_needs collected;
-  /* To be read by blis_scale_value; GATEWAY_QUEUE_SIZE is always there. */
+  /* Read with blis_scale_value. GATEWAY_QUEUE_SIZE is always set. */
   double metrics[BLIS_SCALE_METRIC_COUNT];
-  /* Computes a metric that needs a search (BLIS_SCALE_TTFT_P90 to SLO_ATTAINMENT) on demand;
-     NULL = all are in metrics. */
+  /* Computes a metric that needs a search (BLIS_SCALE_TTFT_P90 to SLO_ATTAINMENT) on demand.
+     NULL: metrics contains all values. */
   double (*measure)(void *ud, blis_scale_metric metric);
   void *measure_ud;
   const blis_scale_instance *instances; /* ready instances, by id */
   size_t instance_count;
   double starting_kv_tokens;     /* capacity of starting instances */
   const blis_scale_model *model; /* NULL = unknown */
-  double startup_us;             /* from a decision to a ready instance, mean */
-  /* With BLIS_SCALE_NEEDS_POOLS, else NULL; other is also NULL where the pool
-     is the only one. */
+  double startup_us;             /* mean time from a decision until the instance is ready */
+  /* Set only with BLIS_SCALE_NEEDS_POOLS; otherwise NULL. other is also NULL if the cluster has
+     only one pool. */
   const blis_scale_pool *own;
   const blis_scale_pool *other;
   /* NULL without BLIS_SCALE_NEEDS_FUTURE. */
@@ -176,16 +176,14 @@ static inline double blis_scale_value(const blis_scale_context *context, blis_sc
 }
 
 typedef struct blis_scale_decision {
-  int64_t target;     /* replicas; the current number = no change */
-  const char *reason; /* the policy's, until its next decision; never NULL */
-  /* The id of a ready instance like which those are that come or go; -1 = it
-     does not matter. */
+  int64_t target;     /* replicas; the current number means no change */
+  const char *reason; /* owned by the policy until its next decision; never NULL */
+  /* Id of a ready instance; instances of the same kind are added or removed. -1: any kind. */
   int64_t like;
-  /* The target before the constraint that the pool shares with another pool; -1 = the target.
-     The other pool sees this value. */
+  /* The target before the constraint that the pool shares with another pool; -1 = same as the
+     target. The other pool reads this value. */
   int64_t wish;
-  /* Why the policy scales nothing, now and later, for people to read: static;
-     NULL = it does. */
+  /* Message that explains why the policy never scales; static. NULL: the policy scales. */
   const char *off;
 } blis_scale_decision;
 
@@ -202,28 +200,27 @@ typedef struct blis_autoscaler_ops {
 typedef struct blis_autoscaler {
   const blis_autoscaler_ops *ops; /* NULL = the pool keeps its size */
   void *state;
-  size_t state_size; /* freed after ops->free; 0 = that does it */
+  size_t state_size; /* bytes, freed after ops->free; 0 = ops->free frees the state */
   blis_alloc alloc;
   blis_scale_needs needs;
   int64_t interval_us; /* between decisions */
-  const char *name;    /* static, or owned by state */
+  const char *name;    /* static or owned by state */
 } blis_autoscaler;
 
 /* Idempotent; an all-zero policy is allowed. */
 void blis_autoscaler_free(blis_autoscaler *autoscaler);
 
 /*
- * Calls ops->decide, starting from the current number. *proposed is its result; the
- * target of *decision is the nearest number within [min, max]. If the metrics of a
- * policy do not include waiting requests, at least one instance is requested while
- * requests wait.
+ * Calls ops->decide, starting from the current number, and stores its result in *proposed. The
+ * target of *decision is the nearest number within [min, max]. If the policy's metrics do not
+ * include waiting requests, the target is at least one instance while requests wait.
  */
 BLIS_MUSTUSE blis_status blis_autoscaler_decide(const blis_autoscaler *autoscaler,
                                                 const blis_scale_context *context,
                                                 blis_scale_decision *decision, int64_t *proposed,
                                                 blis_error *error);
 
-/* A parameter of every built-in autoscaler; their states have interval_s. */
+/* Parameter of every built-in autoscaler. Their states have a member interval_s. */
 #define BLIS__SCALE_INTERVAL(type, usual)                                                          \
   BLIS__NUMBER("interval_seconds", 1e-3, 1e6, usual, "s", "between decisions",                     \
                BLIS__INTO(type, interval_s))

@@ -1,6 +1,6 @@
 /*
- * dynamo_planner.c - autoscaler dynamo.planner: one more or one less by the
- * load of each engine, within bounds that a predicted load sets.
+ * dynamo_planner.c - autoscaler dynamo.planner: adds or removes one replica, based on the load of
+ * each engine, within bounds set by a predicted load.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@ typedef enum planner_target {
 
 #define TARGET_WORDS "throughput|latency|load|sla"
 
-/* One more where any is at up; one less where all are below down. */
+/* Add a replica if any engine reaches `up`; remove one if all are below `down`. */
 typedef struct thresholds {
   double up;
   double down;
@@ -29,7 +29,7 @@ typedef struct state {
   double interval_s;
   uint32_t target; /* planner_target */
   uint32_t predictor;
-  bool has_load_loop; /* of target sla */
+  bool has_load_loop; /* used with target sla */
   double throughput_s;
   double ttft_us;
   double itl_us;
@@ -41,7 +41,7 @@ typedef struct state {
   double decode_down;
   int64_t max_gpus;
   int64_t next_throughput_us;
-  int64_t floor; /* minimum number of replicas by the throughput loop */
+  int64_t floor; /* minimum number of replicas, set by the throughput loop */
   blis_forecast rate;
   blis_forecast prompt;
   blis_forecast output;
@@ -74,8 +74,8 @@ static thresholds decode_thresholds(const state *self) {
   }
 }
 
-/* In target load, thresholds of prefill are tokens; else prompts of the longest
-   length. */
+/* With target load, prefill thresholds are in tokens; otherwise they are in prompts of the
+   maximum length. */
 static double prefill_load(const state *self, const blis_scale_instance *instance) {
   return self->target == TARGET_LOAD
              ? instance->queued_prefill_tokens
@@ -100,7 +100,7 @@ static vote easy_vote(const state *self, const blis_scale_context *context) {
     if (is_prefill ? load >= limits.up : load > limits.up) {
       return VOTE_UP;
     }
-    // No prefill may wait where the threshold is 0.
+    // With a threshold of 0, no prefill tokens may be waiting.
     is_calm = is_calm && (limits.down > 0 ? load < limits.down : load <= 0);
   }
   return is_calm ? VOTE_DOWN : VOTE_STAY;
@@ -112,14 +112,14 @@ static double prefill_us(const blis_scale_context *context, double tokens) {
   return context->model->step_us(context->model->state, fmax(tokens, 1), 0, 0);
 }
 
-/* ITL, divided by the accepted tokens per step. */
+/* Returns the ITL: the step time divided by the accepted tokens per step. */
 static double decode_us(const state *self, const blis_scale_context *context,
                         const blis_scale_instance *instance, double tokens) {
   double requests = fmax(1, instance->batch_size);
   return context->model->step_us(context->model->state, 0, requests, tokens) / self->accept_length;
 }
 
-/* n engines become n - 1; a single one stays. */
+/* Scaling down changes n engines to n - 1; a single engine is kept. */
 static vote prefill_vote(const state *self, const blis_scale_context *context) {
   double n = (double)context->instance_count;
   bool is_over = true;
@@ -232,7 +232,7 @@ static void decide_alone(state *self, const blis_scale_context *context,
   if (self->target == TARGET_SLA) {
     plan(self, context);
   }
-  // While replicas are on their way it only observes.
+  // While replicas are starting or draining, the planner only observes.
   if (context->replicas != context->ready) {
     return;
   }
@@ -251,7 +251,8 @@ static int64_t gpus_of(const blis_scale_pool *pool) {
   return pool->gpus < 1 ? 1 : (int64_t)pool->gpus;
 }
 
-/* What both pools want is shared; which of both is prefill does matter. */
+/* Divides the budget between the targets of both pools. The result depends on which of the two
+   is prefill. */
 static int64_t shared(const state *self, const blis_scale_context *context, int64_t wanted) {
   const blis_scale_pool *own = context->own;
   const blis_scale_pool *other = context->other;

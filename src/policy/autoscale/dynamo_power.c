@@ -2,10 +2,10 @@
  * dynamo_power.c - autoscaler dynamo.power: as many prefill and decode replicas as
  * a power budget allows. The estimates of GPU power are corrected by measurements.
  *
- * Each pool has its own policy, which plans for both and takes its part of the
- * plan. Evaluated together, both have the same plan; at different times their
- * inputs, corrections, and plans differ. A pool therefore grows only by the current
- * rest of the budget.
+ * Each pool has its own policy, which plans for both pools and applies its part of the plan. If
+ * both are evaluated at the same time, their plans are equal. If they are evaluated at different
+ * times, their inputs, corrections, and plans differ. A pool therefore grows only within the unused
+ * budget.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,17 +13,17 @@
 #include "policy/autoscale/power_plan.h"
 #include "policy/contract/entry.h"
 
-/* A side of the plan. */
+/* One side of the plan: prefill or decode. */
 typedef struct side {
-  double watts;      /* of a GPU, estimated */
-  double correction; /* of that */
+  double watts;      /* estimated power draw of a GPU */
+  double correction; /* correction of watts */
 } side;
 
-/* Load that one engine of each kind can serve, by its step times. */
+/* Load that one prefill and one decode engine can serve, according to their step times. */
 typedef struct estimate {
   double ttft_us;
   double itl_us;
-  double requests_per_s; /* of a decode replica */
+  double requests_per_s; /* request rate of a decode replica */
 } estimate;
 
 typedef struct state {
@@ -31,18 +31,18 @@ typedef struct state {
   double budget_watts;
   double ttft_target_us;
   double itl_target_us;
-  uint32_t misses_max; /* misses in a row that cause a new plan */
+  uint32_t misses_max; /* number of consecutive misses that cause a new plan */
   double threshold;
   double gap_s;
   side prefill;
   side decode;
   double ttft_correction;
   double itl_correction;
-  double prompt_tokens; /* of recent requests; 0 = unknown */
+  double prompt_tokens; /* mean prompt length of recent requests; 0 = unknown */
   double output_tokens;
   uint32_t misses;
   bool is_off;   /* the first plan did not meet the targets */
-  bool has_plan; /* and what follows is of that */
+  bool has_plan; /* the members below describe the plan */
   int64_t planned_us;
   estimate planned;
   blis_planner_pools pools;
@@ -74,7 +74,7 @@ static void correct_time(double *correction, double observed_us, double estimate
   }
 }
 
-/* Latencies by the estimates of the plan that is followed. */
+/* Corrects the estimated latencies of the current plan. */
 static void correct(state *self, const blis_scale_context *context) {
   const blis_planner_sides sides = blis_planner_sides_of(context);
   correct_power(&self->prefill, sides.prefill->prefill_watts);
@@ -87,7 +87,7 @@ static void correct(state *self, const blis_scale_context *context) {
   }
 }
 
-/* With the largest batch that keeps the ITL, as corrected. */
+/* Uses the largest batch that meets the corrected ITL target. */
 static estimate estimate_of(const state *self, const blis_scale_model *prefill,
                             const blis_scale_model *decode) {
   const blis_planner_load load = {.prompt_tokens = self->prompt_tokens,
@@ -191,7 +191,7 @@ static bool is_due(state *self, const blis_scale_context *context) {
          (double)(context->now_us - self->planned_us) >= self->gap_s * 1e6;
 }
 
-/* By the current estimates, which may exceed the plan's. */
+/* Uses the current estimates, which can exceed those of the plan. */
 static int64_t free_for(const state *self, const blis_scale_context *context) {
   double prefill = cap_of(&self->prefill);
   double decode = cap_of(&self->decode);
@@ -201,8 +201,7 @@ static int64_t free_for(const state *self, const blis_scale_context *context) {
                            (is_prefill ? decode : prefill) * context->other->gpus);
 }
 
-/* Shrinks as planned; grows up to the current rest of the budget, and further at later
-   evaluations. */
+/* Scales down as planned. Scales up within the unused budget, and further at later evaluations. */
 static void follow(state *self, const blis_scale_context *context, blis_scale_decision *decision) {
   decision->target = context->role == BLIS_SCALE_PREFILL ? self->pools.prefill : self->pools.decode;
   decision->reason = self->reason;

@@ -2,13 +2,13 @@
 
 #include <math.h>
 
-/* Noise of level, trend and observation, and the first covariance. */
+/* Noise of level, trend, and observation, and the initial covariance. */
 #define LEVEL_NOISE 1.0
 #define TREND_NOISE 0.1
 #define OBSERVATION_NOISE 10.0
 #define FIRST_COVARIANCE 1000.0
 
-/* Holt's smoothing of level and trend. */
+/* Smoothing factors of Holt's method for level and trend. */
 #define HOLT_LEVEL 0.5
 #define HOLT_TREND 0.3
 

@@ -1,10 +1,9 @@
 /*
- * forecast.h - one step ahead of a series, for planners that scale by prediction.
+ * forecast.h - predicts the next value of a series, for planners that scale by prediction.
  *
- * constant is the last value. kalman is a local linear trend with the settings of
- * Dynamo's planner (components/src/dynamo/planner/core/load/predictors.py). holt is
- * Holt's linear method. Leading zeros are skipped, and values that are not finite
- * count as 0.
+ * Method `constant` returns the last value. `kalman` is a local linear trend with the settings of
+ * Dynamo's planner (components/src/dynamo/planner/core/load/predictors.py). `holt` is Holt's linear
+ * method. Leading zeros are skipped, and values that are not finite count as 0.
  */
 #ifndef BLIS_POLICY_AUTOSCALE_FORECAST_H
 #define BLIS_POLICY_AUTOSCALE_FORECAST_H
@@ -19,17 +18,17 @@ typedef enum blis_forecast_kind {
 
 #define BLIS__FORECAST_WORDS "constant|kalman|holt"
 
-/* Begin with {.kind = ...}. */
+/* Initialize with {.kind = ...}. */
 typedef struct blis_forecast {
   blis_forecast_kind kind;
   bool has_begun;
   double level;
   double trend;
-  double covariance[2][2]; /* of level and trend; kalman */
+  double covariance[2][2]; /* covariance of level and trend, for kalman */
 } blis_forecast;
 
 void blis_forecast_add(blis_forecast *forecast, double value);
-/* The next value, at least 0; 0 before the first value above 0. */
+/* Returns the predicted next value, at least 0. Returns 0 before the first value above 0. */
 double blis_forecast_next(const blis_forecast *forecast);
 
 #endif

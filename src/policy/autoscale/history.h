@@ -1,7 +1,10 @@
-/* history.h - numbers with times within a window: the samples of an autoscaler.
+/*
+ * history.h - an autoscaler's samples: values with timestamps, within a window.
  *
- * Times never decrease. Old samples are removed when they are the majority, so adding costs O(1)
- * on average. Readers start at the end and stop at the first sample outside of their window. */
+ * Times never decrease. Expired samples are removed once they are the majority, so adding a sample
+ * costs O(1) amortized. Readers start at the end and stop at the first sample outside of their
+ * window.
+ */
 #ifndef BLIS_POLICY_AUTOSCALE_HISTORY_H
 #define BLIS_POLICY_AUTOSCALE_HISTORY_H
 
@@ -15,13 +18,13 @@ typedef struct blis_scale_point {
   double value;
 } blis_scale_point;
 
-/* Begins with {0}; ends with blis_array_deinit. */
+/* Initialize with {0}; free with blis_array_deinit. */
 typedef BLIS_ARRAY(blis_scale_point) blis_scale_history;
 
 /* Returns the start of a window of window_s seconds that ends now; the start is excluded. */
 int64_t blis_scale_window_start_us(int64_t now_us, double window_s);
 
-/* Readers use no window longer than window_s. */
+/* Adds a sample. No reader may use a window longer than window_s. */
 BLIS_MUSTUSE blis_status blis_scale_history_add(blis_scale_history *history,
                                                 const blis_alloc *alloc, int64_t now_us,
                                                 double window_s, double value);

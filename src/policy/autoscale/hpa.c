@@ -51,8 +51,8 @@ static int64_t sum_of(const int64_t *values, size_t count) {
   return sum;
 }
 
-/* The ratio of a mean over some pods to the target; the mean is a whole number
-   of thousandths. */
+/* Returns the ratio of the mean over some pods to the target. The mean is rounded to
+   thousandths. */
 static double ratio_of(int64_t sum_milli, int64_t pods, int64_t target_milli) {
   return (double)(sum_milli / pods) / (double)target_milli;
 }
@@ -69,7 +69,7 @@ int64_t blis_hpa_pods(const blis_hpa_rules *rules, const int64_t *values_milli, 
   if (missing == 0 && !(unready > 0 && is_up)) {
     return is_within(rules, ratio) ? replicas : (int64_t)ceil(ratio * (double)with_value);
   }
-  // What is not known is taken to be such that less has to change.
+  // Unknown values are assumed to be those that cause the smaller change.
   int64_t pods = with_value + missing + (is_up ? unready : 0);
   if (ratio < 1) {
     sum += missing * target_milli;
@@ -90,8 +90,8 @@ typedef struct bounds {
   int64_t most;
 } bounds;
 
-/* Between the least proposal of the window of scaling up and the largest of the
-   window of scaling down, the new one included. */
+/* Returns the lowest proposal in the scale-up window and the highest in the scale-down window,
+   including the new proposal. */
 static bounds stabilized(const blis_hpa *hpa, const blis_hpa_rules *rules, int64_t now_us,
                          int64_t proposal) {
   bounds result = {proposal, proposal};
@@ -113,7 +113,7 @@ static bounds stabilized(const blis_hpa *hpa, const blis_hpa_rules *rules, int64
   return result;
 }
 
-/* Replicas at the beginning of a period that ends now. */
+/* Returns the number of replicas at the start of a period that ends now. */
 static int64_t at_start(const blis_hpa *hpa, int64_t now_us, double period_s, int64_t replicas) {
   int64_t start_us = blis_scale_window_start_us(now_us, period_s);
   for (size_t i = hpa->changes.count; i-- > 0;) {
@@ -125,7 +125,7 @@ static int64_t at_start(const blis_hpa *hpa, int64_t now_us, double period_s, in
   return replicas;
 }
 
-/* How far one direction may go; sign is +1 up and -1 down. */
+/* Returns the limit of a change in one direction; sign is +1 for up and -1 for down. */
 static int64_t limit_of(const blis_hpa *hpa, const blis_hpa_direction *rule, int sign,
                         int64_t now_us, int64_t replicas) {
   if (rule->select == BLIS_HPA_DISABLED) {
@@ -166,7 +166,7 @@ static blis_status note_change(blis_hpa *hpa, const blis_alloc *alloc, const bli
   return blis_scale_history_add(&hpa->changes, alloc, now_us, period_s, (double)change);
 }
 
-/* Within the limits of speed, min and max. */
+/* Clamps to the rate limits, then to min and max. */
 static int64_t limited(const blis_hpa *hpa, const blis_hpa_rules *rules, int64_t now_us,
                        int64_t replicas, int64_t wanted, bounds allowed) {
   if (wanted > replicas) {

@@ -1,6 +1,6 @@
 /*
- * hpa_loop.h - what autoscalers on Kubernetes' HorizontalPodAutoscaler share:
- * metrics with targets, rules and memory of the controller, their parameters.
+ * hpa_loop.h - shared parts of the autoscalers that use Kubernetes' HorizontalPodAutoscaler:
+ * metrics with targets, the controller's rules and state, and the parameters.
  */
 #ifndef BLIS_POLICY_AUTOSCALE_HPA_LOOP_H
 #define BLIS_POLICY_AUTOSCALE_HPA_LOOP_H
@@ -27,40 +27,40 @@ typedef struct blis_hpa_loop {
 
 /* How the value of a metric is compared with its target. */
 typedef enum blis_hpa_type {
-  BLIS_HPA_AVERAGE_VALUE, /* of the pool, shared by its replicas */
-  BLIS_HPA_VALUE,         /* of the pool, as a ratio */
-  BLIS_HPA_PODS           /* of each instance, as a mean */
+  BLIS_HPA_AVERAGE_VALUE, /* value of the pool, divided by its replicas */
+  BLIS_HPA_VALUE,         /* value of the pool, as a ratio to the target */
+  BLIS_HPA_PODS           /* mean of the values of the instances */
 } blis_hpa_type;
 
 /*
- * For init: takes the triggers of parameter "metrics", or the default ones, and the
- * allocator. BLIS_ERR_INVALID without any, for an unknown metric, and in type pods
- * for a metric that is not per instance.
+ * For init: stores the allocator and the triggers of parameter "metrics", or the default triggers.
+ * Returns BLIS_ERR_INVALID if there are no triggers, if a metric is unknown, and if type `pods` has
+ * a metric that is not per instance.
  */
 BLIS_MUSTUSE blis_status blis_hpa_loop_init(blis_hpa_loop *loop, const blis_policy_setup *setup,
                                             const blis_scale_trigger *usual, size_t usual_count,
                                             blis_error *error);
 
-/* Inputs of its triggers. */
+/* Returns the inputs of the loop's triggers. */
 blis_scale_needs blis_hpa_loop_needs(const blis_hpa_loop *loop);
 
 void blis_hpa_loop_deinit(blis_hpa_loop *loop);
 
 /*
- * One sync. The largest proposal of the triggers wins; its trigger is the reason.
- * min is the controller's.
+ * Executes one sync. The largest proposal of the triggers is used, and its trigger is the reason.
+ * min is the minimum of the controller.
  */
 BLIS_MUSTUSE blis_status blis_hpa_loop_sync(blis_hpa_loop *loop, const blis_scale_context *context,
                                             int64_t min, blis_scale_decision *decision,
                                             blis_error *error);
 
-/* The same with one value, of target 1 per replica, in place of triggers. */
+/* Executes one sync with a single value, whose target is 1 per replica, instead of the triggers. */
 BLIS_MUSTUSE blis_status blis_hpa_loop_sync_value(blis_hpa_loop *loop,
                                                   const blis_scale_context *context, int64_t min,
                                                   const char *what, double value,
                                                   blis_scale_decision *decision, blis_error *error);
 
-/* Parameters; loop is the member of the state. */
+/* Parameters of a policy whose state has the member `loop`. */
 #define BLIS__HPA_SECONDS(name, usual, text, type, into)                                           \
   BLIS__NUMBER(name, 0, 1e6, usual, "s", text, BLIS__INTO(type, into))
 #define BLIS__HPA_COUNT(name, unit, usual, text, type, into)                                       \

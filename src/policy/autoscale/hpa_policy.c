@@ -1,6 +1,5 @@
 /*
- * hpa_policy.c - autoscaler hpa: Kubernetes' HorizontalPodAutoscaler on one
- * metric or several.
+ * hpa_policy.c - autoscaler hpa: Kubernetes' HorizontalPodAutoscaler with one or more metrics.
  */
 #include "policy/autoscale/hpa_loop.h"
 

@@ -1,7 +1,7 @@
 /*
- * keda.c - autoscaler keda and llm-d's recipes for it: KEDA itself moves a pool
- * between 0 (or idle) and its minimum, by polling whether a trigger is active;
- * above that, Kubernetes' controller uses the triggers' values.
+ * keda.c - autoscaler keda and llm-d's recipes for it: KEDA itself polls whether a trigger is
+ * active, and moves a pool between 0 (or idle) and its minimum. Above the minimum, Kubernetes'
+ * controller uses the values of the triggers.
  */
 #include <math.h>
 
@@ -12,12 +12,12 @@ typedef struct state state;
 
 /* The differences between the policies of this file. */
 typedef struct recipe {
-  const blis_scale_trigger *triggers; /* the usual ones */
+  const blis_scale_trigger *triggers; /* the default triggers */
   size_t trigger_count;
-  /* Number of replicas by one formula over metrics; NULL = the triggers'. */
+  /* Computes the number of replicas from metrics by one formula; NULL = triggers are used. */
   double (*composite)(state *self, const blis_scale_context *context);
   const char *composite_name;
-  blis_scale_needs needs; /* of that formula */
+  blis_scale_needs needs; /* inputs of composite */
 } recipe;
 
 enum { SLO_SAMPLES_MAX = 64 };
@@ -41,7 +41,7 @@ struct state {
   double prefill_tokens_per_s;
   double backlog_s;
   double kv_target;
-  /* llm-d.slo-aware: the latest raw values, a ring */
+  /* llm-d.slo-aware: the most recent raw values, as a ring */
   double ttft_target_us;
   double tpot_target_us;
   double smoothing_s;
@@ -60,7 +60,7 @@ static bool is_active(const state *self, const blis_scale_context *context) {
   return false;
 }
 
-/* Whether nothing has been active for long enough. */
+/* Returns whether no trigger has been active for the cooldown period. */
 static bool is_cold(const state *self, int64_t now_us) {
   return self->last_active_us < 0
              ? (double)(now_us - self->created_us) > self->initial_cooldown_s * 1e6
@@ -122,7 +122,7 @@ static double guarded_demand(state *self, const blis_scale_context *context) {
   return blis_llmd_guarded_demand(demand, context->replicas, context->ready);
 }
 
-/* Seconds of prefill that wait, or the KV cache in use: the larger claim. */
+/* Returns the larger of two demands: seconds of waiting prefill, and KV cache in use. */
 static double token_demand(state *self, const blis_scale_context *context) {
   double backlog_s =
       blis_scale_value(context, BLIS_SCALE_INFLIGHT_TOKENS) / self->prefill_tokens_per_s;
@@ -139,7 +139,7 @@ static double token_demand(state *self, const blis_scale_context *context) {
   return fmax(by_prefill, by_decode);
 }
 
-/* Mean of the samples of the smoothing time, each at most 2. */
+/* Returns the mean of the samples in the smoothing period, each clamped to at most 2. */
 static double smoothed(state *self, double sample) {
   double span = self->smoothing_s / self->loop.interval_s;
   uint32_t window = span < 1 ? 1 : span > SLO_SAMPLES_MAX ? SLO_SAMPLES_MAX : (uint32_t)span;

@@ -1,6 +1,6 @@
 /*
- * knative.c - autoscaler knative: concurrency over a stable window, and over a
- * short window that is used in a panic.
+ * knative.c - autoscaler knative: uses the concurrency over a stable window, and in panic mode over
+ * a short window.
  */
 #include "policy/autoscale/knative.h"
 
@@ -23,7 +23,7 @@ typedef struct state {
   double max_down_rate;
   double zero_grace_s;
   blis_alloc alloc;
-  blis_scale_history samples; /* of concurrency */
+  blis_scale_history samples; /* samples of concurrency */
   blis_knative_panic panic;
   int64_t idle_since_us; /* -1 = not idle */
   char reason[128];
@@ -51,7 +51,7 @@ blis_knative_scale blis_knative_step(const blis_knative_rules *rules, blis_knati
   return (blis_knative_scale){.target = (int64_t)wanted, .is_panic = panic->is_on};
 }
 
-/* Mean of the samples of the window that ends now; the newest is of now. */
+/* Returns the mean of the samples in the window that ends now. The newest sample was taken now. */
 static double mean_over(const state *self, int64_t now_us, double window_s) {
   int64_t since_us = blis_scale_window_start_us(now_us, window_s);
   double sum = 0;
@@ -73,7 +73,7 @@ static blis_status take_sample(state *self, const blis_scale_context *context) {
                                 concurrency);
 }
 
-/* The last instance stays for the grace period. */
+/* Keeps the last instance for the grace period. */
 static int64_t with_grace(state *self, const blis_scale_context *context, int64_t target) {
   if (target > 0) {
     self->idle_since_us = -1;

@@ -1,6 +1,6 @@
 /*
- * knative.h - one decision of Knative's pod autoscaler, from the concurrency
- * over its two windows.
+ * knative.h - one decision of Knative's pod autoscaler, based on the concurrency in its two
+ * windows.
  *
  * Source: knative/serving pkg/autoscaler/scaling/autoscaler.go.
  */
@@ -11,18 +11,18 @@
 #include <stdint.h>
 
 typedef struct blis_knative_rules {
-  double target; /* concurrency per replica that is aimed at */
+  double target; /* target concurrency per replica */
   double panic_threshold;
   double max_up_rate;
   double max_down_rate;
   int64_t stable_us;
 } blis_knative_rules;
 
-/* Begin with {0}. */
+/* Initialize with {0}. */
 typedef struct blis_knative_panic {
   bool is_on;
-  int64_t until_us; /* it ends one stable window after its condition */
-  double largest;   /* decision since it began */
+  int64_t until_us; /* end of panic mode: one stable window after its condition last held */
+  double largest;   /* largest decision since panic mode began */
 } blis_knative_panic;
 
 typedef struct blis_knative_scale {

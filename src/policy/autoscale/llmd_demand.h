@@ -8,14 +8,14 @@
 #define BLIS_POLICY_AUTOSCALE_LLMD_DEMAND_H
 
 /*
- * Guard variant: starting replicas (part of replicas, but not ready) count against
- * the demand, so that a backlog does not cause two scale-ups.
+ * Guard variant: starting replicas (included in replicas, but not ready) are subtracted from the
+ * demand, so that a backlog does not cause two scale-ups.
  */
 double blis_llmd_guarded_demand(double demand, double replicas, double ready);
 
 /*
- * Control law on latencies as shares of their targets: the number of replicas that
- * moves the share into [0.40, 0.55].
+ * Control law for latencies, given as fractions of their targets. Returns the number of replicas
+ * that moves the fraction into [0.40, 0.55].
  */
 double blis_llmd_slo_demand(double share, double replicas, double ready);
 

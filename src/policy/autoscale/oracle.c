@@ -1,12 +1,11 @@
 /*
- * oracle.c - autoscaler oracle: reads every arrival beforehand, and starts
- * instances early enough to be ready in time. Its result bounds the gain of a
- * better forecast.
+ * oracle.c - autoscaler oracle: knows all arrivals in advance and starts instances early enough to
+ * be ready in time. Its result is an upper bound on what a better forecast can gain.
  *
- * The work of a request is its prefill time in an otherwise empty batch, plus its
- * share of the decode steps of the largest batch that meets the ITL target. The
- * number of instances follows from the work in a slice of time and the target
- * utilization. Instances that are needed again before others could start are kept.
+ * The work of a request is its prefill time in an otherwise empty batch, plus its share of the
+ * decode steps of the largest batch that meets the ITL target. The number of instances is computed
+ * from the work in a time slice and the target utilization. Instances that are needed again before
+ * others could start are kept.
  */
 #include <math.h>
 #include <stdio.h>
@@ -19,15 +18,15 @@ typedef struct state {
   double utilization;
   double slice_s;
   double margin_s;
-  double requests_per_s; /* of one instance; 0 = by its model */
+  double requests_per_s; /* request rate of one instance; 0 = derived from its step-time model */
   double itl_us;
   blis_alloc alloc;
-  double *work_us; /* of all arrivals up to each; NULL = not yet */
+  double *work_us; /* cumulative work, by arrival; NULL = not computed yet */
   size_t count;
   char reason[128];
 } state;
 
-/* The mean request of the whole trace, which decides how large batches are. */
+/* Returns the mean request of the whole trace, which determines the batch size. */
 static blis_planner_load mean_load(const state *self, const blis_scale_model *model,
                                    const blis_scale_future *future) {
   double prompt = 0;
@@ -44,7 +43,7 @@ static blis_planner_load mean_load(const state *self, const blis_scale_model *mo
                              .requests_max = model->max_num_seqs};
 }
 
-/* model NULL = by the rate that an instance can do. */
+/* Returns the work of a request. model NULL = derived from requests_per_s. */
 static double work_of(const state *self, blis_scale_role role, const blis_scale_model *model,
                       const blis_scale_arrival *arrival, double token_us) {
   if (model == NULL) {
@@ -56,7 +55,7 @@ static double work_of(const state *self, blis_scale_role role, const blis_scale_
   return prefill_us + decode_us;
 }
 
-/* Once, at the first look. */
+/* Computes the cumulative work; called once, at the first evaluation. */
 static blis_status learn(state *self, const blis_scale_context *context, blis_error *error) {
   const blis_scale_future *future = context->future;
   bool by_rate = self->requests_per_s > 0;
@@ -81,7 +80,7 @@ static blis_status learn(state *self, const blis_scale_context *context, blis_er
   return BLIS_OK;
 }
 
-/* How many arrive before a time. */
+/* Returns the number of arrivals before a time. */
 static size_t count_before(const blis_scale_future *future, int64_t time_us) {
   size_t low = 0;
   size_t high = future->count;
@@ -96,7 +95,7 @@ static size_t count_before(const blis_scale_future *future, int64_t time_us) {
   return low;
 }
 
-/* Number of instances for the slice that ends at end_us. */
+/* Returns the number of instances for the slice that ends at end_us. */
 static int64_t needed_at(const state *self, const blis_scale_context *context, int64_t end_us,
                          int64_t slice_us) {
   const blis_scale_future *future = context->future;
@@ -106,7 +105,7 @@ static int64_t needed_at(const state *self, const blis_scale_context *context, i
   return (int64_t)ceil(fmin(replicas, 1e9));
 }
 
-/* The most for any slice that ends from a time to another. */
+/* Returns the maximum over all slices that end in an interval. */
 static int64_t most(const state *self, const blis_scale_context *context, int64_t from_us,
                     int64_t to_us) {
   int64_t slice_us = (int64_t)(self->slice_s * 1e6);

@@ -1,7 +1,6 @@
 /*
- * pipeline.c - autoscaler saturation-pipeline: a collector's metrics pass through
- * an analyzer (missing or spare capacity), an optimizer (which machines), and a
- * stabilization window.
+ * pipeline.c - autoscaler saturation-pipeline: metrics from a collector pass through an analyzer
+ * (missing or spare capacity), an optimizer (which kind of node), and a stabilization window.
  *
  * The formulas match BLIS (Go, inference-sim f90a1e3a), except that the last
  * instance is never removed: without instances, no metric would trigger a scale-up.
@@ -13,10 +12,10 @@
 #include "policy/autoscale/autoscaler.h"
 #include "policy/contract/entry.h"
 
-/* Kinds of machines that are told apart in one look. */
+/* Maximum number of node kinds that one evaluation distinguishes. */
 enum { VARIANTS_MAX = 64 };
 
-/* Instances on machines of one kind, at the price of the first of them. */
+/* Instances on one kind of node, priced like the first of them. */
 typedef struct variant {
   const blis_scale_instance *first;
   double supply;
@@ -24,7 +23,7 @@ typedef struct variant {
   double replicas;
 } variant;
 
-/* Since when a signal has been there without a pause. */
+/* Time since which a signal has been present without interruption. */
 typedef struct window {
   double length_us;
   bool is_open;
@@ -62,7 +61,7 @@ static bool is_alike(const blis_scale_instance *a, const blis_scale_instance *b)
   return a->tp == b->tp && compare_texts(a->gpu, b->gpu) == 0;
 }
 
-/* By price, the cheapest first. */
+/* Compares by price; the cheapest comes first. */
 static int compare(const variant *a, const variant *b) {
   if (a->first->cost_per_hour != b->first->cost_per_hour) {
     return a->first->cost_per_hour < b->first->cost_per_hour ? -1 : 1;
@@ -71,7 +70,7 @@ static int compare(const variant *a, const variant *b) {
   return order != 0 ? order : (a->first->tp > b->first->tp) - (a->first->tp < b->first->tp);
 }
 
-/* NULL: there are too many kinds. */
+/* Returns NULL if there are too many kinds. */
 static variant *variant_of(state *self, const blis_scale_instance *instance) {
   for (size_t i = 0; i < self->count; i++) {
     if (is_alike(self->variants[i].first, instance)) {
@@ -85,7 +84,7 @@ static variant *variant_of(state *self, const blis_scale_instance *instance) {
   return &self->variants[self->count++];
 }
 
-/* Instances that were not read yet have no capacity, and are skipped. */
+/* Skips instances without metrics: their capacity is 0. */
 static void collect(state *self, const blis_scale_context *context) {
   self->count = 0;
   for (size_t i = 0; i < context->instance_count; i++) {
@@ -111,7 +110,7 @@ static verdict analyze(const state *self, const blis_scale_context *context) {
   double supply = 0;
   double demand = 0;
   double replicas = 0;
-  double most = 0; /* of one replica */
+  double most = 0; /* largest capacity of one replica */
   for (size_t i = 0; i < self->count; i++) {
     const variant *v = &self->variants[i];
     supply += v->supply;
@@ -136,7 +135,7 @@ static int64_t replicas_for(double tokens, const variant *v) {
   return each > 0 ? (int64_t)fmin(tokens / each, 1e9) : 0;
 }
 
-/* The cheapest gets more. */
+/* Adds replicas to the cheapest variant. */
 static int64_t more(const state *self, const verdict *found, blis_scale_decision *decision) {
   const variant *v = &self->variants[0];
   double each = v->supply / v->replicas;
@@ -144,11 +143,11 @@ static int64_t more(const state *self, const verdict *found, blis_scale_decision
   return (int64_t)fmax(1, ceil(found->missing / each));
 }
 
-/* The most expensive variant gives up instances; one instance remains in total. */
+/* Removes instances of the most expensive variant. At least one instance remains in total. */
 static int64_t fewer(const state *self, const verdict *found, const blis_scale_context *context,
                      blis_scale_decision *decision) {
   const variant *v = &self->variants[self->count - 1];
-  for (size_t i = self->count - 1; i-- > 0;) { /* of one price: the first */
+  for (size_t i = self->count - 1; i-- > 0;) { /* among equal prices: the first */
     if (self->variants[i].first->cost_per_hour == v->first->cost_per_hour) {
       v = &self->variants[i];
     }
@@ -160,9 +159,9 @@ static int64_t fewer(const state *self, const verdict *found, const blis_scale_c
   return change < 1 ? (most < 1 ? most : 1) : (change < most ? change : most);
 }
 
-/* Stabilisation. */
+/* Stabilization. */
 
-/* Whether the signal has lasted long enough; if so, the window restarts. */
+/* Returns whether the signal has lasted long enough; if so, restarts the window. */
 static bool has_lasted(window *w, bool is_there, int64_t now_us) {
   if (!is_there) {
     w->is_open = false;

@@ -32,7 +32,7 @@ int64_t blis_planner_free(const blis_scale_context *context, double budget, doub
                           double other_cost) {
   double others = context->other == NULL ? 0 : context->other->replicas;
   double room = floor((budget - others * other_cost) / own_cost);
-  // Compared as doubles: there may be room for more than whole numbers hold.
+  // Compared as doubles, because the available number may exceed an integer.
   return (int64_t)fmax(context->replicas, fmin(room, UINT32_MAX));
 }
 
@@ -43,13 +43,12 @@ static int64_t at_least_one(double replicas) {
 int64_t blis_planner_prefill(const blis_scale_model *model, const blis_planner_load *load) {
   double alone_us = model->step_us(model->state, load->prompt_tokens, 0, 0);
   double by_rate = load->requests_per_s * alone_us / 1e6;
-  // A prompt that misses the target on its own asks for as many as would share
-  // it.
+  // If one prompt alone misses the target, the number of replicas is scaled by the ratio.
   double by_target = alone_us > load->ttft_us ? alone_us / load->ttft_us : 1;
   return at_least_one(fmax(by_rate, by_target));
 }
 
-/* Context of a request in the middle of its output. */
+/* Returns the context length of a request halfway through its output. */
 static double context_of(const blis_planner_load *load) {
   return fmax(1, load->prompt_tokens + load->output_tokens / 2);
 }

@@ -1,6 +1,6 @@
 /*
- * power_plan.h - the independent rules of Dynamo's power planner: how an estimate
- * is corrected by observations, and how many replicas a budget of power allows.
+ * power_plan.h - rules of Dynamo's power planner that need no state: how observations correct an
+ * estimate, and how many replicas a power budget allows.
  *
  * Source: ai-dynamo/dynamo components/src/dynamo/planner/monitoring/
  * aic_power_optimizer.py (1171d60).
@@ -12,31 +12,32 @@
 
 #include "policy/autoscale/planner.h"
 
-/* A correction begins as 1 and stays within 0.5 and 2. estimated > 0. */
+/* Updates a correction, which starts at 1 and remains between 0.5 and 2. Requires estimated > 0. */
 double blis_power_correct(double correction, double observed, double estimated);
 
-/* Factor of a correction; it never loosens. */
+/* Returns the factor of a correction, limited so that it never raises the power cap. */
 double blis_power_tightening(double correction);
 
 /* Power cap of a GPU with this estimated draw, in whole watts. */
 double blis_power_cap(double watts, double correction);
 
-/* Replicas of one kind. */
+/* The replicas of one pool. */
 typedef struct blis_power_pool {
-  double replica_watts; /* > 0 where there is a budget */
+  double replica_watts; /* > 0 if a budget is set */
   int64_t min;
   int64_t max;
 } blis_power_pool;
 
 /*
- * Decode gets the budget without the minimum of prefill, and prefill gets the rest;
- * each keeps its minimum, whatever the budget. budget_watts 0 = no budget: the
- * maximum of decode, the minimum of prefill.
+ * Divides a power budget. Decode gets the budget minus the minimum of prefill, and prefill gets the
+ * remainder. Each pool keeps its minimum regardless of the budget. budget_watts 0 means no budget:
+ * decode gets its maximum and prefill its minimum.
  */
 blis_planner_pools blis_power_share(double budget_watts, const blis_power_pool *prefill,
                                     const blis_power_pool *decode);
 
-/* The same where one kind does both: without a budget, the most. */
+/* Returns the number of replicas of a pool that prefills and decodes; without a budget, its
+   maximum. */
 int64_t blis_power_replicas(double budget_watts, const blis_power_pool *pool);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * ray_serve.c - autoscaler ray-serve: ongoing requests per replica, smoothed,
- * and acted on once enough decisions in a row say the same.
+ * ray_serve.c - autoscaler ray-serve: targets a number of ongoing requests per replica. The
+ * decision is smoothed, and takes effect after enough consecutive decisions agree.
  */
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +15,8 @@ typedef struct state {
   double down_factor;
   double up_delay_s;
   double down_delay_s;
-  double zero_delay_s; /* from 1 to 0; -1 = down_delay_s */
-  int64_t run;         /* decisions in a row, negative when down */
+  double zero_delay_s; /* delay for scaling from 1 to 0; -1 = down_delay_s */
+  int64_t run;         /* number of consecutive decisions; negative for scale-down */
   char reason[128];
 } state;
 
@@ -25,13 +25,13 @@ static double ongoing(const blis_scale_context *context) {
          blis_scale_value(context, BLIS_SCALE_REQUESTS_RUNNING);
 }
 
-/* Number of replicas for the load, before delays. */
+/* Returns the number of replicas for the load, before delays. */
 static int64_t wanted(const state *self, double total, int64_t replicas) {
   double desired = total / self->target;
   double change = desired - (double)replicas;
   double factor = change > 0 ? self->up_factor : self->down_factor;
   int64_t smoothed = (int64_t)ceil((double)replicas + factor * change);
-  // A factor must not keep it from ever going down.
+  // The smoothing factor must not prevent scale-down forever.
   if (ceil(desired) < (double)replicas && smoothed == replicas) {
     smoothed--;
   }
@@ -42,7 +42,8 @@ static int64_t from_zero(const state *self, double total) {
   return (int64_t)fmax(ceil(self->up_factor), ceil(total / self->target));
 }
 
-/* More than that many decisions in a row, at one per interval. */
+/* Returns the number of consecutive decisions that must be exceeded, at one decision per
+   interval. */
 static int64_t decisions_of(const state *self, double delay_s) {
   return (int64_t)(delay_s / self->interval_s);
 }

@@ -1,7 +1,7 @@
 /*
- * templates.c - the autoscalers of the macro-level plan: threshold,
- * target-utilization and queue-depth. They look at a mean over the ready
- * instances, and leave a time between two changes.
+ * templates.c - the autoscalers of the macro-level plan: threshold, target-utilization, and
+ * queue-depth. They read the mean of a signal over the ready instances, and enforce a minimum time
+ * between changes.
  */
 #include <math.h>
 #include <stdio.h>
@@ -41,13 +41,13 @@ static double mean_of(const state *self, const blis_scale_context *context) {
   return sum / (double)context->instance_count;
 }
 
-/* There are no metrics yet, or the last change was too recent. */
+/* Returns whether there are no metrics yet, or the last change was too recent. */
 static bool is_waiting(const state *self, const blis_scale_context *context) {
   return context->instance_count == 0 ||
          (double)context->since_last_scale_us < self->cooldown_s * 1e6;
 }
 
-/* One more or one less. */
+/* Adds or removes one replica. */
 static void step_by(state *self, int64_t change, double value, double limit,
                     blis_scale_decision *decision) {
   decision->target += change;
@@ -56,7 +56,7 @@ static void step_by(state *self, int64_t change, double value, double limit,
   decision->reason = self->reason;
 }
 
-/* One more or one less, beyond two bounds or at them. */
+/* Adds or removes one replica if the value reaches or exceeds one of two bounds. */
 static void decide_by_bounds(state *self, const blis_scale_context *context, bool is_at_bounds,
                              blis_scale_decision *decision) {
   if (is_waiting(self, context)) {
@@ -103,7 +103,7 @@ static blis_status decide_target(void *ud, const blis_scale_context *context,
   return BLIS_OK;
 }
 
-/* Thresholds that are the wrong way round would scale up and down in turns. */
+/* Rejects swapped thresholds, which would cause alternating scale-up and scale-down. */
 static blis_status init_steps(void *ud, blis_policy_setup *setup, blis_error *error) {
   const state *self = ud;
   if (self->down >= self->up) {

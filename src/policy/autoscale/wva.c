@@ -1,6 +1,6 @@
 /*
- * wva.c - autoscaler llm-d.wva: the margins of the legacy workload variant
- * autoscaler over instances that are not saturated.
+ * wva.c - autoscaler llm-d.wva: applies the margins of the legacy workload variant autoscaler to
+ * instances that are not saturated.
  */
 #include <stdio.h>
 
@@ -16,14 +16,15 @@ typedef struct state {
   char reason[128];
 } state;
 
-/* Mean free capacity below the limits, over instances within them. */
+/* Mean free capacity below the limits, over instances that are within the limits. */
 typedef struct room {
   double kv;
   double queue;
   size_t count;
 } room;
 
-/* With each instance's load times factor, as if there were fewer. */
+/* Computes the free capacity with each instance's load multiplied by factor, as if there were
+   fewer instances. */
 static room room_of(const state *self, const blis_scale_context *context, double factor) {
   room sum = {0};
   for (size_t i = 0; i < context->instance_count; i++) {

@@ -31,7 +31,7 @@ static void forget_one(blis__hotspot_guard *guard, uint64_t class) {
   }
 }
 
-/* The request is the newest of the window. */
+/* Adds the request to the window as its newest. */
 static blis_status note(blis__hotspot_guard *guard, uint64_t class) {
   if (guard->window.count < guard->limit) {
     BLIS_TRY(blis_array_push(&guard->alloc, &guard->window, class));
@@ -54,8 +54,8 @@ static blis_status note(blis__hotspot_guard *guard, uint64_t class) {
 /* The candidates that hold the prefix, M. */
 typedef struct holders {
   size_t count;
-  double best;         /* score of any of them */
-  double best_of_rest; /* and of the rest */
+  double best;         /* best score among them */
+  double best_of_rest; /* best score among the other candidates */
 } holders;
 
 static holders find_holders(const blis_routing_view *view, const uint32_t *blocks,

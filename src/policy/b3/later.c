@@ -1,11 +1,11 @@
 /*
- * later.c - routing policies b3.linear, b3.lpwl, b3.leastwork_kappa: later ideas of
- * the project behind lmetric and unified.
+ * later.c - routing policies b3.linear, b3.lpwl, b3.leastwork_kappa: later ideas from the authors
+ * of lmetric and unified.
  *
  * Scores, lowest first:
  *
- *   b3.linear            ongoing tokens - alpha * cached tokens; a session
- *                        keeps its instance unless that is overloaded
+ *   b3.linear            ongoing tokens - alpha * cached tokens; a session keeps its instance
+ *                        unless the instance is overloaded
  *   b3.lpwl              pending prefill + new tokens
  *   b3.leastwork_kappa   the same x (1 + kappa * tokens in decode)
  */
@@ -14,10 +14,10 @@
 
 typedef struct b3_later {
   blis__b3 b3;
-  double alpha; /* of linear */
+  double alpha; /* used by b3.linear */
   double overload_factor;
-  double kappa;  /* of leastwork_kappa */
-  uint64_t ties; /* broken so far */
+  double kappa;  /* used by b3.leastwork_kappa */
+  uint64_t ties; /* number of ties broken so far */
   blis__bindings sessions;
 } b3_later;
 
@@ -25,7 +25,7 @@ static const blis__load *load_at(const b3_later *self, const blis_routing_view *
   return &self->b3.counters.items[view->instances[i]];
 }
 
-/* lpwl, as kappa 0, and leastwork_kappa. */
+/* b3.lpwl (kappa 0) and b3.leastwork_kappa. */
 
 static void score_work(b3_later *self, const blis_routing_request *request,
                        const blis_routing_view *view) {
@@ -37,7 +37,7 @@ static void score_work(b3_later *self, const blis_routing_request *request,
   }
 }
 
-/* Less than 0 when a is better than b, 0 when they are equal. */
+/* Returns a negative number if a is better than b, and 0 if they are equal. */
 static int compare_work(const b3_later *self, const blis_routing_view *view, size_t a, size_t b) {
   const double *scores = self->b3.scores.items; /* negated */
   if (scores[a] != scores[b]) {

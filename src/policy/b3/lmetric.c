@@ -1,7 +1,7 @@
 /*
- * lmetric.c - routing policy lmetric: least product of the prefill work ahead
- * of the request and the number of requests at the instance; and capped, the
- * same without the late turns of long sessions.
+ * lmetric.c - routing policy lmetric: selects the lowest product of the prefill work ahead of the
+ * request and the number of requests at the instance. The capped variant excludes the late turns of
+ * long sessions.
  */
 #include "policy/b3/b3.h"
 #include "policy/b3/hotspot_guard.h"
@@ -9,7 +9,7 @@
 typedef struct lmetric {
   blis__b3 b3;
   double bs_offset;
-  int64_t max_turns; /* of a session; 0 = any */
+  int64_t max_turns; /* turns of a session that count; 0 = all */
   bool is_guarded;
   blis__hotspot_guard guard;
   blis_tie tie;

@@ -1,9 +1,8 @@
 /*
- * sessions.c - load_only and sticky, the two cache-blind controls of the B3
- * experiments: the instance with the fewest requests, and always the session's
- * instance.
+ * sessions.c - load_only and sticky, the two cache-blind controls of the B3 experiments: load_only
+ * selects the instance with the fewest requests; sticky always selects the session's instance.
  *
- * Requests are those the router itself has sent and not seen end.
+ * Requests are counted by the router itself: those that it has sent and that have not ended.
  */
 #include <stdbool.h>
 
@@ -14,7 +13,7 @@
 typedef struct session_router {
   blis_alloc alloc;
   blis__load_counters counters;
-  BLIS_ARRAY(double) requests; /* per candidate */
+  BLIS_ARRAY(double) requests; /* requests in flight per candidate */
   blis_tie tie;
   bool is_sticky;
   int64_t session_ttl_us; /* 0 = bindings do not expire */
@@ -31,7 +30,7 @@ static blis_status fewest_requests(session_router *self, const blis_routing_view
   return BLIS_OK;
 }
 
-/* The candidate that the session is bound to, or view->count. */
+/* Returns the candidate that the session is bound to, or view->count. */
 static size_t bound_candidate(const session_router *self, const blis_routing_request *request,
                               const blis_routing_view *view) {
   const blis__binding *binding = blis__bindings_find(&self->sessions, request->session);

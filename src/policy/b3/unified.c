@@ -1,6 +1,6 @@
 /*
- * unified.c - routing policy unified: the session's instance as long as its
- * cache pays for it and it is not overloaded, else the choice of LMetric.
+ * unified.c - routing policy unified: selects the session's instance if its cache saves enough work
+ * and it is not overloaded; otherwise the choice of LMetric.
  */
 #include "policy/b3/b3.h"
 #include "policy/memory/bindings.h"
@@ -15,12 +15,12 @@ typedef struct unified {
   double overload_factor;
   double decode_weight;
   bind_rule bind;
-  uint64_t ties; /* broken so far */
+  uint64_t ties; /* number of ties broken so far */
   blis__bindings sessions;
-  blis_decision_fact facts[FACT_COUNT]; /* of the decision at hand */
+  blis_decision_fact facts[FACT_COUNT]; /* facts about the current decision */
 } unified;
 
-/* Mean number of requests, at least 1. */
+/* Returns the mean number of requests per candidate, at least 1. */
 static double mean_requests(const unified *self, const blis_routing_view *view) {
   int64_t sum = 0;
   for (size_t i = 0; i < view->count; i++) {
@@ -30,7 +30,7 @@ static double mean_requests(const unified *self, const blis_routing_view *view) 
   return mean > 1 ? mean : 1;
 }
 
-/* The share of the prompt that an instance is believed to have cached. */
+/* Returns the fraction of the prompt that is predicted to be cached on an instance. */
 static double cache_ratio(const unified *self, const blis_routing_request *request,
                           uint32_t instance) {
   double prompt = request->prompt_tokens > 1 ? (double)request->prompt_tokens : 1;
@@ -44,7 +44,7 @@ static bool is_worth_sticking(const unified *self, const blis_routing_request *r
          requests <= mean_requests(self, view) * self->overload_factor;
 }
 
-/* Prompts in decode count as that part of tokens to prefill. */
+/* Adds the prompts of decoding requests, with a weight, to the pending prefill tokens. */
 static void add_decode(unified *self, const blis_routing_view *view) {
   for (size_t i = 0; i < view->count && self->decode_weight > 0; i++) {
     const blis__load *load = &self->b3.counters.items[view->instances[i]];
@@ -53,7 +53,7 @@ static void add_decode(unified *self, const blis_routing_view *view) {
   }
 }
 
-/* Less than 0 when candidate a is better than b, 0 when they are equal. */
+/* Returns a negative number if candidate a is better than b, and 0 if they are equal. */
 static int compare(const unified *self, const blis_routing_request *request,
                    const blis_routing_view *view, size_t a, size_t b) {
   const double *scores = self->b3.scores.items; /* negated */
@@ -72,7 +72,7 @@ static int compare(const unified *self, const blis_routing_request *request,
   return (requests > 0) - (requests < 0);
 }
 
-/* The first of the best ones and how many they are. */
+/* Returns the first of the best candidates, and their number. */
 static size_t first_best(const unified *self, const blis_routing_request *request,
                          const blis_routing_view *view, size_t *tied) {
   size_t best = 0;
@@ -116,11 +116,11 @@ static blis_status bind_session(unified *self, const blis_routing_request *reque
 typedef struct choice {
   size_t bound; /* candidate of the session's instance, or view->count */
   size_t chosen;
-  bool is_stuck;  /* to the session's instance */
-  bool broke_tie; /* by the counter */
+  bool is_stuck;  /* the session's instance was chosen */
+  bool broke_tie; /* the counter broke a tie */
 } choice;
 
-/* The decision record of the pseudocode; before the decision is counted. */
+/* Writes the decision record of the pseudocode, before the decision is counted. */
 static size_t tell(unified *self, const blis_routing_request *request,
                    const blis_routing_view *view, const choice *made) {
   uint32_t instance = view->instances[made->chosen];

@@ -1,6 +1,6 @@
 /*
- * blitz.c - the comparison set of LMetric's authors: routing policies that minimise
- * one formula over the metrics that an engine reports.
+ * blitz.c - the baseline policies of LMetric's authors: routing policies that minimize a formula
+ * over the metrics that an engine reports.
  */
 #include "policy/blitz/blitz.h"
 
@@ -50,7 +50,7 @@ static const blis_param_spec bounded_params[] = {
                  "chosen for its cache"),
 };
 
-/* The last candidate with most cached tokens and a small backlog. */
+/* Chooses the last candidate with the most cached tokens among those with a small backlog. */
 static blis_status choose_bounded(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   size_t none = q->view->count;

@@ -1,14 +1,13 @@
 /*
- * blitz.h - the engine metrics that the comparison set of LMetric's authors uses.
+ * blitz.h - the engine metrics that the baseline policies of LMetric's authors use.
  *
  * Metrics of a candidate:
  *
  *   waiting      requests that have not started
  *   requests     waiting + running
- *   wait tokens  prompt tokens to be computed there, including this request's
+ *   wait tokens  prompt tokens to be computed on the candidate, including this request
  *
- * Ties for the lowest value are resolved to the first instance, ties for the
- * highest to the last.
+ * Among equal lowest values, the first instance is chosen; among equal highest values, the last.
  */
 #ifndef BLIS_POLICY_BLITZ_BLITZ_H
 #define BLIS_POLICY_BLITZ_BLITZ_H

@@ -1,7 +1,7 @@
 /*
- * tokens.c - the part of the comparison set of LMetric's authors that counts the
- * tokens of the requests at an instance. The policy counts the prompts in flight
- * itself. The engine reports the decoded tokens of the running requests.
+ * tokens.c - those baseline policies of LMetric's authors that count the tokens of the requests at
+ * an instance. The policies themselves count the prompts in flight. The engine reports the decoded
+ * tokens of the running requests.
  */
 #include <math.h>
 
@@ -11,8 +11,8 @@
 
 typedef struct active_tokens {
   blis__load_counters counters;
-  BLIS_ARRAY(double) figures; /* of the candidates, one row per metric */
-  blis__range bs;             /* of these rows */
+  BLIS_ARRAY(double) figures; /* values of the candidates, one row per metric */
+  blis__range bs;             /* ranges of the rows */
   blis__range hit;
   blis__range active;
 } active_tokens;
@@ -57,7 +57,7 @@ static blis_status fill_rows(const blis_question *q) {
   return BLIS_OK;
 }
 
-/* The rule chooses by the rows, or its least reads them. */
+/* Chooses with the rule's function, or with its formulas; both read the rows. */
 static blis_status choose_active(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   active_tokens *own = self->own;
@@ -68,7 +68,7 @@ static blis_status choose_active(const blis_question *q, size_t *chosen) {
   return BLIS_OK;
 }
 
-/* The members of an entry that chooses so. */
+/* Initializers of an entry that uses choose_active. */
 #define ACTIVE(...)                                                                                \
   BLIS__GATEWAY(BLIS__BLITZ_NEEDS_COUNTS | BLIS__BLITZ_NEEDS_TOKENS |                              \
                     BLIS_SIGNAL_BIT(BLIS_SIGNAL_DECODED_TOKENS),                                   \
@@ -137,7 +137,7 @@ static const blis_param_spec bailian_params[] = {
                  "weight of having few tokens (another version: 0.33)"),
 };
 
-/* Distance of a value from the highest: 0 to 1. */
+/* Returns the distance of a value from the highest, as a fraction of the range: 0 to 1. */
 static double few(blis__range range, double value) {
   return blis__range_share(range, range.high + range.low - value);
 }
@@ -177,7 +177,7 @@ static const blis_param_spec aibrix_params[] = {
                  "limit above the mean number of requests, in standard deviations"),
 };
 
-/* More of the prompt, then fewer requests. */
+/* Returns whether a is better than b: more of the prompt cached, then fewer requests. */
 static bool is_ahead(const double *hit, const double *bs, size_t a, size_t b) {
   return hit[a] > hit[b] || (hit[a] == hit[b] && bs[a] < bs[b]);
 }
@@ -190,8 +190,8 @@ static size_t pick_aibrix(const blis_question *q) {
   blis__range range = ((const active_tokens *)self->own)->bs;
   bool is_imbalanced = range.high - range.low > self->values[AIBRIX_IMBALANCE];
   double bound = blis__mean_bound(bs, view->count, self->values[AIBRIX_DEVIATIONS]);
-  size_t best = view->count; /* within the bound */
-  size_t last = view->count; /* of all, in order */
+  size_t best = view->count; /* best candidate within the bound */
+  size_t last = view->count; /* best candidate of all; the last of equal ones */
   for (size_t i = 0; i < view->count; i++) {
     if (is_imbalanced && bs[i] > range.low) {
       continue;

@@ -1,6 +1,6 @@
 /*
- * cognitora.c - an answer is good enough when the mean log-probability of its
- * tokens reaches a threshold (Cognitora, KV-aware scoring deep dive; 89f555a).
+ * cognitora.c - accepts an answer if the mean log-probability of its tokens reaches a threshold
+ * (Cognitora, KV-aware scoring deep dive; 89f555a).
  */
 #include <math.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 #include "policy/contract/entry.h"
 #include "policy/contract/facts.h"
 
-/* How good the answers of a model are. */
+/* Quality of the answers of a model. */
 typedef struct quality {
   const char *model;
   double mean_logprob; /* NAN = unknown */
@@ -19,7 +19,7 @@ typedef struct quality {
 } quality;
 
 typedef struct cognitora {
-  blis_arena arena; /* of all that follows */
+  blis_arena arena; /* owns the memory of all members below */
   double threshold;
   int64_t seed;
   quality *qualities;
@@ -104,7 +104,7 @@ static bool is_same_key(const blis_param *a, const blis_param *b) {
          (a->key == b->key || (a->key != NULL && b->key != NULL && strcmp(a->key, b->key) == 0));
 }
 
-/* The items of one list; this is the first. */
+/* Stores the items of one list, of which this is the first. */
 static blis_status keep_models(cognitora *self, const blis_params *params, size_t first,
                                blis_cascade_chain *chain) {
   const char **models = blis_arena_new(&self->arena, params->count * sizeof *models);
@@ -115,7 +115,7 @@ static blis_status keep_models(cognitora *self, const blis_params *params, size_
   for (size_t i = first; i < params->count; i++) {
     const blis_param *item = &params->items[i];
     if (!is_same_key(item, &params->items[first]) || item->text[0] == '\0') {
-      continue; /* of another list, or a marker of an empty list */
+      continue; /* belongs to another list, or marks an empty list */
     }
     models[chain->count] = keep_text(self, item->text);
     if (models[chain->count++] == NULL) {
@@ -188,7 +188,7 @@ static blis_status keep_qualities(cognitora *self, const blis_params *params) {
   return BLIS_OK;
 }
 
-/* A deviation is around something. */
+/* A deviation requires a mean. */
 static blis_status check_qualities(const cognitora *self, blis_error *error) {
   for (size_t i = 0; i < self->quality_count; i++) {
     if (isnan(self->qualities[i].mean_logprob)) {

@@ -1,19 +1,18 @@
 /*
- * cognitora.c - routing policy cognitora.score: cached prefix, load, power, and
- * static capacity in one weighted sum. A stable hash breaks near ties.
+ * cognitora.c - routing policy cognitora.score: a weighted sum of cached prefix, load, power, and
+ * static capacity. A stable hash breaks near ties.
  *
  * Score of a candidate:
  *
  *   score = kv * overlap + load * (1 - util) + power * (1 - watts / highest)
  *           + capacity * capacity
  *
- * Load and free blocks are the values that the instances published at their last
- * heartbeat; all of them are read at the first decision of every period. The
- * overlap is read from the caches at the decision. Power and capacity are
- * configured for the cluster, or power is the mean of the last 30 s, published with
- * the load, and capacity follows from the hardware. The share of busy SMs is the
- * share of the last 30 s in which the engine had requests; without utilization =
- * max it counts as 0, like a missing value in the document.
+ * Load and free blocks are the values that the instances published at their last heartbeat; all of
+ * them are read at the first decision of every period. The overlap is read from the caches at the
+ * decision. Power and capacity are configured for the cluster. Alternatively, power is the mean of
+ * the last 30 s, published with the load, and capacity is derived from the hardware. The fraction
+ * of busy SMs is approximated by the fraction of the last 30 s in which the engine had requests.
+ * Without utilization = max it counts as 0, like a missing value in the document.
  */
 #include <math.h>
 
@@ -23,7 +22,7 @@
 #include "policy/contract/entry.h"
 #include "policy/contract/stable_hash.h"
 
-/* Weights, in the order of the parameters. */
+/* Indices of the weights, in the order of the parameters. */
 enum { KV, LOAD, POWER, CAPACITY, WEIGHT_COUNT };
 
 typedef enum load_kind { LOAD_IN_FLIGHT, LOAD_QUEUE, LOAD_MAX } load_kind;
@@ -36,22 +35,22 @@ typedef enum capacity_kind {
 typedef struct published {
   double utilization;
   double watts;
-  double free_share; /* of the KV blocks */
+  double free_share; /* free fraction of the KV blocks */
 } published;
 
 typedef struct cognitora {
   blis_alloc alloc;
   double weights[WEIGHT_COUNT];
   blis_stable_hash stable; /* window_tokens 0 = the whole prompt */
-  int64_t heartbeat_us;    /* 0 = always live */
+  int64_t heartbeat_us;    /* 0 = always current */
   int64_t period;          /* number of the last period read */
   double max_concurrent;   /* 0 = max_num_seqs */
   double queue_full;
   load_kind load;
   capacity_kind capacity;
-  blis_signal power; /* the column of power draws */
+  blis_signal power; /* signal for power draw */
   bool has_stable_ties;
-  blis_tie tie; /* otherwise */
+  blis_tie tie; /* used if stable hashing is off */
   blis__permits permits;
   BLIS_ARRAY(published) heard; /* by instance number */
   BLIS_ARRAY(double) scores;
@@ -79,7 +78,7 @@ static double free_share_of(const blis_routing_view *view, size_t i) {
   return blocks > 0 ? view->columns[BLIS_SIGNAL_FREE_KV_BLOCKS][i] / blocks : 0;
 }
 
-/* Reads everybody's heartbeat once per period, and when there are new ones. */
+/* Reads the heartbeats of all instances once per period, and when there are new instances. */
 static blis_status listen(cognitora *self, const blis_routing_view *view) {
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
   BLIS_TRY(blis_array_reserve(&self->alloc, &self->heard, instances));
@@ -102,7 +101,7 @@ static blis_status listen(cognitora *self, const blis_routing_view *view) {
   return BLIS_OK;
 }
 
-/* Full blocks of the prompt within the window. */
+/* Returns the number of full blocks of the prompt within the window. */
 static double blocks_in_window(const cognitora *self, const blis_routing_request *request) {
   int64_t tokens = request->prompt_tokens;
   if (self->stable.window_tokens > 0 && self->stable.window_tokens < tokens) {
@@ -256,7 +255,8 @@ static const blis_param_spec params_of[] = {
     BLIS__CHOICE("profile", "design|cognitora", "the design document or the code"),
 };
 
-/* Weights are absolute: a larger weight does not change the influence of others. */
+/* Checks the weights. They are absolute: a larger weight does not change the influence of the
+   others. */
 static blis_status check_weights(const cognitora *self, blis_error *error) {
   double sum = 0;
   for (size_t k = 0; k < WEIGHT_COUNT; k++) {
@@ -274,7 +274,7 @@ static const blis_router_ops ops = {.route = route, .free = free_state};
 static const blis_router_ops ops_with_permits = {
     .route = route, .ended = ended, .free = free_state};
 
-/* What only some of the choices read. */
+/* Adds the signals that only some parameter values require. */
 static void add_needs(const cognitora *self, blis_policy_setup *setup) {
   setup->needs |= BLIS_SIGNAL_BIT(self->power);
   if (self->load == LOAD_MAX) {
@@ -285,7 +285,7 @@ static void add_needs(const cognitora *self, blis_policy_setup *setup) {
   }
 }
 
-/* Profile cognitora has other defaults. */
+/* Profile cognitora has different defaults. */
 static blis_status init(void *state, blis_policy_setup *setup, blis_error *error) {
   cognitora *self = state;
   bool is_code = blis_setup_choice(setup, "profile") == 1;

@@ -3,7 +3,7 @@
 #include "base/invariant.h"
 #include "policy/contract/facts.h"
 
-enum { ROLES = 3, PERMIT = 0 /* place in the ticket: the kind and 1 */ };
+enum { ROLES = 3, PERMIT = 0 /* index in the ticket, which stores the kind + 1 */ };
 
 void blis__permits_deinit(blis__permits *permits, const blis_alloc *alloc) {
   blis_held_deinit(&permits->held, alloc);

@@ -1,10 +1,9 @@
 /*
- * permits.h - permits for requests, counted for each model and role: a request
- * takes a permit when it has been routed, and returns it when it ends there and its
- * client has the last token.
+ * permits.h - permits for requests, counted by model and role. A request takes a permit when it is
+ * routed, and returns the permit when it has ended on its instance and its client has the last
+ * token.
  *
- * A separate stage (prefill or decode) is a separate role; instances that do both
- * are the third role.
+ * The roles are prefill, decode, and both.
  */
 #ifndef BLIS_POLICY_COGNITORA_PERMITS_H
 #define BLIS_POLICY_COGNITORA_PERMITS_H
@@ -15,14 +14,14 @@
 #include "policy/contract/view.h"
 
 typedef struct blis__permits {
-  double limit;              /* of each kind; 0 = no permits are needed */
-  BLIS_ARRAY(int64_t) taken; /* by model and role */
+  double limit;              /* permits per model and role; 0 = no limit */
+  BLIS_ARRAY(int64_t) taken; /* permits in use, by model and role */
   blis_held held;            /* permits of requests whose clients wait for the last token */
 } blis__permits;
 
 void blis__permits_deinit(blis__permits *permits, const blis_alloc *alloc);
 
-/* Takes a permit and stores it in the request's ticket. BLIS_ERR_NOMEM or OK. */
+/* Takes a permit and stores it in the request's ticket. Returns BLIS_OK or BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis__permits_take(blis__permits *permits, const blis_alloc *alloc,
                                             const blis_routing_request *request, int64_t now_us,
                                             bool *is_taken);

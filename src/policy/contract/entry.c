@@ -20,7 +20,7 @@ const char *blis_policy_kind_text(blis_policy_kind kind) {
   return texts[kind];
 }
 
-/* Writes parameters that have a place in the state. */
+/* Writes the parameters that have a member in the state. */
 static void write_params(const blis_policy_setup *setup) {
   for (size_t i = 0; i < setup->entry->param_count; i++) {
     const blis_param_spec *spec = &setup->entry->params[i];
@@ -67,7 +67,7 @@ bool blis_setup_has(const blis_policy_setup *setup, const char *name) {
   return blis_params_find(setup->params, name) != NULL;
 }
 
-/* The profile's default of a parameter that is not set; NULL = none. */
+/* Returns the profile's default of a parameter that is not set; NULL = none. */
 static const blis_policy_default *default_of(const blis_policy_setup *setup, const char *name) {
   const blis_policy_profile *profile = setup->context->profile;
   for (size_t i = 0; profile != NULL && i < profile->default_count; i++) {

@@ -38,38 +38,38 @@ typedef enum blis_policy_kind {
   BLIS_POLICY_KIND_COUNT
 } blis_policy_kind;
 
-/* The cluster of a policy. */
+/* The cluster in which a policy runs. */
 typedef struct blis_policy_context {
   uint32_t instance_count;
   int64_t kv_block_size_tokens;
-  int64_t kv_blocks;   /* of one instance */
-  int64_t seed;        /* of the experiment */
+  int64_t kv_blocks;   /* KV blocks of one instance */
+  int64_t seed;        /* seed of the experiment */
   int64_t script_seed; /* the seed that policies in Lua see */
   /* For routers with replicas: the number of this replica, from 0, and the number of replicas;
      otherwise 0 and 0. */
   uint32_t replica;
   uint32_t replicas;
-  uint32_t incarnation; /* crashes of that replica before */
-  /* For routers: name of the stream of random ties; NULL = "router". */
+  uint32_t incarnation; /* number of previous crashes of that replica */
+  /* For routers: name of the random stream for ties; NULL = "router". */
   const char *ties;
-  const blis_policy_profile *profile; /* NULL = the usual one */
+  const blis_policy_profile *profile; /* NULL = the default profile */
 } blis_policy_context;
 
 typedef struct blis_policy_entry blis_policy_entry;
 
-/* A policy that is being made of its entry. */
+/* A policy under construction from its entry. */
 typedef struct blis_policy_setup {
   const blis_policy_entry *entry;
   const blis_alloc *alloc;
-  const blis_params *params; /* checked; read them by the functions below */
+  const blis_params *params; /* checked; read them with the functions below */
   const blis_policy_context *context;
   void *state;
-  /* As the entry has them; init may say otherwise. */
+  /* Initially the values of the entry; init may change them. */
   const void *ops;
   blis_signal_set needs;
-  blis_signal_set needs_extremes; /* of a router or decider; see router.h */
+  blis_signal_set needs_extremes; /* used by routers and deciders; see router.h */
   bool is_blind;
-  /* For cascades. */
+  /* Used only by cascades. */
   const struct blis_cascade_chain *chains;
   size_t chain_count;
 } blis_policy_setup;
@@ -83,22 +83,22 @@ struct blis_policy_entry {
   const blis_param_spec *params;
   size_t param_count;
 
-  /* The initial state of a policy in use. */
+  /* How a policy is created. */
   const void *ops;   /* blis_<kind>_ops */
-  size_t state_size; /* of its state, which is zeroed; 0 = init makes it */
-  /* Columns it reads; more by view->column. For autoscalers: its metrics. */
+  size_t state_size; /* size of the state, which is zeroed; 0 = init allocates it */
+  /* Columns that the policy reads; view->column can add others. For autoscalers: its metrics. */
   blis_signal_set needs;
-  bool needs_least_load; /* of a router; see router.h */
-  bool is_blind;         /* of a router; see router.h */
-  const void *rule;      /* the difference between policies with the same init */
+  bool needs_least_load; /* used by routers; see router.h */
+  bool is_blind;         /* used by routers; see router.h */
+  const void *rule;      /* distinguishes policies with the same init */
   /*
-   * Fills the state, which already contains the parameters with BLIS__INTO; NULL if
-   * nothing else is needed. After a failure, ops free the partial state.
+   * Fills the state, which already contains the parameters that have BLIS__INTO. NULL if nothing
+   * else is needed. After a failure, ops->free frees the partial state.
    */
   blis_status (*init)(void *state, blis_policy_setup *setup, blis_error *error);
 };
 
-/* The members params and param_count of an entry. */
+/* Initializers of the members params and param_count of an entry. */
 #define BLIS__PARAMS(specs) .params = (specs), .param_count = sizeof(specs) / sizeof *(specs)
 
 /*
@@ -109,42 +109,42 @@ BLIS_MUSTUSE blis_status blis_policy_check(const blis_policy_entry *entry,
                                            const blis_params *params, blis_error *error);
 
 /*
- * Checks the parameters (params NULL = all defaults) and makes the policy of the
- * entry. *setup is filled even on failure; the caller frees its contents.
+ * Checks the parameters (params NULL = all defaults) and creates the policy from the entry. *setup
+ * is filled even on failure; the caller frees its contents.
  */
 BLIS_MUSTUSE blis_status blis_policy_make(blis_policy_setup *setup, const blis_policy_entry *entry,
                                           const blis_alloc *alloc, const blis_params *params,
                                           const blis_policy_context *context, blis_error *error);
 
-/* For init: whether a parameter is set, and its value or its default, which the profile may
-   replace. */
+/* For init: returns whether a parameter is set, or its value. The value is the default if the
+   parameter is not set; the profile may replace the default. */
 bool blis_setup_has(const blis_policy_setup *setup, const char *name);
 double blis_setup_number(const blis_policy_setup *setup, const char *name);
-/* Index of the chosen word. */
+/* Returns the index of the chosen word. */
 int blis_setup_choice(const blis_policy_setup *setup, const char *name);
 
-/* The same with another default where a profile of the policy itself has one. */
+/* Like blis_setup_number, with a different default, for policies with profiles of their own. */
 double blis_setup_number_or(const blis_policy_setup *setup, const char *name, bool is_profile,
                             double profile_default);
 int blis_setup_choice_or(const blis_policy_setup *setup, const char *name, bool is_profile,
                          int profile_default);
 
 /*
- * By parameter "tie", with the policy's own stream. A word that is no rule
- * (stable-hash) is BLIS_TIE_RULE_COUNT.
+ * Initializes a tie rule from parameter "tie", with the policy's own stream. A word that is not a
+ * rule (stable-hash) results in BLIS_TIE_RULE_COUNT.
  */
 void blis_setup_tie(const blis_policy_setup *setup, blis_tie *tie);
 
 /*
- * By parameter "tie", with the stream "router". Default: random, if the profile
- * has random ties.
+ * Initializes a tie rule from parameter "tie", with the stream "router". The default is random if
+ * the profile has random ties.
  */
 void blis_setup_router_tie(const blis_policy_setup *setup, blis_tie *tie);
 
 /* Starts a policy's own stream, "policy/<its name>". */
 void blis_setup_random(const blis_policy_setup *setup, blis_random *random);
 
-/* A list of entries of one kind, in the order of the catalogue. */
+/* A list of entries of one kind, in catalog order. */
 typedef struct blis_policy_list {
   const blis_policy_entry *const *entries;
   size_t count;
@@ -160,8 +160,8 @@ typedef struct blis_policy_list {
 const char *blis_policy_kind_text(blis_policy_kind kind);
 
 /*
- * Finds an entry by name or alias. Returns NULL if it is unknown, with
- * BLIS_ERR_INVALID in *error that names the nearest name or all names.
+ * Finds an entry by name or alias. If the name is unknown, returns NULL and sets *error to
+ * BLIS_ERR_INVALID; the message lists the nearest name or all names.
  */
 const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list, const char *name,
                                                blis_error *error);
@@ -179,17 +179,17 @@ const blis_policy_entry *blis_policy_list_find(const blis_policy_list *list, con
   }
 
 /*
- * Declares blis_<kind>_create: finds an entry by name or alias, checks the
- * parameters (params NULL = all defaults) and makes the policy, which the caller
- * owns. BLIS_ERR_INVALID describes the error; for an unknown name, it lists the
- * nearest name or all names.
+ * Declares blis_<kind>_create: finds an entry by name or alias, checks the parameters (params NULL
+ * = all defaults) and creates the policy, which the caller owns. BLIS_ERR_INVALID describes the
+ * error; for an unknown name, the message lists the nearest name or all names.
  */
 #define BLIS__DECLARE_POLICY_CREATE(kind)                                                          \
   BLIS_MUSTUSE blis_status blis_##kind##_create(                                                   \
       const blis_alloc *alloc, const char *name, const blis_params *params,                        \
       const blis_policy_context *context, blis_##kind *made, blis_error *error);
 
-/* Defines it for a list; the further arguments are the remaining members of the kind. */
+/* Defines blis_<kind>_create for a list. The variable arguments initialize the remaining members
+   of the kind. */
 #define BLIS__POLICY_CREATE(kind, list, ...)                                                       \
   blis_status blis_##kind##_create(const blis_alloc *alloc, const char *name,                      \
                                    const blis_params *params, const blis_policy_context *context,  \

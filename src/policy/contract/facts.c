@@ -14,7 +14,7 @@ bool blis__is_same_model(const char *a, const char *b) {
   return lower(*a) == lower(*b);
 }
 
-/* Whether the names differ only by an owner that one of them omits. */
+/* Returns whether the names differ only by an owner that one of them omits. */
 static bool differ_by_owner(const char *a, const char *b) {
   const char *a_owned = strrchr(a, '/');
   const char *b_owned = strrchr(b, '/');

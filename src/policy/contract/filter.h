@@ -23,8 +23,8 @@ typedef struct blis_filter_ops {
    */
   blis_status (*filter)(const blis_question *q, bool *keep);
   /*
-   * After every decision, for filters with a memory; NULL when not wanted. The
-   * view is of the candidates that all filters have left.
+   * Called after every decision, for filters with a memory; NULL if not needed. The view contains
+   * the candidates that all filters kept.
    */
   blis_status (*observe)(const blis_question *q, size_t chosen);
   void (*free)(const blis_alloc *alloc, void *state);
@@ -33,10 +33,10 @@ typedef struct blis_filter_ops {
 typedef struct blis_filter {
   const blis_filter_ops *ops;
   void *state;
-  size_t state_size; /* freed after ops->free; 0 = that does it */
+  size_t state_size; /* bytes, freed after ops->free; 0 = ops->free frees the state */
   blis_alloc alloc;
-  blis_signal_set needs; /* columns it reads; more by view->column */
-  const char *name;      /* static, or owned by state */
+  blis_signal_set needs; /* columns that it reads; view->column can add others */
+  const char *name;      /* static or owned by state */
 } blis_filter;
 
 /* Idempotent; an all-zero filter is allowed. */

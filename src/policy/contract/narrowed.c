@@ -17,7 +17,7 @@ static double *own_column(const blis__narrowed *narrowed, int signal) {
   return narrowed->columns.items + (size_t)signal * narrowed->whole->count;
 }
 
-/* One column of whole over the remaining candidates. */
+/* Copies one column of whole for the remaining candidates. */
 static void gather(blis__narrowed *narrowed, int signal, const double *from) {
   double *to = own_column(narrowed, signal);
   for (size_t k = 0; k < narrowed->view.count; k++) {
@@ -46,7 +46,7 @@ static blis_status make_room(blis__narrowed *narrowed) {
   return blis_array_reserve(&narrowed->alloc, &narrowed->columns, count * BLIS_SIGNAL_COUNT);
 }
 
-/* The first narrowing of this view: places refer to whole. */
+/* Prepares the first narrowing of a view: places are indices in whole. */
 static blis_status leave_whole(blis__narrowed *narrowed) {
   const blis_routing_view *whole = narrowed->whole;
   BLIS_TRY(make_room(narrowed));

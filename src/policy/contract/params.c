@@ -58,7 +58,8 @@ static blis_status check_number(const blis_param *param, const blis_param_spec *
   return blis_key_check_number(&key, where, value, error);
 }
 
-/* Equal names in a table with other keys do not count. */
+/* Returns whether the parameter was already set. Entries of a table with different keys are not
+   duplicates. */
 static bool is_given_before(const blis_params *params, size_t index) {
   const blis_param *param = &params->items[index];
   for (size_t i = 0; i < index; i++) {
@@ -75,7 +76,7 @@ static bool is_list(const blis_param_spec *spec) {
   return spec->kind == BLIS_PARAM_TEXTS || spec->kind == BLIS_PARAM_TEXT_LISTS;
 }
 
-/* The expected value of an invalid parameter. */
+/* Describes the value that was expected of an invalid parameter. */
 static const char *expected(const blis_param_spec *spec, const blis_param *param) {
   switch (spec->kind) {
   case BLIS_PARAM_TABLE:

@@ -16,39 +16,39 @@ typedef enum blis_param_kind {
   BLIS_PARAM_NUMBER,
   BLIS_PARAM_BOOLEAN,
   BLIS_PARAM_CHOICE,    /* one of a list of words */
-  BLIS_PARAM_TABLE,     /* numbers by string */
+  BLIS_PARAM_TABLE,     /* numbers, keyed by strings */
   BLIS_PARAM_TEXTS,     /* ordered strings */
-  BLIS_PARAM_TEXT_LISTS /* ordered strings by string */
+  BLIS_PARAM_TEXT_LISTS /* lists of strings, keyed by strings */
 } blis_param_kind;
 
-/* What kind of member of a policy's state takes a value (BLIS__INTO). */
+/* Type of the member of a policy's state that stores a value (BLIS__INTO). */
 typedef enum blis_param_member {
   BLIS_MEMBER_NONE,
   BLIS_MEMBER_DOUBLE,
   BLIS_MEMBER_BOOL,
   BLIS_MEMBER_INT32,
-  BLIS_MEMBER_UINT32, /* also an enum, for the index of a choice */
+  BLIS_MEMBER_UINT32, /* also an enum that stores the index of a choice */
   BLIS_MEMBER_INT64
 } blis_param_member;
 
 typedef struct blis_param_spec {
   const char *name;
   blis_param_kind kind;
-  bool is_live;   /* a router's: may be changed in its member of the state
-                     during a run (blis_router_change) */
+  bool is_live;   /* for routers: blis_router_change may change the member of the state during a
+                     run */
   double minimum; /* for integers and numbers, including table values */
   double maximum;
   double fallback;     /* default of integers, numbers and booleans */
   const char *choices; /* "a|b|c", the first is the default */
-  const char *unit;    /* "" when it has none */
+  const char *unit;    /* "" if it has none */
   const char *summary;
-  blis_param_member member; /* of the state, which takes the value */
+  blis_param_member member; /* type of the member of the state that stores the value */
   size_t offset;
 } blis_param_spec;
 
 /*
- * Parameters as one line each; members may follow the summary, such as
- * BLIS__INTO(type of the state, member).
+ * One parameter per line. Further initializers may follow the summary, such as BLIS__INTO(type of
+ * the state, member).
  */
 #define BLIS__NUMBER(given_name, least, most, usual, given_unit, ...)                              \
   {                                                                                                \
@@ -81,7 +81,7 @@ typedef struct blis_param_spec {
 #define BLIS__TEXT_LISTS(given_name, ...)                                                          \
   { .name = (given_name), .kind = BLIS_PARAM_TEXT_LISTS, .unit = "", .summary = __VA_ARGS__ }
 
-/* The member of the state that takes the value, or the index of a choice. */
+/* The member of the state that stores the value, or the index of a choice. */
 #define BLIS__INTO(type, into)                                                                     \
   .member = _Generic(((type *)0)->into, double                                                     \
                      : BLIS_MEMBER_DOUBLE, bool                                                    \
@@ -91,7 +91,7 @@ typedef struct blis_param_spec {
                      : BLIS_MEMBER_INT64),                                                         \
   .offset = offsetof(type, into)
 
-/* Parameters that many policies have, with their own default and summary. */
+/* Parameters that many policies have, each with its own default and summary. */
 #define BLIS__BLOCK_SIZE_PARAM(usual, ...)                                                         \
   BLIS__INTEGER("block_size", 1, 1 << 20, usual, "tokens", __VA_ARGS__)
 #define BLIS__PREFIX_TOKENS_PARAM(usual, ...)                                                      \
@@ -100,14 +100,14 @@ typedef struct blis_param_spec {
 #define BLIS__INDEX_CAPACITY_PARAM(usual, ...)                                                     \
   BLIS__INTEGER("capacity", 1, 1 << 30, usual, "blocks", __VA_ARGS__)
 
-/* One parameter that is set; text for choices and strings, number for the rest. A table is
-   represented by one entry per key (empty table: none), a list of strings by one per string
-   (empty list: one ""). */
+/* One parameter that is set: text for choices and strings, number for all other kinds. A table
+   has one entry per key (an empty table has none). A list of strings has one entry per string
+   (an empty list has one entry, ""). */
 typedef struct blis_param {
   const char *name;
   double number;
   const char *text;
-  const char *key; /* of tables and lists by text; NULL for the rest */
+  const char *key; /* key of tables and of lists keyed by strings; otherwise NULL */
 } blis_param;
 
 /* The parameters that are set for one use; borrowed during construction only. */
@@ -117,28 +117,27 @@ typedef struct blis_params {
 } blis_params;
 
 /*
- * Checks that every set parameter is in specs and allowed there. BLIS_ERR_INVALID
- * names owner ("scorer prefix-affinity"), parameter, value, and the allowed values,
- * and for an unknown name the nearest valid name.
+ * Checks that every set parameter is in specs and allowed there. The message of BLIS_ERR_INVALID
+ * names the owner ("scorer prefix-affinity"), the parameter, its value, and the allowed values; for
+ * an unknown name, it suggests the nearest valid name.
  */
 BLIS_MUSTUSE blis_status blis_params_check(const blis_params *params, const blis_param_spec *specs,
                                            size_t spec_count, const char *owner, blis_error *error);
 
 /*
- * The set parameter of that name, of a table the first one; NULL if it has its
- * default.
+ * Returns the parameter of that name if it is set (for a table, its first entry), otherwise NULL.
  */
 const blis_param *blis_params_find(const blis_params *params, const char *name);
 
-/* NULL if unknown. */
+/* Returns NULL if the name is unknown. */
 const blis_param_spec *blis_param_spec_find(const blis_param_spec *specs, size_t spec_count,
                                             const char *name);
 
-/* Value of a checked parameter, or its default; index of the chosen word. */
+/* Returns the value of a checked parameter or its default; for a choice, the index of the word. */
 double blis_param_number(const blis_param_spec *spec, const blis_params *params);
 int blis_param_choice(const blis_param_spec *spec, const blis_params *params);
 
-/* Writes either into its member of a state. */
+/* Writes the value or the index into the member of a state. */
 void blis_param_write(const blis_param_spec *spec, const blis_params *params, void *state);
 
 #endif

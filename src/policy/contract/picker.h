@@ -1,6 +1,6 @@
 /*
- * picker.h - from scores to one candidate: the last stage of the pipeline filters
- * -> scorers -> picker.
+ * picker.h - selects one candidate by its score: the last stage of the pipeline filters -> scorers
+ * -> picker.
  *
  * Built-in pickers (policy/pickers/pickers.c) and Lua functions have the same
  * interface.
@@ -15,13 +15,13 @@
 
 typedef struct blis_picker_ops {
   /*
-   * *chosen < view->count, by scores[0 .. view->count), which contain no NaN. The
-   * view has one candidate or more.
+   * Sets *chosen < view->count, based on scores[0 .. view->count), which contain no NaN. The view
+   * has at least one candidate.
    */
   blis_status (*pick)(const blis_question *q, const double *scores, size_t *chosen);
   /*
-   * The tie rule of a picker that only takes the highest score; NULL for other
-   * pickers (the function may also be NULL).
+   * Returns the tie rule of a picker that always takes the highest score, and NULL for other
+   * pickers. The function itself may be NULL.
    */
   blis_tie *(*tie)(void *state);
   void (*free)(const blis_alloc *alloc, void *state);
@@ -30,10 +30,10 @@ typedef struct blis_picker_ops {
 typedef struct blis_picker {
   const blis_picker_ops *ops;
   void *state;
-  size_t state_size; /* freed after ops->free; 0 = that does it */
+  size_t state_size; /* bytes, freed after ops->free; 0 = ops->free frees the state */
   blis_alloc alloc;
-  blis_signal_set needs; /* columns it reads; more by view->column */
-  const char *name;      /* static, or owned by state */
+  blis_signal_set needs; /* columns that it reads; view->column can add others */
+  const char *name;      /* static or owned by state */
 } blis_picker;
 
 /* Idempotent; an all-zero picker is allowed. */

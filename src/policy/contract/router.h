@@ -1,8 +1,7 @@
 /*
  * router.h - a routing policy: picks one candidate for one request.
  *
- * Built-in policies and Lua functions have this interface; the cluster makes no
- * difference between them.
+ * Built-in policies and Lua functions have this interface; the cluster treats them alike.
  */
 #ifndef BLIS_POLICY_CONTRACT_ROUTER_H
 #define BLIS_POLICY_CONTRACT_ROUTER_H
@@ -13,20 +12,20 @@
 
 /* A component of the scores of all candidates. */
 typedef struct blis_score_part {
-  const char *scorer;   /* its name */
-  double weight;        /* normalised: all weights sum to 1 */
+  const char *scorer;   /* name of the scorer */
+  double weight;        /* normalized: all weights sum to 1 */
   const double *scores; /* one per candidate, 0 to 1 */
 } blis_score_part;
 
 /* A custom metric of a policy about its decision. */
 typedef struct blis_decision_fact {
-  const char *name; /* static; an identifier, with its unit if it has one */
+  const char *name; /* static; an identifier that includes its unit, if any */
   double value;
 } blis_decision_fact;
 
 typedef struct blis_decision {
   size_t chosen; /* candidate index, < view->count */
-  double score;  /* of the chosen one; 0 for policies without scores */
+  double score;  /* score of the chosen candidate; 0 for policies without scores */
   /* One score per candidate, or NULL for policies without scores; -INFINITY for excluded
      candidates. Also NULL if the policy did not evaluate every candidate, unless
      request->wants_parts. Owned by the router, valid until its next decision. */
@@ -37,7 +36,7 @@ typedef struct blis_decision {
   const char *reason; /* of the choice, for logs; NULL: the name of the policy. As rejected. */
   /*
    * If request->wants_parts: the components of the scores, or NULL for policies
-   * that do not add them up. The router's own, valid until its next decision.
+   * that do not add them up. Owned by the router, valid until its next decision.
    */
   const blis_score_part *parts;
   size_t part_count;
@@ -62,19 +61,20 @@ typedef struct blis_decision {
 } blis_decision;
 
 typedef struct blis_router_ops {
-  /* BLIS_ERR_POLICY (or NOMEM) stops the run with *error. */
+  /* BLIS_ERR_POLICY or BLIS_ERR_NOMEM stops the run with *error. */
   blis_status (*route)(const blis_question *q, blis_decision *decision);
   /*
-   * A request that was routed to instance got a first token (again, after a
-   * preemption), or has ended in whatever way. NULL when not wanted.
+   * Called when a request that was routed to instance gets its first token (again after a
+   * preemption), and when it has ended for any reason. NULL if not needed.
    */
   void (*first_token)(void *state, blis_ticket *ticket, uint32_t instance,
                       const blis_request_times *times);
   void (*ended)(void *state, blis_ticket *ticket, uint32_t instance,
                 const blis_request_times *times);
   /*
-   * Another replica of the policy has sent the request to a candidate: remembers what route() would
-   * remember of that, without counting the request. NULL: it cannot. See policy/replicas.
+   * Called when another replica of the policy has sent the request to a candidate. It stores what
+   * route() would store about the decision, without counting the request. NULL: unsupported. See
+   * policy/replicas.
    */
   blis_status (*learn)(const blis_question *q, size_t chosen);
   void (*free)(const blis_alloc *alloc, void *state);
@@ -83,16 +83,16 @@ typedef struct blis_router_ops {
 typedef struct blis_router {
   const blis_router_ops *ops;
   void *state;
-  size_t state_size; /* freed after ops->free; 0 = that does it */
+  size_t state_size; /* bytes, freed after ops->free; 0 = ops->free frees the state */
   blis_alloc alloc;
-  blis_signal_set needs;          /* columns it reads; more by view->column */
-  blis_signal_set needs_extremes; /* of these columns, in view->extremes */
-  bool needs_least_load;          /* it asks view->least_load, with effective_load */
-  /* It reads no column, also not on demand, and does not depend on the times of first tokens and
-     ends, so instances need not be up to date. */
+  blis_signal_set needs;          /* columns that it reads; view->column can add others */
+  blis_signal_set needs_extremes; /* columns whose extremes it reads in view->extremes */
+  bool needs_least_load;          /* it reads view->least_load, and needs effective_load */
+  /* The router reads no columns, not even on demand, and does not depend on the times of first
+     tokens and ends. Instances therefore need not be up to date. */
   bool is_blind;
-  const char *name;                      /* static, or owned by state */
-  const struct blis_policy_entry *entry; /* NULL = it is not built in */
+  const char *name;                      /* static or owned by state */
+  const struct blis_policy_entry *entry; /* NULL = not built in */
 } blis_router;
 
 /* Idempotent; an all-zero router is allowed. */

@@ -9,7 +9,7 @@ typedef struct signal_entry {
   const char *freshness;
 } signal_entry;
 
-/* How old the signals of a group are when a policy reads them. */
+/* Age of the signals of a group when a policy reads them. */
 #define FRESHNESS_FACT "constant"
 #define FRESHNESS_BOOKS "always current"
 #define FRESHNESS_COUNTED "always current"

@@ -1,8 +1,8 @@
 /*
  * signals.h - all inputs of policies about an instance, by name.
  *
- * One list for C and Lua policies, errors and documentation. A signal is one column
- * of doubles over the candidates. Counts are exact up to 2^53.
+ * The list serves C and Lua policies, error messages, and documentation. A signal is one column of
+ * doubles over the candidates. Counts are exact up to 2^53.
  */
 #ifndef BLIS_POLICY_CONTRACT_SIGNALS_H
 #define BLIS_POLICY_CONTRACT_SIGNALS_H
@@ -19,14 +19,14 @@
  *   COUNTED     counted by the cluster from the start of the run, if a policy declares the signal
  *   ENGINE      state of the instance
  *   HISTORY     computed from the COUNTED signals and the ends of requests
- *   TIME        likewise, and changes while nothing happens
- *   CACHE       cache of the instance for a prompt, as old as cache signals are
- *   LIVE_CACHE  cache of the instance for a prompt, now
+ *   TIME        computed like HISTORY; also changes when no event occurs
+ *   CACHE       cached part of a prompt on the instance, with the delay of cache signals
+ *   LIVE_CACHE  cached part of a prompt on the instance, without delay
  *   ESTIMATE    computed from HISTORY and CACHE
  *   ADAPTERS    LoRA adapters of the instance
  *   ADAPTER     LoRA adapter of a request
  *
- * The combination is the value of several instances that a router sees as one: SUM or MEAN.
+ * The combination defines the value for several instances that a router sees as one: SUM or MEAN.
  */
 #define BLIS_SIGNAL_MAP(XX)                                                                        \
   XX(QUEUE_DEPTH, ENGINE, SUM, "queue_depth", "requests", "waiting, not yet in a batch")           \
@@ -113,7 +113,7 @@ typedef enum blis_signal {
       BLIS_SIGNAL_COUNT
 } blis_signal;
 
-/* A set of signals: the inputs of a policy, so that no other signals are maintained. */
+/* A set of signals, such as the inputs of a policy. Only signals in such a set are maintained. */
 typedef uint64_t blis_signal_set;
 
 #define BLIS_SIGNAL_BIT(signal) ((blis_signal_set)1 << (signal))
@@ -133,7 +133,8 @@ enum {
   BLIS__IN_ADAPTER = 1 << 10
 };
 
-/* The bit of a signal if its group is in groups. Sets are defined with it, see below. */
+/* The bit of a signal if its group is in groups, otherwise 0. The sets below are defined with
+   this macro. */
 #define BLIS_SIGNAL_IF(groups, constant, group)                                                    \
   | ((BLIS__IN_##group & (groups)) != 0 ? BLIS_SIGNAL_BIT(BLIS_SIGNAL_##constant) : 0)
 
@@ -141,48 +142,48 @@ enum {
  * Signals with a cost per request: a policy that may ever read one declares it before its first
  * decision.
  *
- * Delayed signals (by a refresh interval or a delay of cache signals) also need their past. A
- * policy that may request such a signal late, with view->column, declares that signal or a signal
- * of this set.
+ * Signals that are delayed by a refresh interval or by the delay of cache signals also need their
+ * past values. A policy that may request such a signal late, with view->column, declares that
+ * signal or a signal of this set.
  */
 #define BLIS__WITH_HISTORY(constant, group, ...) BLIS_SIGNAL_IF(BLIS__IN_COUNTED, constant, group)
 #define BLIS_SIGNALS_WITH_HISTORY ((blis_signal_set)0 BLIS_SIGNAL_MAP(BLIS__WITH_HISTORY))
 
-/* Signals computed from such counts: they are available where any of the counts is declared. */
+/* Signals computed from such counts. They are available if any of the counts is declared. */
 #define BLIS__OF_HISTORY(constant, group, ...)                                                     \
   BLIS_SIGNAL_IF(BLIS__IN_HISTORY | BLIS__IN_TIME | BLIS__IN_ESTIMATE, constant, group)
 #define BLIS_SIGNALS_OF_HISTORY ((blis_signal_set)0 BLIS_SIGNAL_MAP(BLIS__OF_HISTORY))
 
-/* Signals about one request and one instance: the cache for its prompt... */
+/* Signals about a request and an instance: the cached part of the request's prompt. */
 #define BLIS__OF_PROMPT(constant, group, ...)                                                      \
   BLIS_SIGNAL_IF(BLIS__IN_CACHE | BLIS__IN_LIVE_CACHE | BLIS__IN_ESTIMATE, constant, group)
 #define BLIS_SIGNALS_OF_PROMPT ((blis_signal_set)0 BLIS_SIGNAL_MAP(BLIS__OF_PROMPT))
-/* ...its adapter... */
+/* Signals about a request and an instance: the request's adapter. */
 #define BLIS__OF_ADAPTER(constant, group, ...) BLIS_SIGNAL_IF(BLIS__IN_ADAPTER, constant, group)
 #define BLIS_SIGNALS_OF_ADAPTER ((blis_signal_set)0 BLIS_SIGNAL_MAP(BLIS__OF_ADAPTER))
-/* ...and both. */
+/* All signals about a request and an instance. */
 #define BLIS_SIGNALS_OF_REQUEST (BLIS_SIGNALS_OF_PROMPT | BLIS_SIGNALS_OF_ADAPTER)
 
-/* Engine signals of an optional part of the cluster; 0 without that part. */
+/* Engine signals of an optional part of the cluster. They are 0 without that part. */
 #define BLIS__OF_PARTS(constant, group, ...)                                                       \
   BLIS_SIGNAL_IF(BLIS__IN_ADAPTERS | BLIS__IN_ADAPTER, constant, group)
 #define BLIS_SIGNALS_OF_PARTS ((blis_signal_set)0 BLIS_SIGNAL_MAP(BLIS__OF_PARTS))
 
-/* Several instances that a router sees as one have the mean of these signals, and the sum of all
+/* Several instances that a router sees as one have the mean of these signals and the sum of all
    other signals. */
 #define BLIS__MEAN_BIT(constant, group, combination, ...) BLIS__##combination##_BIT_OF(constant)
 #define BLIS__SUM_BIT_OF(constant)
 #define BLIS__MEAN_BIT_OF(constant) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_##constant)
 #define BLIS_MEAN_SIGNALS ((blis_signal_set)0 BLIS_SIGNAL_MAP(BLIS__MEAN_BIT))
 
-/* Static storage. */
+/* Returns the name of a signal, in static storage. */
 const char *blis_signal_name(blis_signal signal);
 const char *blis_signal_unit(blis_signal signal);
 const char *blis_signal_summary(blis_signal signal);
-/* Whether the signal ages, and by which option of a cluster. */
+/* Returns the cluster option that delays the signal, if any. */
 const char *blis_signal_freshness(blis_signal signal);
 
-/* BLIS_SIGNAL_COUNT when there is no signal of that name. */
+/* Returns BLIS_SIGNAL_COUNT if no signal has that name. */
 blis_signal blis_signal_find(const char *name);
 
 #endif

@@ -32,7 +32,7 @@ uint64_t blis_stable_hash_weight(const char *instance_id, uint64_t prefix_hash) 
   return blis_xxh64(parts, 2);
 }
 
-/* A stretch of content; the request's own tokens have an offset beyond all others. */
+/* A stretch of content. The request's own tokens have an offset above all other offsets. */
 typedef struct stretch {
   uint64_t stream;
   uint64_t offset_tokens;
@@ -41,14 +41,14 @@ typedef struct stretch {
 
 #define OWN_OFFSET UINT64_MAX
 
-/* Where a walk over the content of a prompt has come to. */
+/* Position of a walk over the content of a prompt. */
 typedef struct walk {
   const blis_routing_request *request;
   uint32_t segment;
-  uint32_t used_tokens; /* of the segment */
+  uint32_t used_tokens; /* tokens of the current segment that are already used */
 } walk;
 
-/* The rest of the next segment that is not empty, or of the request's own tokens. */
+/* Returns the rest of the next nonempty segment, or of the request's own tokens. */
 static stretch rest_of(walk *w) {
   const blis_routing_request *request = w->request;
   while (w->segment < request->segment_count &&
@@ -65,8 +65,8 @@ static stretch rest_of(walk *w) {
 }
 
 /*
- * The next tokens of one origin, at most that many. Segments that continue where
- * the previous segment ended make one stretch.
+ * Returns the next tokens of one origin, at most most_tokens. A segment that continues where the
+ * previous segment ended is part of the same stretch.
  */
 static stretch next_stretch(walk *w, uint64_t most_tokens) {
   stretch all = rest_of(w);

@@ -13,12 +13,11 @@
  *                 h(i) = XXH64(h(i-1) as 8 bytes, little-endian; block i)
  *   weight        XXH64(instance id; one zero byte; prefix hash as 8 bytes)
  *
- * The chain covers the full blocks at the beginning of the prompt; a block is its
- * tokens as 32-bit words. A simulation has no tokens. There a block is its
- * stretches of content, each as three 64-bit words (stream, offset, length) and a
- * separate step of the chain. The hash therefore depends on the content of the
- * prompt, and not on the identities of blocks, which depend on the order of
- * requests. Cost: one hash per stretch, and one per tied candidate.
+ * The chain covers the full blocks at the beginning of the prompt; a block is hashed as its tokens
+ * in 32-bit words. A simulation has no tokens, so a block is hashed as its stretches of content.
+ * Each stretch is three 64-bit words (stream, offset, length) and a separate step of the chain. The
+ * hash therefore depends only on the content of the prompt. It does not depend on block ids, which
+ * depend on the order of requests. Cost: one hash per stretch, and one per tied candidate.
  */
 #ifndef BLIS_POLICY_CONTRACT_STABLE_HASH_H
 #define BLIS_POLICY_CONTRACT_STABLE_HASH_H
@@ -28,16 +27,16 @@
 
 #include "policy/contract/view.h"
 
-/* h(-1) of a model. */
+/* Returns h(-1) of a model. */
 uint64_t blis_stable_hash_start(const char *model);
 
-/* h(i) from h(i-1) and the bytes of block i. */
+/* Returns h(i), computed from h(i-1) and the bytes of block i. */
 uint64_t blis_stable_hash_next(uint64_t hash, const void *block, size_t size);
 
 uint64_t blis_stable_hash_weight(const char *instance_id, uint64_t prefix_hash);
 
-/* Returns the prefix hash of a request, over the full blocks in its first window_tokens tokens
-   (0 = all tokens). */
+/* Returns the prefix hash of a request, computed over the full blocks in its first window_tokens
+   tokens (0 = all tokens). */
 uint64_t blis_stable_hash_of(const blis_routing_request *request, uint32_t block_size_tokens,
                              int64_t window_tokens);
 
@@ -50,12 +49,12 @@ typedef struct blis_stable_hash {
   int64_t window_tokens;
 } blis_stable_hash;
 
-/* The document's numbers. */
+/* Default values of the document. */
 #define BLIS_STABLE_HASH_DEFAULT                                                                   \
   ((blis_stable_hash){.epsilon = 0.01, .block_size_tokens = 16, .window_tokens = 64})
 
-/* Returns the candidate of the highest weight among candidates with best - score <= epsilon; for
-   equal weights the lowest id. A single candidate needs no hash. */
+/* Returns the candidate with the highest weight among those with best - score <= epsilon. Equal
+   weights are resolved to the lowest id. A single candidate needs no hash. */
 size_t blis_stable_hash_pick(const blis_stable_hash *rule, const blis_routing_request *request,
                              const blis_routing_view *view, const double *scores);
 

@@ -1,7 +1,9 @@
-/* stages.h - information about the other stage of a request, for policies in disaggregated
+/*
+ * stages.h - information about the other stage of a request, for policies of disaggregated
  * clusters.
  *
- * All values are computed on demand, and only for the current decision. */
+ * All values are computed on demand, and only for the current decision.
+ */
 #ifndef BLIS_POLICY_CONTRACT_STAGES_H
 #define BLIS_POLICY_CONTRACT_STAGES_H
 
@@ -11,23 +13,23 @@
 typedef struct blis_stages {
   void *ud;
   /*
-   * Candidates of the other stage for the same request, as fresh as the candidates
-   * of this stage; valid until the decision is complete. NULL = out of memory.
+   * Returns the candidates of the other stage for the same request. Their signals are as fresh as
+   * those of this stage. The view is valid until the decision is complete. NULL = out of memory.
    */
   const blis_routing_view *(*peers)(void *ud, const blis_routing_request *request);
-  /* BLIS_ROLE_*: the role of an instance; KV is transferred from prefill to decode. */
+  /* Returns the roles (BLIS_ROLE_*) of an instance. KV is transferred from prefill to decode. */
   uint32_t (*roles)(void *ud, uint32_t instance);
   /*
-   * Bandwidth of a transfer that began now, in bytes/us: its share of the tightest
-   * link. INFINITY = it takes no time.
+   * Returns the bandwidth of a transfer that starts now, in bytes/us: its share of the slowest
+   * link. INFINITY = the transfer takes no time.
    */
   double (*bytes_per_us)(void *ud, uint32_t source, uint32_t destination);
-  /* How long the KV of the request would take at that rate, with latency. */
+  /* Computes the time to transfer the KV of the request at that bandwidth, including latency. */
   blis_status (*transfer_us)(void *ud, const blis_routing_request *request, uint32_t source,
                              uint32_t destination, double *transfer_us, blis_error *error);
-  /* For disaggregation policies: the prefill instance that the prefill router selects now. If
-     the request is split, it is routed there; otherwise the router is notified that it has
-     ended. -1 = none. */
+  /* For disaggregation policies: asks the prefill router for the prefill instance. If the
+     request is split, it is routed there; otherwise the router is notified that it has ended. -1
+     = none. */
   blis_status (*preview)(void *ud, int64_t *source, blis_error *error);
 } blis_stages;
 

@@ -37,7 +37,7 @@ void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed, co
   blis_policy_random_init(&tie->random, master_seed, policy);
 }
 
-/* The n-th candidate, from 0, whose value is best; there must be one. */
+/* Returns the n-th candidate, from 0, whose value is the best. It must exist. */
 static size_t nth_tied(const double *values, double best, size_t n) {
   size_t i = 0;
   while (values[i] != best || n-- > 0) {
@@ -73,7 +73,7 @@ bool blis_tie_draw(blis_tie *tie, size_t tied, size_t *n) {
 
 static size_t pick_tied(blis_tie *tie, const double *values, double best,
                         const blis_routing_view *view) {
-  size_t tied = 0; /* at least one in the end: values hold no NaN */
+  size_t tied = 0; /* ends up at least 1, because values contain no NaN */
   size_t lowest = 0;
   for (size_t i = 0; i < view->count; i++) {
     if (values[i] == best) {

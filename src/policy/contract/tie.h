@@ -1,8 +1,8 @@
 /*
  * tie.h - the choice among equally good candidates.
  *
- * At low load most scores are equal, so this rule decides most requests; every
- * policy names its own. Values tie when they are equal as doubles.
+ * At low load most scores are equal, so this rule decides most requests. Every policy defines its
+ * own rule. Values tie if they are equal as doubles.
  */
 #ifndef BLIS_POLICY_CONTRACT_TIE_H
 #define BLIS_POLICY_CONTRACT_TIE_H
@@ -16,59 +16,60 @@
 
 typedef enum blis_tie_rule {
   BLIS_TIE_LOWEST_ID, /* smallest instance id in byte order */
-  BLIS_TIE_RANDOM,    /* uniform, one draw, and only when there is a tie */
+  BLIS_TIE_RANDOM,    /* uniform; draws one random number, and only for a tie */
   BLIS_TIE_FIRST,     /* first in candidate order */
   BLIS_TIE_LAST,
-  BLIS_TIE_ROTATE, /* (ties so far mod number tied)-th in candidate order */
+  BLIS_TIE_ROTATE, /* (number of previous ties mod number of tied candidates)-th in candidate
+                      order */
   BLIS_TIE_RULE_COUNT
 } blis_tie_rule;
 
-/* The rules' names in this order, for a parameter of kind choice. */
+/* The names of the rules, in the order of the enum, for a parameter of kind choice. */
 #define BLIS_TIE_CHOICES "lowest-id|random|first|last|rotate"
 
-/* The same with other defaults. */
+/* The same names with a different default. */
 #define BLIS_TIE_CHOICES_FIRST "first|lowest-id|random|last|rotate"
 #define BLIS_TIE_CHOICES_RANDOM "random|lowest-id|first|last|rotate"
 
 /* Parameter "tie" of routers that break ties at random in profile go-blis. */
 #define BLIS__TIE_PARAM BLIS__CHOICE("tie", BLIS_TIE_CHOICES, "tie break (profile go-blis: random)")
 
-/* Parameter "tie" of routers that take the first of equally good ones. */
+/* Parameter "tie" of routers that take the first of equally good candidates. */
 #define BLIS__TIE_FIRST_PARAM BLIS__CHOICE("tie", BLIS_TIE_CHOICES_FIRST, "tie break")
 
 /*
- * The rule of a word, which ends at its end or at a '|'. BLIS_TIE_RULE_COUNT
- * when it is none.
+ * Returns the rule that a word names. The word ends at the end of the string or at a '|'. Returns
+ * BLIS_TIE_RULE_COUNT if the word is not a rule.
  */
 blis_tie_rule blis_tie_rule_of(const char *word);
 
-/* In the policy's storage; 5 KB for the random stream. */
+/* Part of the policy's state. The random stream takes 5 KB. */
 typedef struct blis_tie {
   blis_tie_rule rule;
   uint64_t rotation;
   blis_random random;
 } blis_tie;
 
-/* Starts a policy's own stream, "policy/<name>"; name has up to 56 letters. */
+/* Starts a policy's own stream, "policy/<name>"; name has at most 56 characters. */
 void blis_policy_random_init(blis_random *random, int64_t master_seed, const char *name);
 
-/* stream names the random stream under master_seed. */
+/* Initializes a tie rule. stream is the name of the random stream under master_seed. */
 void blis_tie_init(blis_tie *tie, blis_tie_rule rule, int64_t master_seed, const char *stream);
 
-/* The same with the stream "policy/<policy>". */
+/* Like blis_tie_init, with the stream "policy/<policy>". */
 void blis_tie_init_of(blis_tie *tie, blis_tie_rule rule, int64_t master_seed, const char *policy);
 
 /*
- * Breaks a tie of tied >= 1 equally good candidates. Returns true to choose the
- * *n-th in candidate order, from 0; false to choose the one with the lowest id.
+ * Breaks a tie of tied >= 1 equally good candidates. Returns true to choose the *n-th candidate in
+ * candidate order, from 0. Returns false to choose the candidate with the lowest id.
  */
 bool blis_tie_draw(blis_tie *tie, size_t tied, size_t *n);
 
-/* Candidate with the largest or smallest of values[0 .. view->count). */
+/* Returns the candidate with the largest or smallest of values[0 .. view->count). */
 size_t blis_tie_pick_max(blis_tie *tie, const double *values, const blis_routing_view *view);
 size_t blis_tie_pick_min(blis_tie *tie, const double *values, const blis_routing_view *view);
 
-/* Like blis_tie_pick, for numbers that are maintained in a tree. */
+/* Like blis_tie_pick_min, for values that are maintained in a tree. */
 size_t blis_tie_pick_least(blis_tie *tie, const blis_least_tree *values);
 
 #endif

@@ -2,7 +2,7 @@
 
 size_t blis_routing_view_find(const blis_routing_view *view, uint32_t instance) {
   if (instance < view->count && view->instances[instance] == instance) {
-    return instance; /* everybody up to here is a candidate */
+    return instance; /* all instances up to here are candidates */
   }
   size_t low = 0;
   size_t high = view->count;

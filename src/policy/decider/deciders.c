@@ -9,18 +9,18 @@ typedef enum when { SHORT, BUSY, SHORT_OR_BUSY } when;
 
 typedef struct state {
   double threshold;     /* tokens */
-  double prompt_tokens; /* a prompt that is shorter is not split */
+  double prompt_tokens; /* shorter prompts are not split */
   double ratio;
-  uint32_t when;      /* of Dynamo */
-  double busy;        /* of the prefill instance, in steps of prompt tokens */
-  double decode_full; /* share of the KV blocks; below 0: no limit */
+  uint32_t when;      /* used by Dynamo's decider */
+  double busy;        /* load above which the prefill instance is busy, in steps of prompt tokens */
+  double decode_full; /* fraction of the KV blocks; negative: no limit */
   double block_size;  /* tokens */
-  bool at_least;      /* for Cognitora: the threshold itself is also split */
+  bool at_least;      /* for Cognitora: split also at exactly the threshold */
 } state;
 
 BLIS__POLICY_FREE(decider)
 
-/* Prompt tokens that the chosen instance does not have; clamped to 0. */
+/* Returns the number of prompt tokens that are not cached on the chosen instance, at least 0. */
 static double missing_tokens(const blis_question *q, size_t chosen) {
   const double *cached = q->view->columns[BLIS_SIGNAL_CACHED_TOKENS];
   double missing = (double)q->request->prompt_tokens - cached[chosen];
@@ -53,7 +53,7 @@ static blis_status llmd_prefix_based(const blis_question *q, size_t chosen, blis
   return BLIS_OK;
 }
 
-/* Is the candidate there, and how much of something? */
+/* Reads a signal of a candidate. Returns false if the candidate does not exist. */
 static bool read(const blis_routing_view *view, size_t candidate, blis_signal signal,
                  double *value) {
   const double *column = view->columns[signal];
@@ -64,7 +64,8 @@ static bool read(const blis_routing_view *view, size_t candidate, blis_signal si
   return column != NULL;
 }
 
-/* Would the prefill instance keep the request waiting? Unknown load does not count as busy. */
+/* Determines whether the request would have to wait at the prefill instance. Unknown load does
+   not count as busy. */
 static blis_status prefill_is_busy(const blis_question *q, double threshold, bool *is_busy) {
   const blis_stages *stages = q->request->stages;
   int64_t source = -1;
@@ -83,7 +84,7 @@ static blis_status prefill_is_busy(const blis_question *q, double threshold, boo
   return BLIS_OK;
 }
 
-/* With the request, the instance that decodes would be too full. */
+/* Returns whether the request would overfill the decode instance. */
 static bool decode_is_full(const blis_question *q, size_t chosen, const state *self) {
   const double *const *columns = q->view->columns;
   double blocks = columns[BLIS_SIGNAL_KV_BLOCKS][chosen];
@@ -115,7 +116,7 @@ static blis_status init_dynamo(void *ud, blis_policy_setup *setup, blis_error *e
   return BLIS_OK;
 }
 
-/* The instance itself reports its current cache. */
+/* Uses the current cache as reported by the instance itself. */
 static blis_status if_available(const blis_question *q, size_t chosen, blis_split *split) {
   split->splits = q->view->columns[BLIS_SIGNAL_LIVE_PREFIX_HIT][chosen] < 1;
   return BLIS_OK;
@@ -177,7 +178,7 @@ static const blis_param_spec cognitora_params[] = {
 
 #define CACHED BLIS_SIGNAL_BIT(BLIS_SIGNAL_CACHED_TOKENS)
 
-/* The members of an entry that decides so. */
+/* Initializers of an entry that uses this function. */
 #define DECIDER(function)                                                                          \
   .kind = BLIS_POLICY_DECIDER, .ops = &(const blis_decider_ops){.decide = (function)},             \
   .state_size = sizeof(state)

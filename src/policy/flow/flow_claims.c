@@ -21,7 +21,7 @@ static inline bool is_before(const item *a, const item *b) {
   return a->service != b->service ? a->service < b->service : strcmp(a->name, b->name) < 0;
 }
 
-/* The group that has the claim, or that it belongs to. */
+/* Returns the group that contains the claim, or in which it belongs. */
 static size_t group_of(const blis_flow_claims *claims, const item *wanted) {
   const group *groups = claims->groups.items;
   size_t low = 0;
@@ -37,7 +37,7 @@ static size_t group_of(const blis_flow_claims *claims, const item *wanted) {
   return low;
 }
 
-/* How many of the group are before the claim. */
+/* Returns the number of claims in the group that precede this claim. */
 static size_t place_in(const group *in, const item *wanted) {
   size_t place = 0;
   while (place < in->count && is_before(&in->items[place], wanted)) {
@@ -52,7 +52,7 @@ static inline void widen(group *its, int64_t first_us, int64_t last_us) {
   its->last_us = blis_max_i64(its->last_us, last_us);
 }
 
-/* A claim of that time has left it. */
+/* Updates the range of a group after a claim with this time was removed. */
 static inline void narrow(group *its, int64_t enqueue_us) {
   its->is_known = its->is_known && its->first_us < enqueue_us && enqueue_us < its->last_us;
 }
@@ -84,7 +84,7 @@ static void split(blis_flow_claims *claims, size_t g) {
   lower->is_known = false;
 }
 
-/* Two neighbours that have few claims become one. */
+/* Merges two adjacent groups that have few claims. */
 static void merge(blis_flow_claims *claims, size_t g) {
   group *lower = &claims->groups.items[g];
   const group *upper = lower + 1;
@@ -133,7 +133,7 @@ static void take(blis_flow_claims *claims, const item *gone) {
 
 blis_status blis_flow_claims_add(blis_flow_claims *claims, const blis_alloc *alloc,
                                  const blis_flow_claim *claim) {
-  /* As many groups as that many claims may ever be in. */
+  /* The maximum number of groups for this number of claims. */
   size_t most = (claims->count + 1) / (GROUP_MAX / 4) + 2;
   BLIS_TRY(blis_array_reserve(alloc, &claims->groups, most));
   claims->count++;
@@ -182,14 +182,14 @@ static const group *with_range(group *its) {
   return its;
 }
 
-/* How scores follow from claims, at this choice. */
+/* Coefficients that compute scores from claims, for the current choice. */
 typedef struct measure {
   double least_service;
-  double per_token; /* 1 of the most service makes service_weight */
+  double per_token; /* scales the highest service to service_weight */
   double least_wait_us;
   double per_us;
   double service_weight;
-  int64_t first_us; /* of all */
+  int64_t first_us; /* earliest enqueue time of all claims */
   int64_t now_us;
 } measure;
 
@@ -221,23 +221,23 @@ static measure measure_all(const blis_flow_claims *claims, double service_weight
                    .now_us = now_us};
 }
 
-/* The score falls with service and with the enqueue time, even after rounding. */
+/* The score decreases with service and with the enqueue time, even after rounding. */
 static inline double score(const measure *m, double service, int64_t enqueue_us) {
   return m->service_weight - (service - m->least_service) * m->per_token +
          ((double)(m->now_us - enqueue_us) - m->least_wait_us) * m->per_us;
 }
 
-/* So far, by service. */
+/* The best claim so far, in order of service. */
 typedef struct winner {
   const item *claim;
   double score;
-  int64_t first_us; /* of all that were passed */
+  int64_t first_us; /* earliest enqueue time of all claims examined so far */
 } winner;
 
 static void look_at(const group *its, const measure *m, winner *best) {
   for (const item *at = its->items; at < its->items + its->count; at++) {
     if (at->enqueue_us >= best->first_us) {
-      continue; /* a longer wait came with less service */
+      continue; /* a claim with less service has waited longer */
     }
     best->first_us = at->enqueue_us;
     double its_score = score(m, at->service, at->enqueue_us);

@@ -1,18 +1,17 @@
 /*
- * flow_claims.h - the waiting program that least-service serves next: the program
- * with the highest score.
+ * flow_claims.h - selects the waiting program that least-service serves next: the program with the
+ * highest score.
  *
  *   service_weight (1 - norm(service)) + wait_weight norm(wait of the head),
  *
- * norm is min-max over all waiting programs (llm-d-router, program-aware-fairness).
+ * norm is min-max normalization over all waiting programs (llm-d-router, program-aware-fairness).
  * Ties are broken by the least service, then by name.
  *
- * Every service and every wait moves all scores, so the score order cannot be
- * maintained. However, a program with more service and a shorter wait than another
- * never wins. Claims are therefore sorted by service. A choice examines, in this
- * order, only the claims that have waited longer than all previous claims. Groups
- * of at most 32 claims are skipped if none of their claims has waited longer. A
- * choice costs about O(n / 16), a change O(log n + 32).
+ * A change of any service or wait changes all scores, so the order of scores cannot be maintained.
+ * However, a program never has the highest score if another has less service and has waited longer.
+ * Claims are therefore sorted by service. A choice examines, in this order, only the claims that
+ * have waited longer than all previous claims. Groups of at most 32 claims are skipped if none of
+ * their claims has waited longer. A choice costs about O(n / 16), a change O(log n + 32).
  */
 #ifndef BLIS_POLICY_FLOW_FLOW_CLAIMS_H
 #define BLIS_POLICY_FLOW_FLOW_CLAIMS_H
@@ -26,26 +25,26 @@
 #include "base/error.h"
 
 typedef struct blis_flow_claim {
-  double service;     /* of any time, the same for all */
-  int64_t enqueue_us; /* of the head */
-  const char *name;   /* of the program; no two have the same */
+  double service;     /* decayed to a reference time, which is the same for all */
+  int64_t enqueue_us; /* enqueue time of the head */
+  const char *name;   /* unique name of the program */
   void *owner;
 } blis_flow_claim;
 
 enum { BLIS__CLAIM_GROUP_MAX = 32 };
 
 typedef struct blis__claim_group {
-  size_t count;     /* 1 at least */
-  int64_t first_us; /* the longest wait */
+  size_t count;     /* at least 1 */
+  int64_t first_us; /* enqueue time of the longest wait */
   int64_t last_us;
-  bool is_known;                                /* false: these two must be recomputed */
-  blis_flow_claim items[BLIS__CLAIM_GROUP_MAX]; /* by service, then name */
+  bool is_known;                                /* false: the next two members must be recomputed */
+  blis_flow_claim items[BLIS__CLAIM_GROUP_MAX]; /* sorted by service, then name */
 } blis__claim_group;
 
 typedef struct blis_flow_claims {
   size_t count;
-  /* Sorted by service as well. Two neighbors together contain more claims than half the capacity
-     of a group. */
+  /* Groups are also sorted by service. Two adjacent groups together contain more than half as
+     many claims as a group can hold. */
   BLIS_ARRAY(blis__claim_group) groups;
 } blis_flow_claims; /* zeroed = empty */
 
@@ -60,7 +59,7 @@ void blis_flow_claims_remove(blis_flow_claims *claims, const blis_flow_claim *cl
 void blis_flow_claims_change(blis_flow_claims *claims, blis_flow_claim *claim, double service,
                              int64_t enqueue_us);
 
-/* Whose it is; there is one at least. */
+/* Returns the owner of the claim to serve. Requires at least one claim. */
 void *blis_flow_claims_pick(blis_flow_claims *claims, double service_weight, double wait_weight,
                             int64_t now_us);
 

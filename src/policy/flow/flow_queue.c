@@ -15,14 +15,15 @@ typedef struct flow flow;
 typedef struct band band;
 typedef struct entry entry;
 
-/* A neighbour in a list from the oldest to the newest. */
+/* Links of an item in a list from the oldest to the newest. */
 typedef struct link {
   entry *older;
   entry *newer;
 } link;
 
 struct entry {
-  blis_heap_node node; /* in its flow, by order; first, so that it is found */
+  blis_heap_node node; /* in its flow's heap, by order; first member, so that the entry can be
+                          found from the node */
   blis_flow_item item;
   uint32_t index; /* in the pool */
   flow *flow;
@@ -35,19 +36,19 @@ typedef struct list {
   entry *newest;
 } list;
 
-/* A tenant with waiting entries; it is removed with its last entry. */
+/* A tenant with waiting entries. The flow is removed with its last entry. */
 struct flow {
-  blis_heap_node node;   /* in its band, with strict-fifo; first */
-  blis_flow_claim claim; /* the same with least-service */
+  blis_heap_node node;   /* in its band's heap, with strict-fifo; first member */
+  blis_flow_claim claim; /* in its band's claims, with least-service */
   uint32_t tenant;
   uint32_t index;   /* in the pool */
-  const char *name; /* of the tenant */
-  size_t place;     /* in its band, where that has them by name */
+  const char *name; /* name of the tenant */
+  size_t place;     /* index in its band, if the band sorts its flows by name */
   int64_t count;
   list by_age;
-  /* By order; while all orders are equal, age determines the first. */
+  /* Entries by order. While all orders are equal, the oldest entry is first. */
   blis_node_heap entries;
-  bool is_ordered; /* they are in the heap */
+  bool is_ordered; /* the entries are in the heap */
 };
 
 struct band {
@@ -58,23 +59,23 @@ struct band {
   int64_t bytes;
   int64_t idle_since_us;
   list by_age;
-  flow everybody;           /* with strict, the only one */
-  blis_map flow_of_tenant;  /* otherwise: index in the pool */
-  blis_node_heap heads;     /* of these, with strict-fifo */
-  blis_flow_claims claims;  /* of these, with least-service */
-  BLIS_ARRAY(flow *) flows; /* together with the rest, by name */
-  int64_t claims_base_us;   /* of the service in them */
+  flow everybody;           /* with strict, the only flow */
+  blis_map flow_of_tenant;  /* otherwise: from tenant to index in the pool */
+  blis_node_heap heads;     /* heads of the flows, with strict-fifo */
+  blis_flow_claims claims;  /* claims of the flows, with least-service */
+  BLIS_ARRAY(flow *) flows; /* for the remaining rules: the flows by name */
+  int64_t claims_base_us;   /* base time of the service values in claims */
   const char *last_served;  /* name of a tenant; NULL = none yet */
 };
 
 struct blis_flow_queue {
   blis_alloc alloc;
-  blis_flow_limits limits; /* without limits of bands */
+  blis_flow_limits limits; /* without the limits of bands */
   BLIS_ARRAY(blis_flow_band_limits) band_limits;
   blis_flow_fairness fairness;
   const blis_intern *strings;
   blis_flow_service *service;
-  BLIS_ARRAY(band *) bands; /* from the highest priority down */
+  BLIS_ARRAY(band *) bands; /* in order of decreasing priority */
   blis_pool entries;
   blis_pool flows;
   int64_t count;
@@ -115,7 +116,7 @@ static inline void list_remove(list *from, entry *item, size_t offset) {
 #define IN_FLOW offsetof(entry, in_flow)
 #define IN_BAND offsetof(entry, in_band)
 
-/* Making and ending */
+/* Construction and destruction */
 
 static blis_status copy_limits(blis_flow_queue *queue, const blis_flow_limits *limits) {
   for (size_t i = 0; i < limits->band_count; i++) {
@@ -154,7 +155,7 @@ static bool has_claims(const blis_flow_queue *queue) {
   return queue->fairness == BLIS_FLOW_LEAST_SERVICE;
 }
 
-/* Is the flow with the oldest entry next? */
+/* Returns whether the flow with the oldest entry is served next. */
 static bool has_heads(const blis_flow_queue *queue) {
   return queue->fairness == BLIS_FLOW_STRICT_FIFO;
 }
@@ -163,7 +164,7 @@ static void free_band(blis_flow_queue *queue, band *its) {
   const blis_alloc *alloc = &queue->alloc;
   for (entry *item = its->by_age.oldest; item != NULL;) {
     entry *next = item->in_band.newer;
-    if (--item->flow->count == 0) { /* it is removed with its last entry */
+    if (--item->flow->count == 0) { /* the flow is removed with its last entry */
       blis_node_heap_deinit(&item->flow->entries, alloc);
     }
     item = next;
@@ -191,7 +192,7 @@ void blis_flow_queue_free(blis_flow_queue *queue) {
   blis_alloc_free(&alloc, queue, sizeof *queue);
 }
 
-/* Bands: found, or made where they belong */
+/* Bands: found, or created at their position */
 
 static size_t band_place(const blis_flow_queue *queue, int32_t priority) {
   size_t place = 0;
@@ -248,7 +249,7 @@ static entry *first_of(const flow *its) {
   return its->is_ordered ? (entry *)blis_node_heap_first(&its->entries) : its->by_age.oldest;
 }
 
-/* Called when the items should leave in another order than that of arrival. */
+/* Builds the heap. Called when items must leave in an order other than arrival. */
 static blis_status put_in_order(const blis_flow_queue *queue, flow *its) {
   for (entry *item = its->by_age.oldest; item != NULL; item = item->in_flow.newer) {
     blis_status status = blis_node_heap_add(&its->entries, &queue->alloc, &item->node);
@@ -284,9 +285,9 @@ static void leave_flow(flow *its, entry *item) {
   its->is_ordered = its->is_ordered && its->count > 0;
 }
 
-/* Flows of a band, where tenants are told apart */
+/* Flows of a band, if tenants are separated */
 
-/* Index of the first flow whose name is not before name. */
+/* Returns the index of the first flow whose name does not precede name. */
 static size_t flow_place(const band *in, const char *name) {
   size_t low = 0;
   size_t high = in->flows.count;
@@ -307,7 +308,7 @@ static void number_flows(const band *in, size_t from) {
   }
 }
 
-/* Its head or its service is another. */
+/* Updates the claim of a flow after its head or its service has changed. */
 static void claim_anew(const blis_flow_queue *queue, band *in, flow *its) {
   if (has_claims(queue)) {
     blis_flow_claims_change(&in->claims, &its->claim,
@@ -342,7 +343,7 @@ static blis_status list_flow(blis_flow_queue *queue, band *in, flow *made, int64
   return BLIS_OK;
 }
 
-/* A flow of this one entry. */
+/* Adds a flow that contains only this entry. */
 static blis_status add_flow(blis_flow_queue *queue, band *in, entry *item) {
   uint32_t tenant = item->item.tenant;
   uint32_t index = 0;
@@ -363,7 +364,7 @@ static blis_status add_flow(blis_flow_queue *queue, band *in, entry *item) {
     blis_pool_give(&queue->flows, index);
     return status;
   }
-  return put_in_flow(queue, made, item); /* without order it cannot fail */
+  return put_in_flow(queue, made, item); /* cannot fail without an order */
 }
 
 static blis_status join_flow(blis_flow_queue *queue, band *in, entry *item) {
@@ -392,7 +393,7 @@ static void drop_flow(blis_flow_queue *queue, band *in, flow *its) {
   blis_pool_give(&queue->flows, its->index);
 }
 
-/* An entry of it has gone. */
+/* Updates a flow after one of its entries was removed. */
 static void update_flow(blis_flow_queue *queue, band *in, flow *its) {
   if (its->count == 0) {
     drop_flow(queue, in, its);
@@ -404,7 +405,7 @@ static void update_flow(blis_flow_queue *queue, band *in, flow *its) {
   }
 }
 
-/* Leaving */
+/* Removal */
 
 static blis_flow_item leave(blis_flow_queue *queue, entry *item, int64_t now_us) {
   blis_flow_item left = item->item;
@@ -445,7 +446,8 @@ static blis_flow_verdict room_for(const blis_flow_queue *queue, const band *in,
                                                          : BLIS_FLOW_QUEUED;
 }
 
-/* The newest entry of the lowest waiting band, if it may be shed for an entry of this priority. */
+/* Returns the newest entry of the lowest nonempty band if it may be shed for an entry of this
+   priority. */
 static entry *victim_for(const blis_flow_queue *queue, int32_t priority) {
   if (!queue->limits.sheds) {
     return NULL;
@@ -514,9 +516,9 @@ bool blis_flow_queue_pass(blis_flow_queue *queue, const blis_flow_item *item) {
   return true;
 }
 
-/* Looking */
+/* Queries */
 
-/* The band whose oldest entry is the oldest of all; NULL = no entries. */
+/* Returns the band that contains the oldest entry; NULL = no entries. */
 static const band *oldest_band(const blis_flow_queue *queue) {
   const band *oldest = NULL;
   for (size_t i = 0; i < queue->bands.count && queue->count > 0; i++) {
@@ -599,7 +601,7 @@ blis_flow blis_flow_queue_flow(const blis_flow_queue *queue, size_t index, size_
 
 /* Taking */
 
-/* The first tenant after the last served, in rotation. */
+/* Returns the tenant that follows the last one served, in rotation. */
 static size_t pick_in_turn(const band *in) {
   if (in->last_served == NULL) {
     return 0;
@@ -611,7 +613,7 @@ static size_t pick_in_turn(const band *in) {
   return place < in->flows.count ? place : 0;
 }
 
-/* All service values have a new base. */
+/* Updates all claims after the base of the service values has changed. */
 static void claim_all_anew(const blis_flow_queue *queue, band *in) {
   for (const entry *item = in->by_age.oldest; item != NULL; item = item->in_band.newer) {
     if (item == item->flow->by_age.oldest) { /* once for each flow */

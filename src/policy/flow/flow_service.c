@@ -4,12 +4,12 @@
 
 #include "base/array.h"
 
-/* Of half-lives: more than that, and numbers would get too large. */
+/* Maximum number of half-lives since the base; with more, the numbers would become too large. */
 #define HALVES_MAX 512.0
 
 /*
- * Service that is added later gets a higher weight, instead of reducing all earlier
- * service over time: token counts refer to base_us.
+ * Instead of reducing earlier service over time, service that is added later gets a higher weight.
+ * Token counts are relative to base_us.
  */
 struct blis_flow_service {
   blis_alloc alloc;

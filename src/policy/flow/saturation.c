@@ -24,7 +24,7 @@ static blis_status never(void *ud, const blis_saturation_look *look, double *sat
   return BLIS_OK;
 }
 
-/* Without instances everything is full; an instance whose sample is too old is also full. */
+/* Without instances, saturation is 1. An instance whose sample is too old counts as full. */
 static blis_status utilization(void *ud, const blis_saturation_look *look, double *saturation,
                                blis_error *error) {
   (void)error;

@@ -21,24 +21,24 @@ typedef struct blis_saturation_look {
   const double *kv_utilization;
   const double *in_flight;        /* requests */
   const double *in_flight_tokens; /* NULL if not counted */
-  const double *age_us;           /* of the sample; NULL = all are of now */
+  const double *age_us;           /* age of the sample; NULL = all samples are current */
 } blis_saturation_look;
 
 typedef struct blis_saturation_ops {
-  /* BLIS_ERR_POLICY (or NOMEM) stops the run with *error. */
+  /* BLIS_ERR_POLICY or BLIS_ERR_NOMEM stops the run with *error. */
   blis_status (*value)(void *state, const blis_saturation_look *look, double *saturation,
                        blis_error *error);
   void (*free)(const blis_alloc *alloc, void *state);
-  bool is_pure; /* the result depends only on these data */
+  bool is_pure; /* the result depends only on blis_saturation_look */
 } blis_saturation_ops;
 
 typedef struct blis_saturation {
   const blis_saturation_ops *ops; /* NULL = never full */
   void *state;
-  size_t state_size; /* freed after ops->free; 0 = that does it */
+  size_t state_size; /* bytes, freed after ops->free; 0 = ops->free frees the state */
   blis_alloc alloc;
-  blis_signal_set needs; /* columns it reads */
-  const char *name;      /* static, or owned by state */
+  blis_signal_set needs; /* columns that it reads */
+  const char *name;      /* static or owned by state */
 } blis_saturation;
 
 /* Idempotent; an all-zero detector is allowed. */

@@ -8,7 +8,7 @@ typedef struct state {
   double least;
   double most;
   uint32_t mode;  /* holdback_mode */
-  uint64_t ticks; /* of soft-reflective */
+  uint64_t ticks; /* used by soft-reflective */
 } state;
 
 typedef enum holdback_mode { BY_RANK, BY_VALUE } holdback_mode;
@@ -25,7 +25,7 @@ static blis_status same(void *ud, double saturation, const int32_t *priorities, 
   return BLIS_OK;
 }
 
-/* Place of a band between the lowest, 0, and the highest, 1. */
+/* Returns the position of a band between the lowest (0) and the highest (1). */
 static double place_of(const state *self, const int32_t *priorities, size_t count, size_t i) {
   if (self->mode == BY_RANK) {
     return 1 - (double)i / (double)(count - 1);
@@ -46,7 +46,7 @@ static blis_status hold_back(void *ud, double saturation, const int32_t *priorit
   return BLIS_OK;
 }
 
-/* The reference's own order of arithmetic. */
+/* Uses the same order of arithmetic as the reference. */
 static blis_status go_down(void *ud, double saturation, const int32_t *priorities, size_t count,
                            double *ceilings, blis_error *error) {
   (void)saturation, (void)priorities, (void)error;
@@ -57,7 +57,7 @@ static blis_status go_down(void *ud, double saturation, const int32_t *prioritie
   return BLIS_OK;
 }
 
-/* Whether the lower bands are open in this call, all together. */
+/* Returns whether the lower bands are open in this call; all of them open and close together. */
 static bool is_turn(state *self, double saturation) {
   if (saturation >= 1 || saturation < 1 - saturation) {
     return false;

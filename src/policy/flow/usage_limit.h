@@ -1,6 +1,6 @@
 /*
- * usage_limit.h - how full the instances may be while a band of a gateway's queue
- * is dispatched: a ceiling for each band.
+ * usage_limit.h - a ceiling for each band of a gateway queue: how full the instances may be while
+ * the band is dispatched.
  *
  * Built-in policies and Lua functions have the same interface.
  */
@@ -16,9 +16,9 @@
 
 typedef struct blis_usage_limit_ops {
   /*
-   * Priorities of the bands there are, the highest first, empty ones too. A
-   * band is open while saturation < its ceiling. BLIS_ERR_POLICY (or NOMEM)
-   * stops the run with *error.
+   * Computes the ceilings of all bands, including empty bands. priorities contains their
+   * priorities, highest first. A band is open while saturation < its ceiling. BLIS_ERR_POLICY (or
+   * NOMEM) stops the run with *error.
    */
   blis_status (*ceilings)(void *state, double saturation, const int32_t *priorities, size_t count,
                           double *ceilings, blis_error *error);
@@ -29,9 +29,9 @@ typedef struct blis_usage_limit_ops {
 typedef struct blis_usage_limit {
   const blis_usage_limit_ops *ops; /* NULL = 1 for all */
   void *state;
-  size_t state_size; /* freed after ops->free; 0 = that does it */
+  size_t state_size; /* bytes, freed after ops->free; 0 = ops->free frees the state */
   blis_alloc alloc;
-  const char *name; /* static, or owned by state */
+  const char *name; /* static or owned by state */
 } blis_usage_limit;
 
 /* Idempotent; an all-zero policy is allowed. */

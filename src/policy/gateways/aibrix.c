@@ -15,7 +15,7 @@ static const blis_param_spec prefix_params[] = {
     BLIS__GATEWAY_MEMORY_PARAMS(16, 200000),
 };
 
-/* Matched per cent of the blocks, rounded down. */
+/* Returns the percentage of blocks that match, rounded down. */
 static int64_t percent_at(const blis__gateway *self, const blis_routing_view *view, size_t i) {
   int64_t total = self->memory.prompt_blocks;
   int64_t matched = self->memory.blocks.items[view->instances[i]];
@@ -46,7 +46,7 @@ static void shuffle(blis_random *random, size_t *items, size_t count) {
   }
 }
 
-/* The best of the matched within the bound, in shuffled order; or count. */
+/* Returns the best of the matching instances within the load bound, in shuffled order, or count. */
 static size_t best_match(const blis__gateway *self, const blis_routing_view *view, size_t matched,
                          double bound) {
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];

@@ -24,7 +24,7 @@ enum {
   TOKEN_WINDOW
 };
 
-/* The range of the tenants' tokens while no tenant has any, and the least bucket. */
+/* The assumed range of token counts while no tenant has tokens, and the smallest bucket. */
 #define NO_USER_RANGE ((blis__range){1000, 8000})
 #define LEAST_BUCKET 1000.0
 
@@ -41,15 +41,15 @@ static const blis_param_spec vtc_params[] = {
     BLIS__INTEGER("window_us", 1, 1e15, 300e6, "us", "window in which a tenant's tokens count"),
 };
 
-/* Tokens of a tenant within the window. */
+/* Tokens of a tenant in the window. */
 typedef struct tenant_tokens {
   int64_t input;
-  int64_t output; /* expected */
+  int64_t output; /* expected output tokens */
 } tenant_tokens;
 
 typedef struct vtc {
   blis__recent recent; /* charges, by slot */
-  blis_map slots;      /* tenant to its place in tenants */
+  blis_map slots;      /* from a tenant to its index in tenants */
   BLIS_ARRAY(tenant_tokens) tenants;
 } vtc;
 
@@ -65,7 +65,7 @@ static void deinit_vtc(blis__gateway *self) {
   blis_array_deinit(&self->alloc, &own->tenants);
 }
 
-/* Adds a prompt and the output expected of it; sign -1 takes them out. */
+/* Adds a prompt and its expected output to a tenant; sign -1 removes them. */
 static void charge(const blis__gateway *self, size_t slot, int64_t prompt_tokens, int64_t sign) {
   const vtc *own = self->own;
   tenant_tokens *tokens = &own->tenants.items[slot];
@@ -91,7 +91,7 @@ static void forget_old_charges(blis__gateway *self, int64_t now_us) {
   }
 }
 
-/* The tokens of tenants that have any. */
+/* Returns the range of token counts over tenants with tokens. */
 static blis__range range_of_tenants(const blis__gateway *self) {
   const vtc *own = self->own;
   blis__range range = {(double)INFINITY, 0};
@@ -119,7 +119,8 @@ static blis_status slot_of(blis__gateway *self, uint32_t tenant, size_t *slot) {
   return BLIS_OK;
 }
 
-/* Tenants with many tokens are spread over other instances than the rest. */
+/* Returns the candidate with the lowest score. Tenants with many tokens are sent to different
+   instances than the others. */
 static size_t least_score(blis__gateway *self, const blis_routing_view *view, double tokens) {
   const double *v = self->values;
   const double *running = view->columns[BLIS_SIGNAL_IN_FLIGHT];
@@ -175,7 +176,8 @@ const blis_policy_entry blis__router_aibrix_vtc_basic = {
 
 enum { LONGEST_KEY = 256 };
 
-/* Rendezvous: the highest FNV-1a of key, a zero byte and the instance's id. */
+/* Rendezvous weight: FNV-1a of the key, a zero byte, and the instance's id. The highest weight
+   is chosen. */
 static uint64_t weight_of(const char *key, size_t length, const char *id) {
   uint64_t hash = blis_fnv1a64("");
   hash = blis_fnv1a64_add(hash, key, length);

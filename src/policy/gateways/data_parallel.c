@@ -55,7 +55,7 @@ const blis_policy_entry blis__router_vllm_dp = {
                   .init_own = init_own, .deinit_own = deinit_own),
 };
 
-/* Numbers of follow-ups are below 0. */
+/* Follow-up requests have negative numbers. */
 static blis_status choose_by_room(const blis_question *q, size_t *chosen) {
   int64_t count = (int64_t)q->view->count;
   int64_t rest = q->request->number % count;

@@ -1,27 +1,26 @@
 /*
- * dynamo.c - routing policies dynamo.kv and dynamo.lmetric: the cost function of
- * NVIDIA Dynamo's KV router, in KV blocks, and its choice by a temperature.
+ * dynamo.c - routing policies dynamo.kv and dynamo.lmetric: the cost function of NVIDIA Dynamo's KV
+ * router, in KV blocks, and its selection with a temperature.
  *
  * Cost of a candidate:
  *
- *   excess  = max(0, prefill tokens - the least of them) / B
+ *   excess  = max(0, prefill tokens - the lowest of all candidates) / B
  *   decay   = 1 / (1 + d * excess / request blocks), 1 with d = 0
  *   credit  = c * decay * cached blocks
  *   prefill = scale * max(0, (prefill tokens + prompt) / B - credit)
  *   cost    = prefill + decode blocks + a * requests     (dynamo.kv)
  *           = prefill * (decode blocks + 1)              (dynamo.lmetric)
  *
- * Prefill tokens and decode blocks count the requests that the router has sent.
- * Both rise at the decision; the prefill tokens fall at the first token, the blocks
- * at the end. Cached prefill tokens are not counted. The router sees only the GPU
- * tier.
+ * Prefill tokens and decode blocks count the requests that the router has sent. Both increase at
+ * the decision. Prefill tokens decrease at the first token, and decode blocks when the request
+ * ends. Cached prefill tokens are not counted. The router considers only the GPU tier.
  */
 #include "base/array.h"
 #include "base/invariant.h"
 #include "policy/contract/entry.h"
 #include "policy/pickers/pick_rules.h"
 
-enum { PREFILL_TOKENS, BLOCKS }; /* values of a ticket */
+enum { PREFILL_TOKENS, BLOCKS }; /* indices of the values in a ticket */
 
 typedef struct active {
   int64_t prefill_tokens;
@@ -88,7 +87,7 @@ static double cost_at(const dynamo *self, const blis_routing_request *request,
   return prefill + (double)load->blocks + self->request_weight * (double)load->requests;
 }
 
-/* The k-th of equally good ones replaces the one before with chance 1/k. */
+/* Among equal costs, the k-th candidate replaces the previous choice with probability 1/k. */
 static size_t pick_least_cost(dynamo *self, size_t count) {
   const double *scores = self->scores.items;
   size_t best = 0;

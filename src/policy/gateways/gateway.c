@@ -49,7 +49,7 @@ static blis_status route(const blis_question *q, blis_decision *decision) {
   return BLIS_OK;
 }
 
-/* A rule without a memory has nothing to learn. */
+/* A rule without a memory stores nothing. */
 static blis_status learn(const blis_question *q, size_t chosen) {
   blis__gateway *self = q->state;
   if (self->rule->has_memory) {
@@ -170,7 +170,7 @@ size_t blis__any_least(blis_random *random, const double *values, size_t count) 
   for (size_t i = 0; i < count; i++) {
     tied += values[i] == least;
   }
-  BLIS_ASSERT(tied > 0); /* values hold no NaN */
+  BLIS_ASSERT(tied > 0); /* values contain no NaN */
   size_t skipped = blis_pick_random(random, tied);
   size_t i = 0;
   while (values[i] != least || skipped-- > 0) {

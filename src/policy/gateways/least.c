@@ -1,6 +1,6 @@
 #include "policy/gateways/least.h"
 
-/* The least so far, and its inputs as far as they were computed. */
+/* The best candidate so far, and those of its inputs that were computed. */
 typedef struct champion {
   size_t candidate;
   double figures[BLIS__LEAST_MAX];

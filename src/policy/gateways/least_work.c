@@ -1,5 +1,5 @@
 /*
- * least_work.c - routing policies that minimise the work ahead: sglang.lmetric,
+ * least_work.c - routing policies that minimize the work ahead of a request: sglang.lmetric,
  * infera.kv.
  */
 #include "policy/gateways/gateway.h"

@@ -10,7 +10,7 @@
 
 enum { TPOT_SAMPLES = 200 };
 
-/* The parameters that both end with, from their place in the list on. */
+/* Parameters at the end of both lists. */
 enum { WINDOW, BLOCK_SIZE, DECODE_LENGTH, FIRST_TPOT, BOOKS_PARAM_COUNT };
 
 #define BOOKS_PARAMS                                                                               \
@@ -60,10 +60,11 @@ static double tpot_s(const blis__gateway *self, uint32_t instance, double first_
   return values->count > 0 ? blis__recent_values_median(values) : first_us / 1e6;
 }
 
-/* Seconds of work that an instance is charged for. */
+/* Returns the seconds of work that are attributed to an instance. */
 typedef double (*cost_at)(const blis__gateway *self, uint32_t instance);
 
-/* The first of the least cost among self->order[0 .. count), not empty. */
+/* Returns the first candidate with the lowest cost among self->order[0 .. count). Requires count
+   > 0. */
 static size_t least_cost(const blis__gateway *self, const blis_routing_view *view, size_t count,
                          cost_at cost) {
   size_t best = 0;
@@ -86,7 +87,7 @@ static size_t collect_all(blis__gateway *self, const blis_routing_view *view) {
   return view->count;
 }
 
-/* Keeps only instances in self->order that are at the lowest node with any. */
+/* Keeps only the instances in self->order that are places of the deepest node with any places. */
 static size_t keep_nearest(blis__gateway *self, const blis_routing_view *view, uint32_t node,
                            size_t count) {
   const books *own = self->own;
@@ -120,7 +121,7 @@ static double e2_cost_s(const blis__gateway *self, uint32_t instance) {
          (double)load->decode_tokens * tpot_s(self, instance, self->values[FIRST_TPOT]);
 }
 
-/* Whether the last node of the prompt has fewer blocks than are before it. */
+/* Returns whether the last node of the prompt has fewer blocks than the nodes above it. */
 static bool is_mostly_known(const blis__gateway *self, const blis__tree_match *match) {
   const books *own = self->own;
   uint32_t before = match->known;

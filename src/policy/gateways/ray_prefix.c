@@ -1,7 +1,7 @@
 /*
- * ray_prefix.c - routing policy ray.prefix-cache-affinity: among the instances with
- * the longest match of the prompt (or, if no match is long enough, with the
- * smallest memory), the shortest queue is chosen.
+ * ray_prefix.c - routing policy ray.prefix-cache-affinity: selects the shortest queue among the
+ * instances with the longest match of the prompt. If no match is long enough, it considers the
+ * instances with the smallest memory instead.
  */
 #include "policy/gateways/gateway.h"
 

@@ -1,11 +1,11 @@
 /*
- * smg_bucket.c - routing policy smg.bucket: every instance serves prompts of a
- * range of lengths. The ranges follow recent prompts, so that each contains about
- * the same number of characters. If one instance has received too many, the one
- * with the fewest is chosen.
+ * smg_bucket.c - routing policy smg.bucket: every instance serves prompts of a range of lengths.
+ * The ranges are adjusted to recent prompts, so that each contains about the same number of
+ * characters. If one instance has received too many characters, the instance with the fewest is
+ * chosen.
  *
- * A range belongs to a place in the list of candidates, so a change of their number
- * restarts with equal ranges.
+ * A range belongs to an index in the list of candidates, so the ranges restart as equal when the
+ * number of candidates changes.
  */
 #include <stdlib.h>
 
@@ -30,12 +30,12 @@ static const blis_param_spec params_of[] = {
 };
 
 typedef struct bucket {
-  blis__recent prompts;           /* of the period: by instance, in characters */
-  BLIS_ARRAY(int64_t) characters; /* of these, by instance number */
-  BLIS_ARRAY(int64_t) longest;    /* prompt of each range but the last */
+  blis__recent prompts;           /* prompts of the period, in characters, by instance */
+  BLIS_ARRAY(int64_t) characters; /* sums over prompts, by instance number */
+  BLIS_ARRAY(int64_t) longest;    /* longest prompt of each range except the last */
   BLIS_ARRAY(int64_t) lengths;    /* scratch */
-  size_t ranges;                  /* 0 = not made yet */
-  int64_t round;                  /* of the last adjustment */
+  size_t ranges;                  /* 0 = not created yet */
+  int64_t round;                  /* period of the last adjustment */
   double load;                    /* characters per range in that period */
 } bucket;
 
@@ -84,7 +84,7 @@ static int compare_lengths(const void *a, const void *b) {
   return (*left > *right) - (*left < *right);
 }
 
-/* Range k ends with the prompt that completes its part of all characters. */
+/* Computes the ranges. Range k ends with the prompt that completes its part of all characters. */
 static void share_out(bucket *own, double total) {
   double sum = 0;
   size_t range = 0;
@@ -98,7 +98,7 @@ static void share_out(bucket *own, double total) {
   BLIS_ASSERT(sum == total);
 }
 
-/* Whether the load differs from the load at the creation of the ranges. */
+/* Returns whether the load has changed since the ranges were created. */
 static bool has_changed(const bucket *own, double load) {
   return own->load == 0 || load > 2 * own->load || 2 * load < own->load;
 }
@@ -135,7 +135,8 @@ static size_t range_of(const bucket *own, int64_t length) {
   return range;
 }
 
-/* The first with the fewest characters when they are far apart, or count. */
+/* Returns the first instance with the fewest characters if the instances are imbalanced,
+   otherwise count. */
 static size_t least_of_imbalanced(const blis__gateway *self, const blis_routing_view *view) {
   const bucket *own = self->own;
   size_t least = 0;

@@ -1,7 +1,7 @@
 /*
- * smg_cache_aware.c - routing policy smg.cache_aware: the instance that has cached
- * most of the prompt if that is enough, otherwise the least loaded one; always the
- * least loaded one while loads differ too much.
+ * smg_cache_aware.c - routing policy smg.cache_aware: selects the instance that has cached most of
+ * the prompt if the match is long enough, otherwise the least loaded instance. While loads differ
+ * too much, it always selects the least loaded instance.
  */
 #include "policy/gateways/gateway.h"
 
@@ -36,8 +36,8 @@ static const blis_param_spec params_of[] = {
 };
 
 /*
- * Least requests in flight, then fewest sent so far, then the first. A separate
- * loop, because this is the common case and visits all instances.
+ * Returns the candidate with the fewest requests in flight, then with the fewest sent so far, then
+ * the first. This is a separate loop because it is the common case and visits all instances.
  */
 static size_t least_loaded(const blis_question *q) {
   const double *load = q->view->columns[BLIS_SIGNAL_IN_FLIGHT];
@@ -65,7 +65,7 @@ static bool is_imbalanced(const blis__gateway *self, const blis_routing_view *vi
           load.high > v[RELATIVE] * load.low);
 }
 
-/* The instance with the longest match, unless its load is far above the mean. */
+/* Returns the instance with the longest match, unless its load is far above the mean. */
 static size_t spill(const blis_question *q, size_t chosen) {
   const blis__gateway *self = q->state;
   const double *v = self->values;
@@ -82,7 +82,7 @@ static size_t spill(const blis_question *q, size_t chosen) {
   return is_above ? least_loaded(q) : chosen;
 }
 
-/* The instance with the longest match in the tree, if that is enough. */
+/* Returns the instance with the longest match in the tree, if the match is long enough. */
 static size_t follow_tree(const blis_question *q) {
   const blis__gateway *self = q->state;
   size_t best = blis__least_of(q, &most_known);
@@ -95,7 +95,7 @@ static size_t follow_tree(const blis_question *q) {
                                                   : least_loaded(q);
 }
 
-/* Where most is cached, if anything is. */
+/* Returns the instance that has cached the most, if any has cached tokens. */
 static size_t follow_events(const blis_question *q) {
   size_t best = blis__least_of(q, &most_cached);
   return blis__cached_negated(q, best) < 0 ? spill(q, best) : least_loaded(q);

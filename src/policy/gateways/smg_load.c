@@ -1,7 +1,6 @@
 /*
- * smg_load.c - routing policy smg.least_load: the least estimated time from the
- * prompt tokens ahead and the KV-cache pressure, as last polled plus the requests
- * sent since.
+ * smg_load.c - routing policy smg.least_load: selects the lowest cost, computed from the prompt
+ * tokens ahead and the KV-cache pressure at the last poll, plus the requests sent since then.
  *
  *   (queued + sent since) / tokens per second + lambda k / (1 - k)
  */
@@ -26,18 +25,18 @@ static const blis_param_spec params_of[] = {
 
 /* Result of the last poll of an instance. */
 typedef struct polled {
-  int64_t round; /* the poll's number; 0 = not polled yet */
+  int64_t round; /* number of the poll; 0 = not polled yet */
   int64_t at_us;
   double queued_tokens;
-  double tokens_per_s;  /* 0 = it generated nothing */
-  double usage;         /* of the KV cache, 0 to HIGHEST_USAGE */
-  double output_tokens; /* so far */
-  double sent_tokens;   /* since */
+  double tokens_per_s;  /* 0 = no tokens were generated */
+  double usage;         /* KV-cache usage, 0 to HIGHEST_USAGE */
+  double output_tokens; /* output tokens so far */
+  double sent_tokens;   /* tokens sent since the poll */
 } polled;
 
 typedef struct least_load {
-  BLIS_ARRAY(polled) instances; /* by number */
-  double tokens_per_s;          /* mean throughput, for the decision */
+  BLIS_ARRAY(polled) instances; /* by instance number */
+  double tokens_per_s;          /* mean throughput, for the current decision */
 } least_load;
 
 static void deinit_own(blis__gateway *self) {
@@ -72,7 +71,7 @@ static void poll_one(polled *p, const blis_routing_view *view, size_t i, int64_t
                 .output_tokens = output};
 }
 
-/* Polls all candidates if none of them was in this round. Its number, or 0. */
+/* Polls all candidates if none was polled in this round. Returns the number of the round, or 0. */
 static int64_t poll_when_due(blis__gateway *self, const blis_routing_view *view) {
   int64_t round = view->now_us / (int64_t)self->values[POLL_INTERVAL];
   int64_t newest = 0;
@@ -89,7 +88,7 @@ static int64_t poll_when_due(blis__gateway *self, const blis_routing_view *view)
   return round;
 }
 
-/* Mean over the candidates that generated something. */
+/* Returns the mean over the candidates that generated tokens. */
 static double mean_throughput(const blis__gateway *self, const blis_routing_view *view) {
   double sum = 0;
   double count = 0;

@@ -33,7 +33,7 @@ static size_t assign(blis__gateway *self, const blis_routing_view *view) {
              : blis_pick_random(&self->random, view->count);
 }
 
-/* A session remembers two instances, under these keys; the older one first. */
+/* A session is bound to up to two instances, under these keys; the older binding is first. */
 static uint64_t key_of(const blis_routing_request *request, unsigned place) {
   return (uint64_t)request->session * 2 + place;
 }
@@ -45,7 +45,7 @@ static void forget_when_idle(blis__gateway *self, uint64_t key, int64_t now_us) 
   }
 }
 
-/* A third instance pushes the older one out. */
+/* Binds a session to an instance; a third instance replaces the older binding. */
 static blis_status remember(blis__gateway *self, const blis_routing_request *request,
                             uint32_t instance, int64_t now_us) {
   const blis__binding *older = blis__bindings_find(&self->sessions, key_of(request, 0));

@@ -7,8 +7,8 @@
 #include "policy/gateways/gateway.h"
 #include "policy/pickers/pick_rules.h"
 
-/* Most cached tokens; the last of equal candidates. If no candidate has cached tokens: the first
-   with the least load. */
+/* Chooses the last candidate with the most cached tokens. If no candidate has cached tokens,
+   chooses the first with the lowest load. */
 static blis_status choose_kv_aware(const blis_question *q, size_t *chosen) {
   static const blis__least most_cached = {.by = {blis__cached_negated}, .takes_last = true};
   *chosen = blis__least_of(q, &most_cached);
@@ -55,7 +55,7 @@ const blis_policy_entry blis__router_vllm_router_ttft_aware = {
     BLIS__GATEWAY(BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .least = {.by = {expected_ttft_ms}}),
 };
 
-/* Requests in flight + sessions bound there so far. */
+/* Returns requests in flight + sessions bound to the instance so far. */
 static double connections(const blis_question *q, size_t i) {
   const blis__gateway *self = q->state;
   return blis__in_flight(q, i) + (double)self->bound.items[q->view->instances[i]];
@@ -105,7 +105,7 @@ static uint64_t key_of(const blis__gateway *self, const blis_routing_request *re
                              (int64_t)self->values[RENDEZVOUS_WINDOW]);
 }
 
-/* The highest hash of key and instance, the last of equal ones. */
+/* Chooses the candidate with the highest hash of key and instance; the last of equal ones. */
 static blis_status choose_rendezvous(const blis_question *q, size_t *chosen) {
   blis__gateway *self = q->state;
   const blis_routing_view *view = q->view;

@@ -1,8 +1,7 @@
 /*
- * vllm_smetric.c - routing policy vllm-router.smetric: a session stays where most
- * of its history is cached while the expected TTFT there is in time. All other
- * requests are sent to the candidate with the least product of prefill work ahead
- * and load.
+ * vllm_smetric.c - routing policy vllm-router.smetric: a session stays on the instance that has
+ * cached most of its history, while the expected TTFT there is within its limit. All other requests
+ * are sent to the candidate with the lowest product of prefill work ahead and load.
  *
  * Formulas:
  *
@@ -44,8 +43,8 @@ typedef struct worker {
 
 typedef struct smetric {
   BLIS_ARRAY(worker) workers; /* by instance number */
-  BLIS_ARRAY(double) costs;   /* of this request, by candidate */
-  blis_map history;           /* session to tokens of its last prompt */
+  BLIS_ARRAY(double) costs;   /* cost of the current request, by candidate */
+  blis_map history;           /* from a session to the tokens of its last prompt */
   uint64_t decisions;
 } smetric;
 
@@ -104,7 +103,7 @@ static double ahead_of(const blis__gateway *self, const blis_routing_view *view,
   return worker_of(self, view, i)->pending + own->costs.items[i];
 }
 
-/* Cost per second; 0 = unknown. */
+/* Returns the cost per second; 0 = unknown. */
 static double rate_of(const blis__gateway *self, const worker *w) {
   if (self->values[RATE] > 0) {
     return self->values[RATE];
@@ -120,10 +119,10 @@ static bool is_in_time(const blis__gateway *self, const blis_routing_request *re
   return rate == 0 || ahead_of(self, view, i) / rate * 1e6 <= v[SLACK] * limit_us;
 }
 
-/* The two that a session can go to, the first seen of equal ones. */
+/* The two candidates for a session; the first of equal ones. */
 typedef struct pair {
-  size_t least; /* score */
-  size_t known; /* most of the prompt */
+  size_t least; /* candidate with the lowest score */
+  size_t known; /* candidate that has cached most of the prompt */
   bool has_one_in_time;
 } pair;
 
@@ -152,7 +151,7 @@ static pair scan(const blis__gateway *self, const blis_routing_request *request,
   return found;
 }
 
-/* Tokens of the session's last prompt; false at its first turn. */
+/* Finds the tokens of the session's last prompt. Returns false at its first turn. */
 static bool find_history(const blis__gateway *self, const blis_routing_request *request,
                          double *tokens) {
   const smetric *own = self->own;

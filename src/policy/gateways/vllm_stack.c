@@ -1,7 +1,7 @@
 /*
- * vllm_stack.c - routing policies of the vLLM production stack:
- * vllm-stack.session, vllm-stack.prefixaware, vllm-stack.kvaware. Other
- * requests go to the instance with the lowest recent request rate.
+ * vllm_stack.c - routing policies of the vLLM production stack: vllm-stack.session,
+ * vllm-stack.prefixaware, vllm-stack.kvaware. Requests to which the rule does not apply are sent to
+ * the instance with the lowest recent request rate.
  */
 #include <math.h>
 
@@ -25,7 +25,7 @@ enum { QPS_WINDOW, VIRTUAL_NODES, STACK_PARAM_COUNT };
 typedef struct stack {
   blis__hash_ring ring;
   blis__recent recent;        /* decisions, by instance */
-  BLIS_ARRAY(int64_t) counts; /* of these, by instance number */
+  BLIS_ARRAY(int64_t) counts; /* number of recent decisions, by instance number */
 } stack;
 
 static void init_stack(blis__gateway *self) {
@@ -40,7 +40,7 @@ static void deinit_stack(blis__gateway *self) {
   blis_array_deinit(&self->alloc, &own->counts);
 }
 
-/* Updates the counts of every candidate, without counts before the window. */
+/* Updates the counts of every candidate and removes decisions from before the window. */
 static blis_status update_counts(blis__gateway *self, const blis_routing_view *view) {
   stack *own = self->own;
   size_t instances = (size_t)view->instances[view->count - 1] + 1;
@@ -70,7 +70,8 @@ static size_t lowest_qps(const blis_question *q) {
   return blis__least_of(q, &lowest);
 }
 
-/* The instance that follows the session on the ring; none, the lowest QPS. */
+/* Chooses the instance that follows the session on the ring; without a session, the instance
+   with the lowest QPS. */
 static blis_status follow_session(const blis_question *q, size_t *chosen) {
   stack *own = ((blis__gateway *)q->state)->own;
   const blis_routing_request *request = q->request;
@@ -93,7 +94,7 @@ static blis_status count_decision(blis__gateway *self, const blis_routing_view *
   return blis__recent_add(&self->alloc, &own->recent, &item);
 }
 
-/* The choice of the rule; if it has none, by session. */
+/* Chooses by the rule; if the rule selects no instance, by session. */
 static blis_status choose(const blis_question *q, size_t *chosen) {
   const blis__gateway *self = q->state;
   size_t none = q->view->count;
@@ -106,7 +107,7 @@ static blis_status choose(const blis_question *q, size_t *chosen) {
   return BLIS_OK;
 }
 
-/* The members of an entry that chooses so. */
+/* Initializers of an entry that uses choose. */
 #define STACK(signals, ...)                                                                        \
   BLIS__GATEWAY(signals, .choose = choose, .own_size = sizeof(stack), .init_own = init_stack,      \
                 .deinit_own = deinit_stack, __VA_ARGS__)
@@ -131,7 +132,7 @@ static const blis_param_spec kvaware_params[] = {
                   "prompt tokens that may be missing in the chosen cache"),
 };
 
-/* The first candidate with most cached tokens, if these are nearly all of the prompt. */
+/* Returns the first candidate with the most cached tokens, if nearly the whole prompt is cached. */
 static size_t pick_kvaware(const blis_question *q) {
   static const blis__least most_cached = {.by = {blis__cached_negated}};
   const blis__gateway *self = q->state;
@@ -161,7 +162,7 @@ static const blis_param_spec prefixaware_params[] = {
     BLIS__GATEWAY_MEMORY_PARAMS(32, 1 << 24),
 };
 
-/* A random candidate with the longest match. */
+/* Returns a random candidate with the longest match. */
 static size_t pick_prefixaware(const blis_question *q) {
   blis__gateway *self = q->state;
   const blis_routing_view *view = q->view;

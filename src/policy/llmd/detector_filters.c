@@ -1,12 +1,12 @@
 /*
- * detector_filters.c - filters llm-d.utilization-detector and
- * llm-d.concurrency-detector: candidates that are not saturated.
+ * detector_filters.c - filters llm-d.utilization-detector and llm-d.concurrency-detector: keep the
+ * candidates that are not saturated.
  */
 #include <string.h>
 
 #include "policy/contract/entry.h"
 
-/* Which limits there are depends on the filter. */
+/* The limits that are set depend on the filter. */
 typedef struct detector {
   double queue;
   double usage;

@@ -1,6 +1,6 @@
 /*
- * prefix_filter.c - filter llm-d.prefix-cache-affinity-filter: keeps the candidates
- * that have cached most of the prompt, unless waiting for them costs too much.
+ * prefix_filter.c - filter llm-d.prefix-cache-affinity-filter: keeps the candidates that have
+ * cached most of the prompt, unless their queues are too long.
  */
 #include <math.h>
 
@@ -39,7 +39,7 @@ static bool is_sticky(const prefix_filter *self, const blis_routing_view *view, 
   return blis__prefix_memory_share(&self->memory, view, i) >= self->threshold;
 }
 
-/* Whether the best sticky candidate is much slower than the best of the rest. */
+/* Returns whether the best sticky candidate is much slower than the best other candidate. */
 static bool is_too_slow(const prefix_filter *self, const blis_routing_view *view) {
   const double *pending = view->columns[BLIS_SIGNAL_PENDING_PREFILL_TOKENS];
   double best[2] = {(double)INFINITY, (double)INFINITY};

@@ -1,6 +1,6 @@
 /*
- * scorers.c - scorers of the llm-d router that differ from the reference
- * simulator's: active-request-scorer, token-load-scorer, prefix-cache-scorer.
+ * scorers.c - scorers of the llm-d router that differ from those of the reference simulator:
+ * active-request-scorer, token-load-scorer, prefix-cache-scorer.
  */
 #include "policy/contract/entry.h"
 #include "policy/memory/prefix_memory.h"
@@ -82,10 +82,11 @@ typedef struct prefix_scorer {
   blis__prefix_memory memory;
   double length_weight;
   double length_scale; /* tokens */
-  int64_t max_tokens;  /* of a prompt that count; 0 = all */
+  int64_t max_tokens;  /* maximum number of prompt tokens that count; 0 = all */
 } prefix_scorer;
 
-/* The score of this number of matched tokens, which are this share of the prompt. */
+/* Returns the score of a match with this number of tokens, which are this fraction of the
+   prompt. */
 static double score_of(const prefix_scorer *self, double tokens, double share) {
   double weight = self->length_weight;
   double length = tokens / self->length_scale;
@@ -93,7 +94,7 @@ static double score_of(const prefix_scorer *self, double tokens, double share) {
   return weight * length * length + (1 - weight) * share;
 }
 
-/* Score of the last lookup's match at a candidate. */
+/* Returns the score of a candidate's match in the last lookup. */
 static double score_of_match(const prefix_scorer *self, const blis_routing_view *view,
                              size_t candidate) {
   const blis__prefix_memory *memory = &self->memory;
@@ -147,7 +148,7 @@ static const blis_scorer_ops prefix_ops = {.score = score_prefix,
                                            .believed_tokens = believed_tokens,
                                            .free = free_prefix};
 
-/* The instances themselves report every block to the precise producer. */
+/* Scores with the precise producer, to which the instances report every block. */
 static blis_status score_precise(const blis_question *q, double *scores) {
   const blis_routing_view *view = q->view;
   const double *tokens = view->columns[BLIS_SIGNAL_CACHED_TOKENS];

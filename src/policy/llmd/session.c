@@ -1,25 +1,25 @@
 /*
- * session.c - scorer llm-d.session-affinity-scorer and filter
- * llm-d.session-affinity-filter: the instance to which a session was sent last.
+ * session.c - scorer llm-d.session-affinity-scorer and filter llm-d.session-affinity-filter: prefer
+ * the instance to which a session was last sent.
  *
- * With key = siblings, all sessions that one session has called count as one,
- * as in the AgentX profile of AISimulate; with key = program all of a program.
+ * With key = siblings, all sessions called by the same session count as one, as in the AgentX
+ * profile of AISimulate. With key = program, all sessions of a program count as one.
  */
 #include "policy/contract/entry.h"
 #include "policy/memory/bindings.h"
 
 enum { SESSION, SIBLINGS, PROGRAM };
 
-/* Groups of siblings are not the session that has called them. */
+/* Distinguishes a group of siblings from the session that called them. */
 #define GROUP (UINT64_C(1) << 32)
 
 typedef struct session_memory {
   blis__bindings sessions;
   int64_t ttl_us;
-  uint32_t key; /* one of those */
+  uint32_t key; /* one of the keys above */
 } session_memory;
 
-/* 0 = the request has none. */
+/* Returns the key of a request; 0 = none. */
 static uint64_t key_of(const session_memory *self, const blis_routing_request *request) {
   const blis_call *call = request->call;
   if (call != NULL && self->key == SIBLINGS && call->parent_session != 0) {
@@ -28,7 +28,7 @@ static uint64_t key_of(const session_memory *self, const blis_routing_request *r
   return call != NULL && self->key == PROGRAM ? call->program->root_session : request->session;
 }
 
-/* The candidate that the session is bound to, or view->count. */
+/* Returns the candidate that the session is bound to, or view->count. */
 static size_t bound_candidate(const session_memory *self, const blis_routing_request *request,
                               const blis_routing_view *view) {
   uint64_t key = key_of(self, request);
@@ -57,7 +57,7 @@ static blis_status score(const blis_question *q, double *scores) {
   return BLIS_OK;
 }
 
-/* Keeps the bound candidate, or all if none is bound. */
+/* Keeps the bound candidate, or all candidates if none is bound. */
 static blis_status filter(const blis_question *q, bool *keep) {
   const blis_routing_view *view = q->view;
   size_t bound = bound_candidate(q->state, q->request, view);

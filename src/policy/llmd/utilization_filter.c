@@ -1,6 +1,6 @@
 /*
- * utilization_filter.c - filter llm-d.utilization-filter: candidates that are
- * within every limit that is set.
+ * utilization_filter.c - filter llm-d.utilization-filter: keeps the candidates that are within
+ * every limit that is set.
  */
 #include <string.h>
 
@@ -16,10 +16,10 @@ static const blis_signal signals[LIMIT_COUNT] = {
 };
 
 typedef struct utilization_filter {
-  size_t count; /* of the limits that are set */
+  size_t count; /* number of limits that are set */
   blis_signal signals[LIMIT_COUNT];
   double limits[LIMIT_COUNT];
-  bool falls_back; /* keeps all rather than none */
+  bool falls_back; /* keeps all candidates if none is within the limits */
 } utilization_filter;
 
 static blis_status filter(const blis_question *q, bool *keep) {

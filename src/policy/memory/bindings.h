@@ -1,9 +1,8 @@
 /*
  * bindings.h - sessions or prefixes that a router has bound to instances.
  *
- * A map from 64-bit keys to instances, ordered by the last use of its entries.
- * Everything is O(1); about 80 bytes per entry. Entries are never removed
- * automatically.
+ * A map from 64-bit keys to instances, ordered by the last use of its entries. Every operation is
+ * O(1); an entry takes about 80 bytes. Entries are never removed automatically.
  */
 #ifndef BLIS_POLICY_MEMORY_BINDINGS_H
 #define BLIS_POLICY_MEMORY_BINDINGS_H
@@ -16,12 +15,12 @@ typedef struct blis__binding {
   uint64_t key;
   int64_t last_use_us;
   uint32_t instance;
-  uint32_t older; /* neighbours in order of use */
+  uint32_t older; /* neighbors in order of use */
   uint32_t newer;
 } blis__binding;
 
 typedef struct blis__bindings {
-  blis_map by_key; /* to places in the pool */
+  blis_map by_key; /* from keys to indices in the pool */
   blis_pool pool;
   uint32_t oldest;
   uint32_t newest;
@@ -33,21 +32,22 @@ void blis__bindings_deinit(blis__bindings *bindings);
 
 uint32_t blis__bindings_count(const blis__bindings *bindings);
 
-/* Valid until it is removed; NULL = not bound. Does not count as a use. */
+/* Returns the entry of a key, valid until it is removed; NULL if the key is not bound. Does not
+   count as a use. */
 const blis__binding *blis__bindings_find(const blis__bindings *bindings, uint64_t key);
 
-/* The candidate that key is bound to; view->count if it is not bound. */
+/* Returns the candidate that key is bound to, or view->count if key is not bound. */
 size_t blis__bindings_candidate(const blis__bindings *bindings, uint64_t key,
                                 const blis_routing_view *view);
 
-/* Binds key, or rebinds it, and makes it the one used last. */
+/* Binds or rebinds key and makes it the most recently used entry. */
 BLIS_MUSTUSE blis_status blis__bindings_put(blis__bindings *bindings, uint64_t key,
                                             uint32_t instance, int64_t now_us);
 
-/* Nothing when key is not bound. */
+/* Does nothing if key is not bound. */
 void blis__bindings_remove(blis__bindings *bindings, uint64_t key);
 
-/* Forgets the count entries not used for the longest time. */
+/* Removes the count least recently used entries. */
 void blis__bindings_drop_oldest(blis__bindings *bindings, uint32_t count);
 
 #endif

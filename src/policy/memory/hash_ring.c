@@ -17,7 +17,7 @@ void blis__hash_ring_deinit(blis__hash_ring *ring) {
   blis_array_deinit(&ring->alloc, &ring->instances);
 }
 
-/* Candidates in order of number settle equal hashes. */
+/* Orders points by hash, then by candidate number. */
 static int compare_points(const void *a, const void *b) {
   const blis__ring_point *left = a;
   const blis__ring_point *right = b;

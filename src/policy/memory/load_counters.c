@@ -7,7 +7,7 @@
 /* Contents of a ticket. */
 enum {
   PENDING_TOKENS, /* counted as pending prefill */
-  PROMPT          /* twice the length of the prompt, + 1 when it decodes */
+  PROMPT          /* twice the prompt length, plus 1 if the request is decoding */
 };
 
 blis_status blis__load_counters_reserve(blis__load_counters *counters, const blis_alloc *alloc,

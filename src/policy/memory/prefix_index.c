@@ -11,14 +11,14 @@
 
 #define NONE UINT32_MAX
 
-/* Blocks of a path whose identities count up; in the map under the first. */
+/* A run of blocks with consecutive ids; stored in the map under its first id. */
 typedef struct node {
   blis_block_id first;
   uint32_t length;       /* blocks; 0 = not in use */
-  blis__holders holders; /* some, except while a chain is being observed */
+  blis__holders holders; /* not empty, except while a chain is being observed */
 } node;
 
-/* The blocks of one node at one instance: its last blocks. */
+/* The blocks of one node that one instance holds: the last blocks of the node. */
 typedef struct entry {
   uint32_t node;
   uint32_t blocks; /* 0 = not in use */
@@ -32,19 +32,19 @@ typedef struct lru {
   uint64_t blocks;
 } lru;
 
-/* A stretch of an observed chain: an existing node, or a new one (NONE). */
+/* A part of an observed chain: an existing node, or a new one (NONE). */
 typedef struct step {
   uint32_t node;
   uint32_t start;
-  uint32_t length; /* less than the node's length: the node is split */
+  uint32_t length; /* if less than the node's length, the node is split */
 } step;
 
 struct blis_prefix_index {
   blis_alloc alloc;
   uint64_t capacity;
-  blis_map by_first;       /* first identity -> node */
-  blis_sparse_bits firsts; /* the shared ones among the first identities */
-  uint64_t highest_shared; /* identities above it were never observed */
+  blis_map by_first;       /* first id -> node */
+  blis_sparse_bits firsts; /* the shared ids among the first ids */
+  uint64_t highest_shared; /* higher ids were never observed */
   blis__span_store spans;
   BLIS_ARRAY(node) nodes;
   BLIS_ARRAY(uint32_t) free_nodes;
@@ -87,7 +87,7 @@ uint64_t blis_prefix_index_size(const blis_prefix_index *index, uint32_t instanc
   return instance < index->lrus.count ? index->lrus.items[instance].blocks : 0;
 }
 
-/* Looking up. */
+/* Lookup. */
 
 static uint32_t find_node(const blis_prefix_index *index, blis_block_id first) {
   if (first > index->highest_shared && (first & BLIS_BLOCK_PRIVATE) == 0) {
@@ -97,13 +97,14 @@ static uint32_t find_node(const blis_prefix_index *index, blis_block_id first) {
   return blis_map_get(&index->by_first, first, &found) ? (uint32_t)found : NONE;
 }
 
-/* How many blocks of the node, found by its first, the chain has at start. */
+/* Returns how many blocks of the node match the chain at start. The node was found by its first
+   block. */
 static uint32_t agreement(const node *n, const blis_block_chain *chain, uint32_t start) {
   uint32_t left = chain->prompt_blocks - start;
   return blis_block_chain_run(chain, start, left < n->length ? left : n->length);
 }
 
-/* Matches that are being counted; few lists the instances that have some. */
+/* Matches being counted; few lists the instances that have any. */
 typedef struct matches {
   uint32_t *blocks; /* by instance */
   uint32_t instance_count;
@@ -111,7 +112,7 @@ typedef struct matches {
   uint32_t few_count;
 } matches;
 
-/* Whether some instance has matched everything up to start, and the node. */
+/* Returns whether any instance that has matched everything up to start also holds the node. */
 static bool extend_matches(const blis_prefix_index *index, const node *n, uint32_t start,
                            uint32_t length, matches *found) {
   const uint64_t *holders = blis__holders_items(&n->holders, &index->spans);
@@ -170,8 +171,8 @@ static bool is_private(blis_block_id id) {
 }
 
 /*
- * Number of blocks from index start, the first of which is unknown, that make a
- * node. The node ends before a block that begins another node.
+ * Returns the number of blocks that form a new node from index start, whose block is unknown. The
+ * node ends before a block that starts another node.
  */
 static uint32_t gap(const blis_prefix_index *index, const blis_block_chain *chain, uint32_t start) {
   blis_block_id first = blis_block_chain_at(chain, start);
@@ -239,7 +240,7 @@ static blis_status plan(blis_prefix_index *index, const blis_block_chain *chain,
   return make_room(index, &needed, instance);
 }
 
-/* Changing; nothing below allocates. */
+/* Changes; nothing below allocates. */
 
 static uint32_t take_node(blis_prefix_index *index) {
   if (index->free_nodes.count > 0) {
@@ -255,7 +256,7 @@ static uint32_t take_entry(blis_prefix_index *index) {
   return (uint32_t)index->entries.count++;
 }
 
-/* The array already has capacity for this bit. */
+/* Flips the bit of an id, for which the array already has capacity. */
 static void flip_first(blis_prefix_index *index, blis_block_id first) {
   if (!is_private(first)) {
     blis_status status = blis_sparse_bits_flip(&index->firsts, first / BLIS_WORD_BITS,
@@ -291,7 +292,7 @@ static uint32_t new_node(blis_prefix_index *index, const blis_block_chain *chain
   return add_node(index, first, s->length);
 }
 
-/* Puts an entry directly before (older than) another; NONE = after the newest. */
+/* Inserts an entry directly before (older than) another one; NONE = after the newest. */
 static void link_entry(blis_prefix_index *index, lru *order, uint32_t which, uint32_t newer) {
   entry *entries = index->entries.items;
   uint32_t older = newer == NONE ? order->newest : entries[newer].older;
@@ -318,8 +319,8 @@ static void free_entry(blis_prefix_index *index, lru *order, uint32_t which) {
 }
 
 /*
- * Moves one holder's last blocks to the new lower part; the remaining blocks get a
- * separate entry, directly before.
+ * Moves the last blocks of one holder to the new lower part. The remaining blocks get a separate
+ * entry, directly before it.
  */
 static void split_holder(blis_prefix_index *index, uint32_t upper, uint32_t lower, uint64_t word) {
   node *upper_node = &index->nodes.items[upper];
@@ -345,7 +346,7 @@ static void split_holder(blis_prefix_index *index, uint32_t upper, uint32_t lowe
       (uint64_t)instance << 32 | added | (kept == upper_node->length ? BLIS__HOLDS_ALL : 0);
 }
 
-/* Cuts a node after its first length blocks; the rest becomes a node. */
+/* Splits a node after its first length blocks; the rest becomes a new node. */
 static void split_node(blis_prefix_index *index, uint32_t upper, uint32_t length) {
   node *n = &index->nodes.items[upper];
   uint32_t rest = n->length - length;
@@ -357,7 +358,7 @@ static void split_node(blis_prefix_index *index, uint32_t upper, uint32_t length
   }
 }
 
-/* Makes all of a node the most recent of an instance. */
+/* Makes all blocks of a node the most recent of an instance. */
 static void touch(blis_prefix_index *index, uint32_t which, uint32_t instance) {
   node *n = &index->nodes.items[which];
   lru *order = &index->lrus.items[instance];
@@ -378,7 +379,7 @@ static void touch(blis_prefix_index *index, uint32_t which, uint32_t instance) {
   link_entry(index, order, e, NONE);
 }
 
-/* Drops the least recent blocks of an instance, except kept_blocks of them. */
+/* Evicts the least recent blocks of an instance until kept_blocks remain. */
 static void trim(blis_prefix_index *index, uint32_t instance, uint64_t kept_blocks) {
   lru *order = &index->lrus.items[instance];
   while (order->blocks > kept_blocks) {
@@ -405,8 +406,8 @@ static void trim(blis_prefix_index *index, uint32_t instance, uint64_t kept_bloc
 }
 
 /*
- * The order of touches is all that matters: at every moment the set is the
- * most recently touched blocks, so trimming may wait until the end.
+ * The set always consists of the most recently touched blocks, so only the order of touches
+ * matters, and trimming can wait until the end.
  */
 blis_status blis_prefix_index_observe(blis_prefix_index *index, const blis_block_chain *whole_chain,
                                       uint32_t instance) {

@@ -20,7 +20,7 @@ void blis__prefix_memory_deinit(blis__prefix_memory *memory) {
   blis_array_deinit(&memory->alloc, &memory->few);
 }
 
-/* The blocks of a prompt that count. False: out of memory. */
+/* Gets the blocks of a prompt that are compared. Returns false if out of memory. */
 static bool take_chain(const blis__prefix_memory *memory, const blis_routing_request *request,
                        blis_block_chain *chain) {
   const blis_block_chain *whole = request->chain(request->chain_ud, memory->block_size_tokens);
@@ -36,7 +36,7 @@ static bool take_chain(const blis__prefix_memory *memory, const blis_routing_req
   return true;
 }
 
-/* Allocates entries for this number of instances, with nothing matched. */
+/* Allocates entries for this number of instances, without matches. */
 static blis_status begin(blis__prefix_memory *memory, uint32_t instances) {
   uint32_t *few = memory->few.items;
   for (size_t k = 0; k < memory->few.count; k++) {

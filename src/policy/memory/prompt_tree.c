@@ -10,7 +10,7 @@
 
 /* Contents of a ticket. */
 enum {
-  LEAF, /* the last node of its prompt, + 1; 0 = it has none */
+  LEAF, /* index of the last node of its prompt, + 1; 0 = none */
   DECODE_TOKENS
 };
 
@@ -44,7 +44,7 @@ static node *node_at(const blis__prompt_tree *tree, uint32_t index) {
   return &tree->nodes.items[index];
 }
 
-/* Identity of block k of the node's own. */
+/* Returns the id of block k of the node. */
 static blis_block_id id_at(const blis__prompt_tree *tree, const node *n, uint32_t k) {
   return k < n->shared ? blis__span_words(&tree->spans, n->ids)[k]
                        : n->private_base + n->before + k;
@@ -71,7 +71,7 @@ static void charge(blis__prompt_tree *tree, const node *n, int64_t ns) {
   }
 }
 
-/* Between these two the node may change. */
+/* Removes the price of a node from its places. The node may change until price() adds it again. */
 static void unprice(blis__prompt_tree *tree, const node *n) {
   charge(tree, n, -n->share_ns);
 }
@@ -83,7 +83,7 @@ static void price(blis__prompt_tree *tree, node *n) {
 
 /* Places. */
 
-/* The place of an instance, or the link at which it would be. */
+/* Returns the link to the place of an instance, or the link where it would be inserted. */
 static uint32_t *find_link(blis__prompt_tree *tree, node *n, uint32_t instance) {
   uint32_t *link = &n->first_place;
   while (*link != NONE && tree->places.items[*link].instance < instance) {
@@ -146,7 +146,7 @@ static void add_decode(blis__prompt_tree *tree, node *n, uint32_t instance, int6
   BLIS_ASSERT(tree->loads.items[instance].decode_tokens >= tree->places.items[p].decode_tokens);
 }
 
-/* The same places for another node, which has none yet. */
+/* Copies the places of a node to another node, which has none yet. */
 static blis_status copy_places(blis__prompt_tree *tree, uint32_t from, uint32_t to) {
   uint32_t last = NONE;
   for (uint32_t p = node_at(tree, from)->first_place; p != NONE; p = tree->places.items[p].next) {
@@ -179,7 +179,7 @@ static blis_status new_node(blis__prompt_tree *tree, const node *begun, uint32_t
   return blis_map_put(&tree->by_first, begun->first, *index);
 }
 
-/* A span with count identities, or NONE for none of them. */
+/* Takes a span with count ids, or NONE if count is 0. */
 static blis_status take_ids(blis__prompt_tree *tree, uint32_t count, uint32_t *span) {
   *span = NONE;
   if (count == 0) {
@@ -190,7 +190,7 @@ static blis_status take_ids(blis__prompt_tree *tree, uint32_t count, uint32_t *s
   return BLIS_OK;
 }
 
-/* The part of the chain after a match, below its last node. */
+/* Adds the part of the chain after a match as a node below its last node. */
 static blis_status add_leaf(blis__prompt_tree *tree, const blis_block_chain *chain, uint32_t parent,
                             uint32_t before, uint32_t *leaf) {
   uint32_t shared_end =
@@ -278,7 +278,7 @@ static void remove_when_idle(blis__prompt_tree *tree, uint32_t index) {
   }
 }
 
-/* Looking up. */
+/* Lookup. */
 
 static void expire(blis__prompt_tree *tree, int64_t now_us) {
   blis__recent_item item;
@@ -301,9 +301,8 @@ static void expire(blis__prompt_tree *tree, int64_t now_us) {
 }
 
 /*
- * Returns how many blocks of the node agree with the chain, starting at its first
- * block, by which the node was found. Equal identities imply equal blocks before
- * them.
+ * Returns how many blocks of the node agree with the chain, starting at its first block, by which
+ * the node was found. Equal ids imply that all previous blocks are also equal.
  */
 static uint32_t agreement(const blis__prompt_tree *tree, const node *n,
                           const blis_block_chain *chain) {
@@ -353,9 +352,9 @@ blis_status blis__prompt_tree_look_up(blis__prompt_tree *tree, const blis_routin
   return BLIS_OK;
 }
 
-/* Taking and ending. */
+/* Assignment and end of requests. */
 
-/* The node at whose end the prompt ends; NONE when it has no full block. */
+/* Finds the node at whose end the prompt ends; NONE if the prompt has no full block. */
 static blis_status find_leaf(blis__prompt_tree *tree, const blis_block_chain *chain,
                              const blis__tree_match *match, uint32_t *leaf) {
   *leaf = match->node;
@@ -473,7 +472,7 @@ bool blis__prompt_tree_check(const blis__prompt_tree *tree) {
   return is_sound;
 }
 
-/* Times, as measured by Preble's authors. */
+/* Times measured by Preble's authors. */
 
 static double attention_ms(double own, double context, double per_token, double base,
                            double least) {

@@ -57,7 +57,7 @@ static int64_t score_of(const blis__rank_load *load) {
   return WAITING_WEIGHT * load->waiting + load->running;
 }
 
-/* The first with the least score, searching from index start. */
+/* Returns the first rank with the lowest score, searching from index start. */
 static size_t find_least(const blis__rank_balancer *balancer, uint32_t client,
                          const uint32_t *ranks, size_t count, size_t start) {
   size_t least = start;

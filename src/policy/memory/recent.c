@@ -11,7 +11,7 @@ void blis__recent_deinit(const blis_alloc *alloc, blis__recent *recent) {
 
 enum { FIRST_ITEMS = 64 };
 
-/* Before memory grows, expired items are removed. */
+/* Removes expired items before memory grows. */
 static void close_up(blis__recent *recent) {
   size_t left = blis__recent_count(recent);
   if (recent->first > 0 && left > 0) {

@@ -1,8 +1,7 @@
 /*
- * recent.h - the items of a sliding window of time, in order.
+ * recent.h - the items of a sliding time window, in order.
  *
- * Adding and expiring are O(1) on average; memory follows the items of the
- * window.
+ * Adding and expiring cost O(1) amortized; memory is proportional to the items in the window.
  */
 #ifndef BLIS_POLICY_MEMORY_RECENT_H
 #define BLIS_POLICY_MEMORY_RECENT_H
@@ -17,12 +16,12 @@
 typedef struct blis__recent_item {
   int64_t at_us;
   int64_t amount;
-  int64_t part;   /* of the amount; as the owner likes */
-  uint32_t key;   /* its subject: an instance, a tenant */
-  uint32_t place; /* as the owner likes */
+  int64_t part;   /* part of the amount; meaning defined by the owner */
+  uint32_t key;   /* subject, such as an instance or a tenant */
+  uint32_t place; /* meaning defined by the owner */
 } blis__recent_item;
 
-/* All zero is an empty one. */
+/* A zeroed struct is empty. */
 typedef struct blis__recent {
   BLIS_ARRAY(blis__recent_item) items;
   size_t first; /* valid items are items[first .. count) */
@@ -34,14 +33,14 @@ void blis__recent_deinit(const blis_alloc *alloc, blis__recent *recent);
 BLIS_MUSTUSE blis_status blis__recent_add(const blis_alloc *alloc, blis__recent *recent,
                                           const blis__recent_item *item);
 
-/* Takes out the oldest item if it happened before before_us. */
+/* Removes the oldest item if its time is before before_us. */
 bool blis__recent_expire(blis__recent *recent, int64_t before_us, blis__recent_item *item);
 
 static inline size_t blis__recent_count(const blis__recent *recent) {
   return recent->items.count - recent->first;
 }
 
-/* The k-th oldest. */
+/* Returns the k-th oldest item. */
 static inline const blis__recent_item *blis__recent_at(const blis__recent *recent, size_t k) {
   return &recent->items.items[recent->first + k];
 }

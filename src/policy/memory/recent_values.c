@@ -5,7 +5,7 @@
 
 #include "base/invariant.h"
 
-/* How many are smaller. */
+/* Returns the number of smaller values. */
 static uint32_t rank_of(const blis__recent_values *values, double value) {
   uint32_t low = 0;
   uint32_t high = values->count;

@@ -1,6 +1,5 @@
 /*
- * recent_values.h - the last few values of a metric, sorted: for medians and
- * percentiles.
+ * recent_values.h - the last few values of a metric, sorted, for medians and percentiles.
  */
 #ifndef BLIS_POLICY_MEMORY_RECENT_VALUES_H
 #define BLIS_POLICY_MEMORY_RECENT_VALUES_H
@@ -10,24 +9,26 @@
 
 enum { BLIS__RECENT_VALUES_MAX = 200 };
 
-/* All zero is an empty one. */
+/* A zeroed struct is empty. */
 typedef struct blis__recent_values {
-  double in_order[BLIS__RECENT_VALUES_MAX]; /* of arrival, a ring */
+  double in_order[BLIS__RECENT_VALUES_MAX]; /* in order of arrival, as a ring */
   double by_size[BLIS__RECENT_VALUES_MAX];
   uint32_t count;
-  uint32_t next; /* place in the ring */
+  uint32_t next; /* next index in the ring */
 } blis__recent_values;
 
 /*
- * Adds a value (no NaN); beyond limit (the same in every call, at most
- * BLIS__RECENT_VALUES_MAX) the oldest goes. O(limit).
+ * Adds a value, which must not be NaN. If there are more than limit values, removes the oldest.
+ * limit must be the same in every call and at most BLIS__RECENT_VALUES_MAX. O(limit).
  */
 void blis__recent_values_add(blis__recent_values *values, uint32_t limit, double value);
 
-/* The middle one, or the mean of the two in the middle; count > 0. */
+/* Returns the median: the middle value, or the mean of the two middle values. Requires count >
+   0. */
 double blis__recent_values_median(const blis__recent_values *values);
 
-/* The one at round(share (count - 1)), 0 being the smallest; count > 0. */
+/* Returns the value with index round(share * (count - 1)); index 0 is the smallest. Requires
+   count > 0. */
 double blis__recent_values_at(const blis__recent_values *values, double share);
 
 #endif

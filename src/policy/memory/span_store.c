@@ -67,7 +67,7 @@ uint32_t blis__span_take(blis__span_store *store, size_t count) {
 void blis__span_give(blis__span_store *store, uint32_t span, size_t count) {
   unsigned span_class = class_of(count);
   BLIS_ASSERT(span + ((size_t)1 << span_class) <= store->used);
-  BLIS_ASSERT(span != store->free_spans[span_class]); /* is free already */
+  BLIS_ASSERT(span != store->free_spans[span_class]); /* already free */
   store->words[span] = store->free_spans[span_class];
   store->free_spans[span_class] = span;
 }

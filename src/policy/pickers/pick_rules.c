@@ -22,7 +22,7 @@ size_t blis_pick_power_of_two(blis_random *random, const double *scores, size_t 
   return scores[second] > scores[first] ? second : first;
 }
 
-/* The share of a candidate, 1 for the best one. */
+/* Returns the unnormalized probability of a candidate; 1 for the best. */
 static double softmax_share(double score, double best, double scale) {
   return exp((score - best) / scale);
 }
@@ -61,7 +61,7 @@ size_t blis_pick_softmax(blis_random *random, const double *scores, size_t count
 }
 
 size_t blis_pick_weighted_random(blis_random *random, const double *scores, size_t count) {
-  static const double least_draw = 1e-10; /* in place of 0 */
+  static const double least_draw = 1e-10; /* instead of 0 */
   size_t best = count;
   double best_key = 0; /* the logarithm of U^(1/score) */
   for (size_t i = 0; i < count && count > 1; i++) {

@@ -1,9 +1,8 @@
 /*
  * pickers.c - the built-in pickers.
  *
- * One state serves them all. Random ties of the best score use the stream "router",
- * as in the reference simulator; other random draws use the stream
- * "policy/<picker>".
+ * One state serves them all. Random tie breaks among the best scores use the stream "router", as in
+ * the reference simulator. All other random draws use the stream "policy/<picker>".
  */
 #include "policy/contract/entry.h"
 #include "policy/contract/stable_hash.h"
@@ -11,10 +10,10 @@
 
 typedef struct picker {
   blis_tie tie;
-  bool has_stable_ties; /* stable instead of tie.rule */
+  bool has_stable_ties; /* breaks ties with stable instead of tie.rule */
   blis_stable_hash stable;
-  double temperature; /* of softmax, >= 0 */
-  double exploration; /* of epsilon-greedy, 0 to 1 */
+  double temperature; /* used by softmax, >= 0 */
+  double exploration; /* used by epsilon-greedy, 0 to 1 */
   blis_random random;
 } picker;
 
@@ -83,7 +82,7 @@ static blis_status init_random(void *state, blis_policy_setup *setup, blis_error
   return BLIS_OK;
 }
 
-/* The members of an entry, with the members of its operations. */
+/* Initializers of an entry; the variable arguments initialize its operations. */
 #define PICKER(init_function, ...)                                                                 \
   .kind = BLIS_POLICY_PICKER, .ops = &(const blis_picker_ops){__VA_ARGS__},                        \
   .state_size = sizeof(picker), .init = (init_function)

@@ -6,15 +6,15 @@
 
 enum { FAN = BLIS_EXTREMES_FAN };
 
-/* The tree; every column has a tree of the same shape. */
+/* Returns a tree of the query; the trees of all columns have the same shape. */
 static const blis_extremes *shape_of(const blis__best_query *query) {
   return query->terms[0].extremes;
 }
 
 /*
- * For each part of a node, what no candidate in it exceeds; on level 1, where
- * the parts are candidates, their sums. Returns how many parts there are; the
- * rest of the sums is below any other.
+ * Computes an upper bound of the candidates' sums for each part of a node. On level 1, the parts
+ * are candidates and the bounds are their sums. Returns the number of parts; the remaining sums are
+ * set below all others.
  */
 static uint32_t sum_parts(const blis__best_query *query, uint32_t level, uint32_t node,
                           double *sums) {
@@ -34,7 +34,7 @@ static uint32_t sum_parts(const blis__best_query *query, uint32_t level, uint32_
   return count;
 }
 
-/* Do all candidates of a node have the same values, and so the same sum? */
+/* Returns whether all candidates of a node have the same values and therefore the same sum. */
 static bool is_uniform(const blis__best_query *query, uint32_t level, uint32_t node) {
   for (size_t t = 0; t < query->count; t++) {
     const blis_extremes_level *l = &query->terms[t].extremes->levels[level];
@@ -50,7 +50,7 @@ typedef struct range {
   uint32_t count;
 } range;
 
-/* The candidates of a node; on level 0 it is one itself. */
+/* Returns the candidates of a node. On level 0, a node is a single candidate. */
 static range candidates_of(const blis__best_query *query, uint32_t level, uint32_t node) {
   uint32_t size = 1;
   for (uint32_t k = 0; k < level; k++) {
@@ -61,14 +61,14 @@ static range candidates_of(const blis__best_query *query, uint32_t level, uint32
   return (range){first, left < size ? left : size};
 }
 
-/* Looking for the best. */
+/* Search for the best candidate. */
 
 typedef struct finding {
   double best;
-  const blis_extremes *ranks; /* wants the lowest; NULL = counts those tied */
-  double rank;                /* of the chosen candidate; initially of none */
-  uint32_t chosen;            /* among those found by their terms */
-  uint32_t tied;              /* of those */
+  const blis_extremes *ranks; /* finds the lowest rank; NULL = counts tied candidates */
+  double rank;                /* rank of the chosen candidate; initially that of none */
+  uint32_t chosen;            /* chosen candidate among those found by their terms */
+  uint32_t tied;              /* number of tied candidates found by their terms */
 } finding;
 
 /* Whether this node can contain a better candidate, given an upper bound of its scores. */
@@ -79,7 +79,7 @@ static bool is_promising(const finding *found, uint32_t level, uint32_t node, do
   return found->ranks->levels[level].least[node] < found->rank;
 }
 
-/* The candidate of a node that has its lowest rank. */
+/* Returns the candidate with the lowest rank in a node. */
 static uint32_t lowest_in(const blis_extremes *ranks, uint32_t level, uint32_t node) {
   double rank = ranks->levels[level].least[node];
   for (; level > 0; level--) {
@@ -91,7 +91,7 @@ static uint32_t lowest_in(const blis_extremes *ranks, uint32_t level, uint32_t n
   return node;
 }
 
-/* A promising node whose candidates all have this sum. */
+/* Takes a promising node whose candidates all have this sum. */
 static void take(const blis__best_query *query, uint32_t level, uint32_t node, double sum,
                  finding *found) {
   if (sum > found->best) {
@@ -118,7 +118,7 @@ static void find_in_part(const blis__best_query *query, uint32_t level, uint32_t
   }
 }
 
-/* By halves; each step is a few vector instructions. */
+/* Returns the maximum by halving; each step is a few vector instructions. */
 static double highest_of(const double *sums) {
   double highest[FAN / 2];
   for (int i = 0; i < FAN / 2; i++) {
@@ -134,7 +134,7 @@ static double highest_of(const double *sums) {
   return highest[0];
 }
 
-/* The same for a node of candidates. */
+/* Searches a node whose parts are candidates. */
 static void find_among_few(const blis__best_query *query, uint32_t node, finding *found) {
   double sums[FAN];
   uint32_t count = sum_parts(query, 1, node, sums);
@@ -150,7 +150,8 @@ static void find_among_few(const blis__best_query *query, uint32_t node, finding
   }
 }
 
-/* The part with the highest bound first, which excludes more of the rest. */
+/* Searches a node. The part with the highest bound is searched first, because it excludes more
+   of the others. */
 static void find(const blis__best_query *query, uint32_t level, uint32_t node, finding *found) {
   if (level == 1) {
     find_among_few(query, node, found);
@@ -178,7 +179,7 @@ static void find(const blis__best_query *query, uint32_t level, uint32_t node, f
   }
 }
 
-/* The sum of one candidate's terms. */
+/* Returns the sum of one candidate's terms. */
 static double sum_of(const blis__best_query *query, uint32_t candidate) {
   double sum = 0;
   for (size_t t = 0; t < query->count; t++) {
@@ -189,7 +190,7 @@ static double sum_of(const blis__best_query *query, uint32_t candidate) {
   return sum;
 }
 
-/* Searches from the root, beginning with the result of the raised candidates. */
+/* Searches from the root, starting with the result of the raised candidates. */
 static void find_all(const blis__best_query *query, finding *found) {
   uint32_t top = shape_of(query)->top;
   if (!is_uniform(query, top, 0)) {
@@ -217,16 +218,16 @@ static uint32_t pick_lowest(const blis__best_query *query, double *best) {
   return found.chosen;
 }
 
-/* By place among tied candidates. */
+/* By position among tied candidates. */
 
-/* Goes through the tied candidates in order. */
+/* A walk over the tied candidates, in order. */
 typedef struct walk {
   const blis__best_query *query;
   double best;
-  size_t skip;   /* before the wanted one */
-  size_t raised; /* those before this one have been met */
+  size_t skip;   /* tied candidates to skip */
+  size_t raised; /* raised candidates below this index were already visited */
   bool is_over;
-  uint32_t chosen; /* at the end */
+  uint32_t chosen; /* result */
 } walk;
 
 static void meet(walk *w, range candidates) {
@@ -238,7 +239,7 @@ static void meet(walk *w, range candidates) {
   }
 }
 
-/* Handles candidates with their own sum that precede a candidate. */
+/* Visits raised candidates that precede a candidate. */
 static void meet_raised(walk *w, uint32_t before) {
   for (; w->raised < w->query->raised_count && !w->is_over; w->raised++) {
     const blis__raised *raised = &w->query->raised[w->raised];
@@ -280,7 +281,7 @@ static uint32_t choose_tied(const blis__best_query *query, double best, size_t s
   return w.chosen;
 }
 
-/* Raised ones that are best, and were not found by their terms. */
+/* Marks raised candidates that are best and were not found by their terms. */
 static uint32_t mark_raised(const blis__best_query *query, finding *found) {
   uint32_t tied = 0;
   for (size_t k = 0; k < query->raised_count; k++) {

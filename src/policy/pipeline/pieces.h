@@ -1,6 +1,5 @@
 /*
- * pieces.h - the built-in pieces of a pipeline, filters, scorers and pickers,
- * by name.
+ * pieces.h - the built-in pieces of a pipeline (filters, scorers, and pickers), by name.
  */
 #ifndef BLIS_POLICY_PIPELINE_PIECES_H
 #define BLIS_POLICY_PIPELINE_PIECES_H

@@ -14,14 +14,14 @@
 typedef struct weighted {
   blis_filter *filters;
   size_t filter_count;
-  blis_weighted_item *items; /* weights are normalised */
+  blis_weighted_item *items; /* weights are normalized */
   size_t count;
   blis__weighted_search search;
-  blis__narrowed narrowed;       /* candidates left by the filters */
-  BLIS_ARRAY(bool) keep;         /* of one filter */
-  BLIS_ARRAY(double) scores;     /* of one scorer */
-  BLIS_ARRAY(double) composites; /* per candidate that is left */
-  BLIS_ARRAY(double) spread;     /* the same per candidate */
+  blis__narrowed narrowed;       /* candidates that the filters keep */
+  BLIS_ARRAY(bool) keep;         /* result of one filter */
+  BLIS_ARRAY(double) scores;     /* scores of one scorer */
+  BLIS_ARRAY(double) composites; /* one per remaining candidate */
+  BLIS_ARRAY(double) spread;     /* composite scores, one per candidate */
   BLIS_ARRAY(blis_score_part) parts;
   BLIS_ARRAY(double) part_scores; /* by part, then candidate */
   blis_picker picker;
@@ -74,7 +74,7 @@ static blis_status make_parts(weighted *self, size_t candidates) {
   return BLIS_OK;
 }
 
-/* Keeps the scores of a scorer for the candidates that are left. */
+/* Stores the scores of a scorer for the remaining candidates. */
 static void keep_part(weighted *self, size_t part, size_t left) {
   size_t candidates = self->narrowed.whole->count;
   double *kept = self->part_scores.items + part * candidates;
@@ -134,7 +134,7 @@ static blis_status observe_all(const weighted *self, const blis_routing_request 
   return BLIS_OK;
 }
 
-/* Stops when no candidate is left. */
+/* Applies the filters; stops if no candidate remains. */
 static blis_status apply_filters(weighted *self, const blis_routing_request *request,
                                  blis_error *error) {
   bool *keep = self->keep.items;
@@ -160,7 +160,7 @@ static blis_status reserve(weighted *self, size_t count) {
   return blis_array_reserve(&self->alloc, &self->spread, count);
 }
 
-/* Scores of the remaining candidates, spread over all candidates. */
+/* Copies the scores of the remaining candidates to an array over all candidates. */
 static const double *spread_scores(weighted *self, const blis_routing_view *left, size_t all) {
   if (left->count == all) {
     return self->composites.items;
@@ -176,7 +176,8 @@ static const double *spread_scores(weighted *self, const blis_routing_view *left
   return spread;
 }
 
-/* The cached tokens at the chosen candidate, as predicted by the first scorer that reads caches. */
+/* Stores the cached tokens of the chosen candidate, as predicted by the first scorer that reads
+   caches. */
 static void note_belief(const weighted *self, const blis_routing_view *view, size_t chosen,
                         blis_decision *decision) {
   for (size_t i = 0; i < self->count && !decision->has_belief; i++) {
@@ -188,7 +189,7 @@ static void note_belief(const weighted *self, const blis_routing_view *view, siz
   }
 }
 
-/* The tie rule of a decision that needs no look at all candidates, or NULL. */
+/* Returns the tie rule of a decision that does not need to visit all candidates, or NULL. */
 static blis_tie *tie_of_search(const weighted *self, const blis_question *q) {
   const blis_picker *picker = &self->picker;
   bool can_search = self->filter_count == 0 && !q->request->wants_parts &&
@@ -296,7 +297,7 @@ static blis_status check_items(const blis_weighted_item *items, size_t count, bl
   return BLIS_OK;
 }
 
-/* Weights that sum to 1. */
+/* Scales the weights so that they sum to 1. */
 static void normalise(blis_weighted_item *items, size_t count) {
   double sum = 0;
   for (size_t i = 0; i < count; i++) {
@@ -331,7 +332,7 @@ const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT] = {
                  "of picker epsilon-greedy: share of decisions at random"),
 };
 
-/* Makes the picker named by the parameters; all other parameters belong to it. */
+/* Creates the picker that the parameters name; all other parameters belong to the picker. */
 static blis_status make_picker(weighted *self, const blis_params *params,
                                const blis_policy_context *context, blis_error *error) {
   blis_param items[BLIS__WEIGHTED_PARAM_COUNT];
@@ -347,7 +348,7 @@ static blis_status make_picker(weighted *self, const blis_params *params,
   return blis_picker_create(&self->alloc, name, &own, context, &self->picker, error);
 }
 
-/* Parameters apply to a picker by name; another picker has its own. */
+/* Parameters apply only to a picker that is chosen by name; a picker object already has its own. */
 static blis_status check_no_params(const blis_picker *picker, const blis_params *params,
                                    blis_error *error) {
   if (params == NULL || params->count == 0) {

@@ -1,15 +1,15 @@
 /*
- * weighted.h - the pipeline filters -> scorers -> picker: the router that adds up
- * the weighted scores of the candidates left by its filters.
+ * weighted.h - the pipeline filters -> scorers -> picker: the router that adds up the weighted
+ * scores of the candidates that pass its filters.
  *
- * The formula is composite = sum of weight / (sum of weights) * score, in list
- * order, each score clamped to [0, 1]; a NaN stops the run and names its scorer.
- * Then every filter and scorer with a memory observes the decision, in list order.
- * One pass over the candidates per scorer and one for the choice; far less if a
- * search can find the best (policy/pipeline/weighted_search.h).
+ * The formula is composite = sum of weight / (sum of weights) * score, in list order, each score
+ * clamped to [0, 1]; a NaN stops the run and names its scorer. Then every filter and scorer with a
+ * memory observes the decision, in list order. Cost: one pass over the candidates per scorer and
+ * one for the choice, and far less if a search can find the best candidate
+ * (policy/pipeline/weighted_search.h).
  *
- * Parameters: picker, any of policy/pickers/pickers.c by name or alias, and tie,
- * temperature, exploration, if its picker has them.
+ * Parameters: picker, the name or alias of any picker in policy/pickers/pickers.c; and tie,
+ * temperature, and exploration, if the picker has them.
  */
 #ifndef BLIS_POLICY_PIPELINE_WEIGHTED_H
 #define BLIS_POLICY_PIPELINE_WEIGHTED_H
@@ -27,16 +27,16 @@ typedef struct blis_weighted_parts {
   size_t filter_count;
   blis_weighted_item *items;
   size_t count;        /* >= 1 */
-  blis_picker *picker; /* NULL = by the parameters */
+  blis_picker *picker; /* NULL = chosen by the parameters */
 } blis_weighted_parts;
 
 enum { BLIS__WEIGHTED_PARAM_COUNT = 4 };
 extern const blis_param_spec blis__weighted_params[BLIS__WEIGHTED_PARAM_COUNT];
 
 /*
- * Takes the filters, scorers and picker of parts, even on failure. params (NULL =
- * all defaults) are checked here. BLIS_ERR_INVALID names a bad parameter or weight,
- * or a duplicate scorer. The caller owns *router.
+ * Takes ownership of the filters, scorers, and picker of parts, even on failure. Checks params
+ * (NULL = all defaults). The message of BLIS_ERR_INVALID names the invalid parameter or weight, or
+ * the duplicate scorer. The caller owns *router.
  */
 BLIS_MUSTUSE blis_status blis_weighted_new(const blis_alloc *alloc,
                                            const blis_weighted_parts *parts,

@@ -1,12 +1,12 @@
 /*
- * weighted_presets.c - the weighted router with the scorers of its sources.
+ * weighted_presets.c - the weighted router with the scorer lists of real systems.
  */
 #include "policy/pipeline/scorer_list.h"
 #include "policy/pipeline/weighted.h"
 
 extern const blis_policy_entry blis__router_weighted;
 
-/* The list of scorers: the rule of the entry, or for "weighted" the profile's. */
+/* Returns the list of scorers: the rule of the entry, or for "weighted" the list of the profile. */
 static const char *scorers_of(const blis_policy_setup *setup) {
   const blis_policy_profile *profile = setup->context->profile;
   bool has_own = profile != NULL && profile->weighted_scorers != NULL;

@@ -1,14 +1,14 @@
 /*
- * weighted_scoring.c - routing policy weighted-scoring, a template of the macro
- * plan, which names its parameters and gives no formula.
+ * weighted_scoring.c - routing policy weighted-scoring, a template of the macro-level plan, which
+ * lists its parameters but defines no formula.
  *
  * Score of a candidate:
  *
  *   score = wc prefix-affinity + wl load-balance + wq queue-depth
  *           + bonus [every full block of the prompt is cached]
  *
- * The weights are normalized to sum 1. The bonus is added to them, so this is not a
- * weighted router.
+ * The weights are normalized to sum to 1. The bonus is added on top, so this is not a weighted
+ * router.
  */
 #include "base/array.h"
 #include "policy/pipeline/pieces.h"
@@ -20,7 +20,7 @@ typedef struct weighted_scoring {
   blis_scorer scorers[SCORER_COUNT]; /* the first one is prefix-affinity */
   double weights[SCORER_COUNT];
   double bonus;
-  BLIS_ARRAY(double) terms; /* of one scorer */
+  BLIS_ARRAY(double) terms; /* scores of one scorer */
   BLIS_ARRAY(double) scores;
   blis_tie tie;
 } weighted_scoring;

@@ -69,7 +69,7 @@ static void show_columns(blis__weighted_search *search, const blis_routing_view 
   }
 }
 
-/* Calls the scorers that give 0 to all but a few. */
+/* Calls the scorers whose score is 0 for all but a few candidates. */
 static blis_status ask(blis__weighted_search *search, const blis_question *q) {
   double *scores = search->few_scores.items;
   uint32_t *few = search->few.items;
@@ -96,7 +96,8 @@ static int compare_raised(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-/* In order, and each once though several scorers may have listed it. */
+/* Sorts the listed candidates and removes duplicates, since several scorers may list the same
+   candidate. */
 static void sort_raised(blis__weighted_search *search) {
   blis__raised *items = search->raised.items;
   size_t count = search->raised.count;
@@ -117,7 +118,7 @@ static double clamped(double score) {
   return score < 0 ? 0 : score > 1 ? 1 : score;
 }
 
-/* All scores of a candidate, in the order of the scorers. */
+/* Adds up all scores of a candidate, in the order of the scorers. */
 static double sum_of(const blis__weighted_search *search, uint32_t candidate) {
   const double *few_scores = search->few_scores.items + candidate;
   const blis__term *term = search->terms.items;
@@ -135,7 +136,7 @@ static double sum_of(const blis__weighted_search *search, uint32_t candidate) {
   return sum;
 }
 
-/* Sums of the listed candidates; resets their scores to 0. */
+/* Computes the sums of the listed candidates and resets their scores to 0. */
 static void sum_raised(blis__weighted_search *search) {
   size_t few = search->count - search->terms.count;
   for (size_t k = 0; k < search->raised.count; k++) {

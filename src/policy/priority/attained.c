@@ -2,12 +2,11 @@
  * attained.c - least attained service first: a call is more urgent if its program
  * has received less service.
  *
- * Least attained service is effective for programs of unknown length. For agents,
- * Autellix (Luo et al. 2025) has two forms: PLAS counts the service of all calls of
- * a program, and ATLAS counts the service of the longest path of calls to this one
- * (from memory). Service is the work completed when the call arrives: work in
- * progress does not count, and a priority does not change while its call waits. A
- * request without a program counts as a program without service.
+ * Least attained service is effective for programs of unknown length. For agents, Autellix (Luo et
+ * al. 2025) has two variants. PLAS counts the service of all calls of a program. ATLAS counts the
+ * service of the longest path of calls that leads to this call. Service is the work that is
+ * complete when the call arrives: work in progress does not count, and a priority does not change
+ * while its call waits. A request without a program counts as a program without service.
  */
 #include "policy/contract/entry.h"
 #include "policy/priority/priority.h"
@@ -15,7 +14,7 @@
 enum { TOKENS, TIME, PATH };
 
 typedef struct state {
-  uint32_t measure; /* one of those */
+  uint32_t measure; /* one of the measures above */
   double prompt_weight;
   double output_weight;
 } state;

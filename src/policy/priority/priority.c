@@ -8,7 +8,7 @@
 
 #define SCORE_MAX 1e15
 
-/* A number of some class or tenant. */
+/* The priority of a class or tenant. */
 typedef struct named {
   const char *name;
   double number;
@@ -18,8 +18,8 @@ typedef struct state {
   blis_arena arena;
   named *numbers;
   size_t count;
-  double usual;    /* of all other classes */
-  double realtime; /* of slo-based, by class */
+  double usual;    /* priority of all other classes */
+  double realtime; /* used by slo-based, by class */
   double batch;
 } state;
 
@@ -57,7 +57,7 @@ static blis_status decide_by_tenant(void *ud, const blis_routing_request *reques
   return BLIS_OK;
 }
 
-/* deadline-aware: minus the time of the deadline, in seconds. */
+/* deadline-aware: the priority is the negated deadline, in seconds. */
 static blis_status decide_by_deadline(void *ud, const blis_routing_request *request, int64_t now_us,
                                       double *priority, blis_error *error) {
   (void)now_us, (void)error;
@@ -70,7 +70,7 @@ static blis_status decide_by_deadline(void *ud, const blis_routing_request *requ
   return BLIS_OK;
 }
 
-/* inverted-slo: later arrivals are first. */
+/* inverted-slo: later arrivals have higher priority. */
 static blis_status decide_newest(void *ud, const blis_routing_request *request, int64_t now_us,
                                  double *priority, blis_error *error) {
   (void)ud, (void)now_us, (void)error;
@@ -112,8 +112,8 @@ static blis_status keep(state *self, const char *name, double number) {
 }
 
 /*
- * The table takes precedence over the classes with a parameter. Workload
- * specifications call realtime critical since version 2.
+ * Stores the numbers. The table takes precedence over the parameters of classes. Since version 2,
+ * workload specifications call class realtime `critical`.
  */
 static blis_status keep_numbers(state *self, const blis_policy_setup *setup) {
   const blis_params *params = setup->params;
@@ -140,7 +140,7 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
   state *self = ud;
   blis_arena_init(&self->arena, setup->alloc);
   if (setup->entry->params == deadline_params) {
-    self->usual = -1; /* of a class without a target */
+    self->usual = -1; /* priority of a class without a target */
   }
   BLIS_TRY_MEM(keep_numbers(self, setup), error);
   return BLIS_OK;
@@ -148,7 +148,7 @@ static blis_status init(void *ud, blis_policy_setup *setup, blis_error *error) {
 
 #define PLAN "BLIS macro-level implementation plan"
 
-/* The members of an entry that decides so. */
+/* Initializers of an entry that uses this function. */
 #define PRIORITY(function)                                                                         \
   .kind = BLIS_POLICY_PRIORITY,                                                                    \
   .ops = &(const blis_priority_ops){.decide = (function), .free = free_state},                     \

@@ -5,7 +5,7 @@
 #include "base/hash.h"
 #include "policy/contract/stable_hash.h"
 
-/* Full blocks of a prompt that the hash covers. */
+/* Block size, and number of prompt tokens that the hash covers. */
 enum { HASH_BLOCK_TOKENS = 16, HASH_WINDOW_TOKENS = 256 };
 
 static int compare_places(const void *a, const void *b) {
@@ -48,7 +48,7 @@ static bool is_up(uint64_t up, uint32_t replica) {
   return (up >> replica & 1) != 0;
 }
 
-/* The first running replica at or after a place, in a circle. */
+/* Returns the first running replica at or after a point of the ring. */
 static uint32_t first_up(const blis__chooser *chooser, uint64_t up, uint64_t from) {
   for (uint32_t k = 0; k < chooser->count; k++) {
     uint32_t replica = (uint32_t)((from + k) % chooser->count);

@@ -1,5 +1,5 @@
 /*
- * chooser.h - the load balancer of the replicas.
+ * chooser.h - the load balancer that distributes requests to the replicas.
  */
 #ifndef BLIS_POLICY_REPLICAS_CHOOSER_H
 #define BLIS_POLICY_REPLICAS_CHOOSER_H
@@ -19,18 +19,18 @@ typedef struct blis__chooser {
   uint32_t count;
   uint64_t turn;
   blis_random random;
-  BLIS_ARRAY(blis__ring_place) ring; /* by hash */
+  BLIS_ARRAY(blis__ring_place) ring; /* points sorted by hash */
 } blis__chooser;
 
-/* BLIS_ERR_NOMEM or BLIS_OK. */
+/* Returns BLIS_OK or BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis__chooser_init(blis__chooser *chooser, const blis_alloc *alloc,
                                             const blis_replica_options *options);
 void blis__chooser_deinit(blis__chooser *chooser, const blis_alloc *alloc);
 
 /*
- * Chooses the replica of a request among the running ones (a bit each, not 0); connections has the
- * requests in flight of each. Replicas that are down keep their keys: these are mapped to the next
- * running point of the ring.
+ * Chooses a running replica for a request. running has one bit per replica and must not be 0;
+ * connections contains the requests in flight of each replica. Replicas that are down remain in the
+ * ring: their keys map to the next point of a running replica.
  */
 uint32_t blis__chooser_pick(blis__chooser *chooser, const blis_routing_request *request,
                             uint64_t up, const int64_t *connections);

@@ -1,8 +1,8 @@
 /*
  * mail.h - the messages in flight to one replica.
  *
- * They arrive in order of time, sender, and number. Each is a decision to observe, a request that
- * began or ended at an instance, or the counts of a sender.
+ * Messages arrive in order of time, sender, and number. A message contains a decision to observe, a
+ * request that began or ended at an instance, or the counts of a sender.
  */
 #ifndef BLIS_POLICY_REPLICAS_MAIL_H
 #define BLIS_POLICY_REPLICAS_MAIL_H
@@ -18,13 +18,13 @@ typedef enum blis__mail_kind {
 } blis__mail_kind;
 
 typedef struct blis__mail {
-  blis_heap_node node; /* by arrival */
+  blis_heap_node node; /* ordered by arrival */
   blis__mail_kind kind;
   uint32_t sender;
-  uint32_t flight;  /* of a request that began or ended */
-  uint32_t entries; /* counts */
-  int64_t sent_us;  /* when it happened */
-  blis__note *note; /* its own reference */
+  uint32_t flight;  /* index of a request that began or ended */
+  uint32_t entries; /* number of counts */
+  int64_t sent_us;  /* time of the event */
+  blis__note *note; /* reference held by the message */
   double counts[];  /* by instance */
 } blis__mail;
 
@@ -35,13 +35,13 @@ typedef struct blis__mailbox {
 void blis__mailbox_deinit(blis__mailbox *box, const blis_alloc *alloc);
 
 /*
- * Adds a message with capacity for entries counts; sequence differs between the messages of a
+ * Adds a message with capacity for entries counts; sequence must be unique among the messages of a
  * sender. NULL = out of memory.
  */
 blis__mail *blis__mailbox_add(blis__mailbox *box, const blis_alloc *alloc, int64_t arrival_us,
                               uint32_t sender, uint64_t sequence, uint32_t entries);
 
-/* The next message that has arrived by until_us, or NULL; the caller frees it. */
+/* Returns the next message that has arrived by until_us, or NULL. The caller frees the message. */
 blis__mail *blis__mailbox_take(blis__mailbox *box, int64_t until_us);
 
 static inline size_t blis__mailbox_count(const blis__mailbox *box) {

@@ -35,12 +35,12 @@ struct blis__note {
   uint32_t sizes[BLIS__NOTE_CHAINS];
   blis_block_chain chains[BLIS__NOTE_CHAINS];
   blis_routing_request request;
-  blis_ticket ticket; /* nothing comes of it */
-  size_t size;        /* including the segments, and the identities after them */
+  blis_ticket ticket; /* ignored */
+  size_t size;        /* including the segments and the ids after them */
   blis_segment segments[];
 };
 
-/* Chains that the deciding policy did not ask for. */
+/* Stands for chains that the deciding policy did not request. */
 static const blis_block_chain no_chain;
 
 static const blis_block_chain *tell(void *ud, uint32_t block_size) {

@@ -77,7 +77,7 @@ void blis__replica_count(blis__replica *replica, const blis__replica_world *worl
   }
 }
 
-/* Another replica's request is no longer counted. */
+/* Stops counting a request of another replica. */
 static void stop_counting(blis__replica *replica, blis__replica_world *world, uint32_t number) {
   blis__flight *flight = blis_pool_item(&world->flights, number);
   if (flight->known[replica->number] == BLIS__COUNTED) {
@@ -87,7 +87,7 @@ static void stop_counting(blis__replica *replica, blis__replica_world *world, ui
   }
 }
 
-/* Each expiry has a reference. */
+/* Ends counts that have expired. Each expiry holds a reference. */
 static void expire(blis__replica *replica, blis__replica_world *world, int64_t now_us) {
   while (replica->expired < replica->expiries.count &&
          replica->expiries.items[replica->expired].at_us <= now_us) {
@@ -121,7 +121,7 @@ static blis_status start_counting(blis__replica *replica, blis__replica_world *w
   return BLIS_OK;
 }
 
-/* The last counts of a sender replace those before them. */
+/* Replaces the counts of a sender with its latest counts. */
 static void take_counts(blis__replica *replica, const blis__mail *mail) {
   double *last = replica->published + (size_t)mail->sender * mail->entries;
   for (uint32_t i = 0; i < mail->entries; i++) {
@@ -173,7 +173,7 @@ blis_status blis__replica_receive(blis__replica *replica, blis__replica_world *w
   return BLIS_OK;
 }
 
-/* Ends its counts of other replicas' requests, including counts that never expire. */
+/* Ends the replica's counts of other replicas' requests, including counts that never expire. */
 static void forget_flights(blis__replica *replica, blis__replica_world *world) {
   expire(replica, world, INT64_MAX);
   for (uint32_t i = 0; i < world->flights.links.count; i++) {

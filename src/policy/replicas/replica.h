@@ -1,6 +1,6 @@
 /*
- * replica.h - one replica: its policy, its counts, and the messages received from
- * other replicas.
+ * replica.h - one replica: its policy, its counts, and the messages that it receives from other
+ * replicas.
  */
 #ifndef BLIS_POLICY_REPLICAS_REPLICA_H
 #define BLIS_POLICY_REPLICAS_REPLICA_H
@@ -11,22 +11,23 @@
 
 /* A request that a replica has routed, for as long as any replica counts it. */
 typedef struct blis__flight {
-  blis_ticket ticket; /* of the policy */
-  uint32_t replica;   /* BLIS__NO_REPLICA: none took it */
+  blis_ticket ticket; /* ticket of the policy */
+  uint32_t replica;   /* replica that routed it; BLIS__NO_REPLICA = none */
   uint32_t incarnation;
   uint32_t instance;
-  uint32_t references; /* itself until it ends, messages, replicas that count it */
+  uint32_t references; /* held by the request until it ends, by messages, and by replicas that
+                          count it */
   bool has_ended;
-  unsigned char known[]; /* by replica, a blis__knowledge */
+  unsigned char known[]; /* a blis__knowledge per replica */
 } blis__flight;
 
 #define BLIS__NO_REPLICA UINT32_MAX
 
-/* The state of a request of another replica, as far as it was received. */
+/* What a replica has received about a request of another replica. */
 typedef enum blis__knowledge {
   BLIS__UNKNOWN,
   BLIS__COUNTED,
-  BLIS__OVER /* it has ended, or is no longer believed */
+  BLIS__OVER /* the request has ended, or its count has expired */
 } blis__knowledge;
 
 void blis__flight_release(blis_pool *flights, uint32_t flight);
@@ -40,20 +41,21 @@ typedef struct blis__replica {
   blis_router policy;
   uint32_t number;
   uint32_t incarnation; /* crashes so far */
-  bool has_news;        /* its own counts have changed since it last published them */
+  bool has_news;        /* its own counts have changed since the last publication */
   uint64_t next_tick;
-  uint64_t sequence; /* of the messages that it has sent */
+  uint64_t sequence; /* number of messages that it has sent */
   double *own;       /* requests in flight, by instance */
-  double *seen;      /* as its policy sees them */
-  double *published; /* by sender, then instance: the last counts that arrived; NULL = by events */
+  double *seen;      /* requests in flight as its policy reads them, by instance */
+  double *published; /* last received counts, by sender, then instance; NULL = counts come from
+                        events */
   BLIS_ARRAY(blis__expiry) expiries; /* in order of time */
-  size_t expired;                    /* of these */
+  size_t expired;                    /* number of expiries already processed */
   blis__mailbox mail;
   int64_t connections;
   blis_replica_report report;
 } blis__replica;
 
-/* What replicas have in common. */
+/* Data that all replicas share. */
 typedef struct blis__replica_world {
   blis_alloc alloc;
   blis_replica_options options;
@@ -66,7 +68,8 @@ BLIS_MUSTUSE blis_status blis__replica_init(blis__replica *replica,
                                             blis_router *policy);
 void blis__replica_deinit(blis__replica *replica, blis__replica_world *world);
 
-/* It has routed a request to an instance, or that request has ended. */
+/* Records that the replica has routed a request to an instance, or that such a request has
+   ended. */
 void blis__replica_count(blis__replica *replica, const blis__replica_world *world,
                          uint32_t instance, double change);
 
@@ -74,10 +77,11 @@ void blis__replica_count(blis__replica *replica, const blis__replica_world *worl
 BLIS_MUSTUSE blis_status blis__replica_receive(blis__replica *replica, blis__replica_world *world,
                                                const blis_question *q);
 
-/* Loses the messages that arrived at or before until_us. */
+/* Discards the messages that arrived at or before until_us. */
 void blis__replica_lose_mail(blis__replica *replica, blis__replica_world *world, int64_t until_us);
 
-/* Forgets everything; its policy and *policy are exchanged unless policy is NULL. */
+/* Crashes the replica, which loses its entire state. Swaps its policy with *policy unless policy
+   is NULL. */
 void blis__replica_crash(blis__replica *replica, blis__replica_world *world, blis_router *policy);
 
 #endif

@@ -14,7 +14,7 @@ enum { FACTS_MAX = 16 };
 static const blis_signal_set counts_in_flight =
     BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT) | BLIS_SIGNAL_BIT(BLIS_SIGNAL_REQUESTS);
 
-/* A fault begins or ends. */
+/* The start or end of a fault. */
 typedef struct turning_point {
   int64_t at_us;
   uint32_t fault;
@@ -42,8 +42,8 @@ typedef struct replicas {
   size_t turning_count;
   size_t turned;
   uint64_t up;         /* a bit each */
-  uint64_t partitions; /* active faults of this kind, a bit each */
-  uint32_t leader;     /* BLIS__NO_REPLICA: none has the lease */
+  uint64_t partitions; /* active partitions, one bit each */
+  uint32_t leader;     /* BLIS__NO_REPLICA = none holds the lease */
   int64_t lease_from_us;
   uint64_t fail_open_turn;
   int64_t fail_open_count;
@@ -59,7 +59,8 @@ static const blis_replica_options *options_of(const replicas *self) {
   return &self->world.options;
 }
 
-/* The replica whose policy decides for another: with one state, the first for all. */
+/* Returns the replica whose policy decides for a replica. With shared state, the first replica
+   decides for all. */
 static blis__replica *decider_of(const replicas *self, uint32_t replica) {
   return &self->all[options_of(self)->mode == BLIS_SYNC_SHARED ? 0 : replica];
 }
@@ -80,7 +81,7 @@ static bool is_cut(const replicas *self, uint32_t sender, uint32_t receiver) {
   return false;
 }
 
-/* Returns NULL with *lost set if the message is lost, and NULL without it if out of memory. */
+/* Returns NULL if the message is lost (sets *lost) or if out of memory (does not set *lost). */
 static blis__mail *send(replicas *self, blis__replica *sender, uint32_t receiver, int64_t at_us,
                         int64_t arrival_us, uint32_t entries, bool *lost) {
   blis__replica *to = &self->all[receiver];
@@ -128,7 +129,7 @@ static blis_status send_decision(replicas *self, blis__replica *sender, blis__no
   return BLIS_OK;
 }
 
-/* A request of sender began or ended. */
+/* Reports to the other replicas that a request of sender began or ended. */
 static blis_status send_flight(replicas *self, blis__replica *sender, uint32_t number,
                                blis__mail_kind kind, int64_t now_us) {
   blis__flight *flight = blis_pool_item(&self->world.flights, number);
@@ -150,7 +151,8 @@ static blis_status send_flight(replicas *self, blis__replica *sender, uint32_t n
   return BLIS_OK;
 }
 
-/* Publishes the counts of sender at a tick; also to itself, if it sees only published counts. */
+/* Publishes the counts of sender at a tick; also to sender itself, if it reads only published
+   counts. */
 static blis_status publish(replicas *self, blis__replica *sender, int64_t tick_us) {
   const blis_replica_options *options = options_of(self);
   uint32_t instances = options->instance_count;
@@ -266,7 +268,7 @@ static const double *overlay_column(void *ud, blis_signal signal) {
   return over->column.items;
 }
 
-/* Replaces the cluster's counts in the whole view by a replica's. */
+/* Replaces the cluster's counts in the whole view with those of a replica. */
 static blis_status lay_over(replicas *self, const blis__replica *replica,
                             const blis_routing_view **view) {
   overlay *over = &self->overlay;
@@ -284,7 +286,7 @@ static blis_status lay_over(replicas *self, const blis__replica *replica,
       is_read = true;
     }
   }
-  if (is_read) { /* extremes are of the column of the cluster */
+  if (is_read) { /* extremes describe the cluster's column */
     over->view.extremes = NULL;
     over->view.rank_extremes = NULL;
   }
@@ -304,7 +306,7 @@ static blis_status take_shard(replicas *self, uint32_t replica, const blis_routi
   return BLIS_OK;
 }
 
-/* In terms of the whole view. */
+/* Converts a decision to indices of the whole view. */
 static void widen(replicas *self, blis_decision *decision) {
   if (decision->rejected == NULL) {
     decision->chosen = blis__narrowed_place(&self->narrowed, decision->chosen);
@@ -347,7 +349,7 @@ static blis_status book(replicas *self, blis__replica *owner, uint32_t number, u
              : BLIS_OK;
 }
 
-/* The policy of the replica decides about shown. */
+/* Lets the policy of the replica decide about shown. */
 static blis_status ask_policy(replicas *self, uint32_t number, const blis_question *q,
                               const blis_routing_request *shown, blis_decision *decision) {
   blis__replica *replica = decider_of(self, number);
@@ -414,7 +416,7 @@ static blis_status route_at(replicas *self, uint32_t number, const blis_question
   return BLIS_OK;
 }
 
-/* No replica takes the request. */
+/* Handles a request that no replica can take. */
 static void route_without(replicas *self, const blis_question *q, blis_decision *decision) {
   *decision = (blis_decision){.chosen = 0};
   q->request->ticket->values[0] = 0;
@@ -432,7 +434,7 @@ static void route_without(replicas *self, const blis_question *q, blis_decision 
   }
 }
 
-/* The replicas that may decide now. */
+/* Returns the replicas that may decide now. */
 static uint64_t at_work(replicas *self, int64_t now_us) {
   if (!options_of(self)->is_active_passive) {
     return self->up;
@@ -484,7 +486,7 @@ static void end_flight(replicas *self, blis__replica *owner, uint32_t number, ui
     policy->ops->ended(policy->state, &flight->ticket, instance, times);
   }
   if (options_of(self)->shares_in_flight && options_of(self)->mode == BLIS_SYNC_EVENTS) {
-    /* Without memory, other replicas keep a ghost. */
+    /* If out of memory, the other replicas keep counting the request. */
     (void)send_flight(self, owner, number, BLIS__MAIL_ENDED, times->now_us);
   }
 }
@@ -547,7 +549,7 @@ size_t blis_replicas_policy_count(const blis_replica_options *options) {
   return count;
 }
 
-/* Ends precede beginnings of the same time. */
+/* Ends come before starts at the same time. */
 static int compare_points(const void *a, const void *b) {
   const turning_point *left = a;
   const turning_point *right = b;
@@ -582,7 +584,7 @@ static blis_status copy_faults(replicas *self, const blis_replica_options *optio
   return BLIS_OK;
 }
 
-/* Moves the policies out of the list; the rest of the list stays with the caller. */
+/* Moves the policies out of the list; the caller keeps the rest of the list. */
 static blis_status take_policies(replicas *self, blis_router *policies) {
   const blis_alloc *alloc = &self->world.alloc;
   const blis_replica_options *options = options_of(self);
@@ -609,7 +611,7 @@ static blis_status init(replicas *self, const blis_replica_options *options,
   const blis_alloc *alloc = &self->world.alloc;
   self->up = options->count == BLIS_REPLICAS_MAX ? UINT64_MAX : (UINT64_C(1) << options->count) - 1;
   self->leader = 0;
-  /* A whole number of tickets, so that items are aligned. */
+  /* Rounded up to a whole number of tickets, so that items are aligned. */
   size_t knowledge = (options->count + sizeof(blis_ticket) - 1) / sizeof(blis_ticket);
   blis_pool_init(&self->world.flights, alloc,
                  sizeof(blis__flight) + knowledge * sizeof(blis_ticket));
@@ -632,7 +634,7 @@ static blis_status check_learning(const blis_replica_options *options, const bli
                    policy->name);
 }
 
-/* The router has the needs of its policies. */
+/* Creates the router, with the needs of its policies. */
 static blis_router router_of(replicas *self, const blis_alloc *alloc) {
   const blis_replica_options *options = options_of(self);
   const blis_router *first = &self->all[0].policy;
@@ -643,7 +645,7 @@ static blis_router router_of(replicas *self, const blis_alloc *alloc) {
                        .needs = first->needs,
                        .needs_extremes = first->needs_extremes,
                        .needs_least_load = first->needs_least_load,
-                       /* Nothing that it does depends on when requests end. */
+                       /* Its decisions must not depend on when requests end. */
                        .is_blind = first->is_blind && !options->shares_in_flight &&
                                    options->balancer != BLIS_BALANCER_LEAST_CONNECTIONS &&
                                    options->fault_count == 0,

@@ -15,7 +15,7 @@ void blis__timetable_init(blis__timetable *table, const blis_replica_options *op
   }
 }
 
-/* Uniform in [0, 1), by purpose and up to three numbers. */
+/* Returns a uniform value in [0, 1) that depends on the purpose and up to three numbers. */
 static double draw(const blis__timetable *table, uint64_t what, uint64_t a, uint64_t b,
                    uint64_t c) {
   const uint64_t words[] = {what, a, b, c};
@@ -47,7 +47,7 @@ bool blis__timetable_loses(const blis__timetable *table, uint32_t sender, uint32
   return table->loss > 0 && draw(table, OF_LOSSES, sender, receiver, sequence) < table->loss;
 }
 
-/* Time of the first tick after at_us. */
+/* Returns the time of the first tick after at_us. */
 static int64_t tick_after(const blis__timetable *table, uint32_t replica, int64_t at_us) {
   return blis__timetable_tick(table, replica, blis__timetable_next(table, replica, at_us));
 }
@@ -60,7 +60,7 @@ int64_t blis__timetable_arrival(const blis__timetable *table, blis_sync_mode mod
   case BLIS_SYNC_PERIODIC:
     return tick_after(table, sender, at_us) + table->delay_us;
   case BLIS_SYNC_PULL_PUSH:
-    /* A pull at the time of the push precedes it. */
+    /* A pull at the same time as the push comes first, so it does not see the push. */
     return tick_after(table, receiver, tick_after(table, sender, at_us) + table->delay_us);
   case BLIS_SYNC_NONE:
   case BLIS_SYNC_SHARED:

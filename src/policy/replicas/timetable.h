@@ -1,8 +1,8 @@
 /*
  * timetable.h - publication times of replicas, and delays and losses of messages.
  *
- * Every value depends only on the seed and numbers: adding a replica changes no tick and no draw of
- * other replicas.
+ * Every value depends only on the seed and on index numbers, so adding a replica does not change
+ * the ticks and random values of other replicas.
  */
 #ifndef BLIS_POLICY_REPLICAS_TIMETABLE_H
 #define BLIS_POLICY_REPLICAS_TIMETABLE_H
@@ -20,17 +20,17 @@ typedef struct blis__timetable {
 
 void blis__timetable_init(blis__timetable *table, const blis_replica_options *options);
 
-/* Tick k of a replica, k >= 0. */
+/* Returns the time of tick k of a replica, k >= 0. */
 int64_t blis__timetable_tick(const blis__timetable *table, uint32_t replica, uint64_t k);
 
-/* The number of the first tick after after_us. */
+/* Returns the number of the first tick after after_us. */
 uint64_t blis__timetable_next(const blis__timetable *table, uint32_t replica, int64_t after_us);
 
-/* Whether message number sequence of a sender to a receiver is lost. */
+/* Returns whether message number `sequence` from a sender to a receiver is lost. */
 bool blis__timetable_loses(const blis__timetable *table, uint32_t sender, uint32_t receiver,
                            uint64_t sequence);
 
-/* Time when a message sent at at_us reaches a receiver, in this mode. */
+/* Returns the time when a message sent at at_us reaches a receiver in this mode. */
 int64_t blis__timetable_arrival(const blis__timetable *table, blis_sync_mode mode, uint32_t sender,
                                 uint32_t receiver, int64_t at_us);
 

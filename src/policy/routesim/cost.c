@@ -1,6 +1,6 @@
 /*
- * cost.c - RouteSim's cost_escalation: every decision raises the cost of its
- * instance, by more if it is busy, and costs decay with time.
+ * cost.c - RouteSim's cost_escalation: every decision raises the cost of the chosen instance, by
+ * more if it is busy. Costs decay over time.
  */
 #include "policy/routesim/routesim.h"
 
@@ -10,7 +10,7 @@ typedef struct cost_router {
   double queue_cost;
   double pressure_cost;
   double decay_per_s;
-  int64_t decayed_us;       /* up to when the costs have decayed */
+  int64_t decayed_us;       /* time up to which decay has been applied */
   BLIS_ARRAY(double) costs; /* by instance number */
 } cost_router;
 
@@ -23,7 +23,7 @@ static blis_status make_room(cost_router *self, const blis_routing_view *view) {
   return BLIS_OK;
 }
 
-/* Also of instances that are no candidates. */
+/* Applies decay, also to instances that are not candidates. */
 static void decay(cost_router *self, int64_t now_us) {
   double elapsed_s = (double)(now_us - self->decayed_us) / 1e6;
   self->decayed_us = now_us;
@@ -35,7 +35,7 @@ static void decay(cost_router *self, int64_t now_us) {
   }
 }
 
-/* RouteSim's custom metrics; costs are those after the decision. */
+/* Reports RouteSim's custom metrics, with the costs after the decision. */
 static void tell_costs(cost_router *self) {
   double most = 0;
   double least = INFINITY;

@@ -9,10 +9,10 @@ static const blis_param_spec params_of[] = {BLIS__ROUTESIM_PARAMS};
 typedef struct round_robin {
   blis__routesim base;
   bool has_last;
-  uint32_t last; /* number */
+  uint32_t last; /* instance number of the last choice */
 } round_robin;
 
-/* The first candidate after the last one chosen, otherwise the first of all. */
+/* Chooses the first candidate after the last choice, or else the first of all. */
 static blis_status choose_next(const blis_question *q, size_t *chosen) {
   const blis_routing_view *view = q->view;
   round_robin *self = q->state;

@@ -1,35 +1,33 @@
 /*
- * prefix.c - the algorithms of RouteSim that add up cache and load: prefix_aware
- * (is the prefix cached?) and prefix_overlap (how many of its blocks are cached?).
-
+ * prefix.c - the algorithms of RouteSim that combine cache and load: prefix_aware (whether the
+ * prefix is cached) and prefix_overlap (how many of its blocks are cached).
  *
  * Score of a candidate:
  *
  *   score = w * cache + (1 - w) * (1 - load / max_queue_depth)
  *
- * RouteSim queries sets of prefix hashes and block ids. Here the instances' own
- * caches are queried, whose blocks depend on the blocks before them. prefix_aware
- * finds the declared prefix if all its full blocks are cached. A prompt without a
- * declared prefix that shares content needs its first block cached. prefix_overlap
- * counts the leading run of cached blocks. A cached block without its predecessors
- * is counted by neither.
+ * RouteSim queries sets of prefix hashes and block ids. This implementation queries the instances'
+ * own caches, in which a block depends on all blocks before it. For prefix_aware, the declared
+ * prefix is cached if all its full blocks are cached. A prompt that shares content without a
+ * declared prefix is a hit if its first block is cached. prefix_overlap counts the leading run of
+ * cached blocks. Neither counts a cached block whose predecessors are not cached.
  *
- * prefix_overlap needs ids of the prompt's blocks, as traces with hash ids and
- * conversations have them; a prompt with only a prefix hash has none, and is sent
- * to the least outstanding. Here every prompt has blocks that can be looked up; the
- * parameter blocks enables this.
+ * prefix_overlap needs the ids of the prompt's blocks, which traces with hash ids and conversations
+ * contain. In RouteSim, a prompt with only a prefix hash has no block ids and is sent to the
+ * instance with the fewest outstanding requests. In blis, the blocks of every prompt can be looked
+ * up; the parameter `blocks` enables this.
  */
 #include "policy/routesim/routesim.h"
 
 typedef struct prefix_router {
   blis__routesim base;
   double cache_weight;
-  double breaker;          /* minimum load / depth at which it acts; 0 = none */
-  double imbalance;        /* load / mean load, for the same purpose; 0 = none */
+  double breaker;          /* minimum load / depth at which the breaker acts; 0 = none */
+  double imbalance;        /* load / mean load at which the breaker acts; 0 = none */
   bool breaker_at_limit;   /* also at exactly that ratio */
-  bool clamps_ratio;       /* of prefix_overlap, as is the next */
+  bool clamps_ratio;       /* used by prefix_overlap, like the next member */
   bool takes_all_blocks;   /* including prompts without ids */
-  int64_t kv_block_tokens; /* of the instances */
+  int64_t kv_block_tokens; /* KV block size of the instances */
   blis_tie tie;
 } prefix_router;
 
@@ -55,10 +53,9 @@ static bool is_broken(const prefix_router *self, double ratio) {
 }
 
 /*
- * The load at and above which a cached prefix does not count. With only the
- * document's weights, requests of a prefix would always be sent to the instance
- * that caches it, at any load. Ten prefixes would then use only four of eight
- * instances.
+ * Returns the load from which a cached prefix no longer counts. With only the document's weights,
+ * the requests of a prefix would always be sent to the instance that caches it, at any load. Ten
+ * prefixes would then use only four of eight instances.
  */
 static double load_limit(const prefix_router *self, const blis_routing_view *view) {
   double sum = 0;
@@ -72,7 +69,8 @@ static double load_limit(const prefix_router *self, const blis_routing_view *vie
   return self->imbalance > 0 ? self->imbalance * (1 + sum / count) : (double)INFINITY;
 }
 
-/* Minimum number of cached tokens at which the prefix counts as cached; 0 = no prefix. */
+/* Computes the minimum number of cached tokens at which the prefix counts as cached; 0 = no
+   prefix. */
 static blis_status prefix_size(const prefix_router *self, const blis_routing_request *request,
                                double *tokens) {
   if (request->prefix_tokens > 0) {
@@ -112,7 +110,7 @@ static blis_status choose_aware(const blis_question *q, size_t *chosen) {
   return BLIS_OK;
 }
 
-/* Whether the prompt has block ids beyond a declared prefix. */
+/* Determines whether the prompt has block ids beyond a declared prefix. */
 static blis_status has_block_ids(const prefix_router *self, const blis_routing_request *request,
                                  bool *has) {
   *has = request->prompt_tokens >= self->kv_block_tokens;

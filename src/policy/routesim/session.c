@@ -1,6 +1,6 @@
 /*
- * session.c - RouteSim's session_affinity: a conversation stays where it began,
- * while the queue of that instance is not full.
+ * session.c - RouteSim's session_affinity: a conversation stays on its first instance while the
+ * queue of that instance is not full.
  */
 #include "policy/memory/bindings.h"
 #include "policy/routesim/routesim.h"
@@ -11,7 +11,7 @@ typedef struct session_router {
   uint32_t max_sessions;
 } session_router;
 
-/* The candidate of the session's instance, or view->count. */
+/* Returns the candidate of the session's instance, or view->count. */
 static size_t bound_candidate(const session_router *self, uint32_t session,
                               const blis_routing_view *view) {
   size_t i = blis__bindings_candidate(&self->sessions, session, view);

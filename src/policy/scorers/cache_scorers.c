@@ -1,6 +1,6 @@
 /*
- * cache_scorers.c - scorers that look into the instances' own caches:
- * precise-prefix-cache, oracle-prefix, tiered-prefix.
+ * cache_scorers.c - scorers that read the instances' own caches: precise-prefix-cache,
+ * oracle-prefix, tiered-prefix.
  */
 #include "policy/contract/entry.h"
 #include "policy/scorers/column_scorer.h"

@@ -21,8 +21,8 @@ blis__column_rule blis__column_rule_of(const blis_score_form *form, const double
 }
 
 /*
- * For each value v; a separate loop for each rule. Rules give 0 to 1 without being
- * clamped.
+ * Computes the score for each value v, in a separate loop for each rule. Rules return 0 to 1, so no
+ * clamping is needed.
  */
 #define ADD_EACH(score)                                                                            \
   for (size_t i = 0; i < count; i++) {                                                             \

@@ -2,9 +2,9 @@
  * column_scorer.h - scorers that are a rule (policy/contract/scorer.h) on a single
  * column.
  *
- * They need one pass for the bounds of the column and one pass that adds up
- * weighted scores, in simple loops that compilers vectorize. The expressions are
- * the same everywhere, so the bits of a score do not depend on the code path.
+ * They need one pass for the bounds of the column and one pass that adds up weighted scores, in
+ * simple loops that compilers vectorize. All code paths use the same expressions, so a score is
+ * bit-identical on each of them.
  */
 #ifndef BLIS_POLICY_SCORERS_COLUMN_SCORER_H
 #define BLIS_POLICY_SCORERS_COLUMN_SCORER_H
@@ -13,22 +13,22 @@
 
 #include "policy/contract/scorer.h"
 
-/* A rule, and the least and the greatest value of all candidates. */
+/* A rule, with the lowest and highest value of all candidates. */
 typedef struct blis__column_rule {
   blis_score_form form;
   double least;
   double greatest;
 } blis__column_rule;
 
-/* A rule for these values; count >= 1. */
+/* Returns the rule for these values; count >= 1. */
 blis__column_rule blis__column_rule_of(const blis_score_form *form, const double *values,
                                        size_t count);
 
-/* sums[i] += weight * the score of values[i]; two different arrays. */
+/* Adds weight * (the score of values[i]) to sums[i]. The arrays must not overlap. */
 void blis__column_rule_add(const blis__column_rule *rule, const double *restrict values,
                            size_t count, double weight, double *restrict sums);
 
-/* Scores of candidates by the column of the form; there must be one. */
+/* Computes the scores of candidates from the column of the form, which must exist. */
 void blis__score_by_form(const blis_score_form *form, const blis_routing_view *view,
                          double *scores);
 
@@ -46,7 +46,7 @@ void blis__score_by_form(const blis_score_form *form, const blis_routing_view *v
  */
 void blis__score_least(const double *values, size_t count, double *scores);
 
-/* (value - min) / (max - min); all 1 when they are equal. count >= 1. */
+/* Scores values as (value - min) / (max - min), or all 1 if they are equal. count >= 1. */
 void blis__score_most(const double *values, size_t count, double *scores);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * load_scorers.c - the load scorers of the scorer framework, queue-depth,
- * kv-utilization and load-balance; and llm-d.queue-scorer, one of them by
- * another name.
+ * load_scorers.c - the load scorers of the scorer framework (queue-depth, kv-utilization, and
+ * load-balance), and llm-d.queue-scorer, another name for one of them.
  */
 #include "policy/contract/entry.h"
 #include "policy/scorers/column_scorer.h"

@@ -1,6 +1,6 @@
 /*
- * lora_affinity.c - where the LoRA adapter of a request is: lora-affinity, and
- * the scorer of llm-d.
+ * lora_affinity.c - scorers that prefer instances with the LoRA adapter of a request:
+ * lora-affinity, and the scorer of llm-d.
  */
 #include "policy/contract/entry.h"
 #include "policy/scorers/column_scorer.h"
@@ -23,13 +23,13 @@ const blis_policy_entry blis__scorer_lora_affinity = {
 };
 
 typedef struct llmd_scorer {
-  bool is_before; /* the servers told the same names twice */
+  bool is_before; /* servers reported the same names twice */
 } llmd_scorer;
 
 /*
- * In this order: the adapter runs there, there is a free slot for another one, the
- * adapter waits there. Before pull request 2625, running adapters were also
- * reported as waiting, and waiting adapters were not.
+ * Scores in decreasing order: the adapter is running on the instance, the instance has a free slot
+ * for another adapter, the adapter is waiting there. Before pull request 2625, running adapters
+ * were also reported as waiting, and waiting adapters were not.
  */
 static double llmd_score(const llmd_scorer *self, const blis_routing_view *view, size_t i) {
   double running = view->columns[BLIS_SIGNAL_ADAPTERS_RUNNING][i];

@@ -1,11 +1,10 @@
 /*
- * no_hit_lru.c - scorers no-hit-lru and llm-d.no-hit-lru-scorer: spread requests
- * without a cache hit over the instances, least recently used first. The first
- * forgets instances that are not candidates; the second ranks candidates among all
- * instances it remembers, up to a limit.
+ * no_hit_lru.c - scorers no-hit-lru and llm-d.no-hit-lru-scorer: spread requests without a cache
+ * hit over the instances, least recently used first. no-hit-lru forgets instances that are not
+ * candidates. The llm-d scorer ranks the candidates among all instances that it has seen, up to a
+ * limit.
  *
- * The order of instances is a list of numbers, oldest first, so one decision is
- * O(candidates).
+ * The order of instances is a list of numbers, oldest first. A decision costs O(candidates).
  */
 #include <stdbool.h>
 #include <string.h>
@@ -14,10 +13,11 @@
 #include "policy/contract/entry.h"
 
 typedef struct no_hit_lru {
-  BLIS_ARRAY(uint32_t) order; /* got a cold request; oldest first */
+  BLIS_ARRAY(uint32_t) order; /* instances that got a cold request, oldest first */
   BLIS_ARRAY(size_t) places;  /* candidate + 1 by instance number; 0 = none */
-  bool is_cold;               /* the request being decided about */
-  int64_t most;               /* in order; 0 = drops instances that are no candidates */
+  bool is_cold;               /* whether the current request has no cache hit */
+  int64_t most;               /* maximum number of items in order; 0 = drops instances that are
+                                 not candidates */
   blis_alloc alloc;
 } no_hit_lru;
 
@@ -47,12 +47,12 @@ static blis_status note_places(no_hit_lru *self, const blis_routing_view *view) 
   return BLIS_OK;
 }
 
-/* The candidate that this is, plus 1; 0 = none. */
+/* Returns the index of the candidate with this instance, plus 1; 0 = none. */
 static size_t place_of(const no_hit_lru *self, uint32_t instance) {
   return instance < self->places.count ? self->places.items[instance] : 0;
 }
 
-/* Forgets instances that are no candidates. */
+/* Forgets instances that are not candidates. */
 static void prune(no_hit_lru *self) {
   size_t kept = 0;
   for (size_t k = 0; k < self->order.count; k++) {
@@ -69,7 +69,7 @@ static double score_of_rank(size_t rank, size_t count) {
   return rank < last ? 1 - (double)rank / (double)last : 0;
 }
 
-/* New ones first, in candidate order, then from oldest to newest. */
+/* Ranks new instances first, in candidate order, then the others from oldest to newest. */
 static void score_by_rank(const no_hit_lru *self, size_t count, double *scores) {
   size_t rank = count;
   for (size_t k = 0; k < self->order.count; k++) {

@@ -1,6 +1,6 @@
 /*
- * predicted_latency.c - the scorer that the scorer framework leaves for later:
- * prefers the candidate with the earliest predicted first token.
+ * predicted_latency.c - the scorer that the scorer framework defers to a later version: it prefers
+ * the candidate with the earliest predicted first token.
  */
 #include "policy/contract/entry.h"
 #include "policy/contract/scorer.h"

@@ -1,6 +1,6 @@
 /*
- * prefix_affinity.c - scorer prefix-affinity: the share of the prompt's blocks
- * that the router's own index believes an instance to have cached.
+ * prefix_affinity.c - scorer prefix-affinity: the fraction of the prompt's blocks that the router's
+ * index predicts to be cached on an instance.
  */
 
 #include "policy/contract/entry.h"

@@ -39,7 +39,7 @@ const blis_policy_entry blis__scorer_running_requests = {
     .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_BATCH_SIZE),
 };
 
-/* The weight of a waiting request against a running one. */
+/* The weight of a waiting request relative to a running one. */
 enum { WAITING_WEIGHT = 4 };
 
 static blis_status score_vllm_dp(const blis_question *q, double *scores) {

@@ -1,7 +1,7 @@
 /*
- * consistent_hash.c - routing policy consistent-hash: every prefix (or session)
- * has a place on a ring of instances and moves to the next one while its own is
- * overloaded. Also the variants of three gateways.
+ * consistent_hash.c - routing policy consistent-hash: every prefix (or session) belongs to an
+ * instance on a ring, and uses the next instance while its own is overloaded. Also contains the
+ * variants of three gateways.
  */
 #include <math.h>
 
@@ -10,18 +10,19 @@
 #include "policy/memory/hash_ring.h"
 #include "policy/pickers/pick_rules.h"
 
-/* The differences between the four. */
+/* The differences between the four policies. */
 typedef struct rule {
-  bool needs_session;      /* hash the session; any instance without one */
-  bool bound_is_of_now;    /* load of now, not of after adding the request */
-  bool overflows_to_least; /* not to the next on the ring */
+  bool needs_session;      /* hashes the session; requests without a session go to any instance */
+  bool bound_is_of_now;    /* uses the current load, not the load after adding the request */
+  bool overflows_to_least; /* overflow goes to the least loaded instance, not to the next on the
+                              ring */
 } rule;
 
 typedef struct consistent_hash {
   blis__hash_ring ring;
   const rule *rule;
-  bool goes_by_session; /* if the request has a session */
-  blis_random random;   /* for requests without session */
+  bool goes_by_session; /* hashes the session if the request has one */
+  blis_random random;   /* for requests without a session */
   int64_t prefix_tokens;
   uint32_t block_size_tokens;
   double load_factor; /* 0 = no bound */
@@ -34,7 +35,8 @@ static uint64_t key_of(const consistent_hash *self, const blis_routing_request *
   return blis_stable_hash_of(request, self->block_size_tokens, self->prefix_tokens);
 }
 
-/* Requests in flight that an instance may have and still get another. */
+/* Returns the number of requests in flight up to which an instance still accepts another
+   request. */
 static double bound_of(const consistent_hash *self, const blis_routing_view *view) {
   const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
   double total = 0;
@@ -48,7 +50,7 @@ static double bound_of(const consistent_hash *self, const blis_routing_view *vie
   return self->load_factor * counted / (double)view->count;
 }
 
-/* The first of the least loaded; home if even that exceeds the bound. */
+/* Returns the first of the least loaded instances, or home if even its load exceeds the bound. */
 static size_t least_within(const double *load, double bound, size_t home, size_t count) {
   size_t least = 0;
   for (size_t i = 1; i < count; i++) {
@@ -57,7 +59,7 @@ static size_t least_within(const double *load, double bound, size_t home, size_t
   return load[home] <= bound || load[least] > bound ? home : least;
 }
 
-/* Follows the ring of the view. */
+/* Follows the ring of the view from the point of key. */
 static size_t follow_ring(const consistent_hash *self, uint64_t key,
                           const blis_routing_view *view) {
   const double *load = view->columns[BLIS_SIGNAL_IN_FLIGHT];
@@ -108,14 +110,14 @@ static blis_status init(void *state, blis_policy_setup *setup, blis_error *error
   self->rule = setup->entry->rule;
   self->goes_by_session |= self->rule->needs_session;
   if (self->block_size_tokens == 0) {
-    self->block_size_tokens = 16; /* where no parameter says */
+    self->block_size_tokens = 16; /* used if no parameter sets it */
   }
   blis_setup_random(setup, &self->random);
   blis__hash_ring_init(&self->ring, setup->alloc, self->ring.points_per_candidate);
   return BLIS_OK;
 }
 
-/* The members of an entry with this rule. */
+/* Initializers of an entry with this rule. */
 #define CONSISTENT_HASH(...)                                                                       \
   .ops = &ops, .state_size = sizeof(consistent_hash),                                              \
   .needs = BLIS_SIGNAL_BIT(BLIS_SIGNAL_IN_FLIGHT), .rule = &(const rule){__VA_ARGS__},             \

@@ -1,11 +1,10 @@
 /*
- * prefix_policy.c - routing policy prefix-affinity: equal prompts go to the
- * instance that got the first of them, new ones where the load is least.
+ * prefix_policy.c - routing policy prefix-affinity: equal prompts are sent to the instance that got
+ * the first of them. New prompts are sent to the least loaded instance.
  *
- * A prompt is known by its last full block, whose identity stands for all full
- * blocks; one shorter than a block by all its tokens. Prompts that only begin
- * alike are not equal. A prompt that ends in tokens of its own can never come
- * again, so nothing is kept of it.
+ * A prompt is identified by its last full block, whose id covers all full blocks. A prompt shorter
+ * than one block is identified by all its tokens. Prompts that only share a prefix are not equal. A
+ * prompt that ends in unique tokens cannot recur, so it is not stored.
  */
 #include "policy/contract/entry.h"
 #include "policy/memory/bindings.h"
@@ -17,7 +16,8 @@ typedef struct prefix_policy {
   blis_tie tie;
 } prefix_policy;
 
-/* BLIS_BLOCK_NONE for an empty prompt: those are all equal. */
+/* Computes the key of a prompt: BLIS_BLOCK_NONE for an empty prompt, since all empty prompts are
+   equal. */
 static blis_status key_of(const prefix_policy *self, const blis_routing_request *request,
                           blis_block_id *key) {
   uint32_t block_size = self->block_size_tokens;

@@ -1,6 +1,5 @@
 /*
- * random_routers.c - routing policies that need little or no knowledge:
- * random, power-of-two.
+ * random_routers.c - routing policies that need few or no signals: random, power-of-two.
  */
 #include "policy/contract/entry.h"
 #include "policy/pickers/pick_rules.h"

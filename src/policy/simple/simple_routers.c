@@ -1,10 +1,10 @@
 /*
- * simple_routers.c - routing policies of one rule: round-robin, least-loaded,
+ * simple_routers.c - routing policies that consist of one rule: round-robin, least-loaded,
  * always-busiest.
  */
 #include "policy/contract/entry.h"
 
-/* The k-th decision goes to candidate k mod n, n as of now. */
+/* The k-th decision selects candidate k mod n, where n is the current number of candidates. */
 static blis_status route_in_turn(const blis_question *q, blis_decision *decision) {
   uint64_t *turn = q->state;
   *decision = (blis_decision){.chosen = (size_t)((*turn)++ % q->view->count)};

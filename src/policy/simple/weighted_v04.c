@@ -1,13 +1,13 @@
 /*
- * weighted_v04.c - routing policy weighted-v0.4: the formula that the scorer
- * framework replaced because it mistook free memory for cache affinity.
+ * weighted_v04.c - routing policy weighted-v0.4: the formula that the scorer framework replaced
+ * because it treated free memory as cache affinity.
  *
  * Score of a candidate:
  *
  *   score = cw free blocks / most free blocks
  *           + lw / (1 + waiting + running + pending)
  *
- * with cw + lw = 1. The first of the best is taken.
+ * with cw + lw = 1. The first of the best candidates is chosen.
  */
 #include "base/array.h"
 #include "policy/contract/entry.h"

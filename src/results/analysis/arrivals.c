@@ -23,7 +23,7 @@ size_t blis_mser5(const double *series, size_t count, bool *is_settled) {
   size_t batches = count / 5;
   size_t half = batches / 2;
   size_t cut = 0;
-  double origin = 0; /* keeps the squares small */
+  double origin = 0; /* subtracted to keep the squares small */
   double sum = 0;
   double squares = 0;
   double best = INFINITY;
@@ -50,7 +50,7 @@ size_t blis_mser5(const double *series, size_t count, bool *is_settled) {
   return 5 * cut;
 }
 
-/* Copies TTFT in the order of arrival; series has room for all. */
+/* Copies the TTFTs in order of arrival; series has space for all of them. */
 static size_t gather_ttft(const blis_arrivals *arrivals, double *series) {
   size_t count = 0;
   for (size_t i = 0; i < arrivals->count; i++) {
@@ -62,7 +62,7 @@ static size_t gather_ttft(const blis_arrivals *arrivals, double *series) {
   return count;
 }
 
-/* When the request with the n-th TTFT (from 0) arrived. */
+/* Returns the arrival of the request with the n-th TTFT (from 0). */
 static int64_t arrival_of_ttft(const blis_arrivals *arrivals, size_t n) {
   size_t i = 0;
   while (record_at(arrivals, i).ttft_us < 0 || n-- > 0) {
@@ -92,7 +92,7 @@ blis_status blis_arrivals_warm_up(const blis_arrivals *arrivals, const blis_allo
   return BLIS_OK;
 }
 
-/* Figures */
+/* Metrics */
 
 blis_arrivals_figures blis_arrivals_measure(const blis_arrivals *arrivals) {
   blis_arrivals_figures figures = {0};
@@ -114,7 +114,7 @@ blis_arrivals_figures blis_arrivals_measure(const blis_arrivals *arrivals) {
   return figures;
 }
 
-/* Batches have equal numbers of requests, except for rounding. */
+/* Returns the start of a batch. Batches have equal numbers of requests, except for rounding. */
 static size_t start_of(const blis_arrivals *arrivals, size_t batch) {
   return batch * arrivals->count / BLIS_BATCH_COUNT;
 }
@@ -179,7 +179,7 @@ blis_status blis_arrivals_percentile(const blis_arrivals *arrivals, const blis_a
     }
   }
   qsort(values, count, sizeof *values, by_value);
-  /* A share such as 0.99 is a bit more than it says: 990 of 1,000, not 991. */
+  /* The double 0.99 is slightly above 0.99; the correction makes the rank 990 of 1,000, not 991. */
   double rank = ceil(share * (double)arrivals->count * (1 - 1e-12));
   if (rank < 1) {
     rank = 1;

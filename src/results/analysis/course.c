@@ -24,7 +24,8 @@ static void find_bounds(blis_course *course, const blis_recorder *recorder) {
   }
 }
 
-/* The first part whose end is not before a time; BLIS_COURSE_PARTS after the last arrival. */
+/* Returns the first part whose end is not before a time; BLIS_COURSE_PARTS after the last
+   arrival. */
 static size_t part_of(const blis_course *course, int64_t time_us) {
   int64_t span_us = course->to_us - course->from_us;
   if (time_us > course->to_us) {
@@ -36,12 +37,12 @@ static size_t part_of(const blis_course *course, int64_t time_us) {
   double share = (double)(time_us - course->from_us) / (double)span_us * BLIS_COURSE_PARTS;
   size_t part = (size_t)share;
   if ((double)part == share) {
-    part--; /* exactly at the end of a part */
+    part--; /* the time is exactly at the end of a part */
   }
   return part < BLIS_COURSE_PARTS ? part : BLIS_COURSE_PARTS - 1;
 }
 
-/* Counts a stay in the steps between the ends of parts: one more from here, one less from there. */
+/* Records a stay as changes at the ends of parts: +1 at its start and -1 at its end. */
 static void add_stay(const blis_course *course, int64_t *steps, int64_t from_us, int64_t to_us) {
   size_t from = part_of(course, from_us);
   size_t to = part_of(course, to_us);
@@ -77,7 +78,7 @@ static void add_record(blis_course *course, const blis_record *record) {
   course->held_tokens += (double)ran_us * tokens;
 }
 
-/* From sums and steps to means and numbers. */
+/* Converts sums to means, and changes to numbers. */
 static void finish(blis_course *course) {
   int64_t waiting = 0;
   int64_t in_system = 0;

@@ -7,8 +7,9 @@
 #include "cluster/handoff/handoff.h"
 
 /*
- * Starts and ends, by instance and interval: the remaining fractions of the interval at these
- * times, starts minus ends, and the change in the number of requests after the interval.
+ * Sums over starts and ends, by instance and interval. shares is the remaining fraction of the
+ * interval, added for starts and subtracted for ends. The other member is the change in the number
+ * of requests after the interval.
  */
 typedef struct span_sums {
   double *shares;
@@ -51,8 +52,8 @@ static void add_span(const blis_load *load, const span_sums *sums, int32_t insta
   change(load, sums, (size_t)instance, to_us, -1);
 }
 
-/* Adds the stay of a request at an instance, with its admission; without an admission (-1) it
-   only waited. */
+/* Adds the stay of a request at an instance, with the time of its admission; -1 = it only
+   waited. */
 static void add_stay(const builder *self, int32_t instance, int64_t from_us, int64_t admitted_us,
                      int64_t end_us) {
   if (admitted_us < 0 || admitted_us > end_us) {
@@ -98,7 +99,7 @@ static void finish(const blis_load *load, const span_sums *sums, double *means) 
     int64_t carried = 0;
     for (size_t k = 0; k < load->interval_count; k++) {
       size_t at = i * load->interval_count + k;
-      means[at] = fmax(0, (double)carried + sums->shares[at]); /* no -1e-17 */
+      means[at] = fmax(0, (double)carried + sums->shares[at]); /* avoids values such as -1e-17 */
       carried += sums->steps[at];
     }
   }

@@ -5,8 +5,8 @@
 
 typedef struct joining {
   const blis_alloc *alloc;
-  const blis_recorder *recorder; /* its records by arrival, then number */
-  size_t next;                   /* records before it arrived earlier */
+  const blis_recorder *recorder; /* records are ordered by arrival, then number */
+  size_t next;                   /* records before this index arrived earlier */
 } joining;
 
 /*
@@ -36,7 +36,7 @@ static bool find_record(joining *j, const blis_request *request, blis_record *re
   return record->arrival_us == request->arrival_us && record->number == request->number;
 }
 
-/* The requests that have a record. */
+/* Keeps the requests that have a record. */
 static blis_status keep_recorded(joining *j, const blis_workload *requests, blis_workload **kept,
                                  blis_error *error) {
   size_t count = blis_workload_count(requests);

@@ -1,5 +1,5 @@
 /*
- * run_trace.h - the requests of a run and how they ended, as a trace.
+ * run_trace.h - writes the requests of a run, with their outcomes, as a trace.
  */
 #ifndef BLIS_RESULTS_ANALYSIS_RUN_TRACE_H
 #define BLIS_RESULTS_ANALYSIS_RUN_TRACE_H
@@ -11,9 +11,9 @@
 #include "workload/workload.h"
 
 /*
- * Writes the requests of a workload that have a record; the recorder is sorted. options->outcomes
- * are set from the records, and requests are renumbered. The outcome is "ok" for completed
- * requests, "timeout" for late ones, and "incomplete" for all others.
+ * Writes the requests of a workload that have a record. Sorts the recorder. Sets options->outcomes
+ * from the records, and renumbers the requests. The outcome is "ok" for completed requests,
+ * "timeout" for late ones, and "incomplete" for all others.
  */
 BLIS_MUSTUSE blis_status blis_run_trace_write(const blis_alloc *alloc, const char *path,
                                               const blis_workload *requests,

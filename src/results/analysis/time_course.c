@@ -14,7 +14,7 @@ static void swap(int64_t *a, int64_t *b) {
   *b = value;
 }
 
-/* Sorts the first, middle, and last value, and returns the middle one. */
+/* Sorts the first, middle, and last value, and returns the median. */
 static int64_t median_of_three(int64_t *values, size_t low, size_t high) {
   size_t middle = low + (high - low) / 2;
   if (values[middle] < values[low]) {
@@ -81,7 +81,7 @@ static double quantile_of(int64_t *values, size_t count, double quantile) {
   return (double)value + share * (double)(next - value);
 }
 
-/* Puts the times in the order of their intervals; counts[i] becomes the end of interval i. */
+/* Sorts the times by interval; counts[i] becomes the end of interval i. */
 static void scatter(blis_time_course *course, const blis_recorder *recorder,
                     blis_record_time time_of, int64_t to_us, size_t *ends) {
   size_t sum = 0;

@@ -9,7 +9,7 @@
 
 #include "results/record/recorder.h"
 
-/* Returns a time of a request in microseconds; below 0 = the request does not have it. */
+/* Returns a time of a request in microseconds; negative = not set. */
 typedef int64_t (*blis_record_time)(const blis_record *record);
 
 typedef struct blis_time_course {
@@ -18,7 +18,7 @@ typedef struct blis_time_course {
   size_t quantile_count;
   size_t value_count; /* internal */
   int64_t *values;    /* internal */
-  int64_t *counts;    /* requests with the time, by interval */
+  int64_t *counts;    /* number of requests with this time, by interval */
   double *quantiles;  /* interval_count rows of quantile_count, in us; 0 without requests */
 } blis_time_course;
 

@@ -12,7 +12,7 @@
 typedef struct ranked {
   double score;
   uint32_t id_rank;
-  uint32_t place; /* in the view */
+  uint32_t place; /* index in the view */
 } ranked;
 
 typedef struct kept_fact {
@@ -36,7 +36,7 @@ struct blis_decisions {
   BLIS_ARRAY(double) scorer_scores; /* by candidate, then scorer */
   BLIS_ARRAY(kept_fact) facts;
   BLIS_ARRAY(int64_t) per_instance;
-  BLIS_ARRAY(ranked) ranking; /* of the decision at hand */
+  BLIS_ARRAY(ranked) ranking; /* ranking for the current decision */
   blis_decisions_summary summary;
   double regret_sum;
 };
@@ -57,7 +57,7 @@ static blis_decision_record record_of(const blis_routing_request *request, int64
                                 .kind = (uint8_t)kind};
 }
 
-/* Decisions come in order of time. */
+/* Adds a record. Decisions are in order of time. */
 static blis_status keep(blis_decisions *self, const blis_decision_record *record) {
   size_t count = self->records.count;
   BLIS_ASSERT(count == 0 || self->records.items[count - 1].time_us <= record->time_us);
@@ -123,7 +123,7 @@ static size_t list_of(uint32_t stage) {
   return stage == BLIS_ROLE_PREFILL;
 }
 
-/* Keeps the scorers of a policy, which are the same in every decision. */
+/* Stores the scorers of a policy, which are the same in every decision. */
 static blis_status keep_scorers(blis_decisions *self, uint32_t stage,
                                 const blis_decision *decision) {
   scorer_list *list = &self->scorers[list_of(stage)];
@@ -312,7 +312,7 @@ static blis_status on_scaling(void *ud, const blis_scaling_event *event, blis_er
   return add_scaling(ud, event) == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
-/* Making and looking. */
+/* Construction and queries. */
 
 blis_decisions *blis_decisions_new(const blis_alloc *alloc, int64_t kept_candidates) {
   blis_decisions *self = blis_alloc_new(alloc, sizeof *self);

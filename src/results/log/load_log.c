@@ -55,7 +55,7 @@ void blis_load_log_settle(blis_load_log *log) {
   }
 }
 
-/* The life that an instance is in. */
+/* Returns the current life of an instance. */
 static blis_status find_life(blis_load_log *log, uint32_t instance, uint32_t *life) {
   BLIS_TRY(blis_array_reserve(&log->alloc, &log->lives, (size_t)instance + 1));
   while (log->lives.count <= instance) {
@@ -70,7 +70,8 @@ static blis_status find_life(blis_load_log *log, uint32_t instance, uint32_t *li
 }
 
 /* Instances report loads at different times, depending on the engine, so the first loads are
-   only known at the end. Twice the maximum number is kept, so that one sort covers many loads. */
+   only known at the end. Up to twice the maximum number is stored, so that sorting is rarely
+   needed. */
 static blis_status add_load(void *ud, uint32_t instance, const blis_adapter_load *load,
                             blis_error *error) {
   blis_load_log *log = ud;

@@ -19,7 +19,7 @@ const char *blis_series_count_name(blis_series_count count) {
   return names[count];
 }
 
-/* Adds up what the instances count. */
+/* Adds up the counts of the instances. */
 static void count_instances(const blis_cluster *cluster, int64_t *counts) {
   for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
     blis_instance_stats stats;
@@ -59,7 +59,7 @@ static blis_status add_instances(blis_series *series, const blis_cluster *cluste
   return blis_array_push(&series->alloc, &series->row_ends, series->instances.count);
 }
 
-/* Adds the state of the gateway's queue; adds nothing without such a queue. */
+/* Adds the state of the gateway queue; adds nothing without a queue. */
 static blis_status add_queue(blis_series *series, blis_cluster *cluster) {
   double saturation = 0;
   if (!blis_cluster_gateway_saturation(cluster, &saturation)) {

@@ -33,8 +33,8 @@ static void append(blis_step_entry *a, const blis_step_entry *b) {
   a->used_kv_blocks += b->used_kv_blocks;
 }
 
-/* Merges neighbors that fit. The number of merged entries is at least halved, except one entry of
-   each instance. */
+/* Merges adjacent entries that fit together. The number of entries is at least halved, except
+   for one entry per instance. */
 static void merge(blis_step_log *log) {
   log->merged *= 2;
   log->count = 0;

@@ -18,7 +18,7 @@ void blis_visit_log_deinit(blis_visit_log *log) {
   *log = (blis_visit_log){0};
 }
 
-/* Orders that are the same for both engines. */
+/* Sort orders that do not depend on the engine. */
 
 static int compare_integers(int64_t a, int64_t b) {
   return (a > b) - (a < b);
@@ -54,7 +54,7 @@ static int compare_preemptions(const void *a, const void *b) {
 
 /* Adding. */
 
-/* Leaves the earliest ones; returns how many. */
+/* Keeps the earliest entries; returns their number. */
 static size_t cut(blis_visit_log *log, void *items, size_t count, size_t size,
                   int (*compare)(const void *a, const void *b)) {
   if (count > 0) {
@@ -67,7 +67,7 @@ static size_t cut(blis_visit_log *log, void *items, size_t count, size_t size,
   return log->most;
 }
 
-/* Notes that some entries at or after last_us were omitted. */
+/* Records that entries at or after last_us were omitted. */
 static void note_whole(blis_visit_log *log, int64_t last_us) {
   log->whole_until_us = blis_min_i64(log->whole_until_us, last_us);
 }

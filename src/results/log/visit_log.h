@@ -2,8 +2,9 @@
  * visit_log.h - the visits of requests to instances, their interruptions by preemptions, and the
  * states of instances, for charts.
  *
- * Keeps a limited number of each kind, the earliest ones, in any order of arrival; the others are
- * counted. Adding is amortized O(log limit). The log has room for twice the limit.
+ * Keeps the earliest entries of each kind, up to a limit, regardless of the order in which they are
+ * added; the others are only counted. Adding is amortized O(log limit). The log has capacity for
+ * twice the limit.
  */
 #ifndef BLIS_RESULTS_LOG_VISIT_LOG_H
 #define BLIS_RESULTS_LOG_VISIT_LOG_H
@@ -13,13 +14,13 @@
 
 typedef struct blis_visit_log {
   blis_alloc alloc;
-  size_t most; /* of each */
+  size_t most; /* maximum number of each kind */
   BLIS_ARRAY(blis_visit) visits;
   BLIS_ARRAY(blis_preempted) preemptions;
   BLIS_ARRAY(blis_service_change) states;
-  int64_t left_out;       /* of all */
+  int64_t left_out;       /* number of omitted entries of all kinds */
   int64_t whole_until_us; /* the log is complete before this time; INT64_MAX if nothing was
-                             omitted. Set by sorting */
+                             omitted. Set by blis_visit_log_sort */
 } blis_visit_log;
 
 /* Initializes an empty log; most >= 1. */
@@ -28,12 +29,12 @@ void blis_visit_log_init(blis_visit_log *log, const blis_alloc *alloc, size_t mo
 /* Idempotent; an all-zero log is allowed. */
 void blis_visit_log_deinit(blis_visit_log *log);
 
-/* What fills it; borrows it. */
+/* Returns the sink that fills the log; it borrows the log. */
 blis_visit_sink blis_visit_log_sink(blis_visit_log *log);
 
 /*
- * In order of time, then by request, and within the limit; states in the order
- * in which they came. To be called before the log is read.
+ * Sorts entries by time, then by request, and drops those beyond the limit. States keep the order
+ * in which they were added. Call this function before reading the log.
  */
 void blis_visit_log_sort(blis_visit_log *log);
 

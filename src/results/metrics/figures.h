@@ -1,10 +1,9 @@
 /*
  * figures.h - the metrics that the core computes for a run.
  *
- * These tables define the structs of C, the fields of Lua, annotations, the summary,
- * JSON, CSV, comparisons, and the reference. To add a metric, add a line here and the
- * code that computes it. lua/blis/results/figures.lua adds the metrics that Lua
- * computes from these.
+ * These tables define the C structs, the Lua fields, annotations, the summary, JSON, CSV,
+ * comparisons, and the reference. To add a metric, add a line here and the code that computes it.
+ * lua/blis/results/figures.lua adds the metrics that Lua computes from these.
  *
  * BLIS_REQUEST_STATE_MAP defines the counts of requests. Columns of a map: type, name
  * (of the member and the field), unit, direction (MORE, LESS, or NEUTRAL), summary
@@ -23,7 +22,7 @@
 #include "instance/request/live_request.h"
 #include "results/metrics/percentiles.h"
 
-/* Times of requests: XX(name, text). The field of Lua is name_ms. */
+/* Times of requests: XX(name, text). The Lua field is name_ms. */
 #define BLIS_TIME_MAP(XX)                                                                          \
   XX(ttft, "time to first token, of requests that got one")                                        \
   XX(itl, "inter-token latency, of completed requests: over tokens; of groups "                    \
@@ -81,7 +80,7 @@
      "time in which it accepted requests, until the end of the run")                               \
   XX(NUMBER, cache_hit_rate, "0 to 1", MORE, "", "block hits / block lookups")
 
-/* Members of blis_instance_stats that results have. */
+/* Members of blis_instance_stats that are part of results. */
 #define BLIS_INSTANCE_COUNT_MAP(XX)                                                                \
   XX(INTEGER, completed, "requests", MORE, "", "including length_capped")                          \
   XX(INTEGER, length_capped, "requests", NEUTRAL, "", "part of completed")                         \
@@ -240,7 +239,7 @@
      "fraction of the run, until its last transfer, in which the busiest "                         \
      "store was written")
 
-/* Members of blis_gateway_counts, with a queue of the gateway. */
+/* Members of blis_gateway_counts, with a gateway queue. */
 #define BLIS_QUEUE_COUNT_MAP(XX)                                                                   \
   XX(INTEGER, enqueued, "requests", NEUTRAL, "", "requests that entered the queue")                \
   XX(INTEGER, dispatched, "requests", MORE, "queue: {0} dispatched",                               \

@@ -7,10 +7,10 @@
 #include "base/invariant.h"
 
 /*
- * The order of keys: the keys at some ranks of a list, or all keys in order.
+ * Selection and sorting: finds the keys at some ranks of a list, or sorts all keys.
  *
- * Keys are distributed in place by their highest differing bits, and again within the parts that
- * contain a wanted rank. Parts of a few keys are sorted by insertion. O(count) for keys that are
+ * Keys are distributed in place by their highest differing bits, recursively in the parts that
+ * contain a wanted rank. Parts with few keys are sorted by insertion. O(count) for keys that are
  * spread out, and a small multiple of that in the worst case. Needs no memory.
  */
 
@@ -23,10 +23,10 @@ typedef struct wanted {
   size_t count;
 } wanted;
 
-/* The list that is being put in order: a part of the whole one. */
+/* The part of the list that is being ordered. */
 typedef struct part {
   uint64_t *keys;
-  size_t first; /* its place in the whole */
+  size_t first; /* index of the part in the whole list */
   size_t count;
 } part;
 
@@ -49,7 +49,7 @@ static unsigned bits_of(uint64_t value) {
   return bits;
 }
 
-/* Maps keys to numbers of parts: the highest bits of the difference to least. */
+/* Maps keys to part numbers: the highest bits of the difference from `least`. */
 typedef struct digit {
   uint64_t least;
   unsigned shift;
@@ -60,7 +60,7 @@ static inline size_t number_of(const digit *d, uint64_t key) {
   return (size_t)((key - d->least) >> d->shift);
 }
 
-/* False when all keys are equal. */
+/* Returns false if all keys are equal. */
 static bool choose_digit(const part *p, digit *d) {
   uint64_t least = p->keys[0];
   uint64_t most = least;
@@ -96,8 +96,8 @@ static void count_parts(const part *p, const digit *d, uint32_t *starts, uint32_
 }
 
 /*
- * Moves each key into its part; the key that it displaces moves next. next is the first free place
- * of each part, and ends at the end of the part.
+ * Moves each key into its part; the key that it displaces moves next. next is the first free index
+ * of each part; afterwards it is the end of the part.
  */
 static void distribute(const part *p, const digit *d, uint32_t *next, const uint32_t *ends) {
   for (size_t k = 0; k < d->parts; k++) {
@@ -113,7 +113,7 @@ static void distribute(const part *p, const digit *d, uint32_t *next, const uint
   }
 }
 
-/* Drops the ranks before first; is there one before end? */
+/* Drops the ranks before first; returns whether any rank is before end. */
 static bool is_wanted(wanted *want, size_t first, size_t end) {
   while (want->count > 0 && want->ranks[0] < first) {
     want->ranks++;
@@ -146,8 +146,8 @@ static void order(const part *whole, wanted want) {
 }
 
 /*
- * Moves those keys to their places that an ascending list has at the wanted ranks, which ascend.
- * The other keys end up somewhere between them. count fits 32 bits.
+ * Moves the keys that a sorted list has at the wanted ranks to these ranks. Ranks are ascending.
+ * All other keys end up in arbitrary order between them. count must fit into 32 bits.
  */
 static void order_at(uint64_t *keys, size_t count, const size_t *ranks, size_t rank_count) {
   BLIS_ASSERT(count <= UINT32_MAX);
@@ -224,7 +224,7 @@ static double value_at(const blis_value_set *set, size_t rank) {
   return value;
 }
 
-/* Figures. */
+/* Metrics. */
 
 typedef struct neighbours {
   size_t low;
@@ -262,9 +262,9 @@ static void put_rest(blis_percentiles *d, size_t count, double min, double max, 
 }
 
 /*
- * Sums the values for the mean. The mean equals the sum of ascending values. While the sum is an
- * integer that a double represents exactly, the order makes no difference, and only the values at
- * the ranks of percentiles have to be found.
+ * Sums the values for the mean. The mean equals the sum of ascending values. If the sum is an
+ * integer that a double represents exactly, the order does not matter, and only the values at the
+ * ranks of percentiles must be found.
  */
 static bool sum_exactly(const blis_value_set *set, double *sum) {
   const uint64_t limit = UINT64_C(1) << 53;

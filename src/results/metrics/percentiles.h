@@ -3,7 +3,7 @@
  *
  * The percentile p of n ascending values has the rank p / 100 * (n - 1). A rank between two values
  * interpolates between them. Values are microseconds. The metrics in ms are computed from them in
- * the order of operations of BLIS (Go), to the last bit. An empty set has zeros everywhere.
+ * the order of operations of BLIS (Go), to the last bit. For an empty set, all metrics are 0.
  */
 #ifndef BLIS_RESULTS_METRICS_PERCENTILES_H
 #define BLIS_RESULTS_METRICS_PERCENTILES_H
@@ -50,8 +50,8 @@ typedef struct blis_percentiles {
 } blis_percentiles;
 
 /*
- * A set of values >= 0, either whole microseconds or doubles; doubles are kept
- * as their bits, which are in the same order.
+ * A set of values >= 0: either whole microseconds, or doubles. Doubles are stored as their bit
+ * patterns, which have the same order.
  */
 typedef struct blis_value_set {
   uint64_t *keys;
@@ -60,25 +60,26 @@ typedef struct blis_value_set {
   bool is_double;
 } blis_value_set;
 
-/* Allocates room for up to capacity values. Nothing remains allocated on BLIS_ERR_NOMEM. */
+/* Allocates space for up to capacity values. Nothing remains allocated on BLIS_ERR_NOMEM. */
 BLIS_MUSTUSE blis_status blis_value_set_init(blis_value_set *set, const blis_alloc *alloc,
                                              size_t capacity, bool is_double);
 void blis_value_set_deinit(blis_value_set *set, const blis_alloc *alloc);
 
-/* There must be room. */
+/* Adds a value. The set must not be full. */
 void blis_value_set_add(blis_value_set *set, int64_t value_us);
 void blis_value_set_add_double(blis_value_set *set, double value_us);
 
 /* Removes all values and sets the type of later ones. */
 void blis_value_set_clear(blis_value_set *set, bool is_double);
 
-/* Reorders the set, O(count). */
+/* Computes the metrics of a set in O(count). Reorders the set. */
 void blis_percentiles_of_set(blis_percentiles *result, blis_value_set *set);
 
-/* Computes them from a sketch. Percentiles are at most 1/256 too low; the rest is exact. */
+/* Computes the metrics from a sketch. Percentiles are at most 1/256 too low; everything else is
+   exact. */
 void blis_percentiles_of_sketch(blis_percentiles *result, const blis_sketch *sketch);
 
-/* Computes them from all samples of a histogram. */
+/* Computes the metrics from all samples of a histogram. */
 void blis_percentiles_of_histogram(blis_percentiles *result, blis_histogram *histogram);
 
 #endif

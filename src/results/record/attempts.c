@@ -77,7 +77,7 @@ static void add_to(blis_attempt_sums *sums, const blis_attempt_record *record) {
   }
 }
 
-/* NULL = out of memory. */
+/* Returns NULL if out of memory. */
 static blis_attempt_sums *sums_of(blis_attempts *attempts, uint32_t model) {
   size_t i = 0;
   while (i < attempts->models.count && attempts->models.items[i].model != model) {

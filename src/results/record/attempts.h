@@ -1,7 +1,7 @@
 /*
  * attempts.h - the attempts of a run's cascade, and sums over them.
  *
- * Memory: 88 bytes per attempt when records are kept; sums by model anyway.
+ * Memory: 88 bytes per attempt if records are kept. Sums by model are always kept.
  */
 #ifndef BLIS_RESULTS_RECORD_ATTEMPTS_H
 #define BLIS_RESULTS_RECORD_ATTEMPTS_H
@@ -13,19 +13,19 @@
 #include "workload/request.h"
 
 typedef struct blis_attempt_record {
-  int64_t number; /* of the request */
+  int64_t number; /* number of the request */
   int64_t arrival_us;
   int64_t start_us;
-  int64_t ttft_us; /* since the arrival; -1 = never */
+  int64_t ttft_us; /* time since the arrival; -1 = no first token */
   int64_t end_us;
   double mean_logprob; /* NAN if unknown */
-  uint32_t model;      /* a number in the workload's string table */
+  uint32_t model;      /* number in the workload's string table */
   int32_t instance;    /* -1 = none */
   uint32_t prompt_tokens;
   uint32_t output_tokens;
-  uint32_t reason; /* of a rejection or failure: the recorder's; 0 = none */
-  uint16_t step;   /* which attempt of the request it is, from 1 */
-  uint16_t stage;  /* place in the chain, from 0 */
+  uint32_t reason; /* reason for a rejection or failure: a number of the recorder; 0 = none */
+  uint16_t step;   /* number of the attempt, from 1 */
+  uint16_t stage;  /* index in the chain, from 0 */
   uint16_t stage_count;
   uint8_t state;   /* blis_request_state */
   uint8_t verdict; /* blis_cascade_verdict */
@@ -38,13 +38,13 @@ typedef struct blis_attempt_sums {
   int64_t verdicts[BLIS_CASCADE_VERDICT_COUNT];
   int64_t prompt_tokens;
   int64_t output_tokens;
-  int64_t dropped_output_tokens; /* of answers that were not accepted */
-  int64_t answers;               /* attempts that were completed */
+  int64_t dropped_output_tokens; /* output tokens of answers that were not accepted */
+  int64_t answers;               /* number of completed attempts */
   double logprob_sum;            /* over answers */
-  int64_t duration_us;           /* from start to end, over answers */
+  int64_t duration_us;           /* sum of times from start to end, over answers */
 } blis_attempt_sums;
 
-/* What sums come to. */
+/* Metrics computed from the sums. */
 typedef struct blis_attempt_figures {
   BLIS_ATTEMPT_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_attempt_figures;
@@ -60,8 +60,8 @@ typedef struct blis_attempts {
   size_t sorted;                        /* number of records at the last sort */
   BLIS_ARRAY(blis_attempt_sums) models; /* in order of appearance */
   blis_attempt_sums all;
-  BLIS_ARRAY(int64_t) steps; /* requests by number of attempts, starting at 1 */
-  /* From arrival to the last attempt, of requests with more than one. */
+  BLIS_ARRAY(int64_t) steps; /* number of requests by number of attempts, from 1 */
+  /* Time from arrival to the last attempt, for requests with more than one attempt. */
   blis_sketch earlier_us;
   uint64_t hash; /* part of the result hash; 0 without attempts */
 } blis_attempts;
@@ -74,17 +74,19 @@ BLIS_MUSTUSE blis_status blis_attempts_add(blis_attempts *attempts, const blis_r
                                            const blis_cascade_attempt *attempt,
                                            blis_cascade_verdict verdict, uint32_t reason);
 
-/* By arrival, number and step. */
+/* Sorts the attempts by arrival, number, and step. */
 void blis_attempts_sort(blis_attempts *attempts);
 
-/* Returns the attempts of a request by its arrival and number, in order, after sorting; *count =
- * 0 without attempts. */
+/*
+ * Returns the attempts, in order, of the request with this arrival and number; *count = 0 if it has
+ * none. Requires sorted attempts.
+ */
 const blis_attempt_record *blis_attempts_of(const blis_attempts *attempts, int64_t arrival_us,
                                             int64_t number, size_t *count);
 
 /*
- * The time that requests lost on answers that were not good enough: exact when
- * records are kept.
+ * Computes the time that requests spent on answers that were not good enough. The result is exact
+ * if records are kept.
  */
 BLIS_MUSTUSE blis_status blis_attempts_earlier(const blis_attempts *attempts,
                                                blis_percentiles *result);

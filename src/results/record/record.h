@@ -1,8 +1,8 @@
 /*
  * record.h - the record of a finished request: the fields of cluster/lists/record_fields.h.
  *
- * A blis_record has all fields but the extra ones, which most requests do not have. The recorder
- * returns an extra field of a record by its index.
+ * A blis_record contains all fields except the extra ones, which most requests do not have. The
+ * recorder returns an extra field of a record by its index.
  */
 #ifndef BLIS_RESULTS_RECORD_RECORD_H
 #define BLIS_RESULTS_RECORD_RECORD_H
@@ -13,10 +13,10 @@
 #include "base/invariant.h"
 #include "cluster/cluster.h"
 
-/* The number of different reasons in a run that records can distinguish. */
+/* Maximum number of different reasons in a run that records can distinguish. */
 enum { BLIS_RECORD_REASON_MAX = (1 << 25) - 1 };
 
-/* Times below 0 = not reached. An instance of -1 = none. A reason of 0 = none. */
+/* Negative times = not reached. Instance -1 = none. Reason 0 = none. */
 typedef struct blis_record {
 #define PLAIN(type, name, ...) type name;
 #define BITS(bits, name, ...) uint32_t name : bits;
@@ -27,10 +27,10 @@ typedef struct blis_record {
 #undef LABEL
 } blis_record;
 
-/* The record of how a request ended, without a reason, which is the recorder's number. */
+/* Returns the record of an ended request, without the reason, which is a number of the recorder. */
 blis_record blis_record_of(const blis_request_end *end);
 
-/* The fields as a table. */
+/* The fields, as a table. */
 
 typedef enum blis_record_form {
 #define XX(form, ...) BLIS_FORM_##form,
@@ -39,7 +39,7 @@ typedef enum blis_record_form {
 } blis_record_form;
 
 typedef struct blis_record_form_facts {
-  const char *type; /* of Lua: "integer?" */
+  const char *type; /* Lua type: "integer?" */
   int64_t least;
   int64_t most;
 } blis_record_form_facts;
@@ -58,7 +58,7 @@ typedef enum blis_record_member {
 
 int64_t blis_record_value(const blis_record *record, blis_record_member member);
 
-/* value is within the limits of the form of the field. */
+/* Sets a member. value must be within the limits of the form of the field. */
 void blis_record_set(blis_record *record, blis_record_member member, int64_t value);
 
 enum { BLIS_SURFACE_SAVED = 1, BLIS_SURFACE_EXPORTED = 2, BLIS_SURFACE_EVERYWHERE = 3 };
@@ -68,25 +68,25 @@ typedef struct blis_record_field {
   enum { BLIS_FIELD_OTHER, BLIS_FIELD_MEMBER, BLIS_FIELD_EXTRA } kind;
   int number; /* blis_record_member or blis_record_extra; 0 for BLIS_FIELD_OTHER */
   blis_record_form form;
-  const char *type; /* of Lua; NULL = the type of the form */
+  const char *type; /* Lua type; NULL = the type of the form */
   int surfaces;
   const char *when; /* "" = always */
   const char *text;
 } blis_record_field;
 
-/* "integer?"; static storage. */
+/* Returns the Lua type of a field, such as "integer?"; static storage. */
 const char *blis_record_field_type(const blis_record_field *field);
 
 /* Static storage. */
 const blis_record_field *blis_record_fields(size_t *count);
 
-/* Completed, also at the maximum model length. */
+/* Returns whether the request completed, including at the maximum model length. */
 static inline bool blis_record_is_completed(const blis_record *record) {
   return blis_request_is_completed(record->state);
 }
 
 /*
- * The latencies of a completed request: the one definition for goodput and for capacity targets.
+ * The latencies of a completed request. Goodput and capacity targets share this definition.
  * XX(constant, name)
  */
 #define BLIS_LATENCY_KIND_MAP(XX)                                                                  \
@@ -102,7 +102,8 @@ typedef enum blis_latency_kind {
       BLIS_LATENCY_KIND_COUNT
 } blis_latency_kind;
 
-/* In us; the inter-token latency is the request's mean, 0 of a single token. */
+/* Returns a latency in us. The inter-token latency is the mean of the request; 0 for a single
+   token. */
 static inline double blis_record_latency_us(const blis_record *record, blis_latency_kind kind) {
   BLIS_ASSERT(blis_record_is_completed(record));
   switch (kind) {
@@ -123,9 +124,9 @@ static inline bool blis_record_is_within(const blis_record *record, blis_latency
 }
 
 /*
- * XXH3 of number, arrival, state, instance, prompt and output tokens, TTFT,
- * scheduling delay, E2E, sum and count of the inter-token latencies, each as 8
- * bytes, little-endian. What a result hash adds up.
+ * Returns the XXH3 hash of number, arrival, state, instance, prompt tokens, output tokens, TTFT,
+ * scheduling delay, E2E, and sum and count of the inter-token latencies, each as 8 bytes,
+ * little-endian. A result hash is the sum of these hashes.
  */
 uint64_t blis_record_hash(const blis_record *record);
 

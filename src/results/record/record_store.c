@@ -3,7 +3,7 @@
 #include "base/inline.h"
 #include "base/invariant.h"
 
-/* Applies a macro to the words or the labels of the table. */
+/* Apply a macro to the words or labels of the table. */
 #define WORDS(XX)                                                                                  \
   BLIS_RECORD_FIELDS(BLIS_NO_FIELD, BLIS_NO_FIELD, XX, BLIS_NO_FIELD, BLIS_NO_FIELD, BLIS_NO_FIELD)
 #define LABELS(XX)                                                                                 \
@@ -72,7 +72,7 @@ static bool is_from(const blis__origin *origin, const blis_record *record) {
 #undef LABEL
 }
 
-/* Consecutive requests mostly have equal labels. */
+/* Finds or adds the labels of a record. Consecutive requests usually have equal labels. */
 static blis_status find_origin(blis__record_store *store, const blis_record *record,
                                uint32_t *place) {
   size_t count = store->records.count;
@@ -115,7 +115,7 @@ static BLIS_NOT_INLINE blis_status put_long(blis__record_store *store, const bli
   return blis_array_push(&store->alloc, &store->longs, all);
 }
 
-/* A word keeps a value from -1 to UINT32_MAX - 1, increased by 1. */
+/* Stores the words of a record. A word is a value from -1 to UINT32_MAX - 1, increased by 1. */
 static blis_status put_words(blis__record_store *store, const blis_record *record,
                              blis__short_record *kept) {
 #define WORD(type, name, ...) uint64_t name = (uint64_t)record->name + 1;

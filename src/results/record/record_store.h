@@ -1,7 +1,7 @@
 /*
  * record_store.h - the records of a run, at most 56 bytes each.
  *
- * Almost all values fit 32 bits. The few records with a greater value are stored in full in another
+ * Almost all values fit 32 bits. The few records with a larger value are stored in full in another
  * list. Labels are stored once for all records with equal labels. An extra field has a separate
  * column, which exists once a record has set the field.
  */
@@ -21,10 +21,11 @@ typedef struct blis__origin {
 #undef LABEL
 } blis__origin;
 
-/* Words are 1 more than their values, so -1 fits. end_us counts from the arrival. */
+/* Words are 1 more than their values, so that -1 fits. end_us is relative to the arrival. If
+   is_long is set, number is the index of the record in the list of long records. */
 typedef struct blis__short_record {
 #define WIDE(type, name, ...) type name;
-#define WORD(type, name, ...) uint32_t name; /* of a long record, number is its index there */
+#define WORD(type, name, ...) uint32_t name;
 #define BITS(bits, name, ...) uint32_t name : bits;
   BLIS_RECORD_FIELDS(BLIS_NO_FIELD, WIDE, BLIS_NO_FIELD, BLIS_NO_FIELD, BLIS_NO_FIELD,
                      BLIS_NO_FIELD)
@@ -42,7 +43,7 @@ typedef struct blis__short_record {
 _Static_assert(sizeof(blis__short_record) <= 56,
                "see record_fields.h: a new field is an extra one");
 
-/* Unchanged values, except end_us, which counts from the arrival. */
+/* Unchanged values, except end_us, which is relative to the arrival. */
 typedef struct blis__long_record {
 #define WORD(type, name, ...) int64_t name;
   BLIS_RECORD_FIELDS(BLIS_NO_FIELD, BLIS_NO_FIELD, WORD, BLIS_NO_FIELD, BLIS_NO_FIELD,
@@ -51,8 +52,9 @@ typedef struct blis__long_record {
 } blis__long_record;
 
 /*
- * The values of an extra field by record, up to the last record that has set the field. They are
- * stored in 32 bits, plus 1, until a value does not fit: then all are in wide. -1: not set.
+ * The values of an extra field by record, up to the last record that has set the field. Values are
+ * stored in 32 bits, plus 1, until a value does not fit; then all values move to wide. -1 = not
+ * set.
  */
 typedef struct blis__column {
   BLIS_ARRAY(uint32_t) narrow;
@@ -61,7 +63,8 @@ typedef struct blis__column {
 
 void blis__column_deinit(blis__column *column, const blis_alloc *alloc);
 
-/* The value >= -1 of record index, which is at least as great as the index of the call before. */
+/* Sets the value >= -1 of record index, which must not be less than the index of the previous
+   call. */
 BLIS_MUSTUSE blis_status blis__column_put(blis__column *column, const blis_alloc *alloc,
                                           size_t index, int64_t value);
 
@@ -82,7 +85,7 @@ typedef struct blis__record_store {
   BLIS_ARRAY(blis__short_record) records;
   BLIS_ARRAY(blis__long_record) longs;
   blis__column extras[BLIS_EXTRA_COUNT];
-  BLIS_ARRAY(blis__origin) origins; /* in the order of their first records */
+  BLIS_ARRAY(blis__origin) origins; /* in order of their first records */
   blis_map origin_paths; /* label by label: (node, label) -> node; the last node is an origin */
   uint32_t node_count;
 } blis__record_store;
@@ -95,12 +98,13 @@ void blis__record_store_deinit(blis__record_store *store);
 BLIS_MUSTUSE blis_status blis__record_store_add(blis__record_store *store,
                                                 const blis_record *record);
 
-/* Sets an extra field of the last record; a value below 0 sets nothing. BLIS_ERR_NOMEM as above. */
+/* Sets an extra field of the last record; a negative value sets nothing. After BLIS_ERR_NOMEM
+   the store can only be read and freed. */
 BLIS_MUSTUSE static BLIS_ALWAYS_INLINE blis_status
 blis__record_store_set_extra(blis__record_store *store, blis_record_extra extra, int64_t value) {
   blis__column *column = &store->extras[extra];
   size_t index = store->records.count - 1;
-  /* Most values follow the value of the record before. */
+  /* Most values directly follow the value of the previous record. */
   if ((uint64_t)value < UINT32_MAX && index == column->narrow.count &&
       index < column->narrow.capacity) {
     column->narrow.items[column->narrow.count++] = (uint32_t)(value + 1);
@@ -118,7 +122,7 @@ static inline int64_t blis__record_store_extra(const blis__record_store *store, 
   return blis__column_get(&store->extras[extra], index);
 }
 
-/* The value of a WORD of a record of the store, but of end_us. */
+/* The value of a WORD of a record of the store, except end_us. */
 #define BLIS__WORD(store, record, name)                                                            \
   ((record)->is_long ? (store)->longs.items[(record)->number].name : (int64_t)(record)->name - 1)
 

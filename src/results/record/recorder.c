@@ -14,11 +14,11 @@ struct blis_recorder {
   bool is_streaming; /* no records are kept */
   blis_request_sink sink;
   blis__record_store store;
-  BLIS_ARRAY(uint32_t) order;                  /* indexes of the first records, by arrival */
+  BLIS_ARRAY(uint32_t) order;                  /* indices of the first records, by arrival */
   double first_priority;                       /* of the first record */
-  BLIS_ARRAY(double) priorities;               /* by record; none while all have that one */
+  BLIS_ARRAY(double) priorities;               /* by record; empty while all equal first_priority */
   blis__column tier_tokens[BLIS_KV_TIERS_MAX]; /* prompt tokens loaded from each KV tier */
-  uint32_t tier_count;                         /* 0 = no record has loaded any */
+  uint32_t tier_count;                         /* 0 = no record has loaded tokens from a tier */
   blis_intern *reasons;
   blis_tally tally;
   blis_attempts attempts;
@@ -26,7 +26,7 @@ struct blis_recorder {
   blis__whole *whole;
 };
 
-/* The number of a reason; 0 = none. */
+/* Returns the number of a reason; 0 = none. */
 static blis_status number_of_reason(const blis_recorder *recorder, const char *reason,
                                     uint32_t *number) {
   *number = 0;
@@ -73,7 +73,7 @@ static blis_status keep_extras(blis_recorder *recorder, const blis_record_extras
   return BLIS_OK;
 }
 
-/* The extra fields that the request has from its workload. */
+/* Stores the extra fields that come from the workload. */
 static blis_status keep_origin(blis_recorder *recorder, const blis_request *request) {
   if (request->session != 0) {
     BLIS_TRY(blis__record_store_set_extra(&recorder->store, BLIS_EXTRA_session, request->session));
@@ -85,7 +85,7 @@ static blis_status keep_origin(blis_recorder *recorder, const blis_request *requ
                                                               request->call->program->name);
 }
 
-/* Where and when stages of the request were on other instances. */
+/* Stores the instances and times of stages on other instances. */
 static blis_status keep_stages(blis_recorder *recorder, const blis_stage_times *stages) {
 #define XX(name, ...)                                                                              \
   BLIS_TRY(blis__record_store_set_extra(&recorder->store, BLIS_EXTRA_##name, stages->name));
@@ -120,7 +120,7 @@ static blis_status count_stages(blis_recorder *recorder, int64_t encoder, int64_
   return prefiller < 0 ? BLIS_OK : blis__tally_add_routed(&recorder->tally, (uint32_t)prefiller);
 }
 
-/* Counts a record, which has been kept if records are kept. */
+/* Counts a record. If records are kept, it has already been stored. */
 static blis_status count_record(blis_recorder *recorder, const blis_record *record) {
   BLIS_TRY(blis__tally_add(&recorder->tally, record));
   recorder->hash += blis_record_hash(record);
@@ -129,7 +129,7 @@ static blis_status count_record(blis_recorder *recorder, const blis_record *reco
   return BLIS_OK;
 }
 
-/* Counts a record, and keeps it if records are kept. */
+/* Counts a record, and stores it if records are kept. */
 static blis_status add(blis_recorder *recorder, blis_record *record, const char *reason,
                        double priority, const blis_record_extras *extras,
                        const blis_kv_hits *hits) {
@@ -242,7 +242,7 @@ const blis_request_sink *blis_recorder_sink(blis_recorder *recorder) {
   return &recorder->sink;
 }
 
-/* What records are sorted by; index, so that equals keep their order. */
+/* Sort key of a record; index preserves the order of equal records. */
 typedef struct place {
   int64_t arrival_us;
   int64_t number;
@@ -290,7 +290,7 @@ blis_status blis_recorder_sort(blis_recorder *recorder) {
   return BLIS_OK;
 }
 
-/* Where the record is that is listed as the nth. */
+/* Returns the index of the record that is listed as the n-th. */
 static size_t index_of(const blis_recorder *recorder, size_t nth) {
   return nth < recorder->order.count ? recorder->order.items[nth] : nth;
 }
@@ -381,7 +381,7 @@ static size_t place_of(const blis_recorder *recorder, const size_t *indices, siz
 
 size_t blis_recorder_slowest(const blis_recorder *recorder, size_t *indices, size_t wanted) {
   size_t count = 0;
-  int64_t least_us = -1; /* of those found, once there are enough */
+  int64_t least_us = -1; /* lowest E2E of the found requests, once enough are found */
   for (size_t i = 0; i < blis_recorder_count(recorder) && wanted > 0; i++) {
     const blis_record record = blis_recorder_record(recorder, i);
     if (!blis_record_is_completed(&record) || (count == wanted && record.e2e_us <= least_us)) {

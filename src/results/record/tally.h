@@ -10,16 +10,16 @@
 #include "results/metrics/figures.h"
 #include "results/record/record.h"
 
-/* One more request that ended like this. */
+/* Counts a request that ended in this state. */
 void blis_state_counts_add(blis_state_counts *counts, blis_request_state state);
 
 typedef struct blis_tally {
   blis_alloc alloc;
   blis_state_counts counts;
-  int64_t hits;                     /* completed requests with one */
-  BLIS_ARRAY(int64_t) per_instance; /* requests routed to each */
+  int64_t hits;                     /* completed requests with a cache hit */
+  BLIS_ARRAY(int64_t) per_instance; /* number of requests routed to each instance */
   bool has_sketches;
-  /* The populations equal those of blis_summary. */
+  /* Sketches with the same populations as in blis_summary. */
   blis_sketch ttft_us;
   blis_sketch e2e_us;
   blis_sketch scheduling_delay_us;
@@ -34,7 +34,8 @@ BLIS_MUSTUSE blis_status blis__tally_add(blis_tally *tally, const blis_record *r
 /* Counts an attempt of a cascade at an instance; later attempts follow. */
 BLIS_MUSTUSE blis_status blis__tally_add_routed(blis_tally *tally, uint32_t instance);
 
-/* Requests that were routed to an instance, with every attempt of a cascade. */
+/* Returns the number of requests that were routed to an instance, including every attempt of a
+   cascade. */
 int64_t blis_tally_of_instance(const blis_tally *tally, uint32_t instance);
 
 #endif

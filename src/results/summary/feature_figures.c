@@ -23,7 +23,7 @@ static double mean_of(double sum, int64_t count) {
   return count > 0 ? sum / (double)count : 0;
 }
 
-/* Of links: a run that is cut short may have transfers after its last step. */
+/* Returns the duration for links: a run that ends early can have transfers after its last step. */
 static int64_t window_us(const blis_cluster *cluster, int64_t duration_us) {
   int64_t now_us = blis_cluster_now_us(cluster);
   return now_us > duration_us ? now_us : duration_us;
@@ -71,8 +71,8 @@ static void put_queue(blis_summary *summary, const blis_cluster *cluster) {
   }
 }
 
-/* Without the latencies of 0 of tokens that came with the one before them,
-   which are in the histogram again afterwards. */
+/* Sets the latencies per chunk: excludes the latencies of 0 of tokens that arrived together with
+   the previous token. The histogram is restored afterwards. */
 static blis_status put_itl_per_chunk(blis_speculation_summary *s, blis_histogram *itl_us) {
   uint64_t zeros = (uint64_t)s->counts.itl_zeros;
   BLIS_ASSERT(s->counts.itl_zeros >= 0);

@@ -7,9 +7,9 @@
 #include "results/summary/summary.h"
 
 /*
- * Fills the members of the features in a summary whose other members are set. itl_us are the
- * inter-token latencies of all instances; it is the same afterwards. BLIS_ERR_NOMEM without an
- * error text.
+ * Fills the members of the features in a summary whose other members are set. itl_us contains the
+ * inter-token latencies of all instances and is unchanged afterwards. Returns BLIS_ERR_NOMEM
+ * without an error message.
  */
 BLIS_MUSTUSE blis_status blis__summary_add_features(blis_summary *summary,
                                                     const blis_cluster *cluster,

@@ -7,7 +7,7 @@
 #include "results/summary/tasks.h"
 #include "results/summary/tier_summary.h"
 
-/* The words of the maps. */
+/* Strings for the words of the maps. */
 #define MORE "more"
 #define LESS "less"
 #define NEUTRAL "neutral"
@@ -15,7 +15,7 @@
 #define FIGURE(place, kind, name, ...)                                                             \
   {name, BLIS_FIGURE_##kind, offsetof(OWNER, place), __VA_ARGS__},
 
-/* Metrics of a map as members of the struct OWNER, or deeper in it. */
+/* Metrics of a map as members of the struct OWNER, or of a nested struct. */
 #define MEMBER(kind, name, ...) FIGURE(name, kind, #name, __VA_ARGS__)
 #define OF_STATS(kind, name, ...) FIGURE(stats.name, kind, #name, __VA_ARGS__)
 #define OF_COUNTS(kind, name, ...) FIGURE(counts.name, kind, #name, __VA_ARGS__)

@@ -14,7 +14,7 @@ typedef enum blis_figure_type {
 } blis_figure_type;
 
 typedef struct blis_figure {
-  const char *name; /* of the field in Lua */
+  const char *name; /* name of the Lua field */
   blis_figure_type type;
   size_t offset;
   const char *unit;   /* "" = none */
@@ -23,7 +23,7 @@ typedef struct blis_figure {
   const char *text;
 } blis_figure;
 
-/* XX(constant, name): lists of metrics, by the struct that has them. */
+/* XX(constant, name): lists of metrics, by the struct that contains them. */
 #define BLIS_FIGURE_LIST_MAP(XX)                                                                   \
   XX(PERCENTILES, percentiles)   /* blis_percentiles */                                            \
   XX(COUNTS, counts)             /* blis_state_counts */                                           \

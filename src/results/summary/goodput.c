@@ -6,7 +6,7 @@
 #include "base/invariant.h"
 #include "results/record/record.h"
 
-/* The target of every class, by number of its text; -1 = none. */
+/* The target of every class, by string number; -1 = none. */
 typedef BLIS_ARRAY(int32_t) target_list;
 
 static int32_t find_target(const blis_goodput_target *targets, size_t count,
@@ -30,7 +30,7 @@ static blis_status list_targets(target_list *list, const blis_alloc *alloc,
   return BLIS_OK;
 }
 
-/* Without a target every request is good enough. */
+/* Returns whether a target is met. Without a target, every request meets it. */
 static bool is_met(const blis_record *record, blis_latency_kind kind, double target_ms) {
   return target_ms <= 0 || blis_record_is_within(record, kind, target_ms);
 }
@@ -84,7 +84,7 @@ blis_status blis_goodput_fill(blis_goodput *goodputs, const blis_goodput_target 
   return status;
 }
 
-/* The span of a time, which is not before the first one. */
+/* Returns the span that contains a time, which is not before the first span. */
 static blis_goodput_span *span_of(blis_goodput_span *spans, size_t count, int64_t time_us) {
   size_t low = 0;
   for (size_t high = count; high - low > 1;) {

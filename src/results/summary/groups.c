@@ -7,8 +7,8 @@
 #include "base/containers/map.h"
 #include "base/invariant.h"
 
-/* Returns whether the key belongs to an origin: all records of an origin have the same group. The
-   key is in each record for sessions and programs. */
+/* Returns whether all records of an origin have the same key, and therefore the same group. Keys
+   of sessions and programs are stored in each record instead. */
 static bool is_of_origin(blis_group_key key) {
   return key != BLIS_GROUP_SESSION && key != BLIS_GROUP_PROGRAM;
 }
@@ -26,7 +26,7 @@ static uint32_t text_of_origin(const blis__origin *origin, blis_group_key key) {
   }
 }
 
-/* place is the index of an origin or of a record. */
+/* Returns the text of a key; place is the index of an origin or of a record. */
 static uint32_t text_at(const blis__record_store *store, blis_group_key key, size_t place) {
   if (is_of_origin(key)) {
     return text_of_origin(&store->origins.items[place], key);
@@ -36,15 +36,15 @@ static uint32_t text_at(const blis__record_store *store, blis_group_key key, siz
   return text < 0 ? 0 : (uint32_t)text;
 }
 
-/* The records sorted by group, groups in the order of first sight. */
+/* Records sorted by group; groups are in order of first appearance. */
 typedef struct grouping {
   const blis_recorder *recorder;
   const blis__record_store *store;
   blis_group_key key;
-  BLIS_ARRAY(uint32_t) texts; /* of the groups */
-  BLIS_ARRAY(uint32_t) at;    /* the group of each origin, or of each record */
-  BLIS_ARRAY(size_t) ends;    /* in which */
-  uint32_t *which;            /* records; NULL = one group has all */
+  BLIS_ARRAY(uint32_t) texts; /* texts of the groups */
+  BLIS_ARRAY(uint32_t) at;    /* group of each origin, or of each record */
+  BLIS_ARRAY(size_t) ends;    /* ends of the groups in `which` */
+  uint32_t *which;            /* record indices; NULL = one group contains all records */
 } grouping;
 
 static void deinit(grouping *g, const blis_alloc *alloc) {
@@ -76,7 +76,8 @@ static uint32_t group_of(const grouping *g, size_t record) {
   return g->at.items[is_of_origin(g->key) ? g->store->records.items[record].origin : record];
 }
 
-/* First ends[k] is where group k starts, and moves on with each record. */
+/* Distributes the records. Initially ends[k] is the start of group k; it advances with each
+   record. */
 static void distribute(grouping *g) {
   size_t count = g->store->records.count;
   for (size_t i = 0; i < count; i++) {
@@ -260,7 +261,7 @@ blis_status blis_window_fill(blis_window *window, const blis_alloc *alloc,
   return status;
 }
 
-/* A completed request, by when it left. */
+/* A completed request, with the time of its completion. */
 typedef struct completion {
   int64_t end_us;
   int64_t number;
@@ -356,7 +357,7 @@ typedef struct arrangement {
   const blis__record_store *store;
   size_t count;
   uint32_t *which;
-  size_t *ends; /* in which, by instance */
+  size_t *ends; /* ends in `which`, by instance */
 } arrangement;
 
 static void count_by_instance(const arrangement *a, blis_instance_times *times) {
@@ -369,7 +370,8 @@ static void count_by_instance(const arrangement *a, blis_instance_times *times) 
   }
 }
 
-/* First ends[k] is where instance k starts, and moves on with each record. */
+/* Distributes the records. Initially ends[k] is the start of instance k; it advances with each
+   record. */
 static void distribute_by_instance(arrangement *a, const blis_instance_times *times,
                                    uint32_t instances) {
   size_t start = 0;

@@ -84,7 +84,8 @@ static void put_rates(blis_summary *summary, int64_t hits) {
   }
 }
 
-/* How many instances do just this, and how many requests each got. */
+/* Collects the requests of each instance with exactly this role; returns the number of
+   instances. */
 static size_t requests_of_role(const blis_summary *summary, const blis_cluster *cluster,
                                uint32_t roles, double *requests) {
   size_t count = 0;
@@ -96,7 +97,7 @@ static size_t requests_of_role(const blis_summary *summary, const blis_cluster *
   return count;
 }
 
-/* Pools have work of different kinds: each is balanced in itself. */
+/* Computes the balance. Pools do different kinds of work, so each pool is balanced separately. */
 static blis_status put_balance(blis_summary *summary, const blis_cluster *cluster,
                                const blis_alloc *alloc) {
   size_t count = summary->instance_count;

@@ -1,8 +1,10 @@
-/* summary.h - the metrics of a whole run.
+/*
+ * summary.h - the metrics of a whole run.
  *
- * Populations follow BLIS (Go). TTFT and scheduling delay cover every request that got that far,
- * including requests that timed out or never finished. E2E and inter-token latencies cover
- * completed requests. If no request completed, all percentiles are 0. */
+ * Populations follow BLIS (Go). TTFT and scheduling delay cover every request that reached this
+ * point, including requests that timed out or never finished. E2E and inter-token latencies cover
+ * completed requests. If no request completed, all percentiles are 0.
+ */
 #ifndef BLIS_RESULTS_SUMMARY_SUMMARY_H
 #define BLIS_RESULTS_SUMMARY_SUMMARY_H
 
@@ -29,13 +31,14 @@ typedef struct blis_handoff_summary {
   BLIS_HANDOFF_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_handoff_summary;
 
-/* A link of hand-offs. */
+/* A link that carries hand-offs. */
 typedef struct blis_link_summary {
   blis_link_counts counts;
   BLIS_LINK_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_link_summary;
 
-/* Requires index < blis_cluster_link_count(cluster). duration_us is the duration of the run. */
+/* Fills the metrics of a link. Requires index < blis_cluster_link_count(cluster). duration_us is
+   the duration of the run. */
 void blis_link_summary_fill(blis_link_summary *link, const blis_cluster *cluster, size_t index,
                             int64_t duration_us);
 
@@ -51,16 +54,17 @@ typedef struct blis_queue_band {
   BLIS_BAND_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_queue_band;
 
-/* index < blis_cluster_gateway_band_count(cluster), highest priority first. */
+/* Fills the metrics of a band. index < blis_cluster_gateway_band_count(cluster), highest
+   priority first. */
 void blis_queue_band_fill(blis_queue_band *band, const blis_cluster *cluster, size_t index);
 
-/* What came of drafts; all zero without them. */
+/* Metrics of speculative decoding; all zero without it. */
 typedef struct blis_speculation_summary {
   blis_draft_stats counts;
   BLIS_SPECULATION_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_speculation_summary;
 
-/* What ranks did at their barriers; all zero without them. */
+/* Metrics of ranks at their barriers; all zero without ranks. */
 typedef struct blis_ranks_summary {
   BLIS_RANKS_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_ranks_summary;
@@ -75,11 +79,11 @@ typedef struct blis_lora_summary {
 
 /* Metrics of one adapter. */
 typedef struct blis_adapter_summary {
-  const char *name; /* the cluster's */
+  const char *name; /* owned by the cluster */
   BLIS_ADAPTER_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_adapter_summary;
 
-/* adapter from 1 to blis_cluster_adapter_count(cluster). */
+/* Fills the metrics of an adapter, from 1 to blis_cluster_adapter_count(cluster). */
 void blis_adapter_summary_fill(blis_adapter_summary *summary, const blis_cluster *cluster,
                                uint32_t adapter);
 
@@ -92,14 +96,16 @@ typedef struct blis_summary {
   blis_queue_summary queue;
   blis_lora_summary lora;
   blis_speculation_summary speculation;
-  int64_t uncovered_steps; /* of all instances, see blis_instance_stats */
+  int64_t uncovered_steps; /* sum over all instances; see blis_instance_stats */
   uint64_t hash;
   uint32_t instance_count;
-  blis_instance_summary *instances; /* the summary's own */
+  blis_instance_summary *instances; /* owned by the summary */
 } blis_summary;
 
-/* Summarizes a finished cluster whose sink was the recorder and whose inter-token latencies are
- * in itl_us. On failure there is nothing to deinit. */
+/*
+ * Summarizes a finished cluster. recorder was the sink of the cluster, and itl_us contains its
+ * inter-token latencies. After a failure there is nothing to deinitialize.
+ */
 BLIS_MUSTUSE blis_status blis_summary_init(blis_summary *summary, const blis_alloc *alloc,
                                            const blis_cluster *cluster,
                                            const blis_recorder *recorder, blis_histogram *itl_us,
@@ -107,8 +113,8 @@ BLIS_MUSTUSE blis_status blis_summary_init(blis_summary *summary, const blis_all
 void blis_summary_deinit(blis_summary *summary, const blis_alloc *alloc);
 
 /*
- * Returns Jain's fairness index (sum x)^2 / (n * sum x^2): 1 if all values are equal, 1/n if one
- * value is everything; 1 if all are 0, and 0 for an empty list.
+ * Returns Jain's fairness index (sum x)^2 / (n * sum x^2): 1 if all values are equal, and 1/n if
+ * only one value is not 0. Returns 1 if all values are 0, and 0 for an empty list.
  */
 double blis_jain_index(const double *values, size_t count);
 

@@ -24,7 +24,7 @@ static int64_t decode_of(const blis_task *task) {
   return task->decode_us;
 }
 
-/* A time of every completed task. */
+/* Computes the percentiles of a time over completed tasks. */
 static void fill(blis_percentiles *times, blis_value_set *set, const blis_task *tasks, size_t count,
                  int64_t (*time_us)(const blis_task *task)) {
   blis_value_set_clear(set, false);

@@ -8,7 +8,7 @@ static double mean_of(double sum, double count) {
   return count > 0 ? sum / count : 0;
 }
 
-/* Of prompts, found or not. */
+/* Returns the number of prompt blocks that were looked up, found or not. */
 static double blocks_looked_for(const blis_cluster *cluster) {
   int64_t blocks = 0;
   for (uint32_t i = 0; i < blis_cluster_instance_count(cluster); i++) {
@@ -35,7 +35,7 @@ void blis_tier_summary_fill(blis_tier_summary *tier, const blis_cluster *cluster
   tier->mean_load_ms = mean_of(counts->load_us, (double)counts->loads) / 1000;
   tier->loaded_gb = counts->loaded_bytes / 1e9;
   tier->saved_gb = counts->saved_bytes / 1e9;
-  /* Writes of the last requests continue after the requests have ended. */
+  /* Writes can continue after the last requests have ended. */
   double until_us = fmax((double)duration_us, (double)blis_cluster_now_us(cluster));
   tier->read_utilization = mean_of(counts->read_busy_us, until_us);
   tier->write_utilization = mean_of(counts->write_busy_us, until_us);

@@ -1,5 +1,5 @@
 /*
- * tier_summary.h - metrics of KV in the tiers below the caches.
+ * tier_summary.h - metrics of KV cache tiers.
  */
 #ifndef BLIS_RESULTS_SUMMARY_TIER_SUMMARY_H
 #define BLIS_RESULTS_SUMMARY_TIER_SUMMARY_H
@@ -20,10 +20,12 @@ typedef struct blis_tier_summary {
   BLIS_TIER_FIGURES(BLIS_FIGURE_MEMBER)
 } blis_tier_summary;
 
-/* Rates are over the blocks of all prompts that instances have admitted. */
+/* Fills the metrics of all tiers. Rates are relative to the blocks of all prompts that instances
+   have admitted. */
 void blis_tiers_summary_fill(blis_tiers_summary *tiers, const blis_cluster *cluster);
 
-/* index < blis_cluster_kv_tier_count(cluster). duration_us is the duration of the run. */
+/* Fills the metrics of a tier. index < blis_cluster_kv_tier_count(cluster). duration_us is the
+   duration of the run. */
 void blis_tier_summary_fill(blis_tier_summary *tier, const blis_cluster *cluster, size_t index,
                             int64_t duration_us);
 

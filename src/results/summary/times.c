@@ -2,7 +2,7 @@
 
 typedef enum time_kind { TTFT, E2E, SCHEDULING_DELAY } time_kind;
 
-/* Below 0 = the record has none. */
+/* Returns a time of a record; negative = not set. */
 static inline int64_t time_of(const blis__record_store *store, const blis__short_record *record,
                               time_kind kind) {
   switch (kind) {
@@ -27,7 +27,7 @@ static inline void fill(blis_percentiles *result, blis_value_set *set,
   blis_percentiles_of_set(result, set);
 }
 
-/* Fills in the inter-token latency from the mean of each request. */
+/* Computes the inter-token latency from the mean of each request. */
 static void fill_itl(blis_percentiles *result, blis_value_set *set,
                      const blis__selection *selection) {
   blis_value_set_clear(set, true);

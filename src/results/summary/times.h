@@ -6,7 +6,7 @@
 
 #include "results/record/recorder.h"
 
-/* Some records of a store, by index. which NULL selects all records. */
+/* A selection of records of a store, by index. If `which` is NULL, all records are selected. */
 typedef struct blis__selection {
   const blis__record_store *store;
   const uint32_t *which;
@@ -23,18 +23,20 @@ static inline const blis__short_record *blis__selected(const blis__selection *se
 
 /*
  * Computes all times of a selection. Inter-token latencies are the means of the requests; with
- * itl_us, they are the samples of that histogram.
+ * itl_us, they are the samples of this histogram.
  */
 BLIS_MUSTUSE blis_status blis__times_fill(blis_times *times, const blis_alloc *alloc,
                                           const blis__selection *selection, blis_histogram *itl_us);
 
-/* The percentiles of an extra field that is a time, over the selected records that have set it. */
+/* Computes the percentiles of an extra field that is a time, over the selected records that have
+   set it. */
 BLIS_MUSTUSE blis_status blis__waits_fill(blis_percentiles *waits, const blis_alloc *alloc,
                                           const blis__selection *selection,
                                           blis_record_extra extra);
 
 /*
- * Computes the times of all records, once until records are added. *whole belongs to the recorder.
+ * Computes the times of all records; the result is cached until records are added. *whole belongs
+ * to the recorder.
  */
 BLIS_MUSTUSE blis_status blis__times_of_whole(const blis_recorder *recorder,
                                               const blis_alloc *alloc, const blis__whole **whole);

@@ -6,7 +6,7 @@
 #include "base/hash.h"
 #include "base/invariant.h"
 
-/* Its adapter has the share of [0, 1) up to end, from the one before on. */
+/* The part of [0, 1) of an adapter, from the end of the previous part to `end`. */
 typedef struct share {
   uint32_t adapter;
   double end;
@@ -76,8 +76,8 @@ void blis_adapter_mix_free(blis_adapter_mix *mix) {
   }
 }
 
-/* The first one whose share ends behind that; the last one with any, if a sum
-   of shares falls short of 1. */
+/* Returns the first adapter whose part ends after `at`. If rounding makes the sum less than 1,
+   returns the last adapter with a nonempty part. */
 static uint32_t adapter_at(const blis_adapter_mix *mix, double at) {
   size_t low = 0;
   size_t high = mix->count - 1;

@@ -57,7 +57,7 @@ static blis_status draw_tokens(blis__drawing *d, uint32_t count, blis_error *err
   return BLIS_OK;
 }
 
-/* Starts a request: its tokens come next. */
+/* Starts a request; its tokens are drawn next. */
 static blis_status begin_request(blis__drawing *d, blis__drawn *request, blis_error *error) {
   blis__layout *layout = &d->plan->layout;
   request->client = d->client;
@@ -137,8 +137,8 @@ static blis_status draw_round(blis__drawing *d, const lengths *from, blis__drawn
 }
 
 /*
- * A session with all its rounds. Kept are those before end_us and, of a client
- * with windows and a constant rate, in a window.
+ * Draws a session with all its rounds. Rounds are kept if they arrive before end_us and, for a
+ * client with windows and a constant rate, in a window.
  */
 static blis_status draw_session(blis__drawing *d, const lengths *from, int64_t start_us,
                                 int64_t end_us, blis_error *error) {
@@ -167,16 +167,16 @@ static blis_status draw_session(blis__drawing *d, const lengths *from, int64_t s
 
 /* Constant rates. */
 
-/* Distances from one request to the next. */
+/* Gaps between requests. */
 typedef struct gaps {
-  int64_t *listed; /* NULL = drawn one by one */
+  int64_t *listed; /* NULL = drawn one at a time */
   size_t count;
   size_t next;
 } gaps;
 
 /*
- * Exponential distances, stretched so that they fill a time: the sampler of
- * inference-perf. Its draws come from a stream of their own.
+ * Draws exponential gaps, stretched to fill an interval, like the sampler of inference-perf. They
+ * come from a separate stream.
  */
 static blis_status spread_gaps(blis__drawing *d, gaps *g, blis_error *error) {
   const blis__kind *kind = d->kind;
@@ -205,7 +205,7 @@ static blis_status spread_gaps(blis__drawing *d, gaps *g, blis_error *error) {
   return is_made ? BLIS_OK : blis_fail_nomem(error);
 }
 
-/* False when there is no request any more. */
+/* Returns false if there are no more requests. */
 static bool next_gap(blis__drawing *d, gaps *g, int64_t *gap_us) {
   if (g->listed == NULL) {
     *gap_us = blis_arrival_draw(&d->kind->arrival, &d->arrivals);
@@ -279,8 +279,8 @@ blis_status blis__draw_client(blis__drawing *drawing, int64_t limit_us, blis_err
 /* Rates that vary. */
 
 /*
- * Turns distances into arrival times that fill a window exactly: the last one
- * would be its end.
+ * Converts gaps to arrival times that fill a window exactly: the end of the last gap is the end of
+ * the window.
  */
 static void place_arrivals(blis__drawing *d, const blis__window *window, int64_t end_us,
                            int64_t *times) {

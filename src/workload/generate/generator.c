@@ -15,29 +15,29 @@ enum { VOCABULARY = BLIS_GENERATOR_VOCABULARY };
 
 #define NO_PROCESS UINT32_MAX
 
-/* The request of an arrival process that waits; its time is in the tree. */
+/* The pending request of an arrival process; its time is in the tree. */
 typedef struct process_state {
   int64_t arrival_us;
   uint32_t client;
-  uint32_t input_tokens; /* without the prefix */
+  uint32_t input_tokens; /* input tokens without the prefix */
   uint32_t output_tokens;
 } process_state;
 
-/* What was given out last, for those who want its tokens. */
+/* Kind of the last returned request, for callers that need its tokens. */
 typedef enum last_request { NOTHING, FROM_STREAM, FROM_LAYOUT, FOLLOW_UP } last_request;
 
 /*
- * The stream of a process is directly before the tokens of its waiting request, and
- * before those of the last request taken until the next call. With a layout there
- * are no streams.
+ * The stream of a process is positioned directly before the tokens of its pending request, or,
+ * until the next call, before those of the request that was taken last. With a layout there are no
+ * streams.
  */
 struct blis_generator {
   blis__plan *plan;
   process_state *processes;
   blis_random *randoms; /* one per process; lazy: arrivals, then lengths */
-  blis_random choices;  /* of clients that share a process */
+  blis_random choices;  /* stream that chooses the client in a shared process */
   blis_winner_tree *pending;
-  blis__sessions *sessions; /* NULL = none that wait for answers */
+  blis__sessions *sessions; /* NULL = no sessions that wait for responses */
   int64_t taken;
   uint32_t last_process; /* next process to draw from; NO_PROCESS = none */
   last_request last;
@@ -52,7 +52,7 @@ static blis_random *arrivals_of(const blis_generator *generator, uint32_t proces
   return &generator->randoms[streams * process];
 }
 
-/* The stream behind that of the arrivals, or the same one. */
+/* Returns the stream for lengths, which follows the stream of the arrivals or is the same. */
 static blis_random *lengths_of(const blis_generator *generator, uint32_t process) {
   return arrivals_of(generator, process) + (generator->plan->is_lazy ? 1 : 0);
 }
@@ -84,7 +84,7 @@ static bool make_streams(blis_generator *generator) {
   return generator->processes != NULL && generator->randoms != NULL && generator->pending != NULL;
 }
 
-/* A generator without content; takes the plan. NULL = out of memory. */
+/* Creates a generator without content; takes ownership of the plan. NULL = out of memory. */
 static blis_generator *generator_new(blis__plan *plan) {
   blis_generator *generator = blis_alloc_new(&plan->alloc, sizeof *generator);
   if (generator == NULL) {
@@ -99,9 +99,9 @@ static blis_generator *generator_new(blis__plan *plan) {
   return generator;
 }
 
-/* Requests one by one. */
+/* Requests one at a time. */
 
-/* The seeds of processes are drawn after the prefix tokens, from the same stream. */
+/* Draws the seeds of the processes after the prefix tokens, from the same stream. */
 static void seed_processes(blis_generator *generator) {
   const blis__plan *plan = generator->plan;
   blis_random workload;
@@ -121,7 +121,7 @@ static void seed_processes(blis_generator *generator) {
   }
 }
 
-/* Returns the next time of a process. Outside its windows, only time passes. */
+/* Returns the next time of a process. Outside of its windows, no request arrives. */
 static int64_t draw_arrival(blis_generator *generator, uint32_t process) {
   const blis__plan *plan = generator->plan;
   const blis__kind *kind = blis__plan_kind_of(plan, process);
@@ -157,7 +157,7 @@ static blis_status draw_request(blis_generator *generator, uint32_t process, bli
   return BLIS_OK;
 }
 
-/* Replaces the request that was taken last by the next of its process. */
+/* Replaces the request that was taken last with the next request of its process. */
 static blis_status refill(blis_generator *generator, blis_error *error) {
   uint32_t process = generator->last_process;
   if (process == NO_PROCESS) {
@@ -172,7 +172,7 @@ static blis_status refill(blis_generator *generator, blis_error *error) {
   return draw_request(generator, process, error);
 }
 
-/* What all requests of a client have in common. */
+/* Sets the members that all requests of a client share. */
 static void fill_labels(const blis__plan *plan, uint32_t client, blis_request *request) {
   const blis__client_plan *labels = &plan->clients[client];
   const blis__kind *kind = &plan->kinds[labels->kind];
@@ -234,7 +234,8 @@ static void fill_modalities(const blis__drawn *drawn, blis_request *request) {
   request->video_tokens = drawn->modal_tokens[BLIS__VIDEO];
 }
 
-/* The whole prompt is known content when conversations grow. */
+/* Sets the content of a round. In growing conversations, the content of the whole prompt is
+   known. */
 static void fill_round(const blis__plan *plan, size_t index, blis_request *request) {
   const blis__drawn *drawn = &plan->layout.requests.items[index];
   const blis__kind *kind = blis__plan_kind_of(plan, drawn->client);
@@ -259,7 +260,7 @@ static void fill_round(const blis__plan *plan, size_t index, blis_request *reque
   request->shares_last_output = request->shares_output && !kind->is_closed_loop;
 }
 
-/* Prefix and deadline, where rates vary. */
+/* Returns whether requests lose prefix and deadline because rates vary. */
 static bool loses_labels(const blis__plan *plan, const blis__kind *kind) {
   return plan->rules.loses_labels && plan->is_varying && !kind->is_multi_turn &&
          kind->concurrency == 0;
@@ -403,7 +404,8 @@ static void copy_tokens(int32_t *to, const int32_t *from, size_t count) {
   }
 }
 
-/* A conversation's tokens are consecutive, round after round. */
+/* Writes the tokens of a request from a layout. The tokens of a conversation are consecutive,
+   round after round. */
 static void laid_out_tokens(const blis_generator *generator, int32_t *prompt, int32_t *output) {
   const blis__plan *plan = generator->plan;
   const blis__layout *layout = &plan->layout;

@@ -1,7 +1,6 @@
 /*
- * Clients are drawn one by one and merged. At most three times num_requests are
- * kept at any moment, since requests beyond the last one that counts are never
- * needed.
+ * Clients are processed one at a time and merged. At most three times num_requests are stored at
+ * any moment, because requests after the last one that counts are never needed.
  */
 #include "workload/generate/layout.h"
 
@@ -17,7 +16,7 @@
 /* This bit separates session streams from prefix streams. */
 #define SESSION_STREAM (UINT64_C(1) << 32)
 
-/* Distances from the workload's seed, as BLIS (Go) has them. */
+/* Offsets from the workload's seed, as in BLIS (Go). */
 enum { BLUEPRINT_SEED = 7919, USER_SEED = 10007 };
 
 enum { NAME_SIZE = 32 };
@@ -31,7 +30,7 @@ static int compare_drawn(const void *a, const void *b) {
   return (left->sequence > right->sequence) - (left->sequence < right->sequence);
 }
 
-/* Keeps the first num_requests of what was drawn so far. */
+/* Keeps only the first num_requests of the requests drawn so far. */
 static void cut(blis__plan *plan) {
   blis__drawn_array *requests = &plan->layout.requests;
   if (requests->count > 1) {
@@ -80,7 +79,7 @@ static blis_status draw_rate_clients(blis__plan *plan, blis__drawing *drawing, b
   return BLIS_OK;
 }
 
-/* Rounds that wait for answers do not come by themselves. */
+/* Removes rounds that wait for responses, because sessions create them. */
 static void drop_follow_ups(blis__plan *plan) {
   blis__drawn_array *requests = &plan->layout.requests;
   size_t kept = 0;
@@ -104,9 +103,8 @@ static blis_status name_session(blis__plan *plan, blis__drawn *request, blis_err
 }
 
 /*
- * The prefix of later rounds. A client that cuts prefixes uses the length it sets
- * for itself; the default is 0. A growing conversation contains the whole prefix in
- * any case.
+ * Returns the prefix of later rounds. A client with cut prefixes uses the length that it sets
+ * itself, 0 by default. A growing conversation always contains the whole prefix.
  */
 static blis_segment follow_up_prefix(const blis__plan *plan, const blis__client_plan *client) {
   const blis__kind *kind = &plan->kinds[client->kind];
@@ -146,7 +144,7 @@ static blis_status add_sessions(blis__plan *plan, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Client after client, in the byte order of their names. */
+/* Orders sessions by client, then in byte order of their names. */
 static int compare_sessions(const void *a, const void *b) {
   const blis__session_start *left = a;
   const blis__session_start *right = b;
@@ -174,7 +172,7 @@ static void seed_sessions(blis__plan *plan) {
   }
 }
 
-/* Users, who have one request at a time. */
+/* Users with one request at a time. */
 
 static int64_t user_start_us(const blis__kind *kind, uint32_t user) {
   int64_t users = kind->concurrency;
@@ -249,7 +247,7 @@ static blis_status add_users(blis__plan *plan, blis__drawing *drawing, blis_erro
   return BLIS_OK;
 }
 
-/* What is left to be prepared. */
+/* Remaining preparation. */
 
 static blis_status make_rules(blis__plan *plan, blis_error *error) {
   plan->layout.rules =
@@ -296,7 +294,7 @@ static blis_status make_segments(blis__plan *plan, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Names and tokens have their places only now. */
+/* Connects sessions to their names and tokens, whose addresses are final only now. */
 static void connect_sessions(blis__plan *plan) {
   blis__layout *layout = &plan->layout;
   for (size_t i = 0; i < layout->sessions.count; i++) {

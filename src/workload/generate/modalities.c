@@ -52,7 +52,7 @@ static blis_status fail_large(const char *client, const char *what, double sum, 
                    client, sum, *what != '\0' ? " of " : "", what, BLIS_WORKLOAD_MAX_TOKENS);
 }
 
-/* Empty parts are possible, so their number is limited, too. */
+/* Parts can be empty, so their number is also limited. */
 static blis_status draw_one(const blis__modalities *m, int modality, const char *client,
                             blis_random *random, uint32_t *tokens, blis_error *error) {
   int64_t count = 1;

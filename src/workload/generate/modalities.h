@@ -1,9 +1,8 @@
 /*
- * modalities.h - prompts of text, images, sound and video; for generator files
- * only.
+ * modalities.h - prompts of text, images, audio, and video; for generator files only.
  *
- * A prompt has one text and as many images, sounds and videos as are drawn for
- * their number, each with its own length.
+ * A prompt has one text and a random number of images, audio clips, and videos, each with its own
+ * length.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_MODALITIES_H
 #define BLIS_WORKLOAD_GENERATE_MODALITIES_H
@@ -20,16 +19,16 @@
 /* In the order in which they are drawn. */
 enum { BLIS__TEXT, BLIS__IMAGE, BLIS__AUDIO, BLIS__VIDEO, BLIS__MODALITIES };
 
-/* A zeroed one has none of them. */
+/* A zeroed struct has no modalities. */
 typedef struct blis__modalities {
   blis_distribution tokens[BLIS__MODALITIES];
-  blis_distribution counts[BLIS__MODALITIES]; /* none for text */
+  blis_distribution counts[BLIS__MODALITIES]; /* unused for text */
   bool is_there[BLIS__MODALITIES];
 } blis__modalities;
 
 /*
- * Initializes a zeroed one; label names its owner in messages ("client 1"). Free it
- * even after an error.
+ * Initializes a zeroed struct. label names its owner in messages ("client 1"). Deinitialize it even
+ * after an error.
  */
 BLIS_MUSTUSE blis_status blis__modalities_init(blis__modalities *modalities,
                                                const blis_alloc *alloc,
@@ -38,9 +37,8 @@ BLIS_MUSTUSE blis_status blis__modalities_init(blis__modalities *modalities,
 void blis__modalities_deinit(blis__modalities *modalities, const blis_alloc *alloc);
 
 /*
- * Draws the tokens of every modality of one prompt; *sum is at least 1.
- * BLIS_ERR_INVALID, with client in the message, when they are more than
- * BLIS_WORKLOAD_MAX_TOKENS.
+ * Draws the tokens of every modality of one prompt; *sum is at least 1. Returns BLIS_ERR_INVALID,
+ * with client in the message, if there are more than BLIS_WORKLOAD_MAX_TOKENS.
  */
 BLIS_MUSTUSE blis_status blis__modalities_draw(const blis__modalities *modalities,
                                                const char *client, blis_random *random,

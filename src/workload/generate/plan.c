@@ -59,7 +59,7 @@ static blis_status intern(blis__plan *plan, const char *text, uint32_t *id, blis
   return BLIS_OK;
 }
 
-/* "<text>-<member>", or the text alone when member is -1. */
+/* Interns "<text>-<member>", or only the text if member is -1. */
 static blis_status intern_member(blis__plan *plan, const char *text, int64_t member, uint32_t *id,
                                  blis_error *error) {
   if (member < 0) {
@@ -84,7 +84,7 @@ static blis_status intern_member(blis__plan *plan, const char *text, int64_t mem
 
 typedef struct part {
   blis__plan *plan;
-  const char *label; /* of the client */
+  const char *label; /* label of the client */
 } part;
 
 /* Leaves *distribution unchanged if spec has none. */
@@ -117,7 +117,7 @@ static blis_status take_windows(const part *p, const blis_client_spec *spec, bli
 
 static blis_status take_distributions(const part *p, const blis_client_spec *spec, blis__kind *kind,
                                       blis_error *error) {
-  bool is_there; /* the check has seen to it */
+  bool is_there; /* guaranteed by the check */
   BLIS_TRY(
       take_distribution(p, &spec->input, "input_distribution", &kind->input, &is_there, error));
   BLIS_TRY(
@@ -153,7 +153,7 @@ static void take_turns(const blis__plan *plan, const blis_client_spec *spec, bli
                                 kind->reason_ratio.first < 1;
 }
 
-/* Rounds that wait for answers have a deadline, too. */
+/* Returns the timeout of a client. Rounds that wait for responses also have a deadline. */
 static int64_t timeout_of(const blis__plan *plan, const blis_client_spec *spec) {
   if (spec->timeout_us > 0 || spec->has_no_timeout) {
     return spec->timeout_us;
@@ -229,8 +229,8 @@ static blis_status name_clients(blis__plan *plan, const blis_workload_spec *spec
 }
 
 /*
- * The first client of a group fixes the length of its prefix. The tokens are
- * drawn group after group; the number of the group's name is its stream.
+ * Plans the prefixes. The first client of a group defines the length of the group's prefix. Tokens
+ * are drawn group by group; the number of the group's name is its stream.
  */
 static blis_status plan_prefixes(blis__plan *plan, const blis_workload_spec *spec,
                                  blis_error *error) {
@@ -278,7 +278,7 @@ static blis_status plan_shares(blis__plan *plan, const blis_workload_spec *spec,
   return BLIS_OK;
 }
 
-/* If rules.loses_modalities. */
+/* Removes modalities, for rules.loses_modalities. */
 static void lose_modalities(blis__plan *plan) {
   for (uint32_t i = 0; plan->rules.loses_modalities && i < plan->kind_count; i++) {
     blis__kind *kind = &plan->kinds[i];
@@ -287,7 +287,7 @@ static void lose_modalities(blis__plan *plan) {
   }
 }
 
-/* Whether requests cannot be drawn one by one, in order of arrival. */
+/* Returns whether requests cannot be drawn one at a time in order of arrival. */
 static bool needs_layout(const blis__plan *plan) {
   bool needs = plan->is_varying || plan->keeps_tokens;
   for (uint32_t i = 0; i < plan->kind_count; i++) {

@@ -1,8 +1,8 @@
 /*
  * plan.h - the immutable part of a generator; for generator files only.
  *
- * A kind is the common part of the members of a cohort, or one client; clients are
- * listed kind after kind.
+ * A kind is a single client, or the common properties of the members of a cohort. Clients are
+ * listed in the order of kinds.
  */
 #ifndef BLIS_WORKLOAD_GENERATE_PLAN_H
 #define BLIS_WORKLOAD_GENERATE_PLAN_H
@@ -23,18 +23,18 @@
 #include "workload/request.h"
 #include "workload/spec/workload_spec.h"
 
-/* A time in which clients are active; start inclusive, end exclusive. */
+/* An interval in which clients are active; start inclusive, end exclusive. */
 typedef struct blis__window {
   int64_t start_us;
   int64_t end_us;
-  double trace_rate; /* of one member */
+  double trace_rate; /* rate of one member */
   bool has_trace_rate;
   bool has_arrival;
-  blis_arrival_spec arrival_spec; /* during the construction of the plan */
-  /* When rates vary with time: */
+  blis_arrival_spec arrival_spec; /* used only during construction of the plan */
+  /* The members below are used if rates vary over time. */
   blis_arrival arrival;
-  int64_t requests;        /* planned for one member */
-  blis_distribution input; /* no bins, no type: see has_input */
+  int64_t requests;        /* number of requests planned for one member */
+  blis_distribution input; /* unset unless has_input */
   blis_distribution output;
   bool has_input;
   bool has_output;
@@ -44,7 +44,7 @@ typedef struct blis__kind {
   uint32_t first_client;
   uint32_t client_count;
   double fraction;    /* weight of one member */
-  double rate_per_us; /* of one member; 0 = nothing comes by itself */
+  double rate_per_us; /* rate of one member; 0 = no spontaneous arrivals */
   blis_arrival arrival;
   blis_distribution input;
   blis_distribution output;
@@ -53,7 +53,7 @@ typedef struct blis__kind {
   blis__window *windows;
   size_t window_count;
   size_t window_capacity;
-  int64_t last_end_us; /* of the windows */
+  int64_t last_end_us; /* end of the last window */
   uint32_t tenant;
   uint32_t slo_class;
   uint32_t model;
@@ -66,39 +66,39 @@ typedef struct blis__kind {
   int64_t spread_us;
   int64_t own_prefix_tokens; /* explicit length, regardless of its group; 0 = none */
   uint32_t concurrency;
-  bool has_fixed_rate; /* whatever its fraction */
+  bool has_fixed_rate; /* the rate does not depend on the fraction */
   bool is_streaming;
-  bool is_multimodal; /* input does not count */
+  bool is_multimodal; /* input is not used */
   bool is_multi_turn;
   bool is_single_session;
   bool is_closed_loop;
   bool accumulates;
   bool has_reason_ratio;
-  bool has_zero_reason_ratio; /* the constant 0, which the sampler lifts to 1 */
+  bool has_zero_reason_ratio; /* the constant 0, which the sampler raises to 1 */
 } blis__kind;
 
 typedef struct blis__client_plan {
   uint32_t kind;
   uint32_t id;
   uint32_t prefix_group;
-  blis_segment prefix;  /* its length is 0 without a group */
-  uint64_t prefix_draw; /* number of draws before those of the prefix */
+  blis_segment prefix;  /* length 0 without a group */
+  uint64_t prefix_draw; /* number of draws before the draws of the prefix */
 } blis__client_plan;
 
-/* One request that is drawn, whenever it is its turn. */
+/* One generated request. */
 typedef struct blis__drawn {
   int64_t arrival_us;
-  uint64_t sequence; /* in the order of drawing; equal arrivals keep it */
+  uint64_t sequence; /* order of generation, which breaks ties of equal arrivals */
   union {
     uint32_t modal_tokens[BLIS__MODALITIES];
     struct {
       int64_t session_id;      /* -1 = none */
-      uint32_t context_tokens; /* of the conversation, before the input */
+      uint32_t context_tokens; /* tokens of the conversation before the input */
       int32_t round;
     };
   };
   uint32_t client;
-  uint32_t input_tokens; /* new ones, without prefix and context */
+  uint32_t input_tokens; /* new tokens, without prefix and context */
   uint32_t output_tokens;
   uint32_t session; /* number of its name in the string table */
   uint8_t reason_percent;
@@ -110,19 +110,19 @@ typedef BLIS_ARRAY(int32_t) blis__token_array;
 typedef BLIS_ARRAY(size_t) blis__place_array;
 
 /*
- * All requests, for workloads that cannot be drawn one by one: workloads with
- * sessions, users, rates that vary with time, or other modalities.
+ * All requests of a workload whose requests cannot be generated one at a time: workloads with
+ * sessions, users, rates that vary over time, or other modalities.
  */
 typedef struct blis__layout {
   blis__drawn_array requests;         /* in order of arrival */
-  uint64_t drawn_count;               /* during construction */
-  blis_segment (*segments)[2];        /* prefix and context; NULL when none grows */
+  uint64_t drawn_count;               /* used during construction */
+  blis_segment (*segments)[2];        /* prefix and context; NULL if no conversation grows */
   blis__session_start_array sessions; /* sessions with follow-ups */
   blis__session_rule *rules;          /* by kind */
   int64_t follow_ups;                 /* maximum number; INT64_MAX = unlimited */
-  blis__place_array token_starts;     /* by sequence, when tokens are kept */
+  blis__place_array token_starts;     /* by sequence, if tokens are stored */
   blis__token_array tokens;
-  int32_t *prefix_tokens; /* of all groups, when tokens are kept */
+  int32_t *prefix_tokens; /* tokens of the prefixes of all groups, if tokens are stored */
 } blis__layout;
 
 typedef struct blis__plan {
@@ -132,20 +132,20 @@ typedef struct blis__plan {
   uint32_t kind_count;
   blis__client_plan *clients;
   uint32_t client_count;
-  uint32_t process_count; /* of arrivals: one per client, or one for all */
-  double *shares;         /* sums of the clients' weights; NULL = a process for each */
+  uint32_t process_count; /* number of arrival processes: one per client, or one for all */
+  double *shares;         /* cumulative weights of the clients; NULL = one process per client */
   int64_t seed;
-  uint64_t prefix_draws; /* of all prefixes together */
+  uint64_t prefix_draws; /* number of draws for all prefixes */
   int64_t num_requests;  /* INT64_MAX = unlimited */
   int64_t horizon_us;
   bool is_lazy;
   bool keeps_tokens;
   blis_workload_rules rules;
-  bool cuts_prefixes;   /* of later rounds, to the lengths of their clients */
+  bool cuts_prefixes;   /* truncates the prefixes of later rounds to the lengths of their clients */
   bool has_run_timeout; /* see blis_workload_spec */
   bool is_varying;      /* windows have their own rates, arrivals, or lengths */
-  bool has_end;         /* a horizon or windows: fewer than num_requests may come */
-  bool has_layout;      /* which blis__plan_lay_out fills */
+  bool has_end;         /* a horizon or windows exist, so fewer than num_requests may arrive */
+  bool has_layout;      /* blis__plan_lay_out must fill the layout */
   blis__layout layout;
 } blis__plan;
 
@@ -160,27 +160,27 @@ static inline const blis__kind *blis__plan_kind_of(const blis__plan *plan, uint3
 }
 
 /*
- * The random stream of prefixes and client seeds, after the draws of prefixes. In
- * lazy workloads there are no prefix draws.
+ * Initializes the random stream of prefixes and client seeds, positioned after the draws of
+ * prefixes. Lazy workloads have no prefix draws.
  */
 void blis__plan_seed_stream(const blis__plan *plan, blis_random *random);
 
 /*
- * The client of the next request of a process: its own, or, of a process for
- * all, one drawn by weight.
+ * Returns the client of the next request of a process: its owner, or for a shared process, a client
+ * drawn by weight.
  */
 uint32_t blis__plan_draw_client(const blis__plan *plan, uint32_t process, blis_random *random);
 
 /*
- * Makes the draws of a process before its first arrival from a fresh stream: in
- * BLIS (Go) the stages of inference-perf have their own seed, which is unused.
+ * Makes the draws that a process takes from a new stream before its first arrival. In BLIS (Go) the
+ * stages of inference-perf draw a separate seed, which is unused.
  */
 void blis__plan_begin_arrivals(const blis__plan *plan, uint32_t process, blis_random *random);
 
-/* How messages name a client of the list: client 2 ("users-1"). */
+/* Writes the name of a client for messages: client 2 ("users-1"). */
 void blis__plan_label(const blis__plan *plan, uint32_t client, char label[BLIS_CLIENT_LABEL_SIZE]);
 
-/* A length of a client's, at most BLIS_WORKLOAD_MAX_TOKENS. */
+/* Draws a length of a client. It must be at most BLIS_WORKLOAD_MAX_TOKENS. */
 BLIS_MUSTUSE blis_status blis__plan_draw_length(const blis__plan *plan, uint32_t client,
                                                 const blis_distribution *distribution,
                                                 const char *what, blis_random *random,

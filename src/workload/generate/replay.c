@@ -11,22 +11,22 @@
 
 enum { VOCABULARY = BLIS_GENERATOR_VOCABULARY };
 
-/* Content of growing sessions; string numbers are below it. */
+/* Streams for content of growing sessions; string numbers are below this value. */
 #define SESSION_STREAM (UINT64_C(1) << 63)
 
 #define NO_SESSION UINT32_MAX
 
-/* A request that arrives by itself. */
+/* A request that arrives at its recorded time. */
 typedef struct first {
   blis_request request;
-  size_t order;  /* of equal arrivals */
-  size_t tokens; /* where its own ones begin, when they are kept */
+  size_t order;  /* order among equal arrivals */
+  size_t tokens; /* index of its own tokens, if tokens are stored */
 } first;
 
 /* The rows of a session, by round. */
 typedef struct row {
-  uint32_t session; /* in the order of their first rows */
-  uint32_t index;   /* in the workload */
+  uint32_t session; /* in order of their first rows */
+  uint32_t index;   /* index in the workload */
   int32_t round;
 } row;
 
@@ -39,24 +39,24 @@ typedef struct plan {
   blis__session_start *starts;
   size_t session_count;
   bool keeps_tokens;
-  bool has_content;      /* there are no token ids */
-  size_t *prefix_tokens; /* by group: where those of the prefix begin */
+  bool has_content;      /* the trace contains content instead of token ids */
+  size_t *prefix_tokens; /* index of the prefix tokens, by group */
   BLIS_ARRAY(int32_t) tokens;
 } plan;
 
 struct blis_replay {
   plan *plan;
   size_t taken;
-  blis__sessions *sessions; /* NULL when none waits */
+  blis__sessions *sessions; /* NULL if no session waits */
   bool last_is_follow_up;
 };
 
-/* While a plan is made. */
+/* State during construction of a plan. */
 typedef struct planning {
   plan *plan;
   const blis_replay_options *options;
   blis_random random;
-  row *rows; /* those with a session, by session and round */
+  row *rows; /* rows with a session, by session and round */
   size_t row_count;
 } planning;
 
@@ -81,7 +81,7 @@ static void *new_zeroed(planning *g, size_t count, size_t size) {
   return made;
 }
 
-/* Whether the prompt is the prefix of a group, or nothing, and new tokens. */
+/* Returns whether the prompt consists of new tokens, after the prefix of a group or no prefix. */
 static bool is_plain(const blis_request *request) {
   return request->segment_count == 0 ||
          (request->segment_count == 1 && request->prefix_group != 0 &&
@@ -95,7 +95,7 @@ static blis_segment prefix_of(const blis_request *request) {
 
 /* Tokens. */
 
-/* Draws token ids, and stores them if the plan keeps tokens. */
+/* Draws token ids, and stores them if keep_tokens is set. */
 static blis_status draw_tokens(plan *p, blis_random *random, uint64_t count) {
   if (!p->keeps_tokens) {
     blis_random_skip_intn(random, VOCABULARY, count);
@@ -109,7 +109,7 @@ static blis_status draw_tokens(plan *p, blis_random *random, uint64_t count) {
   return BLIS_OK;
 }
 
-/* Row number place of the file. */
+/* Returns the index of row number `place` of the file. */
 static size_t row_index(const plan *p, size_t place) {
   return blis_workload_added(p->workload, place);
 }
@@ -118,7 +118,7 @@ static const blis_request *row_request(const plan *p, size_t place) {
   return blis_workload_request(p->workload, row_index(p, place));
 }
 
-/* Prefixes are drawn before everything else, in the order of their first rows. */
+/* Draws prefixes before everything else, in order of their first rows. */
 static blis_status draw_prefixes(planning *g) {
   plan *p = g->plan;
   uint32_t texts = blis_intern_count(blis_workload_strings(p->workload));
@@ -185,7 +185,7 @@ static blis_status list_rows(planning *g) {
   return BLIS_OK;
 }
 
-/* The number of rounds of the session whose rows begin at rows. */
+/* Returns the number of rounds of the session whose rows start at rows. */
 static blis_status count_rounds(const planning *g, const row *rows, size_t *count,
                                 blis_error *error) {
   const row *end = g->rows + g->row_count;
@@ -271,7 +271,7 @@ static blis_status add_first(planning *g, const blis_request *request, size_t to
   return blis_array_push(&p->alloc, &p->firsts, one);
 }
 
-/* The whole first prompt of a growing session is known content. */
+/* In a growing session, the content of the whole first prompt is known. */
 static blis_status grow(planning *g, const blis__session_start *start, blis_request *request) {
   if (!start->rule->accumulates) {
     return BLIS_OK;
@@ -317,7 +317,7 @@ static blis_status start_session(planning *g, const row *rows, size_t count) {
   return add_first(g, &request, tokens);
 }
 
-/* Tokens have their place when all of them are drawn. */
+/* Sets the addresses of tokens, which are final only when all tokens have been drawn. */
 static void set_tokens(plan *p) {
   for (size_t i = 0; p->keeps_tokens && i < p->session_count; i++) {
     blis__session_start *start = &p->starts[i];
@@ -340,7 +340,7 @@ static blis_status start_sessions(planning *g, blis_error *error) {
   return BLIS_OK;
 }
 
-/* What has no session, or everything. */
+/* Adds the rows without a session, or all rows. */
 static blis_status add_others(planning *g) {
   plan *p = g->plan;
   for (size_t i = 0; i < blis_workload_count(p->workload); i++) {

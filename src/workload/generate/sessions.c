@@ -12,7 +12,7 @@
 
 enum {
   VOCABULARY = BLIS_GENERATOR_VOCABULARY,
-  RETURN_US = 1000000 /* of users whose request was given up */
+  RETURN_US = 1000000 /* delay before users return after an abandoned request */
 };
 
 #define NO_SESSION UINT32_MAX
@@ -20,20 +20,20 @@ enum {
 typedef BLIS_ARRAY(int32_t) token_array;
 
 typedef struct session {
-  blis_random *random;      /* from the first follow-up to the end */
+  blis_random *random;      /* exists from the first follow-up to the end */
   blis_segment segments[2]; /* prefix and context of the last follow-up */
-  token_array conversation; /* with tokens: without the prefix */
+  token_array conversation; /* tokens without the prefix, if tokens are stored */
   bool is_over;
 } session;
 
 struct blis__sessions {
   blis_alloc alloc;
   blis__sessions_config config;
-  uint32_t *by_name; /* number of a name -> session + 1 */
+  uint32_t *by_name; /* name number -> session + 1 */
   session *sessions;
   blis_session_counts counts;
-  uint32_t last;              /* whose follow-up was made last; NO_SESSION = none */
-  uint32_t last_input_tokens; /* its prompt without the prefix */
+  uint32_t last;              /* session of the latest follow-up; NO_SESSION = none */
+  uint32_t last_input_tokens; /* prompt tokens of the latest follow-up, without the prefix */
   uint32_t last_output_tokens;
 };
 
@@ -87,16 +87,16 @@ typedef struct round {
   const blis_request *before;
   const blis__recorded_round *recorded; /* NULL = to be drawn */
   int64_t arrival_us;
-  uint32_t context_tokens; /* said so far, when prompts grow */
+  uint32_t context_tokens; /* tokens of the conversation so far, if prompts grow */
   uint32_t input_tokens;
   uint32_t output_tokens;
   uint32_t modal_tokens[BLIS__MODALITIES];
 } round;
 
-/* Whether the round takes numbers of the session's stream. */
+/* Returns whether the round uses the session's random stream. */
 static bool needs_stream(const blis__sessions *sessions, const round *r) {
   const blis__session_rule *rule = r->start->rule;
-  if (!sessions->config.is_lazy) { /* its tokens do, whatever its lengths */
+  if (!sessions->config.is_lazy) { /* token ids always use the stream */
     return r->recorded == NULL || rule->think != NULL || sessions->config.keeps_tokens;
   }
   bool draws_lengths = r->recorded == NULL &&
@@ -107,8 +107,8 @@ static bool needs_stream(const blis__sessions *sessions, const round *r) {
 }
 
 /*
- * Streams start late, for many sessions may be waiting for their first round,
- * and only where they are needed, for one takes 600 numbers to start.
+ * Starts the stream of a session if it is needed. Streams start late because many sessions may be
+ * waiting for their first round, and only on demand because initialization draws 600 numbers.
  */
 static blis_status need_stream(blis__sessions *sessions, round *r) {
   if (!needs_stream(sessions, r) || r->session->random != NULL) {
@@ -131,7 +131,7 @@ static void draw_arrival(round *r, const blis_request_outcome *outcome) {
   int64_t think_us = rule->think_us;
   if (rule->think != NULL) {
     think_us = blis_distribution_draw(rule->think, r->session->random);
-    if (think_us > BLIS_TIME_SPAN_MAX_US) { /* a tail may reach anywhere */
+    if (think_us > BLIS_TIME_SPAN_MAX_US) { /* the tail of a distribution is unbounded */
       think_us = BLIS_TIME_SPAN_MAX_US;
     }
   } else if (r->recorded != NULL && r->recorded->think_us >= 0) {
@@ -198,7 +198,7 @@ static blis_status append_tokens(const blis_alloc *alloc, token_array *array, co
   return BLIS_OK;
 }
 
-/* Stores the dialog so far, and draws the next turn. */
+/* Stores the conversation so far, and draws the next turn. */
 static blis_status keep_tokens(blis__sessions *sessions, round *r) {
   const blis_alloc *alloc = &sessions->alloc;
   token_array *said = &r->session->conversation;
@@ -235,7 +235,7 @@ static void set_recorded(const round *r, blis_request *request) {
   request->number = made.number;
 }
 
-/* Sets prefix, dialog, and new input, or only the new input. */
+/* Sets prefix, conversation, and new input, or only the new input. */
 static void set_content(round *r, blis_request *request) {
   const blis__session_rule *rule = r->start->rule;
   uint32_t prefix_tokens = r->start->prefix.length_tokens;
@@ -309,7 +309,7 @@ static bool goes_on(blis__sessions *sessions, const round *r, const blis_request
   return reason == NULL;
 }
 
-/* The round behind a request. */
+/* Returns the round that follows a request. */
 static round next_round(blis__sessions *sessions, uint32_t index, const blis_request *before,
                         const blis_request_outcome *outcome) {
   round r = {.start = &sessions->config.starts[index],

@@ -12,7 +12,8 @@ struct blis_source_copy {
   blis_request_source original;
   kept_requests arrivals;
   kept_requests follow_ups;
-  bool has_lost; /* memory for a request was missing, and the caller could not report an error */
+  bool has_lost; /* a request was lost for lack of memory, and the error could not be reported at
+                    that time */
 };
 
 blis_source_copy *blis_source_copy_new(const blis_alloc *alloc,
@@ -49,7 +50,8 @@ static blis_status keep(const blis_alloc *alloc, kept_requests *kept, const blis
                                                                       : blis_fail_nomem(error);
 }
 
-/* Where requests may be brought forward, each is kept as it arrives. */
+/* Returns whether each request is copied on arrival, because requests may be moved forward in
+   time. */
 static bool keeps_early(const blis_source_copy *copy) {
   return copy->original.is_due == NULL;
 }
@@ -82,7 +84,7 @@ static blis_status also(void *state, blis_request *follow_up, bool *has_follow_u
   return *has_follow_up ? keep_follow_up(copy, follow_up, error) : BLIS_OK;
 }
 
-/* A client that gave up has given its request a deadline. */
+/* Stores the deadline of a request that its client has abandoned. */
 static void keep_deadline(blis_source_copy *copy, const blis_request *request) {
   const kept_requests *kept = &copy->arrivals;
   if (request->number >= 0 && (uint64_t)request->number < kept->requests.count &&
@@ -132,7 +134,7 @@ static blis_status add_all(const kept_requests *kept, blis_workload *workload) {
   return BLIS_OK;
 }
 
-/* In their order, so that they have the same numbers. */
+/* Adds strings in order, so that they keep their numbers. */
 static blis_status add_texts(const blis_intern *strings, blis_workload *workload) {
   for (uint32_t id = 1; id < blis_intern_count(strings); id++) {
     uint32_t same_id;

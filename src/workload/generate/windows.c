@@ -8,7 +8,7 @@
 #include "base/invariant.h"
 #include "base/time.h"
 
-/* One value of each hour. */
+/* Hours of a diurnal shape, steps of a drain shape, and maximum number of days. */
 enum { HOURS_PER_DAY = 24, DRAIN_STEPS = 10, MAX_DAYS = 3660 };
 
 #define HOUR_US INT64_C(3600000000)
@@ -28,8 +28,8 @@ static void add_window(blis__kind *kind, int64_t start_us, int64_t length_us) {
 }
 
 /*
- * Every day up to the horizon; one with rules.has_one_day or without a horizon,
- * which leaves the number of days unknown.
+ * Returns the number of days up to the horizon. Returns 1 with rules.has_one_day, or without a
+ * horizon, because the number of days is then unknown.
  */
 static size_t days_of(const blis__plan *plan) {
   if (plan->rules.has_one_day || plan->horizon_us == INT64_MAX) {
@@ -135,7 +135,7 @@ static bool overlap(const blis__window *a, const blis__window *b) {
   return a->start_us < b->end_us && b->start_us < a->end_us;
 }
 
-/* Whether two kinds are ever active together. */
+/* Returns whether two kinds are ever active at the same time. */
 static bool are_active_together(const blis__kind *a, const blis__kind *b) {
   if (a->window_count == 0 || b->window_count == 0) {
     return true;
@@ -150,7 +150,7 @@ static bool are_active_together(const blis__kind *a, const blis__kind *b) {
   return false;
 }
 
-/* Sums over clients one by one, because rounding depends on the order. */
+/* Adds a value repeatedly instead of multiplying, because rounding depends on the order. */
 static double add_times(double sum, double value, uint32_t times) {
   for (uint32_t i = 0; i < times; i++) {
     sum += value;
@@ -169,7 +169,7 @@ static double total_fraction(const blis__plan *plan, const blis__kind *with) {
   return total;
 }
 
-/* Between the windows, which most often are in order. */
+/* Returns the total time between the windows, which usually are in order. */
 static double silent_us(const blis__plan *plan, const blis__kind *kind) {
   double silent = 0;
   int64_t end_us = 0;
@@ -210,8 +210,8 @@ static blis_status check_dropped(const blis__plan *plan, const blis_workload_spe
 }
 
 /*
- * The part of a rate that a weight has. The order of the operations decides how
- * it is rounded.
+ * Returns the part of a rate that corresponds to a weight. The order of the operations determines
+ * rounding.
  */
 static double share_of(const blis__plan *plan, double rate, double weight, double total) {
   return plan->rules.divides_weights_first ? rate * (weight / total) : rate * weight / total;
@@ -242,7 +242,7 @@ static blis_status set_constant_rates(blis__plan *plan, const blis_workload_spec
   return BLIS_OK;
 }
 
-/* What a kind weighs while a window is open: its first window that overlaps. */
+/* Returns the weight of a kind during a window: that of its first overlapping window. */
 static double weight_during(const blis__kind *kind, const blis__window *window) {
   for (size_t i = 0; i < kind->window_count; i++) {
     if (overlap(&kind->windows[i], window)) {
@@ -252,7 +252,7 @@ static double weight_during(const blis__kind *kind, const blis__window *window) 
   return kind->window_count == 0 ? kind->fraction : 0;
 }
 
-/* As far as it is before the horizon. */
+/* Returns the part of a window before the horizon. */
 static blis__window clamped(const blis__plan *plan, const blis__window *window) {
   blis__window open = *window;
   if (open.end_us > plan->horizon_us) {
@@ -261,7 +261,7 @@ static blis__window clamped(const blis__plan *plan, const blis__window *window) 
   return open;
 }
 
-/* Requests per second of one member in a clamped window. */
+/* Returns the requests per second of one member in a clamped window. */
 static double rate_in_window(const blis__plan *plan, const blis_workload_spec *spec,
                              const blis__kind *kind, const blis__window *window) {
   double weight = window->has_trace_rate ? window->trace_rate : kind->fraction;
@@ -301,7 +301,7 @@ static blis_status set_window_rate(blis__plan *plan, const blis_workload_spec *s
   return BLIS_OK;
 }
 
-/* A client without windows is active all the time, once that has an end. */
+/* Gives a client without windows one window for the whole run, if the run has an end. */
 static blis_status open_for_ever(blis__plan *plan, const blis_workload_spec *spec, uint32_t index,
                                  blis_error *error) {
   blis__kind *kind = &plan->kinds[index];

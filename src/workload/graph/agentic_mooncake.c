@@ -1,11 +1,11 @@
 /*
- * The interchange rows of Dynamo and AISimulate: a request per line, which waits
- * for those in wait_for, by request_id, and then for delay (ms) and tool_wait_ms.
- * Rows without wait_for arrive at timestamp (ms). hash_ids stand for 512 tokens
- * each and mean the same in the whole file; without them a prompt is unique.
+ * The interchange rows of Dynamo and AISimulate: one request per line. A request waits for the
+ * request_ids in wait_for, and then for delay (ms) and tool_wait_ms. Rows without wait_for arrive
+ * at timestamp (ms). Each hash id represents 512 tokens and is shared by the whole file. Without
+ * hash ids, a prompt is unique.
  *
- * Rows that wait for each other, in whatever way, are a graph. Unknown names, rows
- * that wait for themselves and circles are errors.
+ * Rows that are connected by waits form a graph. Unknown names, rows that wait for themselves, and
+ * cycles are errors.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +16,7 @@
 enum { HASH_BLOCK_TOKENS = 512 };
 
 typedef struct row {
-  uint32_t id; /* numbers of strings */
+  uint32_t id; /* number in strings */
   uint32_t session;
   int64_t line;
   int64_t time_us; /* -1 = none */
@@ -29,15 +29,15 @@ typedef struct row {
   uint32_t first_wait;
   uint32_t wait_count;
   uint32_t waits_left;
-  uint32_t graph; /* one row of it */
+  uint32_t graph; /* one row of the graph */
   uint32_t node;  /* in it */
 } row;
 
-/* A row with what it is ordered by. */
+/* A row with its sort keys. */
 typedef struct place {
-  int64_t start_us; /* of its graph */
+  int64_t start_us; /* start of its graph */
   uint32_t graph;
-  uint32_t order; /* behind all that it waits for */
+  uint32_t order; /* position after all rows that it waits for */
   uint32_t row;
 } place;
 
@@ -45,9 +45,9 @@ typedef struct reading {
   blis__graph_rows rows;
   blis__blocks blocks;
   uint32_t block_tokens;
-  blis_map by_id; /* rows, by the number of their request_id */
+  blis_map by_id; /* rows, by the string number of their request_id */
   BLIS_ARRAY(row) items;
-  BLIS_ARRAY(uint32_t) waits; /* numbers of strings, then rows */
+  BLIS_ARRAY(uint32_t) waits; /* string numbers, later row numbers */
   BLIS_ARRAY(place) places;
   size_t next;
   blis_map rounds; /* by session */
@@ -80,7 +80,7 @@ static const char *const fields[] = {"request_id",
                                      "source_play_ordinal",
                                      NULL};
 
-/* A length, or the number of tokens that are written out. */
+/* Reads a length, or counts tokens that are listed. */
 static blis_status read_length(blis_json_value object, const char *length, const char *tokens,
                                uint32_t *count, blis_error *error) {
   blis_json_value list = blis_json_member(object, tokens);
@@ -154,7 +154,7 @@ static blis_status read_row(reading *r, blis_json_value object, int64_t line, bl
 
 /* Graphs. */
 
-/* One row of the graph that a row belongs to: the same for all of them. */
+/* Returns the representative row of the graph that contains a row. */
 static uint32_t root_of(reading *r, uint32_t index) {
   row *items = r->items.items;
   while (items[index].graph != index) {
@@ -184,7 +184,8 @@ static blis_status resolve(reading *r, uint32_t index, blis_error *error) {
   return BLIS_OK;
 }
 
-/* The rows that wait for row i are lists[first[i + 1]] to lists[first[i + 2]] - 1. */
+/* Lists the dependents: the rows that wait for row i are lists[first[i + 1]] to lists[first[i +
+   2] - 1]. */
 static void list_dependants(const reading *r, uint32_t *first, uint32_t *lists) {
   size_t count = r->items.count;
   for (size_t i = 0; i < r->waits.count; i++) {
@@ -202,7 +203,7 @@ static void list_dependants(const reading *r, uint32_t *first, uint32_t *lists) 
   }
 }
 
-/* Orders the rows so that each follows the rows it waits for. */
+/* Orders the rows so that each one follows the rows that it waits for. */
 static blis_status order_rows(reading *r, const uint32_t *first, const uint32_t *lists,
                               uint32_t *queue, blis_error *error) {
   uint32_t count = (uint32_t)r->items.count;
@@ -248,7 +249,7 @@ static int compare_places(const void *a, const void *b) {
   return (left->order > right->order) - (left->order < right->order);
 }
 
-/* Graphs by their earliest root; a root without a time comes with the graph. */
+/* Sorts graphs by their earliest root. A root without a time starts with its graph. */
 static void sort_places(reading *r, int64_t *starts) {
   for (size_t i = 0; i < r->items.count; i++) {
     starts[i] = INT64_MAX;
@@ -316,7 +317,7 @@ static blis_status add_row(reading *r, const place *p, uint32_t name, blis_error
   uint32_t *waits = one->wait_count > 0 ? &r->waits.items[one->first_wait] : NULL;
   one->node = (uint32_t)r->rows.builder.nodes.count;
   for (uint32_t i = 0; i < one->wait_count; i++) {
-    waits[i] = r->items.items[waits[i]].node; /* is not needed again */
+    waits[i] = r->items.items[waits[i]].node; /* overwritten because it is no longer needed */
   }
   return blis__graph_add(&r->rows, one->line, &node, false, waits, one->wait_count, error);
 }

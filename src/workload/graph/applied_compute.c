@@ -1,6 +1,6 @@
 /*
- * Tasks as Applied Compute publishes them: num_turns calls that each end in a tool,
- * and a last one. Prompts grow by the answer and by the output of the tool.
+ * Tasks in the format that Applied Compute publishes: num_turns calls that each end with a tool
+ * call, followed by a final call. Prompts grow by the response and by the output of the tool.
  */
 #include "workload/graph/format.h"
 
@@ -27,7 +27,7 @@ typedef struct task {
   int64_t line;
 } task;
 
-/* A list with an item per turn. */
+/* Reads a list with one item per turn. */
 static blis_status read_list(blis_json_value object, const char *key, int64_t turns,
                              blis_json_value *list, blis_error *error) {
   *list = blis_json_member(object, key);

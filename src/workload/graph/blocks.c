@@ -45,7 +45,7 @@ blis_status blis__blocks_read(blis__blocks *b, blis_json_value list, uint32_t *f
   return BLIS_OK;
 }
 
-/* A stream has no more positions than an offset can tell. */
+/* Returns the number of blocks per stream, which the size of an offset limits. */
 static uint32_t blocks_per_stream(uint32_t block_tokens) {
   return (UINT32_MAX / 2) / block_tokens;
 }

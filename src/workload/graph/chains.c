@@ -17,7 +17,7 @@ blis_status blis__weka_add_agent(blis__weka *w, const blis__weka_agent *agent) {
   return BLIS_OK;
 }
 
-/* The calls of an agent while they are split. */
+/* State of splitting the calls of an agent. */
 typedef struct splitting {
   blis__weka *w;
   const uint32_t *calls; /* all calls, in order of time */
@@ -54,7 +54,8 @@ static const blis__weka_call *tail_of(const splitting *s, size_t chain) {
   return &s->w->calls.items[agent->calls.items[agent->calls.count - 1]];
 }
 
-/* Agents of the list: the one itself and the chains that were found in it. */
+/* Returns an agent of the list: index 0 is the agent itself, the others are the chains found in
+   it. */
 static size_t chain_at(const splitting *s, size_t index) {
   return index == 0 ? s->agent : s->first_chain + index - 1;
 }
@@ -67,7 +68,7 @@ static bool may_follow(const blis__weka_call *call, const blis__weka_call *tail)
   return tail->end_us <= call->start_us && tail->model == call->model;
 }
 
-/* The chain whose whole last prompt the call has; the longest of several. */
+/* Finds the chain whose complete last prompt the call contains; the longest of several. */
 static bool find_extended(const splitting *s, const blis__weka_call *call, size_t *found) {
   int64_t longest = -1;
   for (size_t i = 0; i < chain_count(s); i++) {
@@ -89,7 +90,7 @@ static bool is_used_again(const splitting *s, uint32_t place, const blis__weka_c
   return false;
 }
 
-/* Length of the common beginning of a chain and the call that spawned it. */
+/* Returns the length of the common prefix of a chain and the call that spawned it. */
 static uint32_t inherited(const splitting *s, size_t chain) {
   const blis__weka_agent *agent = &s->w->agents.items[chain];
   if (chain == s->agent) {
@@ -117,7 +118,7 @@ static bool find_compacted(const splitting *s, uint32_t place, size_t *found) {
   return longest > 0;
 }
 
-/* The earlier call with the longest common beginning. */
+/* Finds the earlier call with the longest common prefix. */
 static void find_fork(const splitting *s, const blis__weka_call *call, uint32_t *parent,
                       uint32_t *spawned) {
   int64_t longest = -1;
@@ -146,8 +147,8 @@ static blis_status begin_chain(const splitting *s, const blis__weka_call *call,
   return blis__weka_add_agent(s->w, &agent);
 }
 
-/* A chain is joined by the first call of its parent that begins when it has
-   ended. */
+/* Joins chains: a chain is joined by the first call of its parent that starts after the end of
+   the chain. */
 static void join_chains(const splitting *s) {
   for (size_t i = 1; i < chain_count(s); i++) {
     blis__weka_agent *agent = &s->w->agents.items[chain_at(s, i)];

@@ -25,13 +25,13 @@ struct blis_graph_file {
   char *path;
   size_t path_size;
   bool is_folder;
-  blis__graph_folder folder; /* if it is one */
+  blis__graph_folder folder; /* used if the path is a folder */
   blis_graph_file_options options;
   blis_intern *strings;
   const blis__graph_format *format;
   blis__graph_known known;
   blis__graph_names models;
-  void *reader; /* NULL = none is open */
+  void *reader; /* NULL = no reader is open */
   int64_t count;
   int64_t taken;
   char *notes[NOTES];
@@ -94,7 +94,7 @@ static bool is_blank(blis_slice head) {
   return blis_slice_trim(head).length == 0;
 }
 
-/* By the first file that is not empty; by the last one if all are. */
+/* Detects the format from the first nonempty file, or from the last file if all are empty. */
 static blis_status recognise_folder(blis_graph_file *file, blis_error *error) {
   bool is_whole;
   blis__graph_folder_rewind(&file->folder);
@@ -271,7 +271,8 @@ static blis_status make_notes(blis_graph_file *file) {
 
 /* Files. */
 
-/* Recorded starts count from the first one, whatever the clock of the file. */
+/* Records the earliest start, because starts are relative to it regardless of the clock of the
+   file. */
 static void note_start(blis__graph_known *known, int64_t start_us) {
   if (start_us >= 0 && (!known->has_starts || start_us < known->first_start_us)) {
     known->first_start_us = start_us;
@@ -325,7 +326,7 @@ static blis_status read_through(blis_graph_file *file, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Copies data that the caller can free afterwards. */
+/* Copies data, which the caller may free afterwards. */
 static blis_status keep(blis_graph_file *file, const char *path, const blis_graph_models *models,
                         blis_error *error) {
   file->options.models = (blis_graph_models){0};

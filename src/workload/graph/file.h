@@ -1,29 +1,28 @@
 /*
  * file.h - session graphs from files.
  *
- *   weka      JSONL: a conversation per line, {id, requests: [{t, in, out,
+ *   weka      JSONL: one conversation per line, {id, requests: [{t, in, out,
  *             hash_ids, api_time, ...}, subagents]} (weka.h)
- *   agentic-mooncake  JSONL: a request per line, {request_id, wait_for,
+ *   agentic-mooncake  JSONL: one request per line, {request_id, wait_for,
  *             input_length, output_length, hash_ids, delay, tool_wait_ms}
- *   mooncake-delta    JSONL: a turn per line, {session_id, timestamp or delay,
- *             input_length of what is new, output_length, hash_ids}
- *   applied-compute   JSONL: a task per line, {num_turns, input_prompt_length,
+ *   mooncake-delta    JSONL: one turn per line, {session_id, timestamp or delay,
+ *             input_length of the new tokens, output_length, hash_ids}
+ *   applied-compute   JSONL: one task per line, {num_turns, input_prompt_length,
  *             assistant_response_length: [], tool_call_output_length: [],
  *             tool_call_latency: [], final_assistant_response_length}
  *   sharegpt  JSON: a list of conversations with messages
- *   spans     JSONL: spans of OpenTelemetry with gen-ai attributes, one or a
- *             session per line; or OTLP JSON
+ *   spans     JSONL: OpenTelemetry spans with gen-ai attributes, one span or session per line; or
+ *             OTLP JSON
  *
  * The path of a weka corpus may be a folder. Each .json file in it is a
  * conversation, and so is each line of a .jsonl file.
  *
- * A file is read twice: once to check every row and to collect the properties of
- * the whole file, and once graph by graph during the run. In weka, applied-compute,
- * and spans by session, each line is a whole graph. Memory is then 60 to 100 bytes
- * per session, and 50 per hash id that is global to the corpus. Files of other
- * formats are kept in memory.
+ * A file is read twice: once to check every row and to collect the properties of the whole file,
+ * and once graph by graph during the run. In weka, applied-compute, and spans by session, each line
+ * is a whole graph. These formats take 60 to 100 bytes of memory per session, and 50 bytes per hash
+ * id that is global to the corpus. Files of other formats are kept in memory.
  *
- * Errors name file and line. A file with one bad row is rejected.
+ * Errors contain the file and line. A file with an invalid row is rejected.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_FILE_H
 #define BLIS_WORKLOAD_GRAPH_FILE_H
@@ -35,7 +34,7 @@
 #include "base/error.h"
 #include "workload/graph/graph.h"
 
-/* How a tool reads weka corpora; see weka.h. */
+/* Dialects: how different tools interpret weka corpora; see weka.h. */
 typedef enum blis_graph_reading {
   BLIS_GRAPH_DESIGN,
   BLIS_GRAPH_AIPERF,
@@ -46,25 +45,25 @@ typedef enum blis_graph_reading {
   BLIS_GRAPH_AISIMULATE
 } blis_graph_reading;
 
-/* Which of several recorded delays is used as the delay before a request. */
+/* Selects which recorded delay is used as the delay before a request. */
 typedef enum blis_graph_delays {
-  BLIS_GRAPH_DELAYS_USUAL,      /* default of the reading */
-  BLIS_GRAPH_DELAYS_COMPLETION, /* last end of its predecessors to its start */
-  BLIS_GRAPH_DELAYS_STARTS,     /* start of the request before to its start */
+  BLIS_GRAPH_DELAYS_USUAL,      /* default of the dialect */
+  BLIS_GRAPH_DELAYS_COMPLETION, /* from the last end of its predecessors to its start */
+  BLIS_GRAPH_DELAYS_STARTS,     /* from the start of the previous request to its start */
   BLIS_GRAPH_DELAYS_THINK,      /* its think_time */
   BLIS_GRAPH_DELAYS_NONE
 } blis_graph_delays;
 
-/* What times of nested requests are relative to. */
+/* Reference of the times of nested requests. */
 typedef enum blis_graph_nested {
-  BLIS_GRAPH_NESTED_AUTO, /* relative if one is before its marker */
+  BLIS_GRAPH_NESTED_AUTO, /* relative if any such time precedes its marker */
   BLIS_GRAPH_NESTED_RELATIVE,
   BLIS_GRAPH_NESTED_ABSOLUTE
 } blis_graph_nested;
 
-/* What serves the models that a corpus recorded. */
+/* Maps the models recorded in a corpus to served models. */
 typedef struct blis_graph_models {
-  /* NULL: names are mapped to served in the order in which they appear, cycling. */
+  /* NULL: names are mapped to `served` in order of appearance, cycling. */
   const char *const *recorded;
   const char *const *served;
   size_t count; /* 0 = recorded names are not used */
@@ -72,31 +71,31 @@ typedef struct blis_graph_models {
 
 /* Zeroed options are the defaults. */
 typedef struct blis_graph_file_options {
-  const char *format;         /* NULL = recognise it */
-  int64_t limit;              /* at most this many graphs from the start; 0 = all */
+  const char *format;         /* NULL = detect it */
+  int64_t limit;              /* maximum number of graphs from the start of the file; 0 = all */
   uint32_t hash_block_tokens; /* 0 = the number of the file or format */
   blis_graph_reading reading;
   blis_graph_delays delays;
   blis_graph_nested nested;
-  int64_t delay_cap_us;     /* no delay is longer; 0 = none */
-  int64_t idle_gap_cap_us;  /* no gap between starts is longer; 0 = none */
-  double bytes_per_token;   /* of messages without token counts; 0 = 4 */
+  int64_t delay_cap_us;     /* maximum delay; 0 = no limit */
+  int64_t idle_gap_cap_us;  /* maximum gap between starts; 0 = no limit */
+  double bytes_per_token;   /* for messages without token counts; 0 = 4 */
   blis_graph_models models; /* copied */
 } blis_graph_file_options;
 
 typedef struct blis_graph_file blis_graph_file;
 
 /*
- * Reads the file once. Copies *alloc, path and *options; strings is borrowed, and
- * strings are added to it. The caller owns *file. BLIS_ERR_IO, BLIS_ERR_PARSE or
- * BLIS_ERR_INVALID with the details.
+ * Reads the file once. Copies *alloc, path, and *options. Borrows strings, to which the file's
+ * strings are added. The caller owns *file. Returns BLIS_ERR_IO, BLIS_ERR_PARSE, or
+ * BLIS_ERR_INVALID with details.
  */
 BLIS_MUSTUSE blis_status blis_graph_file_open(const blis_alloc *alloc, const char *path,
                                               const blis_graph_file_options *options,
                                               blis_intern *strings, blis_graph_file **file,
                                               blis_error *error);
 
-/* The same file for another reader, without reading it through once more. */
+/* Opens the same file for another reader, without repeating the first pass. */
 BLIS_MUSTUSE blis_status blis_graph_file_open_again(const blis_graph_file *known,
                                                     const blis_alloc *alloc, blis_intern *strings,
                                                     blis_graph_file **file, blis_error *error);
@@ -104,23 +103,23 @@ BLIS_MUSTUSE blis_status blis_graph_file_open_again(const blis_graph_file *known
 /* NULL is allowed. */
 void blis_graph_file_close(blis_graph_file *file);
 
-/* All graphs of the file, from the first one on; borrows it. */
+/* Returns a feed of all graphs of the file, starting with the first; borrows the file. */
 blis_graph_feed blis_graph_file_feed(blis_graph_file *file);
 
 const char *blis_graph_file_format(const blis_graph_file *file);
 int64_t blis_graph_file_count(const blis_graph_file *file);
 int64_t blis_graph_file_requests(const blis_graph_file *file);
 
-/* Do its graphs have recorded starts? */
+/* Returns whether its graphs have recorded starts. */
 bool blis_graph_file_has_starts(const blis_graph_file *file);
 
-/* The models that its requests may want, index < count; NULL after the last. */
+/* Returns a model that requests of the file may use; NULL after the last index. */
 const char *blis_graph_file_model(const blis_graph_file *file, size_t index);
 
 /* Returns note number index about the file, for the user; NULL after the last note. */
 const char *blis_graph_file_note(const blis_graph_file *file, size_t index);
 
-/* The names of the formats, index < count; static. */
+/* Names of the formats, index < count; static. */
 size_t blis_graph_format_count(void);
 const char *blis_graph_format_name(size_t index);
 const char *blis_graph_format_text(size_t index);

@@ -14,7 +14,7 @@ static bool take_end(const char *name, size_t *length, const char *end) {
   return has_it;
 }
 
-/* Whether a file is of the corpus, and one JSON text. */
+/* Returns whether a file belongs to the corpus, and sets whether it is a single JSON text. */
 static bool is_of_corpus(const char *name, bool *is_whole) {
   size_t length = strlen(name);
   if (!take_end(name, &length, ".gz")) {

@@ -1,9 +1,8 @@
 /*
- * folder.h - the files of a folder that holds one corpus; for graph files only.
+ * folder.h - the files of a folder that contains one corpus; for graph files only.
  *
- * These are its .json and .jsonl files, packed or not, in the order of their names
- * (byte by byte). Hidden files and subfolders are ignored. The names are read once
- * and kept in memory.
+ * These are its .json and .jsonl files, compressed or not, in byte order of their names. Hidden
+ * files and subfolders are ignored. The names are read once and kept in memory.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_FOLDER_H
 #define BLIS_WORKLOAD_GRAPH_FOLDER_H
@@ -20,8 +19,8 @@ typedef struct blis__graph_folder {
   blis_alloc alloc;
   const char *path; /* borrowed */
   BLIS_ARRAY(char *) names;
-  size_t next;      /* of the names */
-  blis_buffer file; /* the path of the one before it */
+  size_t next;      /* index of the next name */
+  blis_buffer file; /* path of the previous file */
 } blis__graph_folder;
 
 bool blis__graph_is_folder(const char *path);
@@ -32,12 +31,12 @@ BLIS_MUSTUSE blis_status blis__graph_folder_init(blis__graph_folder *folder,
                                                  blis_error *error);
 void blis__graph_folder_deinit(blis__graph_folder *folder);
 
-/* From the first file on again. */
+/* Restarts from the first file. */
 void blis__graph_folder_rewind(blis__graph_folder *folder);
 
 /*
- * The path of the next file, valid until the next call; NULL after the last. With
- * *is_whole the file is one JSON text, otherwise it has one per line.
+ * Returns the path of the next file, valid until the next call; NULL after the last file. *is_whole
+ * is set if the file is one JSON text; otherwise it has one JSON text per line.
  */
 BLIS_MUSTUSE blis_status blis__graph_folder_next(blis__graph_folder *folder, const char **path,
                                                  bool *is_whole);

@@ -87,7 +87,7 @@ static blis_status extend(blis_graph_builder *b, blis_request *request, uint32_t
   return BLIS_OK;
 }
 
-/* New content, behind that of the node's own segments. */
+/* Starts new content after the node's own segments. */
 static blis_status begin(blis_graph_builder *b, blis_request *request, blis_error *error) {
   uint64_t tokens = (uint64_t)request->shared_tokens + request->prompt_tokens;
   if (tokens > BLIS_WORKLOAD_MAX_TOKENS) {

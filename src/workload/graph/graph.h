@@ -1,23 +1,20 @@
 /*
- * graph.h - the requests of one task and what they wait for.
+ * graph.h - the requests of one task and their dependencies.
  *
- * A graph has nodes, each of them a request that is sent when all those it waits
- * for have ended and its delay has passed. What a node waits for is above it in the
- * list, so that there are no circles. Nodes that wait for nothing are roots, and
- * begin with the graph. No node waits for a background node: it is load, but the
- * task is complete without it.
+ * Each node of a graph is a request. It is sent when all nodes that it waits for have ended and its
+ * delay has passed. A node waits only for earlier nodes in the list, so there are no cycles. Nodes
+ * that wait for nothing are roots and start with the graph. No node waits for a background node: it
+ * adds load, but the task can complete without it.
  *
- * Graphs are built node by node, and the prompts with them. A node that extends
- * another node begins with the prompt and answer of that node, and continues with
- * new tokens, as a conversation does. Any number of nodes may extend the same node.
- * Prefix caches therefore see the reuse of a real agent. A node of known content
- * (hash ids of a trace) brings it along.
+ * Graphs and their prompts are built node by node. A node that extends another node starts with the
+ * prompt and response of that node, and continues with new tokens, like a conversation. Any number
+ * of nodes may extend the same node. Prefix caches therefore see the reuse of a real agent. A node
+ * can also have explicit content (hash ids of a trace).
  *
- * Content that only this graph uses is in streams BLIS_GRAPH_LOCAL + 0, 1, 2, ...;
- * the player of a graph replaces them by unique numbers. All other streams are
- * shared by all graphs.
+ * Content that only this graph uses is in streams BLIS_GRAPH_LOCAL + 0, 1, 2, ... The player of a
+ * graph replaces these with unique numbers. All other streams are shared by all graphs.
  *
- * A node takes 250 bytes, and 16 for every piece of its prompt.
+ * A node takes 250 bytes, plus 16 bytes per segment of its prompt.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_GRAPH_H
 #define BLIS_WORKLOAD_GRAPH_GRAPH_H
@@ -33,10 +30,10 @@
 
 #define BLIS_GRAPH_LOCAL (UINT64_C(1) << 63)
 
-/* Extends nothing. */
+/* No node. */
 #define BLIS_GRAPH_NO_NODE UINT32_MAX
 
-/* Graphs larger than this are none that anybody has. */
+/* Maximum number of nodes, far above real graphs. */
 enum { BLIS_GRAPH_MAX_NODES = 1000000 };
 
 typedef struct blis_graph_node {
@@ -45,45 +42,45 @@ typedef struct blis_graph_node {
    * relative to the arrival.
    */
   blis_request request;
-  /* From the last end of those it waits for, or from the graph's start. */
+  /* Delay from the last end of the nodes that it waits for, or from the start of the graph. */
   int64_t delay_us;
-  int64_t tool_us; /* how much of the delay is the work of tools */
+  int64_t tool_us; /* part of the delay that is tool execution */
   bool is_background;
-  uint32_t parent_session; /* that the node's session was called by; 0 = none */
-  uint32_t first_wait;     /* in the graph's waits */
+  uint32_t parent_session; /* session that called the node's session; 0 = none */
+  uint32_t first_wait;     /* index in the graph's waits */
   uint32_t wait_count;
-  uint32_t extends; /* BLIS_GRAPH_NO_NODE: it extends no node */
+  uint32_t extends; /* BLIS_GRAPH_NO_NODE = extends no node */
 } blis_graph_node;
 
-/* Borrowed from who made it. */
+/* A graph; borrowed from its creator. */
 typedef struct blis_graph {
-  uint32_t name;    /* of the program: a number in the string table */
-  int64_t start_us; /* from the first recorded start of its file on; -1 = whenever it is played */
+  uint32_t name;    /* name of the program; number in the string table */
+  int64_t start_us; /* start relative to the first recorded start of its file; -1 = not recorded */
   const blis_graph_node *nodes;
   uint32_t node_count; /* at least 1 */
   const uint32_t *waits;
-  uint64_t local_streams; /* how many it has */
+  uint64_t local_streams; /* number of local streams */
 } blis_graph;
 
 /* A source of graphs, in order. */
 typedef struct blis_graph_feed {
   /*
-   * The next graph, valid until the next call; *done = true at the end. Graphs with
-   * a recorded start are in the order of their starts.
+   * Returns the next graph, valid until the next call; *done = true at the end. Graphs with
+   * recorded starts are in order of their starts.
    */
   blis_status (*next)(void *state, blis_graph *graph, bool *done, blis_error *error);
-  /* From the first one on again; NULL = that is not possible. */
+  /* Restarts from the first graph; NULL = unsupported. */
   blis_status (*rewind)(void *state, blis_error *error);
   void *state;
   blis_intern *strings; /* the strings of the numbers in nodes; may grow */
 } blis_graph_feed;
 
-/* The nodes that a node waits for, for repeated queries; see lineage.c. */
+/* Data for repeated queries about the ancestors of a node; see lineage.c. */
 typedef struct blis_graph_lineage {
-  uint32_t jump;   /* an ancestor through first waits */
-  uint32_t depth;  /* how many these are */
-  uint32_t heir;   /* the last node found to begin after the end of this one */
-  uint32_t search; /* the last search that visited it */
+  uint32_t jump;   /* an ancestor, following first waits */
+  uint32_t depth;  /* number of ancestors along first waits */
+  uint32_t heir;   /* last node that was found to start after the end of this one */
+  uint32_t search; /* last search that visited the node */
 } blis_graph_lineage;
 
 /* Builds graphs, one at a time. The members are private. */
@@ -94,9 +91,9 @@ typedef struct blis_graph_builder {
   BLIS_ARRAY(blis_segment) segments;
   BLIS_ARRAY(size_t) first_segments;       /* by node */
   BLIS_ARRAY(bool) is_extended;            /* by node */
-  BLIS_ARRAY(blis_graph_lineage) lineages; /* of the nodes when last asked */
+  BLIS_ARRAY(blis_graph_lineage) lineages; /* lineages of the nodes at the last query */
   uint32_t searches;
-  bool has_empty; /* segments, where a node may continue */
+  bool has_empty; /* some segment is empty, so that a node can continue it */
   uint64_t local_streams;
 } blis_graph_builder;
 
@@ -104,23 +101,21 @@ typedef struct blis_graph_builder {
 void blis_graph_builder_init(blis_graph_builder *builder, const blis_alloc *alloc);
 void blis_graph_builder_deinit(blis_graph_builder *builder);
 
-/* Begins another graph. */
+/* Starts another graph. */
 void blis_graph_builder_clear(blis_graph_builder *builder);
 
-/* Allocates streams for content of the caller; returns the first of them. */
+/* Allocates streams for content of the caller; returns the first stream. */
 uint64_t blis_graph_builder_streams(blis_graph_builder *builder, uint64_t count);
 
 /*
- * Appends a node that waits for wait_count others, each of them below the number of
- * nodes so far. *node is copied with its segments.
+ * Appends a node that waits for wait_count earlier nodes. *node is copied with its segments.
  *
- * Content: with extends = BLIS_GRAPH_NO_NODE and chains = false, request.segments
- * are unchanged. Otherwise request.prompt_tokens > 0 is the number of new tokens.
- * They follow the context of extends, or the segments (for example a shared
- * prefix), and other nodes may extend them.
+ * Content: with extends = BLIS_GRAPH_NO_NODE and chains = false, request.segments are unchanged.
+ * Otherwise request.prompt_tokens > 0 is the number of new tokens. New tokens follow the context of
+ * the node extends, or the segments (for example a shared prefix). Other nodes may extend them.
  *
- * BLIS_ERR_INVALID: too many nodes, or a prompt of more than
- * BLIS_WORKLOAD_MAX_TOKENS; the message does not name the node.
+ * Returns BLIS_ERR_INVALID if there are too many nodes or a prompt has more than
+ * BLIS_WORKLOAD_MAX_TOKENS tokens; the message does not identify the node.
  */
 BLIS_MUSTUSE blis_status blis_graph_builder_add(blis_graph_builder *builder,
                                                 const blis_graph_node *node, bool chains,
@@ -128,15 +123,15 @@ BLIS_MUSTUSE blis_status blis_graph_builder_add(blis_graph_builder *builder,
                                                 blis_error *error);
 
 /*
- * Has a node ended when the next one, which waits for these, begins? Costs O(log
- * nodes) if first waits connect them, and otherwise up to O(waits of the nodes
- * after it).
+ * Determines whether a node has ended when the next node, which waits for the given nodes, starts.
+ * Costs O(log nodes) if first waits connect the two, otherwise up to O(waits of the nodes after
+ * it).
  */
 BLIS_MUSTUSE blis_status blis_graph_builder_has_ended(blis_graph_builder *builder, uint32_t node,
                                                       const uint32_t *waits, uint32_t wait_count,
                                                       bool *has_ended);
 
-/* The graph built so far, borrowed until the next change. At least one node. */
+/* Returns the graph built so far, borrowed until the next change. Requires at least one node. */
 blis_graph blis_graph_builder_get(blis_graph_builder *builder, uint32_t name, int64_t start_us);
 
 #endif

@@ -1,11 +1,10 @@
 /*
- * lineage.c - which nodes have ended when another begins.
+ * lineage.c - determines which nodes have ended when another node starts.
  *
- * The first waits of nodes form trees. Each node has a jump to a node above it, at
- * a distance that makes every ancestor reachable in O(log depth) (Myers, "An
- * applicative random-access stack", 1983). If the trees do not connect two nodes,
- * all waits are searched. Each node remembers its successor that was found last, as
- * later queries mostly concern nodes after that one.
+ * The first waits of nodes form trees. Each node has a jump pointer to an ancestor, at a distance
+ * that makes every ancestor reachable in O(log depth) (Myers, "An applicative random-access stack",
+ * 1983). If the trees do not connect two nodes, all waits are searched. Each node stores the
+ * successor that was found last, because later queries mostly concern nodes after it.
  */
 #include "workload/graph/graph.h"
 
@@ -36,7 +35,7 @@ static blis_status catch_up(blis_graph_builder *b) {
   return BLIS_OK;
 }
 
-/* Do first waits lead from a node to that one, or is it the same? */
+/* Returns whether first waits lead from a node to an ancestor, or the two are the same node. */
 static bool leads_to(const blis_graph_builder *b, uint32_t node, uint32_t above) {
   while (node > above && b->nodes.items[node].wait_count > 0) {
     uint32_t jump = b->lineages.items[node].jump;
@@ -68,7 +67,7 @@ static bool is_among(const blis_graph_builder *b, uint32_t node, const uint32_t 
   return false;
 }
 
-/* A marked node waits only for lower nodes. */
+/* Searches all waits. A marked node waits only for lower nodes. */
 static bool search(blis_graph_builder *b, uint32_t node, const uint32_t *waits, uint32_t count) {
   if (is_among(b, node, waits, count)) {
     return true;

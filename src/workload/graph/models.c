@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Frees a list of strings that may end early. */
+/* Frees a list of strings, which may be incomplete. */
 static void free_texts(const blis_alloc *alloc, const char *const *texts, size_t count) {
   for (size_t i = 0; texts != NULL && i < count && texts[i] != NULL; i++) {
     blis_alloc_free(alloc, (char *)texts[i], strlen(texts[i]) + 1);
@@ -11,7 +11,7 @@ static void free_texts(const blis_alloc *alloc, const char *const *texts, size_t
   blis_alloc_free(alloc, (const char **)texts, texts == NULL ? 0 : count * sizeof *texts);
 }
 
-/* NULL of NULL, and for want of memory. */
+/* Copies a list of strings. Returns NULL if the list is NULL or memory runs out. */
 static const char *const *copy_texts(const blis_alloc *alloc, const char *const *texts,
                                      size_t count) {
   const char **copies = texts == NULL ? NULL : blis_alloc_zeroed(alloc, count, sizeof *copies);
@@ -49,7 +49,7 @@ void blis__graph_names_deinit(blis__graph_names *names) {
   blis_array_deinit(&names->alloc, &names->seen);
 }
 
-/* The place among the configured models; their count = not found. */
+/* Returns the index among the configured models; their count = not found. */
 static size_t place_of(const blis__graph_names *names, blis_slice recorded) {
   const blis_graph_models *given = &names->given;
   if (given->recorded == NULL) {

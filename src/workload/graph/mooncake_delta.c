@@ -1,14 +1,13 @@
 /*
- * Conversations with a turn and its new content per line. Rows of a session_id are
- * its turns, in the order of the file. A prompt consists of the previous prompt,
- * its answer, and input_length tokens. The first turn arrives at timestamp (ms);
- * each later turn arrives delay (ms) after the end of the previous turn. With a
- * timestamp and no delay, the delay is the difference of the timestamps. A row
- * without session_id is a separate conversation. Without input_length, tokens are
+ * Conversations with one turn and its new content per line. The rows of a session_id are its turns,
+ * in file order. A prompt consists of the previous prompt, its response, and input_length new
+ * tokens. The first turn arrives at timestamp (ms); each later turn arrives delay (ms) after the
+ * end of the previous turn. With a timestamp and no delay, the delay is the difference of the
+ * timestamps. A row without session_id is a separate conversation. Without input_length, tokens are
  * derived from the bytes of text_input, text, texts, or messages.
  *
- * hash_ids stand for 512 new tokens each and mean the same in the whole file. Only
- * the ids of first turns matter: after an answer, a prompt is unique.
+ * Each hash id represents 512 new tokens and is shared by the whole file. Only the ids of first
+ * turns matter, because a prompt that contains a response is unique.
  */
 #include <stdlib.h>
 
@@ -18,10 +17,10 @@
 enum { HASH_BLOCK_TOKENS = 512 };
 
 typedef struct turn {
-  uint32_t session; /* in the order of first rows */
-  uint32_t name;    /* a number of strings */
+  uint32_t session; /* number of the session, in order of first rows */
+  uint32_t name;    /* number in strings */
   int64_t line;
-  int64_t start_us; /* of the session; -1 = none */
+  int64_t start_us; /* start of the session; -1 = none */
   int64_t delay_us;
   uint32_t prompt_tokens; /* new ones */
   uint32_t output_tokens;
@@ -31,20 +30,20 @@ typedef struct turn {
 
 typedef struct session {
   int64_t start_us;
-  int64_t last_us; /* timestamp of the last turn that has one */
+  int64_t last_us; /* last timestamp of any turn */
 } session;
 
 typedef struct reading {
   blis__graph_rows rows;
   blis__blocks blocks;
   uint32_t block_tokens;
-  blis_map by_name; /* sessions, by the number of their session_id */
+  blis_map by_name; /* sessions, by the string number of their session_id */
   BLIS_ARRAY(session) sessions;
   BLIS_ARRAY(turn) turns;
   size_t next;
 } reading;
 
-/* Rows with whole prompts look alike, but have no delays. */
+/* Detects the format. Rows with whole prompts look similar, but have no delays. */
 static bool recognise(blis_slice head) {
   static const char *const words[] = {"\"session_id\"", "\"input_length\"", "\"delay\"", NULL};
   static const char *const spelled[] = {"\"session_id\"", "\"input_length\"", "\"delay_ms\"", NULL};
@@ -64,7 +63,7 @@ static const char *const fields[] = {"session_id", "timestamp",    "delay",     
                                      "text",       "texts",        "messages",      NULL};
 static const char *const texts[] = {"text_input", "text", "texts", "messages", NULL};
 
-/* Finds the session of a row; a new one starts at its time. */
+/* Finds the session of a row. A new session starts at the time of the row. */
 static blis_status find_session(reading *r, turn *made, int64_t time_us, blis_error *error) {
   uint64_t *number;
   bool is_new = true;
@@ -102,7 +101,7 @@ static blis_status read_times(reading *r, blis_json_value object, turn *made, bl
   return BLIS_OK;
 }
 
-/* The new tokens of a prompt: a count, or those of a text. */
+/* Reads the new tokens of a prompt: a count, or the tokens of a text. */
 static blis_status read_prompt(reading *r, blis_json_value object, uint32_t *tokens,
                                blis_error *error) {
   blis_json_value text = blis__graph_first(object, texts);
@@ -148,7 +147,7 @@ static int compare_turns(const void *a, const void *b) {
   return (left->line > right->line) - (left->line < right->line);
 }
 
-/* Sessions in order of their starts, turns in file order. */
+/* Sorts sessions by start, and turns in file order. */
 static void sort_turns(reading *r) {
   for (size_t i = 0; i < r->turns.count; i++) {
     turn *one = &r->turns.items[i];

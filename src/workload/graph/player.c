@@ -67,7 +67,7 @@ blis_status blis__player_need_next(blis_graph_player *p, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Graphs that are played. */
+/* Graphs in progress. */
 
 static void append(blis_graph_player *p, live *l) {
   l->previous = p->last;
@@ -106,14 +106,14 @@ blis_status blis__player_finish(blis_graph_player *p, live *l, blis_error *error
   return BLIS_OK;
 }
 
-/* Submitting. */
+/* Submission. */
 
 static blis_join_end end_of_join(const live *l, uint32_t index) {
   const blis_request *request = &l->graph.nodes[index].request;
   return (blis_join_end){l->nodes[index].number, request->session, request->round_index};
 }
 
-/* Records the waits of a node that was sent itself; it is sent for the first time. */
+/* Records the dependencies of a node that is being sent for the first time. */
 static blis_status keep_joins(blis_graph_player *p, const live *l, uint32_t index) {
   const blis_graph_node *waiting = &l->graph.nodes[index];
   for (uint32_t i = 0; i < waiting->wait_count; i++) {
@@ -193,7 +193,7 @@ void blis__player_count_over(live *l, uint32_t index) {
   l->is_broken = l->is_broken || (n->state == BLIS__GIVEN_UP && !is_background);
 }
 
-/* A predecessor of a node has ended; the last one submits the node. */
+/* Handles the end of a predecessor of a node. The last end submits the node. */
 static blis_status let_go(blis_graph_player *p, live *l, uint32_t index, uint32_t ended) {
   node *n = &l->nodes[index];
   const node *other = &l->nodes[ended];
@@ -228,7 +228,7 @@ static blis_status tell_dependants(blis_graph_player *p, live *l, uint32_t index
   return BLIS_OK;
 }
 
-/* Ends a node, and dependents that are never submitted. */
+/* Ends a node, and its dependents that will never be submitted. */
 static blis_status settle(blis_graph_player *p, live *l, uint32_t index) {
   p->over.count = 0;
   BLIS_TRY(blis_array_push(&p->alloc, &p->over, index));
@@ -261,7 +261,7 @@ blis_status blis__player_start(blis_graph_player *p, int64_t start_us, live **st
 
 /* The source. */
 
-/* Ready roots arrive with the requests of next(). */
+/* Queues ready roots, which arrive with the requests of next(). */
 static blis_status queue_roots(blis_graph_player *p) {
   for (size_t i = 0; i < p->ready.count; i++) {
     live *l = p->ready.items[i].live;
@@ -275,7 +275,7 @@ static blis_status queue_roots(blis_graph_player *p) {
   return BLIS_OK;
 }
 
-/* Starts graphs that are due before the first root that waits. */
+/* Starts graphs that are due before the first waiting root. */
 static blis_status start_timed(blis_graph_player *p, blis_error *error) {
   for (;;) {
     BLIS_TRY(blis__player_need_next(p, error));
@@ -291,7 +291,7 @@ static blis_status start_timed(blis_graph_player *p, blis_error *error) {
   }
 }
 
-/* Takes back lent memory that is no longer used. */
+/* Frees the memory of a graph that no request uses any longer. */
 static void take_back(blis_graph_player *p, live *l) {
   if (--l->lent == 0 && l->is_finished) {
     free_live(p, l);
@@ -314,7 +314,7 @@ static blis_status next_request(void *state, blis_request *request, bool *done, 
   blis_graph_player *p = state;
   if (p->play.concurrency == 0) {
     BLIS_TRY(start_timed(p, error));
-  } else if (!p->has_begun) { /* all others start when these end */
+  } else if (!p->has_begun) { /* all other graphs start when these end */
     p->has_begun = true;
     BLIS_TRY(blis__player_begin(p, error));
     BLIS_TRY_MEM(queue_roots(p), error);
@@ -327,12 +327,13 @@ static blis_status next_request(void *state, blis_request *request, bool *done, 
   return make_request(p, root.object, (uint32_t)root.number, p->taken++, request, error);
 }
 
-/* A request arrives, unless it was brought forward since it was sent. */
+/* Handles the arrival of a request. Returns false if the request was moved forward after it had
+   been sent. */
 static bool is_due(void *state, const blis_request *request) {
   blis_graph_player *p = state;
   uint64_t found;
   if (request->call == NULL) {
-    return true; /* of a script */
+    return true; /* a request from a script */
   }
   if (!blis_map_get(&p->nodes, (uint64_t)request->number, &found)) {
     return false;
@@ -382,7 +383,7 @@ static void note_end(node *n, const blis_request *request, const blis_request_ou
   }
 }
 
-/* A graph without foreground nodes does so at its end. */
+/* A graph without foreground nodes releases its slot at its end. */
 bool blis__player_gives_room(live *l) {
   bool is_over = l->foreground == 0 && (l->has_foreground || l->open == 0);
   bool gives = l->holds_room && is_over;
@@ -391,8 +392,8 @@ bool blis__player_gives_room(live *l) {
 }
 
 /* Returns when a slot is free: immediately, or one second after a graph without any completed
-   request, like a returning user. Otherwise graphs could be rejected without end at the same
-   time. */
+   request, like a returning user. Without this delay, an endless sequence of graphs could be
+   rejected at the same time. */
 static int64_t room_us(const live *l, int64_t end_us) {
   return l->completed > 0 ? end_us : blis_time_after_us(end_us, 1000000);
 }
@@ -411,7 +412,7 @@ blis_status blis__player_use_room(blis_graph_player *p, int64_t at_us, blis_erro
   return BLIS_OK;
 }
 
-/* Returns the next request that has become ready and is in time. */
+/* Returns the next request that has become ready and arrives before the end. */
 static blis_status next_ready(void *state, blis_request *follow_up, bool *has_follow_up,
                               blis_error *error) {
   blis_graph_player *p = state;
@@ -420,7 +421,7 @@ static blis_status next_ready(void *state, blis_request *follow_up, bool *has_fo
     const blis__ready *one = &p->ready.items[p->next_ready++];
     node *n = &one->live->nodes[one->node];
     if (is_in_time(p, n->arrival_us)) {
-      /* A request that is brought forward keeps its number, unless it was a root. */
+      /* A request that is moved forward keeps its number, unless it was a root. */
       int64_t number = n->number < 0 ? n->number : -++p->followed;
       *has_follow_up = true;
       return make_request(p, one->live, one->node, number, follow_up, error);
@@ -433,7 +434,7 @@ static blis_status next_ready(void *state, blis_request *follow_up, bool *has_fo
   return BLIS_OK;
 }
 
-/* A request has ended: its followers are ready. */
+/* Handles the end of a request: its dependents become ready. */
 static blis_status go_on(blis_graph_player *p, live *l, uint32_t index, int64_t end_us,
                          blis_error *error) {
   BLIS_TRY_MEM(settle(p, l, index), error);
@@ -452,11 +453,11 @@ static blis_status request_ended(void *state, const blis_request *request,
   blis_graph_player *p = state;
   uint64_t found;
   *has_follow_up = false;
-  p->tasks.count = p->finished; /* those shown in between */
+  p->tasks.count = p->finished; /* removes unfinished tasks that were reported in between */
   bool is_ours =
       request->call != NULL && blis_map_get(&p->nodes, (uint64_t)request->number, &found);
   if (!is_ours) {
-    return BLIS_OK; /* of a script */
+    return BLIS_OK; /* a request from a script */
   }
   node *n = (node *)(uintptr_t)found;
   live *l = n->live;
@@ -502,7 +503,8 @@ blis_request_source blis_graph_player_source(blis_graph_player *player) {
                                .count = -1};
 }
 
-/* A graph that is over waits only for its requests to be released. */
+/* Returns whether a graph is reported as unfinished. A graph that is over only waits for the
+   release of its requests. */
 static bool is_shown(const live *l) {
   return l->open > 0 && !l->is_partial;
 }
@@ -548,7 +550,7 @@ bool blis_graph_player_measured(const blis_graph_player *player, int64_t *from_u
   return player->measured_us >= 0;
 }
 
-/* Making one. */
+/* Construction. */
 
 static blis_status check_play(const blis_graph_play *play, blis_error *error) {
   if (!(play->speed > 0)) {

@@ -2,29 +2,24 @@
  * player.h - plays session graphs: a source of requests. Each request is sent when
  * its predecessors have ended in simulated time.
  *
- * A node is first waiting, then submitted at its time (the last end among the nodes
- * it waits for, plus its delay), then over. If a request is abandoned (rejected,
- * timed out, failed, unservable), all nodes that wait for it, directly or not, are
- * never submitted; other branches continue. With continues, waiting nodes are
- * submitted as if the request had been answered.
+ * A node first waits, is then submitted at its time (the last end among the nodes that it waits
+ * for, plus its delay), and is then over. If a request is abandoned (rejected, timed out, failed,
+ * unservable), the nodes that wait for it, directly or indirectly, are never submitted. Other
+ * branches continue. With `continues`, waiting nodes are submitted as if the request had completed.
  *
- * A graph starts at its recorded time or at a random time. With concurrency, it
- * starts when another graph is complete: as soon as all nodes of that graph that
- * are not in the background are over, or one second later if none of them
- * succeeded.
+ * A graph starts at its recorded time or at a random time. With concurrency, it starts when another
+ * graph is complete: as soon as all foreground nodes of that graph are over, or one second later if
+ * none of them succeeded.
  *
- * A task is the record of a played graph (blis_task). Its critical path leads from
- * its last end back to its start, from each node to the last node that it waited
- * for. The times of delays, queues, prefill, and decode on the path add up exactly
- * to the time of the task.
+ * A task is the record of a played graph (blis_task). Its critical path goes back from the last end
+ * to the start, from each node to the node that it waited for last. The delay, queue, prefill, and
+ * decode times on the path add up exactly to the duration of the task.
  *
- * With concurrency, graphs may be played as benchmarks play a corpus: a warm-up
- * that begins inside graphs, and then a measurement that repeats the corpus and
- * shortens waits while nothing runs. Graphs that began in the warm-up are load and
- * not tasks.
+ * With concurrency, graphs can be played like a benchmark plays a corpus: a warm-up that starts in
+ * the middle of graphs, then a measurement that repeats the corpus and shortens waits while nothing
+ * runs. Graphs that started in the warm-up add load but do not count as tasks.
  *
- * Memory: the graphs that are being played, and 120 bytes per task. Costs about 100
- * ns per request.
+ * Memory: the graphs in progress, plus 120 bytes per task. Time: about 100 ns per request.
  */
 #ifndef BLIS_WORKLOAD_GRAPH_PLAYER_H
 #define BLIS_WORKLOAD_GRAPH_PLAYER_H
@@ -40,9 +35,9 @@
 #include "workload/request.h"
 
 typedef struct blis_graph_play {
-  /* Starts of graphs. With rate > 0 (graphs per second), they start at random times of arrival.
-     With concurrency > 0, this number of graphs runs at once, from time 0. Otherwise they start
-     as recorded, or at 0. rate and concurrency exclude each other. */
+  /* Starts of graphs. With rate > 0 (graphs per second), graphs start at random times. With
+     concurrency > 0, this number of graphs runs at the same time, from time 0. Otherwise graphs
+     start as recorded, or at 0. rate and concurrency are mutually exclusive. */
   double rate;
   const blis_arrival_spec *arrival; /* NULL = poisson */
   int64_t concurrency;
@@ -58,10 +53,10 @@ typedef struct blis_graph_play {
   int64_t duration_us;
   int64_t grace_us;
   /*
-   * Used only with concurrency. Number of warm-up requests per graph, sent one by
-   * one, each with one output token and without delays. The measurement begins when
-   * the last of them has ended. With has_primers the first graphs begin at a random
-   * node, and the node before it is sent first.
+   * Used only with concurrency. Number of warm-up requests per graph, sent one by one, each with
+   * one output token and without delays. The measurement starts when the last of them has ended.
+   * With has_primers, each of the first graphs starts at a random node, and the node before it is
+   * sent first.
    */
   int64_t warm_up_requests;
   bool has_primers;
@@ -72,54 +67,54 @@ typedef struct blis_graph_play {
    */
   int64_t tree_idle_cap_us;
   int64_t idle_cap_us;
-  int64_t horizon_us; /* nothing arrives after it; 0 = none */
-  int64_t timeout_us; /* of requests without their own timeout; 0 = none */
+  int64_t horizon_us; /* no request arrives after this time; 0 = no limit */
+  int64_t timeout_us; /* for requests without their own timeout; 0 = none */
   double speed;       /* divides recorded starts and all delays */
-  bool continues;     /* after abandoned requests */
-  bool tells_future;  /* programs report their remaining work, and the reuse of content */
-  int64_t seed;       /* of drawn starts */
+  bool continues;     /* continues after abandoned requests */
+  bool tells_future;  /* programs report their remaining work and the future reuse of content */
+  int64_t seed;       /* seed of random starts */
 } blis_graph_play;
 
 /* Outcome of a task. */
 typedef enum blis_task_state {
-  BLIS_TASK_COMPLETED, /* every node that is not in the background */
-  BLIS_TASK_BROKEN,    /* one of these was abandoned or never submitted */
-  BLIS_TASK_UNFINISHED /* at the end of the run */
+  BLIS_TASK_COMPLETED, /* all foreground nodes have completed */
+  BLIS_TASK_BROKEN,    /* a foreground node was abandoned or never submitted */
+  BLIS_TASK_UNFINISHED /* unfinished at the end of the run */
 } blis_task_state;
 
 typedef struct blis_task {
   uint32_t program; /* a number in the string table */
-  uint32_t play;    /* how often its graph had been played before */
+  uint32_t play;    /* number of previous plays of its graph */
   blis_task_state state;
   uint32_t requests; /* nodes of its graph */
   uint32_t submitted;
   uint32_t completed;
-  uint32_t path_requests; /* on the critical path */
+  uint32_t path_requests; /* number of requests on the critical path */
   int64_t start_us;
-  int64_t end_us; /* of its last node that is not in the background */
+  int64_t end_us; /* end of its last foreground node */
   /* Parts of the critical path; their sum is end_us - start_us. */
-  int64_t delay_us; /* without delays of tools */
+  int64_t delay_us; /* delay without tool execution */
   int64_t tool_us;
   int64_t queue_us;
   int64_t prefill_us;
   int64_t decode_us;
-  /* Total of all ended requests, including the background. */
+  /* Totals over all ended requests, including background requests. */
   int64_t request_us; /* from arrival to end */
-  int64_t waited_us;  /* delays of submitted nodes, including tools */
-  /* Totals of completed requests. */
+  int64_t waited_us;  /* delays of submitted nodes, including tool execution */
+  /* Totals over completed requests. */
   int64_t prompt_tokens;
-  int64_t cached_tokens; /* of these, in caches at the first admission */
+  int64_t cached_tokens; /* prompt tokens that were cached at the first admission */
   int64_t output_tokens;
 } blis_task;
 
-/* A request as its id names it (blis_request_id_of). */
+/* The parts of a request id (blis_request_id_of). */
 typedef struct blis_join_end {
   int64_t number;
   uint32_t session; /* a number in the string table */
   int32_t round_index;
 } blis_join_end;
 
-/* A request was sent that had waited for another request. */
+/* A dependency: a sent request, and a request that it had waited for. */
 typedef struct blis_join {
   blis_join_end parent;
   blis_join_end child;
@@ -128,9 +123,9 @@ typedef struct blis_join {
 typedef struct blis_graph_player blis_graph_player;
 
 /*
- * Copies *alloc, *feed and *play; the feed's state is borrowed. The caller owns
- * *player. BLIS_ERR_INVALID: a speed that is not above 0, both rate and
- * concurrency, or an arrival process that is none.
+ * Copies *alloc, *feed, and *play; borrows the state of the feed. The caller owns *player. Returns
+ * BLIS_ERR_INVALID if speed is not above 0, if both rate and concurrency are set, or if the arrival
+ * process is unknown.
  */
 BLIS_MUSTUSE blis_status blis_graph_player_new(const blis_alloc *alloc, const blis_graph_feed *feed,
                                                const blis_graph_play *play,
@@ -139,21 +134,20 @@ BLIS_MUSTUSE blis_status blis_graph_player_new(const blis_alloc *alloc, const bl
 /* NULL is allowed. */
 void blis_graph_player_free(blis_graph_player *player);
 
-/* The requests as a source that borrows the player. */
+/* Returns the requests as a source that borrows the player. */
 blis_request_source blis_graph_player_source(blis_graph_player *player);
 
 /*
- * The tasks so far, the unfinished ones last, in an order that depends only on the
- * run; borrowed until the next call of the source. NULL and *count = 0 if memory
- * runs out.
+ * Returns the tasks so far, with unfinished tasks last, in an order that depends only on the run.
+ * Borrowed until the next call of the source. Returns NULL and *count = 0 if memory runs out.
  */
 const blis_task *blis_graph_player_tasks(blis_graph_player *player, size_t *count);
 
-/* Records up to `most` joins from the start; without this call none are recorded. */
+/* Records up to `most` dependencies from the start; without this call, none are recorded. */
 void blis_graph_player_keep_joins(blis_graph_player *player, size_t most);
 
-/* Returns the dependencies in the order in which requests were sent; excess ones are counted.
-   Borrowed until the next call of the source. */
+/* Returns the dependencies in the order in which requests were sent, and the number of
+   dependencies that were not recorded. Borrowed until the next call of the source. */
 const blis_join *blis_graph_player_joins(const blis_graph_player *player, size_t *count,
                                          int64_t *left_out);
 
@@ -168,7 +162,8 @@ typedef struct blis_task_counts {
 blis_task_counts blis_graph_player_task_counts(const blis_graph_player *player);
 
 /* Returns the start of the measurement, and the end of arrivals (BLIS_TIME_NEVER_US = open).
-   false and -1: it has not started, or neither a warm-up nor a duration is set. */
+   Returns false and sets -1 if it has not started, or if neither a warm-up nor a duration is
+   set. */
 bool blis_graph_player_measured(const blis_graph_player *player, int64_t *from_us, int64_t *to_us);
 
 #endif

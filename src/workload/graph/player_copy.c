@@ -1,4 +1,4 @@
-/* Played graphs, in one piece: see player_state.h. */
+/* Memory layout of played graphs; see player_state.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -23,7 +23,7 @@ static size_t count_waits(const blis_graph *graph) {
   return (size_t)last->first_wait + last->wait_count;
 }
 
-/* Segments that only the graph uses become segments of this play. */
+/* Replaces local segments of the graph with segments that are unique to this play. */
 static void own_segments(const blis_graph_player *p, blis_segment *segments, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if ((segments[i].stream & BLIS_GRAPH_LOCAL) != 0) {
@@ -78,7 +78,7 @@ static blis_status again(const blis_graph_player *p, uint32_t *text) {
   return blis_intern_add(p->feed.strings, name, (size_t)length, text);
 }
 
-/* Sessions get new names, different from the play before. */
+/* Assigns session names that differ from those of the previous play. */
 blis_status blis__player_rename_sessions(const blis_graph_player *p, live *l) {
   blis_graph_node *nodes = (blis_graph_node *)(void *)(l->nodes + l->graph.node_count);
   if (p->play_number == 0) {
@@ -117,7 +117,7 @@ static void list_dependants(live *l) {
   }
 }
 
-/* When the context of a node is used again, for programs that report it. */
+/* Computes when the context of each node is used again, for programs that report this. */
 static void list_reuse(const blis_graph_player *p, live *l) {
   for (uint32_t i = 0; i < l->graph.node_count; i++) {
     l->nodes[i].call.reused_after_us = -1;

@@ -1,10 +1,9 @@
 /*
- * player_lanes.c - graphs as benchmarks of agents play them: the first ones, the
- * warm-up in lanes, the measurement, and waits that are cut short.
+ * player_lanes.c - plays graphs like benchmarks of agents do: the first graphs, the warm-up in
+ * lanes, the measurement, and shortened waits.
  *
- * Source: the AgentX profile of AISimulate, mid 2026. Our additions: the node at
- * which a lane begins is drawn evenly, and waits after a shortened one are moved
- * forward equally.
+ * Source: the AgentX profile of AISimulate, mid 2026. Our additions: the node at which a lane
+ * starts is drawn uniformly, and waits after a shortened wait are moved forward by the same amount.
  */
 #include "base/time.h"
 #include "workload/graph/player_state.h"
@@ -31,9 +30,9 @@ int64_t blis__player_cancel_us(const blis_graph_player *p) {
 }
 
 /*
- * Idle times. They begin at the last end so far. Ends are not reported in order:
- * while an engine plans a step ahead, a completed request may end later than a
- * request that is canceled in between.
+ * Idle times start at the last end so far. Ends are not reported in order: while an engine plans
+ * one step ahead, a completed request may end later than a request that is canceled in the
+ * meantime.
  */
 
 static bool is_timer(const node *n) {
@@ -110,7 +109,7 @@ static void pass(live *l, uint32_t index) {
   }
 }
 
-/* The next graph of a lane; NULL = there are no more. */
+/* Returns the next graph of a lane; NULL = no more graphs. */
 static blis_status next_play(blis_graph_player *p, size_t lane, int64_t at_us, blis_error *error) {
   blis__lane *one = &p->lanes.items[lane];
   one->live = NULL;
@@ -125,8 +124,8 @@ static blis_status next_play(blis_graph_player *p, size_t lane, int64_t at_us, b
 }
 
 /*
- * Counts the nodes before a random node as played, except the last of them, the
- * primer.
+ * Starts a graph at a random node: the nodes before it count as played, except the last of them,
+ * the primer.
  */
 static void begin_inside(blis_graph_player *p, blis__lane *one) {
   int32_t count = (int32_t)one->live->graph.node_count;
@@ -147,7 +146,8 @@ static blis_status measure_lane(blis_graph_player *p, live *l, int64_t at_us, bl
   return has_room ? blis__player_use_room(p, at_us, error) : BLIS_OK;
 }
 
-/* The warm-up is over, and nothing is in flight: all lanes continue unchanged. */
+/* Starts the measurement. The warm-up is over and nothing is in flight; all lanes continue
+   unchanged. */
 static blis_status measure(blis_graph_player *p, int64_t at_us, blis_error *error) {
   p->measured_us = at_us;
   for (size_t i = 0; i < p->lanes.count; i++) {
@@ -183,7 +183,7 @@ blis_status blis__player_warmed(blis_graph_player *p, node *n, int64_t end_us, b
   return step(p, l->lane, end_us, error);
 }
 
-/* As many lanes as there are graphs for. */
+/* Creates as many lanes as there are graphs, up to the concurrency. */
 static blis_status make_lanes(blis_graph_player *p, blis_error *error) {
   for (size_t i = 0; i < (size_t)p->play.concurrency; i++) {
     const blis__lane one = {.left = p->play.warm_up_requests};

@@ -1,4 +1,4 @@
-/* The outcomes of graphs that were played: see player_state.h. */
+/* Outcomes of played graphs; see player_state.h. */
 #include "workload/graph/player_state.h"
 
 #define NO_NODE BLIS_GRAPH_NO_NODE

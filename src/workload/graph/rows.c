@@ -1,4 +1,4 @@
-/* rows.c - shared parts of the readers of graph files: format.h. */
+/* rows.c - shared parts of the readers of graph files; see format.h. */
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -48,10 +48,10 @@ blis_status blis__graph_open_input(const blis_alloc *alloc, const char *path, bl
                    path);
 }
 
-/* The file has ended. */
+/* Counts a file that has ended without content. */
 static void note_empty(blis__graph_rows *rows) {
   rows->known->empty_files += rows->folder != NULL && !rows->has_content && rows->known->is_first;
-  rows->has_content = true; /* it is noted once */
+  rows->has_content = true; /* counted only once */
 }
 
 /* Opens the next file of the folder, if any. */
@@ -73,7 +73,7 @@ static blis_status open_next(blis__graph_rows *rows, bool *has_file, blis_error 
   return blis_text_open_input(rows->alloc, input, &rows->text, error);
 }
 
-/* Parses the rest of the file as one JSON text that begins with a line. */
+/* Parses a line and the rest of the file as one JSON text. */
 static blis_status read_whole(blis__graph_rows *rows, blis_text_line first, blis_error *error) {
   blis_buffer buffer;
   blis_buffer_init(&buffer, rows->alloc);
@@ -88,7 +88,7 @@ static blis_status read_whole(blis__graph_rows *rows, blis_text_line first, blis
   return status;
 }
 
-/* The next line that is not blank, which may be of the next file of a folder. */
+/* Reads the next nonblank line, which may be in the next file of a folder. */
 static blis_status next_line(blis__graph_rows *rows, blis_text_line *line, bool *has_line,
                              blis_error *error) {
   bool is_blank = true;

@@ -18,26 +18,26 @@
 #include "workload/workload.h"
 
 typedef struct exchange {
-  uint32_t question; /* tokens that are new in the prompt */
+  uint32_t question; /* number of new tokens in the prompt */
   uint32_t answer;
 } exchange;
 
 typedef struct conversation {
-  uint32_t name; /* a number of strings */
+  uint32_t name; /* number in strings */
   uint32_t order;
   int64_t line;
   int64_t start_us; /* -1 = unknown */
-  size_t first;     /* of the exchanges */
+  size_t first;     /* index of the first exchange */
   size_t count;
 } conversation;
 
 typedef struct reading {
   blis__graph_rows rows;
   int64_t line; /* that is being read */
-  bool is_list; /* of a list; else the conversation is on its own line */
+  bool is_list; /* the conversation is an item of a list; otherwise it has its own line */
   BLIS_ARRAY(exchange) exchanges;
   BLIS_ARRAY(conversation) conversations;
-  uint32_t seen;  /* conversations with or without an answer */
+  uint32_t seen;  /* number of conversations, with or without a response */
   bool has_times; /* every conversation has a start */
   size_t next;
 } reading;
@@ -137,7 +137,7 @@ static blis_status read_entry(reading *r, blis_json_value entry, blis_error *err
   return BLIS_OK;
 }
 
-/* In a list, the number of the conversation says more than a line. */
+/* In a list, the number of the conversation is more useful than a line. */
 static blis_status read_one(reading *r, blis_json_value entry, blis_error *error) {
   blis_error own = {0};
   blis_status status = read_entry(r, entry, &own);

@@ -2,19 +2,20 @@
  * Spans of OpenTelemetry with gen-ai attributes. Layouts:
  *
  *   {"trace_id": ..., "spans": [span, ...]}    a session
- *   {"trace_id": ..., "start_time": ..., ...}  a span; consecutive spans of a trace are a session
- *   {"resourceSpans": [...]}                   OTLP JSON; the spans of a traceId are a session.
+ *   {"trace_id": ..., "start_time": ..., ...}  a span; consecutive spans of a trace form a session
+ *   {"resourceSpans": [...]}                   OTLP JSON; the spans of a traceId form a session.
  *                                              Older files have "batches" and
  *                                              "instrumentationLibrarySpans".
  *   {"data": [{"traceID": ..., "spans": []}]}  Jaeger JSON
  *
- * A file has one of these per line, or is one of them, or a list of them, over any lines.
+ * A file contains one of these per line, or is a single one, or a list of them, with arbitrary line
+ * breaks.
  *
  * A span is a request if it has a token count or a text, except failed spans, tools, and agents.
- * The input is the whole prompt. Without counts, tokens are derived from the bytes of the texts (4
- * per token by default). A request waits for the span that had ended last when it began, and its
- * prompt extends the context of that span if it is at least as long. The file does not state the
- * content, so reuse is the upper bound of a conversation.
+ * The input is the whole prompt. Without counts, tokens are estimated from the bytes of the texts
+ * (4 per token by default). A request waits for the span that was the last to end before the
+ * request began. Its prompt extends the context of that span if it is at least as long. The file
+ * does not contain the content, so the assumed reuse is the upper bound of a conversation.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,23 +30,23 @@ typedef struct span {
   int64_t end_us;
   uint32_t prompt_tokens;
   uint32_t output_tokens;
-  uint32_t trace; /* a number of strings */
-  uint32_t model; /* what serves it, a number of strings; 0 = any */
+  uint32_t trace; /* number in strings */
+  uint32_t model; /* served model; number in strings; 0 = any */
   uint32_t order;
   int64_t line;
 } span;
 
 typedef struct reading {
   blis__graph_rows rows;
-  blis_json text;         /* of an attribute that is JSON in a string */
+  blis_json text;         /* document of an attribute that contains JSON in a string */
   blis_json_value list;   /* the file, if it is a list */
-  size_t item;            /* next one of the list */
+  size_t item;            /* index of the next item of the list */
   bool has_text;          /* a JSON text was read */
-  BLIS_ARRAY(span) spans; /* of the session, or of the line */
-  size_t next;            /* of the spans of a line, sorted by session */
-  span held;              /* begins the next session */
+  BLIS_ARRAY(span) spans; /* spans of the session or of the line */
+  size_t next;            /* next span of a line, sorted by session */
+  span held;              /* first span of the next session */
   bool has_held;
-  int64_t line; /* that is being read */
+  int64_t line; /* current line */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -91,7 +92,7 @@ static blis_json_value first_of(blis_json_value object, const char *const *names
   return value;
 }
 
-/* Whole numbers of 64 bits are strings in OTLP. */
+/* Reads an integer. In OTLP, 64-bit integers are strings. */
 static blis_status read_whole(blis_json_value value, int64_t max, int64_t *result,
                               blis_error *error) {
   blis_slice text;
@@ -119,7 +120,7 @@ static bool has_failed(blis_json_value object) {
          number == 2;
 }
 
-/* Whether the span may be a model call that succeeded. */
+/* Returns whether the span can be a successful model call. */
 static bool is_call(blis_json_value object) {
   static const char *const others[] = {"execute_tool", "invoke_agent", "create_agent",
                                        "embeddings"};
@@ -138,7 +139,7 @@ static bool is_call(blis_json_value object) {
 
 /* Texts. */
 
-/* Adds the bytes of the messages in a JSON value: all texts that are no role, type, or name. */
+/* Adds the bytes of the messages in a JSON value: all strings except roles, types, and names. */
 static void add_message(blis_json_value value, const char *key, size_t *bytes) {
   static const char *const labels[] = {"role", "type", "id", "name", "finish_reason"};
   blis_slice text;
@@ -161,7 +162,7 @@ static void add_message(blis_json_value value, const char *key, size_t *bytes) {
   }
 }
 
-/* Adds the bytes of an attribute: of its messages if it is JSON, in a string or not. */
+/* Adds the bytes of an attribute. If it is JSON, possibly inside a string, counts its messages. */
 static void add_text(reading *r, blis_json_value value, size_t *bytes) {
   blis_slice text;
   if (blis_json_text(value, &text, NULL) != BLIS_OK) {
@@ -176,7 +177,7 @@ static void add_text(reading *r, blis_json_value value, size_t *bytes) {
   }
 }
 
-/* The bytes of these attributes, and of PREFIX.0.content, PREFIX.1.content, ... */
+/* Returns the bytes of the named attributes, and of PREFIX.0.content, PREFIX.1.content, ... */
 static size_t bytes_of(reading *r, blis_json_value object, const char *const *names,
                        const char *prefix) {
   size_t bytes = 0;
@@ -207,7 +208,8 @@ static blis_status read_tokens(blis_json_value value, uint32_t *tokens, blis_err
   return BLIS_OK;
 }
 
-/* The tokens of a call, by counts or by texts; *has_tokens is false without either. */
+/* Determines the tokens of a call from counts or texts; *has_tokens is false if there are
+   neither. */
 static blis_status count_tokens(reading *r, blis_json_value object, span *made, bool *has_tokens,
                                 blis_error *error) {
   static const char *const inputs[] = {"gen_ai.usage.input_tokens", "gen_ai.usage.prompt_tokens",
@@ -314,7 +316,7 @@ static blis_status read_otlp(reading *r, blis_json_value resources, blis_error *
 
 /* Sessions. */
 
-/* By trace, in the order of their first spans; then by time. */
+/* Orders spans by trace, in order of their first spans; then by time. */
 static int compare_spans(const void *a, const void *b) {
   const span *left = a;
   const span *right = b;
@@ -327,7 +329,7 @@ static int compare_spans(const void *a, const void *b) {
   return (left->order > right->order) - (left->order < right->order);
 }
 
-/* The span of the session that had ended last when one began. */
+/* Returns the span of the session that was the last to end before this one began. */
 static uint32_t before(const span *spans, uint32_t index) {
   uint32_t found = BLIS_GRAPH_NO_NODE;
   for (uint32_t i = 0; i < index; i++) {
@@ -391,7 +393,8 @@ static blis_status build(reading *r, size_t first, size_t count, blis_graph *gra
   return BLIS_OK;
 }
 
-/* The next object: of the list, or the next JSON text of the file. Only the first can be a list. */
+/* Returns the next object: the next item of the list, or the next JSON text of the file. Only
+   the first JSON text can be a list. */
 static blis_status next_object(reading *r, blis_json_value *object, bool *has_object,
                                blis_error *error) {
   if (r->item == blis_json_count(r->list)) {
@@ -431,7 +434,7 @@ static blis_status read_jaeger(reading *r, blis_json_value traces, blis_error *e
   return BLIS_OK;
 }
 
-/* Reads the spans of an object; *is_span is true if the object is a span itself. */
+/* Reads the spans of an object; *is_span is true if the object itself is a span. */
 static blis_status read_object(reading *r, blis_json_value object, bool *is_span,
                                blis_error *error) {
   static const char *const otlp[] = {"resourceSpans", "batches", NULL};
@@ -452,7 +455,7 @@ static blis_status read_object(reading *r, blis_json_value object, bool *is_span
   return read_span(r, object, 0, error);
 }
 
-/* Reads objects until there is a session; the span that begins the next session is kept. */
+/* Reads objects until a session is complete; stores the first span of the next session. */
 static blis_status read_session(reading *r, blis_error *error) {
   r->spans.count = 0;
   r->next = 0;

@@ -1,4 +1,4 @@
-/* weka.c - reads Weka corpora, a conversation per line or per file. */
+/* weka.c - reads Weka corpora, with one conversation per line or per file. */
 #include "workload/graph/weka.h"
 
 #include <stdlib.h>
@@ -11,8 +11,8 @@ enum { USUAL_BLOCK_TOKENS = 64, MAX_DEPTH = 16 };
 typedef struct reading {
   blis__graph_rows rows;
   blis__weka w;
-  blis_map ids;    /* of conversations, for the first reader alone */
-  blis_map agents; /* how many of the conversation there are, by agent_id */
+  blis_map ids;    /* ids of conversations; used only by the first reader */
+  blis_map agents; /* number of agents in the conversation, by agent_id */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -44,7 +44,7 @@ static const char *const marker_fields[] = {
     "status",      "requests", "tool_tokens",  "system_tokens",
     NULL};
 
-/* One entry of a list of requests, to be put in order of time. */
+/* One entry of a list of requests, to be sorted by time. */
 typedef struct entry {
   int64_t time_us;
   size_t place;
@@ -54,7 +54,7 @@ typedef struct entry {
 
 /* Calls. */
 
-/* Lengths have two spellings; exactly one must be given. */
+/* Reads a length. Lengths have two spellings, of which exactly one must be present. */
 static blis_status read_length(blis_json_value call, const char *key, const char *other,
                                uint32_t *tokens, blis_error *error) {
   blis_json_value value = blis_json_member(call, key);
@@ -82,7 +82,7 @@ static blis_status read_type(blis_json_value call, blis_slice *type, blis_error 
   return BLIS_OK;
 }
 
-/* Ids of blocks that the prompt does not fill are dropped. */
+/* Drops ids of blocks that the prompt does not fill. */
 static void drop_excess(blis__weka *w, blis__graph_rows *rows, blis__weka_call *call) {
   uint32_t full = call->prompt_tokens / w->block_tokens;
   if (call->id_count > full) {
@@ -162,13 +162,13 @@ static blis_status read_entries(reading *r, blis_json_value list, int64_t basis_
   return BLIS_OK;
 }
 
-/* Is a nested time before that of its marker? */
+/* Determines whether any nested time is before that of its marker. */
 static blis_status has_earlier(blis_json_value list, int64_t marker_us, bool *is_earlier,
                                blis_error *error) {
   for (size_t i = 0; i < blis_json_count(list) && !*is_earlier; i++) {
     int64_t time_us = marker_us;
     BLIS_TRY(blis__graph_time(blis_json_item(list, i), "t", 1e6, &time_us, error));
-    *is_earlier = time_us < marker_us - 1000; /* rounding */
+    *is_earlier = time_us < marker_us - 1000; /* tolerates rounding */
   }
   return BLIS_OK;
 }
@@ -203,7 +203,7 @@ static blis_status find_basis(reading *r, blis_json_value list, int64_t marker_u
 static blis_status read_list(reading *r, uint32_t agent, blis_json_value list, int64_t basis_us,
                              int depth, blis_error *error);
 
-/* A name that sessions are made of; 0 = there is none. */
+/* Reads an id that becomes part of session names; 0 = none. */
 static blis_status read_id(reading *r, blis_json_value object, const char *key, uint32_t *id,
                            blis_error *error) {
   *id = 0;
@@ -214,7 +214,7 @@ static blis_status read_id(reading *r, blis_json_value object, const char *key, 
                               "is not allowed, expected a name without ':'", error);
 }
 
-/* Subagents of one agent_id are several all the same. */
+/* Names the session of a subagent. Subagents with the same agent_id are separate sessions. */
 static blis_status name_session(reading *r, blis_json_value marker, uint32_t *session,
                                 blis_error *error) {
   const blis_intern *strings = r->rows.strings;
@@ -313,8 +313,8 @@ static blis_status note_same_id(reading *r, blis_error *error) {
   return BLIS_OK;
 }
 
-/* The models of a conversation's own calls appear in front of those of its
-   subagents, wherever these are in the list. */
+/* Registers the models of a conversation's own calls before those of its subagents, regardless
+   of their order in the list. */
 static blis_status see_models(reading *r, blis_json_value list, blis_error *error) {
   size_t count = r->rows.models->given.count > 0 ? blis_json_count(list) : 0;
   for (size_t i = 0; i < count; i++) {

@@ -1,4 +1,4 @@
-/* weka_graph.c - conversations as graphs; part of weka.h. */
+/* weka_graph.c - converts conversations to graphs; part of weka.h. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,19 +8,19 @@
 /* A position in the walk through agents and their subagents. */
 typedef struct frame {
   uint32_t agent;
-  uint32_t call;  /* its next call */
-  uint32_t child; /* the next agent to process before that */
+  uint32_t call;  /* next call of the agent */
+  uint32_t child; /* next agent to process before that call */
 } frame;
 
 typedef struct building {
   blis__weka *w;
   blis__graph_rows *rows;
   blis_graph_reading reading;
-  uint64_t streams;           /* that the ids of one session need */
-  uint32_t *nodes;            /* of the graph, by call */
+  uint64_t streams;           /* number of streams for the ids of one session */
+  uint32_t *nodes;            /* nodes of the graph, by call */
   BLIS_ARRAY(uint32_t) waits; /* calls, during the construction of a node */
   BLIS_ARRAY(frame) frames;
-  int64_t first_us; /* the earliest start */
+  int64_t first_us; /* earliest start */
 } building;
 
 static const blis__weka_call *call_of(const building *b, uint32_t agent, uint32_t k) {
@@ -29,7 +29,8 @@ static const blis__weka_call *call_of(const building *b, uint32_t agent, uint32_
 
 /* Delays. */
 
-/* b->waits contains the calls that it waits for, its own session's first. */
+/* Returns the delay of a call. b->waits contains the calls that it waits for, starting with the
+   one of its own session. */
 static int64_t delay_of(const building *b, const blis__weka_call *call) {
   const blis__weka_call *calls = b->w->calls.items;
   blis_graph_delays delays = b->rows->options->delays;
@@ -76,7 +77,8 @@ static blis_status set_blocks(building *b, const blis__weka_call *call, uint32_t
                                request, error);
 }
 
-/* The context of BLIS (Go) grows by the new tokens since the round before. */
+/* Returns the new tokens of a call in a context that grows, as in BLIS (Go), by the difference
+   to the previous round. */
 static uint32_t growth(const building *b, uint32_t k, const blis__weka_call *call) {
   if (k == 0) {
     return call->prompt_tokens;
@@ -166,7 +168,7 @@ static blis_status enter(building *b, uint32_t agent) {
   return blis_array_push(&b->w->alloc, &b->frames, f);
 }
 
-/* Agents in the order in which they call each other. */
+/* Builds nodes for agents in the order in which they call each other. */
 static blis_status build_tree(building *b, blis_error *error) {
   BLIS_TRY_MEM(enter(b, 0), error);
   while (b->frames.count > 0) {
@@ -185,7 +187,7 @@ static blis_status build_tree(building *b, blis_error *error) {
   return BLIS_OK;
 }
 
-/* llm-d-router: every agent goes its own way from its recorded start on. */
+/* llm-d-router: every agent runs independently from its recorded start. */
 static blis_status build_apart(building *b, blis_error *error) {
   for (uint32_t agent = 0; agent < b->w->agent_count; agent++) {
     for (uint32_t k = 0; k < b->w->agents.items[agent].calls.count; k++) {
@@ -208,7 +210,7 @@ typedef struct timed_call {
   int64_t time_us;
   uint32_t agent;
   uint32_t k;
-  uint32_t order; /* of its start among all */
+  uint32_t order; /* rank of its start among all calls */
 } timed_call;
 
 static int compare_timed(const void *a, const void *b) {
@@ -238,7 +240,7 @@ static void sort_calls(const building *b, timed_call *starts, timed_call *ends) 
   qsort(ends, count, sizeof *ends, compare_timed);
 }
 
-/* Nested streams that do not overlap share a session, "id:s1", "id:s2", ... */
+/* Assigns sessions: nested streams that do not overlap share a session, "id:s1", "id:s2", ... */
 static blis_status pack_sessions(const building *b) {
   blis__weka *w = b->w;
   BLIS_ARRAY(int64_t) free_us = {0};
@@ -310,7 +312,7 @@ static int compare_times(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-/* Where a time is when no gap between starts is longer than the cap. */
+/* Returns a time after gaps between starts have been shortened to the cap. */
 static int64_t moved(const int64_t *starts, const int64_t *new_starts, size_t count, int64_t cap_us,
                      int64_t time_us) {
   size_t low = 0;
@@ -355,9 +357,9 @@ static blis_status cap_gaps(const building *b) {
   return BLIS_OK;
 }
 
-/* Readings. */
+/* Dialects. */
 
-/* Subagents before every call of their parent have nothing to start them. */
+/* Counts subagents that come before every call of their parent, so that no call starts them. */
 static void count_dropped(const building *b) {
   for (size_t i = 1; i < b->w->agent_count; i++) {
     const blis__weka_agent *agent = &b->w->agents.items[i];

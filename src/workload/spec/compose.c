@@ -86,7 +86,7 @@ static blis_status add_targets(composition *c, const blis_workload_spec *spec) {
   return BLIS_OK;
 }
 
-/* A total that is the same in all parts, else 0 and a note. */
+/* Returns a total that is the same in all parts; otherwise 0, with a note. */
 static blis_status common(const composition *c, const int64_t *(*get)(const blis_workload_spec *),
                           const char *text, int64_t *value) {
   *value = *get(c->parts[0].spec);
@@ -143,7 +143,7 @@ static blis_status make_room(composition *c, blis_arena *arena) {
   return has_room ? BLIS_OK : BLIS_ERR_NOMEM;
 }
 
-/* The end of the requests may be set later. */
+/* Checks the result, except for its end, which may be set later. */
 static blis_status check_whole(const blis_workload_spec *whole, blis_error *error) {
   blis_workload_spec bounded = *whole;
   bounded.num_requests = bounded.num_requests > 0 ? bounded.num_requests : 1;

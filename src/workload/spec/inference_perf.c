@@ -17,16 +17,16 @@ typedef struct expansion {
   const blis_inference_perf_spec *from;
   const blis_inference_perf_prefixes *prefixes;
   blis_arena *arena;
-  blis_spec_fault *fault; /* NULL = not wanted */
+  blis_spec_fault *fault; /* NULL = not requested */
   blis_client_spec *clients;
   int64_t users;
   blis_distribution_spec question;
   blis_distribution_spec output;
   blis_distribution_spec zero;
-  bool has_default_prefix; /* rule of that name */
+  bool has_default_prefix; /* see blis_workload_rules */
 } expansion;
 
-/* Remembers the wrong member, or with NULL that something is missing. */
+/* Records the invalid member; NULL = something is missing. */
 static void note(const expansion *e, const void *member, const void *whole) {
   if (e->fault != NULL) {
     *e->fault = (blis_spec_fault){.member = member, .whole = whole};
@@ -71,7 +71,7 @@ static blis_status copy_text(const expansion *e, const char *text, const char **
   return *copy != NULL ? BLIS_OK : blis_fail_nomem(error);
 }
 
-/* Properties of a user in every stage. */
+/* Sets the properties of a user that are the same in every stage. */
 static blis_status make_user(const expansion *e, int64_t index, const char *prefix,
                              blis_client_spec *client, blis_error *error) {
   int64_t prompt = index / e->prefixes->users_per_prompt;
@@ -93,7 +93,7 @@ static blis_status make_user(const expansion *e, int64_t index, const char *pref
   return copy_text(e, name, &client->id, error);
 }
 
-/* How many of a stage's requests a user gets. */
+/* Computes the number of a stage's requests that a user sends. */
 static blis_status share_of(const expansion *e, const blis_inference_perf_stage *stage,
                             int64_t index, int64_t *share, blis_error *error) {
   double total = trunc(stage->rate * (double)stage->duration);
@@ -109,7 +109,7 @@ static blis_status share_of(const expansion *e, const blis_inference_perf_stage 
   return BLIS_OK;
 }
 
-/* One session for the whole stage. */
+/* Sets one session for the whole stage. */
 static blis_status set_session(const expansion *e, const blis_inference_perf_stage *stage,
                                int64_t index, blis_client_spec *client, blis_error *error) {
   blis_multi_turn_spec *turns = blis_arena_new(e->arena, sizeof *turns);

@@ -1,13 +1,11 @@
 /*
- * inference_perf.h - the load of kubernetes-sigs/inference-perf (its shared
- * prefix generator of early 2026) as clients of a workload specification.
+ * inference_perf.h - converts the load of kubernetes-sigs/inference-perf (its shared prefix
+ * generator of early 2026) to clients of a workload specification.
  *
- * Users ask questions behind the system prompt of their group, in stages of
- * constant rate. With one stage every user gets an equal share of all requests
- * and spreads them over the stage at exponential distances; with several, users
- * are poisson clients that are active during their stage. In multi-turn chats
- * every user is one session. Expansion follows BLIS (Go, inference-sim
- * f90a1e3a).
+ * Users send questions after the system prompt of their group, in stages of constant rate. With one
+ * stage, every user sends an equal share of all requests, spread over the stage with exponential
+ * gaps. With several stages, users are poisson clients that are active during their stage. In
+ * multi-turn chats, every user is one session. Expansion follows BLIS (Go, inference-sim f90a1e3a).
  */
 #ifndef BLIS_WORKLOAD_SPEC_INFERENCE_PERF_H
 #define BLIS_WORKLOAD_SPEC_INFERENCE_PERF_H
@@ -19,14 +17,14 @@
 enum { BLIS_INFERENCE_PERF_MAX_USERS = 1000000 };
 
 typedef struct blis_inference_perf_stage {
-  double rate;      /* requests per second of all users, > 0 */
+  double rate;      /* total requests per second of all users, > 0 */
   int64_t duration; /* seconds, > 0 */
 } blis_inference_perf_stage;
 
 typedef struct blis_inference_perf_prefixes {
-  int64_t prompts;          /* different system prompts, > 0 */
+  int64_t prompts;          /* number of different system prompts, > 0 */
   int64_t users_per_prompt; /* > 0 */
-  int64_t prompt_tokens;    /* of a system prompt; 0 = none */
+  int64_t prompt_tokens;    /* length of a system prompt; 0 = none */
   int64_t question_tokens;
   int64_t output_tokens;
   bool is_multi_turn;
@@ -40,9 +38,9 @@ typedef struct blis_inference_perf_spec {
 } blis_inference_perf_spec;
 
 /*
- * Sets clients, aggregate_rate and category of *spec; new data lives in arena.
- * BLIS_ERR_INVALID names the key, the value, and the allowed values, and sets
- * *fault unless that is NULL.
+ * Sets clients, aggregate_rate, and category of *spec; new data lives in arena. The message of
+ * BLIS_ERR_INVALID contains the key, the value, and the allowed values. Errors also set *fault
+ * unless it is NULL.
  */
 BLIS_MUSTUSE blis_status blis_inference_perf_expand(const blis_inference_perf_spec *from,
                                                     blis_arena *arena, blis_workload_spec *spec,

@@ -23,7 +23,8 @@ void blis__spec_reader_deinit(blis__spec_reader *reader) {
   blis_map_deinit(&reader->structs);
 }
 
-/* Two maps: a struct has the address of its first member. */
+/* Records a node by address. There are two maps, because a struct has the same address as its
+   first member. */
 static blis_status remember(blis_map *places, const void *address, const blis_yaml_node *node,
                             blis_error *error) {
   BLIS_TRY_MEM(blis_map_put(places, (uint64_t)(uintptr_t)address, (uint64_t)(uintptr_t)node),
@@ -46,7 +47,7 @@ const blis_yaml_node *blis__spec_find_struct(const blis__spec_reader *reader, co
   return find(&reader->structs, whole);
 }
 
-/* Finding keys. */
+/* Lookup of keys. */
 
 blis_status blis__spec_fail_key(const blis_yaml_node *key, const char *section,
                                 const char *const *known, size_t known_count, blis_error *error) {
@@ -114,7 +115,7 @@ static blis_status read_loop(const blis_yaml_node *node, blis_loop *loop, blis_e
   return BLIS_OK;
 }
 
-/* The scale of a unit of time, in microseconds; 0 for other units. */
+/* Returns a unit of time in microseconds; 0 for other units. */
 static double scale_of(const char *unit) {
   static const struct {
     const char *name;
@@ -128,7 +129,7 @@ static double scale_of(const char *unit) {
   return 0;
 }
 
-/* A whole number; a key with a unit of time also accepts a duration such as 30s. */
+/* Reads an integer. A key with a unit of time also accepts a duration such as 30s. */
 static blis_status read_whole(const blis_yaml_node *node, const char *unit, int64_t *value,
                               blis_error *error) {
   double us;
@@ -162,7 +163,7 @@ static blis_status read_tokens(const blis_yaml_node *node, bool *is_lazy, blis_e
              : blis_yaml_fail(node, "is neither drawn nor lazy", error);
 }
 
-/* Zeroed structs of a section. */
+/* Creates zeroed structs of a section. */
 static blis_status new_structs(blis__spec_reader *reader, const blis__section *section,
                                size_t count, char **structs, blis_error *error) {
   *structs = blis_arena_new(reader->arena, count * section->size);
@@ -189,7 +190,7 @@ static blis_status read_list(blis__spec_reader *reader, const blis_yaml_node *no
   return BLIS_OK;
 }
 
-/* Each key is a name, the first member of its struct. */
+/* Reads a mapping of names. Each key becomes the first member of its struct. */
 static blis_status read_named(blis__spec_reader *reader, const blis_yaml_node *node,
                               const blis__key *key, char **list, size_t *count, blis_error *error) {
   BLIS_TRY(blis_yaml_need_mapping(node, error));
@@ -224,7 +225,7 @@ static blis_status read_plain(blis__spec_reader *reader, const blis_yaml_node *n
   switch (key->kind) {
   case BLIS__KEY_INTEGER:
     return read_whole(node, key->value.unit, member, error);
-  case BLIS__KEY_NUMBER: /* dropped values are checked only here */
+  case BLIS__KEY_NUMBER: /* values that are not stored are checked only here */
     return blis_yaml_double(node, key->member == BLIS__NO_MEMBER ? 0 : -DBL_MAX, DBL_MAX, member,
                             error);
   case BLIS__KEY_BOOLEAN:
@@ -278,7 +279,7 @@ static blis_status read_value(blis__spec_reader *reader, const blis_yaml_node *n
   return read_plain(reader, node, key, member, flag, error);
 }
 
-/* A key and its alias are the same key. */
+/* Rejects duplicates; a key and its alias count as the same key. */
 static blis_status check_once(const blis_yaml_node *node, size_t index, const blis__key *key,
                               blis_error *error) {
   for (size_t i = 0; key->alias != NULL && i < index; i++) {
@@ -307,7 +308,7 @@ blis_status blis__spec_read(blis__spec_reader *reader, const blis_yaml_node *nod
 
 /* Checking. */
 
-/* An omitted key has the value 0. */
+/* Returns whether a key was omitted: its value is 0. */
 static bool is_left_out(const blis__key *key, const char *from) {
   return key->flag != 0 && key->kind != BLIS__KEY_TIMEOUT && !*(const bool *)(from + key->flag);
 }
@@ -330,7 +331,7 @@ static blis_status check_value(const blis__section_check *check, const blis__key
 
 enum { WHERE_SIZE = 200 };
 
-/* How messages about an item of a list, or about a part begin. */
+/* Writes the start of messages about an item of a list or about a part. */
 static void name_item(const blis__section_check *check, const blis__key *key, const char *item,
                       size_t index, char where[WHERE_SIZE]) {
   const char *first = *(const char *const *)(const void *)item;
@@ -345,7 +346,7 @@ static void name_item(const blis__section_check *check, const blis__key *key, co
   }
 }
 
-/* The structs of a part or a list. */
+/* Checks the structs of a part or a list. */
 static blis_status check_items(const blis__section_check *check, const blis__key *key,
                                const char *from, blis_error *error) {
   const char *items = *(const char *const *)(const void *)(from + key->member);

@@ -94,7 +94,7 @@ static blis_status note_clients(const notes *n, rule *of_client) {
   return BLIS_OK;
 }
 
-/* Number of arrivals of a client with a note; the first one of all is kept. */
+/* Returns the number of a client's arrivals with a note; stores the first note of all. */
 static size_t find_arrival_notes(const blis_workload_spec *spec, size_t index,
                                  blis_arrival_note *first) {
   const blis_client_spec *client = blis_workload_spec_client(spec, index);
@@ -111,7 +111,7 @@ static size_t find_arrival_notes(const blis_workload_spec *spec, size_t index,
   return count;
 }
 
-/* Arrivals of clients and of their windows that others take the place of. */
+/* Adds notes about arrivals of clients and of their windows that are replaced by other arrivals. */
 static blis_status note_arrivals(const notes *n) {
   const blis_workload_spec *spec = &n->top->spec;
   blis_arrival_note first;
@@ -148,7 +148,7 @@ static bool has_class(const blis_workload_spec *spec, const char *slo_class) {
   return false;
 }
 
-/* A class with a typing error matches no request. */
+/* Adds notes about targets whose class is unknown, so that they apply to no request. */
 static blis_status note_targets(const notes *n) {
   const blis_workload_spec *spec = &n->top->spec;
   for (size_t i = 0; i < spec->goodput_target_count; i++) {

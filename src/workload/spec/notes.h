@@ -9,8 +9,8 @@
 #include "workload/spec/sections.h"
 
 /*
- * Calls note once per kind of unused setting, naming the first client it concerns;
- * the text is valid during the call. Call it only after the check succeeded.
+ * Calls note once per kind of unused setting, with the name of the first affected client. The text
+ * is valid during the call. Call this function only after a successful check.
  */
 BLIS_MUSTUSE blis_status blis__spec_note_unused(const blis__spec_reader *reader,
                                                 const blis__spec_top *top,

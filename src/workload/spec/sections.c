@@ -11,7 +11,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define NONE BLIS__NO_MEMBER
 #define SPAN ((double)BLIS_TIME_SPAN_MAX_US)
-#define MAX_REQUESTS 0x1.fffffffffffffp61 /* twice as many fit */
+#define MAX_REQUESTS 0x1.fffffffffffffp61 /* half of the range of int64_t */
 
 /*
  * A key that fills a member. More members of blis__key may follow the summary.
@@ -47,7 +47,7 @@
 /* A bool that is set if the key is present. */
 #define FLAG(type, member_) .flag = offsetof(type, member_)
 
-/* A key of a part, or of the same struct one mapping deeper, or of a list. */
+/* A key of a part, of a nested mapping that fills the same struct, or of a list. */
 #define PART(type, key, member_, section_, ...)                                                    \
   {                                                                                                \
     .value.name = (key), .kind = BLIS__KEY_PART, .member = offsetof(type, member_),                \
@@ -308,7 +308,7 @@ static const blis__key servegen_keys[] = {
 const blis__section blis__servegen_section =
     SECTION("servegen_data block", servegen_keys, blis_servegen_spec, "ServeGen data.");
 
-/* Its name, the SLO class, is the first member. */
+/* The name, which is the SLO class, is the first member. */
 _Static_assert(offsetof(blis_goodput_target, slo_class) == 0, "see above");
 
 static const blis__key target_keys[] = {
@@ -320,7 +320,7 @@ static const blis__key target_keys[] = {
 static const blis__section target_section =
     SECTION("goodput target", target_keys, blis_goodput_target, "Goodput target of one SLO class.");
 
-/* The whole; the keys of the specification itself are contiguous. */
+/* The top level; the keys of the specification itself are contiguous. */
 
 _Static_assert(offsetof(blis__spec_top, spec) == 0, "they fill it, too");
 
@@ -368,7 +368,7 @@ const blis__section blis__spec_top_section =
             "Traffic of several clients that share a rate (workload "
             "specification, version 2).");
 
-enum { OWN_KEYS = 4 }; /* of blis__spec_top, before the keys of spec */
+enum { OWN_KEYS = 4 }; /* number of keys of blis__spec_top before the keys of spec */
 
 const blis__section blis__spec_section = {.name = "workload",
                                           .keys = top_keys + OWN_KEYS,

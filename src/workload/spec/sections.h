@@ -9,7 +9,7 @@
 #include "workload/spec/servegen.h"
 #include "workload/spec/workload_spec.h"
 
-/* The top level: the specification, and the parts that are expanded into it. */
+/* The top level of a file: the specification, and parts that are expanded into it. */
 typedef struct blis__spec_top {
   blis_workload_spec spec;
   const char *version;
@@ -20,7 +20,7 @@ typedef struct blis__spec_top {
 
 extern const blis__section blis__spec_top_section;
 
-/* The part of it that fills the specification itself. */
+/* The part of the top level that fills the specification itself. */
 extern const blis__section blis__spec_section;
 
 extern const blis__section blis__inference_perf_section;

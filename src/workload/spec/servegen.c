@@ -13,7 +13,7 @@
 enum { CLASSES = 5, PERIODS = 3, DAY_S = 86400, ROW_S = 600, ROWS_PER_DAY = 144 };
 enum { DEFAULT_WINDOW_S = 600, DEFAULT_DRAIN_S = 180 };
 
-/* Chunks are dealt in this order, cohorts are listed in the second one. */
+/* Chunks are assigned to classes in this order; cohorts are listed in the second order. */
 static const char *const dealt_classes[CLASSES] = {"critical", "standard", "batch", "sheddable",
                                                    "background"};
 static const int sorted_classes[CLASSES] = {4, 2, 0, 3, 1};
@@ -30,13 +30,13 @@ typedef struct conversion {
   blis_random random;
   blis_cohort_spec *cohorts;
   size_t cohort_count;
-  uint32_t *active; /* chunks of the window at hand, in the order of dealing */
+  uint32_t *active; /* chunks of the current window, in order of assignment */
   size_t active_count;
 } conversion;
 
 /* Chunks of a window. */
 
-/* A window of one day, or of a time of day. */
+/* A window on one day, or at a time of day. */
 typedef struct window {
   int64_t start_s;
   bool is_daily;
@@ -46,7 +46,7 @@ static bool matches(const blis__servegen_row *row, const window *w) {
   return (w->is_daily ? row->start_s % DAY_S : row->start_s) == w->start_s;
 }
 
-/* The lengths that apply at a time; NULL = none yet. */
+/* Returns the lengths that apply at a time; NULL = none yet. */
 static const blis__servegen_lengths *lengths_at(const blis__servegen_chunk *chunk, int64_t time_s) {
   const blis__servegen_lengths *found = NULL;
   for (size_t i = 0; i < chunk->lengths.count; i++) {
@@ -78,7 +78,7 @@ static void list_active(conversion *c, const window *w) {
 
 /* Cohorts. */
 
-/* Chunks first, first + CLASSES, ... of the active ones. */
+/* Returns one of the active chunks first, first + CLASSES, ... */
 static const blis__servegen_chunk *member(const conversion *c, size_t index) {
   return &c->data->chunks.items[c->active[index]];
 }
@@ -93,7 +93,7 @@ static blis_status make_distribution(const conversion *c, const char *type,
   return BLIS_OK;
 }
 
-/* For one chunk: mean over all days of the fits for a time of day. */
+/* Computes, for one chunk, the mean over all days of the fits for a time of day. */
 static bool fit_of_chunk(const blis__servegen_chunk *chunk, const window *w, bool is_input,
                          double *mu, double *sigma) {
   const blis__servegen_lengths *at = lengths_at(chunk, w->start_s);
@@ -179,7 +179,7 @@ static row_sums sum_rows(const conversion *c, const window *w, size_t first) {
   return sums;
 }
 
-/* Drops means that no process can have. */
+/* Returns the mean arrival process, without means that are invalid. */
 static blis_arrival_spec mean_arrival(const row_sums *sums) {
   double rows = (double)sums->rows;
   blis_arrival_spec arrival = {.process = sums->weibulls > sums->gammas ? "weibull" : "gamma",
@@ -213,7 +213,7 @@ static blis_status make_spike(const conversion *c, int64_t start_s, double rate,
   return BLIS_OK;
 }
 
-/* The members of one class as a cohort; none when they send nothing. */
+/* Creates a cohort from the members of one class; none if they send no requests. */
 static blis_status make_cohort(conversion *c, const window *w, const char *prefix, int class,
                                int64_t start_s, blis_cohort_spec **made, blis_error *error) {
   size_t first = (size_t) class;
@@ -317,7 +317,7 @@ static blis_status convert_reasoning(conversion *c, blis_error *error) {
   return BLIS_OK;
 }
 
-/* The whole. */
+/* Top level. */
 
 static blis_status convert(conversion *c, blis_workload_spec *spec, blis_error *error) {
   BLIS_TRY(blis__servegen_read(c->data, c->from->path, error));

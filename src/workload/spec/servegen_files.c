@@ -36,7 +36,7 @@ static blis_status tell(blis__servegen_data *data, const char *text, blis_error 
 
 /* The folder. */
 
-/* "chunk-<id>-trace.csv": where "-trace.csv" begins; 0 = another file. */
+/* Returns the position of "-trace.csv" in "chunk-<id>-trace.csv"; 0 = another file. */
 static size_t stem_length(const char *name) {
   size_t length = strlen(name);
   size_t ends = strlen(trace_end);
@@ -49,7 +49,7 @@ static size_t stem_length(const char *name) {
 static int compare_chunks(const void *a, const void *b) {
   const blis__servegen_chunk *left = a;
   const blis__servegen_chunk *right = b;
-  /* File names are compared with their ends. */
+  /* File names are compared including their extensions. */
   char names[2][NAME_SIZE];
   snprintf(names[0], NAME_SIZE, "%s%s", left->name, trace_end);
   snprintf(names[1], NAME_SIZE, "%s%s", right->name, trace_end);
@@ -101,7 +101,7 @@ static blis_status join(blis_buffer *path, const char *folder, const blis__serve
 
 /* Traces. */
 
-/* False when a row cannot be used. */
+/* Reads a row. Returns false if the row cannot be used. */
 static bool read_row(const blis_csv *csv, blis__servegen_row *row) {
   size_t count = blis_csv_count(csv);
   double start;
@@ -163,9 +163,9 @@ static blis_status read_trace(blis__servegen_data *data, blis__servegen_chunk *c
 
 /* Tables of lengths: "{224: 0.5, 225.0: 0.5}". */
 
-/* Processing of the entries of a table. */
+/* State of processing the entries of a table. */
 typedef struct table {
-  double weight; /* sums over all entries */
+  double weight; /* sum over all entries */
   double log_sum;
   double log_square_sum;
   double *percents; /* NULL = lengths */
@@ -190,7 +190,7 @@ static void add_entry(table *t, double key, double weight) {
   }
 }
 
-/* The part of text up to an end character, which is skipped. */
+/* Parses a number up to an end character, which is skipped. */
 static bool take_number(blis_slice *text, char end, double *number) {
   const char *found = memchr(text->data, end, text->length);
   size_t length = found != NULL ? (size_t)(found - text->data) : text->length;
@@ -240,7 +240,7 @@ static blis_status read_fit(blis_json_value entry, const char *key, blis__serveg
 
 /* Datasets. */
 
-/* The first entry in the byte order of the keys that has ratios. */
+/* The first entry with ratios, in byte order of the keys. */
 typedef struct first_ratios {
   const char *key;
 } first_ratios;
@@ -322,7 +322,7 @@ static blis_status read_dataset(blis__servegen_data *data, blis__servegen_chunk 
   return status;
 }
 
-/* Reasoning data may lack a dataset here and there. */
+/* Reads a chunk. In reasoning data, a chunk may lack a dataset. */
 static blis_status read_chunk(blis__servegen_data *data, size_t index, const char *folder,
                               blis_buffer *path, blis_error *error) {
   blis__servegen_chunk *chunk = &data->chunks.items[index];

@@ -34,7 +34,7 @@ typedef struct blis__servegen_fit {
   double sigma;
 } blis__servegen_fit;
 
-/* Lengths after a start time. */
+/* Lengths from a start time on. */
 typedef struct blis__servegen_lengths {
   int64_t start_s;
   blis__servegen_fit input;
@@ -45,10 +45,10 @@ typedef struct blis__servegen_lengths {
 typedef struct blis__servegen_chunk {
   const char *name; /* "chunk-<id>" */
   BLIS_ARRAY(blis__servegen_row) rows;
-  BLIS_ARRAY(blis__servegen_lengths) lengths; /* in order of their start */
-  bool has_reason_key;                        /* it is reasoning data */
+  BLIS_ARRAY(blis__servegen_lengths) lengths; /* ordered by start */
+  bool has_reason_key;                        /* contains reasoning data */
   bool has_reason_ratios;
-  double reason_weights[BLIS__PERCENTS]; /* by percent; sum 1 */
+  double reason_weights[BLIS__PERCENTS]; /* by percent; the sum is 1 */
 } blis__servegen_chunk;
 
 typedef struct blis__servegen_data {
@@ -56,13 +56,13 @@ typedef struct blis__servegen_data {
   blis_arena arena;                        /* names */
   BLIS_ARRAY(blis__servegen_chunk) chunks; /* by file name */
   bool is_reasoning;
-  blis__unread unread;  /* members of datasets */
-  bool rounds_percents; /* 0.29 is 29 percent, not 28 */
+  blis__unread unread;  /* unsupported members of datasets */
+  bool rounds_percents; /* 0.29 is rounded to 29 percent instead of truncated to 28 */
   blis_status (*note)(void *ud, const char *text);
   void *note_ud;
 } blis__servegen_data;
 
-/* Reads all chunks of a folder. End *data even after a failure. */
+/* Reads all chunks of a folder. Deinitialize *data even after a failure. */
 BLIS_MUSTUSE blis_status blis__servegen_read(blis__servegen_data *data, const char *folder,
                                              blis_error *error);
 

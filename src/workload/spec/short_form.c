@@ -53,12 +53,12 @@ static blis_client_spec common_client(const blis_short_form *form) {
   return client;
 }
 
-/* A weight of 0 is no weight: the rarest groups get the smallest number. */
+/* Returns a weight > 0; the rarest groups get the smallest positive number. */
 static double zipf_weight(int64_t rank, double exponent) {
   return fmax(1 / pow((double)(rank + 1), exponent), 1e-300);
 }
 
-/* NULL without sessions. */
+/* Creates the turns of sessions; NULL without sessions. */
 static blis_status make_turns(const blis_short_form *form, blis_arena *arena,
                               const blis_multi_turn_spec **made, blis_error *error) {
   *made = NULL;
@@ -74,7 +74,7 @@ static blis_status make_turns(const blis_short_form *form, blis_arena *arena,
   return BLIS_OK;
 }
 
-/* Each of several groups has a client with its name. */
+/* Sets the prefix of client k. If there are several groups, each has a client with its name. */
 static blis_status set_prefix(const blis_short_form *form, size_t k, blis_arena *arena,
                               blis_client_spec *client, blis_error *error) {
   client->prefix_tokens = form->prefix_tokens;

@@ -1,5 +1,5 @@
 /*
- * Distributions and arrivals as they are written. In a file:
+ * Written forms of distributions and arrivals. In a file:
  *
  *   {type: gaussian, params: {mean: 512, std_dev: 256, min: 2, max: 7000}}
  *   {process: gamma, cv: 3}
@@ -14,7 +14,7 @@
 #include "workload/spec/keys.h"
 #include "workload/workload.h"
 
-/* The key of the first value of a table without a name. */
+/* Key of the first unnamed value of a table. */
 static const char first_value[] = "[1]";
 
 static const char *const distribution_keys[] = {"type", "params"};
@@ -22,7 +22,7 @@ static const char *const arrival_keys[] = {"process", "cv", "shape", "scale"};
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-/* The place of a node as the start of messages, without the last colon. */
+/* Writes the position of a node as the start of a message, without the last colon. */
 static void name_place(const blis_yaml_node *node, char where[464]) {
   snprintf(where, 464, "%s", blis_yaml_place_of(node).text);
   where[strlen(where) - 1] = '\0';
@@ -174,7 +174,7 @@ blis_status blis__spec_read_arrival(blis__spec_reader *reader, const blis_yaml_n
     }
   }
   if (arrival->process == NULL || *arrival->process == '\0') {
-    return BLIS_OK; /* users need none, others are checked later */
+    return BLIS_OK; /* users need none; all others are checked later */
   }
   char where[464];
   name_place(node, where);

@@ -9,12 +9,12 @@
 
 enum { WHERE_SIZE = 160 };
 
-/* The checked values, and the beginning of messages. */
+/* The values to check, and the start of messages. */
 typedef struct check {
   const blis_workload_spec *spec;
   const blis_client_spec *client;
   const void *whole;      /* the checked object, for fault */
-  blis_spec_fault *fault; /* NULL = not wanted */
+  blis_spec_fault *fault; /* NULL = not requested */
   char where[WHERE_SIZE];
 } check;
 
@@ -56,14 +56,14 @@ bool blis_workload_spec_has_follow_ups(const blis_workload_spec *spec) {
 
 /* Combinations of members. */
 
-/* Remembers the wrong member, or with NULL that something is missing. */
+/* Records the invalid member; NULL = something is missing. */
 static void note(const check *c, const void *member) {
   if (c->fault != NULL) {
     *c->fault = (blis_spec_fault){.member = member, .whole = c->whole};
   }
 }
 
-/* The same check of a part. */
+/* Returns the same check for a part. */
 static check check_of(const check *c, const void *part) {
   check of_part = *c;
   of_part.whole = part;
@@ -131,7 +131,8 @@ static blis_status check_windows(const check *c, blis_error *error) {
   return BLIS_OK;
 }
 
-/* A modality needs its tokens and their number, or it has no effect. */
+/* Checks that a modality has both its tokens and their number, because otherwise it has no
+   effect. */
 static blis_status check_modality(const check *c, const char *name,
                                   const blis_distribution_spec *tokens,
                                   const blis_distribution_spec *count, blis_error *error) {
@@ -164,7 +165,7 @@ static blis_status check_multimodal(const check *c, blis_error *error) {
                          c->where);
 }
 
-/* Multimodal prompts have their own lengths. */
+/* Checks the lengths. Multimodal prompts have separate lengths. */
 static blis_status check_lengths(const check *c, blis_error *error) {
   bool has_input =
       !is_empty(c->client->input.type) ||
@@ -211,7 +212,7 @@ static blis_status check_cohort(const check *c, const blis_cohort_spec *cohort, 
   return BLIS_OK;
 }
 
-/* All together. */
+/* All checks. */
 
 static size_t total_count(const blis_workload_spec *spec) {
   return spec->client_count + spec->cohort_count;
@@ -301,7 +302,7 @@ static blis_status check_rates(const blis_workload_spec *spec, blis_error *error
   return BLIS_OK;
 }
 
-/* True when a client's requests end by themselves. */
+/* Returns whether the requests of a client end without a limit. */
 static bool is_bounded(const blis_workload_spec *spec, size_t index) {
   const blis_client_spec *client = blis_workload_spec_client(spec, index);
   bool has_windows = client->window_count > 0;

@@ -5,7 +5,7 @@
 
 enum { STEP = 4, MAX_PARAMS = 1024 };
 
-/* Where the keys of the mapping at hand stand. */
+/* Position of the keys of the current mapping. */
 typedef struct writer {
   blis_buffer *text;
   size_t column;
@@ -18,7 +18,7 @@ static bool is_empty(const char *text) {
 
 /* Scalars. */
 
-/* Words that are no text without quotes. */
+/* Returns whether a word is not a string in YAML unless it is quoted. */
 static bool is_special(const char *text) {
   static const char *const words[] = {"true", "false", "yes",  "no",   "on",    "off", "null",
                                       "y",    "n",     "~",    "True", "False", "Yes", "No",
@@ -124,7 +124,7 @@ static void write_flag(writer *w, const char *key, bool value) {
   blis_buffer_string(w->text, value ? " true\n" : " false\n");
 }
 
-/* Begins a mapping; its end restores column. */
+/* Starts a mapping; the caller restores column at its end. */
 static size_t open_mapping(writer *w, const char *key) {
   size_t column = w->column;
   write_key(w, key);
@@ -133,7 +133,7 @@ static size_t open_mapping(writer *w, const char *key) {
   return column;
 }
 
-/* Begins a list; every item starts with is_first_of_item. */
+/* Starts a list; every item starts with is_first_of_item. */
 static size_t open_list(writer *w, const char *key) {
   size_t column = open_mapping(w, key);
   w->column += 2;
@@ -147,7 +147,7 @@ static int compare_params(const void *a, const void *b) {
                 ((const blis_distribution_param *)b)->name);
 }
 
-/* Sorted, as BLIS (Go) writes them, unless there are very many. */
+/* Writes the parameters, sorted as in BLIS (Go) unless there are very many. */
 static void write_params(writer *w, const blis_distribution_spec *spec) {
   blis_distribution_param sorted[MAX_PARAMS];
   const blis_distribution_param *params = spec->params;
@@ -255,7 +255,7 @@ static void opt_loop(writer *w, const blis_client_spec *client) {
   }
 }
 
-/* Arrivals and lengths, which are adjacent in all forms. */
+/* Writes arrivals and lengths, which are adjacent in all forms. */
 static void write_lengths(writer *w, const blis_client_spec *client) {
   write_arrival(w, &client->arrival);
   opt_distribution(w, "input_distribution", &client->input);
@@ -331,7 +331,7 @@ static void write_cohort(writer *w, const blis_cohort_spec *cohort) {
   opt_multimodal(w, client);
 }
 
-/* The whole. */
+/* Top level. */
 
 static void write_clients(writer *w, const blis_workload_spec *spec) {
   if (spec->client_count == 0) {

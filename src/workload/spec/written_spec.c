@@ -12,7 +12,7 @@ enum { MAX_SIZE = 1 << 28 };
 
 struct blis_written_spec {
   blis_alloc alloc;
-  blis_arena arena; /* everything that is read */
+  blis_arena arena; /* storage of everything that is read */
   blis__spec_top top;
   BLIS_ARRAY(const char *) notes;
 };
@@ -55,8 +55,8 @@ typedef struct reading {
 } reading;
 
 /*
- * Starts a message with the place of its subject. An omitted member has no place of
- * its own, so its section's place is used.
+ * Starts a message with the position of its subject. For an omitted member, the position of its
+ * section is used.
  */
 static blis_status locate(const reading *r, const blis_spec_fault *fault, blis_status status,
                           blis_error *error) {
@@ -85,7 +85,7 @@ static bool has_version(const reading *r) {
   return version != NULL && *version != '\0';
 }
 
-/* The keys of a file are written with the names of all versions. */
+/* Checks the version. Keys with the names of all versions are accepted. */
 static blis_status check_version(const reading *r, bool *is_old, blis_error *error) {
   const char *version = r->written->top.version;
   *is_old = !has_version(r) || strcmp(version, "1") == 0;
@@ -96,7 +96,7 @@ static blis_status check_version(const reading *r, bool *is_old, blis_error *err
   return blis_yaml_fail(node, "is not a workload version; known are 1 and 2", error);
 }
 
-/* Data in the arena may be changed until it is returned. */
+/* Returns a client that may be changed; data in the arena is mutable until it is returned. */
 static blis_client_spec *client_at(blis_workload_spec *spec, size_t index) {
   return (blis_client_spec *)blis_workload_spec_client(spec, index);
 }
@@ -106,8 +106,8 @@ static size_t client_count(const blis_workload_spec *spec) {
 }
 
 /*
- * Classes had other names in version 1, which files without a version have. Version 2 also has the
- * class realtime. A script without a version keeps it, so that its targets match.
+ * Renames classes of version 1, which is assumed for files without a version. Version 2 also has a
+ * class realtime. A script without a version keeps this name, so that its targets match.
  */
 static blis_status upgrade_classes(reading *r) {
   static const char *const renamed[][2] = {{"realtime", "critical"}, {"interactive", "standard"}};
@@ -148,7 +148,7 @@ static void fill_defaults(reading *r) {
   }
 }
 
-/* Settings that clients do not depend on. */
+/* Applies the settings that do not affect clients. */
 static void apply_totals(reading *r) {
   blis__spec_top *top = &r->written->top;
   const blis_spec_settings *s = r->settings;
@@ -234,7 +234,7 @@ static blis_status expand_inference_perf(reading *r, blis_error *error) {
   return BLIS_OK;
 }
 
-/* A relative path starts in the folder of the file that has it. */
+/* Expands servegen_data. A relative path starts in the folder of the file that contains it. */
 static blis_status expand_servegen(reading *r, blis_error *error) {
   blis__spec_top *top = &r->written->top;
   blis_servegen_spec *servegen = (blis_servegen_spec *)top->servegen;
@@ -339,7 +339,7 @@ blis_status blis_written_spec_from(const blis_alloc *alloc, const blis_yaml_node
   return BLIS_OK;
 }
 
-/* The folder of a path; NULL = the current one or no memory. */
+/* Returns the folder of a path; NULL = the current folder, or out of memory. */
 static char *folder_of(const blis_alloc *alloc, const char *path, size_t *size) {
   const char *slash = strrchr(path, '/');
   *size = slash != NULL ? (size_t)(slash - path) + 1 : 0;

@@ -12,10 +12,10 @@ blis_params push_params(lua_State *L, int index) {
   for (size_t i = 0; i < params.count; i++) {
     lua_rawgeti(L, list, (lua_Integer)i + 1);
     items[i].name = check_field_string(L, -1, "name");
-    items[i].key = opt_field_string(L, -1, "key"); /* of a table */
+    items[i].key = opt_field_string(L, -1, "key"); /* key of a table entry */
     int type = lua_getfield(L, -1, "value");
     if (type == LUA_TSTRING) {
-      items[i].text = lua_tostring(L, -1); /* the definition keeps it */
+      items[i].text = lua_tostring(L, -1); /* the definition keeps it alive */
     } else if (type == LUA_TBOOLEAN) {
       items[i].number = lua_toboolean(L, -1);
     } else {

@@ -2,7 +2,7 @@
  * builtin.h - creates the built-in policies from checked definitions.
  *
  * A definition, at index, is a table with name and parameters = {{name =, value =}, ...}. The
- * caller owns the policy. All of these may raise, and then nothing remains allocated.
+ * caller owns the policy. All functions may raise; in this case nothing remains allocated.
  */
 #ifndef BLIS_LUA_POLICIES_BUILTIN_BUILTIN_H
 #define BLIS_LUA_POLICIES_BUILTIN_BUILTIN_H
@@ -18,7 +18,7 @@
 #include "policy/flow/usage_limit.h"
 #include "policy/priority/priority.h"
 
-/* The parameters of the definition, in a buffer that is pushed. */
+/* Returns the parameters of the definition, in a buffer that is pushed. */
 blis_params push_params(lua_State *L, int index);
 
 void check_builtin_scorer(lua_State *L, int index, const blis_policy_context *context,

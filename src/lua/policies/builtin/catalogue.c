@@ -39,7 +39,7 @@ static void set_usual_value(lua_State *L, const blis_param_spec *param) {
   case BLIS_PARAM_CHOICE:
     lua_pushlstring(L, param->choices, strcspn(param->choices, "|"));
     break;
-  case BLIS_PARAM_TABLE: /* an empty one */
+  case BLIS_PARAM_TABLE: /* an empty table */
   case BLIS_PARAM_TEXTS:
   case BLIS_PARAM_TEXT_LISTS:
     return;
@@ -49,7 +49,7 @@ static void set_usual_value(lua_State *L, const blis_param_spec *param) {
   lua_setfield(L, -2, "usual");
 }
 
-/* Pushes a parameter the way lua/blis/config describes options. */
+/* Pushes a parameter in the form in which lua/blis/config describes options. */
 static void push_param(lua_State *L, const blis_param_spec *param) {
   static const char *const types[] = {"integer",       "number", "boolean",      "choice",
                                       "named_numbers", "texts",  "texts_by_name"};
@@ -69,7 +69,7 @@ static void push_param(lua_State *L, const blis_param_spec *param) {
   }
 }
 
-/* The options by which signals of the entry age, as words: snapshot_refresh_us and others. */
+/* Sets the names of the options that delay signals of the entry, such as snapshot_refresh_us. */
 static void set_ages(lua_State *L, const blis_policy_entry *entry) {
   static const char *const options[] = {"snapshot_refresh_us", "cache_signal_delay_us"};
   bool reads_signals = entry->kind == BLIS_POLICY_ROUTER || entry->kind == BLIS_POLICY_SCORER ||

@@ -9,14 +9,14 @@
 
 /*
  * policies(): returns {filters = {...}, scorers = ..., pickers = ..., routers = ..., admissions =
- * ..., cascades = ..., priorities = ...}. policies("routers") returns one of these lists; nil for
- * an unknown kind.
+ * ..., cascades = ..., priorities = ...}. policies("routers") returns one of these lists, or nil
+ * for an unknown kind.
  */
 int bind_policy_catalogue(lua_State *L);
 
 /*
- * scorer_list(text, place): what "prefix-affinity:3,queue-depth:2" says, as
- * {{"prefix-affinity", 3.0}, ...}; place starts the message of an error.
+ * scorer_list(text, place): parses "prefix-affinity:3,queue-depth:2" into {{"prefix-affinity",
+ * 3.0}, ...}. Error messages start with place.
  */
 int bind_scorer_list(lua_State *L);
 

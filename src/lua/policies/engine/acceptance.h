@@ -2,9 +2,9 @@
  * acceptance.h - draft acceptance rates as a function of a script: acceptance(request, position)
  * returns 0 to 1.
  *
- * The function is called for all positions when a request reaches an instance, in the order of
- * these events, and not again while the request stays. Results therefore do not depend on batches.
- * It reads the same fields as policies.
+ * The function is called for all positions when a request reaches an instance, and not again while
+ * the request is on this instance. Calls are in the order of these events. Results therefore do not
+ * depend on batches. The function reads the same fields as policies.
  */
 #ifndef BLIS_LUA_POLICIES_ENGINE_ACCEPTANCE_H
 #define BLIS_LUA_POLICIES_ENGINE_ACCEPTANCE_H
@@ -15,9 +15,9 @@
 #include "lua/policies/view/decision.h"
 
 typedef struct bind_acceptance {
-  bind_decider decider; /* no function: not called */
+  bind_decider decider; /* without a function it is not called */
   blis_cluster *cluster;
-  int64_t tokens; /* positions */
+  int64_t tokens; /* number of positions */
 } bind_acceptance;
 
 /* Reads the speculation options of engines at index. Fills *made, which must not move

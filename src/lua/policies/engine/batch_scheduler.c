@@ -10,11 +10,11 @@ typedef struct batch_call {
   const bind_instance_batches *self;
   const blis_batch_context *context;
   blis_batch_plan *plan;
-  const blis_live_request *request; /* that has come */
+  const blis_live_request *request; /* the request that arrived */
   int64_t now_us;
 } batch_call;
 
-/* The stack in a call of make_batch. */
+/* Stack indices in a call of make_batch. */
 enum { CALL = 1, ANCHOR, PLACES, RESULT };
 
 bool is_batch_scheduler(lua_State *L, int index) {
@@ -39,7 +39,7 @@ static void push_request(lua_State *L, const bind_batch_scheduler *scheduler,
   set_live_request(L, &held, view, request, progress_tokens);
 }
 
-/* Sets a list of requests, and their places, in the table on top. */
+/* Sets a list of requests in the table on top of the stack, and stores their positions. */
 static void set_requests(lua_State *L, const batch_call *call, const char *name,
                          const blis_running_request *requests, size_t count, size_t first) {
   lua_createtable(L, (int)count, 0);
@@ -69,7 +69,7 @@ static void push_context(lua_State *L, const batch_call *call) {
   set_requests(L, call, "waiting", c->waiting, c->waiting_count, c->running_count);
 }
 
-/* Returns the index of the request on top of the stack; -1 if the value is no request. */
+/* Returns the index of the request on top of the stack; -1 if the value is not a request. */
 static lua_Integer place_of(lua_State *L) {
   lua_Integer place = -1;
   if (lua_type(L, -1) == LUA_TTABLE) {
@@ -93,7 +93,7 @@ static size_t check_place(lua_State *L, const char *list, lua_Integer i) {
   return (size_t)place;
 }
 
-/* The item on top: a request, or { request, tokens }. */
+/* Reads the item on top of the stack: a request, or { request, tokens }. */
 static blis_batch_entry check_entry(lua_State *L, lua_Integer i) {
   if (lua_type(L, -1) != LUA_TTABLE || place_of(L) >= 0) {
     return (blis_batch_entry){.index = check_place(L, "schedule", i)};
@@ -101,7 +101,7 @@ static blis_batch_entry check_entry(lua_State *L, lua_Integer i) {
   int item = lua_gettop(L);
   if (lua_rawgeti(L, item, 1) == LUA_TNIL) {
     lua_settop(L, item);
-    (void)check_place(L, "schedule", i); /* perhaps of an earlier call */
+    (void)check_place(L, "schedule", i); /* raises if the request is from an earlier call */
   }
   lua_settop(L, item);
   lua_rawgeti(L, item, 2);
@@ -120,8 +120,8 @@ static blis_batch_entry check_entry(lua_State *L, lua_Integer i) {
 }
 
 /*
- * How long the list on top of the stack is. A table with a name in it, or with
- * holes, is none: { first = request } would be an empty one.
+ * Returns the length of the list on top of the stack. Raises for a table with named fields or
+ * holes, because { first = request } would otherwise count as an empty list.
  */
 static lua_Integer check_list(lua_State *L, const char *name) {
   if (!lua_istable(L, -1)) {

@@ -149,7 +149,7 @@ static void check_tier(lua_State *L, int index, uint32_t t, bind_kv_tiers *scrip
   scripts->names[t] = push_hook_function(L, hooks);
 }
 
-/* Tables that the functions get, made once. */
+/* Creates the tables that are passed to the functions, once. */
 static void make_tables(lua_State *L, bind_kv_tiers *scripts) {
   bind_hooks *hooks = scripts->view->hooks;
   push_live_request(L, &scripts->shown, scripts->view->oracle);

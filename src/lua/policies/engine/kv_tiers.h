@@ -12,10 +12,10 @@
 
 typedef struct bind_kv_tiers {
   const bind_view *view;
-  bind_live_request shown; /* for load_choice */
-  int load_choice;         /* places in the anchor, as the next three; 0 = none */
+  bind_live_request shown; /* request that load_choice receives */
+  int load_choice;         /* index in the anchor, like the next three members; 0 = none */
   int request;
-  int offer; /* the table that it gets, */
+  int offer; /* table that load_choice receives */
   int block; /* table that scores receive */
   int scores[BLIS_KV_TIERS_MAX];
   int names[BLIS_KV_TIERS_MAX];
@@ -24,7 +24,7 @@ typedef struct bind_kv_tiers {
 
 /*
  * Reads the table at index, in the form of blis.feature.kv_tiers.read. *made borrows from scripts,
- * which stays, and from the values it pushes. May raise.
+ * which must remain valid, and from the values that are pushed. May raise.
  */
 void check_kv_tiers(lua_State *L, int index, const bind_view *view, bind_kv_tiers *scripts,
                     blis_kv_tiers *made);

@@ -5,7 +5,7 @@
 #include "lua/bind/bind.h"
 #include "lua/policies/view/hints.h"
 
-enum { ID = 0, PRIORITY = 4, HINTS = 7 }; /* places in field_names */
+enum { ID = 0, PRIORITY = 4, HINTS = 7 }; /* indices in field_names */
 
 static const char *const field_names[LIVE_REQUEST_FIELDS] = {
     "id",           "arrival_us",        "deadline_us",     "prompt_tokens",
@@ -14,7 +14,7 @@ static const char *const field_names[LIVE_REQUEST_FIELDS] = {
 
 static int live_request_index(lua_State *L) {
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), field_names[HINTS]) == 0) {
-    return 0; /* there are none */
+    return 0; /* there are no hints */
   }
   return luaL_error(L,
                     "a request in an instance has no field '%s'; it has id, "

@@ -1,7 +1,7 @@
 /*
  * live_request.h - requests inside an instance as tables, for the hooks that order wait queues and
- * choose victims of preemption. A table lives as long as the simulation and is written only where
- * it changed.
+ * choose victims of preemption. A table lives as long as the simulation. Only changed fields are
+ * written.
  */
 #ifndef BLIS_LUA_POLICIES_ENGINE_LIVE_REQUEST_H
 #define BLIS_LUA_POLICIES_ENGINE_LIVE_REQUEST_H
@@ -19,7 +19,7 @@ typedef struct bind_live_request {
 
 bind_request_name live_request_name(const blis_live_request *request);
 
-/* Pushes a new table, and stores the data needed to refresh it. */
+/* Pushes a new table and initializes *held, which is used to refresh it. */
 void push_live_request(lua_State *L, bind_live_request *held, bool oracle);
 
 /* Brings the table on top of the stack up to date. */

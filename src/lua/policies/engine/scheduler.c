@@ -38,7 +38,7 @@ static blis_status enter(scheduler_call *call, const char *kind, const char *nam
   return bind_pcall(scheduler->hooks, &place, body, call, error);
 }
 
-/* Makes the tables of the two requests that goes_before compares. */
+/* Creates the tables of the two requests that goes_before compares. */
 static void make_compared(lua_State *L, bind_instance_order *order) {
   for (int side = 0; side < 2; side++) {
     push_live_request(L, &order->compared[side], order->scheduler->view->oracle);
@@ -76,7 +76,7 @@ blis_status bind_scheduler_goes_before(void *ud, const blis_live_request *a,
   return BLIS_OK;
 }
 
-/* Makes at least count tables in their list, with their values. */
+/* Creates at least count tables in the list `spare`, with their values. */
 static void check_room(lua_State *L, bind_instance_order *order, int tables, size_t count) {
   if (count <= order->capacity) {
     return;
@@ -92,7 +92,7 @@ static void check_room(lua_State *L, bind_instance_order *order, int tables, siz
   order->capacity = capacity;
 }
 
-/* Makes the list that victim is called with. */
+/* Creates the list that is passed to victim. */
 static void make_running(lua_State *L, bind_instance_order *order) {
   bind_hooks *hooks = order->scheduler->hooks;
   lua_newtable(L);

@@ -11,7 +11,7 @@
 
 typedef struct scripted {
   bind_hooks *hooks;
-  int function; /* its place in the anchor */
+  int function; /* index of the function in the anchor */
   char name[64];
 } scripted;
 
@@ -20,7 +20,7 @@ typedef struct call {
   const blis_saturation_look *look;
   const int32_t *priorities;
   size_t count;
-  double saturation; /* of a detector: out */
+  double saturation; /* out, for detectors */
   double *ceilings;  /* out */
 } call;
 
@@ -39,7 +39,7 @@ static int raise_answer(lua_State *L, const char *what, size_t item, const char 
   return luaL_error(L, "it returned %s%s, expected %s", what, place, expected);
 }
 
-/* An item of a list, or all that it returned: 0. */
+/* Returns an item of the returned list; item 0 is the returned value itself. */
 static double check_item(lua_State *L, int index, size_t item, const char *expected) {
   if (lua_type(L, index) != LUA_TNUMBER) {
     raise_answer(L, push_what(L, index), item, expected);

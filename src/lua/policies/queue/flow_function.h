@@ -1,6 +1,6 @@
 /*
- * flow_function.h - saturation detectors and usage limits of a gateway's queue,
- * built-in or as a Lua function.
+ * flow_function.h - saturation detectors and usage limits of a gateway queue, built in or as Lua
+ * functions.
  */
 #ifndef BLIS_LUA_POLICIES_QUEUE_FLOW_FUNCTION_H
 #define BLIS_LUA_POLICIES_QUEUE_FLOW_FUNCTION_H
@@ -13,10 +13,9 @@
 #include "policy/flow/usage_limit.h"
 
 /*
- * Makes *saturation from the definition at index. One in Lua is called as
- * measure(instances), a list of tables with the signals of
- * blis_saturation_look, and returns a number. The caller owns it; it borrows
- * hooks. May raise.
+ * Creates *saturation from the definition at index. A Lua function is called as measure(instances)
+ * and returns a number; instances is a list of tables with the signals of blis_saturation_look. The
+ * caller owns *saturation, which borrows hooks. May raise.
  */
 void check_saturation(lua_State *L, int index, bind_hooks *hooks,
                       const blis_policy_context *context, blis_saturation *saturation);

@@ -36,7 +36,7 @@ static void check_hooks(lua_State *L, int index, bind_view *view,
   lua_settop(L, top);
 }
 
-/* They live in the table, in a buffer that it keeps. */
+/* Reads the targets. The table keeps their buffer alive. */
 static void check_targets(lua_State *L, int index, blis_gateway *made) {
   int top = lua_gettop(L);
   if (lua_getfield(L, index, "slo_targets") != LUA_TTABLE) {

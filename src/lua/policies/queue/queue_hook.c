@@ -8,7 +8,7 @@
 #include "lua/policies/view/decision.h"
 #include "lua/policies/view/fresh.h"
 
-/* State of a hook; the decider stores the function's place. */
+/* State of a hook; the decider contains the index of the function. */
 typedef struct scripted {
   bind_decider decider;
 } scripted;
@@ -35,7 +35,7 @@ static blis_status ask(call *asked, lua_CFunction body, blis_error *error) {
   return bind_pcall(decider->view->hooks, &place, body, asked, error);
 }
 
-/* The index that is on top of the stack, from 0. */
+/* Returns the index on top of the stack, converted to count from 0. */
 static double check_index(lua_State *L, size_t count, const char *what) {
   int is_integer = 0;
   lua_Integer index = lua_tointegerx(L, -1, &is_integer);
@@ -153,7 +153,7 @@ static blis_status ask_order(void *state, const blis_flow_question *question, do
   return BLIS_OK;
 }
 
-/* Made of their definitions. */
+/* Creation from definitions. */
 
 static void check_hook(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                        const char *kind, const char *field, blis_flow_hook *hook) {

@@ -10,7 +10,8 @@
 #include "policy/flow/flow_hook.h"
 
 /*
- * Make *hook from the definition at index; the caller owns it, and it borrows view. They may raise.
+ * Create *hook from the definition at index. The caller owns *hook, which borrows view. They may
+ * raise.
  * - fairness: pick(flows, now_us) returns the index of a flow, from 1.
  *   flows is a list of { tenant, waiting, head_wait_us, service_tokens }.
  * - band selection: pick(bands, saturation, now_us) returns the index of a band or nil.

@@ -10,7 +10,7 @@ enum { REASON_SIZE = 128 };
 
 typedef struct scripted_admission {
   bind_decider decider;
-  int cluster; /* place in the anchor of its `cluster` argument */
+  int cluster; /* index in the anchor of the `cluster` argument */
   char reason[REASON_SIZE];
 } scripted_admission;
 

@@ -10,10 +10,10 @@
 #include "policy/admission/admission.h"
 
 /*
- * Makes *admission from the function at index, called as function(request, cluster). It returns
- * true or "admit", false or "reject" and a reason, or "delay" and microseconds. blis.admit,
+ * Creates *admission from the function at index, which is called as function(request, cluster). It
+ * returns true or "admit", false or "reject" and a reason, or "delay" and microseconds. blis.admit,
  * blis.reject, and blis.delay return these values. The caller owns *admission, which borrows view.
- * May raise, and then nothing remains allocated.
+ * May raise; in this case nothing remains allocated.
  */
 void check_scripted_admission(lua_State *L, int index, bind_view *view, blis_admission *admission);
 

@@ -16,21 +16,21 @@ typedef struct by_hand {
   blis_alloc alloc;
   blis_scorer scorer;
   blis_block_namer *namer;
-  blis_intern *contents; /* names of content are its streams */
-  blis_intern *texts;    /* of requests */
+  blis_intern *contents; /* names of contents are used as streams */
+  blis_intern *texts;    /* strings of requests */
 } by_hand;
 
-/* One question: the request, its blocks, and the candidates. */
+/* Input of one call: the request, its blocks, and the candidates. */
 typedef struct question {
   by_hand *self;
   blis_request prompt;
   blis_block_chain chain;
-  uint32_t chain_block_size; /* 0: no chain yet */
-  bool lacks_content;        /* and the scorer requested blocks */
+  uint32_t chain_block_size; /* 0 = no chain yet */
+  bool lacks_content;        /* the scorer requested blocks, but the request has no content */
   blis_ticket ticket;
   blis_routing_request request;
   blis_routing_view view;
-  double *signals; /* by signal and candidate; 0 if not set */
+  double *signals; /* values by signal and candidate; 0 if not set */
   bool *is_given;
 } question;
 
@@ -145,7 +145,7 @@ static void push_request_of(lua_State *L, int index, question *q) {
 
 /* The candidates. */
 
-/* Fills in signals with equal meanings, and the signal that is a sum. */
+/* Sets signals that equal other signals, and the signal that is a sum. */
 static void fill_in(question *q, size_t i) {
   size_t n = q->view.count;
 #define AT(signal) ((size_t)BLIS_SIGNAL_##signal * n + i)
@@ -166,7 +166,7 @@ static void fill_in(question *q, size_t i) {
 #undef AT
 }
 
-/* The candidate on top of the stack is number i. */
+/* Reads candidate i from the top of the stack. */
 static void check_candidate(lua_State *L, question *q, size_t i) {
   size_t n = q->view.count;
   int table = lua_gettop(L);
@@ -197,7 +197,7 @@ static void check_candidate(lua_State *L, question *q, size_t i) {
   }
 }
 
-/* Which instance it is; they come in ascending order. */
+/* Returns the instance of a candidate. Instances must be in ascending order. */
 static uint32_t check_instance(lua_State *L, size_t i, int64_t last) {
   int64_t index = opt_field_integer(L, lua_gettop(L), "index", last + 2);
   if (index <= last + 1 || index > BY_HAND_INSTANCES) {
@@ -250,7 +250,7 @@ static void push_view_of(lua_State *L, int list, size_t count, question *q) {
   q->view.column_ud = q;
 }
 
-/* Raises the error of a question, if it failed. */
+/* Raises the error of a call, if it failed. */
 static void check_answer(lua_State *L, question *q, blis_status status, const blis_error *error) {
   blis_block_namer_release(q->self->namer, &q->chain);
   if (status != BLIS_OK && q->lacks_content) {

@@ -1,6 +1,6 @@
 /*
- * by_hand.h - built-in scorers that scripts ask outside of runs, about a
- * request and candidates of their own.
+ * by_hand.h - built-in scorers that scripts call outside of runs, with their own request and
+ * candidates.
  */
 #ifndef BLIS_LUA_POLICIES_ROUTING_BY_HAND_H
 #define BLIS_LUA_POLICIES_ROUTING_BY_HAND_H

@@ -11,13 +11,13 @@
 #include "workload/workload.h"
 
 typedef struct scripted_cascade {
-  bind_decider decider; /* has at least one of these functions: */
+  bind_decider decider; /* contains at least one of the functions below */
   blis_cascade inner;   /* called if the script does not decide */
-  int quality;          /* places in the anchor; 0 = none */
+  int quality;          /* index in the anchor; 0 = none */
   int escalate;
-  int attempt; /* the one table of attempts */
+  int attempt; /* index of the table that describes an attempt */
   int rng;
-  blis_random *random; /* of that rng */
+  blis_random *random; /* stream of the rng argument */
   int64_t seed;
 } scripted_cascade;
 
@@ -25,9 +25,9 @@ typedef struct cascade_call {
   scripted_cascade *cascade;
   const blis_routing_request *request;
   blis_cascade_answer *answer; /* in and out */
-  int64_t output_tokens;       /* that the request would have */
+  int64_t output_tokens;       /* default output length of the request */
   const blis_cascade_attempt *attempt;
-  bool *escalates; /* in and out, as next */
+  bool *escalates; /* in and out, like next */
   uint32_t *next;
 } cascade_call;
 
@@ -40,7 +40,7 @@ static blis_status enter(cascade_call *call, const char *kind, int function, bin
   return bind_decide(&decider, call->request, &nobody, body, call, error);
 }
 
-/* How good answers are. */
+/* Quality of answers. */
 
 static void check_logprob(lua_State *L, int index, double *logprob) {
   if (lua_isnil(L, index)) {
@@ -100,7 +100,7 @@ static blis_status answer(void *state, const blis_routing_request *request, int6
              : enter(&call, "quality of cascade", self->quality, ask_quality, now_us, error);
 }
 
-/* Which of them are good enough. */
+/* Decision whether an answer is good enough. */
 
 static void set_model(lua_State *L, const char *name, const blis_intern *strings,
                       const blis_cascade_attempt *attempt, uint32_t stage) {
@@ -152,7 +152,7 @@ void set_attempt(lua_State *L, const bind_alias *alias, const blis_cascade_attem
   lua_setfield(L, -2, "mean_logprob");
 }
 
-/* Returns the stage of a model after the attempt's stage. */
+/* Returns the stage of a model. It must come after the stage of the attempt. */
 static uint32_t check_model(lua_State *L, int index, const cascade_call *call) {
   const blis_cascade_attempt *attempt = call->attempt;
   const blis_intern *strings = call->request->strings;

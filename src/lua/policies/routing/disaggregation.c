@@ -18,7 +18,7 @@ typedef struct call {
   blis_split split; /* out */
 } call;
 
-/* A name that is misspelt would let the router choose in silence. */
+/* Rejects unknown keys: with a misspelled key, the router would choose without any notice. */
 static void check_keys(lua_State *L, int index) {
   lua_pushnil(L);
   while (lua_next(L, index) != 0) {
@@ -97,7 +97,7 @@ static bool has_function(lua_State *L, int index) {
   return found;
 }
 
-/* Reads the router of a stage, if set, with a separate stream for ties. */
+/* Creates the router of a stage, if set, with a separate stream for ties. */
 static void check_stage_router(lua_State *L, int index, const char *name, const char *ties,
                                bind_view *view, const blis_policy_context *context,
                                blis_router *router) {

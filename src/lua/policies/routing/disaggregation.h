@@ -12,14 +12,14 @@
 #include "policy/contract/entry.h"
 
 /*
- * Fills *made, which is zeroed, from the table at index, as
- * lua/blis/feature/disaggregation/read.lua returns it. The caller owns its policies,
- * which borrow view, in any case. May raise.
+ * Fills *made, which must be zeroed, from the table at index, in the form that
+ * lua/blis/feature/disaggregation/read.lua returns. The caller always owns its policies, which
+ * borrow view. May raise.
  */
 void check_disaggregation(lua_State *L, int index, bind_view *view,
                           const blis_policy_context *context, blis_disaggregation *made);
 
-/* Reads the encode stage; its rule decides whether it exists. */
+/* Reads the encode stage. The rule of the stage determines whether it exists. */
 void check_encode_stage(lua_State *L, int index, bind_view *view,
                         const blis_policy_context *context, blis_encode_stage *made);
 

@@ -15,9 +15,9 @@ typedef struct scripted_stage {
 /* Arguments of a protected body. */
 typedef struct stage_call {
   const scripted_stage *stage;
-  bool *keep;           /* out, of a filter */
-  const double *scores; /* in, of a picker */
-  size_t chosen;        /* out, of a picker */
+  bool *keep;           /* out, for filters */
+  const double *scores; /* in, for pickers */
+  size_t chosen;        /* out, for pickers */
 } stage_call;
 
 static int keep_each(lua_State *L, void *ud) {
@@ -71,7 +71,7 @@ static int pick(lua_State *L, void *ud) {
     lua_pushnumber(L, call->scores[i]);
     lua_rawseti(L, -2, (lua_Integer)i + 1);
   }
-  /* Clears the rest of an earlier decision with more candidates. */
+  /* Clears the remaining items of a previous decision with more candidates. */
   for (size_t i = count; lua_rawgeti(L, -1, (lua_Integer)i + 1) != LUA_TNIL; i++) {
     lua_pushnil(L);
     lua_rawseti(L, -3, (lua_Integer)i + 1);

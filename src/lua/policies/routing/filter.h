@@ -12,9 +12,9 @@
 #include "policy/contract/picker.h"
 
 /*
- * Makes *filter from the definition at index: a table with name, form, and keep(request, instance)
- * -> boolean or keep(request, columns) -> vector. The caller owns *filter, which borrows view. May
- * raise, and then nothing remains allocated.
+ * Creates *filter from the definition at index: a table with name, form, and keep(request,
+ * instance) -> boolean or keep(request, columns) -> vector. The caller owns *filter, which borrows
+ * view. May raise; in this case nothing remains allocated.
  */
 void check_scripted_filter(lua_State *L, int index, bind_view *view, blis_filter *filter);
 

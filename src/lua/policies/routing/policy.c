@@ -34,7 +34,7 @@ int bind_policy_definition(lua_State *L) {
   return 1;
 }
 
-/* Pushes the definition of a policy of that kind, or raises. */
+/* Pushes the definition of a policy of the given kind, or raises. */
 static void push_policy_definition(lua_State *L, int index, const char *kind) {
   luaL_checkudata(L, index, POLICY_TYPE);
   lua_getiuservalue(L, index, DEFINITION);
@@ -49,13 +49,13 @@ static void push_policy_definition(lua_State *L, int index, const char *kind) {
  * with requests and candidates that they describe.
  */
 
-/* Returns whether no decision is in progress in which the scorer could be called. */
+/* Returns true if there is no current decision in which the scorer can be called. */
 static bool is_by_hand(lua_State *L) {
   const bind_view *view = bind_vector_pool_of(L)->view;
   return view == NULL || view->view == NULL;
 }
 
-/* Pushes the scorer at index 1 in the form for calls outside of runs. */
+/* Pushes the scorer at index 1 in its form for calls outside of runs. */
 static void push_asked_by_hand(lua_State *L) {
   push_policy_definition(L, 1, "scorer");
   int definition = lua_gettop(L);
@@ -72,7 +72,7 @@ static void push_asked_by_hand(lua_State *L) {
   lua_remove(L, definition);
 }
 
-/* Returns whether the value at index is the value at that place of the anchor. */
+/* Returns whether the value at index is the value at an index of the anchor. */
 static bool is_anchored(lua_State *L, int index, int anchor, int place) {
   lua_rawgeti(L, anchor, place);
   bool is_same = lua_rawequal(L, index, -1) != 0;
@@ -80,7 +80,7 @@ static bool is_anchored(lua_State *L, int index, int anchor, int place) {
   return is_same;
 }
 
-/* The scorer at index 1 in this decision; pushes the anchor. */
+/* Returns the scorer at index 1 for the current decision; pushes the anchor. */
 static bind_scorer *check_question(lua_State *L) {
   bind_view *view = bind_vector_pool_of(L)->view;
   push_policy_definition(L, 1, "scorer");
@@ -93,7 +93,7 @@ static bind_scorer *check_question(lua_State *L) {
   return scorer;
 }
 
-/* The place among the candidates of the instance table at index. */
+/* Returns the candidate index of the instance table at index. */
 static size_t check_candidate(lua_State *L, int index, const bind_view *view) {
   lua_Integer number = 0;
   if (lua_type(L, index) == LUA_TTABLE) {
@@ -118,7 +118,7 @@ static size_t check_candidate(lua_State *L, int index, const bind_view *view) {
 static int policy_score(lua_State *L) {
   lua_settop(L, 3);
   if (is_by_hand(L)) {
-    push_asked_by_hand(L); /* about a list of one */
+    push_asked_by_hand(L); /* for a list of one candidate */
     lua_createtable(L, 1, 0);
     lua_pushvalue(L, 3);
     lua_rawseti(L, 5, 1);
@@ -140,7 +140,7 @@ static int policy_score(lua_State *L) {
   return 1;
 }
 
-/* Fills the list at index, and pushes it. */
+/* Writes numbers into the list at index, and pushes the list. */
 static void set_list(lua_State *L, int index, const double *numbers, size_t count) {
   for (size_t i = 0; i < count; i++) {
     lua_pushnumber(L, numbers[i]);
@@ -149,7 +149,8 @@ static void set_list(lua_State *L, int index, const double *numbers, size_t coun
   lua_pushvalue(L, index);
 }
 
-/* scorer:observe(request, instance): reports where a request outside of a run was sent. */
+/* scorer:observe(request, instance): reports, outside of runs, the instance to which a request
+   was sent. */
 static int policy_observe(lua_State *L) {
   lua_settop(L, 3);
   if (!is_by_hand(L)) {
@@ -183,7 +184,7 @@ static int policy_score_all(lua_State *L) {
                 "expected a list of instances, got columns; score() takes those");
   const double *scores = check_scores(L, scorer, anchor);
   lua_Integer count = (lua_Integer)lua_rawlen(L, INSTANCES);
-  /* A script can lengthen its list. */
+  /* A script can append to its list. */
   bool is_all =
       is_anchored(L, INSTANCES, anchor, ANCHOR_CANDIDATES) && (size_t)count == view->view->count;
   for (lua_Integer i = 1; i <= count; i++) {
@@ -222,7 +223,7 @@ static lua_CFunction find_method(const char *kind, const char *name) {
 
 static const char *const policy_fields[] = {"kind", "name", NULL};
 
-/* policy.kind, policy.name and the methods of its kind. */
+/* Pushes policy.kind, policy.name, or a method of the policy's kind. */
 static bool push_policy_field(lua_State *L, const char *key) {
   luaL_checkudata(L, 1, POLICY_TYPE);
   lua_getiuservalue(L, 1, DEFINITION);

@@ -1,9 +1,9 @@
 /*
- * policy.h - policies as values: the results of blis.scorer and the like.
+ * policy.h - policies as values: the results of blis.scorer and similar functions.
  *
- * A policy is a userdata that keeps its definition, a table the Lua half has
- * checked; every simulation makes an implementation of its own from it. Scorers
- * have methods, by which scripts ask them in the middle of a decision.
+ * A policy is a userdata that contains its definition, a table that the Lua half has checked. Every
+ * simulation creates a separate implementation from the definition. Scorers have methods that
+ * scripts can call during a decision.
  */
 #ifndef BLIS_LUA_POLICIES_ROUTING_POLICY_H
 #define BLIS_LUA_POLICIES_ROUTING_POLICY_H
@@ -12,10 +12,10 @@
 
 void bind_open_policies(lua_State *L);
 
-/* policy(definition): definition has kind and name. */
+/* policy(definition): creates a policy; definition has kind and name. */
 int bind_policy_new(lua_State *L);
 
-/* policy_definition(value): its table, or nil when value is no policy. */
+/* policy_definition(value): returns the definition, or nil if value is not a policy. */
 int bind_policy_definition(lua_State *L);
 
 #endif

@@ -102,7 +102,7 @@ static blis_replica_options check_options(lua_State *L, int index,
   return options;
 }
 
-/* Forgets the policies made so far, because each replica makes its own. */
+/* Forgets the policies created so far, because each replica creates its own. */
 static void forget_made(lua_State *L, bind_view *view) {
   bind_hooks_anchor(L, view->hooks);
   lua_pushnil(L);
@@ -110,14 +110,16 @@ static void forget_made(lua_State *L, bind_view *view) {
   lua_pop(L, 1);
 }
 
-/* Which replica policy number place is for, and how often that one has crashed before. */
+/* Determines the replica for which policy number `place` is, and how often that replica has
+   crashed before. */
 static void find_owner(const blis_replica_options *options, uint32_t place,
                        blis_policy_context *own) {
   own->replica = place;
   if (place < options->count) {
     return;
   }
-  uint32_t crashes = place - options->count + 1; /* the last of these is followed by the policy */
+  uint32_t crashes = place - options->count + 1; /* the policy is used after the last of these
+                                                    crashes */
   uint64_t crashed = 0;
   for (size_t i = 0; crashes > 0; i++) {
     crashes -= options->faults[i].is_crash;
@@ -176,7 +178,7 @@ void check_replicas(lua_State *L, int index, bind_view *view, const blis_policy_
   check_policies(L, top + 1, view, context, make, &options, pending);
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  pending->count = 0; /* the router takes them, come what may */
+  pending->count = 0; /* the router takes ownership even on failure */
   check_status(L, blis_replicas_new(&alloc, &options, pending->items, router, &error), &error);
   view->replicas = router->state;
   lua_settop(L, top);

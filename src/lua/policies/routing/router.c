@@ -14,10 +14,10 @@ enum { REASON_SIZE = 128 };
 
 typedef struct scripted_router {
   bind_decider decider;
-  int observe; /* place in the anchor; 0 = none */
+  int observe; /* index in the anchor; 0 = none */
   char reason[REASON_SIZE];
   blis_alloc alloc;
-  double *scores; /* of the last decision that had some; NULL = none yet */
+  double *scores; /* scores of the last decision with scores; NULL = none yet */
   size_t score_count;
 } scripted_router;
 
@@ -26,7 +26,7 @@ typedef struct router_call {
   blis_decision decision; /* out */
 } router_call;
 
-/* { prefill =, decode = }: instances, or their indices. */
+/* Reads { prefill =, decode = }: instances or their indices. */
 static void check_pair(lua_State *L, int index, router_call *call) {
   const bind_view *view = call->router->decider.view;
   if (view->request->stage == BLIS_ROLE_PREFILL) {
@@ -58,7 +58,7 @@ static void check_pair(lua_State *L, int index, router_call *call) {
   decision->prefill = prefill;
 }
 
-/* blis.reject(reason), which is "reject", reason. */
+/* Reads the result of blis.reject(reason), which is "reject", reason. */
 static void check_rejection(lua_State *L, int index, router_call *call) {
   if (strcmp(lua_tostring(L, index), "reject") != 0) {
     luaL_error(L,
@@ -74,7 +74,7 @@ static void check_rejection(lua_State *L, int index, router_call *call) {
   call->decision.rejected = reason[0] != '\0' ? reason : "rejected-by-routing";
 }
 
-/* A priority is at index. */
+/* Reads the priority at index. */
 static void check_priority(lua_State *L, int index, router_call *call) {
   const bind_view *view = call->router->decider.view;
   lua_Number priority = lua_tonumber(L, index);
@@ -88,7 +88,7 @@ static void check_priority(lua_State *L, int index, router_call *call) {
   call->decision.priority = bind_view_priority(view, priority);
 }
 
-/* Makes room for a score of every candidate. */
+/* Allocates a score for every candidate. */
 static double *make_scores(lua_State *L, scripted_router *router, size_t count) {
   if (count > router->score_count) {
     double *grown = blis_alloc_new(&router->alloc, count * sizeof *grown);
@@ -102,7 +102,7 @@ static double *make_scores(lua_State *L, scripted_router *router, size_t count) 
   return router->scores;
 }
 
-/* Pushes the score of a candidate: by its index, or by the id of its instance. */
+/* Pushes the score of a candidate, found by its index or by the id of its instance. */
 static void push_score(lua_State *L, int table, const bind_view *view, size_t candidate) {
   if (lua_rawgeti(L, table, (lua_Integer)candidate + 1) == LUA_TNIL) {
     lua_pop(L, 1);
@@ -111,7 +111,9 @@ static void push_score(lua_State *L, int table, const bind_view *view, size_t ca
   }
 }
 
-/* The scores at index, a list or a table by instance id. A candidate without a score is excluded.
+/*
+ * Reads the scores at index, a list or a table by instance id. A candidate without a score is
+ * excluded.
  */
 static void check_own_scores(lua_State *L, int index, router_call *call) {
   const bind_view *view = call->router->decider.view;
@@ -139,7 +141,7 @@ static void check_own_scores(lua_State *L, int index, router_call *call) {
   decision->score = scores[decision->chosen];
 }
 
-/* { reason =, scores =, priority = }, each of which may be absent. */
+/* Reads { reason =, scores =, priority = }, all of which are optional. */
 static void check_details(lua_State *L, int index, router_call *call) {
   static const char *const known[] = {"reason", "scores", "priority"};
   lua_Integer found = 0;
@@ -169,7 +171,7 @@ static void check_details(lua_State *L, int index, router_call *call) {
   }
 }
 
-/* Checks the value after the choice: nothing, a priority, or details of the choice. */
+/* Reads the value after the choice: nothing, a priority, or details of the choice. */
 static void check_second(lua_State *L, int index, router_call *call) {
   if (lua_istable(L, index)) {
     check_details(L, index, call);
@@ -178,7 +180,8 @@ static void check_second(lua_State *L, int index, router_call *call) {
   }
 }
 
-/* Anything else that is a table, such as a candidate, is no choice. */
+/* Returns whether the table at index is a pair. Other tables, such as candidates, are not valid
+   choices. */
 static bool is_pair(lua_State *L, int index) {
   static const char *const keys[] = {"prefill", "decode"};
   bool found = false;
@@ -223,7 +226,8 @@ static int observe(lua_State *L, void *ud) {
   return 0;
 }
 
-/* Reports a choice to the policy's observe function, then to scorers that it may have called. */
+/* Reports a choice to the observe function of the policy, then to the scorers that it may have
+   called. */
 static blis_status tell_of_choice(router_call *call, const blis_question *q) {
   bind_decider teller = call->router->decider;
   teller.function = 0;

@@ -10,10 +10,10 @@
 #include "policy/contract/router.h"
 
 /*
- * Makes *router from the definition at index: a table with name, route, and optionally observe and
- * the fields of listening.h. route(request, instances) returns the index of a candidate and
+ * Creates *router from the definition at index: a table with name, route, and optionally observe
+ * and the fields of listening.h. route(request, instances) returns the index of a candidate and
  * optionally a priority, or the result of blis.reject. The caller owns *router, which borrows view.
- * May raise, and then nothing remains allocated.
+ * May raise; in this case nothing remains allocated.
  */
 void check_scripted_router(lua_State *L, int index, bind_view *view, blis_router *router);
 

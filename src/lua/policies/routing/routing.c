@@ -17,7 +17,7 @@
 /* Parts of a pipeline that no router has taken yet. */
 typedef struct pending_parts {
   size_t filter_count;
-  blis_filter *filters; /* behind the items */
+  blis_filter *filters; /* stored after the items */
   blis_picker picker;
   size_t count;
   blis_weighted_item items[];
@@ -93,8 +93,8 @@ static void check_filters(lua_State *L, int filters, bind_view *view,
 }
 
 /*
- * A weighted router of definition.scorers = {{scorer =, weight =}, ...},
- * definition.filters = {...} and definition.picker; the last two may be nil.
+ * Creates a weighted router from definition.scorers = {{scorer =, weight =}, ...},
+ * definition.filters = {...}, and definition.picker. The last two may be nil.
  */
 static void check_weighted(lua_State *L, int index, int scorers, bind_view *view,
                            const blis_policy_context *context, blis_router *router) {
@@ -120,7 +120,7 @@ static void check_weighted(lua_State *L, int index, int scorers, bind_view *view
                                          pending->picker.ops == NULL ? NULL : &pending->picker};
   blis_alloc alloc = bind_alloc(L);
   blis_error error = {0};
-  pending->count = 0; /* the router takes them, come what may */
+  pending->count = 0; /* the router takes ownership even on failure */
   pending->filter_count = 0;
   blis_status status = blis_weighted_new(&alloc, &parts, &params, context, router, &error);
   pending->picker = (blis_picker){0};

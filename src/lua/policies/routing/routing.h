@@ -1,5 +1,5 @@
 /*
- * routing.h - router, admission policy and cascade of one run from checked
+ * routing.h - creates the router, admission policy, and cascade of one run from checked
  * definitions: built in, scripted, or a mix of both.
  */
 #ifndef BLIS_LUA_POLICIES_ROUTING_ROUTING_H
@@ -13,8 +13,8 @@
 #include "policy/contract/entry.h"
 
 /*
- * Makes *router from the definition at index, in the form of lua/blis/policy/init.lua. The caller
- * owns *router, which borrows view. May raise, and then nothing remains allocated.
+ * Creates *router from the definition at index, in the form of lua/blis/policy/init.lua. The caller
+ * owns *router, which borrows view. May raise; in this case nothing remains allocated.
  */
 void check_router(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                   blis_router *router);
@@ -23,12 +23,14 @@ void check_router(lua_State *L, int index, bind_view *view, const blis_policy_co
 void check_admission(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                      blis_admission *admission);
 
-/* Reads a cascade, with the functions of a script, if any. */
+/* Creates a cascade, including the functions of a script, if any. */
 void check_cascade(lua_State *L, int index, bind_view *view, const blis_policy_context *context,
                    blis_cascade *cascade);
 
-/* Reads { parameter = value, ... } at index, ordered by name. Leaves the buffer on the stack;
- * strings belong to the table. Raises. */
+/*
+ * Reads { parameter = value, ... } at index, ordered by name. Leaves the buffer on the stack;
+ * strings belong to the table. May raise.
+ */
 blis_params check_changes(lua_State *L, int index);
 
 #endif

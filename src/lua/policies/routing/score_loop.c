@@ -60,7 +60,7 @@ static void push_new_loop(lua_State *L, score_loop loop, size_t first, size_t co
   size_t length;
   const char *source = lua_tolstring(L, -1, &length);
   if (luaL_loadbufferx(L, source, length, BIND_GENERATED_CHUNK, "t") != LUA_OK) {
-    lua_error(L); /* memory */
+    lua_error(L); /* out of memory */
   }
   lua_call(L, 0, 1);
   lua_remove(L, -2);
@@ -74,7 +74,7 @@ void push_score_loops(lua_State *L, int anchor) {
 }
 
 void push_score_loop(lua_State *L, int anchor, score_loop loop, size_t first, size_t count) {
-  lua_Integer key = (lua_Integer)(first + count); /* first is whole chunks */
+  lua_Integer key = (lua_Integer)(first + count); /* first is a multiple of the chunk size */
   lua_rawgeti(L, anchor, ANCHOR_LOOPS + (int)loop);
   if (lua_rawgeti(L, -1, key) == LUA_TNIL) {
     lua_pop(L, 1);

@@ -17,28 +17,28 @@
 
 struct bind_scorer {
   bind_decider decider;
-  blis_scorer builtin; /* all zero when it is scripted */
+  blis_scorer builtin; /* all zero if the scorer is scripted */
   bind_scorer *base;   /* NULL = none */
   bind_scorer_form form;
-  int score;                    /* places of the functions in the anchor */
+  int score;                    /* indices of the functions in the anchor */
   int observe;                  /* 0 = none */
-  bool is_in_router;            /* the router reports decisions to it */
-  bind_column_program *program; /* of score; NULL = none now */
-  int program_keeper;           /* its place in the anchor */
-  int calls;                    /* of score */
+  bool is_in_router;            /* the router reports decisions to this scorer */
+  bind_column_program *program; /* program of score; NULL = none at present */
+  int program_keeper;           /* index of its keeper in the anchor */
+  int calls;                    /* number of calls of score */
   /* Programs on candidates: the fields that the program reads, and the value of the hooks'
      `entries` when the tables of instances were last checked. */
   int field_count;
   int field_texts[CANDIDATE_FIELDS_MAX];
   blis_signal fields[CANDIDATE_FIELDS_MAX];
   uint64_t looked_at;
-  uint64_t decision; /* the scores are about; 0 = none */
-  int64_t given;     /* scores returned to a pipeline */
-  int64_t outside;   /* scores outside of 0 to 1 */
+  uint64_t decision; /* decision to which the scores belong; 0 = none */
+  int64_t given;     /* number of scores returned to a pipeline */
+  int64_t outside;   /* number of scores outside of 0 to 1 */
   double least;
   double most;
-  bind_scorer *next; /* made later */
-  double scores[];   /* instance_count */
+  bind_scorer *next; /* created later */
+  double scores[];   /* instance_count items */
 };
 
 /* Arguments of a protected body. */
@@ -52,7 +52,7 @@ static int raise_nan(lua_State *L, const char *id) {
   return luaL_error(L, "the score of %s is not a number (nan)", id);
 }
 
-/* The score at index. */
+/* Returns the score at index. */
 static double check_score(lua_State *L, int index, const bind_scorer *self, size_t candidate) {
   const char *const *ids = self->decider.view->view->ids;
   int type = lua_type(L, index);
@@ -77,8 +77,8 @@ static double check_score(lua_State *L, int index, const bind_scorer *self, size
 }
 
 /*
- * Calls the loop of a chunk, which is on the stack below its arguments. It returns the scores of
- * these candidates.
+ * Calls the loop of a chunk, which is on the stack below its arguments. The loop returns the scores
+ * of its candidates.
  */
 static void check_chunk(lua_State *L, bind_scorer *self, int argument_count, size_t first,
                         size_t count) {
@@ -94,7 +94,7 @@ static size_t chunk_after(size_t first, size_t count) {
   return count - first < LOOP_CHUNK ? count - first : LOOP_CHUNK;
 }
 
-/* The result of a column expression: a vector, or one number for all. */
+/* Reads the result of a column expression: a vector, or one number for all candidates. */
 static void check_column_result(lua_State *L, bind_scorer *self) {
   const bind_view *view = self->decider.view;
   size_t count = view->view->count;
@@ -115,7 +115,7 @@ static void check_column_result(lua_State *L, bind_scorer *self) {
   }
 }
 
-/* The signals that a program about candidates reads; false for other fields. */
+/* Stores the signals that a candidate program reads. Returns false if it reads other fields. */
 static bool set_fields(lua_State *L, bind_scorer *self, int keeper) {
   self->field_count = bind_candidate_program_fields(self->program, self->field_texts);
   self->looked_at = 0;
@@ -130,8 +130,9 @@ static bool set_fields(lua_State *L, bind_scorer *self, int keeper) {
 }
 
 /*
- * Makes a program for a function, if possible, from its second call: the fields that it reads exist
- * only after the first call. Programs that decline may be remade a limited number of times.
+ * Creates a program for a function, if possible, starting with its second call, because the fields
+ * that it reads exist only after the first call. Programs whose runs fail are translated again a
+ * limited number of times.
  */
 static void find_program(lua_State *L, bind_scorer *self, int anchor, int function) {
   enum { CALLS_MAX = 8 };
@@ -158,8 +159,9 @@ static void find_program(lua_State *L, bind_scorer *self, int anchor, int functi
 }
 
 /*
- * Returns whether the tables of instances still hold their original values in the fields of the
- * program. Scripts can write to these tables, so the check is skipped only if no script has run.
+ * Returns whether the tables of instances still contain the original values of the fields that the
+ * program reads. Scripts can write to these tables, so the check is skipped only if no script has
+ * run.
  */
 static bool has_own_fields(lua_State *L, bind_scorer *self, int anchor, int keeper) {
   const bind_view *view = self->decider.view;
@@ -176,7 +178,7 @@ static bool has_own_fields(lua_State *L, bind_scorer *self, int anchor, int keep
   return holds;
 }
 
-/* Sets scores by the program of the function; does not raise. */
+/* Computes the scores with the program of the function; does not raise. */
 static bool run_made_program(lua_State *L, bind_scorer *self, int anchor, int function, int keeper,
                              double *scores) {
   const bind_view *view = self->decider.view;
@@ -198,8 +200,8 @@ static bool run_made_program(lua_State *L, bind_scorer *self, int anchor, int fu
 }
 
 /*
- * Whether the program of the function at that index has set the scores. If not,
- * the function is going to be called.
+ * Returns whether the program of the function at index `function` has set the scores. If not, the
+ * caller must call the function.
  */
 static bool run_program(lua_State *L, bind_scorer *self, int anchor, int function) {
   if (self->program == NULL) {
@@ -234,21 +236,22 @@ static void score_columns(lua_State *L, bind_scorer *self, int anchor, const dou
   check_column_result(L, self);
 }
 
-/* Sets the initial scores: the scores of the base, or none. */
+/* Sets the initial scores: the scores of the base, if any. */
 static void set_scores(lua_State *L, int scores, const double *base, size_t count) {
   for (size_t i = 0; i < count; i++) {
     if (base != NULL) {
       lua_pushnumber(L, base[i]);
     } else {
-      lua_pushboolean(L, 0); /* so that a missing one is noticed */
+      lua_pushboolean(L, 0); /* so that a missing score is detected */
     }
     lua_rawseti(L, scores, (lua_Integer)i + 1);
   }
 }
 
 /*
- * Pushes a table of scores, false for each candidate, that has no other writer: one scorer may call
- * another. The usual table no longer holds scores of the last decision.
+ * Pushes a table of scores, with false for each candidate. No other scorer writes to the table,
+ * because one scorer may call another. The default table no longer contains the scores of the last
+ * decision.
  */
 static void push_scores_table(lua_State *L, const bind_view *view, int anchor) {
   if (view->scorings == 1) {
@@ -259,7 +262,7 @@ static void push_scores_table(lua_State *L, const bind_view *view, int anchor) {
   }
 }
 
-/* The scores that are in the table at index scores. */
+/* Reads the scores in the table at index scores. */
 static void check_scores_in(lua_State *L, int anchor, int scores, bind_scorer *self) {
   size_t count = self->decider.view->view->count;
   for (size_t first = 0; first < count; first += LOOP_CHUNK) {
@@ -270,7 +273,7 @@ static void check_scores_in(lua_State *L, int anchor, int scores, bind_scorer *s
   }
 }
 
-/* Whether the scores of all candidates come without a call. */
+/* Returns whether the scores of all candidates were computed without a call. */
 static bool has_scored_each(lua_State *L, bind_scorer *self, int anchor) {
   const int top = lua_gettop(L);
   bind_view *view = self->decider.view;
@@ -284,7 +287,7 @@ static bool has_scored_each(lua_State *L, bind_scorer *self, int anchor) {
   return has_run;
 }
 
-/* Calls the function once per candidate. base is the scores of the base, or NULL. */
+/* Calls the function once per candidate. base contains the scores of the base, or is NULL. */
 static void score_each(lua_State *L, bind_scorer *self, int anchor, const double *base) {
   bind_view *view = self->decider.view;
   size_t count = view->view->count;
@@ -447,8 +450,8 @@ void set_clamped_scores(lua_State *L, const bind_view *view) {
 }
 
 /*
- * Computes the scores only with a program, without the protected call that Lua needs: nothing in
- * here raises. The place of the request is empty if the program does not read it.
+ * Computes the scores with a program, without a protected call, because nothing in this function
+ * raises. The stack slot of the request is empty if the program does not read it.
  */
 static bool set_scores_by_program(bind_scorer *self, double *scores) {
   const bind_view *view = self->decider.view;
@@ -468,7 +471,7 @@ static bool set_scores_by_program(bind_scorer *self, double *scores) {
   return has_run;
 }
 
-/* Whether the scores could be set without calling Lua. */
+/* Returns whether the scores were set without calling Lua. */
 static bool has_scored_alone(bind_scorer *self, const blis_question *q, double *scores) {
   bind_view *view = self->decider.view;
   if (self->program == NULL || self->base != NULL || bind_column_program_reads(self->program, 0)) {
@@ -536,7 +539,7 @@ static blis_status scorer_observe(const blis_question *q, size_t chosen) {
                             : bind_observe_decision(shown, q->request, view, chosen, q->error);
 }
 
-/* Lua owns the state. */
+/* Does nothing, because Lua owns the state. */
 static void scorer_free(const blis_alloc *alloc, void *state) {
   (void)alloc;
   (void)state;
@@ -597,7 +600,7 @@ void check_shown_scorer(lua_State *L, int index, const bind_view *view,
   }
 }
 
-/* Checks a new scorer. The definition at index stays: it identifies the scorer. */
+/* Checks a new scorer. The definition at index is kept, because it identifies the scorer. */
 static void check_new_scorer(lua_State *L, int index, bind_scorer *self) {
   const blis_policy_context *context = &self->decider.view->context;
   snprintf(self->decider.name, sizeof self->decider.name, "%s",
@@ -612,7 +615,7 @@ static void check_new_scorer(lua_State *L, int index, bind_scorer *self) {
   }
 }
 
-/* At the end of the list, which is in the order of making. */
+/* Appends to the list, which is in order of creation. */
 static void append(bind_view *view, bind_scorer *self) {
   bind_scorer **last = &view->scorers;
   while (*last != NULL) {

@@ -12,12 +12,12 @@
 
 enum { REASON_SIZE = 160 };
 
-/* Accepted until 2.0.0 for unconstrained_target. */
+/* Deprecated name of unconstrained_target, accepted until 2.0.0. */
 #define OLD_NAME "wish"
 
 typedef struct scripted_autoscaler {
   bind_hooks *hooks;
-  int function; /* its place in the anchor */
+  int function; /* index of the function in the anchor */
   char name[64];
   char reason[REASON_SIZE];
   bind_scale_samples samples;
@@ -50,7 +50,7 @@ static void check_reason(lua_State *L, int index, scale_call *call) {
   call->decision->reason = self->reason;
 }
 
-/* Reads unconstrained_target, or its deprecated name, of the table at answer. */
+/* Reads unconstrained_target, or its deprecated name, from the table at answer. */
 static void check_unconstrained(lua_State *L, int answer, scale_call *call) {
   if (lua_getfield(L, answer, OLD_NAME) != LUA_TNIL) {
     note_deprecated(L, "autoscaler", OLD_NAME, "unconstrained_target");
@@ -131,7 +131,8 @@ static blis_status decide(void *state, const blis_scale_context *context,
 
 static const blis_autoscaler_ops ops = {.decide = decide};
 
-/* The pools, and the metrics that its field metrics names; all without one. */
+/* Returns the needs of the autoscaler: the pools, and the metrics in the field `metrics`, or all
+   metrics if it is not set. */
 static blis_scale_needs check_needs(lua_State *L, int index) {
   if (lua_getfield(L, index, "metrics") == LUA_TNIL) {
     lua_pop(L, 1);

@@ -6,7 +6,7 @@
 #include "lua/bind/bind.h"
 #include "lua/bind/closed.h"
 
-/* Metrics that samples have. */
+/* Metrics in samples. */
 static const blis_scale_metric sampled[BIND_SAMPLED_METRICS] = {
     BLIS_SCALE_REQUEST_RATE, BLIS_SCALE_REQUESTS_RUNNING, BLIS_SCALE_QUEUE_DEPTH,
     BLIS_SCALE_KV_UTILIZATION, BLIS_SCALE_GATEWAY_QUEUE_SIZE};
@@ -17,7 +17,7 @@ static const blis_scale_metric all_metrics[] = {
 #undef BLIS__METRIC
 };
 
-/* Names that tables do not have. */
+/* Handling of unknown names. */
 
 /* Raises for a valid metric that the run does not collect. */
 static void offer_metrics(lua_State *L, const blis_scale_metric *metrics, size_t count,

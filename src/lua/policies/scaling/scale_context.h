@@ -1,6 +1,6 @@
 /*
  * scale_context.h - the tables that a scripted autoscaler reads. They have a fixed set of fields,
- * so another name is an error and not nil.
+ * so reading any other name raises an error instead of returning nil.
  */
 #ifndef BLIS_LUA_POLICIES_SCALING_SCALE_CONTEXT_H
 #define BLIS_LUA_POLICIES_SCALING_SCALE_CONTEXT_H
@@ -27,7 +27,7 @@ typedef struct bind_scale_sample {
 
 typedef struct bind_scale_samples {
   bind_scale_sample items[BIND_SCALE_SAMPLES]; /* a ring */
-  size_t looks;                                /* ever */
+  size_t looks;                                /* number of evaluations so far */
 } bind_scale_samples;
 
 /* Pushes the table and appends the evaluation to the samples. May raise. */

@@ -16,7 +16,7 @@ enum { FOLD_COUNT = sizeof folds / sizeof *folds };
 
 static double fold_column(const double *column, size_t count, fold how) {
   if (count == 0) {
-    return 0; /* admission, while no instance serves the request's model */
+    return 0; /* an admission decision while no instance serves the request's model */
   }
   double result = how == FOLD_MIN || how == FOLD_MAX ? column[0] : 0;
   for (size_t i = 0; i < count; i++) {

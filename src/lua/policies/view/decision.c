@@ -35,7 +35,7 @@ void check_reason_text(lua_State *L, int index, char *reason, size_t size) {
   if (length >= size) {
     length = size - 1;
     while (length > 0 && ((unsigned char)text[length] & 0xC0) == 0x80) {
-      length--; /* inside a character */
+      length--; /* not at the start of a character */
     }
   }
   memcpy(reason, text, length);

@@ -28,7 +28,7 @@ void check_fresh(lua_State *L, int index, const blis_policy_context *context) {
   lua_replace(L, index);
 }
 
-/* Pushes the table of the policies made for this run, by definition. */
+/* Pushes the table of the policies created for this run, by definition. */
 static void push_made(lua_State *L, bind_view *view) {
   bind_hooks_anchor(L, view->hooks);
   if (lua_rawgeti(L, -1, ANCHOR_FRESH) != LUA_TTABLE) {

@@ -1,8 +1,9 @@
 /*
  * fresh.h - policies that start with an empty state in every run.
  *
- * A script may define a policy as a function that makes it, so that the state of its functions
- * belongs to one run. Its definition then has `make`, and nothing else that the core could call.
+ * A script may define a policy as a function that creates the policy, so that the state of its
+ * functions belongs to one run. Its definition then contains `make`, and no other functions that
+ * the core could call.
  */
 #ifndef BLIS_LUA_POLICIES_VIEW_FRESH_H
 #define BLIS_LUA_POLICIES_VIEW_FRESH_H
@@ -13,20 +14,20 @@
 #include "lua/policies/view/view.h"
 
 /*
- * Has the definition at index that function of the script, or does it get it
- * when the run begins?
+ * Returns whether the definition at index contains this function of a script, or will contain it
+ * when the run begins.
  */
 bool is_scripted_policy(lua_State *L, int index, const char *function);
 
 /*
- * Replaces the definition at index, a slot of the caller, by the result of its `make` for a run of
- * that context. A definition without `make` stays. Raises.
+ * Replaces the definition at index, which is a slot of the caller, with the result of its `make`
+ * for a run with this context. A definition without `make` is unchanged. May raise.
  */
 void check_fresh(lua_State *L, int index, const blis_policy_context *context);
 
 /*
  * Like check_fresh, for policies that several stages of a run may share: all stages get the policy
- * made for the first stage. Raises.
+ * that was created for the first stage. May raise.
  */
 void check_fresh_once(lua_State *L, int index, bind_view *view);
 

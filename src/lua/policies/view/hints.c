@@ -2,7 +2,7 @@
 
 #include "lua/bind/hook.h"
 
-/* Tables in tables of hints that are copied. */
+/* Maximum nesting depth of hints that are copied. */
 enum { DEPTH_MAX = 8 };
 
 static bool is_plain(lua_State *L, int index) {
@@ -10,7 +10,7 @@ static bool is_plain(lua_State *L, int index) {
   return type == LUA_TNUMBER || type == LUA_TSTRING || type == LUA_TBOOLEAN;
 }
 
-/* Pushes a copy of the table at index, without what is neither plain nor a table. */
+/* Pushes a copy of the table at index, without values that are neither plain nor tables. */
 static void push_copy(lua_State *L, int index, int depth) {
   luaL_checkstack(L, 6, "hints");
   lua_newtable(L);

@@ -15,8 +15,8 @@ static uint32_t check_kind(lua_State *L, const char *name) {
   return (uint32_t)luaL_error(L, "unknown event '%s'", name);
 }
 
-/* Raises for kinds of events that routers do not receive: they receive arrivals, first tokens, and
-   outcomes of requests. */
+/* Raises for kinds of events that routers do not receive: routers receive only arrivals, first
+   tokens, and outcomes of requests. */
 static void check_is_heard(lua_State *L, const bind_view *view, const char *name, uint32_t kind) {
   const uint32_t heard = BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_REQUEST_ARRIVAL) |
                          BLIS_RUN_EVENT_BIT(BLIS_RUN_EVENT_PREFILL_COMPLETE) |
@@ -31,7 +31,7 @@ static void check_is_heard(lua_State *L, const bind_view *view, const char *name
   }
 }
 
-/* The list in field events of the definition at index. */
+/* Reads the list in the field events of the definition at index. */
 static uint32_t check_kinds(lua_State *L, int index, const bind_view *view) {
   uint32_t kinds = 0;
   if (lua_getfield(L, index, "events") != LUA_TNIL) {
@@ -49,7 +49,7 @@ static uint32_t check_kinds(lua_State *L, int index, const bind_view *view) {
   return kinds;
 }
 
-/* A policy of two stages receives each event once. */
+/* Returns whether the policy is already listed: a policy of two stages receives each event once. */
 static bool is_known(lua_State *L, const bind_view *view, const bind_ear *made) {
   bool is_same = false;
   bind_hooks_anchor(L, view->hooks);
@@ -110,7 +110,7 @@ typedef struct metrics_call {
 
 enum { METRIC_NAME_MAX = 200 };
 
-/* Whether the name is valid on a line of a summary. */
+/* Returns whether the name is valid in a line of a summary. */
 static bool is_metric_name(const char *name, size_t length) {
   for (size_t i = 0; i < length; i++) {
     unsigned char byte = (unsigned char)name[i];
@@ -122,8 +122,9 @@ static bool is_metric_name(const char *name, size_t length) {
 }
 
 /*
- * Stores the metric on top of the stack (its name is below) in the table at index all, under its
- * name and the suffix. Pops the value. Raises if another policy has reported the name.
+ * Stores the metric on top of the stack in the table at index all, under its name plus the suffix.
+ * The name is below the value. Pops the value. Raises if another policy has already reported this
+ * name.
  */
 static void set_metric(lua_State *L, int all, const char *suffix) {
   if (lua_type(L, -2) != LUA_TSTRING) {

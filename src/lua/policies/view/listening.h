@@ -13,10 +13,11 @@
 
 /* A policy with one of these functions; the anchor owns it. */
 typedef struct bind_ear {
-  bind_decider decider; /* its function is on_event; 0 = none */
-  uint32_t kinds;       /* of events, see run_events.h */
-  int custom_metrics;   /* its place in the anchor; 0 = none */
-  char suffix[48];      /* of the names of its metrics: which router replica it is; "" = none */
+  bind_decider decider; /* calls on_event; function 0 = none */
+  uint32_t kinds;       /* kinds of events; see run_events.h */
+  int custom_metrics;   /* index of the function in the anchor; 0 = none */
+  char suffix[48];      /* suffix of the names of its metrics that identifies the router replica;
+                           "" = none */
   struct bind_ear *next;
 } bind_ear;
 
@@ -30,12 +31,12 @@ void check_listening(lua_State *L, int index, bind_view *view, const bind_decide
 uint32_t bind_ear_kinds(const bind_view *view);
 
 /*
- * Asks every policy for its metrics: leaves a table of numbers by name in the
- * anchor, or false. Errors name the policy. The hooks are open.
+ * Calls custom_metrics of every policy and stores a table of numbers by name in the anchor, or
+ * false if there are none. Errors name the policy. The hooks must be open.
  */
 blis_status bind_collect_metrics(bind_view *view, blis_error *error);
 
-/* blis.core.event_kinds(): the names, in order. */
+/* blis.core.event_kinds(): returns the names, in order. */
 int bind_event_kinds(lua_State *L);
 
 #endif

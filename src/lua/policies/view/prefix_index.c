@@ -11,18 +11,18 @@
 
 #define INDEX_TYPE "blis.prefix_index"
 
-/* Instances that a script may number; each takes a few bytes. */
+/* Maximum number of instances; each takes a few bytes. */
 enum { INSTANCES_MAX = 1000000 };
 
 /*
- * Every simulation in which the index is used has a store for it, in its
- * anchor; so runs, and clones of one, do not disturb each other. The user value
- * is the store that was used last, which is the one outside of runs.
+ * Every simulation that uses the index has a separate store for it in its anchor, so runs and their
+ * clones do not affect each other. The user value is the store that was used last; initially, the
+ * store for use outside of runs.
  */
 typedef struct prefix_index {
   bind_vector_pool *pool;
   bind_prefix_store *store; /* the user value; NULL before the first use */
-  uint64_t decision;        /* in which that was the right one; 0 = none */
+  uint64_t decision;        /* decision for which store is valid; 0 = none */
   uint64_t capacity_blocks;
   uint32_t block_size_tokens;
   bool is_closed;
@@ -88,7 +88,7 @@ static bind_prefix_store *check_store(lua_State *L, prefix_index *self) {
   return self->store;
 }
 
-/* The number, from 0, of the instance at index: a table, userdata or index. */
+/* Returns the number, from 0, of the instance at index: a table, userdata, or index. */
 static uint32_t check_instance(lua_State *L, int index) {
   int type = lua_type(L, index);
   if (type == LUA_TTABLE) {
@@ -117,7 +117,7 @@ static lua_Integer tokens_at(const prefix_index *self, const uint32_t *blocks, s
   return instance < count ? (lua_Integer)blocks[instance] * self->block_size_tokens : 0;
 }
 
-/* record(prompt, instance): it is sent there. */
+/* record(prompt, instance): records that the prompt is sent to the instance. */
 static int index_record(lua_State *L) {
   prefix_index *self = check_index(L);
   lua_settop(L, 3);
@@ -126,7 +126,7 @@ static int index_record(lua_State *L) {
   return 0;
 }
 
-/* match(prompt, columns): a vector over the candidates. */
+/* match(prompt, columns): returns a vector over the candidates. */
 static int push_matches(lua_State *L, const prefix_index *self, const uint32_t *blocks,
                         size_t count) {
   const blis_routing_view *shown = self->pool->view->view;
@@ -137,7 +137,7 @@ static int push_matches(lua_State *L, const prefix_index *self, const uint32_t *
   return 1;
 }
 
-/* match(prompt, instance): leading tokens that the instance has. */
+/* match(prompt, instance): returns the number of leading tokens that the instance has. */
 static int index_match(lua_State *L) {
   prefix_index *self = check_index(L);
   lua_settop(L, 3);
@@ -155,7 +155,7 @@ static int index_match(lua_State *L) {
   return 1;
 }
 
-/* match_all(prompt, instances, tokens): a list, in the order of instances. */
+/* match_all(prompt, instances, tokens): returns a list in the order of instances. */
 static int index_match_all(lua_State *L) {
   enum { PROMPT = 2, INSTANCES, TOKENS };
   prefix_index *self = check_index(L);
@@ -186,7 +186,7 @@ static int index_match_all(lua_State *L) {
   return 1;
 }
 
-/* forget(instance): it has lost its cache. */
+/* forget(instance): removes the blocks of an instance that has lost its cache. */
 static int index_forget(lua_State *L) {
   prefix_index *self = check_index(L);
   lua_settop(L, 2);
@@ -227,7 +227,7 @@ static int index_len(lua_State *L) {
   return 1;
 }
 
-/* (index, k) -> k + 1 and the blocks of that instance. */
+/* (index, k) -> k + 1 and the number of blocks of that instance. */
 static int index_next(lua_State *L) {
   const bind_prefix_store *store = check_store(L, check_index(L));
   lua_Integer k = luaL_optinteger(L, 2, 0);
@@ -240,7 +240,7 @@ static int index_next(lua_State *L) {
   return 2;
 }
 
-/* for instance, blocks in pairs(index): in the order of instances. */
+/* for instance, blocks in pairs(index): iterates in the order of instances. */
 static int index_pairs(lua_State *L) {
   check_index(L);
   lua_pushcfunction(L, index_next);
@@ -299,7 +299,7 @@ void bind_open_prefix_indexes(lua_State *L) {
   bind_open_prefix_stores(L);
   push_new_type(L, INDEX_TYPE, index_meta, NULL);
   set_fields(L, &index_members);
-  lua_pushcfunction(L, index_pairs); /* of its contents, not of its fields */
+  lua_pushcfunction(L, index_pairs); /* iterates over the contents, not over the fields */
   lua_setfield(L, -2, "__pairs");
   lua_pop(L, 1);
 }

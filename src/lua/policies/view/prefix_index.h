@@ -1,6 +1,6 @@
 /*
- * prefix_index.h - blis.prefix_index: a router's record of where it sent which prompts, for
- * policies in Lua (policy/memory/prefix_index.h).
+ * prefix_index.h - blis.prefix_index: a record of the instances to which a router has sent each
+ * prompt, for policies in Lua (policy/memory/prefix_index.h).
  */
 #ifndef BLIS_LUA_POLICIES_VIEW_PREFIX_INDEX_H
 #define BLIS_LUA_POLICIES_VIEW_PREFIX_INDEX_H

@@ -8,10 +8,10 @@
 
 #define STORE_TYPE "blis.prefix_store"
 
-/* A prompt while it is looked at. */
+/* A prompt during a call. */
 typedef struct prompt {
   blis_block_chain chain;
-  bool is_request; /* else the store's namer made the chain */
+  bool is_request; /* false: the chain comes from the namer of the store */
 } prompt;
 
 void bind_prefix_store_close(bind_prefix_store *store) {
@@ -50,7 +50,7 @@ bind_prefix_store *push_prefix_store(lua_State *L, uint64_t capacity_blocks,
   return store;
 }
 
-/* An index that a script has dropped is no reason to keep its store. */
+/* Keys are weak: a store is freed with its prefix index. */
 void push_prefix_stores(lua_State *L) {
   lua_newtable(L);
   lua_createtable(L, 0, 1);
@@ -87,7 +87,8 @@ static void check_namer(lua_State *L, bind_prefix_store *store) {
   }
 }
 
-/* Returns whether the table is a kept request: an unread one looks like an empty list. */
+/* Returns whether the table is a request of an earlier decision. Such a table can look like an
+   empty list if no field was read. */
 static bool is_kept_request(lua_State *L, int index) {
   if (lua_getmetatable(L, index) == 0) {
     return false;

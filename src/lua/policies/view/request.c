@@ -13,11 +13,11 @@ typedef enum field_kind {
   FIELD_NUMBER,  /* bits of a double */
   FIELD_ID,      /* "request_<number>" */
   FIELD_TEXT,    /* number of a string */
-  FIELD_NAME,    /* number of a generated string, not of the user */
+  FIELD_NAME,    /* number of a generated string, not from the user */
   FIELD_MOMENT,  /* a time of the run */
-  FIELD_TIME,    /* the same; 0 means none and is shown as nil */
+  FIELD_TIME,    /* like FIELD_MOMENT; 0 means none and is shown as nil */
   FIELD_SPAN,    /* 0 means none and is shown as nil */
-  FIELD_PEER,    /* the same */
+  FIELD_PEER,    /* like FIELD_SPAN, for the peer instance */
   FIELD_HINTS,   /* a table of the priority policy, or nil */
   FIELD_PROGRAM, /* a table, or nil */
   FIELD_STAGE,   /* one of BLIS_ROLE_* as a word, or nil */
@@ -80,7 +80,7 @@ static int64_t bits_of(double number) {
   return bits;
 }
 
-/* Returns the bits of the priority in the form that scripts see. */
+/* Returns the bits of the priority in the form that scripts read. */
 static int64_t priority_bits(const bind_view *view, const blis_routing_request *request) {
   return bits_of(bind_view_priority(view, request->priority));
 }
@@ -113,7 +113,7 @@ static int64_t prefix_hash(const bind_view *view, const blis_routing_request *re
   return (int64_t)(blis_hash64(name, sizeof name, key) >> 11) + 1;
 }
 
-/* Changes with everything that is shown of a program; 0 without one. */
+/* Returns a value that changes with every visible property of a program; 0 without a program. */
 static int64_t program_hash(const blis_routing_request *request) {
   const blis_call *call = request->call;
   if (call == NULL) {
@@ -236,7 +236,7 @@ static void push_request_value(lua_State *L, const bind_view *view, request_fiel
   lua_pushinteger(L, is_time ? bind_alias_us(alias, value) : value);
 }
 
-/* Returns a number that is equal for equal hints while a table has them; 0 without hints. */
+/* Returns a number that is equal for equal hints while a table refers to them; 0 without hints. */
 static int64_t hints_value(lua_State *L, const bind_view *view) {
   push_hints(L, view, view->request->slot);
   int64_t value = (int64_t)(intptr_t)lua_topointer(L, -1);

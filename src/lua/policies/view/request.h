@@ -8,7 +8,7 @@
 
 #include "lua/policies/view/view.h"
 
-/* Pushes the table of view, still without any field. */
+/* Pushes the request table of view, without any fields yet. */
 void push_request_table(lua_State *L, bind_view *view);
 
 #endif

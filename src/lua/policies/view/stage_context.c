@@ -98,7 +98,7 @@ static void push_peer(lua_State *L, bind_view *view, int anchor) {
   const blis_routing_view *shown = view->view;
   bool is_shown = blis_routing_view_find(shown, (uint32_t)view->peer) < shown->count;
   if (!is_shown && view->peers == NULL) {
-    push_view_peers(L, view, anchor); /* its fields have current values */
+    push_view_peers(L, view, anchor); /* the fields have current values */
     lua_pop(L, 1);
   }
   lua_rawgeti(L, anchor, ANCHOR_INSTANCES);
@@ -135,7 +135,7 @@ static int context_index(lua_State *L) {
                       "decode and links",
                       name);
   } else {
-    lua_pushnil(L); /* prefill and decode are not apart */
+    lua_pushnil(L); /* prefill and decode are not disaggregated */
   }
   return 1;
 }

@@ -11,12 +11,12 @@
 
 #include "lua/policies/view/view.h"
 
-/* After push_view_tables: makes the tables. May raise. */
+/* Creates the tables. Call it after push_view_tables. May raise. */
 void push_stage_context(lua_State *L, bind_view *view);
 
 /*
- * The number of the instance at index, which is its table or its index, from 1;
- * -1 when it is nil. Raises; name is for the error text.
+ * Returns the number of the instance at index. The value is the table of the instance or its index,
+ * from 1; returns -1 if it is nil. May raise; name is used in the error message.
  */
 int64_t check_instance_value(lua_State *L, int index, const char *name);
 

@@ -4,7 +4,7 @@
 #include "lua/bind/bind.h"
 #include "lua/policies/view/view.h"
 
-/* What a request's own tokens are called, apart from all streams. */
+/* Returns the id of a request's own tokens, which differs from all streams. */
 static uint64_t own_stream(const blis_routing_request *request) {
   const uint64_t name[] = {UINT64_C(0x6f776e), (uint64_t)request->number, request->session};
   return blis_hash64(name, sizeof name, 0);
@@ -15,10 +15,10 @@ static uint32_t token_of(uint64_t stream, uint64_t position) {
   return (uint32_t)blis_hash64(place, sizeof place, 1);
 }
 
-/* Sets tokens [first, last) of the prompt, from 0, in the table on top. */
+/* Sets tokens [first, last) of the prompt, counted from 0, in the table on top of the stack. */
 static void set_tokens(lua_State *L, const blis_routing_request *request, uint64_t first,
                        uint64_t last) {
-  uint64_t start = 0; /* of the segment in the prompt */
+  uint64_t start = 0; /* start of the segment in the prompt */
   for (uint32_t s = 0; s <= request->segment_count; s++) {
     bool is_own = s == request->segment_count;
     const blis_segment *segment = is_own ? NULL : &request->segments[s];

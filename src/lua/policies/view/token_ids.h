@@ -1,5 +1,5 @@
 /*
- * token_ids.h - the tokens of a prompt for policies in Lua that look at them.
+ * token_ids.h - the tokens of a prompt, for Lua policies that read them.
  */
 #ifndef BLIS_LUA_POLICIES_VIEW_TOKEN_IDS_H
 #define BLIS_LUA_POLICIES_VIEW_TOKEN_IDS_H

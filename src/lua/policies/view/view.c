@@ -90,7 +90,7 @@ static void refresh_field(lua_State *L, const bind_view *view, int tables, blis_
   refresh_field_of(L, view, view->view, tables, signal);
 }
 
-/* Whether the value at index is what push_signal pushes. */
+/* Returns whether the value at index is what push_signal would push. */
 static bool is_signal(lua_State *L, int index, double value) {
   lua_Integer integer;
   bool is_integer = bind_signal_is_integer(value, &integer);
@@ -105,7 +105,7 @@ bool bind_view_holds(lua_State *L, const bind_view *view, int anchor, int name,
   bool holds = has_signal(&view->instance_fields, signal);
   lua_rawgeti(L, anchor, ANCHOR_INSTANCES);
   for (uint32_t i = 0; holds && i < view->instance_count; i++) {
-    if (!isnan(held[i])) { /* else it is written before it is read */
+    if (!isnan(held[i])) { /* otherwise it is written before it is read */
       lua_rawgeti(L, top + 1, (lua_Integer)i + 1);
       lua_pushvalue(L, name);
       lua_rawget(L, top + 2);
@@ -121,7 +121,7 @@ bool bind_view_holds(lua_State *L, const bind_view *view, int anchor, int name,
 static void forget_field(bind_view *view, blis_signal signal) {
   double *held = &view->instance_values[(size_t)signal * view->instance_count];
   for (uint32_t i = 0; i < view->instance_count; i++) {
-    held[i] = (double)NAN; /* differs from everything */
+    held[i] = (double)NAN; /* differs from every value */
   }
 }
 
@@ -192,7 +192,7 @@ bool bind_view_point_columns(const bind_view *view) {
   return true;
 }
 
-/* First use of a column. */
+/* Handles the first use of a column. */
 static int columns_index(lua_State *L) {
   bind_view *view = check_open_view(L, "a column");
   if (lua_type(L, 2) == LUA_TSTRING && strcmp(lua_tostring(L, 2), "count") == 0) {

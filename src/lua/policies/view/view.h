@@ -1,10 +1,10 @@
 /*
- * view.h - the request, instances, and signals of a decision as Lua policies see them.
+ * view.h - the request, instances, and signals of a decision as they are passed to Lua policies.
  *
  * The request is one table, each instance is one table, and all signals together are one table of
- * columns. They live as long as the simulation and are refreshed in place. A field is not updated
- * until a policy first reads it: that read misses, is answered, and adds the field to the list of
- * refreshed fields. Fields are refreshed only where they have changed.
+ * columns. These tables live as long as the simulation and are refreshed in place. A field is not
+ * refreshed until a policy first reads it. That read calls __index, which returns the value and
+ * adds the field to the list of refreshed fields. Only changed fields are written.
  */
 #ifndef BLIS_LUA_POLICIES_VIEW_VIEW_H
 #define BLIS_LUA_POLICIES_VIEW_VIEW_H
@@ -16,7 +16,7 @@
 #include "policy/contract/entry.h"
 #include "policy/contract/view.h"
 
-/* The live instances of a simulation, which scripts may name in a policy. */
+/* Type of the live instances of a simulation, which a policy may return. */
 #define INSTANCE_TYPE "blis.instance"
 
 enum { REQUEST_FIELDS_MAX = 32 };
@@ -31,45 +31,45 @@ typedef struct bind_view {
   bind_hooks *hooks;
   bind_vector_pool *pool;
   bool oracle;
-  bool is_strict;              /* policies see only their own instance, and no caches */
-  bool hides_live;             /* hides signals that no router has, even without delay */
-  blis_policy_context context; /* of built-in policies that scripts ask */
+  bool is_strict;              /* policies read only their own instance, and no caches */
+  bool hides_live;             /* hides signals that real routers do not have, even without delay */
+  blis_policy_context context; /* context of built-in policies that scripts call */
 
-  struct bind_ear *ears;       /* of policies that listen, see listening.h */
-  struct bind_scorer *scorers; /* at work in this run, see scorer.h */
+  struct bind_ear *ears;       /* policies with event functions; see listening.h */
+  struct bind_scorer *scorers; /* scorers in use in this run; see scorer.h */
   int scorings;                /* depth of nested calls of scripted scorers */
   bool is_observed;            /* the policies have observed the last decision */
   bool missing_is_zero;        /* a score that a scorer omits counts as 0 */
   bool has_hints;              /* the priority policy has returned hints for a request */
-  const void *replicas;        /* the state of the router, if it has replicas; else NULL */
+  const void *replicas;        /* state of the router if it has replicas, otherwise NULL */
 
-  /* The decision being taken; NULL outside decisions. */
+  /* The current decision; NULL outside decisions. */
   const blis_routing_request *request;
   const blis_routing_view *view;
-  const blis_routing_view *peers; /* of the other stage; NULL: not requested */
-  int64_t peer;                   /* instance of the other stage, in a context; -1: none */
+  const blis_routing_view *peers; /* candidates of the other stage; NULL = not requested */
+  int64_t peer;                   /* instance of the other stage, in a stage context; -1 = none */
 
   const void *request_table; /* pointers from lua_topointer */
   const void *columns_table;
-  uint32_t request_fields;          /* used so far, a bit each */
-  bind_signal_list instance_fields; /* used so far */
-  bind_signal_list column_fields;   /* used so far */
+  uint32_t request_fields;          /* fields read so far, one bit each */
+  bind_signal_list instance_fields; /* fields read so far */
+  bind_signal_list column_fields;   /* columns read so far */
 
   int64_t request_values[REQUEST_FIELDS_MAX]; /* values in the table */
   uint32_t instance_count;
   double *instance_values; /* values in the tables, by signal and number */
   uint32_t *candidates;    /* instance numbers in the list of candidates */
   size_t candidate_count;
-  bind_vector *columns[BLIS_SIGNAL_COUNT]; /* NULL while not used */
+  bind_vector *columns[BLIS_SIGNAL_COUNT]; /* NULL until first read */
 } bind_view;
 
-/* Lower priorities are more urgent to scripts. */
+/* Returns whether lower priorities are more urgent to scripts. */
 static inline bool bind_counts_down(const bind_view *view) {
   return view->context.profile != NULL && view->context.profile->counts_priorities_down;
 }
 
 /*
- * A priority of the core as scripts have it, and back: higher is more urgent,
+ * Converts a priority of the core to the value that scripts read, and back. Higher is more urgent,
  * unless the profile counts down.
  */
 static inline double bind_view_priority(const bind_view *view, double priority) {
@@ -83,7 +83,7 @@ void push_view_tables(lua_State *L, bind_view *view, bind_hooks *hooks,
                       const blis_policy_context *context, bool oracle);
 
 /*
- * In a decision, with the anchor at index anchor: push the refreshed table.
+ * Push a refreshed table. Call them only in a decision, with the anchor at index anchor.
  * push_view_instances pushes the tables of all instances, by number + 1.
  */
 void push_view_request(lua_State *L, bind_view *view, int anchor);
@@ -98,25 +98,26 @@ void push_view_columns(lua_State *L, bind_view *view, int anchor);
 void push_view_peers(lua_State *L, bind_view *view, int anchor);
 
 /*
- * In a decision: refreshes the columns that push_view_columns pushes, without
- * raising; false when one cannot be had.
+ * Refreshes the columns that push_view_columns pushes. Call it only in a decision. Does not raise;
+ * returns false if a column is unavailable.
  */
 bool bind_view_point_columns(const bind_view *view);
 
 /*
- * In a decision: returns whether the tables of all instances still have the values of this field
- * that the core wrote, and whether the field is kept up to date. The name is at index name, the
- * anchor at index anchor. Does not raise.
+ * Returns whether the field is kept up to date and the tables of all instances still contain the
+ * values that the core wrote. Call it only in a decision. The name of the field is at index name
+ * and the anchor at index anchor. Does not raise.
  */
 bool bind_view_holds(lua_State *L, const bind_view *view, int anchor, int name, blis_signal signal);
 
-/* In a decision: the column of a signal, or NULL. Does not raise. */
+/* Returns the column of a signal, or NULL. Call it only in a decision. Does not raise. */
 const double *bind_view_column(const bind_view *view, blis_signal signal);
 
-/* In a decision: the column of a signal over the candidates. Raises. */
+/* Returns the column of a signal over the candidates. Call it only in a decision. May raise. */
 const double *check_view_column(lua_State *L, const bind_view *view, blis_signal signal);
 
-/* In a decision: the candidate whose index, from 1, is the value. Raises. */
+/* Returns the candidate whose index, from 1, is the value at index. Call it only in a decision.
+   May raise. */
 size_t check_candidate_index(lua_State *L, int index, const bind_view *view);
 
 /* Pushes the `cluster` argument of admission policies. */

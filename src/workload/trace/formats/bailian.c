@@ -1,16 +1,15 @@
 /*
- * The traces of Alibaba's Bailian services (Wang et al., ATC 2025): one JSON object
- * per line with chat_id, parent_chat_id (-1 = none), timestamp (s), input_length,
- * output_length, type, turn (or turn_id) and hash_ids; some have session_id.
+ * The traces of Alibaba's Bailian services (Wang et al., ATC 2025): one JSON object per line with
+ * chat_id, parent_chat_id (-1 = none), timestamp (s), input_length, output_length, type, turn (or
+ * turn_id), and hash_ids; some also have session_id.
  *
- * Hash id k of a request stands for its k-th block of tokens, the last one for the
- * rest of the prompt. Published files have blocks of 16 tokens, samples made for
- * routing studies 512; a file in which no row has more ids than blocks of 512 is
- * such a sample.
+ * Hash id k of a request represents its k-th block of tokens, and the last id represents the rest
+ * of the prompt. Published files have blocks of 16 tokens; samples for routing studies have blocks
+ * of 512. A file is considered such a sample if no row has more ids than blocks of 512 tokens.
  *
- * A session is named, or it is the chat at the root of its parents. Turns count
- * from 0 or from 1; when some row has none, rounds are in order of time. The type
- * is kept as the client.
+ * A session is identified by session_id, or by the chat at the root of its chain of parents. Turns
+ * count from 0 or from 1. If any row has no turn, rounds are in order of time. The type becomes the
+ * client.
  */
 #include "base/array.h"
 #include "base/containers/map.h"
@@ -21,7 +20,7 @@ enum { USUAL_BLOCK_TOKENS = 16, LARGE_BLOCK_TOKENS = 512 };
 /* Data of a row about its session. */
 typedef struct chat {
   int64_t id;
-  int64_t parent; /* < 0: none */
+  int64_t parent; /* negative = none */
   int64_t line;
   uint32_t session; /* 0 = not resolved yet */
 } chat;
@@ -30,11 +29,11 @@ typedef struct reading {
   blis__trace_rows rows;
   blis__trace_ids ids; /* of the row */
   /* State that depends on the whole file. */
-  BLIS_ARRAY(chat) chats;        /* of the rows, until their sessions are */
-  BLIS_ARRAY(uint32_t) sessions; /* resolved sessions, by number of the row */
-  blis_map row_of_chat;          /* of rows whose session is not named */
+  BLIS_ARRAY(chat) chats;        /* chats of the rows, until their sessions are resolved */
+  BLIS_ARRAY(uint32_t) sessions; /* resolved sessions, by row number */
+  blis_map row_of_chat;          /* rows without a session_id, by chat */
   blis__trace_turns turns;
-  bool has_small_blocks; /* of USUAL_BLOCK_TOKENS */
+  bool has_small_blocks; /* blocks have USUAL_BLOCK_TOKENS tokens */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -79,7 +78,7 @@ static uint32_t count_blocks(uint32_t tokens, uint32_t block_tokens) {
   return tokens / block_tokens + (tokens % block_tokens != 0);
 }
 
-/* A file that has too many ids for large blocks has small ones. */
+/* Determines the block size. A file with too many ids for large blocks has small blocks. */
 static blis_status check_blocks(reading *r, const blis__trace_line *line,
                                 const blis_request *request, blis_error *error) {
   uint32_t tokens = request->prompt_tokens;
@@ -128,7 +127,7 @@ static blis_status next(void *reader, blis_request *row, bool *has_row, blis_err
 
 /* Sessions. */
 
-/* Whether the session of a row belongs to another row, its parent. */
+/* Finds the parent row that determines the session of a row, if any. */
 static bool find_parent(const reading *r, size_t row, size_t *parent) {
   const chat *one = &r->chats.items[row];
   uint64_t found;
@@ -140,7 +139,8 @@ static bool find_parent(const reading *r, size_t row, size_t *parent) {
   return true;
 }
 
-/* A chain ends in a known session, in a root, or in a missing chat. */
+/* Resolves the session of a row. A chain of parents ends at a known session, at a root, or at a
+   missing chat. */
 static blis_status name_session(reading *r, size_t row, uint32_t *session, blis_error *error) {
   const chat *end = &r->chats.items[row];
   *session = end->session;

@@ -14,8 +14,8 @@ enum { SYNONYMS_MAX = 32 };
 typedef enum content_kind { TIME, NUMBER, ANY } content_kind;
 
 /*
- * Synonyms are in the order of preference, in lower case, without punctuation. The model of another
- * service is none of the cluster, so it is found as the client.
+ * Synonyms are in order of preference, in lower case, and without punctuation. The model of another
+ * service is not a model of the cluster, so its column becomes the client.
  */
 static const struct {
   const char *name;
@@ -126,7 +126,7 @@ const char *blis__role_name(blis__role role) {
   return roles[role].name;
 }
 
-/* Units that a name ends with, such as arrival_time_ms. */
+/* Units at the end of names such as arrival_time_ms. */
 static const struct {
   const char *ending;
   const char *unit;
@@ -137,8 +137,8 @@ static const struct {
                {"unixnano", "ns"}, {"unix_nano", "ns"}};
 
 /*
- * The ending of a name that states a unit, or SIZE_MAX; *rest is the length of the name before it.
- * "Arrival Time (ms)" ends with _ms.
+ * Returns the ending of a name that is a unit, or SIZE_MAX; *rest is the length of the name without
+ * it. "Arrival Time (ms)" ends with _ms.
  */
 static size_t ending_of(const char *name, size_t *rest) {
   char plain[BLIS__COLUMN_NAME_MAX];
@@ -166,7 +166,7 @@ double blis__columns_unit(const char *name) {
   return ending == SIZE_MAX ? 0 : blis__clock_unit(endings[ending].unit);
 }
 
-/* The letters and digits of the first `length` characters, in lower case. */
+/* Copies the letters and digits of the first `length` characters, in lower case. */
 static void plain_name(const char *name, size_t length, char plain[BLIS__COLUMN_NAME_MAX]) {
   size_t used = 0;
   for (size_t i = 0; i < length; i++) {
@@ -186,7 +186,8 @@ static bool may_hold(const blis__column *column, content_kind content) {
          (content == TIME ? 2 * column->times >= column->values : blis__column_has_numbers(column));
 }
 
-/* Whether a name, or the last part of "usage.prompt_tokens", is a synonym. */
+/* Returns whether a name, or the last part of a name such as "usage.prompt_tokens", is a
+   synonym. */
 static bool is_called(const blis__column *column, const char *synonym, bool is_time) {
   char plain[BLIS__COLUMN_NAME_MAX];
   const char *dot = strrchr(column->name, '.');
@@ -254,7 +255,7 @@ void blis__columns_list(const blis__column *columns, size_t count, char *text, s
   }
 }
 
-/* The user's roles. */
+/* Roles assigned by the user. */
 
 static blis_status fail_role(blis_slice name, blis_error *error) {
   char wanted[64];

@@ -1,9 +1,10 @@
 /*
- * columns.h - the meaning of the columns of any table of requests; for trace files only.
+ * columns.h - assigns meanings to the columns of arbitrary tables of requests; for trace files
+ * only.
  *
  * A column, or a member of a JSON object, has a role: the time, the length of the prompt, and so
- * on. The user assigns columns to roles ("timestamp=start,prompt=tokens_in"), and roles that are
- * left get the first column whose name is one of their synonyms. Names are compared without case
+ * on. The user assigns columns to roles ("timestamp=start,prompt=tokens_in"), and each remaining
+ * role gets the first column whose name is a synonym of the role. Names are compared without case
  * and punctuation.
  */
 #ifndef BLIS_WORKLOAD_TRACE_FORMATS_COLUMNS_H
@@ -34,12 +35,13 @@ typedef enum blis__role {
 
 enum { BLIS__COLUMN_NAME_MAX = 96, BLIS__COLUMNS_MAX = 64 };
 
-/* One column of a file, as the start of the file shows it. */
+/* One column of a file, sampled from the start of the file. */
 typedef struct blis__column {
-  char name[BLIS__COLUMN_NAME_MAX]; /* of a member of an object: "usage.prompt_tokens" */
-  size_t values;                    /* that were sampled, and how many of them are ... */
+  char name[BLIS__COLUMN_NAME_MAX]; /* name; for members of nested objects, "usage.prompt_tokens" */
+  size_t values;                    /* number of sampled values */
   size_t numbers;                   /* ... numbers */
-  size_t times;                     /* ... numbers, or timestamps such as 2026-05-10 00:00:00 */
+  size_t times;                     /* values that are numbers, or timestamps such as 2026-05-10
+                                       00:00:00 */
 } blis__column;
 
 typedef struct blis__mapping {
@@ -47,31 +49,32 @@ typedef struct blis__mapping {
   bool is_stated[BLIS__ROLES];
 } blis__mapping;
 
-/* Whether half or more of the sampled values are numbers. */
+/* Returns whether at least half of the sampled values are numbers. */
 bool blis__column_has_numbers(const blis__column *column);
 
-/* "timestamp", "prompt", ... */
+/* Returns the name of a role: "timestamp", "prompt", ... */
 const char *blis__role_name(blis__role role);
 
 /*
- * Assigns columns to roles. stated is the text of the user, or NULL. BLIS_ERR_INVALID names a role
- * or a column that does not exist, with the columns that exist.
+ * Assigns columns to roles. stated is the assignment by the user, or NULL. Returns BLIS_ERR_INVALID
+ * if a role or column does not exist; the message lists the existing columns.
  */
 BLIS_MUSTUSE blis_status blis__columns_map(const blis__column *columns, size_t count,
                                            const char *stated, const char *file,
                                            blis__mapping *mapping, blis_error *error);
 
-/* The first role of timestamp, prompt, and output without a column; BLIS__ROLES if each has one. */
+/* Returns the first of the roles timestamp, prompt, and output that has no column; BLIS__ROLES
+   if each has a column. */
 blis__role blis__columns_missing(const blis__mapping *mapping);
 
-/* "timestamp=start, prompt=tokens_in", for a note. */
+/* Describes the mapping for a note: "timestamp=start, prompt=tokens_in". */
 void blis__columns_describe(const blis__mapping *mapping, const blis__column *columns, char *text,
                             size_t size);
 
-/* "a, b, c", shortened to the size. */
+/* Lists the columns as "a, b, c", truncated to the size. */
 void blis__columns_list(const blis__column *columns, size_t count, char *text, size_t size);
 
-/* The unit that the name of a time states ("arrival_ms"), in microseconds; 0 = none. */
+/* Returns the unit in the name of a time ("arrival_ms"), in microseconds; 0 = none. */
 double blis__columns_unit(const char *name);
 
 #endif

@@ -1,13 +1,12 @@
 /*
- * Any table of requests, as CSV with a header row or as JSON lines. The start of
- * the file gives the columns and their types, columns.h their meaning, clock.h the
- * unit of times that are numbers.
+ * Arbitrary tables of requests, as CSV with a header row or as JSON lines. The columns and their
+ * types are determined from the start of the file, their meaning by columns.h, and the unit of
+ * numeric times by clock.h.
  *
- * CSV may have commas, semicolons, tabs, or bars between its fields. Members of
- * nested objects have names such as usage.prompt_tokens. A prompt or an output that
- * is text counts one token per 4 bytes, with a note. Requests of equal prefixes
- * share their first prefix_tokens tokens. Without turns, the rows of a session are
- * its rounds in order of time.
+ * CSV fields may be separated by commas, semicolons, tabs, or vertical bars. Members of nested
+ * objects have names such as usage.prompt_tokens. A prompt or output that is text counts as one
+ * token per 4 bytes, with a note. Requests with equal prefixes share their first prefix_tokens
+ * tokens. Without turns, the rows of a session are its rounds, in order of time.
  */
 #include "workload/trace/formats/generic.h"
 
@@ -31,16 +30,16 @@ typedef struct reading {
   blis__column columns[BLIS__COLUMNS_MAX];
   size_t count;
   blis__mapping map;
-  bool has_text_times; /* such as 2026-05-10 00:00:00 */
+  bool has_text_times; /* times are text, such as 2026-05-10 00:00:00 */
   blis_segment prefix; /* of the row */
-  int64_t estimated;   /* lengths estimated from text */
+  int64_t estimated;   /* number of lengths estimated from text */
 } reading;
 
-/* Sniffing. */
+/* Detection. */
 
 static const blis_slice blank = {.data = "", .length = 0};
 
-/* Whole lines of the start of a file; the whole start if it has no line end. */
+/* Returns the complete lines at the start of a file; the whole start if it contains no line end. */
 static blis_slice whole_lines(blis_slice head) {
   size_t length = head.length;
   while (length > 0 && head.data[length - 1] != '\n') {
@@ -76,7 +75,7 @@ static bool add_column(reading *r, const char *prefix, const char *name) {
   return true;
 }
 
-/* The separator that the header row has most of. */
+/* Returns the most frequent separator in the header row. */
 static char separator_of(blis_slice head) {
   static const char separators[] = ",;\t|";
   const char *end = memchr(head.data, '\n', head.length);
@@ -106,7 +105,7 @@ static blis_status sniff_rows(reading *r, blis_csv *csv, blis_error *error) {
   bool has_row = true;
   blis_error cut = {0};
   for (int row = 0; row < SNIFFED_ROWS; row++) {
-    /* The last row of the sample may be cut. */
+    /* The last row of the sample may be truncated. */
     if (blis_csv_next(csv, &has_row, &cut) != BLIS_OK || !has_row) {
       return BLIS_OK;
     }
@@ -190,7 +189,7 @@ static bool is_json(blis_slice head) {
   return row.length > 0 && row.data[0] == '{';
 }
 
-/* Columns, their roles, and, of a readable table, nothing missing. */
+/* Determines the columns and their roles. A readable table has all required roles. */
 static blis_status sniff(const blis__trace_job *job, blis_slice head, bool has_json, reading *r,
                          blis_error *error) {
   BLIS_TRY(has_json ? sniff_jsonl(job, head, r, error) : sniff_csv(job, head, r, error));
@@ -217,7 +216,7 @@ static const char *name_of(const reading *r, blis__role role) {
   return r->columns[r->map.column[role]].name;
 }
 
-/* The last part of "body.created", which a line has as a key. */
+/* Returns the last part of a name such as "body.created", which is a key in the line. */
 static const char *last_part(const char *name) {
   const char *dot = strrchr(name, '.');
   return dot != NULL ? dot + 1 : name;
@@ -249,12 +248,12 @@ static blis_status open_jsonl(void *reader, blis_error *error) {
 
 /* Values. */
 
-/* A value of a row: a field of the table, or a member of the object as a string or a number. */
+/* A value of a row: a field of the table, or a string or number member of the object. */
 typedef struct cell {
   size_t column;
   blis_slice text;
   blis_json_value member;
-  bool is_text; /* of a table, or a string of an object */
+  bool is_text; /* field of a table, or string member of an object */
   bool is_there;
 } cell;
 
@@ -350,7 +349,7 @@ static blis_status read_time(reading *r, blis_json_value row, int64_t *arrival_u
   return BLIS_OK;
 }
 
-/* A number of tokens, or a string whose tokens are counted. */
+/* Reads a number of tokens, or estimates the tokens of a string. */
 static blis_status read_tokens(reading *r, blis_json_value row, blis__role role, uint32_t *tokens,
                                blis_error *error) {
   cell value;
@@ -462,7 +461,7 @@ static blis_status next_jsonl(void *reader, blis_request *row, bool *has_row, bl
   return *has_row ? read_row(r, line.row, line.number, row, error) : BLIS_OK;
 }
 
-/* The end. */
+/* Completion. */
 
 static void list_unused(const reading *r, char *text, size_t size) {
   blis__column unused[BLIS__COLUMNS_MAX];
@@ -506,7 +505,7 @@ static bool numbers_rounds(const void *reader) {
 
 static bool never(blis_slice head) {
   (void)head;
-  return false; /* found by blis__trace_find_generic, after all others */
+  return false; /* blis__trace_find_generic detects this format after all others */
 }
 
 const blis__trace_format blis__trace_csv = {

@@ -1,20 +1,19 @@
 /*
- * The traces of LLMServingSim (Cho et al., IISWC 2024): one JSON object per line,
- * of one of three kinds.
+ * The traces of LLMServingSim (Cho et al., IISWC 2024): one JSON object per line, in one of three
+ * forms.
  *
- *   flat         input_toks, output_toks and arrival_time_ns
- *   multi-call   arrival_time_ns and sub_requests, a list of calls with
- *                input_toks, output_toks and tool_duration_ns
- *   measurement  input_toks, output_toks and arrival_time, in s since 1970
+ *   flat         input_toks, output_toks, and arrival_time_ns
+ *   multi-call   arrival_time_ns and sub_requests, a list of calls with input_toks, output_toks,
+ * and tool_duration_ns measurement  input_toks, output_toks, and arrival_time, in s since 1970
  *
- * The calls of a line are the rounds of a session: the next call arrives
- * tool_duration_ns after the end of the previous one. A trace does not contain this
- * end, so recorded arrivals assume that only the tools take time, with a note.
- * Arrivals of measurements are relative to the earliest one.
+ * The calls of a line are the rounds of a session: the next call arrives tool_duration_ns after the
+ * end of the previous one. A trace does not contain this end. Replay at recorded times therefore
+ * assumes that only the tools take time, with a note. Arrivals of measurements are relative to the
+ * earliest arrival.
  *
- * With input_tok_ids tokens are compared in pieces of 16: equal pieces are equal
- * content, so prompts share what they have in common up to a multiple of 16 tokens.
- * Without ids prompts share nothing.
+ * With input_tok_ids, tokens are compared in pieces of 16. Equal pieces are equal content, so
+ * prompts share their common prefix up to a multiple of 16 tokens. Without ids, prompts share
+ * nothing.
  */
 #include <stdio.h>
 
@@ -26,27 +25,27 @@ enum { PIECE_TOKENS = 16, NAME_SIZE = 40 };
 
 typedef struct reading {
   blis__trace_rows rows;
-  blis__segment_list segments; /* of one row */
-  blis_buffer piece;           /* its ids, 4 bytes each */
-  blis_intern *pieces;         /* the stream of a piece is its number here */
-  int64_t count;               /* requests */
+  blis__segment_list segments; /* segments of one row */
+  blis_buffer piece;           /* ids of the piece, 4 bytes each */
+  blis_intern *pieces;         /* number of a piece, which is its stream */
+  int64_t count;               /* number of requests */
   /* The session of the line that is being read. */
   blis_json_value calls;
   size_t call_count;
   size_t next_call;
   uint32_t session;
-  int64_t arrival_us;         /* of the next call */
+  int64_t arrival_us;         /* arrival of the next call */
   int64_t think_us;           /* before it */
-  BLIS_ARRAY(int32_t) rounds; /* so far, by session */
+  BLIS_ARRAY(int32_t) rounds; /* number of rounds so far, by session */
   /* State that depends on the whole file. */
-  int64_t later_calls; /* requests that are not the first of a line */
+  int64_t later_calls; /* number of requests that are not the first of a line */
   bool is_measured;
 } reading;
 
 static const char *const call_fields[] = {"input_toks",    "output_toks",    "tool_duration_ns",
                                           "input_tok_ids", "output_tok_ids", NULL};
 
-/* Fields of all kinds, with the measured times that only calibration reads. */
+/* Fields of all forms, including measured times that only calibration reads. */
 static const char *const row_fields[] = {"request_id",     "input_toks",
                                          "output_toks",    "arrival_time_ns",
                                          "arrival_time",   "input_tok_ids",
@@ -98,7 +97,7 @@ static blis_status read_ids(reading *r, blis_json_value ids, blis_request *reque
   return BLIS_OK;
 }
 
-/* Lengths and content, of a row or of a call. */
+/* Reads the lengths and content of a row or call. */
 static blis_status read_call(reading *r, blis_json_value call, blis_request *request,
                              blis_error *error) {
   *request = (blis_request){.number = r->count++};
@@ -110,7 +109,8 @@ static blis_status read_call(reading *r, blis_json_value call, blis_request *req
   return blis_json_has(ids) ? read_ids(r, ids, request, error) : BLIS_OK;
 }
 
-/* Lines are on the clock of the file, or since 1970, as the first one says. */
+/* Reads a time. The first line determines whether times are on the clock of the file or since
+   1970. */
 static blis_status read_time(reading *r, const blis__trace_line *line, int64_t *arrival_us,
                              blis_error *error) {
   bool has_epoch = blis_json_has(blis_json_member(line->row, "arrival_time"));

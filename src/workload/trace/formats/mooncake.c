@@ -1,12 +1,11 @@
 /*
- * The traces published with Mooncake (Qin et al., FAST 2025): one JSON object per
- * line with timestamp (ms), input_length, output_length and hash_ids; and the same
- * with session_id and turn_id (or turn) for conversations.
+ * The traces published with Mooncake (Qin et al., FAST 2025): one JSON object per line with
+ * timestamp (ms), input_length, output_length, and hash_ids. Conversations additionally have
+ * session_id and turn_id (or turn).
  *
- * Hash id k of a request stands for its tokens [512 k, 512 k + 512), the last one
- * for the rest of the prompt. Equal ids are equal tokens, so an id is a stream of
- * content. A request with fewer ids than blocks has its own tokens after them; more
- * ids than blocks are an error.
+ * Hash id k of a request represents its tokens [512 k, 512 k + 512), and the last id represents the
+ * rest of the prompt. Equal ids mean equal tokens, so each id is a stream of content. If a request
+ * has fewer ids than blocks, the remaining tokens are unique. More ids than blocks are an error.
  */
 #include "workload/trace/rows/jsonl.h"
 
@@ -23,7 +22,7 @@ typedef struct reading {
   blis__trace_rows rows;
   uint32_t block_tokens;
   blis__trace_ids ids;     /* of the row */
-  blis__trace_turns turns; /* of rows with a session */
+  blis__trace_turns turns; /* turns of rows with a session */
 } reading;
 
 static blis_status set_content(reading *r, const blis__trace_line *line, blis_request *request,

@@ -1,13 +1,12 @@
 /*
- * Spans of OpenTelemetry in OTLP JSON, as RouteSim reads them: resourceSpans,
- * scopeSpans, spans. The file is one JSON text, or has one in every line, as the
- * file exporter of the collector writes them.
+ * OpenTelemetry spans in OTLP JSON, in the form that RouteSim reads: resourceSpans, scopeSpans,
+ * spans. The file is one JSON text, or has one JSON text per line, like the output of the
+ * collector's file exporter.
  *
- * A span is a request if it has the number of its prompt tokens; other spans are
- * skipped, with a note. Each attribute has several names; the first existing name
- * is used. Without the number of its completion tokens a request has 64. Arrivals
- * are relative to the earliest request. The hash of the system prompt is the prefix
- * group; since its length is not recorded, prompts share nothing.
+ * A span is a request if it contains its number of prompt tokens; other spans are skipped, with a
+ * note. Each attribute has several names; the first existing name is used. Without a number of
+ * completion tokens, a request has 64. Arrivals are relative to the earliest request. The hash of
+ * the system prompt is the prefix group; since its length is not recorded, prompts share nothing.
  */
 #include <stdio.h>
 #include <string.h>
@@ -19,13 +18,13 @@
 enum { DEFAULT_OUTPUT_TOKENS = 64, MAX_SIZE = 1 << 30, WHAT_SIZE = 160 };
 
 typedef struct reading {
-  blis__trace_rows rows; /* has the current text */
+  blis__trace_rows rows; /* contains the current text */
   bool has_text;
-  blis_json_value resources; /* of it, and the places in them */
+  blis_json_value resources; /* resources of the text, and the positions in them */
   size_t resource;
   size_t scope;
   size_t span;
-  int64_t others; /* spans that are no requests */
+  int64_t others; /* number of spans that are not requests */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -64,7 +63,8 @@ static blis_status join_lines(reading *r, blis_text_line line, blis_buffer *buff
   return blis_json_parse(&r->rows.json, r->rows.job->name, first, blis_buffer_slice(buffer), error);
 }
 
-/* The first text is a line, or, if that is none, the whole file. */
+/* Reads the first JSON text: the first line, or the whole file if the line is not a complete
+   JSON text. */
 static blis_status read_first(reading *r, blis_error *error) {
   blis__trace_job *job = r->rows.job;
   blis_text_line line;
@@ -101,7 +101,7 @@ static blis_status read_next(reading *r, blis_error *error) {
   return take_json(r, error);
 }
 
-/* Optional lists: missing if empty. */
+/* Returns an optional list, which is missing if it is empty. */
 static blis_status list_of(blis_json_value value, const char *key, blis_json_value *list,
                            blis_error *error) {
   BLIS_TRY(blis_json_need_object(value, error));
@@ -130,7 +130,7 @@ static blis_status next_span(reading *r, blis_json_value *span, bool *has_span, 
 
 /* Attributes. */
 
-/* Returns the value of the first present name; names end with NULL. */
+/* Returns the value of the first name that exists; names ends with NULL. */
 static blis_status find_attribute(blis_json_value span, const char *const *names,
                                   blis_json_value *value, blis_error *error) {
   blis_json_value attributes;
@@ -151,7 +151,7 @@ static blis_status find_attribute(blis_json_value span, const char *const *names
   return BLIS_OK;
 }
 
-/* Whole numbers of 64 bits are usually strings in this JSON. */
+/* Reads an integer. In OTLP JSON, 64-bit integers are usually strings. */
 static blis_status read_whole(blis_json_value value, int64_t min, int64_t max, int64_t *result,
                               blis_error *error) {
   blis_slice text;
@@ -229,7 +229,7 @@ static blis_status read_span(reading *r, blis_json_value span, blis_request *row
   return read_label(r, span, model, &row->model, error);
 }
 
-/* Until it is settled, a row has its time in nanoseconds as its arrival. */
+/* Reads the next request. Until a row is settled, its arrival is in nanoseconds. */
 static blis_status next(void *reader, blis_request *row, bool *has_row, blis_error *error) {
   reading *r = reader;
   *has_row = false;
@@ -258,7 +258,7 @@ static blis_status finish(void *reader, blis_error *error) {
                           "", error);
 }
 
-/* Conversations have no turns here. */
+/* In this format, conversations have no turns. */
 static bool numbers_rounds(const void *reader) {
   (void)reader;
   return true;

@@ -1,5 +1,5 @@
 /*
- * Reports of load generators that have every request with its time:
+ * Reports of load generators that contain every request and its time:
  *
  *   inference-perf  per_request_lifecycle_metrics.json: a list of
  *                   {start_time (s), info: {request_metrics, response_metrics}};
@@ -15,8 +15,8 @@
 #include "workload/trace/rows/jsonl.h"
 
 typedef struct reading {
-  blis__trace_rows rows; /* failed requests are rows with an error */
-  blis_json_value lists; /* benchmarks, or the one list of requests */
+  blis__trace_rows rows; /* failed requests count as failed rows */
+  blis_json_value lists; /* benchmarks, or the list of requests */
   size_t list;
   size_t next;
 } reading;
@@ -155,7 +155,7 @@ static blis_status next_guidellm(void *reader, blis_request *row, bool *has_row,
   return BLIS_OK;
 }
 
-/* Turns are present, except for failed requests. */
+/* Turns are recorded, except for failed requests. */
 static bool numbers_rounds(const void *reader) {
   (void)reader;
   return true;

@@ -1,14 +1,13 @@
 /*
- * Compact JSONL, the format of RouteSim: one object per line with ts (ms),
- * prompt_tokens, and gen_tokens. prefix_hash and prefix_len describe the first
- * tokens of the prompt, equal for equal hashes. conversation_id is the session.
- * Lines that start with '#' are comments. priority is checked and not used.
+ * Compact JSONL, the format of RouteSim: one object per line with ts (ms), prompt_tokens, and
+ * gen_tokens. prefix_hash and prefix_len describe the first tokens of the prompt, equal for equal
+ * hashes. conversation_id is the session. Lines that start with '#' are comments. priority is
+ * checked but not used.
  *
- * Files written by blis may have additional keys, so that nothing is lost: the keys
- * in the tables below, arrival_us, and segments (segments.h). arrival_us is written
- * if ts cannot represent the time, since ts is a whole number in RouteSim. segments
- * describes all shared content and replaces prefix_hash. Without any turn, the rows
- * of a session are its rounds in order of time.
+ * Files written by blis may have additional keys, so that no information is lost: the keys in the
+ * tables below, arrival_us, and segments (segments.h). arrival_us is written if ts cannot represent
+ * the time, since ts is an integer in RouteSim. segments describes all shared content and replaces
+ * prefix_hash. Without turns, the rows of a session are its rounds, in order of time.
  */
 #include <stdio.h>
 
@@ -22,8 +21,8 @@ typedef struct reading {
   blis__trace_rows rows;
   blis__segment_list segments; /* of the row */
   bool has_turns;
-  int64_t with_priority; /* rows */
-  bool is_ours;          /* a file that was written here: times count from 0 */
+  int64_t with_priority; /* number of rows with a priority */
+  bool is_ours;          /* the file was written by blis, so times count from 0 */
 } reading;
 
 static bool recognise(blis_slice head) {
@@ -32,7 +31,7 @@ static bool recognise(blis_slice head) {
          blis__trace_first_line_has(row, "\"prompt_tokens\"");
 }
 
-/* Reads an optional whole number. */
+/* Reads an optional integer. */
 static blis_status read_whole(blis_json_value row, const char *key, int64_t min, int64_t max,
                               int64_t *value, blis_error *error) {
   blis_json_value member = blis_json_member(row, key);
@@ -104,7 +103,7 @@ static blis_status read_rest(reading *r, blis_json_value row, blis_request *requ
   return BLIS_OK;
 }
 
-/* In milliseconds, or in microseconds if a file written by blis has them. */
+/* Reads a time in milliseconds, or in microseconds if the file has arrival_us. */
 static blis_status read_time(reading *r, blis_json_value row, blis_request *request,
                              blis_error *error) {
   BLIS_TRY(blis__trace_time(row, "ts", r->rows.clock.unit_us, &request->arrival_us, error));
@@ -116,7 +115,7 @@ static blis_status read_time(reading *r, blis_json_value row, blis_request *requ
     return BLIS_OK;
   }
   r->is_ours = true;
-  r->rows.start = INT64_MAX; /* times stay as they are */
+  r->rows.start = INT64_MAX; /* times are unchanged */
   int64_t arrival_us;
   BLIS_TRY(blis_json_int64(exact, 0, INT64_MAX, &arrival_us, error));
   if (arrival_us / 1000 != request->arrival_us / 1000) {
@@ -139,7 +138,7 @@ static blis_status read_segments(reading *r, blis_json_value segments, blis_requ
   return status == BLIS_OK ? BLIS_OK : blis_json_fail(segments, fault, error);
 }
 
-/* RouteSim's: a prefix cannot be longer than its prompt. */
+/* Sets the prefix. As in RouteSim, a prefix is not longer than its prompt. */
 static blis_status set_prefix(reading *r, blis_request *request, blis_error *error) {
   if (request->prefix_group == 0 || request->prefix_tokens == 0) {
     return BLIS_OK;

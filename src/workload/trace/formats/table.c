@@ -1,39 +1,37 @@
 /*
- * Traces that are CSV tables of times and lengths: traces of Azure's LLM inference
- * services, BurstGPT (Wang et al., 2024), the processed traces of Vidur (Agrawal et
- * al., MLSys 2024), and splitwise-sim (Patel et al., ISCA 2024). A new format is a
- * rule and an entry at the end of this file.
+ * Traces that are CSV tables of times and lengths: traces of Azure's LLM inference services,
+ * BurstGPT (Wang et al., 2024), the processed traces of Vidur (Agrawal et al., MLSys 2024), and
+ * splitwise-sim (Patel et al., ISCA 2024). To add a format, add a rule and an entry at the end of
+ * this file.
  *
- * Azure's traces were published 2023 (Patel et al., Splitwise) with times such as
- * "2023-11-16 18:15:46.6805900", 2024 (Stojkovic et al., DynamoLLM) with
- * "2024-05-10 00:00:00.009930+00:00". The trace of multimodal models of 2025
- * (ModServe) also has a column NumImages, which is reported and not used. A request
- * arrives at its time minus the earliest row's, both with nanosecond precision, in
- * whole microseconds.
+ * Azure's traces were published in 2023 (Patel et al., Splitwise) with times such as "2023-11-16
+ * 18:15:46.6805900", and in 2024 (Stojkovic et al., DynamoLLM) with times such as "2024-05-10
+ * 00:00:00.009930+00:00". The 2025 trace of multimodal models (ModServe) also has a column
+ * NumImages, which is reported but not used. The arrival of a request is its time minus that of the
+ * earliest row, computed with nanosecond precision and converted to whole microseconds.
  *
- * The clock of BurstGPT starts long before some of its files do, so arrivals are
- * relative to the earliest row. A response of 0 tokens is a failed request; such
- * rows are skipped, with a note. The model is kept as the client, since the models
- * of that service are not the cluster's. Since release 1.2 there are sessions;
- * their rows are rounds in order of time.
+ * In BurstGPT, the clock starts long before the first row of some files, so arrivals are relative
+ * to the earliest row. A response of 0 tokens is a failed request; such rows are skipped, with a
+ * note. The model becomes the client, since the models of that service are not those of the
+ * cluster. Release 1.2 and later contain sessions; their rows are rounds, in order of time.
  */
 #include <math.h>
 
 #include "workload/trace/formats/timestamp.h"
 #include "workload/trace/rows/rows.h"
 
-/* Microseconds up to here are exact in a double: 285 years. */
+/* Up to this time (285 years), microseconds are exact in a double. */
 #define MAX_TIME_S 9e9
 
 typedef struct table_rule {
   const char *time; /* seconds, or timestamps */
   const char *prompt;
   const char *output;
-  const char *client; /* these may be absent; NULL = never there */
+  const char *client; /* may be missing, like the next members; NULL = never present */
   const char *session;
   const char *batch; /* must be 1 */
   bool has_timestamps;
-  bool has_failed_rows; /* with an output of 0 tokens */
+  bool has_failed_rows; /* rows with an output of 0 tokens have failed */
 } table_rule;
 
 typedef struct reading {
@@ -41,7 +39,7 @@ typedef struct reading {
   size_t time;
   size_t prompt;
   size_t output;
-  size_t client; /* BLIS_CSV_NONE = not there; the next two as well */
+  size_t client; /* BLIS_CSV_NONE = missing; same for the next two members */
   size_t session;
   size_t batch;
 } reading;
@@ -66,7 +64,7 @@ static blis_status open_table(void *reader, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Until rows are settled, timestamps are in nanoseconds. */
+/* Reads a time. Until rows are settled, timestamps are in nanoseconds. */
 static blis_status read_time(const reading *r, const table_rule *rule, int64_t *arrival,
                              blis_error *error) {
   if (!rule->has_timestamps) {

@@ -2,7 +2,7 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
-/* A string whose front is read step by step; bad after an error. */
+/* A string that is read from the front; bad is set after an error. */
 typedef struct scanner {
   const char *at;
   const char *end;
@@ -26,7 +26,7 @@ static int64_t take_digits(scanner *s, int digits, int64_t min, int64_t max) {
   return value;
 }
 
-/* A character of allowed, or 0 if the next one is not in it. */
+/* Takes a character if it is in allowed; otherwise returns 0. */
 static char take_any(scanner *s, const char *allowed) {
   for (; s->at < s->end && *allowed != '\0'; allowed++) {
     if (*s->at == *allowed) {
@@ -40,9 +40,9 @@ static void take(scanner *s, const char *allowed) {
   s->is_bad = take_any(s, allowed) == '\0' || s->is_bad;
 }
 
-/* Days from 1970-01-01 to a date of the Gregorian calendar. */
+/* Returns the days from 1970-01-01 to a date in the Gregorian calendar. */
 static int64_t days_to(int64_t year, int64_t month, int64_t day) {
-  /* Years from March, so that the leap day is the last of its year. */
+  /* Years start in March, so that the leap day is the last day of its year. */
   int64_t y = month <= 2 ? year - 1 : year;
   int64_t from_march = (month + 9) % 12;
   int64_t day_of_year = (153 * from_march + 2) / 5 + day - 1;
@@ -64,7 +64,7 @@ static int64_t take_fraction_ns(scanner *s) {
   return value;
 }
 
-/* "+01:00" and "-01:00", "Z" or nothing, in seconds. */
+/* Parses "+01:00", "-01:00", "Z", or nothing; returns seconds. */
 static int64_t take_zone_s(scanner *s) {
   char sign = take_any(s, "+-Z");
   if (sign == '\0' || sign == 'Z') {

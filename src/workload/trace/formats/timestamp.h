@@ -1,5 +1,5 @@
 /*
- * timestamp.h - dates with a time of day as text; for trace files only.
+ * timestamp.h - parses timestamps; for trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_FORMATS_TIMESTAMP_H
 #define BLIS_WORKLOAD_TRACE_FORMATS_TIMESTAMP_H
@@ -10,9 +10,8 @@
 #include "base/slice.h"
 
 /*
- * Parses a time such as "2023-11-16 18:15:46.6805900" or
- * "2024-05-10T00:00:00+01:00" into nanoseconds since 1970; returns false if it is
- * no time from 1970 to 2199.
+ * Parses a time such as "2023-11-16 18:15:46.6805900" or "2024-05-10T00:00:00+01:00" into
+ * nanoseconds since 1970. Returns false if the text is not a time from 1970 to 2199.
  */
 bool blis__trace_parse_timestamp(blis_slice text, int64_t *time_ns);
 

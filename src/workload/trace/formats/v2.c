@@ -2,19 +2,19 @@
  * TraceV2, the format of BLIS (Go, inference-sim f90a1e3a): a CSV file with one row
  * per request and a YAML header file, replayed at fixed times.
  *
- * Columns are found by name, in any order. A prompt is the prefix of its group and
- * tokens of its own; the first row of a group with a prefix_length fixes it for all
- * rows of the group, those before it as well.
+ * Columns are found by name, in any order. A prompt consists of the prefix of its group and unique
+ * tokens. The first row of a group with a prefix_length determines the length for all rows of the
+ * group, including earlier rows.
  *
- * Files written by blis may have more columns. cascade and mean_logprob are for
- * cascades of models (request.h). max_output_tokens is the limit of the output.
- * request_number replaces request_id and is the request's number in the recorded
- * run. segments (segments.h) replaces the group and describes the content that
- * prompts share; the length of a prefix is the length in its own row.
+ * Files written by blis may have more columns. cascade and mean_logprob are for cascades of models
+ * (request.h). max_output_tokens is the limit of the output. request_number replaces request_id; it
+ * is the number of the request in the recorded run. segments (segments.h) replaces the group and
+ * describes the content that prompts share; in this case the length of a prefix is the length in
+ * its own row.
  *
- * An observed trace has send times in microseconds since 1970, and arrivals and
- * deadlines on the clock of the load generator. Requests are put on that clock: the
- * smallest difference between a row's send and arrival time is when it started.
+ * An observed trace has send times in microseconds since 1970, and arrivals and deadlines on the
+ * clock of the load generator. Send times are converted to that clock. Its start is the smallest
+ * difference between the send time and the arrival time of a row.
  */
 #include <string.h>
 
@@ -66,7 +66,7 @@ enum column {
   REASON_RATIO,
   CASCADE,
   MEAN_LOGPROB,
-  FIRST_OF_THE_REST /* these are only checked */
+  FIRST_OF_THE_REST /* the following columns are only checked */
 };
 
 #define TOKENS BLIS_WORKLOAD_MAX_TOKENS
@@ -111,21 +111,22 @@ enum { COLUMNS = sizeof columns / sizeof *columns };
 typedef struct reading {
   blis__trace_rows rows;
   bool is_observed;
-  size_t places[COLUMNS];      /* in the file; BLIS_CSV_NONE = not there */
-  int64_t values[COLUMNS];     /* of the row; strings as their numbers; otherwise 0 */
+  size_t places[COLUMNS];      /* column positions in the file; BLIS_CSV_NONE = missing */
+  int64_t values[COLUMNS];     /* values of the row; strings are stored as their numbers; 0 if
+                                  missing */
   double reason_ratio;         /* of the row */
-  size_t segments_place;       /* the column in the file */
+  size_t segments_place;       /* position of the column in the file */
   blis__segment_list segments; /* of the row */
-  blis_segment prefix;         /* of the row, still without a length */
-  /* Data that requires the whole file. */
+  blis_segment prefix;         /* prefix of the row, without a length yet */
+  /* Data about the whole file. */
   blis__id_set ids;
   int64_t clock_start_us; /* smallest send - arrival; INT64_MAX = none yet */
-  bool has_sent;          /* rows with a send time */
+  bool has_sent;          /* some rows have a send time */
   bool has_unsent;
-  BLIS_ARRAY(uint32_t) group_tokens; /* by number of the group's text */
+  BLIS_ARRAY(uint32_t) group_tokens; /* by string number of the group */
 } reading;
 
-/* Strings of a JSON object can contain any words. */
+/* Detects the format. Strings in a JSON object can contain any words, so JSON is excluded. */
 static bool recognise(blis_slice head) {
   if (head.length > 0 && *head.data == '{') {
     return false;
@@ -143,7 +144,7 @@ static bool ends_in(const char *text, const char *end) {
   return length >= end_length && strcmp(text + length - end_length, end) == 0;
 }
 
-/* The length of path without an ending of header or data. */
+/* Returns the length of path without the extension of header or data. */
 static size_t stem_length(const char *path, bool *is_header) {
   static const char *const endings[] = {".yaml", ".yml", ".csv", ".csv.gz", ".csv.zst"};
   for (size_t i = 0; i < sizeof endings / sizeof *endings; i++) {
@@ -152,7 +153,7 @@ static size_t stem_length(const char *path, bool *is_header) {
       return strlen(path) - strlen(endings[i]);
     }
   }
-  *is_header = true; /* of neither: it is the stem itself */
+  *is_header = true; /* neither extension: the path is the common stem */
   return strlen(path);
 }
 
@@ -194,7 +195,7 @@ blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path, 
 
 /* Rows. */
 
-/* What happened to a request, and how a proxy names it, is not simulated. */
+/* Columns that are ignored: outcomes of requests, and names that a proxy uses. */
 static const char *const passed_over[] = {"segments",      "status",       "error_message",
                                           "finish_reason", "x_request_id", NULL};
 
@@ -231,7 +232,7 @@ static blis_status find_columns(reading *r, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Most strings equal the previous row. */
+/* Returns whether a string equals that of the previous row, which is the common case. */
 static bool is_as_before(const reading *r, size_t i, blis_slice text) {
   const blis_intern *strings = blis_workload_strings(r->rows.job->workload);
   uint32_t before = (uint32_t)r->values[i];
@@ -326,8 +327,8 @@ static blis_status note_group(reading *r, blis_error *error) {
 }
 
 /*
- * With this column, a prefix is not taken from its group; without it, the prefix
- * gets its length when the whole file was read.
+ * Reads the column segments. With this column, the prefix is not taken from the group. Without it,
+ * the length of the prefix is set after the whole file has been read.
  */
 static blis_status read_segments(reading *r, blis_request *request, blis_error *error) {
   if (r->segments_place == BLIS_CSV_NONE) {
@@ -413,13 +414,13 @@ static blis_status next(void *reader, blis_request *row, bool *has_row, blis_err
   return make_row(r, row, error);
 }
 
-/* Whether rows with a send time are moved to the clock of the arrivals. */
+/* Returns whether rows with a send time are converted to the clock of the arrivals. */
 static bool shifts(const reading *known) {
   return known->is_observed && !known->rows.job->options->keep_epoch && known->has_sent &&
          known->clock_start_us > 0;
 }
 
-/* The number of a group's text is the stream of its prefix. */
+/* Completes a row. The string number of a group is the stream of its prefix. */
 static void settle(const void *reader, blis_request *row, blis_segment *segments) {
   const reading *r = reader;
   const reading *known = r->rows.known;
@@ -436,13 +437,13 @@ static void settle(const void *reader, blis_request *row, blis_segment *segments
   }
 }
 
-/* Rows without a send time are on the clock already. */
+/* Rows without a send time already use this clock. */
 static bool moves_unevenly(const void *reader) {
   const reading *r = reader;
   return shifts(r) && r->has_unsent;
 }
 
-/* The reader of a file. */
+/* Reader. */
 
 static void close_reading(void *reader) {
   reading *r = reader;

@@ -15,7 +15,7 @@ enum {
   MAX_DEPTH = 4 /* header, kv_offload, secondary_tiers, one of them */
 };
 
-/* Mappings of the header. TARGETS has keys of the user's own. */
+/* Mappings of the header. The keys of TARGETS are defined by the user. */
 typedef enum header_section {
   TOP,
   SERVER,
@@ -33,7 +33,7 @@ typedef struct key_rule {
   header_section section;
   const char *name;
   value_kind kind;
-  header_section content; /* of a mapping or of the items of a list */
+  header_section content; /* section of a mapping or of the items of a list */
 } key_rule;
 
 static const key_rule rules[] = {
@@ -179,7 +179,7 @@ static blis_status check_keys(const blis_yaml_node *root, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Checks that a string key has one of two values; an absent key has the first. */
+/* Checks that a string key has one of two values. A missing key has the first value. */
 static blis_status check_choice(const blis_yaml_node *root, const char *key, const char *first,
                                 const char *second, bool *is_second, blis_error *error) {
   const blis_yaml_node *node = blis_yaml_get(root, key);
@@ -237,7 +237,7 @@ static blis_status read_limit(const blis_yaml_node *target, const char *key, dou
   return node == NULL ? BLIS_OK : blis_yaml_double(node, 0, DBL_MAX, limit_ms, error);
 }
 
-/* The target of one class; its keys have been checked. */
+/* Reads the target of one class, whose keys have been checked. */
 static blis_status take_target(const blis_yaml_node *name, const blis_yaml_node *node,
                                blis_workload *workload, blis_error *error) {
   char class[MAX_CLASS];

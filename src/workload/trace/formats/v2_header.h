@@ -10,14 +10,14 @@
 #include "base/error.h"
 #include "workload/workload.h"
 
-/* What of the header changes the requests. */
+/* The parts of the header that affect the requests. */
 typedef struct blis__trace_v2_header {
   bool is_observed; /* mode real: send times are in us since 1970 */
 } blis__trace_v2_header;
 
 /*
- * Reads and checks the header in a file: its keys, their types, and the relevant
- * values. Odd but harmless things become notes of the workload.
+ * Reads and checks the header in a file: its keys, their types, and the relevant values. Unexpected
+ * but harmless content is reported as notes of the workload.
  */
 BLIS_MUSTUSE blis_status blis__trace_v2_read_header(const blis_alloc *alloc, const char *path,
                                                     blis_workload *workload,

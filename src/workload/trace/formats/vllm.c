@@ -1,11 +1,11 @@
 /*
- * The result file of vLLM's "bench serve" with --save-detailed: one JSON object
- * whose input_lens, output_lens and start_times (s) have an entry per request.
+ * The result file of vLLM's "bench serve" with --save-detailed: one JSON object whose lists
+ * input_lens, output_lens, and start_times (s) have one entry per request.
  *
- * Start times are on a clock of the machine, so arrivals are relative to the first
- * request. With queue_times (newest versions), requests arrive when the client
- * releases them: with a concurrency limit, some wait in the client. Requests with
- * an entry in errors failed; they are skipped, with a note.
+ * Start times use a clock of the machine, so arrivals are relative to the first request. With
+ * queue_times (newest versions), requests arrive when the client releases them, because a
+ * concurrency limit makes some wait in the client. Requests with an entry in errors have failed;
+ * they are skipped, with a note.
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,7 +13,7 @@
 
 #include "workload/trace/rows/rows.h"
 
-/* Microseconds up to here are exact in a double: 285 years. */
+/* Up to this time (285 years), microseconds are exact in a double. */
 #define MAX_TIME_S 9e9
 
 typedef struct result_lists {
@@ -25,7 +25,7 @@ typedef struct result_lists {
 } result_lists;
 
 typedef struct reading {
-  blis__trace_rows rows; /* failed counts the rows with an error */
+  blis__trace_rows rows; /* member failed counts the rows with an error */
   result_lists lists;
   int64_t count;
 } reading;
@@ -59,8 +59,8 @@ static blis_status check_count(blis_json_value list, size_t count, blis_error *e
 }
 
 /*
- * Lists with an entry per request: the server's results, and its text. Everything
- * else is about the whole run.
+ * Lists with one entry per request: results and text of the server. All other members describe the
+ * whole run.
  */
 static const char *const known_lists[] = {
     "input_lens", "output_lens",     "start_times", "errors",    "ttfts",

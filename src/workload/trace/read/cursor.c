@@ -5,7 +5,7 @@
 #include "workload/trace/read/order.h"
 #include "workload/trace/read/stream_state.h"
 
-/* Segments of a request that a caller has. */
+/* Segments of a request that the caller still uses. */
 typedef struct kept_segments {
   struct kept_segments *before;
   struct kept_segments *behind;
@@ -18,14 +18,14 @@ struct blis_trace_cursor {
   blis_trace_stream *stream;
   blis__trace_file file;
   bool is_at_end;   /* of the file */
-  int64_t rows;     /* taken from the file */
-  int64_t given;    /* requests */
-  int64_t given_us; /* arrival of the last of them */
+  int64_t rows;     /* number of rows read from the file */
+  int64_t given;    /* number of requests returned */
+  int64_t given_us; /* arrival of the last returned request */
   int64_t last_us;
-  blis__trace_window *window; /* NULL when rows come in order */
-  int32_t *rounds;            /* by session; NULL unless they are numbered */
+  blis__trace_window *window; /* NULL if rows are in order */
+  int32_t *rounds;            /* next round by session; NULL unless rounds are numbered */
   uint32_t round_count;
-  blis__trace_editing *edits; /* in their order */
+  blis__trace_editing *edits; /* edits in order */
   size_t edit_count;
   kept_segments *kept;
 };
@@ -110,7 +110,7 @@ static blis_status fail_changed(const blis_trace_cursor *cursor, blis_error *err
                    cursor->file.job.name);
 }
 
-/* The next row of the file, settled. */
+/* Reads and settles the next row of the file. */
 static blis_status read_row(blis_trace_cursor *cursor, blis_request *row, blis_error *error) {
   const blis__trace_file *file = &cursor->file;
   bool has_row;
@@ -129,7 +129,7 @@ static blis_status read_row(blis_trace_cursor *cursor, blis_request *row, blis_e
   return BLIS_OK;
 }
 
-/* The next row in order of arrival. */
+/* Takes the next row in order of arrival. */
 static blis_status take_row(blis_trace_cursor *cursor, blis_request *row, bool *done,
                             blis_error *error) {
   if (cursor->window == NULL) {

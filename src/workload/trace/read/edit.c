@@ -4,10 +4,10 @@
 
 #include "base/number.h"
 
-/* Arrivals up to here are exact in a double: 285 years. */
+/* Up to this time (285 years), arrivals are exact in a double. */
 #define MAX_TIME_US INT64_C(9000000000000000)
 
-/* Sets another arrival of a request; its deadline moves with it. */
+/* Changes the arrival of a request; the deadline moves with it. */
 static void move_to(blis_request *request, int64_t arrival_us) {
   if (request->deadline_us != 0) {
     int64_t shift_us = arrival_us - request->arrival_us;

@@ -1,9 +1,9 @@
 /*
- * edit.h - edits that apply to the requests of a trace one by one, in a list or a
- * stream: selecting a part, changing the pace.
+ * edit.h - edits that apply to the requests of a trace one at a time, in a list or a stream:
+ * selecting a part, or changing the rate.
  *
- * Requests keep their numbers, strings, and order. A deadline moves with its
- * arrival; think times stay as they are.
+ * Requests keep their numbers, strings, and order. A deadline moves with its arrival; think times
+ * are unchanged.
  */
 #ifndef BLIS_WORKLOAD_TRACE_READ_EDIT_H
 #define BLIS_WORKLOAD_TRACE_READ_EDIT_H
@@ -15,16 +15,16 @@
 #include "base/error.h"
 #include "workload/request.h"
 
-/* The part to cut out: of the requests that arrive in a window, a stretch. */
+/* The part to keep: a contiguous range of the requests that arrive in a window. */
 typedef struct blis_trace_cut_options {
-  int64_t start_us; /* earliest arrival ... */
-  int64_t end_us;   /* ... and before this; 0 = no end */
-  int64_t skip;     /* number of these to skip ... */
-  int64_t limit;    /* ... and maximum number to keep; 0 = all */
+  int64_t start_us; /* start of the window */
+  int64_t end_us;   /* end of the window (exclusive); 0 = no end */
+  int64_t skip;     /* number of requests in the window to skip */
+  int64_t limit;    /* maximum number of requests to keep; 0 = all */
   bool from_zero;   /* the first kept request arrives at 0 */
 } blis_trace_cut_options;
 
-/* What arrives at from_us shall arrive at to_us. */
+/* Maps arrivals at from_us to to_us. */
 typedef struct blis_trace_warp_point {
   int64_t from_us;
   int64_t to_us;
@@ -33,17 +33,17 @@ typedef struct blis_trace_warp_point {
 typedef enum blis_trace_edit_kind {
   BLIS_TRACE_CUT,
   /*
-   * Another rate: arrival times are divided by factor, so that 2 sends twice as
-   * many requests per second. factor is finite and > 0.
+   * Changes the rate: arrival times are divided by factor, so a factor of 2 doubles the requests
+   * per second. factor must be finite and > 0.
    */
   BLIS_TRACE_SCALE,
   /*
-   * A time with varying speed: straight lines between the points. Before the first
-   * and after the last point, it is shifted like the nearest point. There is at
-   * least one point; from_us rises and to_us never falls.
+   * Warps time linearly between points. Before the first and after the last point, times are
+   * shifted like the nearest point. Requires at least one point, strictly increasing from_us, and
+   * nondecreasing to_us.
    */
   BLIS_TRACE_WARP,
-  /* Requests with a mark are kept: by their properties, or by their turn. */
+  /* Keeps marked requests, selected by their properties or by their turn. */
   BLIS_TRACE_FILTER,
   BLIS_TRACE_CAP
 } blis_trace_edit_kind;
@@ -55,10 +55,10 @@ typedef struct blis_trace_edit {
   double factor;
   const blis_trace_warp_point *points;
   size_t point_count;
-  const uint64_t *marks; /* a bit for every request: keep it */
+  const uint64_t *marks; /* one bit per request: keep it */
 } blis_trace_edit;
 
-/* Number of words with a bit for each of count requests; not 0. */
+/* Returns the number of words for one bit per request; never 0. */
 static inline size_t blis_trace_mark_words(size_t count) {
   return count / 64 + 1;
 }
@@ -67,23 +67,23 @@ static inline void blis_trace_mark(uint64_t *marks, size_t index) {
   marks[index / 64] |= UINT64_C(1) << index % 64;
 }
 
-/* What requests are after an edit: "scaled". Static. */
+/* Returns an adjective for edited requests: "scaled". Static. */
 const char *blis__trace_edit_name(const blis_trace_edit *edit);
 
-/* BLIS_ERR_INVALID for an edit that cannot be. */
+/* Returns BLIS_ERR_INVALID for an invalid edit. */
 BLIS_MUSTUSE blis_status blis__trace_edit_check(const blis_trace_edit *edit, blis_error *error);
 
 /* State of one edit during its pass through the requests; zero all members except edit. */
 typedef struct blis__trace_editing {
   const blis_trace_edit *edit;
-  size_t index;      /* of the next request */
-  int64_t seen;      /* requests in the window of a cut */
-  int64_t kept;      /* of these */
-  int64_t start_us;  /* arrival of the first that was kept */
+  size_t index;      /* index of the next request */
+  int64_t seen;      /* number of requests in the window of a cut */
+  int64_t kept;      /* number of kept requests */
+  int64_t start_us;  /* arrival of the first kept request */
   size_t next_point; /* the first point that is not before the last arrival */
 } blis__trace_editing;
 
-/* Changes the next request, or sets *keep to false to leave it out. */
+/* Edits the next request, or sets *keep to false to omit it. */
 BLIS_MUSTUSE blis_status blis__trace_edit_next(blis__trace_editing *editing, blis_request *request,
                                                bool *keep, blis_error *error);
 

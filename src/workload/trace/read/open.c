@@ -53,7 +53,7 @@ static bool has_conversations(blis_slice head) {
   return head.length > 0 && head.data[0] == '[' && blis__trace_head_has(head, "\"conversations\"");
 }
 
-/* why: of the formats that take any table. */
+/* Fails for an unknown format; why is the reason of the generic formats. */
 static blis_status fail_unknown(const blis_input *input, blis_slice head, const blis_error *why,
                                 blis_error *error) {
   const char *name = blis_input_name(input);
@@ -94,7 +94,7 @@ static blis_status recognise(const blis__trace_job *job, const blis__trace_forma
   return fail_unknown(job->input, head, &why, error);
 }
 
-/* Why a file is not of a format that is recognized by its start. */
+/* Explains why a file does not have a format that is detected by its start. */
 static blis_status explain_one(const blis__trace_format *format, blis_slice head,
                                blis_buffer *text) {
   char first = head.length > 0 ? head.data[0] : '\0';
@@ -165,7 +165,8 @@ static blis_status check_options(const blis_trace_options *options, blis_error *
   return BLIS_OK;
 }
 
-/* A pair of files may be named without an ending, which is no file. */
+/* Opens the input. A pair of files may be specified without an extension, so the path itself
+   need not exist. */
 static blis_status open_input(blis__trace_file *file, blis_error *error) {
   blis__trace_job *job = &file->job;
   blis_status status = blis__trace_change_input(job, job->path, error);
@@ -234,7 +235,7 @@ blis_status blis__trace_open_again(const blis__trace_file *known, const blis_all
   return status;
 }
 
-/* Notes the fields of the file that no reader uses. */
+/* Adds notes about the fields of the file that the reader does not use. */
 static blis_status note_unread(const blis__trace_rows *rows, blis_error *error) {
   if (rows->unread.count == 0) {
     return BLIS_OK;

@@ -1,13 +1,12 @@
 /*
- * open.h - opens a trace file of any format with the reader of its rows; for
- * trace files only.
+ * open.h - opens a trace file of any format, with the reader for its rows; for trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_READ_OPEN_H
 #define BLIS_WORKLOAD_TRACE_READ_OPEN_H
 
 #include "workload/trace/rows/format.h"
 
-/* Must not move while it is open: the reader borrows the job. */
+/* Must not move while open, because the reader borrows the job. */
 typedef struct blis__trace_file {
   const blis__trace_format *format;
   blis__trace_job job;
@@ -15,24 +14,24 @@ typedef struct blis__trace_file {
 } blis__trace_file;
 
 /*
- * Checks the options, detects the format unless it is named, and opens a reader.
- * Strings and notes are added to the workload. Everything is borrowed until
- * blis__trace_close, which must be called even after a failure.
+ * Checks the options, detects the format unless it is specified, and opens a reader. Strings and
+ * notes are added to the workload. Everything is borrowed until blis__trace_close, which must be
+ * called even after a failure.
  */
 BLIS_MUSTUSE blis_status blis__trace_open(const blis_alloc *alloc, const char *path,
                                           const blis_trace_options *options,
                                           blis_workload *workload, blis__trace_file *file,
                                           blis_error *error);
 
-/* A second reader, of a file whose first one has finished and stays open. */
+/* Opens a second reader for a file whose first reader has finished and remains open. */
 BLIS_MUSTUSE blis_status blis__trace_open_again(const blis__trace_file *known,
                                                 const blis_alloc *alloc, blis__trace_file *file,
                                                 blis_error *error);
 
-/* After the last row: closes the file and makes settle possible. */
+/* Closes the file after the last row and makes settle available. */
 BLIS_MUSTUSE blis_status blis__trace_finish(const blis__trace_file *file, blis_error *error);
 
-/* Fails because there is no row. */
+/* Fails because there are no rows. */
 blis_status blis__trace_fail_empty(const blis__trace_file *file, blis_error *error);
 
 /* Idempotent. */

@@ -4,7 +4,7 @@
 
 #include "base/invariant.h"
 
-/* A row and its window, plus the previous row. */
+/* Size of the ring: a row, its window, and the previous row. */
 enum { RING = BLIS__TRACE_WINDOW_MAX + 2 };
 
 static int64_t *highest_of(const blis__trace_lag *lag, int64_t row) {
@@ -25,7 +25,7 @@ blis_status blis__trace_lag_add(const blis_alloc *alloc, blis__trace_lag *lag, i
     return BLIS_OK;
   }
   *highest_of(lag, row) = lag->last_us;
-  /* The first row in the ring that is later than this one. */
+  /* Binary search for the first row in the ring that is later than this one. */
   int64_t low = row > BLIS__TRACE_WINDOW_MAX ? row - BLIS__TRACE_WINDOW_MAX : 0;
   if (low > 0 && *highest_of(lag, low - 1) > time_us) {
     lag->beyond_row = lag->is_beyond ? lag->beyond_row : row + 1;
@@ -54,7 +54,7 @@ void blis__trace_lag_deinit(const blis_alloc *alloc, blis__trace_lag *lag) {
   }
 }
 
-/* The window: a binary heap of places. */
+/* The window: a binary heap of slots. */
 
 typedef struct waiting {
   int64_t arrival_us;
@@ -64,13 +64,13 @@ typedef struct waiting {
 
 struct blis__trace_window {
   blis_alloc alloc;
-  size_t capacity; /* one more than the size */
+  size_t capacity; /* size of the window + 1 */
   size_t count;
   int64_t put;
   waiting *heap;
-  blis_request *rows;  /* by place; segments are the window's */
-  size_t *free_places; /* the first capacity - count of them */
-  blis_segment *taken; /* of the row that was taken last */
+  blis_request *rows;  /* rows by slot; the window owns their segments */
+  size_t *free_places; /* free slots: the first capacity - count items */
+  blis_segment *taken; /* segments of the row that was taken last */
   uint32_t taken_count;
 };
 

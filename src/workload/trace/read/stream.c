@@ -17,7 +17,7 @@ void blis_trace_stream_free(blis_trace_stream *stream) {
   blis_alloc_free(&alloc, stream, sizeof *stream);
 }
 
-/* what = NULL for the stream of a file. NULL = out of memory. */
+/* Creates a stream; what = NULL for the stream of a file. NULL = out of memory. */
 static blis_trace_stream *stream_new(blis__survey *base, const char *description,
                                      const char *what) {
   blis_trace_stream *stream = blis_alloc_zeroed(&base->alloc, 1, sizeof *stream);
@@ -76,7 +76,7 @@ blis_status blis__trace_stream_try(const blis_alloc *alloc, const char *path,
   return make_stream(alloc, path, options, is_ordered, stream, error);
 }
 
-/* Points and marks of an edit are copied. */
+/* Copies the points and marks of an edit. */
 static blis_status own_edit(blis_trace_stream *stream, const blis_trace_edit *edit,
                             blis_error *error) {
   bool is_warp = edit->kind == BLIS_TRACE_WARP;

@@ -1,6 +1,6 @@
 /*
- * stream_state.h - the state of a stream, shared by its maker and its readers;
- * for trace files only.
+ * stream_state.h - the state of a stream, shared by its constructor and its readers; for trace
+ * files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_READ_STREAM_STATE_H
 #define BLIS_WORKLOAD_TRACE_READ_STREAM_STATE_H
@@ -21,12 +21,12 @@ struct blis_trace_stream {
   char *description;
   size_t description_size;
   int64_t count;   /* -1 = not counted yet */
-  int64_t last_us; /* the last arrival, once it is counted */
+  int64_t last_us; /* last arrival, once requests are counted */
 };
 
 /*
- * blis_trace_stream_new, but a file that is too far out of order is no error:
- * it sets *is_ordered to false and makes no stream.
+ * Like blis_trace_stream_new, but a file that is too far out of order is not an error: *is_ordered
+ * is set to false and no stream is created.
  */
 BLIS_MUSTUSE blis_status blis__trace_stream_try(const blis_alloc *alloc, const char *path,
                                                 const blis_trace_options *options,

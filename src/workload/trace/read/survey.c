@@ -31,7 +31,7 @@ static size_t text_size(const char *text) {
   return text != NULL ? strlen(text) + 1 : 0;
 }
 
-/* NULL = out of memory. */
+/* Returns NULL if out of memory. */
 static blis__survey *new_survey(const blis_alloc *alloc, const char *path,
                                 const blis_trace_options *options, const char **own_path) {
   blis__survey *base = blis_alloc_zeroed(alloc, 1, sizeof *base);
@@ -59,7 +59,7 @@ static blis__survey *new_survey(const blis_alloc *alloc, const char *path,
   return base;
 }
 
-/* Visits all rows; with settling, the rows of a file that was read before. */
+/* Visits all rows. With settling, the file must have been read before. */
 static blis_status measure_rows(const blis__survey *base, blis__trace_file *file, bool settles,
                                 blis__trace_lag *lag, blis_error *error) {
   for (;;) {
@@ -76,7 +76,7 @@ static blis_status measure_rows(const blis__survey *base, blis__trace_file *file
   }
 }
 
-/* For files whose order only shows in settled rows. */
+/* Measures the order again with settled rows, for files whose order depends on settling. */
 static blis_status measure_again(const blis__survey *base, blis__trace_lag *lag,
                                  blis_error *error) {
   blis__trace_file again;

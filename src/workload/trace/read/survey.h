@@ -11,27 +11,26 @@
 typedef struct blis__survey {
   blis_alloc alloc;
   size_t users;
-  char *texts; /* copies of path, format and header path */
+  char *texts; /* copies of path, format, and header path */
   size_t texts_size;
   blis_trace_options options;
   blis_workload *about;
-  blis__trace_file file; /* its reader has finished */
+  blis__trace_file file; /* file whose reader has finished */
   int64_t count;
-  int64_t last_us; /* the last arrival */
-  size_t window;   /* maximum number of places by which a row may be late */
+  int64_t last_us; /* last arrival */
+  size_t window;   /* maximum number of rows by which a row is out of order */
   bool numbers_rounds;
 } blis__survey;
 
 /*
- * Reads a file; the caller is the one user. A file that is too far out of order
- * sets *is_ordered to false and *survey to NULL, or is an error when is_ordered
- * is NULL.
+ * Reads a file; the caller owns the first reference. If the file is too far out of order, sets
+ * *is_ordered to false and *survey to NULL; if is_ordered is NULL, this is an error.
  */
 BLIS_MUSTUSE blis_status blis__survey_new(const blis_alloc *alloc, const char *path,
                                           const blis_trace_options *options, bool *is_ordered,
                                           blis__survey **survey, blis_error *error);
 
-/* One user less; the last one frees it. */
+/* Releases a reference; the last release frees the survey. */
 void blis__survey_unref(blis__survey *survey);
 
 #endif

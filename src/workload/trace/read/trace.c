@@ -5,7 +5,7 @@
 #include "workload/trace/rows/rows.h"
 #include "workload/workload_edit.h"
 
-/* Files that are larger than this are not read into a list without need. */
+/* Files that are larger are streamed if possible. */
 enum {
   LARGE_BYTES = 64 << 20,
   LARGE_PACKED_BYTES = 8 << 20,
@@ -44,7 +44,7 @@ static bool is_large(const blis__trace_job *job) {
   return !job->is_whole && job->size_bytes > (job->is_packed ? LARGE_PACKED_BYTES : LARGE_BYTES);
 }
 
-/* Reads a list, or finds that the file is one to be streamed. */
+/* Reads a list, or determines that the file should be streamed. */
 static blis_status read_list(const blis_alloc *alloc, const char *path,
                              const blis_trace_options *options, bool only_if_small,
                              blis_workload **workload, bool *is_left, blis_error *error) {
@@ -74,7 +74,7 @@ blis_status blis_trace_read(const blis_alloc *alloc, const char *path,
                    error);
 }
 
-/* Either of both. */
+/* List or stream. */
 
 blis_status blis_trace_open(const blis_alloc *alloc, const char *path,
                             const blis_trace_options *options, blis_workload **workload,

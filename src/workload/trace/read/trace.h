@@ -1,10 +1,10 @@
 /*
  * trace.h - reads recorded requests from a file in any of the formats of BLIS__TRACE_FORMAT_MAP
- * (format.h); the file of each format describes its fields.
+ * (format.h). The source file of each format describes its fields.
  *
- * A format is recognized by the first lines of the file, or named; "-" is standard input. Files may
- * be packed (gzip, zstd). Errors name file, line, column or key, the value, and the allowed values.
- * A trace is read as a whole or not at all.
+ * The format is detected from the first lines of the file, or specified. "-" is standard input.
+ * Files may be compressed (gzip, zstd). Errors contain the file, line, column or key, value, and
+ * allowed values. A trace is read completely or not at all.
  */
 #ifndef BLIS_WORKLOAD_TRACE_READ_TRACE_H
 #define BLIS_WORKLOAD_TRACE_READ_TRACE_H
@@ -18,17 +18,16 @@
 #include "workload/workload.h"
 
 /*
- * Reads a trace into a new, sealed workload, which the caller owns. options may
- * be NULL. BLIS_ERR_IO, BLIS_ERR_PARSE or BLIS_ERR_INVALID with the details.
+ * Reads a trace into a new, sealed workload, which the caller owns. options may be NULL. Returns
+ * BLIS_ERR_IO, BLIS_ERR_PARSE, or BLIS_ERR_INVALID with details.
  */
 BLIS_MUSTUSE blis_status blis_trace_read(const blis_alloc *alloc, const char *path,
                                          const blis_trace_options *options,
                                          blis_workload **workload, blis_error *error);
 
 /*
- * Selects the best form for the size of the file: a list, or, beyond 64 MB (8 MB
- * packed), a stream (stream.h) if the file can be streamed. The unused one is set
- * to NULL.
+ * Selects the form by the size of the file: a list, or above 64 MB (8 MB compressed) a stream
+ * (stream.h), if the file can be streamed. The other result is set to NULL.
  */
 struct blis_trace_stream;
 BLIS_MUSTUSE blis_status blis_trace_open(const blis_alloc *alloc, const char *path,
@@ -37,14 +36,14 @@ BLIS_MUSTUSE blis_status blis_trace_open(const blis_alloc *alloc, const char *pa
                                          struct blis_trace_stream **stream, blis_error *error);
 
 /*
- * Appends a line for each format to text: why a file is not of it. For a file that blis_trace_read
- * does not recognize.
+ * Appends one line per format to text, which explains why the file does not have this format. For
+ * files that blis_trace_read does not recognize.
  */
 BLIS_MUSTUSE blis_status blis_trace_explain(const blis_alloc *alloc, const char *path,
                                             const blis_trace_options *options, blis_buffer *text,
                                             blis_error *error);
 
-/* The names of the formats, index < count; static. */
+/* Names of the formats, index < count; static. */
 size_t blis_trace_format_count(void);
 const char *blis_trace_format_name(size_t index);
 

@@ -23,14 +23,14 @@ enum { UNITS = sizeof units / sizeof *units };
 #define CALENDAR_START_S 946684800.0
 #define CALENDAR_END_S 4102444800.0
 
-/* Rates of requests, per second, that a trace may have before its unit is doubted. */
+/* Range of plausible request rates, per second. */
 #define RATE_MIN 1e-3
 #define RATE_MAX 1e3
 
-/* Fewer numbers than this do not make a rate implausible. */
+/* Minimum numbers of samples for a rate to count as implausible. */
 enum { SAMPLE_MIN = 10, SAMPLE_MIN_FRACTIONS = 3 };
 
-/* A usual rate, and the longest usual trace (30 days). */
+/* A typical rate, and the longest typical trace (30 days). */
 #define RATE_USUAL 5.0
 #define SPAN_MAX_S 2.6e6
 
@@ -66,7 +66,7 @@ static bool is_blank(char c) {
   return c == ' ' || c == '\t';
 }
 
-/* The number at the start of a string: digits, signs, a point, and an exponent. */
+/* Returns the number at the start of a string: digits, signs, a decimal point, and an exponent. */
 static blis_slice number_at(const char *at, const char *end) {
   const char *start = at;
   while (at < end && (strchr("+-.eE", *at) != NULL || (*at >= '0' && *at <= '9')) && *at != '\0') {
@@ -107,14 +107,15 @@ static double rate_of(const blis__clock *clock, double unit_us) {
   return span_s > 0 ? (double)(clock->count - 1) / span_s : 0;
 }
 
-/* Requests that would be years apart are on another clock. */
+/* Returns whether numbers are times since 1970. If requests were years apart, they use a
+   different clock. */
 static bool is_calendar(const blis__clock *clock, double unit_us) {
   double time_s = clock->least * unit_us / 1e6;
   double rate = rate_of(clock, unit_us);
   return time_s >= CALENDAR_START_S && time_s < CALENDAR_END_S && (rate <= 0 || rate > 1e-7);
 }
 
-/* How far a unit is from a usual trace, in powers of ten. */
+/* Returns how far a unit is from a typical trace, in powers of ten. */
 static double strangeness(const blis__clock *clock, double unit_us) {
   double rate = rate_of(clock, unit_us);
   double span_s = (clock->most - clock->least) * unit_us / 1e6;
@@ -129,7 +130,7 @@ static double best_unit(const blis__clock *clock) {
   double best = units[0].us;
   double least = DBL_MAX;
   for (size_t i = 0; i < UNITS; i++) {
-    /* Fractions of a small unit are rare. */
+    /* Fractions are rare for small units. */
     double strange = strangeness(clock, units[i].us) + (clock->has_fraction ? (double)i : 0);
     if (strange < least) {
       least = strange;

@@ -1,14 +1,14 @@
 /*
- * format.h - the interface of the reader of one trace format; for trace files only.
+ * format.h - the interface of readers of trace formats; for trace files only.
  *
- * A reader returns the rows of a file in file order. It collects properties of the
- * whole file (the earliest time, the length of a prefix) on the way, and settle
- * uses them to make a row final. Rows can be collected in a list, which is settled
- * at the end. Without a list, two readers are used: the first collects the
- * properties, the second receives the first and settles each row as it is read.
+ * A reader returns the rows of a file in file order. Meanwhile, it collects properties of the whole
+ * file (such as the earliest time or the length of a prefix), which settle uses to complete a row.
+ * If rows are collected in a list, the list is settled at the end. Without a list, two readers are
+ * used: the first collects the properties, and the second gets access to the first and settles each
+ * row as it is read.
  *
- * A new format is one file that defines a blis__trace_format, and its name in the
- * map below; one that is a plain table is a rule of table.c in its place.
+ * To add a format, write a file that defines a blis__trace_format, and add its name to the map
+ * below. For a plain table, add a rule to table.c instead of a file.
  */
 #ifndef BLIS_WORKLOAD_TRACE_ROWS_FORMAT_H
 #define BLIS_WORKLOAD_TRACE_ROWS_FORMAT_H
@@ -23,78 +23,77 @@
 #include "workload/trace/rows/trace_options.h"
 #include "workload/workload.h"
 
-/* One trace while it is read. Everything is borrowed by the reader. */
+/* A trace that is being read. The reader borrows everything. */
 typedef struct blis__trace_job {
   const blis_alloc *alloc;
   const char *path;
-  const char *name; /* what messages call the file */
+  const char *name; /* name of the file in messages */
   const blis_trace_options *options;
-  int64_t limit;           /* rows to read at most */
+  int64_t limit;           /* maximum number of rows to read */
   blis_workload *workload; /* receives strings and notes */
-  /* The file from its start; NULL = path names a pair without its endings. */
+  /* The file, at its start; NULL if path is a pair of files without extensions. */
   blis_input *input;
-  int64_t size_bytes; /* on the disk; -1 = it cannot be read twice */
+  int64_t size_bytes; /* size on disk; -1 = the file cannot be read twice */
   bool is_packed;
-  bool is_whole; /* set by open: the rows can only be had all together */
+  bool is_whole; /* set by open: rows are available only after the whole file has been read */
 } blis__trace_job;
 
 typedef struct blis__trace_format {
   const char *name;
   const char *text;
-  /* Whether a file that starts with head (some KB, unpacked) is of the format.
-     NULL: when its first line has both marks. */
+  /* Returns whether a file that starts with head (several KB, decompressed) has the format.
+     NULL: the first line must contain both marks. */
   bool (*recognise)(blis_slice head);
   const char *marks[2];
   /*
-   * What a file of the format starts with ('{', '[', or 0 = a header row), and
-   * strings in its start that explain why a file is not of it; NULL = the marks.
+   * First character of a file of the format ('{', '[', or 0 = a header row), and strings that its
+   * start must contain, for messages about other files; NULL = the marks.
    */
   char start;
   const char *needs[2];
   const void *rule; /* parameters of the reader; may be NULL */
   /*
-   * The columns, or the members of a row, that are read or ignored on purpose,
-   * ending with NULL. Other fields are reported. NULL if the reader reports them
-   * itself.
+   * Columns, or members of a row, that are read or deliberately ignored; ends with NULL. All other
+   * fields are reported. NULL if the reader itself reports unknown fields.
    */
   const char *const *fields;
-  size_t reader_size; /* of the state that every void *reader points to */
+  size_t reader_size; /* size of the state that every void *reader points to */
   /*
-   * A reader is a structure that begins with a blis__trace_rows (rows.h), which
-   * is set up; the rest is zero. Opens the input.
+   * Opens the input. A reader is a struct whose first member is an initialized blis__trace_rows
+   * (rows.h); the rest is zeroed.
    */
   blis_status (*open)(void *reader, blis_error *error);
   /*
-   * Reads the next row, as far as it is determined; *has_row is false at the end.
-   * Its segments are the reader's until the next call.
+   * Reads the next row, possibly incomplete; *has_row is false at the end. The reader owns the
+   * row's segments, which are valid until the next call.
    */
   blis_status (*next)(void *reader, blis_request *row, bool *has_row, blis_error *error);
   /*
-   * Called when all rows were read and the input is closed: makes settle possible.
-   * Not called for a reader that receives an earlier reader. NULL = nothing to do.
+   * Called when all rows have been read and the input is closed. Makes settle available. Not called
+   * for a reader that uses an earlier reader. NULL = nothing to do.
    */
   blis_status (*finish)(void *reader, blis_error *error);
   /*
-   * Makes a row final; segments are its own, writable, and may get fewer. NULL if
-   * rows are already final. Arrivals must keep their order unless moves_unevenly is
-   * set.
+   * Completes a row. segments are the row's own segments; the function may change them and reduce
+   * their number. NULL if rows are already complete. Arrivals must keep their order unless
+   * moves_unevenly is set.
    */
   void (*settle)(const void *reader, blis_request *row, blis_segment *segments);
-  /* After finish: whether settling may change the order. NULL = never. */
+  /* Returns, after finish, whether settling may change the order. NULL = never. */
   bool (*moves_unevenly)(const void *reader);
   /*
-   * After finish: whether rounds are the places of rows in their sessions, in
+   * Returns, after finish, whether round numbers are the positions of rows in their sessions, in
    * order of arrival. NULL = never.
    */
   bool (*numbers_rounds)(const void *reader);
   /*
-   * Frees the reader's resources except its rows, opened or not; the caller owns
-   * the reader's memory. NULL = no resources.
+   * Frees the reader's resources except its rows, whether or not it was opened. The caller owns the
+   * memory of the reader. NULL = no resources.
    */
   void (*close)(void *reader);
 } blis__trace_format;
 
-/* All formats, in the order in which they are recognised and listed. */
+/* All formats, in the order in which they are tested and listed. */
 #define BLIS__TRACE_FORMAT_MAP(XX)                                                                 \
   XX(mooncake)                                                                                     \
   XX(azure)                                                                                        \
@@ -116,7 +115,8 @@ typedef struct blis__trace_format {
 BLIS__TRACE_FORMAT_MAP(XX)
 #undef XX
 
-/* Whether a path names a tracev2 trace without ".csv". BLIS_ERR_NOMEM. */
+/* Determines whether a path is a tracev2 trace without ".csv". Returns BLIS_ERR_NOMEM on
+   failure. */
 BLIS_MUSTUSE blis_status blis__trace_v2_find_stem(const blis_alloc *alloc, const char *path,
                                                   bool *is_stem, blis_error *error);
 

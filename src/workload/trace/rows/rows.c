@@ -66,7 +66,7 @@ blis_status blis__trace_json_clock(blis__trace_rows *rows, const char *key, doub
 static void sample_column(blis__trace_rows *rows, blis_csv *csv, size_t column) {
   blis_error other = {0};
   bool has_row = true;
-  /* A sample that ends within a row ends the sampling. */
+  /* Sampling stops at a truncated row. */
   while (blis_csv_next(csv, &has_row, &other) == BLIS_OK && has_row) {
     double time;
     if (column < blis_csv_count(csv) &&

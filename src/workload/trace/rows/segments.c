@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "workload/workload.h"
 
-/* Cuts text at the first c: the front is returned, text is what follows. */
+/* Splits text at the first c: returns the part before it, and sets text to the part after it. */
 static blis_slice cut(blis_slice *text, char c) {
   const char *end = text->length > 0 ? memchr(text->data, c, text->length) : NULL;
   blis_slice front = *text;

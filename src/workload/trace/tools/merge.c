@@ -3,20 +3,20 @@
 #include "base/containers/map.h"
 #include "workload/trace/tools/tools.h"
 
-/* Maps string IDs of one input to IDs in the merged workload; 0 = not mapped yet. */
+/* Maps string numbers of one input to numbers in the merged workload; 0 = not mapped yet. */
 typedef struct text_map {
   uint32_t *ids;
   size_t count;
 } text_map;
 
-/* One workload. */
+/* One input workload. */
 typedef struct input {
   const blis_workload *workload;
-  size_t next; /* request */
+  size_t next; /* index of the next request */
   text_map labels;
   text_map sessions;
   text_map groups;
-  blis_map streams; /* their numbers in the merged workload */
+  blis_map streams; /* stream numbers in the merged workload */
 } input;
 
 /* The first input that uses a string as the name of a session or group. */
@@ -29,7 +29,7 @@ typedef struct merging {
   owner_list session_owners; /* by text */
   owner_list group_owners;
   uint64_t stream_count;
-  BLIS_ARRAY(blis_segment) segments; /* of one request */
+  BLIS_ARRAY(blis_segment) segments; /* segments of one request */
 } merging;
 
 /* Strings. */
@@ -49,7 +49,7 @@ static blis_status map_label(merging *m, input *in, uint32_t *id) {
   return BLIS_OK;
 }
 
-/* Assigns a string to an input, unless another input has it. */
+/* Assigns a string to an input, unless another input owns it. */
 static blis_status take(merging *m, const input *in, owner_list *owners, uint32_t text,
                         bool *is_taken) {
   while (owners->count <= text) {
@@ -62,7 +62,7 @@ static blis_status take(merging *m, const input *in, owner_list *owners, uint32_
   return BLIS_OK;
 }
 
-/* The name itself, or the first of "name#2", "name#3", ... that is free. */
+/* Finds the first free name among "name", "name#2", "name#3", ... */
 static blis_status find_free_name(merging *m, const input *in, owner_list *owners, uint32_t id,
                                   uint32_t *new_id) {
   const blis_intern *strings = blis_workload_strings(in->workload);
@@ -137,7 +137,7 @@ static blis_status map_segments(merging *m, input *in, blis_request *request) {
 
 /* Requests. */
 
-/* The input whose next request arrives first; NULL when all are at the end. */
+/* Returns the input whose next request arrives first; NULL if all inputs are at the end. */
 static input *find_next(input *inputs, size_t count) {
   input *best = NULL;
   int64_t best_us = 0;

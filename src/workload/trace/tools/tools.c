@@ -58,7 +58,7 @@ static int compare_turns(const void *a, const void *b) {
   return (left->index > right->index) - (left->index < right->index);
 }
 
-/* Sets the marks of all requests but those beyond the cap. */
+/* Marks all requests except those beyond the cap. */
 static blis_status mark_capped(const blis_alloc *alloc, const blis_workload *workload,
                                int64_t max_turns, uint64_t *marks) {
   BLIS_ARRAY(turn) turns = {0};

@@ -1,11 +1,11 @@
 /*
- * tools.h - workloads derived from others: a part, a copy at another pace, or
- * several merged.
+ * tools.h - derives workloads from other workloads: a part, a copy at a different rate, or a merge
+ * of several.
  *
- * The result is new and sealed and belongs to the caller; requests keep their
- * numbers and strings unless stated otherwise. A deadline moves with its arrival;
- * think times stay as they are. Errors are BLIS_ERR_NOMEM and BLIS_ERR_INVALID for
- * invalid options. Every tool takes time and memory in proportion to the requests.
+ * The result is a new, sealed workload, which the caller owns. Requests keep their numbers and
+ * strings unless stated otherwise. A deadline moves with its arrival; think times are unchanged.
+ * Errors are BLIS_ERR_NOMEM and BLIS_ERR_INVALID for invalid options. Every tool takes time and
+ * memory in proportion to the number of requests.
  */
 #ifndef BLIS_WORKLOAD_TRACE_TOOLS_TOOLS_H
 #define BLIS_WORKLOAD_TRACE_TOOLS_TOOLS_H
@@ -19,22 +19,22 @@
 #include "workload/trace/read/edit.h"
 #include "workload/workload.h"
 
-/* The same requests, edited. */
+/* Applies an edit to all requests. */
 BLIS_MUSTUSE blis_status blis_trace_apply(const blis_alloc *alloc, const blis_workload *workload,
                                           const blis_trace_edit *edit, blis_workload **edited,
                                           blis_error *error);
 
 /*
- * At most max_turns >= 1 requests of each session, the first by round_index,
- * then by arrival. Requests without a session are kept.
+ * Keeps at most max_turns >= 1 requests of each session: the first by round_index, then by arrival.
+ * Requests without a session are kept.
  */
 BLIS_MUSTUSE blis_status blis_trace_cap(const blis_alloc *alloc, const blis_workload *workload,
                                         int64_t max_turns, blis_workload **capped,
                                         blis_error *error);
 
 /*
- * Merges all requests of count workloads in order of arrival; at equal times in the
- * order of the workloads. Requests get new numbers, 0, 1, 2, ...
+ * Merges all requests of count workloads in order of arrival. Requests with equal arrivals are in
+ * the order of the workloads. Requests get new numbers, 0, 1, 2, ...
  *
  * same_content means that equal streams, sessions, and prefix groups of the
  * workloads are identical, as in parts of one trace, or in traces with the same

@@ -39,7 +39,8 @@ static blis_status find_named(const char *name, const blis__trace_writer **write
                    blis_nearest_suggest(&nearest).text);
 }
 
-/* ".csv" of "a/b.csv.gz"; "" without a dot. Long ones are cut. */
+/* Returns the extension, for example ".csv" for "a/b.csv.gz"; "" without a dot. Long extensions
+   are truncated. */
 static void ending_of(const char *path, char ending[ENDING_SIZE]) {
   const char *name = blis__trace_file_name(path);
   size_t length;
@@ -66,7 +67,7 @@ static blis_status find_by_path(const char *path, const blis__trace_writer **wri
       {".yml", &blis__trace_writer_v2},
       {".jsonl", &blis__trace_writer_routesim},
   };
-  if (strcmp(path, "-") == 0) { /* one file, not a pair */
+  if (strcmp(path, "-") == 0) { /* "-" is one file, not a pair */
     *writer = &blis__trace_writer_routesim;
     return BLIS_OK;
   }

@@ -9,8 +9,9 @@ static void write_whole(blis_json_writer *json, const char *key, int64_t value) 
 }
 
 /*
- * RouteSim reads whole milliseconds only, so arrival_us has the rest of a time. The first row also
- * has it when it arrives after 0: it shows that times do not count from the first row.
+ * RouteSim reads only whole milliseconds, so arrival_us contains the exact time if needed. If the
+ * first row arrives after 0, it also has arrival_us, which shows that times do not count from the
+ * first row.
  */
 static void write_time(blis_json_writer *json, int64_t time_us, bool is_first) {
   write_whole(json, "ts", time_us / 1000);
@@ -50,7 +51,7 @@ static blis_status write_content(blis__trace_writing *w, blis_json_writer *json,
   return status;
 }
 
-/* Numbers that are omitted if they are 0. */
+/* Writes numbers that are omitted if they are 0. */
 static void write_rest(blis_json_writer *json, const blis_request *request) {
   const struct {
     const char *key;

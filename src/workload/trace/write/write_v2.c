@@ -1,7 +1,7 @@
 /*
- * Writes TraceV2, the format of BLIS (Go, inference-sim f90a1e3a): header keys,
- * columns, quoting and line ends as written there. If needed, max_output_tokens and
- * segments (segments.h) follow its columns.
+ * Writes TraceV2, the format of BLIS (Go, inference-sim f90a1e3a): with the same header keys,
+ * columns, quoting, and line ends. If needed, max_output_tokens and segments (segments.h) follow
+ * its columns.
  */
 #include <string.h>
 
@@ -19,7 +19,7 @@ static const char *const status_texts[] = {
     [BLIS_TRACE_INCOMPLETE] = "incomplete",
 };
 
-/* Rows: every field but the first has a comma before it. */
+/* Rows: every field except the first is preceded by a comma. */
 
 static void add_whole(blis_buffer *buffer, int64_t value) {
   blis_buffer_char(buffer, ',');
@@ -32,7 +32,7 @@ static void add_text(blis_buffer *buffer, const blis_intern *strings, uint32_t i
                  (blis_slice){blis_intern_text(strings, id), blis_intern_length(strings, id)});
 }
 
-/* The part of the prompt that readers take from the group. */
+/* Returns the number of prompt tokens that readers take from the group. */
 static uint32_t group_tokens(const blis_request *request) {
   if (request->prefix_group == 0) {
     return 0;
@@ -64,7 +64,7 @@ static void add_end(const blis__trace_writing *w, const blis_request *request,
   add_word(buffer, outcome->finish);
 }
 
-/* The columns that some files have. */
+/* Writes the optional columns. */
 static blis_status add_optional(blis__trace_writing *w, const blis_request *request,
                                 blis_buffer *buffer) {
   if (w->has_adapters) {
@@ -212,8 +212,8 @@ static void add_header(const blis_trace_write_options *options, blis_buffer *buf
 /* Files. */
 
 /*
- * The length of path without ".csv" and similar endings. *packing is the rest: only
- * data are compressed.
+ * Returns the length of path without ".csv" and similar extensions. *packing is the extension of
+ * the compression, which applies only to the data.
  */
 static size_t stem_length(const char *path, const char **packing) {
   static const char *const endings[] = {".csv", ".yaml", ".yml"};
@@ -242,7 +242,7 @@ static blis_status write_header(const blis__trace_writing *w, blis_buffer *buffe
   return status;
 }
 
-/* Both files are complete before either takes its name. */
+/* Writes both files completely before renaming either. */
 static blis_status write_files(blis__trace_writing *w, const char *data_path,
                                const char *header_path, blis_buffer *buffer, blis_error *error) {
   blis_output *data;

@@ -43,10 +43,10 @@ static blis_status each_request(const blis__trace_writing *w, request_fn *fn, vo
 
 /* Needs of the requests. */
 
-/* The prefix of a group, as far as it was read. */
+/* The prefix of a group, as known so far. */
 typedef struct group_prefix {
   bool is_known;
-  uint32_t length_tokens; /* 0 = it has none */
+  uint32_t length_tokens; /* 0 = none */
   uint64_t stream;
 } group_prefix;
 
@@ -57,7 +57,7 @@ typedef struct survey {
   int64_t count;
   bool needs_even;
   group_prefix *prefixes; /* by group */
-  blis_map groups;        /* by stream of their prefix */
+  blis_map groups;        /* groups by the stream of their prefix */
 } survey;
 
 static blis_status check_id(survey *s, const blis_request *request, blis_error *error) {
@@ -76,7 +76,7 @@ static blis_status check_id(survey *s, const blis_request *request, blis_error *
   return BLIS_OK;
 }
 
-/* Whether a request says the same about its group as those before it. */
+/* Returns whether a request is consistent with the previous requests of its group. */
 static bool fits_group(const blis_request *request, bool needs_even, group_prefix *prefix) {
   const blis_segment *segment = request->segments;
   bool has_prefix = request->segment_count == 1 && segment->offset_tokens == 0;

@@ -1,6 +1,5 @@
 /*
- * writer.h - the interface of the writer of one trace format; for trace files
- * only.
+ * writer.h - the interface of writers of trace formats; for trace files only.
  */
 #ifndef BLIS_WORKLOAD_TRACE_WRITE_WRITER_H
 #define BLIS_WORKLOAD_TRACE_WRITE_WRITER_H
@@ -12,34 +11,34 @@
 #include "base/format/output.h"
 #include "workload/trace/write/write.h"
 
-/* One workload while it is written. */
+/* A workload that is being written. */
 typedef struct blis__trace_writing {
   const blis_alloc *alloc;
   const char *path;
-  /* Either all requests or a stream of them; the table of their strings. */
+  /* Either a list or a stream of requests, and the table of their strings. */
   const blis_workload *list; /* NULL for a stream */
   struct blis_trace_stream *stream;
   const blis_intern *strings;
   const blis_trace_write_options *options;
-  blis_map streams; /* their numbers: segments.h */
+  blis_map streams; /* numbers of streams; see segments.h */
   /*
-   * Whether prompts share the prefix of their group, prefix_tokens long, and
-   * nothing else, so that segments need not be written.
+   * Prompts share only the prefix of their group, of prefix_tokens tokens, so segments need not be
+   * written.
    */
   bool is_by_group;
-  /* What some request has. */
-  bool has_limits; /* max_output_tokens that are not output_tokens */
+  /* Properties that at least one request has. */
+  bool has_limits; /* max_output_tokens that differ from output_tokens */
   bool has_slo_targets;
   bool has_adapters;
   bool has_cascades;
   bool has_logprobs;
   bool has_think_times;
-  bool has_numbers; /* that the ids in the file do not tell */
+  bool has_numbers; /* request numbers that cannot be derived from the ids in the file */
 } blis__trace_writing;
 
 typedef struct blis__trace_writer {
   const char *name;
-  /* Whether a group must have one prefix that all its requests have. */
+  /* All requests of a group must have the same prefix. */
   bool needs_even_groups;
   blis_status (*write)(blis__trace_writing *w, blis_error *error);
 } blis__trace_writer;
@@ -48,8 +47,8 @@ extern const blis__trace_writer blis__trace_writer_v2;
 extern const blis__trace_writer blis__trace_writer_routesim;
 
 /*
- * Looks at all requests before the first is written: checks them, and sets
- * is_by_group and what some request has.
+ * Examines all requests before the first one is written: checks them, and sets is_by_group and the
+ * properties of at least one request.
  */
 BLIS_MUSTUSE blis_status blis__trace_look_at_all(blis__trace_writing *w, bool needs_even,
                                                  blis_error *error);
@@ -66,7 +65,7 @@ BLIS_MUSTUSE blis_status blis__trace_write_rows(blis__trace_writing *w, const ch
                                                 const char *head, blis__trace_row_fn *row,
                                                 blis_output **output, blis_error *error);
 
-/* The id of request index in the file. */
+/* Returns the id in the file of the request with this index. */
 int64_t blis__trace_row_id(const blis__trace_writing *w, size_t index, const blis_request *request);
 
 #endif
