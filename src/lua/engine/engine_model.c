@@ -239,7 +239,8 @@ static void check_parallelism(lua_State *L, int index, bind_engine_model *m) {
   }
 }
 
-/* Determines over how many ranks the experts of a MoE model are spread: those with a barrier. */
+/* Determines the number of ranks over which the experts of a MoE model are spread: the ranks
+   with a barrier. */
 static void check_sharing(lua_State *L, int index, bind_engine_model *m) {
   int top = lua_gettop(L);
   m->sharing_ranks = 1;

@@ -2,7 +2,7 @@
  * The result file of vLLM's "bench serve" with --save-detailed: one JSON object whose lists
  * input_lens, output_lens, and start_times (s) have one entry per request.
  *
- * Start times use a clock of the machine, so arrivals are relative to the first request. With
+ * Start times use the machine's clock, so arrivals are relative to the first request. With
  * queue_times (newest versions), requests arrive when the client releases them, because a
  * concurrency limit makes some wait in the client. Requests with an entry in errors have failed;
  * they are skipped, with a note.
