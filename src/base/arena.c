@@ -8,7 +8,7 @@ enum { FIRST_CHUNK_SIZE = 1 << 10, LARGEST_CHUNK_SIZE = 1 << 20 };
 
 typedef struct blis__arena_chunk {
   struct blis__arena_chunk *older;
-  size_t size; /* of bytes */
+  size_t size; /* size of bytes[] */
   alignas(max_align_t) unsigned char bytes[];
 } chunk;
 

@@ -6,8 +6,8 @@
  *   BLIS_TRY(blis_array_push(&alloc, &arrivals, now_us));
  *   blis_array_deinit(&alloc, &arrivals);
  *
- * Capacity doubles, so a push is O(1) on average; out of memory leaves the
- * array as it was. Read and write items[0 .. count) directly.
+ * Capacity doubles, so a push is O(1) on average. If memory is exhausted, the array is unchanged.
+ * Read and write items[0 .. count) directly.
  */
 #ifndef BLIS_BASE_ARRAY_H
 #define BLIS_BASE_ARRAY_H
@@ -36,7 +36,7 @@
        ? ((array)->items[(array)->count++] = (value), BLIS_OK)                                     \
        : BLIS_ERR_NOMEM)
 
-/* Frees the items; the array is empty and usable again. */
+/* Frees the items. The array is then empty and can be used again. */
 #define blis_array_deinit(alloc, array)                                                            \
   (blis_alloc_free((alloc), (array)->items, (array)->capacity * sizeof *(array)->items),           \
    (array)->items = NULL, (array)->count = 0, (array)->capacity = 0)

@@ -33,7 +33,7 @@ const char *blis_buffer_text(const blis_buffer *buffer) {
   if (buffer->data == NULL) {
     return "";
   }
-  buffer->data[buffer->length] = '\0'; /* there is always room for it */
+  buffer->data[buffer->length] = '\0'; /* there is always space for it */
   return buffer->data;
 }
 

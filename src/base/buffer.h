@@ -2,7 +2,7 @@
  * buffer.h - a growable text buffer for writers.
  *
  * Appending returns nothing. After memory is exhausted, the buffer ignores all appends, and
- * blis_buffer_status reports the error. So a writer checks once, at its end.
+ * blis_buffer_status reports the error. So a writer checks for errors only once, at the end.
  */
 #ifndef BLIS_BASE_BUFFER_H
 #define BLIS_BASE_BUFFER_H
@@ -30,18 +30,21 @@ void blis_buffer_init(blis_buffer *buffer, const blis_alloc *alloc);
 
 void blis_buffer_deinit(blis_buffer *buffer);
 
-/* Empties the buffer, keeps its memory and forgets a failure. */
+/* Empties the buffer, keeps its memory, and clears a failure. */
 void blis_buffer_clear(blis_buffer *buffer);
 
-/* BLIS_ERR_NOMEM when something is missing from the text. */
+/* Returns BLIS_ERR_NOMEM if any append was lost. */
 BLIS_MUSTUSE blis_status blis_buffer_status(const blis_buffer *buffer);
 
-/* The text with a zero behind it, until the next change; never NULL. */
+/* Returns the zero-terminated text, valid until the next change; never NULL. */
 const char *blis_buffer_text(const blis_buffer *buffer);
 
 blis_slice blis_buffer_slice(const blis_buffer *buffer);
 
-/* Returns room for size more bytes; NULL if memory is exhausted. Append by raising length. */
+/*
+ * Makes space for size more bytes and returns its start; NULL if memory is exhausted. After writing
+ * bytes there, add their number to length.
+ */
 char *blis_buffer_reserve(blis_buffer *buffer, size_t size);
 
 void blis_buffer_bytes(blis_buffer *buffer, const char *data, size_t length);

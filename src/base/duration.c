@@ -27,12 +27,12 @@ static bool is_of_number(char c) {
   return (c >= '0' && c <= '9') || c == '.';
 }
 
-/* A letter, or a byte of one beyond ASCII. */
+/* Returns whether c can be part of a unit: a letter, or a byte of a non-ASCII character. */
 static bool is_of_unit(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (unsigned char)c >= 0x80;
 }
 
-/* Cuts the characters off the start of *text that a test holds for. */
+/* Removes the leading characters of *text for which is_part returns true, and returns them. */
 static blis_slice take(blis_slice *text, bool (*is_part)(char)) {
   blis_slice taken = {text->data, 0};
   while (taken.length < text->length && is_part(text->data[taken.length])) {
@@ -43,7 +43,7 @@ static blis_slice take(blis_slice *text, bool (*is_part)(char)) {
   return taken;
 }
 
-/* Adds one number with its unit from the start of *text. */
+/* Removes one number with its unit from the start of *text and adds it to *us. */
 static blis_duration_fault take_part(blis_slice *text, double *us) {
   double number;
   if (blis_parse_double(take(text, is_of_number), &number) != BLIS_NUMBER_OK) {

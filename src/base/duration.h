@@ -1,9 +1,9 @@
 /*
- * duration.h - durations as people write them: "30s", "1.5h", "1h30m", "250us".
+ * duration.h - parses durations such as "30s", "1.5h", "1h30m", "250us".
  *
- * The only reader of durations: flags, keys of scripts, keys of YAML files, and targets use it.
- * Units are ns, us (also µs), ms, s, m, h, and d. A space may separate number and unit.
- * A sign applies to the whole text.
+ * This is the only parser of durations. Flags, script keys, YAML keys, and targets use it. Units
+ * are ns, us (also µs), ms, s, m, h, and d. A space may separate number and unit. A sign applies to
+ * the whole text.
  */
 #ifndef BLIS_BASE_DURATION_H
 #define BLIS_BASE_DURATION_H
@@ -14,12 +14,12 @@ typedef enum blis_duration_fault {
   BLIS_DURATION_OK,
   BLIS_DURATION_NO_UNIT,  /* a number without unit */
   BLIS_DURATION_UNIT,     /* a number with an unknown unit */
-  BLIS_DURATION_MALFORMED /* anything else, and more than a double can hold */
+  BLIS_DURATION_MALFORMED /* any other text, or a value beyond the range of double */
 } blis_duration_fault;
 
 /*
- * Reads a duration in microseconds, not rounded. BLIS_DURATION_NO_UNIT stores the number as it is
- * written; the other faults leave *us unchanged.
+ * Reads a duration in microseconds, not rounded. BLIS_DURATION_NO_UNIT stores the number as
+ * written. The other faults leave *us unchanged.
  */
 blis_duration_fault blis_parse_duration(blis_slice text, double *us);
 

@@ -14,7 +14,7 @@ const char *blis_status_text(blis_status status) {
   return "unknown status";
 }
 
-/* In parentheses, because error.h wraps both for the analyzer. */
+/* The name is in parentheses because error.h wraps both functions in macros for the analyzer. */
 blis_status(blis_fail)(blis_error *error, blis_status status, const char *format, ...) {
   if (error != NULL) {
     error->status = status;

@@ -1,9 +1,10 @@
 /*
  * error.h - status codes and error messages of core functions.
  *
- * Functions that can fail return a blis_status and take a blis_error, which the caller owns (NULL
- * if the details do not matter). The message states the problem, the location, the value, and the
- * expected input. For a fault in a file it starts with the location ("trace.csv:17: ...").
+ * Functions that can fail return a blis_status and take a blis_error, which the caller owns. It may
+ * be NULL if the caller does not need the message. The message states the problem, the location,
+ * the value, and the expected input. For a fault in a file it starts with the location
+ * ("trace.csv:17: ...").
  */
 #ifndef BLIS_BASE_ERROR_H
 #define BLIS_BASE_ERROR_H
@@ -35,32 +36,32 @@ typedef enum blis_status {
 
 typedef struct blis_error {
   blis_status status;
-  char message[512]; /* cut, never overrun, when the text is longer */
+  char message[512]; /* longer text is truncated */
 } blis_error;
 
 /* Static storage; never NULL. */
 const char *blis_status_text(blis_status status);
 
 /*
- * Fills *error (when not NULL) and returns status, so that a failure is one
- * line: return blis_fail(error, BLIS_ERR_PARSE, "%s:%d: ...", path, line);
+ * Fills *error (if not NULL) and returns status, so that one line reports a failure: return
+ * blis_fail(error, BLIS_ERR_PARSE, "%s:%d: ...", path, line);
  */
 blis_status blis_fail(blis_error *error, blis_status status, const char *format, ...)
     BLIS_PRINTF(3, 4);
 
-/* blis_fail for lack of memory, the one failure without details. */
+/* Like blis_fail, for exhausted memory, which is the only failure without details. */
 blis_status blis_fail_nomem(blis_error *error);
 
 #ifdef __clang_analyzer__
-/* Lets the analyzer see that a failure is never BLIS_OK. */
+/* Shows the analyzer that a failure never returns BLIS_OK. */
 #define blis_fail(error, status, ...) (blis_fail((error), (status), __VA_ARGS__), (status))
 #define blis_fail_nomem(error) (blis_fail_nomem(error), BLIS_ERR_NOMEM)
 #endif
 
 /*
- * A function that returns a blis_status and takes no blis_error can fail only for lack of memory.
- * The same applies to a function that returns NULL without one. Its caller states this with
- * BLIS_TRY_MEM or BLIS_TRY_NEW.
+ * A function that returns a blis_status and takes no blis_error can fail only if memory is
+ * exhausted. The same applies to a function that returns NULL and takes no blis_error. The caller
+ * reports this failure with BLIS_TRY_MEM or BLIS_TRY_NEW.
  */
 #define BLIS_TRY_MEM(expression, error)                                                            \
   do {                                                                                             \
@@ -76,7 +77,7 @@ blis_status blis_fail_nomem(blis_error *error);
     }                                                                                              \
   } while (0)
 
-/* Hands a failure on to the caller. */
+/* Returns a failure to the caller. */
 #define BLIS_TRY(expression)                                                                       \
   do {                                                                                             \
     blis_status blis_try_status = (expression);                                                    \

@@ -1,6 +1,6 @@
 /*
- * hash.h - XXH3 (xxHash 0.8) of bytes, and XXH64 where another system defines
- * its results by it. The results are the same on every machine.
+ * hash.h - XXH3 (xxHash 0.8) of bytes, and XXH64, for results that another system defines as XXH64.
+ * The results are the same on every machine.
  */
 #ifndef BLIS_BASE_HASH_H
 #define BLIS_BASE_HASH_H
@@ -13,13 +13,13 @@ typedef struct blis_hash128_value {
   uint64_t high;
 } blis_hash128_value;
 
-/* XXH3, 64 bits, with a seed (0 = none). data may be NULL when size is 0. */
+/* Returns the 64-bit XXH3 with a seed (0 = none). data may be NULL if size is 0. */
 uint64_t blis_hash64(const void *data, size_t size, uint64_t seed);
 
-/* XXH3, 128 bits, with a seed (0 = none). */
+/* Returns the 128-bit XXH3 with a seed (0 = none). */
 blis_hash128_value blis_hash128(const void *data, size_t size, uint64_t seed);
 
-/* A piece of what is hashed; data may be NULL when size is 0. */
+/* A piece of the hashed bytes; data may be NULL if size is 0. */
 typedef struct blis_hash_part {
   const void *data;
   size_t size;

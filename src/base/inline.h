@@ -1,6 +1,6 @@
 /*
- * inline.h - overrides the compiler's inlining where it slows down every request; scripts/bench
- * --gate measures the effect.
+ * inline.h - overrides the compiler's inlining decisions where they slow down every request.
+ * scripts/bench --gate measures the effect.
  */
 #ifndef BLIS_BASE_INLINE_H
 #define BLIS_BASE_INLINE_H
@@ -12,7 +12,8 @@
 #if defined(__clang__)
 #define BLIS_OPAQUE BLIS_NOT_INLINE
 #else
-#define BLIS_OPAQUE __attribute__((noipa)) /* its callers reveal nothing about its arguments */
+/* the compiler learns nothing about the arguments from the callers */
+#define BLIS_OPAQUE __attribute__((noipa))
 #endif
 #else
 #define BLIS_ALWAYS_INLINE inline

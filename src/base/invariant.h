@@ -1,17 +1,17 @@
 /*
  * invariant.h - assertions: conditions that only a bug can break.
  *
- *   BLIS_ASSERT     cheap: a legal state, a count in its bounds, an order kept
- *   BLIS_INVARIANT  a walk over a whole structure
+ *   BLIS_ASSERT     cheap: a legal state, a count within bounds, a correct order
+ *   BLIS_INVARIANT  expensive: a walk over a whole structure
  *
- * The presets dev and asan have the first, paranoid has both. A release build evaluates neither, so
- * an expression must have no effect. Never use them for user errors: these are errors with a
- * message (base/error.h).
+ * The presets dev and asan enable the first, and paranoid enables both. A release build evaluates
+ * neither, so the expressions must have no side effects. Never use them for user errors: these are
+ * errors with a message (base/error.h).
  */
 #ifndef BLIS_BASE_INVARIANT_H
 #define BLIS_BASE_INVARIANT_H
 
-/* Prints "file:line: broken: expression" on stderr and aborts. */
+/* Prints "file:line: broken: expression" to stderr and aborts. */
 _Noreturn void blis_assert_failed(const char *file, int line, const char *expression);
 
 #define BLIS__CHECK(expression)                                                                    \

@@ -6,7 +6,7 @@
 
 enum { MAX_LENGTH = 63, LEAST_PREFIX = 3 };
 
-/* A swap keeps every letter: "rnu" is a typo for "run", not for "rng". */
+/* A swap costs less, because it keeps every letter: "rnu" is a typo for "run", not for "rng". */
 enum { SWAP = 1, CHANGE = 2 };
 
 static int folded(char c) {
@@ -21,8 +21,8 @@ static size_t smaller(size_t a, size_t b) {
 }
 
 /*
- * One row of the alignment table: distances between the first i letters of a
- * and every beginning of b, from the two rows before.
+ * One row of the alignment table: distances between the first i letters of a and every prefix of b,
+ * computed from the previous two rows.
  */
 static void next_row(const char *a, size_t i, const char *b, size_t b_length,
                      const size_t *before_last, const size_t *last, size_t *row) {
@@ -48,7 +48,7 @@ static size_t distance(const char *a, size_t a_length, const char *b, size_t b_l
   return rows[a_length % 3][b_length];
 }
 
-/* Returns whether word begins with the wanted word, for flags after their dashes. */
+/* Returns whether word begins with the wanted word. For flags, leading dashes are skipped. */
 static bool is_prefix(const char *wanted, const char *word) {
   size_t i = 0;
   while (wanted[i] != '\0' && folded(wanted[i]) == folded(word[i])) {

@@ -2,9 +2,9 @@
  * nearest.h - suggestions for an unknown word: the closest known word, or all known words.
  *
  * Distance is the number of insertions, deletions, replacements, and swaps of neighbors (optimal
- * string alignment), where a swap counts half. Upper and lower case, '-' and '_' count as equal.
- * Cost per word: the product of the lengths. A known word that starts with the unknown word is
- * near, but less so than a misspelling.
+ * string alignment), where a swap counts half. Upper and lower case are equal, and so are '-' and
+ * '_'. The cost per word is proportional to the product of the lengths. A known word that starts
+ * with the unknown word is also suggested, but a misspelling is preferred.
  */
 #ifndef BLIS_BASE_NEAREST_H
 #define BLIS_BASE_NEAREST_H
@@ -12,20 +12,20 @@
 #include <stddef.h>
 
 /*
- * The words offered so far and the best of them. Initialize it with {.wanted = word}. wanted and
- * the words are borrowed.
+ * The words offered so far, and the best match. Initialize it with {.wanted = word}. wanted and the
+ * words are borrowed.
  */
 typedef struct blis_nearest {
   const char *wanted;
   const char *word; /* NULL while no word is close enough */
-  size_t distance;  /* in halves */
-  char known[480];  /* all words: "a, b, c"; cut when there are many */
+  size_t distance;  /* in units of half an edit */
+  char known[480];  /* all words: "a, b, c"; truncated if there are many */
 } blis_nearest;
 
 /*
  * Adds word to the known words. It becomes the suggestion if it is close enough (at most a third of
- * its letters differ, or at least three letters of wanted are its beginning) and closer than every
- * word before it. A word that equals wanted is never the suggestion.
+ * its letters differ, or wanted has at least three letters and word starts with them) and closer
+ * than every word before it. A word that equals wanted is never the suggestion.
  */
 void blis_nearest_offer(blis_nearest *nearest, const char *word);
 
@@ -34,10 +34,13 @@ typedef struct blis_suggestion {
   char text[512];
 } blis_suggestion;
 
-/* Returns "; did you mean 'b'?", or "; known are a, b, c" without a near word. */
+/* Returns "; did you mean 'b'?", or "; known are a, b, c" if no word is close enough. */
 blis_suggestion blis_nearest_suggest(const blis_nearest *nearest);
 
-/* Like blis_nearest_suggest, with `otherwise` in place of all known words; "": nothing. */
+/*
+ * Like blis_nearest_suggest, with `otherwise` in place of the list of known words; "" appends
+ * nothing.
+ */
 blis_suggestion blis_nearest_suggest_or(const blis_nearest *nearest, const char *otherwise);
 
 /*

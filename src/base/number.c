@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whole numbers up to here are exact in a double. */
+/* Integers up to this size are exact in a double. */
 #define EXACT_MAX (UINT64_C(1) << 53)
 
 enum {
-  DIGITS_MAX = 17,         /* that any double needs */
+  DIGITS_MAX = 17,         /* enough for any double */
   NUMBER_LENGTH_MAX = 1023 /* longest string that is parsed as a number */
 };
 
@@ -35,15 +35,15 @@ static bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/* A decimal number taken apart: mantissa * 10^exponent. */
+/* The parts of a decimal number: mantissa * 10^exponent. */
 typedef struct decimal {
   bool is_negative;
-  bool is_exact;     /* every digit went into the mantissa */
-  uint64_t mantissa; /* of the first digits */
+  bool is_exact;     /* the mantissa contains every digit */
+  uint64_t mantissa; /* value of the first digits */
   int64_t exponent;
 } decimal;
 
-/* Reads digits into the mantissa; returns the first byte that is none. */
+/* Reads digits into the mantissa. Returns the first byte that is not a digit. */
 static const char *scan_digits(const char *at, const char *end, decimal *number, bool is_fraction) {
   for (; at < end && is_digit(*at); at++) {
     if (number->mantissa < UINT64_MAX / 10 - 1) {
@@ -57,7 +57,7 @@ static const char *scan_digits(const char *at, const char *end, decimal *number,
   return at;
 }
 
-/* Reads what follows "e"; NULL when that is no exponent. */
+/* Reads the exponent after "e". Returns NULL if it is invalid. */
 static const char *scan_exponent(const char *at, const char *end, decimal *number) {
   bool is_negative = at < end && *at == '-';
   at += at < end && (*at == '-' || *at == '+');
@@ -98,7 +98,7 @@ static blis_number_fault scan_decimal(blis_slice text, decimal *number) {
   return is_number ? BLIS_NUMBER_OK : BLIS_NUMBER_MALFORMED;
 }
 
-/* The whole number that a decimal is, such as 100 of "100.0" and of "1e2". */
+/* Converts a decimal to an integer if it is whole, such as 100 for "100.0" and "1e2". */
 static blis_number_fault whole_of(decimal number, uint64_t limit, int64_t *value) {
   bool has_fraction = number.exponent < 0;
   for (; number.exponent < 0 && number.mantissa % 10 == 0 && number.mantissa > 0;
@@ -123,14 +123,14 @@ static blis_number_fault whole_of(decimal number, uint64_t limit, int64_t *value
   return BLIS_NUMBER_OK;
 }
 
-/* The slow way: a number with a point or an exponent, or the fault of the text. */
+/* The slow path: parses a number with a point or an exponent, or returns the fault of the text. */
 static blis_number_fault parse_whole(blis_slice text, uint64_t limit, int64_t *value) {
   decimal number;
   blis_number_fault fault = scan_decimal(text, &number);
   return fault == BLIS_NUMBER_OK ? whole_of(number, limit, value) : fault;
 }
 
-/* A number of this many digits always fits. */
+/* A number with this many digits always fits. */
 enum { SAFE_DIGITS = 18 };
 
 blis_number_fault blis_parse_int64(blis_slice text, int64_t *value) {
@@ -151,14 +151,14 @@ blis_number_fault blis_parse_int64(blis_slice text, int64_t *value) {
   if (i == first || i < text.length) {
     return parse_whole(text, limit, value);
   }
-  /* Negated in two steps, since 2^63 itself is no int64. */
+  /* Negated in two steps, because 2^63 does not fit in int64_t. */
   *value = is_negative && size > 0 ? -(int64_t)(size - 1) - 1 : (int64_t)size;
   return BLIS_NUMBER_OK;
 }
 
 /*
- * Two exact doubles and one rounded operation give the nearest double (W. D.
- * Clinger 1990); false when the number is not that simple.
+ * Computes the nearest double with one rounded operation on two exact doubles (W. D. Clinger 1990).
+ * Returns false if the number is not that simple.
  */
 static bool is_simple(const decimal *number, double *value) {
   static const double powers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -234,9 +234,9 @@ static void drop_zeros(significant *number) {
 }
 
 /*
- * Finds the digits of whole numbers and whole thousandths (milliseconds from microseconds), which
- * are most of the output. With 15 digits or fewer, a decimal number that reads back is the shortest
- * one.
+ * Finds the digits of integers and of multiples of 1/1000 (microseconds printed in milliseconds),
+ * which make up most of the output. Among numbers of at most 15 digits, the decimal that reads back
+ * is the shortest one.
  */
 static bool find_common(double value, significant *number) {
   double thousandths = value * 1000.0;
@@ -257,9 +257,12 @@ static bool find_common(double value, significant *number) {
   return true;
 }
 
-/* Any number: the first precision that reads back. 15 digits always do. */
+/*
+ * Handles any number: uses the first precision that reads back as the same value, starting at 15
+ * digits.
+ */
 static void find_shortest(double value, significant *number) {
-  /* Doubles below the normal ones have fewer bits. */
+  /* Subnormal doubles have fewer bits, so fewer digits may suffice. */
   int precision = value < 0x1p-1022 ? 1 : 15;
   char text[DIGITS_MAX + 16];
   for (; precision <= DIGITS_MAX; precision++) {
@@ -341,7 +344,7 @@ static blis_range_text range_of(const char *min, const char *max) {
   return range;
 }
 
-/* Returns the text for a range that only the type limits: its ends carry no information. */
+/* Returns the text for a range that is limited only by the type. Its ends carry no information. */
 static blis_range_text range_of_all(const char *what) {
   blis_range_text range;
   snprintf(range.text, sizeof range.text, "%s", what);

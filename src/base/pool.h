@@ -1,5 +1,5 @@
 /*
- * pool.h - items of one size, named by small integers.
+ * pool.h - a pool of items of equal size, identified by small integers.
  *
  * The most recently released item is reused first, so indexes depend only on the order of calls.
  * Items are in chunks that never move: a pointer to an item stays valid until the item is released.
@@ -17,7 +17,7 @@
 #include "base/error.h"
 #include "base/invariant.h"
 
-/* No item has it. */
+/* The index of no item. */
 #define BLIS_POOL_NONE UINT32_MAX
 
 /* Private; public only so that items can be reached inline. */
@@ -28,16 +28,16 @@ typedef struct blis_pool {
   uint32_t first_free;
   uint32_t live_count;
   BLIS_ARRAY(unsigned char *) chunks;
-  BLIS_ARRAY(uint32_t) links; /* next free item, or that it is live */
+  BLIS_ARRAY(uint32_t) links; /* next free item, or a mark of a live item */
 } blis_pool;
 
 /* Copies *alloc; allocates nothing yet. item_size is sizeof the item's type. */
 void blis_pool_init(blis_pool *pool, const blis_alloc *alloc, size_t item_size);
 
-/* Releases all memory; the pool is empty and usable again. */
+/* Releases all memory. The pool is then empty and can be used again. */
 void blis_pool_deinit(blis_pool *pool);
 
-/* An item with undefined content. BLIS_ERR_NOMEM leaves the pool unchanged. */
+/* Takes an item, which has undefined content. BLIS_ERR_NOMEM leaves the pool unchanged. */
 BLIS_MUSTUSE blis_status blis_pool_take(blis_pool *pool, uint32_t *index);
 
 /* Releases a live item. */
@@ -45,7 +45,7 @@ void blis_pool_give(blis_pool *pool, uint32_t index);
 
 bool blis_pool_is_live(const blis_pool *pool, uint32_t index);
 
-/* How many items are live. */
+/* Returns the number of live items. */
 uint32_t blis_pool_count(const blis_pool *pool);
 
 /* Returns a live item; valid until it is released. */
@@ -55,7 +55,7 @@ static inline void *blis_pool_item(const blis_pool *pool, uint32_t index) {
   return pool->chunks.items[index >> pool->chunk_shift] + in_chunk * pool->item_size;
 }
 
-/* Walks the free items, O(n); true when every invariant holds. */
+/* Walks the free items, O(n). Returns whether every invariant holds. */
 bool blis_pool_check(const blis_pool *pool);
 
 #endif

@@ -44,7 +44,7 @@ int64_t blis_random_stream_seed(int64_t master_seed, const char *name) {
   return result;
 }
 
-/* a * b mod 2^31 - 1 for a, b below the modulus; never 0 for non-zero a, b. */
+/* a * b mod 2^31 - 1 for a and b below the modulus. The result is never 0 if a and b are not 0. */
 static uint64_t lehmer(uint64_t a, uint64_t b) {
   uint64_t product = a * b;
   uint64_t folded = (product & LEHMER_MODULUS) + (product >> 31);
@@ -64,8 +64,8 @@ static uint64_t lehmer_start(int64_t seed) {
 }
 
 /*
- * Each slot takes three Lehmer steps. Three chains that take three steps at once compute the same
- * numbers and do not wait for each other.
+ * Each slot needs three Lehmer steps. Three independent chains, each of which advances three steps
+ * at once, compute the same numbers in parallel.
  */
 static void fill_words(blis_random *random, int64_t seed) {
   uint64_t square = lehmer(LEHMER_FACTOR, LEHMER_FACTOR);
@@ -75,7 +75,7 @@ static void fill_words(blis_random *random, int64_t seed) {
   uint64_t x3 = lehmer(x2, LEHMER_FACTOR);
   for (int slot = 0; slot < WORDS; slot++) {
     uint64_t word = (x1 << 40) ^ (x2 << 20) ^ x3 ^ blis__random_cooked[slot];
-    /* Slot k of the original counts down from 333 and wraps around. */
+    /* In the original, slots count down from 333 and wrap around. */
     random->words[(333 - slot + WORDS) % WORDS] = word;
     x1 = lehmer(x1, cube);
     x2 = lehmer(x2, cube);
@@ -104,14 +104,14 @@ void blis_random_init_named(blis_random *random, int64_t master_seed, const char
   blis_random_init(random, blis_random_stream_seed(master_seed, name));
 }
 
-/* The 31 bits that intn looks at. */
+/* Returns the 31 bits that intn uses. */
 static inline int32_t int31_of(uint64_t word) {
   return (int32_t)((word >> 32) & INT32_MAX);
 }
 
 /*
- * Makes the next batch; returns how many of its 31-bit draws are at most
- * largest. Inline, so that it becomes vectors of the width of its caller's.
+ * Computes the next batch. Returns how many of its 31-bit samples are at most largest. Inline, so
+ * that the compiler vectorizes it for the instruction set of its caller.
  */
 static BLIS_ALWAYS_INLINE uint32_t make_batch(uint64_t *words, int32_t largest) {
   uint32_t accepted = 0;
@@ -151,8 +151,8 @@ void blis__random_refill(blis_random *random) {
 }
 
 /*
- * Returns the largest 31-bit sample that intn(n) accepts: above it the last, incomplete run of n
- * values would favor the small ones.
+ * Returns the largest 31-bit sample that intn(n) accepts: larger samples belong to the last,
+ * incomplete run of n values and would favor small results.
  */
 static int32_t largest_accepted(int32_t n) {
   BLIS_ASSERT(n > 0);
@@ -179,7 +179,10 @@ void blis_random_fill_intn(blis_random *random, int32_t n, int32_t *values, size
   }
 }
 
-/* How many of count outputs are accepted; free of branches for the compiler. */
+/*
+ * Returns how many of count outputs are accepted. It has no branches, so that the compiler can
+ * vectorize it.
+ */
 static uint32_t count_accepted(const uint64_t *words, uint32_t count, int32_t largest) {
   uint32_t accepted = 0;
   for (uint32_t i = 0; i < count; i++) {
@@ -188,7 +191,7 @@ static uint32_t count_accepted(const uint64_t *words, uint32_t count, int32_t la
   return accepted;
 }
 
-/* Refills, and sees whether intn(n) takes all outputs, as it mostly does. */
+/* Refills the batch and records whether intn(n) accepts all outputs, which is usual. */
 static void refill_for(blis_random *random, int32_t n, int32_t largest) {
   ensure_seeded(random);
   uint32_t accepted = make_counted_batch(random->words, largest);
@@ -217,13 +220,13 @@ double blis_random_float64(blis_random *random) {
   double value;
   do {
     value = (double)blis_random_int63(random) / 0x1p63;
-  } while (value == 1.0); /* the largest draws round up */
+  } while (value == 1.0); /* the largest samples round up to 1 */
   return value;
 }
 
 /*
  * Returns whether a point at the given sample of strip i, at a random height between the strip's
- * two densities, is under the curve. All in single precision.
+ * two densities, is under the curve. All computations use single precision.
  */
 static int is_under_curve(blis_random *random, const float *f, uint32_t i, double density) {
   float height = (float)blis_random_float64(random);
@@ -251,7 +254,7 @@ double blis_random_exp(blis_random *random) {
   }
 }
 
-/* Beyond the last strip, by Marsaglia's method for the tail. */
+/* Samples beyond the last strip, with Marsaglia's method for the tail. */
 static double normal_tail(blis_random *random) {
   const double tail = 3.442619855899;
   const double inverse = 0.29047645161474317; /* the double nearest 1 / tail */
@@ -283,7 +286,7 @@ double blis_random_normal(blis_random *random) {
   }
 }
 
-/* Uniform in [0, m) by multiply and shift (Lemire 2019), as shuffles draw. */
+/* Returns a uniform sample in [0, m) by multiply and shift (Lemire 2019), for shuffles. */
 static uint32_t draw_bounded(blis_random *random, uint32_t m) {
   uint64_t product = (uint64_t)blis_random_uint32(random) * m;
   if ((uint32_t)product < m) {

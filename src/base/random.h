@@ -22,12 +22,12 @@
 
 enum { BLIS_RANDOM_WORDS = 607, BLIS_RANDOM_LAG = 273 };
 
-/* Private; public only so that it can be embedded and drawn from inline. */
+/* Private; public only so that it can be embedded and sampled inline. */
 typedef struct blis_random {
   uint64_t words[BLIS_RANDOM_WORDS]; /* a batch of outputs, in order */
   uint32_t next;                     /* first unused output */
   int32_t accepted_below;            /* intn with this n accepts every output; 0: unknown */
-  bool is_seeded;                    /* else words[0] is the seed */
+  bool is_seeded;                    /* otherwise words[0] is the seed */
 } blis_random;
 
 /* FNV-1a, 64 bits, of the bytes of name. */
@@ -37,15 +37,15 @@ uint64_t blis_fnv1a64(const char *name);
 uint64_t blis_fnv1a64_add(uint64_t hash, const void *bytes, size_t size);
 
 /*
- * The seed of the stream called name: master_seed XOR fnv1a64(name), except
- * that the stream "workload" has master_seed itself.
+ * Returns the seed of the stream with this name: master_seed XOR fnv1a64(name). The stream
+ * "workload" uses master_seed itself.
  */
 int64_t blis_random_stream_seed(int64_t master_seed, const char *name);
 
 /* Starts the stream of a seed; every seed is allowed. */
 void blis_random_init(blis_random *random, int64_t seed);
 
-/* Starts the stream called name under a master seed. */
+/* Starts the stream with this name under a master seed. */
 void blis_random_init_named(blis_random *random, int64_t master_seed, const char *name);
 
 /* Replaces the used-up batch with the next 607 outputs. */
@@ -74,16 +74,15 @@ static inline int32_t blis_random_int31(blis_random *random) {
   return (int32_t)(blis_random_int63(random) >> 32);
 }
 
-/* Uniform in [0, n), n > 0; may draw more than one output. */
+/* Uniform in [0, n), n > 0; may use more than one output. */
 int32_t blis_random_intn(blis_random *random, int32_t n);
 
-/* count draws of intn(n) into values. */
+/* Stores count results of intn(n) in values. */
 void blis_random_fill_intn(blis_random *random, int32_t n, int32_t *values, size_t count);
 
 /*
- * Advances the stream like count calls of intn(n), ten times faster. Every output has to be
- * computed and checked, because intn may reject it. This is done for 607 outputs at once, and takes
- * 0.2 ns per output.
+ * Advances the stream like count calls of intn(n), ten times faster. Every output must be computed
+ * and checked, because intn may reject it. This takes 0.2 ns per output, in batches of 607 outputs.
  */
 void blis_random_skip_intn(blis_random *random, int32_t n, uint64_t count);
 

@@ -2,7 +2,7 @@
  * random_tables.h - constants of the generator in random.h.
  *
  * random.c includes the numbers from random_tables.inc. "test_random_tables --print" writes that
- * file. "test_random_tables" computes every number from its definition and compares it.
+ * file. "test_random_tables" checks every number against its definition.
  */
 #ifndef BLIS_BASE_RANDOM_TABLES_H
 #define BLIS_BASE_RANDOM_TABLES_H
@@ -15,7 +15,7 @@ enum { BLIS__NORMAL_STRIPS = 128, BLIS__EXP_STRIPS = 256 };
 extern const uint64_t blis__random_cooked[607];
 
 /*
- * Ziggurats: strip i reaches to x[i] and has the density f[i] there. w[i] scales a 32-bit sample to
+ * Ziggurats: strip i extends to x[i], where the density is f[i]. w[i] scales a 32-bit sample to
  * x[i]. A sample below k[i] is inside the next strip.
  */
 extern const uint32_t blis__normal_k[BLIS__NORMAL_STRIPS];

@@ -29,7 +29,7 @@ blis_slice blis_slice_trim(blis_slice slice) {
   return slice;
 }
 
-/* How many bytes to show: no character of UTF-8 is cut in two. */
+/* Returns how many bytes to show, so that no UTF-8 character is split. */
 static size_t shown_length(blis_slice slice) {
   if (slice.length <= SHOWN_BYTES) {
     return slice.length;

@@ -12,24 +12,24 @@ typedef struct blis_slice {
   size_t length;
 } blis_slice;
 
-/* All of a zero-terminated text. */
+/* Returns a whole zero-terminated string. */
 blis_slice blis_slice_of(const char *text);
 
 bool blis_slice_equals(blis_slice slice, const char *text);
 
-/* Without spaces, tabs, carriage returns and newlines at both ends. */
+/* Removes spaces, tabs, carriage returns, and newlines at both ends. */
 blis_slice blis_slice_trim(blis_slice slice);
 
 /*
- * Returns how many bytes of one character at the start a terminal would obey instead of showing it;
- * 0 for none. These are control characters, U+0080 to U+009F, and the characters that turn the
- * direction of text: U+202A to U+202E, U+2066 to U+2069.
+ * Returns the number of bytes of the first character if a terminal would interpret it instead of
+ * displaying it, and 0 otherwise. Such characters are control characters, U+0080 to U+009F, and the
+ * characters that change the direction of text: U+202A to U+202E and U+2066 to U+2069.
  */
 size_t blis_slice_control_length(blis_slice slice);
 
 /*
- * A piece of text as an error message shows it: in single quotes, cut after 40 bytes and marked
- * with "...", each byte of control characters as \xNN.
+ * Text as shown in error messages: in single quotes, truncated after 40 bytes and marked with
+ * "...", with each byte of a control character as \xNN.
  *
  *   blis_fail(error, BLIS_ERR_PARSE, "%s is not a number",
  *             blis_show(slice).text)

@@ -6,14 +6,14 @@
 
 #include <stdint.h>
 
-/* Later than everything; the horizon of a run without one. */
+/* Later than every event; the horizon of a run without a horizon. */
 #define BLIS_TIME_NEVER_US INT64_MAX
 
-/* Maximum duration in options, 285 years. A thousand of them do not overflow, and none reaches
- * NEVER, the time at which nothing happens. */
+/* Maximum duration in options, 285 years. A sum of a thousand such durations does not overflow, and
+ * it never equals NEVER, the time of events that do not happen. */
 #define BLIS_TIME_SPAN_MAX_US INT64_C(9000000000000000)
 
-/* start_us + delay_us, delay_us >= 0; NEVER instead of an overflow. */
+/* Returns start_us + delay_us, with delay_us >= 0; NEVER if the sum overflows. */
 static inline int64_t blis_time_after_us(int64_t start_us, int64_t delay_us) {
   return start_us > BLIS_TIME_NEVER_US - delay_us ? BLIS_TIME_NEVER_US : start_us + delay_us;
 }

@@ -1,6 +1,6 @@
 #include "base/containers/block_chain.h"
 
-/* Identities ascend, so the end of a run can be searched by halving. */
+/* Identities ascend, so a binary search finds the end of a run. */
 uint32_t blis_block_chain_run(const blis_block_chain *chain, uint32_t k, uint32_t limit) {
   if (k >= chain->shared_count) {
     return limit;

@@ -1,12 +1,13 @@
 /*
  * block_chain.h - the identities of the KV blocks of one request.
  *
- * A full block is known by its identity: equal identities mean equal tokens in this block and in
- * every block before it. Identities are integers, assigned once per run (workload/block_namer.h),
- * so caches and router indexes compare and hash integers and never read tokens.
+ * An identity represents a full block: two blocks with equal identities have equal tokens, and so
+ * do all blocks before them. Identities are integers, assigned once per run
+ * (workload/block_namer.h), so caches and router indexes compare and hash integers and never read
+ * tokens.
  *
- * shared[] contains the identities of blocks whose whole content other requests may have. The first
- * block with a private token, and all later ones, can never equal a block of another request. Their
+ * shared[] contains the identities of blocks that other requests may have as well. The first block
+ * with a private token, and all later ones, can never equal a block of another request. Their
  * identities count up from private_base and take no memory.
  */
 #ifndef BLIS_BASE_CONTAINERS_BLOCK_CHAIN_H
@@ -16,7 +17,7 @@
 
 typedef uint64_t blis_block_id;
 
-/* No block; never given out. */
+/* No block; never assigned. */
 #define BLIS_BLOCK_NONE ((blis_block_id)0)
 
 /* Set in every identity that belongs to a single request. */
@@ -29,8 +30,8 @@ typedef uint64_t blis_block_id;
 #define BLIS_BLOCK_OFF_CHAIN ((blis_block_id)1 << 62)
 
 typedef struct blis_block_chain {
-  /* Ascending, since a block is named after the one before it. Borrowed from
-     the namer or the request. */
+  /* Ascending, because a block gets its identity after the block before it. Borrowed from the namer
+     or the request. */
   const blis_block_id *shared;
   /*
    * Exceeds prompt_blocks if the output becomes part of a later prompt: the blocks that decoding

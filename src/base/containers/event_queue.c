@@ -8,7 +8,7 @@ enum { ARITY = 4 };
 
 #define NO_SLOT UINT32_MAX
 
-/* The order of an event, and the slot with its other fields. */
+/* The sort key of an event, and the slot that contains its other fields. */
 typedef struct node {
   int64_t time_us;
   uint64_t sequence;
@@ -17,9 +17,9 @@ typedef struct node {
 } node;
 
 /*
- * What does not move while the heap does. A free slot's place is the next free
- * slot. Its generation counts the events that have used it, so that an old
- * handle does not reach a new event.
+ * The part of an event that stays in place when the heap changes. In a free slot, place is the next
+ * free slot. The generation counts the events that have used the slot, so that an old handle cannot
+ * refer to a new event.
  */
 typedef struct slot {
   uint64_t number;
@@ -133,7 +133,7 @@ static void settle(blis_event_queue *queue, size_t i, node moved) {
   }
 }
 
-/* Takes a slot for a new event; the queue must have room. */
+/* Takes a slot for a new event. The queue must have a free slot. */
 static uint32_t take_slot(blis_event_queue *queue) {
   uint32_t index = queue->first_free;
   if (index == NO_SLOT) {
@@ -150,7 +150,8 @@ static uint32_t take_slot(blis_event_queue *queue) {
 }
 
 /*
- * Releases a slot, except a slot whose generations are used up: no handle is ever reused.
+ * Releases a slot. A slot that has used all its generations is never reused, so no handle is ever
+ * reused.
  */
 static void give_slot(blis_event_queue *queue, uint32_t index) {
   slot *given = &queue->slots.items[index];
@@ -221,7 +222,7 @@ bool blis_event_queue_pop(blis_event_queue *queue, blis_event *event) {
   return true;
 }
 
-/* The slot of a pending event, or NULL. */
+/* Returns the slot of a pending event, or NULL. */
 static const slot *slot_of(const blis_event_queue *queue, blis_event_handle handle) {
   uint32_t index = (uint32_t)handle;
   if (index >= queue->slots.count) {

@@ -1,7 +1,7 @@
 /*
  * event_queue.h - pending events in the order of (time, class, sequence).
  *
- * The sequence counts pushes, so events of equal time and class leave first in, first out. Every
+ * The sequence counts pushes, so events of equal time and class are removed in FIFO order. Every
  * event can be canceled or moved through the handle that its push returned. push, pop, cancel, and
  * reschedule are O(log n), peek is O(1). Memory is allocated only when the queue is larger than
  * ever before.
@@ -19,12 +19,12 @@
 /* Identifies a pending event; never reused in the same queue. */
 typedef uint64_t blis_event_handle;
 
-/* No event has it. */
+/* The handle of no event. */
 #define BLIS_EVENT_NONE UINT64_C(0)
 
 typedef struct blis_event {
   int64_t time_us;
-  int32_t event_class; /* lower ones first among equal times */
+  int32_t event_class; /* among equal times, lower classes are first */
   uint64_t number;     /* the caller's */
   void *object;        /* the caller's, borrowed */
 } blis_event;
@@ -39,7 +39,7 @@ void blis_event_queue_free(blis_event_queue *queue);
 
 size_t blis_event_queue_count(const blis_event_queue *queue);
 
-/* Reserves room for a total of count events. */
+/* Reserves space for a total of count events. */
 BLIS_MUSTUSE blis_status blis_event_queue_reserve(blis_event_queue *queue, size_t count);
 
 /*
@@ -64,17 +64,17 @@ int64_t blis_event_queue_next_us(const blis_event_queue *queue);
 /* Removes the next event. Returns false if the queue is empty. */
 bool blis_event_queue_pop(blis_event_queue *queue, blis_event *event);
 
-/* Takes an event out; false when it is pending no longer. */
+/* Removes an event. Returns false if it is no longer pending. */
 bool blis_event_queue_cancel(blis_event_queue *queue, blis_event_handle handle);
 
 /*
- * Moves an event to another time, after the events of that time, as if canceled and pushed. The
- * handle stays valid. Returns false if the event is no longer pending.
+ * Moves an event to another time, after the events already there, as if it were canceled and pushed
+ * again. The handle stays valid. Returns false if the event is no longer pending.
  */
 bool blis_event_queue_reschedule(blis_event_queue *queue, blis_event_handle handle,
                                  int64_t time_us);
 
-/* Walks the queue, O(n); true when every invariant holds. */
+/* Walks the queue, O(n). Returns whether every invariant holds. */
 bool blis_event_queue_check(const blis_event_queue *queue);
 
 #endif

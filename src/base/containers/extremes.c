@@ -2,7 +2,7 @@
 
 #include "base/invariant.h"
 
-/* Returns whether a precedes b among the greatest, or else among the least. */
+/* Returns whether a is greater than b, or less than b if `greatest` is false. */
 static inline bool beats(double a, double b, bool greatest) {
   return greatest ? a > b : a < b;
 }
@@ -19,7 +19,7 @@ static inline double best_of(const double *values, uint32_t count, bool greatest
   return best;
 }
 
-/* What a node of a level >= 1 should say. */
+/* Computes the value of a node of a level >= 1. */
 static inline double best_below(const blis_extremes *extremes, uint32_t level, uint32_t node,
                                 bool greatest) {
   uint32_t first = blis_extremes_first(node);
@@ -74,7 +74,7 @@ void blis_extremes_free(blis_extremes *extremes) {
   blis_alloc_free(&alloc, extremes, sizeof *extremes);
 }
 
-/* Goes up as far as it changes something. */
+/* Updates the nodes above item i, up to the first one that does not change. */
 static inline void note(blis_extremes *extremes, uint32_t i, double before, bool greatest) {
   double now = extremes->levels[0].least[i];
   for (uint32_t level = 1; level <= extremes->top; level++) {
@@ -83,7 +83,7 @@ static inline void note(blis_extremes *extremes, uint32_t i, double before, bool
     double was = *best;
     if (!beats(now, was, greatest)) {
       if (before != was) {
-        return; /* it was not the best, and is not now */
+        return; /* it neither was the best value nor is it now */
       }
       now = best_below(extremes, level, node, greatest);
       if (now == was) {

@@ -1,11 +1,11 @@
 /*
- * extremes.h - the least and the greatest of a column of which few numbers change at a time: of
- * all, and of ranges of it.
+ * extremes.h - the minimum and maximum of a column of numbers, and of ranges of the column, when
+ * few numbers change at a time.
  *
- * A tree over the column, 16 nodes or numbers to a node. Level 0 is the column itself. A node of
- * level k represents 16 neighbors of level k - 1 (fewer for the last node), and the last level has
- * one node. Each level is two arrays, so a search reads the 16 parts of a node like a short column.
- * Noting a change reads at most 16 neighbors per level, and usually none.
+ * A tree over the column in which each node covers 16 nodes or numbers. Level 0 is the column
+ * itself. A node of level k represents 16 neighbors of level k - 1 (fewer for the last node), and
+ * the last level has one node. Each level is two arrays, so a search scans the 16 parts of a node
+ * like a short column. Recording a change reads at most 16 neighbors per level, and usually none.
  */
 #ifndef BLIS_BASE_CONTAINERS_EXTREMES_H
 #define BLIS_BASE_CONTAINERS_EXTREMES_H
@@ -23,7 +23,7 @@ typedef struct blis_extremes_level {
   uint32_t count;
 } blis_extremes_level;
 
-/* Not to be written by others. */
+/* Other code must not write the members. */
 typedef struct blis_extremes {
   blis_alloc alloc;
   uint32_t top; /* the level with one node; at least 1 */
@@ -32,15 +32,15 @@ typedef struct blis_extremes {
 } blis_extremes;
 
 /*
- * Makes the tree of values[0 .. count), which are borrowed and must not move; count >= 1 and no
- * NaN. Copies *alloc. Returns NULL if memory is exhausted.
+ * Builds the tree over values[0 .. count), which are borrowed and must not move. count >= 1, and no
+ * value is NaN. Copies *alloc. Returns NULL if memory is exhausted.
  */
 blis_extremes *blis_extremes_new(const blis_alloc *alloc, const double *values, uint32_t count);
 
 /* NULL is allowed. */
 void blis_extremes_free(blis_extremes *extremes);
 
-/* values[i] is another one than before. */
+/* Records that values[i] has changed; before is its old value. */
 void blis_extremes_note(blis_extremes *extremes, uint32_t i, double before);
 
 static inline double blis_extremes_least(const blis_extremes *extremes) {
@@ -63,7 +63,7 @@ static inline uint32_t blis_extremes_end(const blis_extremes *extremes, uint32_t
   return count - first < BLIS_EXTREMES_FAN ? count : first + BLIS_EXTREMES_FAN;
 }
 
-/* Walks everything, O(count); true when every node is right. */
+/* Walks the whole tree, O(count). Returns whether every node is correct. */
 bool blis_extremes_check(const blis_extremes *extremes);
 
 #endif

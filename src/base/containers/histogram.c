@@ -12,7 +12,7 @@ enum {
 };
 
 typedef struct blis__histogram_chunk {
-  uint64_t *counts; /* CHUNK_VALUES of them, or NULL while all are 0 */
+  uint64_t *counts; /* CHUNK_VALUES counts, or NULL while all are 0 */
   uint64_t total;
 } chunk;
 
@@ -83,7 +83,7 @@ static void sort_far(blis_histogram *histogram) {
     for (; i < histogram->far.count && items[i].value == joined.value; i++) {
       joined.count += items[i].count;
     }
-    BLIS_ASSERT(joined.count <= INT64_MAX); /* none was removed twice */
+    BLIS_ASSERT(joined.count <= INT64_MAX); /* no sample was removed twice */
     if (joined.count > 0) {
       items[kept++] = joined;
     }
@@ -93,8 +93,9 @@ static void sort_far(blis_histogram *histogram) {
 }
 
 /*
- * Adds to the unsorted end, which must have room. The count may be a negative number modulo 2^64.
- * Sorting when the end is as long as the rest keeps the cost of a value at O(log n) on average.
+ * Adds a value to the unsorted tail, which must have space. The count may be a negative number
+ * modulo 2^64. The tail is sorted when it is as long as the sorted part, so the average cost of a
+ * value is O(log n).
  */
 static void add_far(blis_histogram *histogram, int64_t value, uint64_t count) {
   size_t last = histogram->far.count;
@@ -125,14 +126,14 @@ static size_t next_far(const blis_histogram *histogram, int64_t start) {
   return low;
 }
 
-/* True when samples of a number and a sum can be added. */
+/* Returns whether `total` samples with this sum can be added without overflow. */
 static bool has_room(const blis_histogram *histogram, uint64_t total, uint64_t sum) {
   return total <= UINT64_MAX - histogram->total && sum <= UINT64_MAX - histogram->sum;
 }
 
 /*
- * False when a sum overflows or a value is negative. *differing = the bits in
- * which values differ from the first one.
+ * Returns false if a sum overflows or a value is negative. *differing is set to the bits in which
+ * any value differs from the first one.
  */
 static bool sum_up(const int64_t *values, size_t n, uint64_t *sum, uint64_t *differing) {
   uint64_t all = 0;
@@ -157,17 +158,17 @@ static bool sum_up(const int64_t *values, size_t n, uint64_t *sum, uint64_t *dif
   return true;
 }
 
-/* False when a * b overflows. */
+/* Returns false if a * b overflows. */
 static bool multiply(uint64_t a, uint64_t b, uint64_t *product) {
   *product = a * b;
-  /* The division is only for numbers that can overflow. */
+  /* The division is needed only for numbers that can overflow. */
   return ((a | b) >> 32) == 0 || b == 0 || a <= UINT64_MAX / b;
 }
 
-/* Makes room for one more count of every value. */
+/* Makes space for one more count of every value. */
 static blis_status need_room(blis_histogram *histogram, const int64_t *values, size_t n) {
   size_t far = 0;
-  size_t last = SIZE_MAX; /* neighbours are often near each other */
+  size_t last = SIZE_MAX; /* consecutive values are often close together */
   for (size_t i = 0; i < n; i++) {
     size_t index = (size_t)values[i] / CHUNK_VALUES;
     if (values[i] >= NEAR_LIMIT) {
@@ -191,7 +192,7 @@ static void add_to_chunk(chunk *changed, const int64_t *values, size_t n, uint64
   changed->total += n * count;
 }
 
-/* One value, in short; false when it takes more. */
+/* Adds one value in the common case; returns false if the general case is needed. */
 static bool add_quickly(blis_histogram *histogram, int64_t value, uint64_t count) {
   size_t index = (uint64_t)value / CHUNK_VALUES;
   if ((uint64_t)value >= NEAR_LIMIT || index >= histogram->near.count ||
@@ -221,7 +222,7 @@ blis_status blis_histogram_add_each(blis_histogram *histogram, const int64_t *va
   if (count == 0 || n == 0) {
     return BLIS_OK;
   }
-  /* Durations of steps in a row mostly are. */
+  /* This usually applies to durations of consecutive steps. */
   if (values[0] < NEAR_LIMIT && differing < CHUNK_VALUES) {
     size_t index = (size_t)values[0] / CHUNK_VALUES;
     BLIS_TRY(need_chunk(histogram, index));
@@ -245,7 +246,7 @@ blis_status blis_histogram_add(blis_histogram *histogram, int64_t value, uint64_
   return blis_histogram_add_each(histogram, &value, 1, count);
 }
 
-/* Removes a far value. Removals wait at the unsorted end while it has room. */
+/* Removes a far value. Removals are appended to the unsorted tail while it has space. */
 static void remove_far(blis_histogram *histogram, int64_t value, uint64_t count) {
   if (histogram->far.count < histogram->far.capacity) {
     add_far(histogram, value, 0 - count);

@@ -1,11 +1,11 @@
 /*
  * histogram.h - exact counts of durations in whole microseconds.
  *
- * Counts of values below 2^20 us (1.05 s) are in arrays, which are made when values come near them.
- * Longer values are in a sorted list with a short unsorted end. Nothing is rounded, so sums and
- * ranks equal those of the full list of samples, and the order of samples does not matter. Adding
- * is O(1) below 2^20 us and O(log n) on average above. Memory depends on the number of distinct
- * values, not of samples.
+ * Counts of values below 2^20 us (1.05 s) are in arrays, each allocated at its first value. Longer
+ * values are in a sorted list with a short unsorted tail. Nothing is rounded, so sums and ranks
+ * equal those of the full list of samples, and the order of samples does not matter. Adding is O(1)
+ * below 2^20 us and O(log n) on average above. Memory depends on the number of distinct values, not
+ * on the number of samples.
  */
 #ifndef BLIS_BASE_CONTAINERS_HISTOGRAM_H
 #define BLIS_BASE_CONTAINERS_HISTOGRAM_H
@@ -26,7 +26,7 @@ typedef struct blis_histogram {
   blis_alloc alloc;
   BLIS_ARRAY(struct blis__histogram_chunk) near; /* by value / chunk size */
   BLIS_ARRAY(struct blis__histogram_far) far;
-  size_t far_sorted; /* the first ones: ascending, all different */
+  size_t far_sorted; /* this many at the start are ascending and distinct */
   uint64_t total;
   uint64_t sum;
 } blis_histogram;
@@ -40,8 +40,8 @@ void blis_histogram_deinit(blis_histogram *histogram);
 void blis_histogram_clear(blis_histogram *histogram);
 
 /*
- * Adds count samples of value. BLIS_ERR_INVALID when value is negative or the
- * sum of all samples would pass 2^64 - 1; any failure changes nothing.
+ * Adds count samples of value. BLIS_ERR_INVALID if value is negative or the sum of all samples
+ * would exceed 2^64 - 1. A failure leaves the histogram unchanged.
  */
 BLIS_MUSTUSE blis_status blis_histogram_add(blis_histogram *histogram, int64_t value,
                                             uint64_t count);
@@ -53,13 +53,12 @@ BLIS_MUSTUSE blis_status blis_histogram_add_each(blis_histogram *histogram, cons
                                                  size_t n, uint64_t count);
 
 /*
- * Removes count samples of value, which the histogram must contain. Use it for samples that were
- * counted before it was known whether they should be. Costs as much as adding, unless memory is
- * exhausted.
+ * Removes count samples of value, which the histogram must contain. Use it to undo samples that
+ * should not have been counted. Costs as much as adding, unless memory is exhausted.
  */
 void blis_histogram_remove(blis_histogram *histogram, int64_t value, uint64_t count);
 
-/* Adds all samples of another histogram; fails as add does. */
+/* Adds all samples of another histogram; fails like blis_histogram_add. */
 BLIS_MUSTUSE blis_status blis_histogram_merge(blis_histogram *histogram,
                                               const blis_histogram *other);
 

@@ -16,8 +16,8 @@ typedef struct entry {
 } entry;
 
 /*
- * Slots hold ids and are probed linearly from the low bits of the hash; the
- * id 0, which no slot needs to hold, marks an empty one.
+ * Slots contain IDs and are probed linearly, starting at the low bits of the hash. 0 marks an empty
+ * slot, because ID 0 needs no slot.
  */
 struct blis_intern {
   blis_alloc alloc;

@@ -2,21 +2,21 @@
 
 #include "base/invariant.h"
 
-/* Summary of the items below a node; tied = 0 without items. */
+/* Summary of the items below a node; tied is 0 if there are no items. */
 typedef struct node {
   double least;
   uint32_t tied;
-  uint32_t lowest; /* item, by rank */
+  uint32_t lowest; /* item with the lowest rank */
 } node;
 
 /*
- * leaf_count is a power of two. nodes[leaf_count + i] belongs to item i, and
- * nodes[j] sums up nodes[2j] and nodes[2j + 1], for 1 <= j.
+ * leaf_count is a power of two. nodes[leaf_count + i] belongs to item i, and nodes[j] summarizes
+ * nodes[2j] and nodes[2j + 1], for 1 <= j.
  */
 struct blis_least_tree {
   blis_alloc alloc;
   const uint32_t *ranks;
-  node *nodes; /* 2 * leaf_count of them; the first is unused */
+  node *nodes; /* 2 * leaf_count nodes; the first is unused */
   uint32_t leaf_count;
 };
 

@@ -5,7 +5,7 @@
 
 enum { FIRST_SLOTS = 8 };
 
-/* What an empty map looks into, so that lookups need no test for it. */
+/* The slots of an empty map, so that lookups need no special case for it. */
 static const blis_map_slot no_slots[2];
 
 static bool has_memory(const blis_map *map) {
@@ -39,7 +39,7 @@ void blis_map_clear(blis_map *map) {
   map->has_zero = false;
 }
 
-/* How many keys the slots take: at most 5 of 8 are used. */
+/* Returns how many keys fit: at most 5/8 of the slots are used. */
 static size_t capacity_of(size_t slot_count) {
   return slot_count / 8 * 5;
 }
@@ -48,7 +48,7 @@ static size_t capacity(const blis_map *map) {
   return has_memory(map) ? capacity_of(map->mask + 1) : 0;
 }
 
-/* The first empty slot of an absent key. */
+/* Returns the empty slot where a missing key belongs. */
 static blis_map_slot *empty_slot(const blis_map *map, uint64_t key) {
   size_t i = blis__map_home(map, key);
   while (map->slots[i].key != 0) {

@@ -2,10 +2,10 @@
  * map.h - a hash map from uint64_t to uint64_t.
  *
  * Open addressing with linear probing: every key is between its home slot and the first empty slot.
- * A removal moves later keys back instead of leaving a mark, so lookups never slow down. Any key is
- * allowed. A lookup costs a few ns while the slots are in the processor's cache; memory is 26 to 51
- * bytes per key. The map has no iteration on purpose: no result may depend on the order of the
- * slots.
+ * A removal moves later keys back instead of leaving a tombstone, so lookups never slow down. Any
+ * key is allowed. A lookup costs a few ns while the slots are in the processor's cache; memory is
+ * 26 to 51 bytes per key. The map deliberately has no iteration, because no result may depend on
+ * the order of the slots.
  */
 #ifndef BLIS_BASE_CONTAINERS_MAP_H
 #define BLIS_BASE_CONTAINERS_MAP_H
@@ -38,10 +38,13 @@ void blis_map_init(blis_map *map, const blis_alloc *alloc);
 
 void blis_map_deinit(blis_map *map);
 
-/* Room for count keys without another allocation. BLIS_ERR_NOMEM or BLIS_OK. */
+/*
+ * Reserves space for count keys, so that adding them needs no allocation. BLIS_ERR_NOMEM or
+ * BLIS_OK.
+ */
 BLIS_MUSTUSE blis_status blis_map_reserve(blis_map *map, size_t count);
 
-/* Forgets every key and keeps the memory; O(slots). */
+/* Removes every key and keeps the memory; O(slots). */
 void blis_map_clear(blis_map *map);
 
 static inline size_t blis_map_count(const blis_map *map) {
@@ -54,7 +57,7 @@ static inline size_t blis__map_home(const blis_map *map, uint64_t key) {
   return (size_t)(folded * UINT64_C(0x9e3779b97f4a7c15) >> map->shift);
 }
 
-/* Where the value of key is, until the next change of the map; or NULL. */
+/* Returns a pointer to the value of key, valid until the next change of the map; or NULL. */
 static inline uint64_t *blis_map_find(blis_map *map, uint64_t key) {
   if (key == 0) {
     return map->has_zero ? &map->zero_value : NULL;
@@ -71,7 +74,7 @@ static inline uint64_t *blis_map_find(blis_map *map, uint64_t key) {
 
 /* Returns false, and leaves *value unchanged, if key is missing. */
 static inline bool blis_map_get(const blis_map *map, uint64_t key, uint64_t *value) {
-  /* find does not change the map; it only hands out a writable place. */
+  /* find does not change the map; it only returns a writable pointer. */
   const uint64_t *found = blis_map_find((blis_map *)map, key);
   if (found == NULL) {
     return false;
@@ -84,9 +87,9 @@ static inline bool blis_map_get(const blis_map *map, uint64_t key, uint64_t *val
 BLIS_MUSTUSE blis_status blis_map_put(blis_map *map, uint64_t key, uint64_t value);
 
 /*
- * Adds key with value unless the map contains it. Either way *place points to the key's value until
- * the next change, and *is_new (may be NULL) is whether it was added. BLIS_ERR_NOMEM leaves the map
- * unchanged.
+ * Adds key with value unless the map contains it. In both cases, *place points to the key's value
+ * until the next change, and *is_new (may be NULL) is set to whether the key was added.
+ * BLIS_ERR_NOMEM leaves the map unchanged.
  */
 BLIS_MUSTUSE blis_status blis_map_add(blis_map *map, uint64_t key, uint64_t value, uint64_t **place,
                                       bool *is_new);
@@ -94,7 +97,7 @@ BLIS_MUSTUSE blis_status blis_map_add(blis_map *map, uint64_t key, uint64_t valu
 /* Removes key. Returns whether the map contained it. */
 bool blis_map_remove(blis_map *map, uint64_t key);
 
-/* Walks all slots; true when every key can be found. */
+/* Walks all slots. Returns whether every key can be found. */
 bool blis_map_check(const blis_map *map);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * node_heap.h - a priority queue of nodes that are members of their owners.
+ * node_heap.h - a priority queue of nodes that are embedded in their owners.
  *
  * The first node has the least (key, sequence). A node stores its position, so it can be removed,
  * or moved after its key changed, in O(log n). Pairs (key, sequence) must differ, so the order does
@@ -20,7 +20,7 @@
 typedef struct blis_heap_node {
   int64_t key;
   uint64_t sequence;
-  size_t place; /* in its heap; the heap's */
+  size_t place; /* position in its heap; only the heap uses it */
 } blis_heap_node;
 
 typedef struct blis_node_heap {
@@ -33,7 +33,7 @@ void blis_node_heap_deinit(blis_node_heap *heap, const blis_alloc *alloc);
 BLIS_MUSTUSE blis_status blis_node_heap_add(blis_node_heap *heap, const blis_alloc *alloc,
                                             blis_heap_node *node);
 void blis_node_heap_remove(blis_node_heap *heap, blis_heap_node *node);
-/* After a change of its key or sequence. */
+/* Call it after the key or sequence of the node has changed. */
 void blis_node_heap_update(blis_node_heap *heap, blis_heap_node *node);
 
 /* NULL if the heap is empty. */

@@ -21,7 +21,7 @@ void blis_paged_map_deinit(blis_paged_map *map) {
   blis_paged_map_init(map, &alloc);
 }
 
-/* An empty page, on the list of free ones. */
+/* Adds an empty page to the list of free pages. */
 static blis_status add_free_page(blis_paged_map *map) {
   const blis__page empty = {0};
   size_t count = map->pages.count;
@@ -60,7 +60,7 @@ blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key, uint32_t value
   uint32_t page;
   BLIS_TRY(need_page(map, key, &page));
   uint32_t *place = &map->pages.items[page].values[key % BLIS__PAGE_KEYS];
-  *before = *place - 1; /* of 0, which is nothing, NONE */
+  *before = *place - 1; /* UINT32_MAX if *place is 0, which means no key */
   map->counts.items[page] += *place == 0;
   BLIS_ASSERT(map->counts.items[page] <= BLIS__PAGE_KEYS);
   *place = value + 1;
@@ -95,7 +95,7 @@ static uint32_t in_page(uint64_t key, uint64_t count) {
   return count < room ? (uint32_t)count : room;
 }
 
-/* How many of the first n values are the wanted one, up to the first other. */
+/* Returns how many of the first n values equal wanted, up to the first different value. */
 static uint32_t equal_values(const uint32_t *values, uint32_t n, uint32_t wanted) {
   uint32_t i = 0;
   while (i < n && values[i] == wanted) {
@@ -104,7 +104,9 @@ static uint32_t equal_values(const uint32_t *values, uint32_t n, uint32_t wanted
   return i;
 }
 
-/* How many of the first n values are 0; mostly all are. */
+/*
+ * Returns how many of the first n values are 0, up to the first different value. Usually all are 0.
+ */
 static uint32_t zero_values(const uint32_t *values, uint32_t n) {
   uint32_t any = 0;
   for (uint32_t i = 0; i < n; i++) {

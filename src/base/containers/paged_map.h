@@ -3,9 +3,9 @@
  * identities of a prompt.
  *
  * Keys are stored in pages of 128 neighbors. Only pages are hashed, and the page used last is
- * remembered. So a run of keys costs one probe per page, and a plain map (base/map.h) costs one per
- * key. A key without neighbors costs the memory of a page, 512 bytes. A page is freed with its last
- * key. Every key is allowed, and every value except UINT32_MAX.
+ * remembered. So a run of keys costs one probe per page, where a plain map (map.h) needs one per
+ * key. A key without neighbors takes a whole page, 512 bytes. A page is freed with its last key.
+ * Every key is allowed, and every value except UINT32_MAX.
  *
  * Neighbors with the same value are added, changed, and removed as one run, at a cost per page.
  */
@@ -29,10 +29,10 @@ typedef struct blis__page {
 
 typedef struct blis_paged_map {
   blis_alloc alloc;
-  blis_map directory; /* number of a page to its place */
+  blis_map directory; /* page number -> index in pages */
   BLIS_ARRAY(blis__page) pages;
   BLIS_ARRAY(uint32_t) counts;     /* keys of each page */
-  BLIS_ARRAY(uint32_t) free_pages; /* has room for all */
+  BLIS_ARRAY(uint32_t) free_pages; /* has capacity for all pages */
   uint64_t last_number;            /* number of the page used last */
   uint32_t last_page;              /* UINT32_MAX = none */
 } blis_paged_map;
@@ -42,7 +42,7 @@ void blis_paged_map_init(blis_paged_map *map, const blis_alloc *alloc);
 
 void blis_paged_map_deinit(blis_paged_map *map);
 
-/* The page of a key, or UINT32_MAX. */
+/* Returns the page of a key, or UINT32_MAX. */
 static inline uint32_t blis__paged_map_page(blis_paged_map *map, uint64_t key) {
   uint64_t number = key >> BLIS__PAGE_SHIFT;
   if (map->last_page == UINT32_MAX || map->last_number != number) {
@@ -68,7 +68,7 @@ static inline bool blis_paged_map_get(blis_paged_map *map, uint64_t key, uint32_
 }
 
 /*
- * Adds key or replaces its value; *before is the one it had, UINT32_MAX = none.
+ * Adds key or replaces its value. *before is the old value, or UINT32_MAX if the key is new.
  * BLIS_ERR_NOMEM leaves the map unchanged.
  */
 BLIS_MUSTUSE blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key, uint32_t value,
@@ -78,12 +78,13 @@ BLIS_MUSTUSE blis_status blis_paged_map_put(blis_paged_map *map, uint64_t key, u
 bool blis_paged_map_remove(blis_paged_map *map, uint64_t key);
 
 /*
- * Runs are `count` consecutive keys that start at key. They do not exceed the highest key.
+ * In the functions below, a run consists of `count` consecutive keys that start at key. It must not
+ * extend beyond the highest key.
  */
 
 /*
- * Adds keys with value up to the first key that the map already contains. *added is their number.
- * On BLIS_ERR_NOMEM, *added keys were added as well.
+ * Adds keys with value up to the first key that the map already contains. *added is the number of
+ * added keys, also on BLIS_ERR_NOMEM.
  */
 BLIS_MUSTUSE blis_status blis_paged_map_add_run(blis_paged_map *map, uint64_t key, uint64_t count,
                                                 uint32_t value, uint64_t *added);
@@ -95,11 +96,11 @@ void blis_paged_map_remove_run(blis_paged_map *map, uint64_t key, uint64_t count
 uint64_t blis_paged_map_change_run(blis_paged_map *map, uint64_t key, uint64_t count,
                                    uint32_t old_value, uint32_t new_value);
 
-/* How many keys, up to the first that is not there or has another value. */
+/* Returns the number of keys before the first key that is missing or has another value. */
 uint64_t blis_paged_map_count_run(blis_paged_map *map, uint64_t key, uint64_t count,
                                   uint32_t value);
 
-/* Walks all pages; true when every invariant holds. */
+/* Walks all pages. Returns whether every invariant holds. */
 bool blis_paged_map_check(const blis_paged_map *map);
 
 #endif

@@ -3,8 +3,8 @@
 #include "base/invariant.h"
 
 /*
- * Part 0 holds the values 0 .. 255; part k > 0 those from 2^(k+7) to
- * 2^(k+8) - 1 in 256 steps of 2^(k-1).
+ * Part 0 contains the values 0 .. 255. Part k > 0 contains the values from 2^(k+7) to 2^(k+8) - 1,
+ * in 256 buckets of width 2^(k-1).
  */
 enum { SUB_BITS = 8, SUB_COUNT = 1 << SUB_BITS };
 

@@ -2,10 +2,10 @@
  * sketch.h - quantiles of a stream of microseconds in bounded memory.
  *
  * A log-linear histogram (like HdrHistogram). Below 512 us every value has a counter; above, every
- * power of two is split into 256 equal parts. A quantile is therefore at most 1/256 (0.4%) too low
- * and never too high. Count, sum, mean, least, and greatest value are exact. Memory is at most 115
- * KB for any number of values; parts are allocated on first use. Adding is O(1). Merging the
- * sketches of two parts of a stream results in the sketch of the whole stream.
+ * range between two powers of two is split into 256 equal parts. A quantile is therefore at most
+ * 1/256 (0.4%) too low and never too high. Count, sum, mean, least, and greatest value are exact.
+ * Memory is at most 115 KB for any number of values; parts are allocated on first use. Adding is
+ * O(1). Merging the sketches of two parts of a stream results in the sketch of the whole stream.
  */
 #ifndef BLIS_BASE_CONTAINERS_SKETCH_H
 #define BLIS_BASE_CONTAINERS_SKETCH_H
@@ -35,10 +35,10 @@ void blis_sketch_deinit(blis_sketch *sketch);
 /* value >= 0. BLIS_ERR_NOMEM leaves the sketch unchanged. */
 BLIS_MUSTUSE blis_status blis_sketch_add(blis_sketch *sketch, int64_t value);
 
-/* How many values. */
+/* Returns the number of values. */
 uint64_t blis_sketch_total(const blis_sketch *sketch);
 
-/* 0 when there is no value. */
+/* These return 0 without values. */
 double blis_sketch_mean(const blis_sketch *sketch);
 int64_t blis_sketch_min(const blis_sketch *sketch);
 int64_t blis_sketch_max(const blis_sketch *sketch);

@@ -12,14 +12,14 @@
  * leaf_count is a power of two. nodes[leaf_count + i] belongs to owner i and
  * nodes[j] is the smaller of nodes[2j] and nodes[2j + 1], for 1 <= j.
  *
- * Narrow form: a node is a key (time << owner_bits | owner). Wide form, when a
- * time was too large for a key: a node is an owner, times_us has the times,
- * and "smaller" compares those, then the owners.
+ * In the narrow form, a node is a key (time << owner_bits | owner). The wide form is used after a
+ * time was too large for a key. In the wide form, a node is an owner, times_us contains the times,
+ * and "smaller" compares times first, then owners.
  */
 struct blis_winner_tree {
   blis_alloc alloc;
-  uint64_t *nodes;   /* 2 * leaf_count of them; the first is unused */
-  int64_t *times_us; /* leaf_count of them; valid in the wide form only */
+  uint64_t *nodes;   /* 2 * leaf_count nodes; the first is unused */
+  int64_t *times_us; /* leaf_count times; valid only in the wide form */
   uint32_t leaf_count;
   uint32_t owner_count;
   unsigned owner_bits;
@@ -50,7 +50,7 @@ static void set_shape(blis_winner_tree *tree, uint32_t owner_count) {
   }
 }
 
-/* Gives the tree arrays of its shape, without a time in them. */
+/* Allocates the arrays for the shape of the tree. No owner has a time. */
 static blis_status make_arrays(blis_winner_tree *tree) {
   tree->nodes = new_nodes(&tree->alloc, tree->leaf_count);
   tree->times_us = new_times(&tree->alloc, tree->leaf_count);
@@ -101,7 +101,7 @@ static void climb_narrow(uint64_t *nodes, size_t i, uint64_t key) {
   }
 }
 
-/* The earlier of two owners in the wide form. */
+/* Returns the owner with the earlier time, in the wide form. */
 static uint64_t earlier(const int64_t *times_us, uint64_t a, uint64_t b) {
   if (times_us[a] != times_us[b]) {
     return times_us[a] < times_us[b] ? a : b;
@@ -116,7 +116,7 @@ static void climb_wide(blis_winner_tree *tree, uint32_t owner) {
   }
 }
 
-/* A leaf's time in the narrow form. */
+/* Returns a leaf's time in the narrow form. */
 static int64_t narrow_time_us(const blis_winner_tree *tree, uint64_t key) {
   return key == NO_KEY ? BLIS_TIME_NEVER_US : (int64_t)(key >> tree->owner_bits);
 }

@@ -3,12 +3,13 @@
  *
  * Every owner (such as an instance) has one pending time or none; the lowest owner wins a tie. The
  * tree is a tournament over one 64-bit key per owner, with the keys in the inner nodes. Setting a
- * time is log2(owners) steps without a branch that could be mispredicted, about 10 ns for a
+ * time takes log2(owners) steps without branches that could be mispredicted: about 10 ns for a
  * thousand owners.
  *
- * A key has the time in its upper bits and the owner in its lower bits, as few as the number of
- * owners needs. Times too large for that (with 1024 owners, past 2^54 us = 570 years) permanently
- * switch the tree to a slower form without limits, so every time is allowed.
+ * A key has the time in its upper bits and the owner in its lower bits. The owner takes as few bits
+ * as the number of owners needs. Times too large for the upper bits (with 1024 owners, past 2^54 us
+ * = 570 years) permanently switch the tree to a slower form without limits, so every time is
+ * allowed.
  */
 #ifndef BLIS_BASE_CONTAINERS_WINNER_TREE_H
 #define BLIS_BASE_CONTAINERS_WINNER_TREE_H
@@ -24,7 +25,7 @@
 typedef struct blis_winner_tree blis_winner_tree;
 
 /*
- * Owners 0 to owner_count - 1, none with a time. Copies *alloc. NULL = out of
+ * Creates a tree of owners 0 to owner_count - 1, all without a time. Copies *alloc. NULL = out of
  * memory. owner_count <= BLIS_WINNER_TREE_OWNERS_MAX.
  */
 blis_winner_tree *blis_winner_tree_new(const blis_alloc *alloc, uint32_t owner_count);
@@ -35,19 +36,19 @@ void blis_winner_tree_free(blis_winner_tree *tree);
 /* Sets an owner's time, >= 0; BLIS_TIME_NEVER_US is the same as clear. */
 void blis_winner_tree_set(blis_winner_tree *tree, uint32_t owner, int64_t time_us);
 
-/* Leaves an owner without a time. */
+/* Clears an owner's time. */
 void blis_winner_tree_clear(blis_winner_tree *tree, uint32_t owner);
 
-/* An owner's time; BLIS_TIME_NEVER_US when it has none. */
+/* Returns an owner's time; BLIS_TIME_NEVER_US if it has none. */
 int64_t blis_winner_tree_time_us(const blis_winner_tree *tree, uint32_t owner);
 
-/* The earliest time and its owner; false when no owner has a time. */
+/* Stores the earliest time and its owner. Returns false if no owner has a time. */
 bool blis_winner_tree_min(const blis_winner_tree *tree, uint32_t *owner, int64_t *time_us);
 
-/* The earliest time; BLIS_TIME_NEVER_US when no owner has one. */
+/* Returns the earliest time; BLIS_TIME_NEVER_US if no owner has a time. */
 int64_t blis_winner_tree_min_us(const blis_winner_tree *tree);
 
-/* Walks the tree, O(owners); true when every invariant holds. */
+/* Walks the tree, O(owners). Returns whether every invariant holds. */
 bool blis_winner_tree_check(const blis_winner_tree *tree);
 
 #endif

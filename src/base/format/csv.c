@@ -14,14 +14,14 @@ struct blis_csv {
   blis_csv_options options;
   blis_text *text;
   blis_buffer header;         /* the column names, zero-terminated */
-  BLIS_ARRAY(size_t) columns; /* where each name starts there */
+  BLIS_ARRAY(size_t) columns; /* where each name starts in header */
   slices fields;              /* of the current row */
   blis_buffer unquoted;       /* strings of a row with quotes */
   size_t even_count;          /* fields of the first row; 0: not yet read */
   int64_t line_number;
 };
 
-/* Reading one row with quotes: the current line and the place in it. */
+/* State while reading a row with quotes: the current line and the position in it. */
 typedef struct quoted_row {
   blis_csv *csv;
   blis_text_line line;
@@ -57,7 +57,7 @@ static blis_status split_plain(blis_csv *csv, blis_slice line, bool *has_quote, 
   return add_field(csv, start, (size_t)(end - start), error);
 }
 
-/* Reads the next line when a quoted field continues there. */
+/* Reads the next line, in which a quoted field continues. */
 static blis_status continue_line(quoted_row *row, blis_error *error) {
   blis_csv *csv = row->csv;
   bool has_line;

@@ -3,7 +3,7 @@
  *
  * A field in double quotes may contain separators, line ends, and doubled quotes. Blank lines are
  * skipped. The reader handles plain and compressed files (text.h) at several hundred MB/s. Fields
- * are pieces of the row; only quoted fields are copied. Example:
+ * point into the row; only quoted fields are copied. Example:
  *
  *   blis_csv *csv;
  *   blis_csv_options options = {.has_header = true};
@@ -12,8 +12,8 @@
  *   BLIS_TRY(blis_csv_next(csv, &has_row, error));
  *   BLIS_TRY(blis_csv_int64(csv, arrival, 0, INT64_MAX, &time_us, error));
  *
- * Errors read "trace.csv:17: column 'arrival_us': '-3' is not allowed (0 or more)". After
- * blis_csv_next has failed, only blis_csv_close is allowed.
+ * Error messages have the form "trace.csv:17: column 'arrival_us': '-3' is not allowed (0 or
+ * more)". After blis_csv_next has failed, only blis_csv_close is allowed.
  */
 #ifndef BLIS_BASE_FORMAT_CSV_H
 #define BLIS_BASE_FORMAT_CSV_H
@@ -35,7 +35,7 @@ typedef struct blis_csv_options {
   char separator;     /* 0 = comma */
   char comment;       /* lines that start with it are skipped; 0 = none */
   bool has_header;    /* the first row names the columns */
-  bool has_even_rows; /* a row with more or fewer fields than the first fails */
+  bool has_even_rows; /* a row is an error if its number of fields differs from the first row */
 } blis_csv_options;
 
 typedef struct blis_csv blis_csv;
@@ -48,7 +48,7 @@ BLIS_MUSTUSE blis_status blis_csv_open(const blis_alloc *alloc, const char *path
                                        const blis_csv_options *options, blis_csv **csv,
                                        blis_error *error);
 
-/* Like blis_csv_open, for borrowed memory; name (copied) is for messages. */
+/* Like blis_csv_open, for borrowed memory; name (copied) appears in messages. */
 BLIS_MUSTUSE blis_status blis_csv_open_memory(const blis_alloc *alloc, const char *name,
                                               blis_slice bytes, const blis_csv_options *options,
                                               blis_csv **csv, blis_error *error);
@@ -61,7 +61,7 @@ BLIS_MUSTUSE blis_status blis_csv_open_input(const blis_alloc *alloc, blis_input
 /* NULL is allowed. */
 void blis_csv_close(blis_csv *csv);
 
-/* What messages call the file. */
+/* Returns the name of the file in messages. */
 const char *blis_csv_name(const blis_csv *csv);
 
 /* The header: the number of columns, the name of a column, and the column of a name. */
@@ -69,43 +69,43 @@ size_t blis_csv_column_count(const blis_csv *csv);
 const char *blis_csv_column_name(const blis_csv *csv, size_t column);
 size_t blis_csv_column(const blis_csv *csv, const char *name);
 
-/* Finds the column of a name. BLIS_ERR_PARSE lists the names if the column is missing. */
+/* Finds the column with this name. If it is missing, BLIS_ERR_PARSE lists all column names. */
 BLIS_MUSTUSE blis_status blis_csv_need(const blis_csv *csv, const char *name, size_t *column,
                                        blis_error *error);
 
 /* Moves to the next row; *has_row is false at the end. */
 BLIS_MUSTUSE blis_status blis_csv_next(blis_csv *csv, bool *has_row, blis_error *error);
 
-/* The current row: its first line, its number of fields, a field's text. */
+/* The current row: the line where it starts, its number of fields, and the text of a field. */
 int64_t blis_csv_line(const blis_csv *csv);
 size_t blis_csv_count(const blis_csv *csv);
 blis_slice blis_csv_field(const blis_csv *csv, size_t column);
 
-/* A field's text; BLIS_ERR_PARSE when the row is too short for the column. */
+/* Stores a field's text. BLIS_ERR_PARSE if the row is too short for the column. */
 BLIS_MUSTUSE blis_status blis_csv_text(const blis_csv *csv, size_t column, blis_slice *text,
                                        blis_error *error);
 
-/* A field as a whole number from min to max. */
+/* Parses a field as an integer from min to max. */
 BLIS_MUSTUSE blis_status blis_csv_int64(const blis_csv *csv, size_t column, int64_t min,
                                         int64_t max, int64_t *value, blis_error *error);
 
-/* A field as a number from min to max. */
+/* Parses a field as a number from min to max. */
 BLIS_MUSTUSE blis_status blis_csv_double(const blis_csv *csv, size_t column, double min, double max,
                                          double *value, blis_error *error);
 
-/* A field as 1 t T true True TRUE or 0 f F false False FALSE. */
+/* Parses a field as true (1 t T true True TRUE) or false (0 f F false False FALSE). */
 BLIS_MUSTUSE blis_status blis_csv_bool(const blis_csv *csv, size_t column, bool *value,
                                        blis_error *error);
 
 /*
- * Fails with BLIS_ERR_PARSE at a field of the current row, for rules of the
- * caller: "file:line: column 'x': 'value' " and what.
+ * Fails with BLIS_ERR_PARSE at a field of the current row, for rules of the caller. The message is
+ * "file:line: column 'x': 'value' " followed by what.
  */
 blis_status blis_csv_fail(const blis_csv *csv, size_t column, const char *what, blis_error *error);
 
 /*
- * Appends a field, in quotes when it holds a comma, a quote or a line end,
- * starts with a space or is "\." (the rules of Go's encoding/csv).
+ * Appends a field. The field is quoted if it contains a comma, a quote, or a line end, starts with
+ * a space, or is "\." (the rules of Go's encoding/csv).
  */
 void blis_csv_write(blis_buffer *buffer, blis_slice field);
 

@@ -5,7 +5,7 @@
 
 #include "base/number.h"
 
-/* A column in a message: its name, or its place from 1 when it has none. */
+/* Writes a column as shown in messages: its name, or its number, from 1, if it has no name. */
 static void describe(const blis_csv *csv, size_t column, char text[192]) {
   if (column < blis_csv_column_count(csv)) {
     blis_slice name = blis_slice_of(blis_csv_column_name(csv, column));
@@ -23,7 +23,7 @@ blis_status blis_csv_fail(const blis_csv *csv, size_t column, const char *what, 
                    blis_show(blis_csv_field(csv, column)).text, what);
 }
 
-/* A file that is no table at all has anything in its first line. */
+/* If the file is not a table, its first line can contain any bytes. */
 static void hide_control_characters(char *text) {
   for (; *text != '\0'; text++) {
     bool is_control = (unsigned char)*text < 0x20 || *text == 0x7f;

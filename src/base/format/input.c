@@ -19,7 +19,7 @@ struct blis_input {
   blis_alloc alloc;
   char *name;
   size_t name_size;
-  FILE *file;        /* NULL when the bytes come from memory */
+  FILE *file;        /* NULL if the bytes come from memory */
   blis_slice memory; /* unread input in memory */
   format format;
   int64_t stored_bytes; /* size in the file or in memory; -1: unknown */
@@ -32,7 +32,7 @@ struct blis_input {
   size_t peeked_start;
   size_t peeked_end;
   bool has_ended; /* no input follows the raw bytes */
-  bool is_inside; /* of a packed piece that has not ended */
+  bool is_inside; /* inside a compressed piece that has not ended */
   bool has_gzip;  /* the next member is valid */
   z_stream gzip;
   ZSTD_DStream *zstd;
@@ -71,7 +71,7 @@ static bool starts_with(const blis_input *input, const char *magic, size_t size)
   return input->raw_end >= size && memcmp(input->raw, magic, size) == 0;
 }
 
-/* Prepares for the format which the first raw bytes tell. */
+/* Detects the format from the first raw bytes and prepares for it. */
 static blis_status start_format(blis_input *input, blis_error *error) {
   BLIS_TRY(fill_raw(input, error));
   if (starts_with(input, "\x1f\x8b", 2)) {
@@ -103,13 +103,14 @@ static blis_status new_input(const blis_alloc *alloc, const char *name, blis_inp
   return BLIS_OK;
 }
 
-/* The size of a buffer that holds all stored bytes, within limits. */
+/* Returns the size of a buffer for all stored bytes, within limits. */
 static size_t size_for_stored(const blis_input *input, size_t most) {
   if (input->stored_bytes < 0 || (uint64_t)input->stored_bytes >= most) {
     return most;
   }
-  size_t size = (size_t)input->stored_bytes + 1; /* the end is found without a second buffer */
-  size = size < LEAST_SIZE ? LEAST_SIZE : size;  /* files of /proc have size 0 */
+  /* one more, so that the end is found without a second read */
+  size_t size = (size_t)input->stored_bytes + 1;
+  size = size < LEAST_SIZE ? LEAST_SIZE : size; /* files of /proc have size 0 */
   return size < most ? size : most;
 }
 
@@ -123,7 +124,7 @@ static blis_status make_raw(blis_input *input, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Hands out an opened input, or closes it. */
+/* Stores an opened input in *input, or closes it after an error. */
 static blis_status finish_open(blis_input *made, blis_input **input, blis_error *error) {
   blis_status status = make_raw(made, error);
   if (status == BLIS_OK) {
@@ -209,7 +210,7 @@ static blis_status read_plain(blis_input *input, char *bytes, size_t size, size_
   return BLIS_OK;
 }
 
-/* One step of unpacking; *got may be 0 although the end is not reached. */
+/* Performs one step of decompression. *got may be 0 before the end is reached. */
 static blis_status read_gzip(blis_input *input, char *bytes, size_t size, size_t *got,
                              blis_error *error) {
   z_stream *gzip = &input->gzip;
@@ -272,7 +273,7 @@ static blis_status read_unpacked(blis_input *input, char *bytes, size_t size, si
     if (is_dry && !input->is_inside) {
       return BLIS_OK;
     }
-    /* Without raw bytes an unpacker may still buffer some output. */
+    /* Even without raw bytes, the decompressor may still have buffered output. */
     BLIS_TRY(read_some(input, bytes, size, got, error));
     if (is_dry && *got == 0 && input->is_inside) {
       return blis_fail(error, BLIS_ERR_PARSE, "%s: truncated: the compressed data is incomplete",
@@ -295,7 +296,7 @@ blis_status blis_input_read(blis_input *input, char *bytes, size_t size, size_t 
   return BLIS_OK;
 }
 
-/* Gives the buffer of peeked bytes this size. */
+/* Resizes the buffer of peeked bytes. */
 static blis_status size_peeked(blis_input *input, size_t size, blis_error *error) {
   char *grown = input->alloc.fn(input->alloc.ud, input->peeked, input->peeked_size, size);
   BLIS_TRY_NEW(grown, error);
@@ -304,7 +305,7 @@ static blis_status size_peeked(blis_input *input, size_t size, blis_error *error
   return BLIS_OK;
 }
 
-/* Makes room after the peeked and unread bytes. */
+/* Makes space after the peeked and unread bytes. */
 static blis_status prepare_peek(blis_input *input, blis_error *error) {
   if (input->peeked == NULL) {
     BLIS_TRY(size_peeked(input, blis_input_buffer_size(input, BLIS_INPUT_PEEK_MAX), error));

@@ -2,10 +2,10 @@
  * input.h - bytes from a file, standard input, or memory; gzip and zstd are decompressed on the
  * fly.
  *
- * The format is detected from the first bytes, not from the name. Several concatenated compressed
- * pieces are read as one; an unfinished piece is an error. Memory is bounded for any size of the
- * file: at most 64 KB here, and on the C heap the window of the format (32 KB for gzip, at most 128
- * MB for zstd).
+ * The format is detected from the first bytes, not from the name. Concatenated compressed pieces
+ * are read as one stream, and a truncated piece is an error. Memory is bounded for any file size:
+ * at most 64 KB here, plus the window of the format on the C heap (32 KB for gzip, at most 128 MB
+ * for zstd).
  */
 #ifndef BLIS_BASE_FORMAT_INPUT_H
 #define BLIS_BASE_FORMAT_INPUT_H
@@ -28,7 +28,7 @@ typedef struct blis_input blis_input;
 BLIS_MUSTUSE blis_status blis_input_open(const blis_alloc *alloc, const char *path,
                                          blis_input **input, blis_error *error);
 
-/* Like blis_input_open, for borrowed memory; name (copied) is for messages. */
+/* Like blis_input_open, for borrowed memory; name (copied) appears in messages. */
 BLIS_MUSTUSE blis_status blis_input_open_memory(const blis_alloc *alloc, const char *name,
                                                 blis_slice bytes, blis_input **input,
                                                 blis_error *error);
@@ -36,8 +36,7 @@ BLIS_MUSTUSE blis_status blis_input_open_memory(const blis_alloc *alloc, const c
 /* NULL is allowed. */
 void blis_input_close(blis_input *input);
 
-/* The path, "stdin" or the name of the memory: where messages say a fault is.
- */
+/* Returns the name of the input in messages: the path, "stdin", or the name of the memory. */
 const char *blis_input_name(const blis_input *input);
 
 /* Reads 1 to size bytes (size > 0); *got is 0 at the end. */
@@ -58,17 +57,17 @@ BLIS_MUSTUSE blis_status blis_input_peek(blis_input *input, blis_slice *bytes, b
 int64_t blis_input_file_size(const blis_input *input);
 
 /*
- * Returns the size of a buffer for reading the input: most, or less if the whole input is known to
- * be shorter. At least 1 if most is.
+ * Returns a buffer size for reading the input: most, or less if the whole input is known to be
+ * shorter. The result is at least 1 if most is at least 1.
  */
 size_t blis_input_buffer_size(const blis_input *input, size_t most);
 
-/* Whether the bytes are unpacked on the way. */
+/* Returns whether the input is compressed. */
 bool blis_input_is_packed(const blis_input *input);
 
 /*
- * Appends everything in a file ("-" = standard input) to buffer.
- * BLIS_ERR_INVALID when that is more than max_size bytes.
+ * Appends everything in a file ("-" = standard input) to buffer. BLIS_ERR_INVALID if the content
+ * exceeds max_size bytes.
  */
 BLIS_MUSTUSE blis_status blis_input_read_file(const char *path, size_t max_size,
                                               blis_buffer *buffer, blis_error *error);

@@ -80,7 +80,7 @@ static bool is_array(blis_json_value value) {
   return blis_json_type_of(value) == BLIS_JSON_ARRAY;
 }
 
-/* The items of an array, or keys and values of an object; NULL = none. */
+/* Returns the items of an array, or the keys and values of an object; NULL for other values. */
 static const blis__json_node *content_of(blis_json_value value) {
   return value.node->count > 0 ? value.json->nodes.items + value.node->first : NULL;
 }
@@ -127,7 +127,7 @@ bool blis_json_next(blis_json_value value, const char **key, blis_json_value *me
   return true;
 }
 
-/* A value as a message shows it. */
+/* Returns a value as shown in messages. */
 static blis_shown show(blis_json_value value) {
   blis_shown shown = {"null"};
   char number[BLIS_DOUBLE_TEXT_SIZE];
@@ -183,14 +183,14 @@ static blis_status fail_range(blis_json_value value, blis_range_text range, blis
   return blis_json_fail(value, what, error);
 }
 
-/* Whether the value is a whole number, exact or not. */
+/* Returns whether the value is a whole number, exact or not. */
 static bool is_whole(blis_json_value value) {
   return blis_json_type_of(value) == BLIS_JSON_INTEGER ||
          (blis_json_type_of(value) == BLIS_JSON_REAL && isfinite(value.node->real) &&
           value.node->real == floor(value.node->real));
 }
 
-/* False when the value is no whole number that is exact. */
+/* Returns false if the value is not a whole number or is not exact. */
 static bool whole_number(blis_json_value value, int64_t *result) {
   blis_json_type type = blis_json_type_of(value);
   if (type == BLIS_JSON_INTEGER) {

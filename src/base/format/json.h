@@ -2,9 +2,9 @@
  * json.h - JSON documents as trees (RFC 8259).
  *
  * Integers have 64 bits. Members and items keep the order of the document. These are errors: a
- * duplicate key, invalid UTF-8, a zero character, a number out of the range of its type (int64_t,
+ * duplicate key, invalid UTF-8, a null character, a number out of the range of its type (int64_t,
  * or double for a number with a fraction or an exponent), and more than 2048 levels of nesting. A
- * syntax error reports its line and column. A failed conversion reports the place of its value.
+ * syntax error reports its line and column. A failed conversion reports the location of its value.
  * Example:
  *
  *   blis_json_value time = blis_json_member(root, "timestamp");
@@ -25,7 +25,7 @@
 #include "base/format/input.h"
 #include "base/slice.h"
 
-/* A parsed text; lives in the caller's storage. The members are private. */
+/* A parsed document, stored by the caller. The members are private. */
 typedef struct blis_json {
   blis_alloc alloc;
   const char *file; /* borrowed */
@@ -34,7 +34,7 @@ typedef struct blis_json {
   blis_buffer text;
   BLIS_ARRAY(struct blis__json_node) nodes;
   BLIS_ARRAY(struct blis__json_node) open;
-  const struct blis__json_node *root; /* NULL = there is no tree */
+  const struct blis__json_node *root; /* NULL = no tree */
 } blis_json;
 
 typedef enum blis_json_type {
@@ -49,14 +49,14 @@ typedef enum blis_json_type {
 } blis_json_type;
 
 /*
- * A value of a tree, or a missing value; valid as long as the tree. Pass it by value. The members
- * are private.
+ * A value of a tree, or a missing value. It is valid as long as the tree. Pass it by value. The
+ * members are private.
  */
 typedef struct blis_json_value {
   const blis_json *json;
   const struct blis__json_node *node; /* NULL = missing */
-  const char *key;                    /* of the nearest member around it; NULL at the root */
-  size_t item;                        /* its place in an array, from 1; 0 = not in one */
+  const char *key;                    /* key of the closest enclosing member; NULL at the root */
+  size_t item;                        /* index in an array, from 1; 0 = not in an array */
 } blis_json_value;
 
 /* Initializes json without a tree. Copies *alloc; allocates nothing yet. */
@@ -67,24 +67,24 @@ void blis_json_deinit(blis_json *json);
 
 /*
  * Makes the parser accept NaN, Infinity and -Infinity, which Python writes by default although they
- * are not JSON, and integers beyond int64_t. Call it before parsing a file of another program. The
- * conversions below reject the value of such a number, so it can only be in a member that is not
- * read; blis_json_id64 accepts such integers.
+ * are not JSON, and integers beyond int64_t. Call it before parsing a file from another program.
+ * The conversions below reject these numbers, except that blis_json_id64 accepts the integers. So
+ * they are accepted only in members that are never converted.
  */
 void blis_json_allow_any_number(blis_json *json);
 
 /*
- * Parses one value, with only white space around it. The new tree replaces the tree of json and
- * reuses its memory, so values of the old tree are invalid afterwards. Messages contain file
- * (borrowed, must outlive the tree) and count lines from `line`. BLIS_ERR_PARSE reports line,
+ * Parses one value, which may be surrounded only by white space. The new tree replaces the tree of
+ * json and reuses its memory, so values of the old tree are invalid afterwards. Messages contain
+ * file (borrowed, must outlive the tree) and count lines from `line`. BLIS_ERR_PARSE reports line,
  * column, problem, and the expected input; json has no tree after an error.
  */
 BLIS_MUSTUSE blis_status blis_json_parse(blis_json *json, const char *file, int64_t line,
                                          blis_slice text, blis_error *error);
 
 /*
- * Parses a file ("-": standard input) of at most max_size bytes, compressed or
- * not. path is borrowed and must outlive the tree.
+ * Parses a file ("-" = standard input) of at most max_size bytes, which may be compressed. path is
+ * borrowed and must outlive the tree.
  */
 BLIS_MUSTUSE blis_status blis_json_read_file(blis_json *json, const char *path, size_t max_size,
                                              blis_error *error);
@@ -93,7 +93,7 @@ BLIS_MUSTUSE blis_status blis_json_read_file(blis_json *json, const char *path, 
 BLIS_MUSTUSE blis_status blis_json_read_input(blis_json *json, blis_input *input, const char *name,
                                               size_t max_size, blis_error *error);
 
-/* Returns the root; a missing value without a tree. */
+/* Returns the root, or a missing value if there is no tree. */
 blis_json_value blis_json_root(const blis_json *json);
 
 blis_json_type blis_json_type_of(blis_json_value value);
@@ -101,12 +101,12 @@ blis_json_type blis_json_type_of(blis_json_value value);
 /* Returns whether the value exists and is not null. */
 bool blis_json_has(blis_json_value value);
 
-/* The number of items or members; 0 for anything but arrays and objects. */
+/* Returns the number of items or members; 0 for values that are not arrays or objects. */
 size_t blis_json_count(blis_json_value value);
 
 /*
- * Returns the member of an object; a missing value if it has no such member or value is no object.
- * Searches the members in order.
+ * Returns the member of an object; a missing value if there is no such member or value is not an
+ * object. Searches the members in order.
  */
 blis_json_value blis_json_member(blis_json_value value, const char *key);
 
@@ -121,14 +121,15 @@ blis_json_value blis_json_item(blis_json_value value, size_t index);
 bool blis_json_next(blis_json_value value, const char **key, blis_json_value *member);
 
 /*
- * Conversions. BLIS_ERR_PARSE, without a result, if the value is missing, of another type, or out
- * of range. Whole numbers such as 3.0 are integers as well.
+ * Conversions. They fail with BLIS_ERR_PARSE, and leave *result unset, if the value is missing, has
+ * another type, or is out of range. Whole numbers such as 3.0 count as integers.
  */
 BLIS_MUSTUSE blis_status blis_json_int64(blis_json_value value, int64_t min, int64_t max,
                                          int64_t *result, blis_error *error);
 /*
- * 64 bits for an id: a whole number from 0. Numbers up to 2^64 - 1 are their own ids. Longer ones,
- * as Python writes hashes of 128 or 256 bits, give a hash of their digits.
+ * Converts a non-negative integer to a 64-bit ID. Numbers up to 2^64 - 1 are returned unchanged.
+ * For a longer number, such as a 128-bit or 256-bit hash written by Python, the ID is a hash of its
+ * digits.
  */
 BLIS_MUSTUSE blis_status blis_json_id64(blis_json_value value, uint64_t *result, blis_error *error);
 BLIS_MUSTUSE blis_status blis_json_double(blis_json_value value, double min, double max,
@@ -143,7 +144,7 @@ BLIS_MUSTUSE blis_status blis_json_text(blis_json_value value, blis_slice *resul
 BLIS_MUSTUSE blis_status blis_json_need_array(blis_json_value value, blis_error *error);
 BLIS_MUSTUSE blis_status blis_json_need_object(blis_json_value value, blis_error *error);
 
-/* Fails with BLIS_ERR_PARSE at a value: its place, its text, then what. */
+/* Fails with BLIS_ERR_PARSE at a value. The message contains the location, the value, and what. */
 blis_status blis_json_fail(blis_json_value value, const char *what, blis_error *error);
 
 #endif

@@ -18,15 +18,17 @@ enum {
 
 typedef struct parser {
   blis_json *json;
-  blis_slice text; /* unchanged input: the copy loses its escapes */
+  blis_slice text; /* unchanged input; in the copy, escapes are replaced */
   blis_error *error;
-  char *at; /* in the copy of the text, which has zeros after its end */
+  char *at; /* position in the copy of the text, which is followed by zeros */
   int depth;
 } parser;
 
 static blis_status parse_value(parser *p, blis__json_node *value);
 
-/* Errors. `at` points into the copy; line and column count from 1, a column is a character. */
+/*
+ * Errors. `at` points into the copy; lines and columns count from 1, and a column is a character.
+ */
 
 static bool is_at_end(const parser *p, const char *at) {
   return at == p->json->text.data + p->text.length;
@@ -65,7 +67,7 @@ static bool is_of_word(char c) {
          c == '+' || c == '-' || (unsigned char)c >= 128;
 }
 
-/* The word, number or single character at `at`, in quotes. */
+/* Returns the word, number, or single character at `at`, in quotes. */
 static blis_shown show_token(const parser *p, const char *at) {
   blis_slice rest = given(p, at);
   size_t length = 0;
@@ -95,7 +97,7 @@ static void skip_space(parser *p) {
   p->at = behind_space(p->at);
 }
 
-/* Moves past c and the space after it, if c is next. */
+/* If c is next, moves past it and the white space after it. */
 static bool take(parser *p, char c) {
   if (*p->at != c) {
     return false;
@@ -111,7 +113,7 @@ static blis_status fail_number(const parser *p, const char *start, const char *e
   return fail(p, start, "invalid number %s; expected %s", show_token(p, start).text, expected);
 }
 
-/* Makes the number that ends at p->at real. */
+/* Parses the number that ends at p->at as a real. */
 static blis_status parse_real(const parser *p, const char *start, blis__json_node *value) {
   double real = HUGE_VAL;
   const blis_slice text = {start, (size_t)(p->at - start)};
@@ -125,8 +127,8 @@ static blis_status parse_real(const parser *p, const char *start, blis__json_nod
 }
 
 /*
- * An integer beyond int64_t becomes a real, so that a field that nobody reads does not matter. Its
- * node keeps an id as well: the number, or beyond 2^64 - 1 a hash of its digits.
+ * An integer beyond int64_t becomes a real, so that it causes no error in a field that is never
+ * read. Its node also contains an ID: the number itself, or a hash of its digits beyond 2^64 - 1.
  */
 static blis_status parse_long_integer(const parser *p, const char *start, blis__json_node *value) {
   const size_t length = (size_t)(p->at - start);
@@ -215,7 +217,7 @@ static blis_status parse_number(parser *p, blis__json_node *value) {
 
 /* Texts. */
 
-/* Whether one of 8 bytes is a quote, a backslash, below 32 or above 127. */
+/* Returns whether any of 8 bytes is a quote, a backslash, below 32, or above 127. */
 static bool has_special(uint64_t bytes) {
   const uint64_t ones = UINT64_MAX / 255;
   uint64_t quote = bytes ^ (ones * '"');
@@ -224,7 +226,7 @@ static bool has_special(uint64_t bytes) {
   return ((low | bytes) & (ones * 128)) != 0;
 }
 
-/* Where bytes that stand for themselves end. */
+/* Returns the end of the bytes that need no special handling. */
 static char *behind_plain(char *at) {
   uint64_t bytes;
   for (;; at += sizeof bytes) {
@@ -240,7 +242,7 @@ static char *behind_plain(char *at) {
   return at;
 }
 
-/* The length of the UTF-8 sequence at a byte above 127; 0 = it is none. */
+/* Returns the length of the UTF-8 sequence at a byte above 127; 0 if it is invalid. */
 static size_t sequence_length(const char *at) {
   const unsigned char *b = (const unsigned char *)at;
   size_t length = b[0] < 0xc2 ? 0 : b[0] < 0xe0 ? 2 : b[0] < 0xf0 ? 3 : 4;
@@ -255,7 +257,7 @@ static size_t sequence_length(const char *at) {
   return is_overlong || is_surrogate || is_beyond ? 0 : length;
 }
 
-/* Four hexadecimal digits; -1 = they are none. */
+/* Parses four hexadecimal digits. Returns -1 if they are invalid. */
 static int32_t hex4(const char *at) {
   int32_t value = 0;
   for (int i = 0; i < 4; i++) {
@@ -304,7 +306,7 @@ static uint32_t take_code_point(parser *p) {
   return 0x10000 + ((uint32_t)(first - 0xd800) << 10) + (uint32_t)(second - 0xdc00);
 }
 
-/* Writes a character in UTF-8; returns where the next one goes. */
+/* Writes a character in UTF-8. Returns the position of the next character. */
 static char *write_code_point(uint32_t code, char *to) {
   if (code < 0x80) {
     *to++ = (char)code;
@@ -320,8 +322,8 @@ static char *write_code_point(uint32_t code, char *to) {
 }
 
 /*
- * Replaces the escape at p->at by its character. Returns where the next character goes, or NULL
- * after an error.
+ * Replaces the escape at p->at with its character. Returns the position of the next character, or
+ * NULL after an error.
  */
 static char *take_escape(parser *p, char *to) {
   static const char names[] = "\"\\/bfnrt";
@@ -401,9 +403,9 @@ static blis_status parse_text(parser *p, blis__json_node *value) {
   return BLIS_OK;
 }
 
-/* Arrays and objects. An open value waits on a stack until it is complete. */
+/* Arrays and objects. A value stays on a stack until it is complete. */
 
-/* A new node on the stack, valid until the next one; NULL = out of memory. */
+/* Pushes a new node, valid until the next push; NULL = out of memory. */
 static blis__json_node *push(blis_json *json) {
   if (blis_array_reserve(&json->alloc, &json->open, json->open.count + 1) != BLIS_OK) {
     return NULL;
@@ -411,7 +413,10 @@ static blis__json_node *push(blis_json *json) {
   return &json->open.items[json->open.count++];
 }
 
-/* Pushes a copy of a complete value. While it is parsed, the stack may move. */
+/*
+ * Pushes a copy of a complete value. The value is parsed outside the stack, because the stack may
+ * move in the meantime.
+ */
 static blis_status push_copy(blis_json *json, const blis__json_node *value) {
   blis__json_node *node = push(json);
   if (node == NULL) {
@@ -438,7 +443,8 @@ static blis_status close_node(parser *p, blis_json_type type, size_t base, blis_
 }
 
 /*
- * Takes whole numbers while they are simple and another item follows. Most arrays are lists of ids.
+ * Parses simple integers as long as another item follows. This is a fast path, because most arrays
+ * are lists of IDs.
  */
 static blis_status push_numbers(parser *p) {
   char *at = p->at;
@@ -484,14 +490,14 @@ static int compare_keys(const void *a, const void *b) {
   return strcmp(left->text, right->text);
 }
 
-/* Fails at the second of two equal keys. Their text still is in the input. */
+/* Fails at the second of two equal keys. Their text is still in the input. */
 static blis_status fail_twice(const parser *p, const blis__json_node *a, const blis__json_node *b) {
   const blis__json_node *second = a->text > b->text ? a : b;
   return fail(p, second->text - 1, "duplicate key %s; expected each key once",
               blis_show((blis_slice){second->text, second->count}).text);
 }
 
-/* Keys contain no zero bytes, so strcmp compares all of them. */
+/* Keys contain no zero bytes, so strcmp compares whole keys. */
 static blis_status check_many_keys(const parser *p, const blis__json_node *keys, size_t count) {
   const blis_alloc *alloc = &p->json->alloc;
   size_t size = count * sizeof(const blis__json_node *);
@@ -564,7 +570,7 @@ static blis_status parse_object(parser *p, blis__json_node *value) {
 
 /* Values. */
 
-/* A word of JSON, or one of the three words that Python writes for numbers that are not finite. */
+/* Parses a JSON keyword, or one of the three words that Python writes for non-finite numbers. */
 static blis_status parse_word(parser *p, blis__json_node *value) {
   static const struct {
     const char *word;
@@ -604,7 +610,7 @@ static blis_status parse_any(parser *p, blis__json_node *value) {
   }
 }
 
-/* Parses a value without leading space, and skips the space after it. */
+/* Parses a value without leading white space, and skips the white space after it. */
 static blis_status parse_value(parser *p, blis__json_node *value) {
   if (p->depth == DEPTH_MAX) {
     return fail(p, p->at, "arrays and objects are nested too deeply; expected at most %d levels",

@@ -84,7 +84,7 @@ void blis_json_writer_end_array(blis_json_writer *writer) {
   end(writer, ']');
 }
 
-/* The length of the UTF-8 sequence at the start of bytes; 0 = it is invalid. */
+/* Returns the length of the UTF-8 sequence at the start of bytes; 0 if it is invalid. */
 static size_t sequence_length(const unsigned char *bytes, size_t size) {
   unsigned char first = bytes[0];
   if (first < 0x80) {
@@ -99,7 +99,7 @@ static size_t sequence_length(const unsigned char *bytes, size_t size) {
       return 0;
     }
   }
-  /* Too long a form, a surrogate, or beyond the last character. */
+  /* An overlong encoding, a surrogate, or a value beyond the last character. */
   bool is_wrong = (first == 0xe0 && bytes[1] < 0xa0) || (first == 0xed && bytes[1] > 0x9f) ||
                   (first == 0xf0 && bytes[1] < 0x90) || (first == 0xf4 && bytes[1] > 0x8f);
   return is_wrong ? 0 : length;
@@ -150,7 +150,7 @@ static void write_text(blis_buffer *buffer, blis_slice text) {
       write_ascii(buffer, text.data[i]);
     } else if (length == 3 && bytes[i] == 0xe2 && bytes[i + 1] == 0x80 &&
                (bytes[i + 2] & 0xfe) == 0xa8) {
-      /* Line and paragraph separators end a line of JavaScript. */
+      /* In JavaScript, line and paragraph separators end a line. */
       blis_buffer_string(buffer, bytes[i + 2] == 0xa8 ? "\\u2028" : "\\u2029");
     } else {
       blis_buffer_bytes(buffer, text.data + i, length);
@@ -189,7 +189,7 @@ void blis_json_writer_double(blis_json_writer *writer, double value) {
     return;
   }
   start_value(writer);
-  /* Digits without a point would be an integer that readers cannot represent. */
+  /* Digits without a decimal point would be an integer that parsers cannot represent. */
   blis_buffer_double(writer->buffer, value,
                      fabs(value) < 0x1p63 ? BLIS_DOUBLE_JSON : BLIS_DOUBLE_SHORT);
 }

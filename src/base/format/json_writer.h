@@ -2,9 +2,9 @@
  * json_writer.h - writes JSON into a buffer, value by value.
  *
  * The output equals that of Go's encoding/json: numbers are as short as possible
- * (BLIS_DOUBLE_JSON), and "<", ">", and "&" are escaped, so a web page can contain it. A call order
- * that does not produce JSON is an error of the caller. The buffer reports lack of memory at the
- * end. Example:
+ * (BLIS_DOUBLE_JSON), and "<", ">", and "&" are escaped, so the output can be embedded in a web
+ * page. The caller must make its calls in an order that produces valid JSON. The buffer reports
+ * exhausted memory at the end. Example:
  *
  *   blis_json_writer writer;
  *   blis_json_writer_init(&writer, &buffer, 2);
@@ -22,17 +22,17 @@
 #include "base/buffer.h"
 #include "base/slice.h"
 
-/* How deep objects and arrays may be nested. */
+/* Maximum nesting depth of objects and arrays. */
 enum { BLIS_JSON_WRITER_DEPTH_MAX = 64 };
 
-/* Lives in the caller's storage; the members are private. */
+/* Stored by the caller; the members are private. */
 typedef struct blis_json_writer {
   blis_buffer *buffer; /* borrowed */
   int indent;
   int depth;
   bool is_behind_key;
-  uint64_t has_items; /* by depth: something was written there */
-  uint64_t is_object; /* by depth */
+  uint64_t has_items; /* one bit per depth: a value was written at that depth */
+  uint64_t is_object; /* one bit per depth */
 } blis_json_writer;
 
 /* Starts a document at the end of the buffer. indent is the number of spaces per level; 0 writes
@@ -44,21 +44,21 @@ void blis_json_writer_end_object(blis_json_writer *writer);
 void blis_json_writer_begin_array(blis_json_writer *writer);
 void blis_json_writer_end_array(blis_json_writer *writer);
 
-/* The key of the next value of an object. */
+/* Writes the key of the next value of an object. */
 void blis_json_writer_key(blis_json_writer *writer, const char *key);
 
 void blis_json_writer_null(blis_json_writer *writer);
 void blis_json_writer_bool(blis_json_writer *writer, bool value);
 void blis_json_writer_int64(blis_json_writer *writer, int64_t value);
 
-/* Non-finite values become null, because JSON cannot represent them. Numbers of at least 2^63
- * use an exponent; Go uses one from 1e21. */
+/* Non-finite values become null, because JSON cannot represent them. Numbers from 2^63 are written
+ * with an exponent, whereas Go uses exponents only from 1e21. */
 void blis_json_writer_double(blis_json_writer *writer, double value);
 
-/* Bytes that are no UTF-8 become U+FFFD, the replacement character. */
+/* Bytes that are not valid UTF-8 become U+FFFD, the replacement character. */
 void blis_json_writer_text(blis_json_writer *writer, blis_slice text);
 
-/* A zero-terminated text. */
+/* Writes a zero-terminated string. */
 void blis_json_writer_string(blis_json_writer *writer, const char *text);
 
 #endif

@@ -1,7 +1,6 @@
 /*
- * key.h - the description of a named value that a user may set: its type, its
- * range and its meaning. Readers, checks, listings and references all follow
- * from it.
+ * key.h - the description of a named value that a user may set: its type, its range, and its
+ * meaning. Parsing, checks, lists, and reference pages are all based on this description.
  */
 #ifndef BLIS_BASE_FORMAT_KEY_H
 #define BLIS_BASE_FORMAT_KEY_H
@@ -15,12 +14,12 @@
 typedef struct blis_key {
   const char *name;
   double minimum;
-  double maximum;      /* INFINITY: only the limit of the type */
-  bool is_above;       /* the minimum itself is too small */
+  double maximum;      /* INFINITY: limited only by the type */
+  bool is_above;       /* the value must be greater than the minimum */
   bool is_whole;       /* an integer */
-  const char *choices; /* "a|b|c": the words it may be; NULL = no choice */
-  const char *usual;   /* default word; NULL: none */
-  const char *unit;    /* "" or NULL when it has none */
+  const char *choices; /* allowed words, "a|b|c"; NULL = any value */
+  const char *usual;   /* default word; NULL = no default */
+  const char *unit;    /* "" or NULL without a unit */
   const char *summary;
 } blis_key;
 
@@ -32,7 +31,7 @@ typedef struct blis_expectation {
 blis_expectation blis_key_expectation(const blis_key *key);
 
 /*
- * BLIS_ERR_INVALID says "<where><name> is 7; expected an integer from 0 to 5".
+ * For BLIS_ERR_INVALID, the message is "<where><name> is 7; expected an integer from 0 to 5".
  * Numbers must be finite.
  */
 BLIS_MUSTUSE blis_status blis_key_check_integer(const blis_key *key, const char *where,
@@ -44,7 +43,7 @@ BLIS_MUSTUSE blis_status blis_key_check_number(const blis_key *key, const char *
 BLIS_MUSTUSE blis_status blis_key_check_choice(const blis_key *key, const char *where,
                                                const char *word, blis_error *error);
 
-/* Index of word among choices ("a|b|c"), or -1. */
+/* Returns the index of word in choices ("a|b|c"), or -1. */
 int blis_key_choice(const char *choices, const char *word);
 
 #endif

@@ -8,20 +8,20 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Number of checks for the writer of a named pipe, and the time between two checks. */
+/* Number of checks for the writer of a named pipe, and the interval between checks. */
 enum { LOOKS = 50, LOOK_NS = 20000000 };
 
 static bool starts_with(const char *path, const char *start) {
   return strncmp(path, start, strlen(start)) == 0;
 }
 
-/* Whether a pipe of this name was passed on by the process that started us. */
+/* Returns whether the parent process passed on a pipe with this name. */
 static bool is_inherited(const char *path) {
   return starts_with(path, "/dev/fd/") || starts_with(path, "/dev/stdin") ||
          starts_with(path, "/proc/");
 }
 
-/* The reason not to read a file of this type, or NULL. */
+/* Returns the reason for not reading a file of this type, or NULL. */
 static const char *refusal(const char *path, int file, const struct stat *about,
                            blis_input_kind kind) {
   if (S_ISDIR(about->st_mode)) {
@@ -48,8 +48,8 @@ static const char *refusal(const char *path, int file, const struct stat *about,
 }
 
 /*
- * Waits for the writer of a pipe. A non-blocking read returns the end of the file without a writer,
- * and a byte with a writer; the byte is put back.
+ * Waits for the writer of a pipe. A non-blocking read reports the end of the file if there is no
+ * writer. If there is a writer, it returns a byte, which is put back.
  */
 static const char *wait_for_writer(int file, FILE *stream) {
   const struct timespec pause = {.tv_nsec = LOOK_NS};
@@ -68,10 +68,10 @@ static const char *wait_for_writer(int file, FILE *stream) {
   return "it is a named pipe to which no process writes";
 }
 
-/* A file that reads as the rest of the program expects: reads wait for bytes. */
+/* Prepares the file for the rest of the program, which expects reads to wait for bytes. */
 static const char *prepare(const char *path, int file, FILE *stream, const struct stat *about) {
   if (S_ISREG(about->st_mode)) {
-    return NULL; /* a read that would wait, as of /proc/kmsg, fails */
+    return NULL; /* for example /proc/kmsg: a read that would wait fails */
   }
   if (S_ISFIFO(about->st_mode) && !is_inherited(path)) {
     const char *problem = wait_for_writer(file, stream);

@@ -11,7 +11,7 @@
 #include "base/buffer.h"
 #include "base/format/packer.h"
 
-/* Parts with the same target that can be written at the same time. */
+/* Maximum number of parts that can be written to the same target at the same time. */
 enum { MAX_PARTS = 100 };
 
 struct blis_output {
@@ -40,7 +40,7 @@ bool blis_output_is_replaceable(const char *path) {
   return stat(path, &about) != 0 || S_ISREG(about.st_mode);
 }
 
-/* Creates the first part that is not there yet. */
+/* Creates the first part that does not exist yet. */
 static blis_status open_part(blis_output *output, blis_error *error) {
   for (int i = 0; i < MAX_PARTS; i++) {
     blis_buffer_clear(&output->part);
@@ -66,8 +66,8 @@ static blis_status open_part(blis_output *output, blis_error *error) {
   return fail(output, "cannot be written", error);
 }
 
-/* Fails for file name endings of formats that blis cannot write: the content would not match the
-   name. */
+/* Fails for file name extensions of formats that blis cannot write, because the content would not
+   match the name. */
 static blis_status check_ending(const char *path, blis_error *error) {
   static const char *const foreign[] = {".parquet", ".arrow", ".feather", ".orc"};
   size_t length = strlen(path);
@@ -93,7 +93,7 @@ static blis_status open_file(blis_output *output, blis_error *error) {
     BLIS_TRY_NEW(output->packer, error);
   }
   if (strcmp(path, "-") == 0) {
-    int copy = dup(STDOUT_FILENO); /* to be closed without closing that */
+    int copy = dup(STDOUT_FILENO); /* closing the copy leaves stdout open */
     output->file = copy >= 0 ? fdopen(copy, "wb") : NULL;
   } else if (blis_output_is_replaceable(path)) {
     return open_part(output, error);

@@ -6,8 +6,9 @@
  * regular file (a pipe, a terminal, /dev/null) cannot be replaced and is written to directly. The
  * same applies to standard output, called "-".
  *
- * A path that ends in .gz or .zst produces a compressed file. A path with an ending of Parquet,
- * Arrow, Feather, or ORC is BLIS_ERR_INVALID, because blis cannot write these formats.
+ * A path that ends in .gz or .zst produces a compressed file. A path with a file name extension of
+ * Parquet, Arrow, Feather, or ORC fails with BLIS_ERR_INVALID, because blis cannot write these
+ * formats.
  */
 #ifndef BLIS_BASE_FORMAT_OUTPUT_H
 #define BLIS_BASE_FORMAT_OUTPUT_H
@@ -26,8 +27,8 @@ BLIS_MUSTUSE blis_status blis_output_open(const blis_alloc *alloc, const char *p
                                           blis_output **output, blis_error *error);
 
 /*
- * Returns whether a finished file may replace the target: the target is missing or a regular file.
- * A device or a pipe is written to, never replaced.
+ * Returns whether a finished file may replace the target, because the target does not exist or is a
+ * regular file. Devices and pipes are written to directly and never replaced.
  */
 bool blis_output_is_replaceable(const char *path);
 
@@ -42,12 +43,12 @@ BLIS_MUSTUSE blis_status blis_output_write(blis_output *output, blis_slice bytes
                                            blis_error *error);
 
 /*
- * Closes the file and renames it to the target, which it replaces. The output is freed even on
- * failure; then nothing was replaced.
+ * Closes the file and renames it to the target, replacing an existing file. The output is freed
+ * even on failure; in that case the target is unchanged.
  */
 BLIS_MUSTUSE blis_status blis_output_commit(blis_output *output, blis_error *error);
 
-/* Removes what was written. NULL is allowed. */
+/* Deletes the unfinished file and frees output. NULL is allowed. */
 void blis_output_discard(blis_output *output);
 
 #endif

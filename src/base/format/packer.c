@@ -7,7 +7,7 @@
 
 enum {
   BUFFER_SIZE = 1 << 16,
-  GZIP_WINDOW = 15 + 16, /* the largest one, with a gzip header */
+  GZIP_WINDOW = 15 + 16, /* the largest window, with a gzip header */
   GZIP_MEMORY = 8,       /* zlib's default */
   ZSTD_LEVEL = 3         /* zstd's default */
 };
@@ -82,7 +82,7 @@ static bool put(blis_packer *packer, size_t size, FILE *file) {
   return size == 0 || fwrite(packer->packed, 1, size, file) == size;
 }
 
-/* At most UINT_MAX bytes. */
+/* Writes at most UINT_MAX bytes. */
 static bool write_gzip(blis_packer *packer, blis_slice bytes, bool is_end, FILE *file) {
   z_stream *gzip = &packer->gzip;
   gzip->next_in = (Bytef *)bytes.data; /* zlib only reads it */

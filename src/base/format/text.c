@@ -8,7 +8,7 @@ enum { FIRST_SIZE = 4 };
 enum { FIRST_SIZE = 256 * 1024 };
 #endif
 
-/* Bytes from start to end are read and not yet handed out. */
+/* Bytes from start to end were read from the input but not yet returned. */
 struct blis_text {
   blis_alloc alloc;
   blis_input *input;
@@ -16,7 +16,7 @@ struct blis_text {
   size_t size;
   size_t start;
   size_t end;
-  int64_t line_number; /* of the last line handed out */
+  int64_t line_number; /* number of the last line returned */
   bool has_ended;      /* no input follows end */
 };
 
@@ -73,7 +73,7 @@ static blis_status fail_line(const blis_text *text, const char *what, blis_error
                    (long long)text->line_number + 1, what);
 }
 
-/* Makes room for bytes after end. */
+/* Makes space for bytes after end. */
 static blis_status make_room(blis_text *text, blis_error *error) {
   if (text->start > 0) {
     memmove(text->bytes, text->bytes + text->start, text->end - text->start);

@@ -12,11 +12,11 @@
 
 enum { DEPTH_MAX = 100 };
 
-/* Limit on nodes that aliases and merge keys repeat. */
+/* Maximum number of nodes that aliases and merge keys repeat. */
 #define REPEATED_MAX UINT64_C(1000000)
 
-/* Limit on the values of a file. A tree takes some 150 bytes per value, and each level of Lua
-   tables made from it takes as many again. */
+/* Maximum number of values in a file. A tree takes about 150 bytes per value, and each level of Lua
+   tables built from it takes about as many again. */
 enum { VALUES_MAX = 500000 };
 
 #define TAG_PREFIX "tag:yaml.org,2002:"
@@ -30,7 +30,7 @@ typedef struct frame {
   size_t first_child;
 } frame;
 
-/* Where a key, by its id, was last seen. */
+/* The last occurrence of a key, by its ID. */
 typedef struct sighting {
   uint64_t mapping; /* the number of the mapping, from 1 */
   int64_t line;
@@ -44,14 +44,14 @@ typedef struct builder {
   blis_yaml *yaml;
   blis_error *error;
   yaml_parser_t *parser;
-  yaml_event_t event; /* the one being handled */
+  yaml_event_t event; /* the current event */
   frame frames[DEPTH_MAX];
   int depth;
   BLIS_ARRAY(blis__yaml_pair) children; /* of all open frames */
   blis_intern *anchors;
-  BLIS_ARRAY(anchor) anchored; /* by anchor id */
+  BLIS_ARRAY(anchor) anchored; /* by anchor ID */
   blis_intern *keys;
-  BLIS_ARRAY(sighting) sightings; /* by key id */
+  BLIS_ARRAY(sighting) sightings; /* by key ID */
   uint64_t mapping_count;
   uint64_t repeated;
   int values; /* at most VALUES_MAX */
@@ -81,7 +81,7 @@ static blis_status fail_parser(const builder *b) {
                    has_context ? parser->context : "");
 }
 
-/* The pair of a mapping that waits for its value, or NULL. */
+/* Returns the pair of a mapping that has no value yet, or NULL. */
 static blis__yaml_pair *pending_pair(const builder *b, const frame *top) {
   if (b->children.count == top->first_child) {
     return NULL;
@@ -107,7 +107,7 @@ static blis_yaml_node *new_node(builder *b, blis_yaml_type type) {
   return node;
 }
 
-/* Hangs a node into the collection being read, or makes it the root. */
+/* Adds a node to the collection being read, or makes it the root. */
 static blis_status add_child(builder *b, const blis_yaml_node *node) {
   if (b->depth == 0) {
     b->yaml->root = (blis_yaml_node *)node;
@@ -176,8 +176,8 @@ static blis_status read_alias(builder *b) {
 }
 
 /*
- * Finds whether a tag forces a scalar to be a string ("!", "!!str"). Tags of the other core types
- * leave the scalar unchanged. Unknown tags are errors.
+ * Determines whether a tag forces a scalar to be a string ("!", "!!str"). Tags of the other core
+ * types leave the scalar unchanged. Unknown tags are errors.
  */
 static blis_status check_tag(builder *b, const yaml_char_t *tag, bool *is_text) {
   static const char *const known[] = {"int", "float", "bool", "null", "seq", "map", "merge"};
@@ -251,8 +251,8 @@ static bool is_merge(const blis_yaml_node *key) {
 }
 
 /*
- * Notes a key of the current mapping. *first is the line of its first occurrence in the mapping; 0
- * if the key is new.
+ * Records a key of the current mapping. *first is set to the line of its first occurrence in the
+ * mapping, or 0 if the key is new.
  */
 static blis_status see_key(builder *b, const blis_yaml_node *key, int64_t *first) {
   uint32_t id;
@@ -272,7 +272,7 @@ static blis_status see_key(builder *b, const blis_yaml_node *key, int64_t *first
   return BLIS_OK;
 }
 
-/* Takes the pairs of the file itself, all but "<<". */
+/* Adds the pairs that are written in the mapping itself, except "<<". */
 static blis_status take_own_pairs(builder *b, blis_yaml_node *node, const blis__yaml_pair *pairs,
                                   size_t count) {
   for (size_t i = 0; i < count; i++) {
@@ -292,7 +292,7 @@ static blis_status take_own_pairs(builder *b, blis_yaml_node *node, const blis__
   return BLIS_OK;
 }
 
-/* Takes the pairs of a merged mapping whose keys are not there yet. */
+/* Adds the pairs of a merged mapping, except those with existing keys. */
 static blis_status take_merged(builder *b, blis_yaml_node *node, const blis_yaml_node *source) {
   for (size_t i = 0; i < source->count; i++) {
     int64_t first = 0;
@@ -305,7 +305,7 @@ static blis_status take_merged(builder *b, blis_yaml_node *node, const blis_yaml
 }
 
 /*
- * Counts the pairs of the mappings that a "<<" names (one, or a sequence). Takes the pairs if node
+ * Counts the pairs of the mappings (one or a sequence) that a "<<" merges. Adds them to node if it
  * is not NULL.
  */
 static blis_status walk_merge(builder *b, blis_yaml_node *node, const blis_yaml_node *value,

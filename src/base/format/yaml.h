@@ -12,7 +12,7 @@
  *
  * Anchors, aliases, and "<<" merge keys work. A duplicate key is an error that names both lines.
  * Nesting is limited to 100 levels and aliases to a million repeated nodes, so a small file cannot
- * become a large tree. A file contains one document. libyaml allocates its memory on the C heap.
+ * expand to a huge tree. A file contains one document. libyaml allocates its memory on the C heap.
  */
 #ifndef BLIS_BASE_FORMAT_YAML_H
 #define BLIS_BASE_FORMAT_YAML_H
@@ -28,18 +28,18 @@
 /* A parsed document. It owns its nodes, which never change. */
 typedef struct blis_yaml blis_yaml;
 
-/* A place in it; reached by two ways when the file has aliases. */
+/* A node of a document. In a file with aliases, a node may have several parents. */
 typedef struct blis_yaml_node blis_yaml_node;
 
 typedef enum blis_yaml_type {
-  BLIS_YAML_SCALAR, /* null too */
+  BLIS_YAML_SCALAR, /* also null */
   BLIS_YAML_SEQUENCE,
   BLIS_YAML_MAPPING
 } blis_yaml_type;
 
 /*
  * Parses `text`. file (copied) appears in messages. The caller owns *yaml. BLIS_ERR_PARSE reports
- * the line; a text without a document is such an error.
+ * the line; text without a document is also a BLIS_ERR_PARSE.
  */
 BLIS_MUSTUSE blis_status blis_yaml_parse(const blis_alloc *alloc, const char *file, blis_slice text,
                                          blis_yaml **yaml, blis_error *error);
@@ -56,29 +56,29 @@ const blis_yaml_node *blis_yaml_root(const blis_yaml *yaml);
 blis_yaml_type blis_yaml_type_of(const blis_yaml_node *node);
 bool blis_yaml_is_null(const blis_yaml_node *node);
 
-/* Where the node begins: the file, for messages, and the line from 1. */
+/* The start of the node: the file, for messages, and the line, from 1. */
 const char *blis_yaml_file(const blis_yaml_node *node);
 int64_t blis_yaml_line(const blis_yaml_node *node);
 
 /* The number of items or of pairs; 0 for scalars. */
 size_t blis_yaml_count(const blis_yaml_node *node);
 
-/* An item, or the value of a pair in the order of the file; index < count. */
+/* Returns an item, or the value of a pair, in the order of the file; index < count. */
 const blis_yaml_node *blis_yaml_item(const blis_yaml_node *node, size_t index);
 
-/* The key of a pair (always a scalar: see blis_yaml_scalar); index < count. */
+/* Returns the key of a pair; index < count. Keys are always scalars (see blis_yaml_scalar). */
 const blis_yaml_node *blis_yaml_key(const blis_yaml_node *node, size_t index);
 
-/* The value of a key; NULL when it is null, absent, or node is no mapping. */
+/* Returns the value of a key; NULL if it is null or missing, or if node is not a mapping. */
 const blis_yaml_node *blis_yaml_get(const blis_yaml_node *node, const char *key);
 
 /* Returns the unchanged text of a scalar, followed by a zero. */
 blis_slice blis_yaml_scalar(const blis_yaml_node *node);
 
 /*
- * Conversions. BLIS_ERR_PARSE, without a result, for a value of another type or out of range:
- * "spec.yaml:3: key 'rate': 'fast' is not a number". An integer may be written as 1e3 or 5.0. 1.5
- * is an error; BLIS (Go) reads it as 1.
+ * Conversions. They fail with BLIS_ERR_PARSE, and leave *value unset, for a value of another type
+ * or out of range: "spec.yaml:3: key 'rate': 'fast' is not a number". An integer may be written as
+ * 1e3 or 5.0. An integer written as 1.5 is an error, whereas BLIS (Go) reads it as 1.
  */
 BLIS_MUSTUSE blis_status blis_yaml_int64(const blis_yaml_node *node, int64_t min, int64_t max,
                                          int64_t *value, blis_error *error);
@@ -86,7 +86,7 @@ BLIS_MUSTUSE blis_status blis_yaml_double(const blis_yaml_node *node, double min
                                           double *value, blis_error *error);
 BLIS_MUSTUSE blis_status blis_yaml_bool(const blis_yaml_node *node, bool *value, blis_error *error);
 
-/* Any scalar but null; the text belongs to the tree and ends in a zero. */
+/* Accepts any scalar except null. The zero-terminated text belongs to the tree. */
 BLIS_MUSTUSE blis_status blis_yaml_text(const blis_yaml_node *node, blis_slice *value,
                                         blis_error *error);
 
@@ -94,19 +94,19 @@ BLIS_MUSTUSE blis_status blis_yaml_text(const blis_yaml_node *node, blis_slice *
 BLIS_MUSTUSE blis_status blis_yaml_need_sequence(const blis_yaml_node *node, blis_error *error);
 BLIS_MUSTUSE blis_status blis_yaml_need_mapping(const blis_yaml_node *node, blis_error *error);
 
-/* How messages begin: spec.yaml:3: key 'rate': */
+/* The start of messages, such as "spec.yaml:3: key 'rate': ". */
 typedef struct blis_yaml_place {
   char text[448];
 } blis_yaml_place;
 
 blis_yaml_place blis_yaml_place_of(const blis_yaml_node *node);
 
-/* Fails with BLIS_ERR_PARSE at a node: its place, its text, then what. */
+/* Fails with BLIS_ERR_PARSE at a node. The message contains the location, the value, and what. */
 blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what, blis_error *error);
 
 /*
- * The kind of a plain scalar if no type is expected (in a table for a script): numbers as above,
- * only true and false as booleans.
+ * The kind of a plain scalar when no type is expected, as in a table for a script. Numbers follow
+ * the rules above. Only true and false are booleans.
  */
 typedef enum blis_yaml_kind {
   BLIS_YAML_IS_NULL,

@@ -1,5 +1,5 @@
 /*
- * yaml_build.h - YAML trees made by a program, so that the reader of a file can also read a table
+ * yaml_build.h - YAML trees built in memory, so that code that reads a file can also read a table
  * of a script.
  *
  * Every node stores its origin ("workload.clients[2].rate_fraction"), which replaces file and line
@@ -11,11 +11,11 @@
 
 #include "base/format/yaml.h"
 
-/* A tree without nodes, ended by blis_yaml_free. NULL = out of memory. */
+/* Creates a tree without nodes; free it with blis_yaml_free. NULL = out of memory. */
 blis_yaml *blis_yaml_new(const blis_alloc *alloc);
 
-/* The first node made is the root. Nodes belong to the tree; strings are copied. All of these
-   return NULL if memory is exhausted. */
+/* The first node becomes the root. Nodes belong to the tree, and strings are copied. All of these
+   functions return NULL if memory is exhausted. */
 blis_yaml_node *blis_yaml_make_null(blis_yaml *yaml, const char *place);
 blis_yaml_node *blis_yaml_make_bool(blis_yaml *yaml, const char *place, bool value);
 blis_yaml_node *blis_yaml_make_int64(blis_yaml *yaml, const char *place, int64_t value);
@@ -27,7 +27,7 @@ blis_yaml_node *blis_yaml_make_text(blis_yaml *yaml, const char *place, const ch
 blis_yaml_node *blis_yaml_make_collection(blis_yaml *yaml, const char *place, blis_yaml_type type,
                                           size_t count);
 
-/* Sets member index < count of a list, or of a mapping with its key. */
+/* Set the item of a list, or the key and value of a mapping, at index < count. */
 void blis_yaml_set_item(blis_yaml_node *list, size_t index, const blis_yaml_node *item);
 void blis_yaml_set_pair(blis_yaml_node *mapping, size_t index, const blis_yaml_node *key,
                         const blis_yaml_node *value);

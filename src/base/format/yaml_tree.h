@@ -1,7 +1,4 @@
-/*
- * yaml_tree.h - the nodes behind yaml.h, shared by the files that build and
- * read them.
- */
+/* yaml_tree.h - the nodes of yaml.h, for the files that build and read them. */
 #ifndef BLIS_BASE_FORMAT_YAML_TREE_H
 #define BLIS_BASE_FORMAT_YAML_TREE_H
 
@@ -10,7 +7,7 @@
 
 struct blis_yaml {
   blis_alloc alloc;
-  blis_arena arena; /* every node and text */
+  blis_arena arena; /* contains all nodes and strings */
   const char *file;
   blis_yaml_node *root;
 };
@@ -28,10 +25,11 @@ struct blis_yaml_node {
   bool is_complete; /* false while the node is being read */
   int height;       /* levels below and including this node */
   int64_t line;
-  const char *place;         /* of a node made by a program; else NULL */
-  uint64_t weight;           /* nodes below and including this one, aliases repeated */
-  const blis_yaml_node *key; /* of the nearest pair around it, or NULL */
-  size_t item;               /* its place in a sequence, from 1; else 0 */
+  const char *place; /* origin of a node built in memory; otherwise NULL */
+  /* number of nodes below and including this one, with aliases repeated */
+  uint64_t weight;
+  const blis_yaml_node *key; /* key of the closest enclosing pair, or NULL */
+  size_t item;               /* index in a sequence, from 1; otherwise 0 */
   blis_slice text;
   size_t count;
   blis__yaml_pair *pairs;

@@ -6,7 +6,7 @@
 #include "base/invariant.h"
 #include "base/number.h"
 
-/* Longer scalars are no numbers. */
+/* Longer scalars are not numbers. */
 enum { NUMBER_LENGTH_MAX = 400 };
 
 blis_yaml_type blis_yaml_type_of(const blis_yaml_node *node) {
@@ -68,9 +68,9 @@ bool blis_yaml_is_null(const blis_yaml_node *node) {
 
 /* A number in a plain scalar. */
 typedef struct number {
-  blis_yaml_kind kind; /* integer, real, or text for no number */
+  blis_yaml_kind kind; /* integer, real, or text if it is not a number */
   int64_t integer;
-  double real; /* also of an integer */
+  double real; /* also set for an integer */
 } number;
 
 /* Parses digits in a base, without sign. Returns false for any other character. */
@@ -90,7 +90,9 @@ static bool parse_based(blis_slice digits, unsigned base, uint64_t *value) {
   return digits.length > 0;
 }
 
-/* Takes a prefix that names a base ("0x", "0o", "0b", "0") off the digits. */
+/*
+ * Removes a prefix that selects a base ("0x", "0o", "0b", "0") from the digits. Returns the base.
+ */
 static unsigned take_base(blis_slice *digits) {
   if (digits->length < 2 || digits->data[0] != '0') {
     return 10;
@@ -106,7 +108,7 @@ static unsigned take_base(blis_slice *digits) {
   return base > 0 ? base : 8;
 }
 
-/* A whole number in any base, in the range of int64. */
+/* Parses an integer in any base, in the range of int64_t. */
 static bool parse_integer(blis_slice text, int64_t *value) {
   if (text.length == 0) {
     return false;
@@ -176,7 +178,7 @@ blis_yaml_kind blis_yaml_kind_of(const blis_yaml_node *scalar) {
   return number_of(scalar).kind;
 }
 
-/* A node as a message shows it. */
+/* Returns a node as shown in messages. */
 static blis_shown show(const blis_yaml_node *node) {
   if (node->type == BLIS_YAML_SCALAR && !blis_yaml_is_null(node)) {
     return blis_show(node->text);
@@ -284,7 +286,7 @@ blis_status blis_yaml_text(const blis_yaml_node *node, blis_slice *value, blis_e
   return BLIS_OK;
 }
 
-/* A program's empty collection, which may be of either kind. */
+/* Returns whether the node is an empty collection built in memory, which counts as either kind. */
 static bool is_nothing(const blis_yaml_node *node) {
   return node->place != NULL && node->type != BLIS_YAML_SCALAR && node->count == 0;
 }
