@@ -1,9 +1,9 @@
 /*
  * duration.h - parses durations such as "30s", "1.5h", "1h30m", "250us".
  *
- * This is the only parser of durations. Flags, script keys, YAML keys, and targets use it. Units
- * are ns, us (also µs), ms, s, m, h, and d. A space may separate number and unit. A sign applies to
- * the whole text.
+ * This is the only parser of durations: flags, script keys, YAML keys, and targets all use it.
+ * Units are ns, us (also µs), ms, s, m, h, and d. A space may separate number and unit. A sign
+ * applies to the whole text.
  */
 #ifndef BLIS_BASE_DURATION_H
 #define BLIS_BASE_DURATION_H

@@ -2,8 +2,9 @@
 #include "base/invariant.h"
 
 /*
- * Emptying the map as a whole costs its slots, so few differences are removed
- * one by one: up to this share of the slots they are noted in a list.
+ * Clearing the whole map takes time proportional to its slots, so a small number of differences is
+ * removed one by one. Differences are listed as long as there is at most one per SLOTS_PER_NOTE
+ * slots.
  */
 enum { SLOTS_PER_NOTE = 8 };
 

@@ -11,8 +11,8 @@
 typedef struct block {
   blis_block_id id; /* BLIS_BLOCK_NONE until it is full and registered */
   uint32_t references;
-  uint32_t tokens; /* stored in it */
-  uint32_t before; /* neighbours in the free list, while it is in there */
+  uint32_t tokens; /* number of tokens stored */
+  uint32_t before; /* neighbors in the free list, if the block is free */
   uint32_t after;
 } block;
 
@@ -20,13 +20,13 @@ struct blis_block_pool {
   blis_alloc alloc;
   block *blocks;
   blis_map table;                              /* identity -> block */
-  blis_block_journal *journal;                 /* of the table; NULL = none */
+  blis_block_journal *journal;                 /* changes to the table; NULL = none */
   void (*evicted)(void *ud, blis_block_id id); /* NULL = no listener */
   void *evicted_ud;
   const blis_block_listener *listener; /* of changes of the table; NULL = none */
   uint32_t block_count;
   uint32_t block_size_tokens;
-  uint32_t free_head; /* reused next */
+  uint32_t free_head; /* the next block to be reused */
   uint32_t free_tail;
   uint32_t free_count;
   int64_t references;
@@ -146,7 +146,9 @@ blis_block_id blis__block_identity(blis_block_id previous, const blis_block_chai
   if (offset == 0 && previous == expected) {
     return blis_block_chain_at(chain, k);
   }
-  /* The chain's block with the last of these tokens stands for them all. */
+  /*
+   * The identity of the chain block that contains the last of these tokens represents all of them.
+   */
   uint64_t content[] = {previous, blis_block_chain_at(chain, k + (offset != 0)), offset};
   return blis_hash64(content, sizeof content, 0) | BLIS_BLOCK_PRIVATE | BLIS_BLOCK_OFF_CHAIN;
 }
@@ -199,7 +201,7 @@ blis_status blis_block_pool_match(const blis_block_pool *pool, const blis_block_
   return BLIS_OK;
 }
 
-/* How many tokens the last block of holder still takes. */
+/* Returns how many more tokens fit in the last block of holder. */
 static int64_t spare_tokens(const blis_block_pool *pool, const blis_block_list *holder) {
   if (holder->count == 0) {
     return 0;
@@ -229,7 +231,7 @@ blis_status blis__block_pool_reserve(blis_block_pool *pool, blis_block_list *hol
                                      int64_t blocks) {
   size_t more = (size_t)blocks;
   BLIS_TRY(blis_array_reserve(&pool->alloc, holder, holder->count + more));
-  /* Appending may fill and name one block that is not new. */
+  /* One more, because appending may fill and name a block that already exists. */
   return blis_map_reserve(&pool->table, blis_map_count(&pool->table) + more + 1);
 }
 
@@ -247,14 +249,14 @@ void blis__block_pool_claim(blis_block_pool *pool, blis_block_list *holder, cons
   pool->hits += (int64_t)count;
 }
 
-/* The next free block, empty and nameless. */
+/* Takes the next free block and removes its content and name. */
 static uint32_t take_free(blis_block_pool *pool) {
   BLIS_ASSERT(pool->free_head != NO_BLOCK);
   uint32_t index = pool->free_head;
   block *taken = &pool->blocks[index];
   remove_free(pool, index);
   if (taken->id != BLIS_BLOCK_NONE) {
-    /* Even when the entry leads to another block of the same identity. */
+    /* Removed even if the entry refers to another block with the same identity. */
     bool was_found = blis_map_remove(&pool->table, taken->id);
     pool->evictions += was_found;
     if (was_found && pool->journal != NULL) {
@@ -272,7 +274,7 @@ static uint32_t take_free(blis_block_pool *pool) {
   return index;
 }
 
-/* The table has reserved capacity. */
+/* Registers a full block. The table must have reserved capacity. */
 static void register_block(blis_block_pool *pool, uint32_t index, blis_block_id id) {
   BLIS_ASSERT(pool->blocks[index].tokens == pool->block_size_tokens);
   BLIS_ASSERT(pool->blocks[index].id == BLIS_BLOCK_NONE);
@@ -298,7 +300,7 @@ static void name_last(blis_block_pool *pool, const blis_block_list *holder,
                  blis__block_identity(previous, chain, start_tokens, pool->block_size_tokens));
 }
 
-/* Whether the full block that begins there gets a name. */
+/* Returns whether the full block that begins at start gets a name. */
 static bool is_named(const blis_block_pool *pool, const blis_block_span *span,
                      int64_t start_tokens) {
   if (span->chain == NULL || !pool->keeps_shared_only) {
@@ -308,7 +310,10 @@ static bool is_named(const blis_block_pool *pool, const blis_block_span *span,
   return k < span->chain->shared_count && k < span->chain->prompt_blocks;
 }
 
-/* There are enough free blocks, and capacity in holder and in the table. */
+/*
+ * Stores a span. There must be enough free blocks, and reserved capacity in holder and in the
+ * table.
+ */
 static void store(blis_block_pool *pool, blis_block_list *holder, const blis_block_span *span) {
   bool is_prompt = span->start_tokens < span->prompt_tokens;
   int64_t at = span->start_tokens;
@@ -328,8 +333,8 @@ static void store(blis_block_pool *pool, blis_block_list *holder, const blis_blo
     int64_t taken = rest < room ? rest : room;
     last->tokens += (uint32_t)taken;
     at += taken;
-    /* In BLIS (Go), output names a block it completes, but not one it fills at
-       once: with a block size of 1 it is never findable. */
+    /* In BLIS (Go), a block that output completes gets a name, but a block that output fills in one
+       step does not. So with a block size of 1, output is never cached. */
     int64_t start = at - pool->block_size_tokens;
     bool is_nameable = is_prompt || !is_new || pool->names_whole_blocks;
     if (taken == room && is_nameable && is_named(pool, span, start)) {

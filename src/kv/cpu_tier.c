@@ -10,15 +10,16 @@
 
 typedef struct entry {
   blis_block_id id;
-  int64_t stamp; /* of the last touch */
+  int64_t stamp; /* stamp of the last touch or save */
   uint32_t older;
   uint32_t newer;
 } entry;
 
 struct blis_cpu_tier {
   blis_alloc alloc;
-  BLIS_ARRAY(entry) entries; /* all in use; an evicted one is used at once */
-  blis_map table;            /* identity -> index of its entry */
+  /* all are in use; the entry of an evicted block is reused immediately */
+  BLIS_ARRAY(entry) entries;
+  blis_map table; /* identity -> index of its entry */
   int64_t capacity;
   uint32_t oldest;
   uint32_t newest;
@@ -110,7 +111,7 @@ bool blis_cpu_tier_touch(blis_cpu_tier *tier, blis_block_id id, int64_t stamp) {
   return true;
 }
 
-/* A place for one more entry: the oldest one's when the tier is full. */
+/* Takes a slot for one more entry. If the tier is full, evicts the oldest entry. */
 static uint32_t take_entry(blis_cpu_tier *tier) {
   if ((int64_t)tier->entries.count < tier->capacity) {
     return (uint32_t)tier->entries.count++;

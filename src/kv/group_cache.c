@@ -14,7 +14,7 @@ struct blis_group_cache {
   int64_t hit_tokens;
   bool has_hits;
   size_t count;
-  const blis_kv_group *groups[BLIS_KV_LAYOUT_GROUPS]; /* equal ones one by one */
+  const blis_kv_group *groups[BLIS_KV_LAYOUT_GROUPS]; /* identical groups are listed individually */
 };
 
 blis_group_cache *blis_group_cache_new(const blis_alloc *alloc, const blis_kv_layout *layout,
@@ -70,7 +70,7 @@ static bool is_cached(const blis_group_cache *cache, size_t group, const blis_bl
   return at_mark ? blis__block_pool_had(cache->pool, id) : blis__block_pool_has(cache->pool, id);
 }
 
-/* The longest prefix of at most tokens tokens that is a hit for this group. */
+/* Returns the length of the longest prefix, at most `tokens`, that is a hit for this group. */
 static int64_t longest_of_group(const blis_group_cache *cache, size_t group,
                                 const blis_block_chain *chain, int64_t tokens, bool at_mark) {
   const blis_kv_group *kind = cache->groups[group];
@@ -83,7 +83,7 @@ static int64_t longest_of_group(const blis_group_cache *cache, size_t group,
     if (block < first) {
       return tokens;
     }
-    /* Every longer candidate also needs this block. */
+    /* Every longer candidate also needs this block, which is missing. */
     tokens = block * kind->block_tokens / cache->hit_tokens * cache->hit_tokens;
   }
   return 0;
@@ -134,7 +134,7 @@ static int64_t end_of(const blis_group_blocks *list) {
   return list->first + (int64_t)list->blocks.count;
 }
 
-/* Returns the blocks of the list before index first, the deepest one first. */
+/* Returns the blocks of the list before index first to the pool, the deepest one first. */
 static void give_front(blis_group_cache *cache, blis_group_holder *holder, blis_group_blocks *list,
                        int64_t first) {
   int64_t count = blis_min_i64(first, end_of(list)) - list->first;
@@ -157,9 +157,9 @@ static bool skips_borders(const blis_kv_group *kind) {
   return kind->kind == BLIS_KV_STATE && kind->states == BLIS_KV_STATES_AT_STEPS;
 }
 
-/* Where the new blocks of a group begin, and how many are taken. */
+/* The range of new blocks of a group, and how many of them are taken. */
 typedef struct new_blocks {
-  int64_t first; /* new indexes from here to end; the last taken ones of these are real */
+  int64_t first; /* first new index; of the new indexes, only the last `taken` get blocks */
   int64_t end;
   int64_t taken;
 } new_blocks;
@@ -173,7 +173,9 @@ static new_blocks plan_blocks(const blis_group_cache *cache, size_t group, int64
   return (new_blocks){first, end, skips_borders(kind) ? blis_min_i64(count, 1) : count};
 }
 
-/* Returns the number of leading found blocks that are not needed; sets the range of found ones. */
+/*
+ * Returns the number of leading found blocks that are not needed. Sets the range of found blocks.
+ */
 static int64_t dropped_of_found(const blis_group_cache *cache, size_t group, int64_t found_tokens,
                                 int64_t computed, int64_t *first, int64_t *end) {
   const blis_kv_group *kind = cache->groups[group];
@@ -191,7 +193,10 @@ static int64_t states_of_drafts(const blis_group_cache *cache) {
   return states;
 }
 
-/* Free blocks that the allocation needs: new ones, and found ones that no sequence holds. */
+/*
+ * Returns the number of free blocks that the allocation needs: new blocks, and found blocks that no
+ * sequence holds.
+ */
 static int64_t needed_blocks(const blis_group_cache *cache, const blis_group_holder *holder,
                              int64_t computed, int64_t end_tokens, const blis_group_found *found) {
   int64_t needed = holder->held == 0 ? states_of_drafts(cache) : 0;
@@ -276,7 +281,7 @@ static void take_drafts(blis_group_cache *cache, blis_group_holder *holder) {
   }
 }
 
-/* The table has reserved capacity. */
+/* Names the full blocks of holder. The table must have reserved capacity. */
 static void name(blis_group_cache *cache, blis_group_holder *holder, const blis_block_chain *chain,
                  int64_t tokens) {
   for (size_t g = 0; g < cache->count && cache->has_hits; g++) {

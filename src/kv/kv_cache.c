@@ -9,10 +9,10 @@
 struct blis_kv_cache {
   blis_alloc alloc;
   blis_block_pool *pool;
-  blis_cpu_tier *tier; /* NULL without one */
+  blis_cpu_tier *tier; /* NULL without a CPU tier */
   int64_t block_size_tokens;
   bool keeps_failed_claims;
-  int64_t transfer_us; /* of one block */
+  int64_t transfer_us; /* transfer time of one block */
   bool pays_base_once;
   int64_t base_latency_us;
   double bandwidth_tokens_per_us;
@@ -23,7 +23,7 @@ struct blis_kv_cache {
   int64_t cpu_reloads;
   int64_t cpu_immediate_reloads;
   int64_t cpu_misses;
-  blis_block_list found; /* scratch: result of a match after a reload */
+  blis_block_list found; /* scratch memory for the result of a match after a reload */
 };
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -61,10 +61,10 @@ static blis_status check_tier(const blis_kv_cache_config *config, blis_error *er
   return BLIS_OK;
 }
 
-/* Small enough that a sum over many blocks stays within 64 bits. */
+/* Small enough that a sum over many blocks fits in 64 bits. */
 #define TRANSFER_US_MAX INT64_C(1000000000000)
 
-/* Time to transfer this number of tokens in one piece. */
+/* Returns the time to transfer this number of tokens in one piece. */
 static int64_t transfer_time(double tokens, double bandwidth, int64_t base_latency_us) {
   double us = ceil(tokens / bandwidth);
   int64_t copy_us = us < (double)TRANSFER_US_MAX ? (int64_t)us : TRANSFER_US_MAX;
@@ -162,8 +162,8 @@ static void note_transfer(blis_kv_cache *cache, int64_t blocks) {
 }
 
 /*
- * Reloads, in order, the prompt blocks after the found (or held) ones, up to the
- * first block that neither tier has. They are added to the prefix table, not held.
+ * Reloads the prompt blocks after the found (or held) ones, in order, up to the first block that is
+ * in neither tier. They are added to the prefix table, but holder does not get them yet.
  */
 static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
                           const blis_block_span *span, const blis_block_list *cached,
@@ -198,7 +198,7 @@ static blis_status reload(blis_kv_cache *cache, const blis_block_list *holder,
   return BLIS_OK;
 }
 
-/* Blocks [first, end) of cache->found become holder's. */
+/* Claims blocks [first, end) of cache->found for holder. */
 static blis_status claim(blis_kv_cache *cache, blis_block_list *holder, int64_t first, int64_t end,
                          int64_t new_blocks) {
   int64_t count = end > first ? end - first : 0;
@@ -209,7 +209,7 @@ static blis_status claim(blis_kv_cache *cache, blis_block_list *holder, int64_t 
   return BLIS_OK;
 }
 
-/* After a reload the found prefix may reach past the start of the span. */
+/* Allocates after a reload. The found prefix may now extend beyond the start of the span. */
 static blis_status allocate_found(blis_kv_cache *cache, blis_block_list *holder,
                                   const blis_block_span *span, const blis_block_list *cached,
                                   bool *is_done) {
@@ -227,7 +227,7 @@ static blis_status allocate_found(blis_kv_cache *cache, blis_block_list *holder,
   }
   blis_block_span rest = *span;
   rest.start_tokens = found * size;
-  blis_block_list full = {0}; /* what holder is once it has claimed a block */
+  blis_block_list full = {0}; /* stands for holder after a claim: its last block is full */
   int64_t new_blocks = blis__block_pool_new_blocks(cache->pool, found > first ? &full : holder,
                                                    rest.end_tokens - rest.start_tokens);
   blis_block_pool_stats stats;

@@ -133,7 +133,7 @@ int64_t blis_kv_layout_hit_tokens(const blis_kv_layout *layout) {
   return step;
 }
 
-/* Tokens that no later token of the sequence reads in this group. */
+/* Returns the number of leading tokens that no later token of the sequence reads in this group. */
 static int64_t skipped_tokens(const blis_kv_layout *layout, const blis_kv_group *group,
                               int64_t computed) {
   if (has_span(group) && layout->keeps_all_tokens) {
@@ -144,7 +144,7 @@ static int64_t skipped_tokens(const blis_kv_layout *layout, const blis_kv_group 
     return blis_max_i64(computed - group->span_tokens + 1, 0);
   case BLIS_KV_CHUNK:
     return computed / group->span_tokens * group->span_tokens;
-  case BLIS_KV_STATE: /* only the last state is read */
+  case BLIS_KV_STATE: /* later tokens read only the last state */
     return blis_max_i64(computed - 1, 0);
   default:
     return 0;
@@ -162,7 +162,7 @@ int64_t blis_kv_group_end(const blis_kv_group *group, int64_t stored_tokens) {
   return has_one_state(group) ? stored_tokens > 0 : ceil_div(stored_tokens, group->block_tokens);
 }
 
-/* Maximum number of blocks of one of these groups. */
+/* Returns the maximum number of blocks in one of these identical groups. */
 static int64_t peak_of_group(const blis_kv_layout *layout, const blis_kv_group *group,
                              int64_t tokens, int64_t step_tokens) {
   int64_t all = blis_kv_group_end(group, tokens);
@@ -173,7 +173,7 @@ static int64_t peak_of_group(const blis_kv_layout *layout, const blis_kv_group *
   if (group->kind == BLIS_KV_STATE && group->states == BLIS_KV_STATES_AT_STEPS) {
     return blis_min_i64(all, 2);
   }
-  /* A state reads the same as a window of two tokens. */
+  /* A state needs the same blocks as a window of two tokens. */
   int64_t span = group->kind == BLIS_KV_STATE ? 2 : group->span_tokens;
   int64_t kept = blis_min_i64(tokens, span - 1) + blis_min_i64(tokens, step_tokens);
   return blis_min_i64(all, ceil_div(kept, group->block_tokens) + 1);

@@ -6,25 +6,24 @@
 #define NO_ITEM UINT32_MAX
 
 /*
- * Blocks that are treated alike. A run of anonymous blocks is on the free list. A
- * run of named blocks has ascending identities, each block directly after the
- * previous one in every chain. The same requests hold all blocks of the run, or
- * none of them. In the second case the blocks are neighbors on the free list, the
- * last one nearest to the head.
+ * Blocks that are treated alike. A run of anonymous blocks is on the free list. A run of named
+ * blocks has ascending identities, and in every chain each block directly follows the previous one.
+ * A request holds all blocks of a run or none of them. If no request holds them, the blocks are
+ * adjacent on the free list, and the last block is nearest to the head.
  */
 typedef struct item {
-  blis_block_id id; /* of the first; BLIS_BLOCK_NONE = anonymous */
-  int64_t blocks;   /* 0 = a record that is not in use */
-  int64_t listed;   /* named blocks to which the table leads */
-  uint32_t holders; /* requests */
-  /* Names after its last block that its only holder will give to more blocks. The table leads
-     from them to this item, which has no such blocks yet. */
+  blis_block_id id; /* identity of the first block; BLIS_BLOCK_NONE = anonymous */
+  int64_t blocks;   /* 0 = unused record */
+  int64_t listed;   /* number of named blocks that the table maps to this item */
+  uint32_t holders; /* number of requests */
+  /* Number of names after the last block that the only holder will give to further blocks. The
+     table already maps these names to this item, although the blocks do not exist yet. */
   uint32_t promised;
-  /* The item that was cut off its end last. It continues the parts of holders that had more of
-     the item. Out of date once no such parts exist. */
+  /* The item that was last split off from the end. It continues the parts of holders that held more
+     of the item. Stale if no such parts exist any longer. */
   uint32_t rest;
   uint32_t previous;
-  uint32_t next; /* also links the records that are not in use */
+  uint32_t next; /* also links unused records */
 } item;
 
 typedef BLIS_ARRAY(item) item_array;
@@ -32,14 +31,14 @@ typedef BLIS_ARRAY(item) item_array;
 struct blis_run_pool {
   blis_alloc alloc;
   item_array items;
-  uint32_t first_spare; /* records not in use */
-  uint32_t head;        /* next to be reused */
+  uint32_t first_spare; /* unused records */
+  uint32_t head;        /* the next item to be reused */
   uint32_t tail;        /* most recently returned */
   int64_t free_blocks;
   int64_t block_count;
   uint64_t table_version;
   blis_paged_map table;        /* identity -> item */
-  blis_block_journal *journal; /* of the table; NULL = none */
+  blis_block_journal *journal; /* changes to the table; NULL = none */
 };
 
 static item *item_at(const blis_run_pool *pool, uint32_t index) {
@@ -50,7 +49,7 @@ static bool is_named(const item *it) {
   return it->id != BLIS_BLOCK_NONE;
 }
 
-/* The identity after the last block. */
+/* Returns the identity after that of the last block. */
 static blis_block_id end_of(const item *it) {
   return it->id + (uint64_t)it->blocks;
 }
@@ -82,7 +81,7 @@ static void spare_item(blis_run_pool *pool, uint32_t index) {
 
 /* The free list. */
 
-/* Inserts an item directly after another, or at the head; keeps no count. */
+/* Inserts an item directly after another item, or at the head. Does not update the free count. */
 static void insert_behind(blis_run_pool *pool, uint32_t index, uint32_t before) {
   item *added = item_at(pool, index);
   uint32_t *from_before = before == NO_ITEM ? &pool->head : &item_at(pool, before)->next;
@@ -102,7 +101,7 @@ static void unlink_item(blis_run_pool *pool, uint32_t index) {
   *back_to_it = gone->previous;
 }
 
-/* Appends count anonymous blocks; neighbours at the tail become one run. */
+/* Appends count anonymous blocks. They extend an anonymous run at the tail. */
 static blis_status append_anonymous(blis_run_pool *pool, int64_t count) {
   if (count == 0) {
     return BLIS_OK;
@@ -161,14 +160,14 @@ uint64_t blis_run_pool_table_version(const blis_run_pool *pool) {
 
 /* The prefix table. */
 
-/* A lookup changes only the cache of the table. */
+/* A lookup changes only the table's cached last page. */
 static blis_paged_map *table_of(const blis_run_pool *pool) {
   return (blis_paged_map *)&pool->table;
 }
 
 /*
- * Returns the item that the table has for id, and the number of consecutive
- * identities with the same item, at most limit; 0 = id is not in the table.
+ * Finds the item of id in the table. Returns the number of consecutive identities that have the
+ * same item, at most limit; 0 = id is not in the table.
  */
 static int64_t find_run(const blis_run_pool *pool, blis_block_id id, int64_t limit,
                         uint32_t *index) {
@@ -187,7 +186,7 @@ static int64_t find_run(const blis_run_pool *pool, blis_block_id id, int64_t lim
              : (int64_t)blis_paged_map_count_run(table_of(pool), id, (uint64_t)limit, *index);
 }
 
-/* Number of next blocks of chain that the table maps to one item; 0 = none. */
+/* Returns the number of next blocks of chain that the table maps to one item; 0 = none. */
 static int64_t match_run(const blis_run_pool *pool, const blis_block_chain *chain, int64_t k,
                          int64_t limit, uint32_t *index) {
   blis_block_id id = blis_block_chain_at(chain, (uint32_t)k);
@@ -247,7 +246,10 @@ static void note_change(blis_run_pool *pool, blis_block_id id, uint64_t count) {
   }
 }
 
-/* Removes a promise from the table, except the name replaced, which has another item now. */
+/*
+ * Removes the promised names of an item from the table, except `replaced`, which now belongs to
+ * another item.
+ */
 static void break_promise_but(blis_run_pool *pool, item *it, blis_block_id replaced) {
   blis_block_id first = end_of(it);
   uint64_t before = replaced - first;
@@ -263,7 +265,7 @@ static inline void break_promise(blis_run_pool *pool, item *it) {
   }
 }
 
-/* Whatever block it leads to. */
+/* Removes an identity from the table, even if its entry refers to another block. */
 static void forget_one(blis_run_pool *pool, blis_block_id id) {
   uint32_t index = 0;
   pool->table_version++;
@@ -275,8 +277,8 @@ static void forget_one(blis_run_pool *pool, blis_block_id id) {
 }
 
 /*
- * Removes the last count blocks of an item from the table, even if it leads to
- * younger copies of the same blocks: BLIS (Go) does so, and it affects hit rates.
+ * Removes the last count blocks of an item from the table, even if the table refers to newer copies
+ * of the same blocks. BLIS (Go) also does this, and it affects hit rates.
  */
 static void forget_last(blis_run_pool *pool, uint32_t index, int64_t count) {
   item *it = item_at(pool, index);
@@ -292,7 +294,7 @@ static void forget_last(blis_run_pool *pool, uint32_t index, int64_t count) {
   }
 }
 
-/* The table leads from id to an item, no matter where to before. */
+/* Makes the table map id to an item, replacing any previous entry. */
 static blis_status list_block(blis_run_pool *pool, blis_block_id id, uint32_t index) {
   uint32_t before;
   BLIS_TRY(blis_paged_map_put(&pool->table, id, index, &before));
@@ -330,7 +332,7 @@ static blis_status list_blocks(blis_run_pool *pool, blis_block_id id, uint64_t c
 
 /* Claiming. */
 
-/* Cuts an item in two after its first blocks. */
+/* Splits an item after its first `blocks` blocks. */
 static blis_status split(blis_run_pool *pool, uint32_t index, int64_t blocks) {
   uint32_t cut;
   BLIS_TRY(new_item(pool, BLIS_BLOCK_NONE, 0, &cut));
@@ -352,7 +354,7 @@ static blis_status split(blis_run_pool *pool, uint32_t index, int64_t blocks) {
   return BLIS_OK;
 }
 
-/* The holder, whose list has capacity, also gets the whole item. */
+/* Adds the whole item to holder, which must have reserved capacity. */
 static void hold(blis_run_pool *pool, blis_run_holder *holder, uint32_t index) {
   item *held = item_at(pool, index);
   if (held->holders == 0) {
@@ -391,7 +393,7 @@ blis_status blis_run_pool_claim(blis_run_pool *pool, blis_run_holder *holder,
 
 /* Taking. */
 
-/* Takes at most limit blocks out of the item at the head. */
+/* Takes at most limit blocks from the item at the head. */
 static int64_t take_from_head(blis_run_pool *pool, int64_t limit) {
   uint32_t index = pool->head;
   item *head = item_at(pool, index);
@@ -447,7 +449,10 @@ bool blis_run_pool_next_avoid(const blis_run_pool *pool, int64_t count, blis_blo
 
 /* Naming. */
 
-/* The holder's last item, if it ends where id would begin and has no other holder. */
+/*
+ * Returns whether the holder's last item can be extended: its identities end directly before id,
+ * and it has no other holder.
+ */
 static bool can_append(const blis_run_pool *pool, const blis_run_holder *holder, blis_block_id id) {
   if (holder->parts.count == 0) {
     return false;
@@ -457,7 +462,7 @@ static bool can_append(const blis_run_pool *pool, const blis_run_holder *holder,
   return it->holders == 1 && end_of(it) == id;
 }
 
-/* The holder's next blocks, which are no longer free, get these names. */
+/* Gives these names to the holder's next blocks, which are no longer free. */
 static blis_status name_blocks(blis_run_pool *pool, blis_run_holder *holder, blis_block_id id,
                                int64_t count) {
   if (!can_append(pool, holder, id)) {
@@ -477,8 +482,8 @@ static blis_status name_blocks(blis_run_pool *pool, blis_run_holder *holder, bli
 }
 
 /*
- * Blocks that decoding fills one by one are named one by one. The table gets the
- * names in advance as a run, so that naming does not change it.
+ * Blocks that decoding fills are named one by one. Their names are added to the table in advance as
+ * a run, so that naming a block does not change the table.
  */
 static blis_status promise_names(blis_run_pool *pool, const blis_run_holder *holder,
                                  const blis_block_chain *chain) {
@@ -495,7 +500,7 @@ static blis_status promise_names(blis_run_pool *pool, const blis_run_holder *hol
   return status;
 }
 
-/* False when the holder has no promise. */
+/* Uses the next promised name. Returns false if the holder has no promised name. */
 static bool keep_promise(blis_run_pool *pool, blis_run_holder *holder) {
   if (holder->parts.count == 0) {
     return false;
@@ -532,10 +537,9 @@ static bool overlap(blis_block_id a, int64_t a_count, blis_block_id b, int64_t b
 }
 
 /*
- * Takes free blocks for at most count consecutive names, beginning with id. The
- * result is the same whether blocks are named one by one or together, unless a name
- * given to one block is the name another block loses; in that case only one is
- * taken.
+ * Takes free blocks for at most count consecutive names, beginning with id. The result is the same
+ * whether blocks are named one by one or together, unless one block gets the name that another
+ * block loses. In that case, only one block is taken.
  */
 static int64_t take_for_names(blis_run_pool *pool, blis_block_id id, int64_t count) {
   const item *head = item_at(pool, pool->head);
@@ -568,8 +572,8 @@ blis_status blis_run_pool_name_up_to(blis_run_pool *pool, blis_run_holder *holde
 /* Giving back. */
 
 /*
- * The items of a part ascend along its chain; those without other holders are
- * appended to the tail of the free list in reverse order.
+ * The items of a part are in chain order. Items without other holders are appended to the tail of
+ * the free list in reverse order.
  */
 static void release_part(blis_run_pool *pool, const blis_run_part *part) {
   uint32_t tail = pool->tail;
@@ -616,7 +620,7 @@ int64_t blis_run_pool_held_named(const blis_run_pool *pool) {
   return held;
 }
 
-/* The entries of the table match the items. */
+/* Returns whether the entries of the table match the items. */
 static bool check_table(const blis_run_pool *pool) {
   for (size_t i = 0; i < pool->items.count; i++) {
     const item *it = &pool->items.items[i];

@@ -8,8 +8,10 @@
 #define NO_ENTRY UINT32_MAX
 
 enum {
-  LEVELS = 12, /* of lfu: uses are counted so far */
-  /* Of arc: seen once, seen again, and the ghosts of both. */
+  LEVELS = 12, /* lfu counts uses up to this number */
+  /*
+   * Lists of arc: blocks used once, blocks used again, and the ghosts (evicted identities) of both.
+   */
   ONCE = 0,
   AGAIN = 1,
   GHOSTS_ONCE = 12,
@@ -20,10 +22,10 @@ enum {
 typedef struct entry {
   blis_block_id id;
   double score;
-  uint64_t order; /* of coming, or of the last use; for scores */
+  uint64_t order; /* order of arrival or of the last use; for scores */
   uint32_t older;
   uint32_t newer;
-  uint32_t heap_place; /* for scores */
+  uint32_t heap_place; /* position in the heap; for scores */
   uint32_t uses;
   uint32_t pins;
   uint8_t list;
@@ -40,13 +42,13 @@ struct blis_tier_store {
   blis_alloc alloc;
   blis_tier_policy policy;
   int64_t capacity;
-  BLIS_ARRAY(entry) entries; /* also spare ones, in a list by newer */
+  BLIS_ARRAY(entry) entries; /* includes unused entries, linked by `newer` */
   uint32_t spare;
-  blis_map table; /* identity -> index of its entry, ghosts included */
+  blis_map table; /* identity -> index of its entry, including ghosts */
   list lists[LISTS];
-  BLIS_ARRAY(uint32_t) heap; /* of entries, the one to leave first on top */
+  BLIS_ARRAY(uint32_t) heap; /* indexes of entries; the next victim is at the top */
   uint64_t next_order;
-  double wanted_once; /* arc: how many blocks seen once it would like */
+  double wanted_once; /* arc: target number of blocks used once */
   blis_tier_store_stats stats;
 };
 
@@ -232,11 +234,11 @@ static uint32_t add_entry(blis_tier_store *store, blis_block_id id) {
   }
   store->entries.items[index] = (entry){.id = id};
   blis_status status = blis_map_put(&store->table, id, index);
-  BLIS_ASSERT(status == BLIS_OK); /* make_room has seen to it */
+  BLIS_ASSERT(status == BLIS_OK); /* make_room has reserved the memory */
   return index;
 }
 
-/* It is forgotten. */
+/* Removes an entry. */
 static void drop_entry(blis_tier_store *store, uint32_t index) {
   entry *e = &store->entries.items[index];
   unlink_entry(store, index);
@@ -245,7 +247,7 @@ static void drop_entry(blis_tier_store *store, uint32_t index) {
   store->spare = index;
 }
 
-/* Removes a block; arc remembers its identity. */
+/* Removes a block. If is_remembered, arc keeps its identity as a ghost. */
 static void leave(blis_tier_store *store, uint32_t index, bool is_remembered) {
   const entry *e = &store->entries.items[index];
   store->stats.blocks--;
@@ -325,7 +327,7 @@ static uint32_t least_used(const blis_tier_store *store) {
   return NO_ENTRY;
 }
 
-/* Blocks seen once leave while they are more than wanted. */
+/* Selects the victim of arc: a block used once while their number exceeds the target. */
 static uint32_t arc_victim(const blis_tier_store *store, bool was_again) {
   double once = (double)store->lists[ONCE].count;
   bool is_once =
@@ -334,8 +336,8 @@ static uint32_t arc_victim(const blis_tier_store *store, bool was_again) {
   return i != NO_ENTRY ? i : oldest_of(store, is_once ? AGAIN : ONCE);
 }
 
-/* The lowest score that can leave: on top, or, where that one is being read or
-   incoming, anywhere. */
+/* Returns the entry with the lowest score that can be evicted: the top of the heap, or the result
+   of a search if the top is pinned or incoming. */
 static uint32_t lowest_score(const blis_tier_store *store) {
   const entry *entries = store->entries.items;
   uint32_t best = NO_ENTRY;
@@ -368,7 +370,10 @@ static uint32_t victim_of(const blis_tier_store *store, bool was_again) {
   return oldest_of(store, 0);
 }
 
-/* An evicted block is requested again: lists of its kind are too short. */
+/*
+ * Adjusts the target after an evicted block is requested again, because the list of its kind is too
+ * short.
+ */
 static void adapt(blis_tier_store *store, int ghosts) {
   double once = (double)store->lists[GHOSTS_ONCE].count;
   double again = (double)store->lists[GHOSTS_AGAIN].count;
@@ -379,8 +384,8 @@ static void adapt(blis_tier_store *store, int ghosts) {
   store->wanted_once = wanted < 0 ? 0 : (wanted > most ? most : wanted);
 }
 
-/* Seen once, there and remembered, are no more than the capacity; all together
-   no more than twice that. */
+/* Enforces the limits of arc: blocks and ghosts used once are at most the capacity in total, and
+   all blocks and ghosts are at most twice the capacity. */
 static void forget_ghosts(blis_tier_store *store) {
   const list *l = store->lists;
   while (l[GHOSTS_ONCE].count > 0 && l[ONCE].count + l[GHOSTS_ONCE].count > store->capacity) {
@@ -393,8 +398,9 @@ static void forget_ghosts(blis_tier_store *store) {
   }
 }
 
-/* What arc remembers of the block, which is no longer a ghost: the list that it
-   was in, or -1. */
+/*
+ * Removes the ghost of a block and adapts to it. Returns the ghost list that contained it, or -1.
+ */
 static int recall(blis_tier_store *store, blis_block_id id) {
   uint64_t index;
   if (!blis_map_get(&store->table, id, &index)) {
@@ -406,7 +412,7 @@ static int recall(blis_tier_store *store, blis_block_id id) {
   return ghosts;
 }
 
-/* True if an unpinned block can be evicted, or a place is free. */
+/* Returns whether a slot is free or a block can be evicted. */
 static bool has_room(const blis_tier_store *store) {
   return store->stats.blocks < store->capacity || victim_of(store, false) != NO_ENTRY;
 }
