@@ -19,18 +19,19 @@ struct blis_instance {
   blis_alloc alloc;
   blis_instance_config config;
   blis__engine engine;
-  blis__adapters *adapters;   /* NULL = requests need none */
-  blis__power power;          /* with config.power */
-  blis_error failure;         /* of run_next: the engine may be in mid-step */
-  blis_slowed_latency capped; /* as the configuration has it */
+  blis__adapters *adapters; /* NULL = no adapters */
+  blis__power power;        /* with config.power */
+  /* failure of run_next, after which the engine may be in the middle of a step */
+  blis_error failure;
+  blis_slowed_latency capped; /* with the factors of the configuration */
   blis_latency_model capped_model;
-  blis_slowed_latency slowed; /* as something has made it */
+  blis_slowed_latency slowed; /* with the factor of blis_instance_slow_down */
   blis_latency_model slowed_model;
-  blis_block_journal journal; /* of the prefix table, with is_watched */
+  blis_block_journal journal; /* journal of the prefix table, with is_watched */
   bool is_watched;
   bool has_past;
   blis_instance_events events;
-  blis_instance_stats past; /* counters of the engines before a restart */
+  blis_instance_stats past; /* counters of the engines before the last restart */
   blis_draft_stats past_drafts;
 };
 
@@ -88,7 +89,7 @@ static blis_status refuse_layout(const char *what, blis_error *error) {
       what);
 }
 
-/* States are kept where steps end, so a step must be able to reach the next border. */
+/* States are cached where steps end, so a step must be able to reach the next block border. */
 static blis_status check_aligned_steps(const blis_instance_config *config, blis_error *error) {
   int64_t border = blis_kv_layout_hit_tokens(config->kv_layout);
   int64_t threshold = config->long_prefill_threshold_tokens;
@@ -207,8 +208,8 @@ static bool is_stepped(const blis_instance_config *config) {
          config->trtllm != NULL;
 }
 
-/* The fast engine has no CPU tier, no rules of RouteSim, and a counter per
-   token of a block. */
+/* Returns whether the fast engine supports the configuration. It has no CPU tier and no rules of
+   RouteSim, and it needs one counter per token of a block. */
 static bool can_be_fast(const blis_instance_config *config) {
   const int64_t max_block_size_tokens = 1 << 20;
   bool hears = config->kv_source != NULL && config->kv_source->evicted != NULL;
@@ -373,7 +374,7 @@ blis_status blis_instance_loaded(blis_instance *instance, blis_live_request *req
   return instance->engine.ops->loaded(instance->engine.state, request, end, now_us, error);
 }
 
-/* Nothing but the clock is left to move. */
+/* Handles the case that only the clock can still advance. */
 static blis_status run_out(blis_instance *instance, blis_error *error) {
   int64_t horizon_us = instance->config.horizon_us;
   for (int64_t us = blis_instance_next_us(instance); us <= horizon_us && us < BLIS_TIME_NEVER_US;

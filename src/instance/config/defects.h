@@ -1,8 +1,8 @@
 /*
  * defects.h - defects of a reference engine that an instance reproduces.
  *
- * All false is an engine without them. Each profile has a constant in its own
- * module. Defects lose requests, or never finish them.
+ * An engine without defects has all members false. Each profile has a constant in its own module.
+ * Some defects lose requests or never finish them.
  */
 #ifndef BLIS_INSTANCE_CONFIG_DEFECTS_H
 #define BLIS_INSTANCE_CONFIG_DEFECTS_H
@@ -10,18 +10,31 @@
 #include <stdbool.h>
 
 typedef struct blis_instance_defects {
-  bool admits_too_long;     /* a request that outgrows the cache evicts itself forever instead of
-                               being dropped as unservable */
+  /*
+   * a request that outgrows the cache preempts itself forever instead of being dropped as
+   * unservable
+   */
+  bool admits_too_long;
   bool keeps_failed_claims; /* a failed partial reload keeps its blocks */
-  bool admits_by_head;     /* requests that have their KV pass the head of the queue only if nothing
-                              runs, and the head lacks blocks or has just given up its own */
-  bool steps_empty;        /* without a batch, steps of 1 us pass until reserved KV arrives */
-  bool starts_by_token;    /* a preempted request with reserved blocks starts with one token of its
-                              prompt and finds nothing cached */
-  bool meets_itself;       /* an instance may hand a request off to itself */
-  bool has_plain_kv;       /* no kv_source and no KV groups */
-  bool orders_ids_as_text; /* schedulers order equal keys by the bytes of ids, so that request_10 is
-                              before request_2; else by number */
+  /*
+   * requests that already have their KV may overtake the head of the queue only if nothing runs and
+   * the head lacks blocks or has just given up its blocks
+   */
+  bool admits_by_head;
+  /* without a batch, the engine runs steps of 1 us until reserved KV arrives */
+  bool steps_empty;
+  /*
+   * a preempted request with reserved blocks restarts with one token of its prompt and gets no
+   * cache hits
+   */
+  bool starts_by_token;
+  bool meets_itself; /* an instance may hand a request off to itself */
+  bool has_plain_kv; /* does not support kv_source or KV groups */
+  /*
+   * schedulers break ties by the bytes of request IDs, so that request_10 precedes request_2;
+   * otherwise by number
+   */
+  bool orders_ids_as_text;
 } blis_instance_defects;
 
 #endif

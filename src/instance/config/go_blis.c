@@ -1,7 +1,7 @@
 #include "instance/config/go_blis.h"
 
-/* BLIS (Go) admits every request with reserved blocks as a decode, and waits for KV in steps of
-   1 us. */
+/* BLIS (Go) admits every request with reserved blocks as a decode, and runs steps of 1 us while it
+   waits for KV. */
 const blis_instance_defects blis_instance_go_blis = {
     .admits_too_long = true,
     .keeps_failed_claims = true,

@@ -1,7 +1,4 @@
-/*
- * instance_events.h - the functions that an instance calls when its requests, adapters, and steps
- * reach a new state.
- */
+/* instance_events.h - callbacks of an instance for changes to its requests, adapters, and steps. */
 #ifndef BLIS_INSTANCE_CONFIG_INSTANCE_EVENTS_H
 #define BLIS_INSTANCE_CONFIG_INSTANCE_EVENTS_H
 
@@ -13,80 +10,79 @@
 #include "instance/config/step_report.h"
 #include "instance/request/live_request.h"
 
-/* A load of an adapter that has ended. */
+/* A completed load of an adapter. */
 typedef struct blis_adapter_load {
-  uint32_t adapter; /* of the configuration, from 1 */
+  uint32_t adapter; /* number in the configuration, from 1 */
   int64_t rank;
-  blis_request_name request; /* that it began for */
+  blis_request_name request; /* the request that started the load */
   int64_t start_us;
   int64_t end_us;
-  int64_t waiting; /* requests that wait and have the adapter, as it ends */
+  int64_t waiting; /* number of waiting requests with this adapter when the load ends */
 } blis_adapter_load;
 
-/* A step computes tokens of a prompt, from the first to before the second. */
+/* A step that computes prompt tokens [from_tokens, to_tokens) of a request. */
 typedef struct blis_prefill_step {
   int64_t start_us;
   int64_t end_us;
-  int64_t from_tokens; /* at its admission: the cached tokens */
+  int64_t from_tokens; /* in the first step: the number of cached tokens */
   int64_t to_tokens;
 } blis_prefill_step;
 
 /*
- * Callbacks of the instance to its owner. Every pointer except ended may be NULL.
- * Calls happen inside blis_instance_run_next; they may inject requests into other
- * instances but not touch this one.
+ * Callbacks of the instance to its owner. Every pointer except ended may be NULL. They are called
+ * inside blis_instance_run_next. They may inject requests into other instances but must not access
+ * this one.
  */
 typedef struct blis_instance_events {
   void *ud;
-  /* request entered the wait queue. */
+  /* Called when request has entered the wait queue. */
   void (*queued)(void *ud, blis_live_request *request, int64_t now_us);
-  /* Each time a first token is recorded: again after a preemption, unless
-     rules.resumes_preempted. */
+  /* Called whenever a first token is recorded. Without rules.resumes_preempted, this happens again
+     after a preemption. */
   void (*first_token)(void *ud, blis_live_request *request, int64_t now_us);
   /*
-   * Report that request has left the batch for the wait queue (preempted), that it
-   * is in the batch again, or for the first time with KV from elsewhere
-   * (readmitted), and that its lost KV is computed at end_us, the end of its step
-   * (recomputed). Without rules.resumes_preempted its prompt is computed as before,
-   * which first_token reports.
+   * preempted: request has moved from the batch back to the wait queue. readmitted: it is in the
+   * batch again, or for the first time with KV from elsewhere. recomputed: its lost KV will be
+   * complete at end_us, when its step ends. Without rules.resumes_preempted, the prompt is computed
+   * again from the start, and first_token reports its end.
    */
   void (*preempted)(void *ud, blis_live_request *request, int64_t now_us);
   void (*readmitted)(void *ud, blis_live_request *request, int64_t now_us);
   void (*recomputed)(void *ud, blis_live_request *request, int64_t end_us);
-  /* A load that is lost with its instance is not reported. */
+  /* Called when a load ends. A load that is lost with its instance is not reported. */
   void (*adapter_loaded)(void *ud, const blis_adapter_load *load);
   /*
-   * Only the stepwise engine calls these, because it computes tokens one by one.
-   * token reports the token with this number, from 1, counted since a preemption
-   * that restarts the request. batch reports a new batch of count requests. step
-   * reports a step whose duration is set, unless it computes nothing.
+   * Only the stepwise engine calls these, because it computes tokens one by one. token reports an
+   * output token by its number, from 1; counting restarts at 1 if a preemption restarts the
+   * request. batch reports a new batch of count requests. step reports a step once its duration is
+   * set; steps that compute nothing are not reported.
    */
   blis_status (*token)(void *ud, const blis_live_request *request, int64_t number,
                        blis_error *error);
   blis_status (*batch)(void *ud, int64_t count, blis_error *error);
   blis_status (*step)(void *ud, const blis_step_report *report, blis_error *error);
-  /* A step of a request with holds_kv begins; NULL = not needed. */
+  /* Called when a step of a request with holds_kv begins; NULL = not needed. */
   blis_status (*computing)(void *ud, blis_live_request *request, const blis_prefill_step *step,
                            blis_error *error);
   /*
-   * request is completed, its state and times are set, and ended() follows
-   * with the same end_us. *counts_itl = false keeps its inter-token latencies
-   * out of itl_us, as if it had not been completed.
+   * Called when request is completed and its state and times are set. ended() follows with the same
+   * end_us. Setting *counts_itl to false excludes its inter-token latencies from itl_us, as if it
+   * had not been completed.
    */
   blis_status (*completed)(void *ud, const blis_live_request *request, int64_t end_us,
                            bool *counts_itl, blis_error *error);
   /*
-   * request has reached its last state (completed, length-capped, timed out,
-   * unservable, or rejected, see its member rejection). It belongs to the owner
-   * again. end_us is when it leaves. For completed requests, this is the end of the
-   * last step, or with rules.leaves_at_step_end the time when its client has the
-   * last token. For other requests it is now.
+   * Called when request has reached its final state (completed, length-capped, timed out,
+   * unservable, or rejected; see its member rejection). It belongs to the owner again. end_us is
+   * the time at which it leaves. For a completed request, this is the end of its last step or, with
+   * rules.leaves_at_step_end, the time at which its client receives the last token. For other
+   * requests, it is now_us.
    */
   blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us, int64_t end_us,
                        blis_error *error);
   /*
-   * Inter-token latencies of completed requests are added here; borrowed.
-   * Exact after blis_instance_close only.
+   * Receives the inter-token latencies of completed requests; borrowed. Exact only after
+   * blis_instance_close.
    */
   blis_histogram *itl_us;
 } blis_instance_events;

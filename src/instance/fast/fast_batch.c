@@ -1,7 +1,7 @@
 /*
- * Forms a batch: admits from the queue and, where blocks or token budget may not
- * suffice for all, walks the running requests one by one in batch order. The state
- * is unchanged; only this step is walked.
+ * Forms a batch. Admits requests from the queue. If the blocks or the token budget may not suffice
+ * for all, visits the running requests one by one in batch order. The representation of the state
+ * does not change; only this step is formed request by request.
  */
 #include <inttypes.h>
 
@@ -42,8 +42,8 @@ const fast_request *blis__fast_next_waiting(const fast_engine *engine, bool *act
   return NULL;
 }
 
-/* Returns whether the request's adapter is loaded, or not needed. Otherwise it can start to
-   load; goes_on states whether later requests can overtake. */
+/* Returns whether the request's adapter is loaded or not needed. Otherwise, a load may start, and
+ *goes_on is set to whether later requests may overtake. */
 static bool ask_for_adapter(fast_engine *engine, const fast_request *request, int64_t now_us,
                             bool *goes_on) {
   *goes_on = true;
@@ -55,7 +55,7 @@ bool blis__fast_is_blocked(const fast_engine *engine, const fast_request *head,
                            int64_t budget_tokens) {
   const fast_block *block = &engine->block;
   if (engine->config->kv_source != NULL && !head->live->was_brought) {
-    return false; /* the offer of its source is unknown here */
+    return false; /* the KV source's offer is unknown here */
   }
   bool is_whole = blis__fast_takes_whole(engine, head, budget_tokens);
   if (is_whole && head->live->chain.shared_count == 0) {
@@ -76,7 +76,7 @@ static void remember_block(fast_engine *engine, const fast_request *head, int64_
                                .budget_tokens = budget_tokens};
 }
 
-/* The empty prompt: the first output token is stored at admission already. */
+/* Admits a request with an empty prompt, which stores its first output token at admission. */
 static bool admit_empty_prompt(fast_engine *engine, fast_request *request) {
   request->owns_prompt = false;
   if (request->live->output_tokens == 0) {
@@ -91,9 +91,8 @@ static bool admit_empty_prompt(fast_engine *engine, fast_request *request) {
 }
 
 /*
- * Claims the cached blocks and takes blocks for chunk more tokens. A chunk of 0
- * (the whole prompt is cached) claims nothing: the blocks stay on the free list
- * while the request runs.
+ * Claims the cached blocks and takes blocks for `chunk` more tokens. If chunk is 0 because the
+ * whole prompt is cached, claims nothing: the blocks stay on the free list while the request runs.
  */
 static blis_status allocate(fast_engine *engine, fast_request *request, uint32_t cached_blocks,
                             int64_t chunk_tokens) {
@@ -110,7 +109,10 @@ static blis_status allocate(fast_engine *engine, fast_request *request, uint32_t
   return BLIS_OK;
 }
 
-/* *is_admitted = false: there are not enough blocks, and nothing changed. */
+/*
+ * Admits a waiting request. If there are not enough blocks, *is_admitted is false and nothing
+ * changes.
+ */
 static blis_status try_waiting(fast_engine *engine, fast_request *request, fast_plan *plan,
                                bool *is_admitted) {
   blis_live_request *live = request->live;
@@ -144,7 +146,7 @@ static blis_status try_waiting(fast_engine *engine, fast_request *request, fast_
     return BLIS_OK;
   }
   BLIS_TRY(allocate(engine, request, cached, chunk));
-  /* The input of the latency model for this step. */
+  /* Input of the latency model for this step. */
   bool knows_context = engine->config->rules.knows_cached_context && chunk > 0;
   live->progress_tokens = knows_context ? cached_tokens : 0;
   live->new_tokens = chunk;
@@ -185,8 +187,8 @@ static blis_status enter_batch(fast_engine *engine, fast_request *request, fast_
   return BLIS_OK;
 }
 
-/* Requests with loaded KV are admitted first, so that no other request takes their blocks.
- *lacking is a request that lacks only these blocks, if any. */
+/* Admits requests with loaded KV first, so that no other request takes the blocks that they need.
+ *lacking is set to the request that lacks only blocks, if there is one. */
 static blis_status admit_those_with_kv(fast_engine *engine, fast_plan *plan, int64_t now_us,
                                        const fast_request **lacking) {
   bool goes_on = true;
@@ -215,9 +217,9 @@ static blis_status admit_the_ready(fast_engine *engine, fast_plan *plan, int64_t
   return BLIS_OK;
 }
 
-/* No request runs, and the head of the queue lacks blocks. Admits a request with loaded KV,
-   unless it only waits for an adapter that will be loaded. lacking is the request found so far
-   in this step. */
+/* Called if no request runs and the head of the queue lacks blocks. Admits a request with loaded
+   KV, unless it only waits for an adapter that will be loaded. lacking is the candidate found so
+   far in this step. */
 static blis_status admit_somebody(fast_engine *engine, fast_plan *plan, int64_t now_us,
                                   const fast_request *lacking, blis_error *error) {
   while (engine->batch.count == 0 && engine->waiting_with_kv > 0) {
@@ -384,7 +386,10 @@ static blis_status leave_behind(fast_engine *engine, fast_request *request, int6
   return BLIS_OK;
 }
 
-/* The token of this step was later than only this step would explain. */
+/*
+ * Records the latency of a token that follows skipped steps, so that it exceeds the duration of
+ * this step.
+ */
 static blis_status close_gap(fast_engine *engine, fast_request *request, int64_t itl_us,
                              blis_error *error) {
   BLIS_TRY_MEM(blis__fast_skip_itl(engine, request, itl_us), error);

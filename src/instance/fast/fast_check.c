@@ -8,11 +8,11 @@ typedef struct census {
   int64_t decode_context;
   int64_t decode_prompts;
   int64_t gaps;
-  int64_t anonymous_blocks; /* of the batch */
+  int64_t anonymous_blocks; /* anonymous blocks of the batch */
   bool is_sound;
 } census;
 
-/* Ranges in order, all of steps that the history has. */
+/* Returns whether the ranges are in order and the history contains all their steps. */
 static bool has_its_steps(const fast_engine *engine, const fast_request *r) {
   int64_t end = engine->history.first_step;
   for (size_t i = 0; i < r->kept_steps.count; i++) {
@@ -69,7 +69,7 @@ static bool check_blocks(const fast_engine *engine, const census *found) {
     return blis__fast_groups_check(engine);
   }
   int64_t used = engine->config->kv_blocks - blis_run_pool_free_blocks(engine->pool);
-  /* A named block may have several holders, an anonymous block has one. */
+  /* A named block may have several holders; an anonymous block has one. */
   return found->anonymous_blocks + engine->parked_blocks + blis_run_pool_held_named(engine->pool) ==
              used &&
          blis_run_pool_check(engine->pool);

@@ -1,10 +1,10 @@
 /*
  * Runs of decode steps.
  *
- * While no request enters or leaves the batch and there are enough blocks, steps
- * differ only in their times. Several times are computed ahead at once, and stay
- * valid until another event. An engine that advances in small pieces reuses them,
- * and records the latencies of all pieces at once.
+ * While no request enters or leaves the batch and there are enough blocks, steps differ only in
+ * their durations. Several durations are computed ahead together and stay valid until another
+ * event. An engine that advances in small increments reuses them and records the latencies of all
+ * increments together.
  */
 #include "base/inline.h"
 #include "base/invariant.h"
@@ -12,19 +12,19 @@
 #include "instance/parts/timing.h"
 #include "latency/step/coverage.h"
 
-/* Most models have one KV group; their path stays free of jumps. */
+/* Most models have one KV group, so their path should not branch. */
 static inline bool has_groups(const fast_engine *engine) {
   return BLIS_UNLIKELY(engine->groups != NULL);
 }
 
-/* Up to when nothing but decode steps can happen. */
+/* Returns the time until which only decode steps can happen. */
 static int64_t quiet_until(const fast_engine *engine, int64_t limit_us) {
   const fast_arrivals *arrivals = &engine->arrivals;
   if (arrivals->first < arrivals->pending.count) {
     limit_us = blis_min_i64(limit_us, arrivals->pending.items[arrivals->first].queued_us);
   }
   if (engine->deadlines.head != NULL) {
-    /* A step at the deadline itself precedes it. */
+    /* A step at the same time as the deadline precedes it. */
     int64_t deadline_us = engine->deadlines.head->live->deadline_us;
     limit_us = blis_min_i64(limit_us, blis_time_after_us(deadline_us, 1));
   }
@@ -46,8 +46,8 @@ static bool can_admit(const fast_engine *engine) {
 }
 
 /*
- * Number of steps to compute ahead: the steps before limit_us, estimated from the
- * last decode-only step, and some more.
+ * Returns the number of steps to compute ahead: the steps before limit_us, estimated from the last
+ * decode-only step, and a few more.
  */
 static size_t steps_to_ask(const fast_engine *engine, int64_t limit_us) {
   enum { MORE = 2, LEAST = 8 };
@@ -58,11 +58,11 @@ static size_t steps_to_ask(const fast_engine *engine, int64_t limit_us) {
   return (size_t)blis_min_i64(n, BLIS__STEPS_AHEAD);
 }
 
-/* How many blocks the next n steps take. */
+/* Returns how many blocks the next n steps take. */
 static int64_t blocks_of_steps(const fast_engine *engine, size_t n) {
   int64_t size = engine->config->block_size_tokens;
   int64_t residue = blis__fast_residue(engine, engine->step_index);
-  /* In size steps in a row, every decode takes one. */
+  /* In `size` consecutive steps, every decode takes one block. */
   int64_t blocks = (int64_t)n / size * engine->decodes;
   int64_t rest = (int64_t)n % size;
   int64_t before_wrap = blis_min_i64(rest, size - residue);
@@ -75,8 +75,7 @@ static int64_t blocks_of_steps(const fast_engine *engine, size_t n) {
   return blocks;
 }
 
-/* True when the next of the queue may get in by what leaves the prefix table.
- */
+/* Returns true if removals from the prefix table may allow the head of the queue to be admitted. */
 static bool is_table_watched(const fast_engine *engine) {
   int64_t budget = engine->config->max_batched_tokens - engine->decodes;
   if (engine->queue.count == 0 || budget <= 0 ||
@@ -88,8 +87,7 @@ static bool is_table_watched(const fast_engine *engine) {
   return acts || (next != NULL && !blis__fast_takes_whole(engine, next, budget));
 }
 
-/* How many of the next n steps find blocks, where their number is all that
-   matters. */
+/* Returns how many of the next n steps find enough blocks if only the number of blocks matters. */
 static size_t steps_with_enough(const fast_engine *engine, size_t n, int64_t free_blocks) {
   const int64_t *boundaries = engine->boundaries;
   int64_t size = engine->config->block_size_tokens;
@@ -106,10 +104,7 @@ static size_t steps_with_enough(const fast_engine *engine, size_t n, int64_t fre
   return i;
 }
 
-/*
- * How many of the next n steps find their blocks without checking the order of
- * requests.
- */
+/* Returns how many of the next n steps find their blocks regardless of the order of requests. */
 static size_t steps_with_blocks(fast_engine *engine, size_t n) {
   int64_t free_blocks = blis_run_pool_free_blocks(engine->pool);
   int64_t size = engine->config->block_size_tokens;
@@ -129,7 +124,7 @@ static size_t steps_with_blocks(fast_engine *engine, size_t n) {
   for (size_t i = 0; i < n; i++) {
     blocks += engine->boundaries[residue];
     residue = residue + 1 < size ? residue + 1 : 0;
-    /* A block is named in the step that fills it, the one before the next. */
+    /* A block is named in the step that fills it, one step before the next block is needed. */
     if (blocks > free_blocks || (naming != NULL && naming[residue].count > 0) ||
         (is_watched && !blis_run_pool_next_are_anonymous(engine->pool, blocks))) {
       return i;
@@ -138,13 +133,13 @@ static size_t steps_with_blocks(fast_engine *engine, size_t n) {
   return n;
 }
 
-/* Number of steps until a request leaves. */
+/* Returns the number of steps until a request leaves. */
 static int64_t steps_to_leaving(const fast_engine *engine) {
   const finish_entry *first = blis__finish_heap_first(&engine->finishes);
   if (first == NULL) {
     return 0;
   }
-  /* The step in which it completes is included if no request leaves before its end. */
+  /* The completing step is included if requests leave at the end of steps. */
   int at_end = engine->config->rules.leaves_at_step_end;
   return first->step - 1 + at_end - engine->step_index;
 }
@@ -159,7 +154,7 @@ static void slow_steps(fast_engine *engine) {
   }
 }
 
-/* Finds out the next steps, if they are decode steps and nothing else. */
+/* Computes the next steps, if they consist only of decodes. */
 static void look_ahead(fast_engine *engine, int64_t limit_us) {
   int64_t left = steps_to_leaving(engine);
   if (left <= 0 || engine->prefills.count > 0 || engine->gaps > 0 || can_admit(engine) ||
@@ -181,8 +176,8 @@ static void look_ahead(fast_engine *engine, int64_t limit_us) {
 }
 
 /*
- * Number of steps computed ahead that begin before limit_us, and the beginning of
- * the last of them.
+ * Determines how many of the steps computed ahead begin before limit_us, and when the last of them
+ * begins.
  */
 static blis_status steps_before(fast_engine *engine, int64_t limit_us, size_t *wanted,
                                 int64_t *last_us, blis_error *error) {
@@ -226,7 +221,7 @@ static void move_clock(fast_engine *engine, size_t n, int64_t last_us, int64_t d
   engine->decode_context += engine->decodes * (int64_t)n;
 }
 
-/* The decodes get their blocks for the next steps. */
+/* Takes the blocks of the decodes for the next steps. */
 static blis_status take_blocks(fast_engine *engine, size_t steps) {
   int64_t blocks = blocks_of_steps(engine, steps);
   if (blocks > 0) {
@@ -236,7 +231,7 @@ static blis_status take_blocks(fast_engine *engine, size_t steps) {
   return blis__fast_name_outputs(engine, steps);
 }
 
-/* Executes the steps computed ahead that begin before limit_us; at least one does. */
+/* Executes the steps computed ahead that begin before limit_us. There must be at least one. */
 static blis_status decode_steps(fast_engine *engine, int64_t limit_us, blis_error *error) {
   size_t steps;
   int64_t last_us;
@@ -255,7 +250,7 @@ static blis_status decode_steps(fast_engine *engine, int64_t limit_us, blis_erro
   return BLIS_OK;
 }
 
-/* They compute nothing, so they have no index and no latency. */
+/* Idle steps compute nothing, so they have no index and no latency. */
 blis_status blis__fast_idle(fast_engine *engine, int64_t limit_us, blis_error *error) {
   int64_t us = engine->last_step_us;
   int64_t until_us = quiet_until(engine, limit_us);

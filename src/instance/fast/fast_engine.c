@@ -48,7 +48,7 @@ static blis_status engine_inject(void *state, blis_live_request *live, int64_t n
     blis__fast_request_spare(engine, request);
     return blis_fail_nomem(error);
   }
-  engine->clock_us = now_us; /* the arrival itself is also an event */
+  engine->clock_us = now_us; /* the arrival is itself an event */
   return BLIS_OK;
 }
 
@@ -71,7 +71,7 @@ static int64_t engine_next_us(const void *state) {
   return blis_min_i64(next_us, blis__fast_load_end_us(engine));
 }
 
-/* A request that ends without ever having been in the queue, or out of it. */
+/* Ends a request that never entered the queue, or that is no longer in it. */
 static BLIS_NOT_INLINE blis_status end(fast_engine *engine, fast_request *request,
                                        blis_request_state outcome, blis_error *error) {
   blis_live_request *live = request->live;
@@ -103,13 +103,13 @@ void blis__fast_enter_queue(fast_engine *engine, fast_request *request) {
   }
 }
 
-/* A step is running, and the batch of the next one is formed already. */
+/* Returns whether a step is running and the batch of the next step is already formed. */
 static BLIS_NOT_INLINE bool has_next_batch(const fast_engine *engine) {
   return engine->step_us < BLIS_TIME_NEVER_US && engine->batch.count > 0 &&
          engine->clock_us <= engine->last_step_end_us;
 }
 
-/* The arrival reaches the queue at the end of the current step. */
+/* Delays the arrival to the end of the current step. */
 static BLIS_NOT_INLINE blis_status wait_a_step(fast_engine *engine, fast_arrival arrival,
                                                blis_error *error) {
   arrival.has_waited = true;
@@ -141,7 +141,7 @@ static blis_status run_queued(fast_engine *engine, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Out of the batch, the queue or the arrivals, wherever it is. */
+/* Removes a request from the batch, the queue, or the arrivals, whichever contains it. */
 static blis_status take_out(fast_engine *engine, fast_request *request, blis_error *error) {
   switch (request->live->state) {
   case BLIS_REQUEST_RUNNING:
@@ -155,7 +155,7 @@ static blis_status take_out(fast_engine *engine, fast_request *request, blis_err
     }
     return BLIS_OK;
   case BLIS_REQUEST_QUEUED:
-    /* The data about the head may belong to this record. */
+    /* The stored state of the queue head may refer to this record. */
     engine->block.head = NULL;
     blis__fast_withdraw_itl(engine, request);
     if (engine->adapters != NULL) {
@@ -227,7 +227,10 @@ static BLIS_NOT_INLINE void run_loaded(fast_engine *engine) {
   blis__fast_wake(engine);
 }
 
-/* Equal times: what reaches the queue, adapters, the step, then timeouts. */
+/*
+ * Executes the events of one time, in this order: entries into the queue, adapter loads, the step,
+ * timeouts.
+ */
 static blis_status run_event(fast_engine *engine, int64_t now_us, int64_t limit_us,
                              blis_error *error) {
   BLIS_ASSERT(now_us >= engine->clock_us);

@@ -1,7 +1,6 @@
 /*
- * Forms the running part of a batch without visiting the decodes. This is possible
- * if each of them gets its token in any order; a shortage of blocks does not always
- * prevent this.
+ * Forms the running part of a batch without visiting the decodes. This is possible if every decode
+ * gets its token regardless of the order, which may be the case even if blocks are short.
  */
 #include "base/invariant.h"
 #include "instance/fast/fast_engine.h"
@@ -13,14 +12,14 @@ int64_t blis__fast_wanted_chunk(const fast_engine *engine, const fast_request *r
   return threshold > 0 ? blis_min_i64(left, threshold) : left;
 }
 
-/* How many of the request's blocks have to be named once they are full. */
+/* Returns how many of the request's blocks must be named once they are full. */
 static int64_t nameable_blocks(const fast_request *request) {
   return request->is_tracked ? INT64_MAX : request->live->chain.shared_count;
 }
 
 /*
- * Block by block while blocks are named, since taking one may remove the very
- * entry that naming the one before has made; the rest at once.
+ * Named blocks are taken one by one, because taking a block may remove the table entry that was
+ * created for the previous block. The rest are taken together.
  */
 blis_status blis__fast_extend(fast_engine *engine, fast_request *request, int64_t chunk_tokens) {
   int64_t stored = request->live->progress_tokens + chunk_tokens;
@@ -38,13 +37,13 @@ blis_status blis__fast_extend(fast_engine *engine, fast_request *request, int64_
 
 /* The needs of the running requests in a step. */
 typedef struct demand {
-  int64_t budget_tokens; /* left, if all get their tokens; < 0: too few */
+  int64_t budget_tokens; /* remaining budget if all get their tokens; < 0 = too small */
   int64_t blocks;
-  bool prefills_name; /* blocks that a prefill takes may get a name */
-  bool is_met;        /* by the budget, except the last of the batch */
+  bool prefills_name; /* a prefill may take blocks that get a name */
+  bool is_met;        /* the budget suffices for all requests except the last of the batch */
 } demand;
 
-/* Sets the chunks of the prefills; changes nothing else. */
+/* Sets the chunks of the prefills. Changes nothing else. */
 static demand find_demand(fast_engine *engine) {
   demand d = {.budget_tokens = engine->config->max_batched_tokens - engine->decodes,
               .blocks = engine->groups == NULL ? *blis__fast_boundary(engine, engine->step_index)
@@ -81,8 +80,8 @@ static bool prefills_are_last(const fast_engine *engine) {
 }
 
 /*
- * Whether the names of this chunk differ from the names of the next taken_blocks
- * blocks to be taken.
+ * Returns whether the names of this chunk differ from the names of the next taken_blocks free
+ * blocks.
  */
 static bool chunk_avoids(const fast_engine *engine, const fast_request *request,
                          int64_t taken_blocks) {
@@ -107,9 +106,9 @@ static bool chunks_avoid(const fast_engine *engine, int64_t taken_blocks) {
 }
 
 /*
- * True if decodes may take their blocks, then name the blocks they have filled, and
- * prefills may be served afterwards: either this is their order, or no change of
- * the prefix table depends on it, for example if no named block is taken.
+ * Returns whether the engine may serve all decodes first (take their blocks, then name the blocks
+ * they have filled) and the prefills afterwards. This is allowed if it is the order of the batch,
+ * or if the order does not affect the prefix table, for example because no named block is taken.
  */
 static bool can_serve_decodes_first(fast_engine *engine, const demand *d) {
   if (prefills_are_last(engine)) {
@@ -149,13 +148,12 @@ static blis_status form_quickly(fast_engine *engine, fast_plan *plan) {
 }
 
 /*
- * Under FCFS, victims are the last requests of the batch. They have not received
- * anything in this step yet, and all other requests are served. The victims
- * therefore do not depend on when the first request finds too few blocks: they are
- * the shortest tail of the batch whose blocks, with the free ones, suffice for the
- * rest. Preempting the tail before serving the rest changes nothing. Blocks are
- * taken at the head of the free list and returned at its end, and no other request
- * uses the names of a victim's blocks (blis__fast_preempt).
+ * Under FCFS, victims are the last requests of the batch. They have not received blocks in this
+ * step yet, and all other requests are served. It therefore does not matter which request first
+ * finds too few blocks: the victims are the shortest tail of the batch whose blocks, together with
+ * the free blocks, suffice for the rest. Preempting the tail before serving the rest changes
+ * nothing. Blocks are taken at the head of the free list and returned at its end, and no other
+ * request uses the names of a victim's blocks (blis__fast_preempt).
  */
 static blis_status preempt_tail(fast_engine *engine, fast_plan *plan, demand *d,
                                 blis_error *error) {
@@ -169,8 +167,8 @@ static blis_status preempt_tail(fast_engine *engine, fast_plan *plan, demand *d,
   return BLIS_OK;
 }
 
-/* For KV layouts, whose groups also return blocks: without a walk if there are enough blocks in
-   any order. */
+/* Forms a batch with a KV layout, whose groups also return blocks. Requests are not visited if
+   there are enough blocks in any order. */
 static blis_status form_groups(fast_engine *engine, fast_plan *plan, blis_error *error) {
   demand d = find_demand(engine);
   if (!d.is_met || d.blocks > blis__fast_free_blocks(engine)) {
@@ -183,7 +181,7 @@ static blis_status form_groups(fast_engine *engine, fast_plan *plan, blis_error 
 
 blis_status blis__fast_form(fast_engine *engine, fast_plan *plan, blis_error *error) {
   if (engine->gaps > 0) {
-    /* Each of them is looked at when it gets its token. */
+    /* Every request is visited when it gets its token. */
     return blis__fast_form_carefully(engine, plan, error);
   }
   if (engine->groups != NULL) {

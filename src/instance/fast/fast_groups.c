@@ -1,11 +1,11 @@
 /*
  * Several KV groups in the fast engine.
  *
- * Blocks are managed by kv/group_cache.h, as in the stepwise engine. A decode needs
- * attention only in steps in which one of its groups takes, returns, or names a
- * block. These steps follow from the layout, so each decode has its next one in a
- * heap, in order of steps and admission; all other steps are skipped. A run of
- * decode steps costs O(log decodes) for each block that changes.
+ * Blocks are managed by kv/group_cache.h, as in the stepwise engine. A decode needs attention only
+ * in steps in which one of its groups takes, returns, or names a block. The layout determines these
+ * steps. A heap contains the next such step of each decode, in the order of steps and admission.
+ * All other steps are skipped. A run of decode steps costs O(log decodes) for each block that
+ * changes.
  */
 #include "base/invariant.h"
 #include "instance/fast/fast_engine.h"
@@ -15,14 +15,17 @@ static int64_t next_multiple(int64_t at_least, int64_t size) {
   return (at_least + size - 1) / size * size;
 }
 
-/* Tokens, at_least or more, before which a group of this kind has something to do. */
+/*
+ * Returns the smallest number of tokens >= at_least at which a group of this kind takes, returns,
+ * or names a block.
+ */
 static int64_t next_change(const blis_kv_layout *layout, const blis_kv_group *group,
                            int64_t at_least) {
   int64_t size = group->block_tokens;
   if (group->kind == BLIS_KV_STATE && group->states == BLIS_KV_STATES_NONE) {
     return at_least == 0 ? 0 : INT64_MAX;
   }
-  /* A block is taken at its first token, and full with its last one. */
+  /* A block is taken for its first token and full after its last one. */
   int64_t next = blis_min_i64(next_multiple(at_least, size), next_multiple(at_least + 1, size) - 1);
   if (group->kind == BLIS_KV_FULL || (group->kind != BLIS_KV_STATE && layout->keeps_all_tokens)) {
     return next;
@@ -30,14 +33,17 @@ static int64_t next_change(const blis_kv_layout *layout, const blis_kv_group *gr
   if (group->kind == BLIS_KV_CHUNK) {
     return blis_min_i64(next, next_multiple(at_least, group->span_tokens));
   }
-  /* A state reads the tokens of a window of two tokens. */
+  /* A state needs the same tokens as a window of two tokens. */
   int64_t behind = (group->kind == BLIS_KV_STATE ? 2 : group->span_tokens) - 1;
   int64_t returned = blis_max_i64(next_multiple(at_least - behind, size), size);
   return at_least < behind ? blis_min_i64(next, behind + size)
                            : blis_min_i64(next, behind + returned);
 }
 
-/* The next step, from the step that stores token at_least, in which its blocks change. */
+/*
+ * Returns the next step in which its blocks change, starting with the step that stores token
+ * at_least.
+ */
 static int64_t next_step(const fast_engine *engine, const fast_request *request, int64_t at_least) {
   const blis_kv_layout *layout = engine->config->kv_layout;
   int64_t next = INT64_MAX;
@@ -57,7 +63,7 @@ static blis_status store(fast_engine *engine, fast_request *request, int64_t fro
 }
 
 blis_status blis__fast_groups_start(fast_engine *engine, fast_request *request, bool has_token) {
-  /* The first step returns the blocks that the last chunk has kept beyond the window. */
+  /* The first decode step returns the blocks that the last chunk kept beyond the window. */
   request->change = (finish_entry){.step = engine->step_index, .order = request->finish.order};
   if (has_token) {
     int64_t stored = engine->step_index - request->decode_base;
@@ -77,7 +83,7 @@ void blis__fast_groups_postpone(fast_engine *engine, fast_request *request) {
   }
 }
 
-/* Changes the blocks of a decode in this step, which is the step of its next change. */
+/* Updates the blocks of a decode in this step, which must be the step of its next change. */
 static blis_status change(fast_engine *engine, fast_request *request, bool *is_done) {
   int64_t stored = request->change.step - request->decode_base;
   BLIS_TRY(store(engine, request, stored, 1, is_done));
@@ -158,7 +164,7 @@ blis_status blis__fast_groups_serve(fast_engine *engine, fast_plan *plan) {
   }
 }
 
-/* One try to get blocks for tokens more of the request. */
+/* Tries once to get blocks for `tokens` more tokens of the request. */
 static blis_status try_to_store(fast_engine *engine, fast_request *request, int64_t tokens,
                                 bool *is_done, blis_error *error) {
   *is_done = true;
@@ -195,7 +201,9 @@ blis_status blis__fast_groups_store_last(fast_engine *engine, fast_request *requ
 
 /* Admission. */
 
-/* Finds the cached part of the first blocks of its prefill, in engine->found. */
+/*
+ * Finds the cached part of the first `blocks` blocks of its prefill and stores it in engine->found.
+ */
 static blis_status find(fast_engine *engine, const blis_live_request *live, uint32_t blocks) {
   return blis_group_cache_match(engine->groups, &live->chain,
                                 blocks * engine->config->block_size_tokens, &engine->found);

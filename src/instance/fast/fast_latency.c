@@ -1,17 +1,17 @@
 /*
- * The inter-token latencies of decodes. They are added to the histogram as their
- * steps are computed, without visiting the decodes. If the latencies of a request
- * are not wanted at its end, the history removes them: the steps since it decodes,
- * and its earlier ranges of steps.
+ * The inter-token latencies of decodes. They are added to the histogram as their steps are
+ * computed, without visiting the decodes. If the latencies of a request must not be counted at its
+ * end, the history removes them: those since it started to decode, and those of its earlier ranges
+ * of steps.
  */
 #include "base/invariant.h"
 #include "instance/fast/fast_engine.h"
 #include "instance/parts/timing.h"
 
-/* Requests keep ranges of steps at most so far back: see own_older. */
+/* Maximum age, in steps, of the ranges that requests keep; see own_older. */
 enum { KEPT_STEPS_MAX = 1 << 13 };
 
-/* The latencies from first_decode_step to now stay the request's. */
+/* Keeps the latencies from first_decode_step to now as a range of the request. */
 static blis_status close_range(fast_engine *engine, fast_request *request) {
   step_range range = {request->first_decode_step, engine->step_index};
   request->first_decode_step = INT64_MAX;
@@ -48,7 +48,7 @@ void blis__fast_withdraw_itl(fast_engine *engine, fast_request *request) {
   blis__fast_forget_itl(engine, request);
 }
 
-/* Records a latency that is already in the histogram. */
+/* Stores a latency, which is already in the histogram, with the request. */
 static blis_status own(fast_engine *engine, fast_request *request, int64_t itl_us) {
   return engine->events.itl_us == NULL
              ? BLIS_OK
@@ -93,7 +93,7 @@ void blis__fast_note_first_itl(const fast_engine *engine, const fast_request *re
   }
 }
 
-/* The latencies of its ranges become the request's own, one by one. */
+/* Moves the latencies of its ranges to the request's own latencies, one by one. */
 static blis_status own_ranges(fast_engine *engine, fast_request *request) {
   for (size_t i = 0; i < request->kept_steps.count; i++) {
     step_range range = request->kept_steps.items[i];
@@ -107,8 +107,8 @@ static blis_status own_ranges(fast_engine *engine, fast_request *request) {
 }
 
 /*
- * Finds the oldest step that is still needed. A request that waits long after a
- * preemption does not keep the history growing: its ranges are dropped.
+ * Finds the oldest step that is still needed. A request that waits long after a preemption must not
+ * make the history grow, so its ranges are converted.
  */
 static blis_status find_oldest(fast_engine *engine, int64_t *oldest) {
   *oldest = engine->step_index;
@@ -131,13 +131,13 @@ static blis_status find_oldest(fast_engine *engine, int64_t *oldest) {
   return BLIS_OK;
 }
 
-/* Makes space for n more steps by dropping steps that are not needed any longer. */
+/* Makes space for n more steps by dropping steps that are no longer needed. */
 static blis_status make_history_room(fast_engine *engine, size_t n) {
   step_history *history = &engine->history;
   int64_t oldest;
   BLIS_TRY(find_oldest(engine, &oldest));
   blis__step_history_forget(history, oldest, engine->events.itl_us);
-  /* Half of it stays free, so that this is not needed again at once. */
+  /* Half of the capacity stays free, so that this is not needed again soon. */
   while (blis__step_history_room(history) * 2 < history->capacity ||
          blis__step_history_room(history) < n) {
     BLIS_TRY(blis__step_history_grow(&engine->alloc, history));

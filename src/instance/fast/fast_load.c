@@ -1,9 +1,9 @@
-/* KV that is brought back, in the fast engine: see kv_source.h. */
+/* KV loads of the fast engine, see kv_source.h. */
 #include "base/invariant.h"
 #include "instance/fast/fast_engine.h"
 #include "instance/parts/rules.h"
 
-/* Private blocks are in the cache only after their request was preempted. */
+/* Counts cached blocks. Private blocks are in the cache only after their request was preempted. */
 static uint32_t count_cached(const fast_engine *engine, const fast_request *request,
                              uint32_t findable, int64_t *unused) {
   const blis_block_chain *chain = &request->live->chain;
@@ -32,7 +32,7 @@ static blis_status begin(fast_engine *engine, fast_request *request, const blis_
   request->live->was_brought = true;
   request->is_loading = true;
   request->owns_prompt = true;
-  engine->block.head = NULL; /* the data about the head may belong to this record */
+  engine->block.head = NULL; /* the stored state of the queue head may refer to this record */
   blis__wait_queue_remove(&engine->queue, &request->waiting);
   blis__fast_list_append(&engine->loads, request);
   blis__fast_park(engine, request);
@@ -86,7 +86,10 @@ blis_status blis__fast_cancel_load(fast_engine *engine, fast_request *request) {
   return blis__fast_give_up_kv(engine, request);
 }
 
-/* Blocks that no other request may hold need names only for finding them again. */
+/*
+ * Names the loaded blocks. Blocks that no other request can use need names only if this request may
+ * look for them again.
+ */
 static blis_status name(fast_engine *engine, fast_request *request, uint32_t end) {
   int64_t limit = end;
   int64_t taken;

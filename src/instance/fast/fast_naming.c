@@ -1,11 +1,10 @@
 /*
- * Reusable output: in a session with growing context the next prompt contains the
- * output of this request, so the blocks that decoding fills are also named. The
- * namer marks such a request by identities beyond the prompt (shared_count >
- * prompt_blocks).
+ * Reusable output. In a session with growing context, the next prompt contains the output of this
+ * request. The blocks that decoding fills are therefore also named. The namer marks such a request
+ * by identities beyond the prompt (shared_count > prompt_blocks).
  *
- * Decodes are listed by the residue of their stored_base, so a step visits only
- * decodes whose block fills up in it.
+ * Decodes are listed by the residue of their stored_base, so a step visits only decodes that fill a
+ * block in this step.
  */
 #include "base/invariant.h"
 #include "instance/fast/fast_engine.h"
@@ -29,8 +28,8 @@ static fast_list *list_of(const fast_engine *engine, const fast_request *request
   return &engine->naming[blis__fast_residue(engine, request->stored_base)];
 }
 
-/* Blocks of one token are not named when decoding fills them, as in BLIS (Go);
-   where they are, every step is computed (stepwise.h). */
+/* As in BLIS (Go), blocks of one token are not named when decoding fills them. If a rule names
+   them, the stepwise engine computes every step. */
 static bool can_name(const fast_engine *engine, const fast_request *request) {
   const blis_block_chain *chain = &request->live->chain;
   return request->owns_prompt && engine->groups == NULL &&

@@ -37,7 +37,7 @@ blis_status blis__fast_track(fast_engine *engine, fast_request *request, int64_t
     tokens = blis_min_i64(tokens, request->live->prefill_tokens);
   }
   int64_t limit = tokens / config->block_size_tokens;
-  /* Anonymous blocks are not counted during decode. */
+  /* Anonymous blocks are not counted during decoding. */
   request->holder.anonymous += limit;
   int64_t taken = 0;
   BLIS_TRY(blis_run_pool_name_up_to(engine->pool, &request->holder, &request->live->chain, limit,
@@ -50,7 +50,7 @@ static bool is_more_urgent(const blis_live_request *a, const blis_live_request *
   return a->priority != b->priority ? a->priority > b->priority : a->arrival_us < b->arrival_us;
 }
 
-/* The last of the least urgent, latest ones. */
+/* Returns the least urgent request; on a tie the latest one, and then the last one in the batch. */
 static fast_request *least_urgent(const fast_engine *engine) {
   fast_request *victim = engine->batch.tail;
   for (fast_request *r = victim; r != NULL; r = r->links[FAST_LINK_BATCH].previous) {
@@ -91,7 +91,7 @@ static blis_status choose_victim(fast_engine *engine, fast_request **victim, bli
   return ask_for_victim(engine, victim, error);
 }
 
-/* Number of stored tokens of the victim, including the tokens of this step. */
+/* Returns the number of stored tokens of the victim, including the tokens of this step. */
 static int64_t stored_now(const fast_engine *engine, const fast_request *victim) {
   return blis__fast_stored(engine, victim) + victim->live->new_tokens;
 }

@@ -1,4 +1,4 @@
-/* KV that moves, in the fast engine: see remote_kv.h. */
+/* KV transfers of the fast engine, see remote_kv.h. */
 #include "base/invariant.h"
 #include "instance/fast/fast_engine.h"
 #include "instance/parts/arrival.h"
@@ -10,7 +10,7 @@ void blis__fast_park(fast_engine *engine, fast_request *request) {
   engine->parked_blocks += request->holder.anonymous + request->groups.held;
 }
 
-/* Its anonymous blocks are no longer counted as parked. */
+/* Stops counting its anonymous blocks as parked. */
 void blis__fast_unpark(fast_engine *engine, fast_request *request) {
   engine->parked_blocks -= request->holder.anonymous + request->groups.held;
   engine->waiting_with_kv -= request->has_kv;
@@ -40,8 +40,8 @@ blis_status blis__fast_give_up_kv(fast_engine *engine, fast_request *request) {
   return blis__fast_give_back(engine, request);
 }
 
-/* The last request in the queue with KV, among those that need blocks; with `needs_adapter` also
-   among those whose adapter is in no slot. NULL = none. */
+/* Returns the last queued request that has its KV and can be recomputed here. With `needs_adapter`,
+   skips requests whose adapter is ready. NULL = none. */
 static fast_request *last_with_kv(const fast_engine *engine, bool needs_adapter) {
   for (blis__waiting *place = engine->queue.tail; place != NULL; place = place->before) {
     bool is_ready = engine->adapters == NULL ||
@@ -81,13 +81,16 @@ BLIS_NOT_INLINE blis_status blis__fast_drop_idle_kv(fast_engine *engine) {
   return last == NULL ? BLIS_OK : drop_kv(engine, last);
 }
 
-/* Blocks with content that others may have get their names, the rest none. */
+/* Returns the number of blocks to name: only blocks with content that other requests may share. */
 static int64_t nameable_blocks(const fast_engine *engine, const blis_live_request *live,
                                int64_t tokens) {
   return blis_min_i64(live->chain.shared_count, tokens / engine->config->block_size_tokens);
 }
 
-/* At least one token remains to be computed, so that a cached prefix is claimed. */
+/*
+ * Finds the cached prefix. At least one token must remain to be computed, so that the prefix is
+ * claimed.
+ */
 static uint32_t find_cached(const fast_engine *engine, const blis_live_request *live,
                             const blis_kv_demand *demand, int64_t *unused) {
   *unused = 0;
@@ -132,7 +135,7 @@ static blis_status reserve_in_groups(fast_engine *engine, blis_live_request *liv
   return BLIS_OK;
 }
 
-/* Adds the blocks of the first tokens tokens to the prefix table. */
+/* Adds the blocks of the first `tokens` tokens to the prefix table. */
 static blis_status name(fast_engine *engine, fast_request *request, int64_t tokens) {
   engine->namings++;
   if (engine->groups != NULL) {

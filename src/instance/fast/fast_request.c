@@ -44,7 +44,7 @@ void blis__fast_list_remove(fast_list *list, fast_request *request) {
   list->count--;
 }
 
-/* Moves pending arrivals to the front once half of the array is spent. */
+/* Moves pending arrivals to the front once half of the array is consumed. */
 static void compact(fast_arrivals *arrivals) {
   size_t spent = arrivals->first;
   if (spent < 16 || spent < arrivals->pending.count / 2) {
@@ -59,8 +59,8 @@ static void compact(fast_arrivals *arrivals) {
 }
 
 /*
- * Queueing times are nearly always equal, so an arrival is nearly always appended;
- * an arrival that overtakes others is moved before them.
+ * Queueing times are nearly always equal, so an arrival is nearly always appended. An arrival that
+ * overtakes others is moved in front of them.
  */
 blis_status blis__fast_arrivals_add(fast_engine *engine, fast_arrival arrival) {
   fast_arrivals *arrivals = &engine->arrivals;
@@ -88,7 +88,7 @@ void blis__fast_arrivals_remove(fast_engine *engine, const fast_request *request
   }
 }
 
-/* Clears all but the memory that a record keeps for its next request. */
+/* Clears the record, except the memory that it keeps for its next request. */
 static void reset(fast_request *request, blis_live_request *live) {
   const size_t kept = offsetof(fast_request, live);
   memset((char *)request + kept, 0, sizeof *request - kept);
@@ -136,7 +136,7 @@ void blis__fast_request_spare(fast_engine *engine, fast_request *request) {
   engine->spares = request;
 }
 
-/* Deadlines are nearly always the arrival plus a constant: see arrivals. */
+/* A deadline is nearly always the arrival time plus a constant, so it is nearly always appended. */
 void blis__fast_deadline_add(fast_engine *engine, fast_request *request) {
   fast_list *list = &engine->deadlines;
   fast_request *before = list->tail;

@@ -68,7 +68,7 @@ void blis__fast_stop_decoding(fast_engine *engine, fast_request *request) {
   request->is_decoding = false;
 }
 
-/* For a model, or a step, whose time needs the requests one by one. */
+/* Computes the step time from individual requests, for models and steps that need this. */
 static blis_status time_by_items(fast_engine *engine, const fast_plan *plan, int64_t *step_us,
                                  blis_error *error) {
   engine->items.count = 0;
@@ -107,7 +107,7 @@ static void count_uncovered(fast_engine *engine, const fast_plan *plan) {
   }
 }
 
-/* The step that ends at step_end_us has completed the request's prefill. */
+/* Called when the step that ends at step_end_us completes the request's prefill. */
 static blis_status finish_prefill(fast_engine *engine, fast_request *request, int64_t step_end_us,
                                   blis_error *error) {
   blis__fast_list_remove(&engine->prefills, request);
@@ -154,7 +154,7 @@ static void give_first_tokens(fast_engine *engine, int64_t step_end_us) {
   }
 }
 
-/* The tokens of this step, which takes duration_us, are computed. */
+/* Applies the tokens of this step, which takes duration_us. */
 static BLIS_ALWAYS_INLINE blis_status advance(fast_engine *engine, const fast_plan *plan,
                                               int64_t duration_us, blis_error *error) {
   int64_t decodes = plan->sums.decode_requests;
@@ -170,9 +170,8 @@ static BLIS_ALWAYS_INLINE blis_status advance(fast_engine *engine, const fast_pl
 }
 
 /*
- * The KV of the last token, which real servers do not store, is allocated all
- * the same, as BLIS (Go) does: it can evict a cached block. *stored = the
- * request's tokens in the cache afterwards.
+ * Allocates the KV of the last token, as BLIS (Go) does although real servers do not store it. This
+ * can evict a cached block. *stored is the number of the request's tokens in the cache afterwards.
  */
 static blis_status store_last_token(fast_engine *engine, fast_request *request, int64_t *stored) {
   const blis_live_request *live = request->live;
@@ -224,8 +223,8 @@ static blis_status tell_completed(fast_engine *engine, fast_request *request, in
 }
 
 /*
- * Completions in order of admission, the order of the batch, of the step that
- * ends at step_end_us.
+ * Handles the completions of the step that ends at step_end_us, in order of admission, which is the
+ * order of the batch.
  */
 static blis_status complete(fast_engine *engine, int64_t now_us, int64_t step_end_us,
                             blis_error *error) {
@@ -298,7 +297,7 @@ blis_status blis__fast_step(fast_engine *engine, blis_error *error) {
   if (engine->batch.count == 0 && !plan.is_preempted &&
       (!engine->config->defects.steps_empty ||
        blis__fast_load_end_us(engine) < BLIS_TIME_NEVER_US)) {
-    /* Requests that do not run hold the blocks, or adapters are being loaded. */
+    /* Nothing can run: requests that do not run hold the blocks, or adapters are being loaded. */
     engine->step_us = BLIS_TIME_NEVER_US;
     return BLIS_OK;
   }

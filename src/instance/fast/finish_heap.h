@@ -1,9 +1,9 @@
 /*
  * finish_heap.h - the decode that completes next: a heap of (step, order).
  *
- * Entries are part of their owners, which store their place, so any entry can be
- * removed or moved. O(log n), no allocation beyond growth. (A ring of buckets by
- * step would be O(1), but as large as the longest output.)
+ * Entries are embedded in their owners and store their position, so any entry can be removed or
+ * moved. Operations are O(log n) and allocate memory only for growth. (A ring of buckets by step
+ * would be O(1), but as large as the longest output.)
  */
 #ifndef BLIS_INSTANCE_FAST_FINISH_HEAP_H
 #define BLIS_INSTANCE_FAST_FINISH_HEAP_H
@@ -20,8 +20,8 @@
 
 typedef struct finish_entry {
   int64_t step;
-  uint64_t order; /* among entries of one step */
-  size_t index;   /* kept by the heap */
+  uint64_t order; /* order among entries of the same step */
+  size_t index;   /* position in the heap, set by the heap */
 } finish_entry;
 
 /* A copy of the key next to the pointer, so that sifting reads one array. */
@@ -52,7 +52,7 @@ static inline void blis__finish_heap_sift_up(finish_heap *heap, size_t i, finish
   blis__finish_heap_place(heap, i, slot);
 }
 
-/* Moves slot from i down to its place. */
+/* Moves slot from position i down to its final position. */
 void blis__finish_heap_sift_down(finish_heap *heap, size_t i, finish_slot slot);
 
 /* BLIS_ERR_NOMEM leaves the heap unchanged. */
@@ -65,7 +65,7 @@ BLIS_MUSTUSE static BLIS_ALWAYS_INLINE blis_status blis__finish_heap_add(const b
   return BLIS_OK;
 }
 
-/* entry is in the heap. */
+/* Removes an entry of the heap. */
 static BLIS_ALWAYS_INLINE void blis__finish_heap_remove(finish_heap *heap, finish_entry *entry) {
   size_t i = entry->index;
   BLIS_ASSERT(i < heap->slots.count && heap->slots.items[i].entry == entry);
@@ -80,15 +80,15 @@ static BLIS_ALWAYS_INLINE void blis__finish_heap_remove(finish_heap *heap, finis
   }
 }
 
-/* After entry->step has grown. */
+/* Updates the heap after entry->step has increased. */
 void blis__finish_heap_postpone(finish_heap *heap, finish_entry *entry);
 
-/* NULL when empty. */
+/* Returns NULL if the heap is empty. */
 static inline finish_entry *blis__finish_heap_first(const finish_heap *heap) {
   return heap->slots.count == 0 ? NULL : heap->slots.items[0].entry;
 }
 
-/* Every parent before its children, every index right. */
+/* Returns whether every parent precedes its children and every index is correct. */
 bool blis__finish_heap_check(const finish_heap *heap);
 
 #endif

@@ -66,7 +66,7 @@ static void copy(step_history *into, const step_history *from) {
   if (!blis__step_history_is_changed(from)) {
     return;
   }
-  steps.end++; /* the place of the next step belongs to it */
+  steps.end++; /* the entry of the next step is included */
   memset(into->changes, 0, into->capacity * sizeof *into->changes);
   copy_steps(into->changes, into->capacity, from->changes, from->capacity, steps);
 }

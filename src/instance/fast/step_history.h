@@ -1,13 +1,12 @@
 /*
  * step_history.h - the inter-token latency of every recent step.
  *
- * The fast engine adds the samples of all decodes to a histogram as it goes. If a
- * request does not complete (preemption, timeout, end of the run), its samples are
- * removed again; the history contains their values. A range of steps is removed in
- * O(1): only its begin and end are recorded, and the histogram changes once per
- * step, when steps are forgotten or settled.
+ * The fast engine adds the samples of all decodes to a histogram during the run. If a request does
+ * not complete (preemption, timeout, end of the run), its samples are removed again. The history
+ * contains their values. A range of steps is removed in O(1): only its begin and end are recorded,
+ * and the histogram changes once per step, when steps are forgotten or settled.
  *
- * It covers the steps since the oldest decode of the batch; the owner drops older
+ * The history covers the steps since the oldest decode of the batch began. The owner drops older
  * steps when space is needed.
  */
 #ifndef BLIS_INSTANCE_FAST_STEP_HISTORY_H
@@ -30,11 +29,11 @@ typedef struct step_range {
 } step_range;
 
 typedef struct step_history {
-  int64_t *values; /* of step s at s modulo capacity */
+  int64_t *values; /* the value of step s is at index s modulo capacity */
   /* Entry s: number of additional samples to remove from step s compared with the previous step.
      The entry of next_step is included. Only meaningful if is_changed. */
   int64_t *changes;
-  int64_t changes_end; /* no changes from this step */
+  int64_t changes_end; /* steps from this one have no changes */
   size_t capacity;     /* a power of two, or 0 */
   int64_t first_step;  /* oldest stored step */
   int64_t next_step;
@@ -45,14 +44,14 @@ static inline bool blis__step_history_is_changed(const step_history *history) {
   return history->changes_end > history->first_step;
 }
 
-/* How many steps can be added before it has to forget or to grow. */
+/* Returns how many steps can be added before the history must forget steps or grow. */
 static inline size_t blis__step_history_room(const step_history *history) {
   return history->capacity == 0
              ? 0
              : history->capacity - 1 - (size_t)(history->next_step - history->first_step);
 }
 
-/* Steps before first_step are no longer needed. */
+/* Drops the steps before first_step, which are no longer needed. */
 void blis__step_history_forget(step_history *history, int64_t first_step,
                                blis_histogram *histogram);
 
@@ -77,7 +76,7 @@ static inline int64_t blis__step_history_at(const step_history *history, int64_t
   return history->values[(size_t)step & (history->capacity - 1)];
 }
 
-/* Schedules the removal of one sample of each step in range; all must be stored. */
+/* Schedules the removal of one sample of each step in range. All these steps must be stored. */
 static inline void blis__step_history_withdraw(step_history *history, step_range range) {
   BLIS_ASSERT(range.first >= history->first_step && range.first < range.end &&
               range.end <= history->next_step);
@@ -94,7 +93,7 @@ static inline void blis__step_history_withdraw(step_history *history, step_range
 /* Removes the scheduled samples of steps before end from the histogram. */
 void blis__step_history_settle(step_history *history, int64_t end, blis_histogram *histogram);
 
-/* Checks that no step removes more samples than it has, and that all ranges end. */
+/* Returns whether no step removes more samples than it has and all ranges end. */
 bool blis__step_history_check(const step_history *history);
 
 void blis__step_history_deinit(const blis_alloc *alloc, step_history *history);

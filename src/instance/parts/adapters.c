@@ -12,14 +12,14 @@
 typedef struct entry {
   bool is_loaded;
   bool is_loading;
-  bool is_on_host; /* if the host has capacity for only some */
-  int64_t pins;    /* requests that keep it in its slot */
+  bool is_on_host; /* only used if host memory is limited */
+  int64_t pins;    /* number of requests that keep it in its slot */
   int64_t running;
   int64_t waiting;
-  uint64_t used;     /* when it was last, as a count of uses; */
-  uint64_t fetched;  /* like used, for its place on the host */
+  uint64_t used;     /* sequence number of its last use */
+  uint64_t fetched;  /* like used, for host memory */
   int64_t loaded_us; /* when its last load ended */
-  int64_t loads;     /* since the start, */
+  int64_t loads;     /* loads since the start */
   int64_t evictions;
 } entry;
 
@@ -27,18 +27,18 @@ struct blis__adapters {
   blis_alloc alloc;
   const blis_adapter_config *config;
   const blis_instance_events *events;
-  entry *entries;  /* by number - 1 */
-  uint32_t *slots; /* numbers; 0 = free */
-  int64_t taken;   /* slots */
-  int64_t idle;    /* of these, loaded and not pinned */
+  entry *entries;  /* indexed by number - 1 */
+  uint32_t *slots; /* adapter numbers; 0 = free */
+  int64_t taken;   /* number of slots in use */
+  int64_t idle;    /* number of slots with a loaded adapter that is not pinned */
   int64_t on_host;
   uint64_t uses;
   uint32_t loading; /* the adapter being loaded; 0 = none */
   int64_t load_start_us;
   int64_t load_end_us;
   blis_request_name loads_for;
-  int64_t step_load_us; /* of loads in the step that is being formed */
-  double factor;        /* of steps */
+  int64_t step_load_us; /* time of loads in the step that is being formed */
+  double factor;        /* factor for step times */
   blis_adapter_stats stats;
 };
 
@@ -75,7 +75,7 @@ blis_status blis__adapters_check(const blis_adapter_config *config, blis_error *
   return BLIS_OK;
 }
 
-/* Slots that can ever be in use. */
+/* Returns the number of slots that can be in use. */
 static size_t slot_count(const blis_adapter_config *config) {
   return (size_t)blis_min_i64(config->slots, config->count);
 }
@@ -133,7 +133,7 @@ void blis__adapters_restart(blis__adapters *adapters) {
   reset(adapters);
 }
 
-/* NULL: the request needs none. */
+/* Returns NULL if the request needs no adapter. */
 static entry *entry_of(const blis__adapters *adapters, const blis_live_request *request) {
   BLIS_ASSERT(request->adapter <= adapters->config->count);
   return request->adapter == 0 ? NULL : &adapters->entries[request->adapter - 1];
@@ -154,7 +154,7 @@ static double factor_of_rank(const blis_adapter_config *config, int64_t rank) {
   return best->factor;
 }
 
-/* The adapters of the batch are others now. */
+/* Updates the factor after the adapters of the batch have changed. */
 static void find_factor(blis__adapters *adapters) {
   const blis_adapter_config *config = adapters->config;
   adapters->factor = 1;
@@ -292,7 +292,7 @@ void blis__adapters_left_batch(blis__adapters *adapters, blis_live_request *requ
 
 /* Loads. */
 
-/* The slot for the next load; there is one. */
+/* Returns the slot for the next load. There must be one. */
 static uint32_t *find_slot(blis__adapters *adapters) {
   uint32_t *found = NULL;
   uint64_t oldest = UINT64_MAX;
@@ -324,7 +324,7 @@ static void empty_slot(blis__adapters *adapters, uint32_t *slot) {
   }
 }
 
-/* Removes the oldest adapter on the host that is in no slot. */
+/* Removes the oldest adapter in host memory that is not in a slot. */
 static void leave_host(blis__adapters *adapters) {
   entry *oldest = NULL;
   for (uint32_t i = 0; i < adapters->config->count; i++) {
@@ -339,7 +339,7 @@ static void leave_host(blis__adapters *adapters) {
   adapters->on_host--;
 }
 
-/* How long it takes until the adapter is on the host. */
+/* Fetches an adapter to host memory. Returns the time that this takes. */
 static int64_t fetch(blis__adapters *adapters, entry *e) {
   const blis_adapter_config *config = adapters->config;
   e->fetched = ++adapters->uses;
@@ -414,13 +414,13 @@ static bool may_load(const blis__adapters *adapters, const entry *e) {
   return !e->is_loading && adapters->loading == 0 && has_slot(adapters);
 }
 
-/* Every slot is kept by waiting preempted requests: unless these can pass, no request ever gets
-   a slot. */
+/* Returns whether waiting preempted requests keep every slot. In this case, no request would ever
+   get a slot unless these requests may overtake. */
 static bool is_stuck(const blis__adapters *adapters) {
   return adapters->stats.running == 0 && adapters->loading == 0 && !has_slot(adapters);
 }
 
-/* Whether later requests may pass this waiting request. */
+/* Returns whether later requests may overtake this waiting request. */
 static bool lets_pass(const blis__adapters *adapters, const blis_live_request *request,
                       int64_t now_us) {
   const blis_adapter_config *config = adapters->config;

@@ -1,9 +1,9 @@
 /*
  * arrival.h - the handling of a request that reaches the wait queue.
  *
- * The guards of BLIS (Go, inference-sim f90a1e3a), shared by all engines. One is
- * added: a request whose own tokens need more blocks than the cache has would evict
- * itself forever, and is also unservable.
+ * The checks of BLIS (Go, inference-sim f90a1e3a), shared by all engines. One check is added: a
+ * request whose own tokens need more blocks than the cache has would preempt itself forever, and is
+ * therefore also unservable.
  */
 #ifndef BLIS_INSTANCE_PARTS_ARRIVAL_H
 #define BLIS_INSTANCE_PARTS_ARRIVAL_H
@@ -15,7 +15,7 @@
 typedef enum blis__verdict {
   BLIS__VERDICT_SERVE,
   BLIS__VERDICT_LATE,      /* its deadline has passed */
-  BLIS__VERDICT_UNSERVABLE /* can never fit */
+  BLIS__VERDICT_UNSERVABLE /* it can never fit */
 } blis__verdict;
 
 blis__verdict blis__judge_arrival(const blis_instance_config *config,
@@ -24,12 +24,15 @@ blis__verdict blis__judge_arrival(const blis_instance_config *config,
 /* Resets the engine's part of a request to its state on arrival. */
 void blis__reset_request(blis_live_request *request);
 
-/* Maximum number of KV blocks that a sequence holds at once until it has stored tokens tokens. */
+/*
+ * Returns the maximum number of KV blocks that a sequence holds at the same time until it has
+ * stored `tokens` tokens.
+ */
 int64_t blis__peak_blocks(const blis_instance_config *config, int64_t tokens);
 
 /*
- * Blocks that request must hold at once to get through its last step, without
- * a limit by the maximum model length.
+ * Returns the number of blocks that request must hold to complete its last step, without the limit
+ * of the maximum model length.
  */
 int64_t blis__needed_blocks(const blis_instance_config *config, const blis_live_request *request);
 

@@ -17,13 +17,13 @@
 #include "kv/block_journal.h"
 
 /*
- * Classes of the events of an instance, first to last among equal times. The
- * numbers match BLIS (Go), where 4 marks that a request was scheduled.
+ * Classes of the events of an instance, in the order of execution at equal times. The numbers match
+ * BLIS (Go), where 4 means that a request was scheduled.
  */
 enum {
   BLIS__EVENT_ARRIVAL = 0, /* a request was delivered */
   BLIS__EVENT_QUEUED = 1,  /* it reaches the wait queue */
-  BLIS__EVENT_LOADED = 2,  /* an adapter is there (adapters.h) */
+  BLIS__EVENT_LOADED = 2,  /* an adapter is loaded (adapters.h) */
   BLIS__EVENT_STEP = 3,
   BLIS__EVENT_LEFT = 5, /* the last step of a request ends: moves the clock */
   BLIS__EVENT_TIMEOUT = 6
@@ -38,7 +38,7 @@ typedef struct blis__engine_ops {
                           int64_t now_us, blis_error *error);
   blis_status (*loaded)(void *state, blis_live_request *request, uint32_t end, int64_t now_us,
                         blis_error *error);
-  /* A request gets another deadline, which is after every event so far. */
+  /* Sets a new deadline, which is later than every executed event. */
   blis_status (*leave_at)(void *state, blis_live_request *request, int64_t deadline_us,
                           blis_error *error);
   blis_status (*evict)(void *state, blis_live_request *request, int64_t now_us, blis_error *error);
@@ -49,18 +49,18 @@ typedef struct blis__engine_ops {
   blis_instance_load (*get_load)(const void *state);
   const blis_draft_stats *(*drafts)(const void *state); /* NULL = none */
   uint32_t (*cached_blocks)(const void *state, const blis_block_chain *chain);
-  /* Sets the journal of the prefix table, borrowed; cached_blocks_at_mark reads it. */
+  /* Sets the borrowed journal of the prefix table; cached_blocks_at_mark reads it. */
   void (*set_journal)(void *state, blis_block_journal *journal);
   uint32_t (*cached_blocks_at_mark)(const void *state, const blis_block_chain *chain);
-  /* Empties the prefix cache; requests that hold blocks keep them. */
+  /* Empties the prefix cache. Requests keep the blocks that they hold. */
   blis_status (*forget)(void *state, blis_error *error);
-  /* The duration of later steps changes; NULL = not needed. */
+  /* Called when the duration of later steps changes; NULL = not needed. */
   void (*retime)(void *state);
-  /* For gates; NULL = the engine has none. See instance.h. */
+  /* For gates, see instance.h. NULL = the engine does not support gates. */
   int64_t (*open_us)(const void *state);
   blis_status (*go_on)(void *state, int64_t step_us, blis_error *error);
   blis_status (*be_busy)(void *state, int64_t start_us, int64_t us, blis_error *error);
-  /* No step ends or begins any more. */
+  /* Stops all steps: none ends or begins afterwards. */
   blis_status (*hang)(void *state, blis_error *error);
   blis_status (*close)(void *state, blis_error *error);
   bool (*check)(const void *state);
@@ -75,10 +75,9 @@ typedef struct blis__engine {
 } blis__engine;
 
 /*
- * Fills *engine, which the caller owns. config has been checked; it is
- * borrowed and stays where it is as long as the engine lives, as are the
- * adapters and the power (NULL where config has none of these). Copies *alloc
- * and *events.
+ * Fills *engine, which the caller owns. config must have been checked. config, adapters, and power
+ * are borrowed and must stay at the same address for the lifetime of the engine. adapters and power
+ * are NULL if config does not have them. Copies *alloc and *events.
  */
 BLIS_MUSTUSE blis_status blis__stepwise_new(const blis_alloc *alloc,
                                             const blis_instance_config *config,

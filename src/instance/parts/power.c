@@ -5,7 +5,10 @@
 
 #include "base/minmax.h"
 
-/* Above what GPUs draw; with it, a step of hours fits 64 bits of nJ. */
+/*
+ * More than GPUs draw. With this limit, the energy of a step of several hours fits in 64 bits of
+ * nJ.
+ */
 static const double watts_max = 1e6;
 
 static bool is_power(double watts) {
@@ -43,8 +46,8 @@ static blis_status ask(const blis__power *power, const blis_batch_sums *sums, in
   return config->draw(config->draw_ud, &step, watts, error);
 }
 
-/* The fraction of prompt time in a step with prefills and decodes, by the times of separate
-   steps. Falls back to tokens if the latency model does not support sums. */
+/* Returns the fraction of prompt time in a step with prefills and decodes, computed from the
+   durations of separate steps. Falls back to tokens if the latency model does not support sums. */
 static double prefill_share(const blis__power *power, const blis_batch_sums *sums) {
   const blis_batch_sums decodes = {.requests = sums->decode_requests,
                                    .decode_requests = sums->decode_requests,
@@ -128,7 +131,7 @@ double blis_carbon_until(const blis_carbon_step *steps, size_t count, int64_t ti
   return steps[low].before + steps[low].g_per_kwh * (double)(time_us - steps[low].from_us);
 }
 
-/* In pg. */
+/* Returns the emissions in pg. */
 static uint64_t count_carbon(blis__power *power, uint64_t energy_nj, int64_t start_us,
                              int64_t duration_us) {
   const double nj_per_kwh = 3.6e15;
@@ -160,8 +163,8 @@ blis_status blis__power_step(blis__power *power, const blis_batch_sums *sums, in
   return BLIS_OK;
 }
 
-/* Whether the energy of consecutive steps cannot be computed from a single step of the same
-   length. */
+/* Returns whether consecutive steps must be counted one by one, because their energy cannot be
+   computed from a single step of the same length. */
 static bool looks_at_each(const blis__power *power) {
   return power->config->draw != NULL || power->config->carbon != NULL;
 }

@@ -101,6 +101,9 @@ int64_t blis__leaves_at_us(const blis_instance_config *config, const blis_live_r
   if (!config->rules.leaves_at_step_end) {
     return step_end_us;
   }
-  /* Earlier where latencies leave out steps, see resumes_preempted. */
+  /*
+   * The E2E latency may exclude steps (see resumes_preempted), so the sum can be before the end of
+   * the step.
+   */
   return blis_max_i64(step_end_us, blis_time_after_us(request->arrival_us, request->e2e_us));
 }

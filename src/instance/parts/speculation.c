@@ -31,24 +31,24 @@ blis_status blis__speculation_check(const blis_speculation_config *config, blis_
   return BLIS_OK;
 }
 
-/* In [0, 1), of a place in the output of a request. */
+/* Returns a random number in [0, 1) for a position in the output of a request. */
 static double draw(const blis_speculation_config *config, const blis_live_request *request,
                    int64_t place) {
   const uint64_t key[] = {(uint64_t)request->number, (uint64_t)place};
   return (double)(blis_hash64(key, sizeof key, config->seed) >> 11) * 0x1p-53;
 }
 
-/* Number of tokens that fit after the computed ones. */
+/* Returns the number of tokens that fit after the computed ones. */
 static int64_t room_of(const blis_instance_config *config, const blis_live_request *request) {
-  int64_t limit = config->max_model_len_tokens; /* fits into the cache */
+  int64_t limit = config->max_model_len_tokens; /* fits in the cache */
   int64_t room = config->kv_blocks * config->block_size_tokens;
   if (config->kv_layout != NULL && limit == 0) {
-    return INT64_MAX; /* blis__needed_blocks counts drafts there */
+    return INT64_MAX; /* blis__needed_blocks includes drafts in this case */
   }
   return (limit > 0 ? limit : room) - request->progress_tokens;
 }
 
-/* Remaining output after the computed tokens. */
+/* Returns the remaining output after the computed tokens. */
 static int64_t left_of(const blis_instance_config *config, const blis_live_request *request) {
   int64_t progress = request->progress_tokens;
   int64_t limit = config->max_model_len_tokens;

@@ -33,7 +33,7 @@ blis_status blis__check_latency_constants(const blis_latency_model *latency, bli
   return BLIS_OK;
 }
 
-/* When the request leaves the front end. */
+/* Returns when the request leaves the front end. */
 static BLIS_NOT_INLINE int64_t pass_front_end(const blis_front_end_config *config,
                                               blis__front_end *front_end,
                                               blis_live_request *request, int64_t now_us) {
@@ -85,7 +85,7 @@ blis_status blis__tell_completed(const blis_instance_events *events,
 
 blis_status blis__count_itl(blis_histogram *itl_us, const int64_t *us, size_t n, int64_t count,
                             blis_error *error) {
-  if (itl_us == NULL || count == 0) { /* no request decodes, or not requested */
+  if (itl_us == NULL || count == 0) { /* no request decodes, or latencies are not recorded */
     return BLIS_OK;
   }
   blis_status status = blis_histogram_add_each(itl_us, us, n, (uint64_t)count);

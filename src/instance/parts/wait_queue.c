@@ -5,7 +5,7 @@ void blis__wait_queue_init(blis__wait_queue *queue, const blis_instance_config *
   *queue = (blis__wait_queue){.config = config, .is_ordered = true};
 }
 
-/* New requests are appended, which is the order of the queue. */
+/* Returns whether the order of the queue is the order of arrival. */
 static bool is_fcfs(const blis__wait_queue *queue) {
   return queue->config->scheduler == BLIS_SCHEDULER_FCFS;
 }
@@ -97,7 +97,7 @@ static blis_status goes_before(const blis__wait_queue *queue, const blis__waitin
   return BLIS_OK;
 }
 
-/* Nodes linked by after, from head to tail. */
+/* Nodes linked by `after`, from head to tail. */
 typedef struct run {
   blis__waiting *head;
   blis__waiting *tail;

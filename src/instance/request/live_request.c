@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* In place: the record is large. */
+/* Initializes the record in place, because it is large. */
 void blis_live_request_init(blis_live_request *live, const blis_request *request, uint32_t slot) {
   memset(live, 0, sizeof *live);
   live->arrival_us = request->arrival_us;

@@ -1,11 +1,13 @@
-/* Compares request ids without formatting them; see live_request.h. */
+/* Compares request IDs without formatting them; see live_request.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "instance/request/live_request.h"
 
-/* Decimal digits of a number >= 0, the first one first; returns how many. */
+/*
+ * Writes the decimal digits of a number >= 0, most significant digit first. Returns their number.
+ */
 static int digits_of(int64_t number, char digits[20]) {
   int count = 0;
   for (int64_t rest = number; rest > 0 || count == 0; rest /= 10) {
@@ -17,8 +19,8 @@ static int digits_of(int64_t number, char digits[20]) {
   return count;
 }
 
-/* If one number begins the other, the following text decides: the name of a part, which is after
-   digits, or nothing. */
+/* Compares the numbers as strings. If one is a prefix of the other, the following text decides: a
+   part's suffix, which sorts after digits, or the end of the ID. */
 static int compare_numbers(const blis_live_request *a, const blis_live_request *b) {
   char a_digits[20];
   char b_digits[20];
@@ -42,7 +44,7 @@ static const char *name_of_part(const blis_live_request *request) {
                                               : "_decode";
 }
 
-/* The rest of an id to compare: the session, then its suffix. */
+/* The part of an ID that remains to be compared: the session, then its suffix. */
 typedef struct rest {
   const char *text;
   bool is_session;
@@ -56,7 +58,7 @@ static rest start(const blis_live_request *request) {
   return r;
 }
 
-/* The next byte, 0 at the end. */
+/* Returns the next byte, or 0 at the end. */
 static unsigned char take(rest *r) {
   if (*r->text == '\0' && r->is_session) {
     r->text = r->end;
@@ -96,7 +98,7 @@ int blis_request_compare_ids(const blis_live_request *a, const blis_live_request
   bool a_follows = a->number < 0;
   bool b_follows = b->number < 0;
   if (a_follows != b_follows) {
-    return a_follows ? 1 : -1; /* "session" is after "request" */
+    return a_follows ? 1 : -1; /* "session" sorts after "request" */
   }
   return a_follows ? compare_follow_ups(a, b) : compare_numbers(a, b);
 }

@@ -1,11 +1,10 @@
 /*
  * slo_priority.h - the priority of an SLO class.
  *
- * Every class has a value, higher is more important: critical 4, standard 3,
- * batch -1, sheddable -2, background -3, any other and the empty one 3 (BLIS,
- * Go, inference-sim f90a1e3a). An experiment may replace and add values.
- * Lookups compare a handful of names; keep the answer per class, not per
- * request, where that matters.
+ * Every class has a value; a higher value is more important. The values are: critical 4, standard
+ * 3, batch -1, sheddable -2, background -3, and 3 for all other classes and the empty class (BLIS,
+ * Go, inference-sim f90a1e3a). An experiment may replace and add values. A lookup compares several
+ * names. On hot paths, store the result per class instead of looking it up per request.
  */
 #ifndef BLIS_INSTANCE_REQUEST_SLO_PRIORITY_H
 #define BLIS_INSTANCE_REQUEST_SLO_PRIORITY_H
@@ -26,9 +25,8 @@ typedef struct blis_slo_override {
 typedef struct blis_slo_priority blis_slo_priority;
 
 /*
- * Copies *alloc and the overrides; of equal classes the last one counts.
- * BLIS_ERR_INVALID names the class, its value, and the allowed values. The caller
- * owns *priorities.
+ * Copies *alloc and the overrides; if a class is repeated, the last override applies.
+ * BLIS_ERR_INVALID names the class, its value, and the allowed values. The caller owns *priorities.
  */
 BLIS_MUSTUSE blis_status blis_slo_priority_new(const blis_alloc *alloc,
                                                const blis_slo_override *overrides, size_t count,
@@ -37,7 +35,7 @@ BLIS_MUSTUSE blis_status blis_slo_priority_new(const blis_alloc *alloc,
 /* NULL is allowed. */
 void blis_slo_priority_free(blis_slo_priority *priorities);
 
-/* The value of a class; below 0 it may be shed. */
+/* Returns the value of a class. Classes with values below 0 may be shed. */
 int32_t blis_slo_priority_value(const blis_slo_priority *priorities, const char *slo_class);
 
 /*

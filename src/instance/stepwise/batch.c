@@ -10,8 +10,9 @@
 #include "instance/parts/speculation.h"
 #include "instance/stepwise/stepwise.h"
 
-/* The blocks of its last drafts are free again, and the next to be taken: as
-   if it had kept them. */
+/*
+ * Frees the blocks of its last drafts. They are taken again next, as if the sequence had kept them.
+ */
 static void give_up_drafts(blis__stepwise *engine, blis__sequence *sequence) {
   if (sequence->ahead.count > 0) {
     blis_kv_cache_put_back(engine->cache, &sequence->ahead);
@@ -37,7 +38,7 @@ blis_block_span blis__span_of(const blis_live_request *request, int64_t start, i
   };
 }
 
-/* Number of prefill tokens to compute next, after its first done tokens. */
+/* Returns the number of prefill tokens to compute next, after the first `done` tokens. */
 static int64_t chunk_tokens(const blis__stepwise *engine, const blis_live_request *request,
                             int64_t done) {
   if (engine->defers_prefills) {
@@ -60,7 +61,7 @@ static int64_t chunk_tokens(const blis__stepwise *engine, const blis_live_reques
   return engine->groups == NULL ? tokens : blis__aligned_chunk(config, request, done, tokens);
 }
 
-/* How much a running request wants to compute. */
+/* Returns how many tokens a running request needs to compute. */
 static int64_t wanted_tokens(const blis__stepwise *engine, const blis_live_request *request) {
   int64_t progress = request->progress_tokens;
   int64_t limit = engine->config->max_model_len_tokens;
@@ -91,7 +92,7 @@ static size_t least_urgent(const blis__stepwise *engine) {
   return victim;
 }
 
-/* Index of the request to preempt; there is at least one. */
+/* Selects the index of the request to preempt. There must be at least one running request. */
 static blis_status choose_victim(blis__stepwise *engine, size_t *victim, blis_error *error) {
   switch (engine->config->preemption) {
   case BLIS_PREEMPTION_FCFS:
@@ -133,8 +134,8 @@ void blis__batch_requeue(blis__stepwise *engine, blis__sequence *victim, bool at
   }
 }
 
-/* Moves the request to the front of the queue. It keeps only its cached blocks and, if it
-   resumes, the tokens that its client has. */
+/* Moves the request to the front of the queue. It keeps only its cached blocks and, if it resumes,
+   the tokens that its client has received. */
 static void preempt(blis__stepwise *engine, size_t index) {
   blis__sequence *victim = engine->batch.items[index];
   int64_t planned_tokens = victim->place.request->new_tokens + victim->ahead_tokens;
@@ -146,10 +147,9 @@ static void preempt(blis__stepwise *engine, size_t index) {
 }
 
 /*
- * Stores *span for the running request at *index, with is_ahead in its blocks for
- * drafts, and preempts others until there are enough blocks. If a request before it
- * leaves the batch, *index is updated. *is_scheduled is false if the request itself
- * had to be preempted.
+ * Stores *span for the running request at *index and preempts others until there are enough blocks.
+ * With is_ahead, the span goes to the blocks for drafts. If a request before it leaves the batch,
+ * *index is updated. *is_scheduled is false if the request itself was preempted.
  */
 static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
                                        const blis_block_span *span, bool is_ahead,
@@ -175,8 +175,8 @@ static blis_status allocate_preempting(blis__stepwise *engine, size_t *index,
   }
 }
 
-/* Blocks for its next tokens, and for the ahead rejected drafts after them, whose content must
-   not be found. */
+/* Takes blocks for the next tokens, and for the `ahead` rejected drafts after them. The content of
+   the drafts must not be cached. */
 static blis_status get_blocks(blis__stepwise *engine, size_t *index, int64_t tokens, int64_t ahead,
                               bool *is_scheduled, blis_error *error) {
   blis__sequence *sequence = engine->batch.items[*index];
@@ -198,7 +198,7 @@ static blis_status get_blocks(blis__stepwise *engine, size_t *index, int64_t tok
   return allocate_preempting(engine, index, &span, true, is_scheduled, error);
 }
 
-/* The running request at *index computes its planned tokens, at least tokens. */
+/* Schedules the running request at *index with its planned tokens, of which at least `tokens`. */
 static blis_status run(blis__stepwise *engine, size_t *index, int64_t tokens, bool *is_scheduled,
                        blis_error *error) {
   blis__sequence *sequence = engine->batch.items[*index];
@@ -222,7 +222,7 @@ static blis_status run(blis__stepwise *engine, size_t *index, int64_t tokens, bo
   return BLIS_OK;
 }
 
-/* A request that has preempted itself also ends this: the rest is skipped. */
+/* Schedules the running requests. If a request preempts itself, the rest are skipped. */
 static blis_status schedule_running(blis__stepwise *engine, blis_error *error) {
   for (size_t i = 0; i < engine->batch.count && engine->budget_tokens > 0; i++) {
     blis_live_request *request = engine->batch.items[i]->place.request;
@@ -253,14 +253,14 @@ void blis__batch_preempt(blis__stepwise *engine, size_t index) {
   preempt(engine, index);
 }
 
-/* Hits by the cache's count, including blocks reloaded from the CPU tier. */
+/* Returns the hits that the cache counted, including blocks reloaded from the CPU tier. */
 static int64_t hits(const blis__stepwise *engine) {
   blis_kv_cache_stats stats;
   blis_kv_cache_get_stats(engine->cache, &stats);
   return stats.hits;
 }
 
-/* Duration of the step that was running until now; 0 = none. */
+/* Returns the duration of the step that was running until now; 0 = none. */
 static int64_t step_under_way_us(const blis__stepwise *engine) {
   return engine->clock_us <= engine->step_end_us ? engine->step_us : 0;
 }
@@ -289,8 +289,8 @@ void blis__batch_enter(blis__stepwise *engine, blis__sequence *sequence, int64_t
   give_tokens(engine, request, tokens);
 }
 
-/* The number of tokens after the first done ones that get blocks now, including the tokens it
-   computes now. */
+/* Returns how many tokens after the first `done` tokens get blocks now, including the tokens that
+   are computed now. */
 static int64_t tokens_to_store(const blis__stepwise *engine, const blis_live_request *request,
                                int64_t done, int64_t tokens) {
   if (!engine->config->rules.reserves_whole) {
@@ -302,8 +302,8 @@ static int64_t tokens_to_store(const blis__stepwise *engine, const blis_live_req
 }
 
 /*
- * Admits a request with its KV, if there is a block for its next token. It decodes,
- * or computes the rest of its prefill.
+ * Admits a request that has its KV if there is a block for its next token. The request decodes, or
+ * computes the rest of its prefill.
  */
 static blis_status admit_with_kv(blis__stepwise *engine, blis__sequence *sequence,
                                  bool *is_admitted, blis_error *error) {
@@ -354,8 +354,8 @@ static bool lacks_first_blocks(const blis__stepwise *engine, const blis_live_req
 }
 
 /*
- * Admits a waiting request, if it fits, or has its KV brought. A prompt that is
- * found completely in the cache is admitted with no tokens and no blocks.
+ * Admits a waiting request if it fits, or starts to load its KV. A prompt that is completely cached
+ * is admitted with no tokens and no blocks.
  */
 static blis_status admit(blis__stepwise *engine, blis__sequence *sequence, bool *is_admitted,
                          blis_error *error) {
@@ -389,8 +389,8 @@ static blis_status admit(blis__stepwise *engine, blis__sequence *sequence, bool 
     *is_admitted = false;
     return BLIS_OK;
   }
-  /* An empty prompt stores its first output token now, and again later; with a
-     KV layout only later. */
+  /* An empty prompt stores its first output token now and again later; with a KV layout, only
+     later. */
   bool is_empty =
       engine->groups == NULL && request->prefill_tokens == 0 && request->output_tokens > 0;
   blis_block_span span = blis__span_of(
@@ -415,7 +415,7 @@ static int64_t reserved_tokens(const blis_live_request *request) {
   return request->prompt_tokens + request->output_tokens;
 }
 
-/* Whether the reservations of the batch leave the next one its own. */
+/* Returns whether the limit of reserved tokens allows the next request to join the batch. */
 static bool is_within_reservations(const blis__stepwise *engine, const blis__waiting *next) {
   int64_t limit = engine->config->max_reserved_tokens;
   if (limit == 0 || engine->batch.count == 0 || next == NULL) {
@@ -428,14 +428,14 @@ static bool is_within_reservations(const blis__stepwise *engine, const blis__wai
   return tokens <= limit;
 }
 
-/* For the waiting request next. */
+/* Returns whether the batch has space for the waiting request `next`. */
 static bool has_room(const blis__stepwise *engine, const blis__waiting *next) {
   return engine->budget_tokens > 0 && (int64_t)engine->batch.count < engine->config->max_num_seqs &&
          is_within_reservations(engine, next);
 }
 
-/* Returns whether its adapter is loaded, if it needs one. If not, a load may begin, and goes_on
-   is set if later requests may pass. */
+/* Returns whether the request's adapter is loaded or not needed. Otherwise, a load may start, and
+ *goes_on is set to whether later requests may overtake. */
 static blis_status ask_for_adapter(blis__stepwise *engine, const blis__waiting *place,
                                    bool *is_there, bool *goes_on, blis_error *error) {
   *is_there = true;
@@ -466,8 +466,8 @@ static bool is_prefilled(const blis_live_request *request) {
   return request->progress_tokens >= request->prefill_tokens;
 }
 
-/* Requests with their KV are admitted first, because no other request can get these blocks
-   before. lacking is the request that lacks only these blocks, if any. */
+/* Admits requests with loaded KV first, so that no other request takes the blocks that they need.
+ *lacking is set to the request that lacks only blocks, if there is one. */
 static blis_status admit_those_with_kv(blis__stepwise *engine, const blis__sequence **lacking,
                                        blis_error *error) {
   bool goes_on = true;
@@ -492,9 +492,9 @@ static blis_status admit_those_with_kv(blis__stepwise *engine, const blis__seque
 }
 
 /*
- * No request runs, and the head lacks blocks: a request with its KV must be
- * admitted, unless it lacks only an adapter that is being loaded. lacking is the
- * candidate found in this step so far.
+ * Called if no request runs and the head of the queue lacks blocks. Admits a request with loaded
+ * KV, unless it only waits for an adapter that will be loaded. lacking is the candidate found so
+ * far in this step.
  */
 static blis_status admit_somebody(blis__stepwise *engine, const blis__sequence *lacking,
                                   blis_error *error) {
@@ -509,8 +509,8 @@ static blis_status admit_somebody(blis__stepwise *engine, const blis__sequence *
   return BLIS_OK;
 }
 
-/* A request that does not fit blocks the queue, except as in remote_kv.h; a request whose
-   adapter is missing does not always block it. */
+/* Admits requests from the queue. A request that does not fit blocks the queue, with the exceptions
+   in remote_kv.h. A request whose adapter is missing does not always block it. */
 static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   bool goes_on = true;
   const blis__sequence *lacking = NULL;
@@ -525,7 +525,7 @@ static blis_status schedule_waiting(blis__stepwise *engine, blis_error *error) {
   if (engine->defers_prefills) {
     return BLIS_OK;
   }
-  /* A request with loaded KV does not lose its blocks to others forever. */
+  /* A request with loaded KV must not lose its blocks to others indefinitely. */
   goes_on = lacking == NULL || lacking->loaded_blocks == 0;
   blis__waiting *next = NULL;
   for (blis__waiting *place = engine->waiting.head;
@@ -549,8 +549,8 @@ static bool has_decodes(const blis__stepwise *engine) {
   return false;
 }
 
-/* Do prompts wait for a later step? On its own, an engine lets them wait only
-   while it decodes. */
+/* Returns whether prompts wait for a later step. Without a gate, they wait only while the engine
+   decodes. */
 static bool defers_prefills(blis__stepwise *engine) {
   const blis_step_gate *gate = engine->config->gate;
   const blis_rank_config *ranks = engine->config->ranks;

@@ -1,5 +1,5 @@
-/* batch_scripted.c - batches planned by a script: the requests, their numbers of tokens, and
-   preemptions. Requests that the plan omits wait. */
+/* batch_scripted.c - batches planned by a script. A plan selects the requests, their numbers of
+   tokens, and preemptions. Requests that the plan omits wait. */
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "instance/stepwise/stepwise.h"
@@ -79,7 +79,7 @@ blis_status blis__batch_form_planned(blis__stepwise *engine, blis_error *error) 
     }
   }
   engine->has_preempted = false;
-  bool admits = true; /* the first that does not fit ends the admissions */
+  bool admits = true; /* false after a request does not fit, which ends the admissions */
   bool goes_on = true;
   for (size_t k = 0; k < plan.count && goes_on; k++) {
     const blis_batch_entry *entry = &plan.entries[k];

@@ -2,10 +2,10 @@
 
 #include "base/invariant.h"
 
-/* Adds one to the spare ones. */
+/* Adds a sequence to the unused ones. */
 static blis_status create(const blis_alloc *alloc, blis__sequences *sequences) {
   size_t count = sequences->all.count + 1;
-  /* Returning a sequence must not fail: there is capacity for all of them. */
+  /* Returning a sequence must not fail, so there is always capacity for all of them. */
   BLIS_TRY(blis_array_reserve(alloc, &sequences->spare, count));
   BLIS_TRY(blis_array_reserve(alloc, &sequences->all, count));
   blis__sequence *created = blis_alloc_zeroed(alloc, 1, sizeof *created);

@@ -1,9 +1,9 @@
 /*
- * sequence.h - the stepwise engine's own data about a request: its KV blocks,
- * its inter-token latencies, its next event.
+ * sequence.h - the stepwise engine's data about a request: its KV blocks, its inter-token
+ * latencies, and its next event.
  *
- * Sequences are recycled with the memory of their lists, so a run allocates
- * for the requests alive at the same time, not for every request.
+ * Sequences are recycled together with the memory of their lists. A run therefore allocates memory
+ * for the maximum number of concurrent requests, not for every request.
  */
 #ifndef BLIS_INSTANCE_STEPWISE_SEQUENCE_H
 #define BLIS_INSTANCE_STEPWISE_SEQUENCE_H
@@ -29,41 +29,42 @@ typedef struct blis__tree_kv {
 } blis__tree_kv;
 
 typedef struct blis__sequence {
-  blis__waiting place;        /* and the request; first, so that it leads to this */
-  blis_block_list blocks;     /* of the sequence; empty while waiting */
+  /* queue entry and request; the first member, so that it converts to the sequence */
+  blis__waiting place;
+  blis_block_list blocks;     /* its KV blocks; empty while waiting */
   blis_group_holder groups;   /* with a KV layout, in place of blocks */
   blis__tree_kv tree;         /* with a radix tree, in place of blocks */
-  BLIS_ARRAY(int64_t) itl_us; /* since the last preemption that restarts it */
-  int64_t itl_zeros;          /* and as many of 0, of tokens that come with another */
-  int64_t told_tokens;        /* of the last step, reported when they leave */
-  blis_block_list ahead;      /* for drafts, until the next step */
-  BLIS_ARRAY(double) rates;   /* its own acceptance rates; empty = none */
-  int64_t drafted_tokens;     /* in this step; */
-  int64_t ahead_tokens;       /* drafts that it verifies and rejects */
+  BLIS_ARRAY(int64_t) itl_us; /* latencies since the last preemption that restarted it */
+  int64_t itl_zeros;          /* number of latencies of 0: further tokens of the same step */
+  int64_t told_tokens;        /* tokens of the last step, reported when they leave */
+  blis_block_list ahead;      /* blocks for drafts, until the next step */
+  BLIS_ARRAY(double) rates;   /* its own acceptance rates; empty = default rates */
+  int64_t drafted_tokens;     /* drafts in this step */
+  int64_t ahead_tokens;       /* drafts that this step verifies and rejects */
   int64_t token_end_us;       /* end of the step that computed its last token */
-  /* The last event scheduled about it: its arrival, its place in the queue,
-     its timeout. BLIS_EVENT_NONE or past when none is pending. */
+  /* The last event scheduled for it: arrival, entry into the queue, or timeout. BLIS_EVENT_NONE or
+     stale if none is pending. */
   blis_event_handle event;
-  int64_t furthest_tokens; /* highest progress ever; -1 = none */
-  /* Where KV moves (remote_kv.h). */
-  int64_t queued_us; /* when it reaches the queue, except with rules.looks_ahead */
-  bool has_waited;   /* for the step after the next, see rules.looks_ahead */
-  bool is_parked;    /* has blocks, and is neither in the queue nor in the batch */
-  bool has_kv;       /* waits, and its blocks contain its computed KV */
+  int64_t furthest_tokens; /* maximum progress so far; -1 = none */
+  /* The next members are for KV transfers (remote_kv.h). */
+  int64_t queued_us; /* when it reaches the queue, without the delay of rules.looks_ahead */
+  bool has_waited;   /* it has waited for a later step, see rules.looks_ahead */
+  bool is_parked;    /* it it has blocks, and is neither in the queue nor in the batch */
+  bool has_kv;       /* it it waits, and its blocks contain its computed KV */
   bool was_reserved;
-  bool is_loading;         /* parked, until its KV is brought (kv_source.h) */
-  uint32_t awaited_blocks; /* of its prefill that are loaded, hits included */
-  uint32_t loaded_blocks;  /* that count as hits when it is admitted */
-  int64_t first_itl_us;    /* since the last preemption that restarts it */
+  bool is_loading;         /* it is parked until its KV is loaded (kv_source.h) */
+  uint32_t awaited_blocks; /* blocks of its prefill that are loaded, including hits */
+  uint32_t loaded_blocks;  /* blocks that count as hits at its admission */
+  int64_t first_itl_us;    /* first latency since the last preemption that restarted it */
 } blis__sequence;
 
-/* All sequences of an engine. Zero it first. */
+/* All sequences of an engine. Zero it before the first use. */
 typedef struct blis__sequences {
   BLIS_ARRAY(blis__sequence *) all;
   BLIS_ARRAY(blis__sequence *) spare;
 } blis__sequences;
 
-/* A sequence for request, which leads back to it by its member engine. */
+/* Takes a sequence for request. request->engine points to it. */
 BLIS_MUSTUSE blis_status blis__sequences_take(const blis_alloc *alloc, blis__sequences *sequences,
                                               blis_live_request *request,
                                               blis__sequence **sequence);

@@ -1,4 +1,4 @@
-/* One step. All its effects happen at its start. */
+/* Execution of one step. All its effects happen at its start. */
 #include <inttypes.h>
 
 #include "base/invariant.h"
@@ -11,7 +11,7 @@
 #include "instance/stepwise/stepwise.h"
 #include "latency/step/coverage.h"
 
-/* A plan of a script may compute nothing, and wait for something. */
+/* Returns whether the plan of a script computes nothing and waits. */
 static bool is_waiting(const blis__stepwise *engine) {
   return engine->items.count == 0 && engine->config->make_batch != NULL;
 }
@@ -41,7 +41,7 @@ static blis_status add_items(blis__stepwise *engine, blis_batch_item item,
   return BLIS_OK;
 }
 
-/* Duration of drafting the tokens that the step verifies. */
+/* Returns the time needed to draft the tokens that the step verifies. */
 static int64_t draft_us(const blis__stepwise *engine) {
   int64_t count = 0;
   int64_t drafted = 0;
@@ -137,8 +137,8 @@ static blis_status count_token(blis__stepwise *engine, blis__sequence *sequence,
   return count_latency(engine, sequence, itl_us, error);
 }
 
-/* Emits the tokens of the step. The inter-token latency is the time of the step; by the rules of
-   the profile also of the steps since the previous token. */
+/* Emits the tokens of the step. The inter-token latency is the duration of the step. Depending on
+   the rules of the profile, it also includes the steps since the previous token. */
 static blis_status advance(blis__stepwise *engine, blis__sequence *sequence, int64_t token_us,
                            blis_error *error) {
   blis_live_request *request = sequence->place.request;
@@ -164,7 +164,7 @@ static blis_status advance(blis__stepwise *engine, blis__sequence *sequence, int
   if (gives_token) {
     BLIS_TRY(count_token(engine, sequence, token_us, error));
   }
-  sequence->itl_zeros += more; /* they come together */
+  sequence->itl_zeros += more; /* they are emitted together */
   request->itl_count += more;
   if (request->progress_tokens >= request->prefill_tokens &&
       (gives_token || !request->has_first_token)) {
@@ -195,7 +195,7 @@ static void give_first_tokens(blis__stepwise *engine, int64_t step_end_us) {
   }
 }
 
-/* The KV of the last token, which no step will read, is stored as well. */
+/* Also stores the KV of the last token, which no step will read. */
 static blis_status store_last_token(blis__stepwise *engine, blis__sequence *sequence,
                                     blis_error *error) {
   const blis_live_request *request = sequence->place.request;
@@ -246,7 +246,7 @@ static blis_status complete(blis__stepwise *engine, blis__sequence *sequence,
 static blis_status complete_finished(blis__stepwise *engine, int64_t step_end_us,
                                      blis_error *error) {
   int64_t limit = engine->config->max_model_len_tokens;
-  int64_t last_end_us = -1; /* that the clock gets to */
+  int64_t last_end_us = -1; /* latest end to which the clock advances */
   for (size_t i = 0; i < engine->batch.count;) {
     blis__sequence *sequence = engine->batch.items[i];
     const blis_live_request *request = sequence->place.request;
@@ -304,7 +304,7 @@ static bool waits_for_kv(const blis__stepwise *engine) {
   return engine->config->defects.steps_empty && engine->parked_blocks > 0;
 }
 
-/* For who wants to see every step. */
+/* Reports the step to listeners that need every step. */
 static blis_status tell_step(blis__stepwise *engine, blis_error *error) {
   if (engine->items.count == 0) {
     return BLIS_OK;
@@ -329,7 +329,7 @@ static blis_status tell_step(blis__stepwise *engine, blis_error *error) {
   return engine->events.step(engine->events.ud, &report, error);
 }
 
-/* How long the engine has computed, and on what. */
+/* Counts the busy time of the engine. */
 static void count_busy(blis__stepwise *engine, int64_t step_us, bool is_prefill) {
   if (is_waiting(engine)) {
     return;
@@ -342,8 +342,9 @@ static void count_busy(blis__stepwise *engine, int64_t step_us, bool is_prefill)
 
 static blis_status check_progress(blis__stepwise *engine, blis_error *error) {
   bool is_planned = engine->config->make_batch != NULL;
-  /* A function can return "wait" until an adapter is loaded. If the engine computes during
-     loads, it makes progress, otherwise loads could repeat indefinitely. */
+  /* A script may wait until an adapter is loaded, so such steps are not idle. Without a script, a
+     load does not count as progress: an engine that computes during loads makes progress anyway,
+     and otherwise loads could repeat forever. */
   bool goes_on = engine->has_progressed || engine->defers_prefills || waits_for_kv(engine) ||
                  (is_planned && blis__stepwise_awaits_adapter(engine));
   engine->idle_steps = goes_on ? 0 : engine->idle_steps + 1;
@@ -405,7 +406,7 @@ blis_status blis__step_go_on(blis__stepwise *engine, int64_t step_us, blis_error
   return finish(engine, step_us, engine->open_prefills, error);
 }
 
-/* Only prompts are available, and they must wait. */
+/* Returns whether there are only prompts, which must wait. */
 static bool is_dummy(const blis__stepwise *engine) {
   if (engine->config->gate == NULL || !engine->defers_prefills) {
     return false;
@@ -418,7 +419,7 @@ static bool is_dummy(const blis__stepwise *engine) {
   return true;
 }
 
-/* The gate determines when it continues. */
+/* Leaves the step open. The gate determines when it continues. */
 static blis_status stay_open(blis__stepwise *engine, int64_t step_us, bool is_prefill) {
   engine->is_open = true;
   engine->step_pending = true;
@@ -451,7 +452,7 @@ blis_status blis__step(blis__stepwise *engine, blis_error *error) {
   }
   if (engine->batch.count == 0 && !engine->has_preempted && engine->config->make_batch == NULL &&
       (!engine->config->defects.steps_empty || blis__stepwise_awaits_adapter(engine))) {
-    return BLIS_OK; /* the blocks belong to requests that do not run, or adapters are loading */
+    return BLIS_OK; /* requests that do not run hold the blocks, or adapters are being loaded */
   }
   if (engine->events.batch != NULL) {
     BLIS_TRY(engine->events.batch(engine->events.ud, (int64_t)engine->batch.count, error));

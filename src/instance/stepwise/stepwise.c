@@ -17,7 +17,7 @@ blis_status blis__stepwise_schedule(blis__stepwise *engine, int64_t time_us, int
   return BLIS_OK;
 }
 
-/* Parts the request from its blocks, its pending event and the engine. */
+/* Separates the request from its blocks, its pending event, and the engine. */
 static blis_status part(blis__stepwise *engine, blis__sequence *sequence, blis_error *error) {
   blis_event_queue_cancel(engine->queue, sequence->event);
   if (sequence->is_loading) {
@@ -47,7 +47,7 @@ blis_status blis__stepwise_ask_rates(blis__stepwise *engine, blis__sequence *seq
   const blis_speculation_config *config = engine->config->speculation;
   const blis_live_request *request = sequence->place.request;
   if (config == NULL || config->rates_of == NULL || request->holds_kv) {
-    return BLIS_OK; /* or it is only prefilled here */
+    return BLIS_OK; /* or this instance only prefills it */
   }
   BLIS_TRY_MEM(blis_array_reserve(&engine->alloc, &sequence->rates, (size_t)config->tokens), error);
   BLIS_TRY(config->rates_of(config->rates_ud, request, sequence->rates.items, error));
@@ -121,7 +121,7 @@ blis_status blis__stepwise_enqueue(blis__stepwise *engine, blis__sequence *seque
   return blis__stepwise_wake(engine, error);
 }
 
-/* A step is running, and the batch of the next one is formed already. */
+/* Returns whether a step is running and the batch of the next step is already formed. */
 static bool has_next_batch(const blis__stepwise *engine) {
   return engine->step_pending && engine->batch.count > 0 && engine->clock_us <= engine->step_end_us;
 }
@@ -150,7 +150,10 @@ static blis_status on_queued(blis__stepwise *engine, blis__sequence *sequence, b
              : blis__stepwise_enqueue(engine, sequence, error);
 }
 
-/* A pending step stays pending, even when there is nothing left to do. */
+/*
+ * Removes a request from the batch or the queue. A pending step stays pending even if no work
+ * remains.
+ */
 static void leave_batch_or_queue(blis__stepwise *engine, blis__sequence *sequence) {
   blis_live_request *request = sequence->place.request;
   if (request->state == BLIS_REQUEST_RUNNING) {
@@ -196,7 +199,7 @@ static blis_status execute(blis__stepwise *engine, const blis_event *event, blis
     return blis__step(engine, error);
   case BLIS__EVENT_TIMEOUT:
     return on_timeout(engine, sequence, error);
-  default: /* BLIS__EVENT_LEFT: only the clock */
+  default: /* BLIS__EVENT_LEFT: only advances the clock */
     return BLIS_OK;
   }
 }
@@ -208,12 +211,12 @@ static blis_status run_next(void *state, int64_t limit_us, bool *clock_moved, bl
   int64_t now_us = blis_event_queue_next_us(engine->queue);
   blis_event event;
   BLIS_ASSERT(now_us < limit_us);
-  *clock_moved = false; /* timeouts of ended requests have been cancelled */
+  *clock_moved = false; /* timeouts of ended requests were canceled */
   while (blis_event_queue_next_us(engine->queue) == now_us && !engine->is_open) {
     bool is_there = blis_event_queue_pop(engine->queue, &event);
     BLIS_ASSERT(is_there);
     if (engine->hangs && event.event_class == BLIS__EVENT_STEP) {
-      continue; /* it stays pending, so that there is no other */
+      continue; /* the hung step stays pending, so that no other step is scheduled */
     }
     *clock_moved = true;
     BLIS_TRY(execute(engine, &event, error));
@@ -243,7 +246,7 @@ static blis_status leave_at(void *state, blis_live_request *request, int64_t dea
   if (!is_in_queue_or_batch) {
     return BLIS_OK;
   }
-  blis_event_queue_cancel(engine->queue, sequence->event); /* the timeout so far, if any */
+  blis_event_queue_cancel(engine->queue, sequence->event); /* the previous timeout, if any */
   return deadline_us > engine->config->horizon_us
              ? BLIS_OK
              : blis__stepwise_schedule(engine, deadline_us, BLIS__EVENT_TIMEOUT, sequence, error);
@@ -301,7 +304,7 @@ static void get_stats(const void *state, blis_instance_stats *stats) {
   if (!engine->config->rules.counts_prompt_blocks) {
     stats->cache_hits = cache.hits;
     stats->cache_misses = cache.misses;
-    stats->cpu_misses = cache.cpu_misses; /* tries that failed, no blocks */
+    stats->cpu_misses = cache.cpu_misses; /* counts failed attempts, not blocks */
   }
   stats->cpu_reloads = cache.cpu_reloads;
   stats->cpu_immediate_reloads = cache.cpu_immediate_reloads;
@@ -350,8 +353,8 @@ static blis_status hang(void *state, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Live records are always up to date here, and only completed requests are in
-   the histogram. */
+/* Nothing to do: live records are always up to date, and the histogram contains only completed
+   requests. */
 static blis_status close_engine(void *state, blis_error *error) {
   (void)state;
   (void)error;

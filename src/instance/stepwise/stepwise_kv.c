@@ -1,5 +1,5 @@
-/* The KV blocks of a sequence in the plain engine: with a KV layout the blocks of all its
-   groups, otherwise the blocks of one cache. */
+/* The KV blocks of a sequence in the stepwise engine: with a KV layout, the blocks of all its
+   groups; otherwise, the blocks of one cache. */
 #include "base/minmax.h"
 #include "instance/stepwise/stepwise.h"
 

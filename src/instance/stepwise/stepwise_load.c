@@ -1,9 +1,9 @@
-/* KV that is brought back, in the plain engine: see kv_source.h. */
+/* KV loads of the stepwise engine, see kv_source.h. */
 #include "base/invariant.h"
 #include "instance/parts/rules.h"
 #include "instance/stepwise/stepwise.h"
 
-/* Finds its cached blocks (engine->found), and the blocks that can be loaded. */
+/* Finds the cached blocks of the request (engine->found), and the blocks that can be loaded. */
 static blis_status ask(blis__stepwise *engine, const blis_live_request *request,
                        blis_kv_stretch *stretch, blis_error *error) {
   const blis_kv_source *source = engine->config->kv_source;
@@ -25,7 +25,7 @@ static blis_status set_aside(blis__stepwise *engine, blis__sequence *sequence,
   int64_t size = engine->config->block_size_tokens;
   blis_block_span span = blis__span_of(sequence->place.request, stretch->first * size,
                                        (int64_t)(stretch->end - stretch->first) * size);
-  span.chain = NULL; /* not found before their content has arrived */
+  span.chain = NULL; /* not cached until their content has arrived */
   return blis__kv_set_aside(engine, sequence, &span, is_done, error);
 }
 

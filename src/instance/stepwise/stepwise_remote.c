@@ -1,4 +1,4 @@
-/* KV that moves, in the plain engine: see remote_kv.h. */
+/* KV transfers of the stepwise engine, see remote_kv.h. */
 #include "base/invariant.h"
 #include "instance/parts/arrival.h"
 #include "instance/parts/rules.h"
@@ -32,8 +32,8 @@ void blis__stepwise_hold(blis__stepwise *engine, blis__sequence *sequence) {
   blis__stepwise_park(engine, sequence);
 }
 
-/* The last request in the queue with KV, among those that need blocks; with `needs_adapter` also
-   among those whose adapter is in no slot. NULL = none. */
+/* Returns the last queued request that has its KV and can be recomputed here. With `needs_adapter`,
+   skips requests whose adapter is ready. NULL = none. */
 static blis__sequence *last_with_kv(const blis__stepwise *engine, bool needs_adapter) {
   for (blis__waiting *place = engine->waiting.tail; place != NULL; place = place->before) {
     bool is_ready = engine->adapters == NULL ||
@@ -70,7 +70,10 @@ void blis__stepwise_drop_idle_kv(blis__stepwise *engine) {
   }
 }
 
-/* At least one token remains to be computed, so that a cached prefix is claimed. */
+/*
+ * Finds the cached prefix. At least one token must remain to be computed, so that the prefix is
+ * claimed.
+ */
 static blis_status find_cached(blis__stepwise *engine, const blis_live_request *request,
                                const blis_kv_demand *demand, blis_error *error) {
   blis__kv_find_nothing(engine);
@@ -113,7 +116,7 @@ blis_status blis__stepwise_reserve(void *state, blis_live_request *request,
     status = blis__stepwise_ask_rates(engine, sequence, error);
   }
   if (status != BLIS_OK || !*is_done) {
-    /* Its reloaded blocks stay cached: a request without a reservation holds nothing. */
+    /* A request without a reservation holds nothing; its reloaded blocks stay cached. */
     blis__kv_release(engine, sequence);
     blis__sequences_give(&engine->sequences, sequence);
     return status;
