@@ -9,8 +9,8 @@
  *
  * Source: the hybrid KV cache manager of vLLM (v1/core, late 2026); facts only, no code.
  *
- * The blis_kv_layout is filled from the description of a model; this module knows no models. All
- * functions are O(groups) and have no side effects.
+ * The blis_kv_layout is filled from the description of a model. This module itself is independent
+ * of models. All functions are O(groups) and have no side effects.
  */
 #ifndef BLIS_KV_LAYOUT_H
 #define BLIS_KV_LAYOUT_H

@@ -84,7 +84,7 @@ static blis_status create_blackbox(const blis_alloc *alloc, const blis_latency_c
   return blis_blackbox_new(alloc, &coefficients, out, error);
 }
 
-/* What both models of spread experts need. */
+/* Checks the requirements that trained-physics and calibrated share. */
 static blis_status check_physical(const blis_latency_config *config, const char *kind,
                                   blis_error *error) {
   BLIS_TRY(need(kind, "a model with its dimensions", config->model, error));
@@ -119,7 +119,7 @@ static blis_status create_trained_physics(const blis_alloc *alloc,
                                   &coefficients, out, error);
 }
 
-/* The layers of a model as one GPU of the instance computes them. */
+/* Computes the work of one GPU of the instance for the layers of a model. */
 static blis_status layered_work(const blis_alloc *alloc, const blis_parallelism *parallelism,
                                 const blis_layered_model *model, blis__step_work *work,
                                 blis_error *error) {
@@ -136,7 +136,10 @@ static blis_status layered_work(const blis_alloc *alloc, const blis_parallelism 
   return blis__work_new(alloc, &sharding, work, error);
 }
 
-/* The work of the layers of the model, or of equal layers with the sizes of its description. */
+/*
+ * Computes the work for the listed layers of the model, or for identical layers with the sizes of
+ * its description.
+ */
 static blis_status composed_work(const blis_alloc *alloc, const blis_latency_config *config,
                                  blis__step_work *work, blis_error *error) {
   if (config->layered != NULL) {
@@ -154,7 +157,7 @@ static bool has_fp8_kv(const blis_latency_config *config) {
          config->layered->kv_bytes < config->layered->model_bytes;
 }
 
-/* The constants of the GPU, with those that differ when kernel tables are in use. */
+/* Returns the constants of the GPU, including those that differ when kernel tables are in use. */
 static const blis__gpu_constants *gpu_constants(const blis_latency_config *config) {
   const blis__gpu_constants *constants = config->composed.constants;
   bool has_other = config->composed.uses_tables && constants->with_tables != NULL;
@@ -198,7 +201,7 @@ static blis__composed_constants composed_constants(const blis_latency_config *co
   return constants;
 }
 
-/* The rows of a set of tables that apply: those of the GPU, then those of its relatives. */
+/* Adds the places of a set of tables: rows of the GPU first, then rows of similar GPUs. */
 static size_t add_places(const blis_latency_config *config, const blis__kernel_tables *tables,
                          const blis__measured_gpu *gpu, blis__measured_place *places,
                          size_t count) {
@@ -210,7 +213,7 @@ static size_t add_places(const blis_latency_config *config, const blis__kernel_t
   return count;
 }
 
-/* The overlay of kernel tables, which the caller frees; NULL without tables. */
+/* Creates the overlay of kernel tables, which the caller frees; NULL without tables. */
 static blis_status new_overlay(const blis_alloc *alloc, const blis_latency_config *config,
                                const blis__composed_setup *setup, blis__overlay **out,
                                blis_error *error) {
@@ -274,7 +277,7 @@ static void free_setup(const blis_alloc *alloc, blis__composed_setup *setup,
   blis__work_free(alloc, &setup->work);
 }
 
-/* The setup of the composed model without an overlay. Free it with free_setup. */
+/* Creates the setup of the composed model without an overlay. Free it with free_setup. */
 static blis_status plain_setup(const blis_alloc *alloc, const blis_latency_config *config,
                                blis__composed_setup *setup, blis_error *error) {
   BLIS_TRY(check_composed(config, error));
@@ -289,7 +292,7 @@ static blis_status plain_setup(const blis_alloc *alloc, const blis_latency_confi
   return BLIS_OK;
 }
 
-/* The same and the overlay that it borrows. */
+/* Creates the setup of the composed model and the overlay that it borrows. */
 static blis_status composed_setup(const blis_alloc *alloc, const blis_latency_config *config,
                                   blis__composed_setup *setup, blis__overlay **overlay,
                                   blis_error *error) {
@@ -310,7 +313,7 @@ static uint64_t hash_of_texts(const blis__kernel_tables *tables, uint64_t hash) 
   return hash;
 }
 
-/* A hash of everything that determines an overlay in addition to the setup; 0 without an
+/* Returns a hash of everything that determines an overlay in addition to the setup; 0 without an
    overlay. */
 static uint64_t hash_of_tables(const blis_latency_config *config) {
   const blis_composed_config *given = &config->composed;
@@ -386,7 +389,10 @@ blis_status blis_latency_regime(const blis_alloc *alloc, const blis_latency_conf
   return BLIS_OK;
 }
 
-/* The layers' time of the model, divided as that of the kernels at exactly these tokens. */
+/*
+ * Divides the model's time for the layers in proportion to the kernel times at exactly this number
+ * of tokens.
+ */
 static blis_step_parts parts_of(const blis__composed_setup *setup, const blis_latency_model *model,
                                 const blis_batch_sums *sums) {
   const blis__step_breakdown all = blis__composed_parts(model, sums);

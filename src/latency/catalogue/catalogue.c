@@ -69,7 +69,7 @@ static void put_hardware(blis__entries *all, const blis_catalogue_hardware *hard
   all->hardware.count += place == all->hardware.count;
 }
 
-/* Keeps the newest entry last, so a replaced entry is removed. */
+/* Adds an entry at the end, and removes an entry that it replaces. */
 static void put_coefficients(blis__entries *all, const blis_catalogue_coefficients *coefficients) {
   size_t kept = 0;
   for (size_t i = 0; i < all->coefficients.count; i++) {
@@ -117,7 +117,7 @@ static void merge(blis__entries *all, const blis__entries *added) {
   }
 }
 
-/* Inserts an entry into an array of pointers that has room for it. */
+/* Inserts an entry into an array of pointers, which must have capacity for it. */
 #define INSERT(array, place, entry)                                                                \
   do {                                                                                             \
     memmove((array)->items + (place) + 1, (array)->items + (place),                                \
@@ -134,8 +134,8 @@ static bool has_coefficients(const blis__entries *all, const blis_coefficients_k
   return false;
 }
 
-/* Inserts entries with new names at the place where the deferred source was added, and moves the
-   places of the sources that were added after it. */
+/* Inserts entries with new names at the position where the deferred source was added, and shifts
+   the positions of the sources that were added after it. */
 static void insert(blis_catalogue *catalogue, size_t source, const blis__entries *added) {
   blis__entries *all = &catalogue->entries;
   const blis__deferred_text text = catalogue->deferred.items[source];
@@ -217,7 +217,7 @@ static blis_status read_source(blis_catalogue *catalogue, size_t source, blis_er
   return status;
 }
 
-/* Every catalogue comes from blis_catalogue_new, so the object itself is not const. */
+/* Every catalog comes from blis_catalogue_new, so the object itself is not const. */
 static blis_catalogue *changeable(const blis_catalogue *catalogue) {
   return (blis_catalogue *)catalogue;
 }

@@ -55,7 +55,7 @@ static size_t common_prefix(const char *a, const char *b) {
   return length;
 }
 
-/* Lists the models whose names share the longest beginning with name. */
+/* Lists the models whose names share the longest prefix with name. */
 static void list_similar_models(const blis_catalogue *catalogue, const char *name,
                                 char list[LIST_SIZE]) {
   const blis__entries *all = &catalogue->entries;
@@ -109,7 +109,10 @@ static const blis_catalogue_model *layered_of(const blis_catalogue *catalogue, c
   return NULL;
 }
 
-/* Equal layers describe a dense model with heads exactly. */
+/*
+ * Returns whether the spec is exact: the model is dense and has attention heads, so identical
+ * layers describe it exactly.
+ */
 static bool is_exact(const blis_catalogue_model *model) {
   return model->has_dimensions && !blis_model_spec_is_moe(&model->spec) &&
          model->spec.kv_lora_rank == 0;
@@ -141,7 +144,7 @@ blis_status blis_catalogue_find_model_spec(const blis_catalogue *catalogue, cons
   return BLIS_OK;
 }
 
-/* Lists names in sorted order: the smallest one behind the last listed. */
+/* Lists names in sorted order: repeatedly takes the smallest name after the last listed one. */
 static void list_hardware(const blis_catalogue *catalogue, char list[LIST_SIZE]) {
   const blis__entries *all = &catalogue->entries;
   const char *last = "";
@@ -177,7 +180,10 @@ blis_status blis_catalogue_find_hardware(const blis_catalogue *catalogue, const 
   return blis_fail(error, BLIS_ERR_INVALID, "unknown hardware '%.100s'; known are %s", name, known);
 }
 
-/* With or without the owner, or both names of the same model. */
+/*
+ * Returns whether a and b name the same model: they are equal with or without the owner, or are
+ * both names of one model.
+ */
 static bool is_same_model(const blis_catalogue *catalogue, const char *a, const char *b) {
   const blis_catalogue_model *known = model_of(catalogue, a);
   return blis__equal_names(blis__last_part(a), blis__last_part(b)) ||
@@ -189,7 +195,7 @@ static bool is_same_hardware(const blis_catalogue *catalogue, const char *a, con
   return blis__equal_names(a, b) || (known != NULL && known == hardware_of(catalogue, b));
 }
 
-/* The number of parts of the key the entry states; -1 = it contradicts. */
+/* Returns how many parts of the wanted key the entry matches; -1 if it contradicts the key. */
 static int match(const blis_catalogue *catalogue, const blis_coefficients_key *entry,
                  const blis_coefficients_key *wanted) {
   int stated = 0;
@@ -257,7 +263,7 @@ blis_status blis_catalogue_find_coefficients(const blis_catalogue *catalogue,
   blis_coefficients_key key = *wanted;
   const blis_catalogue_model *model = key.model == NULL ? NULL : model_of(catalogue, key.model);
   if (model != NULL) {
-    key.model = model->id; /* wanted may have it by an alias */
+    key.model = model->id; /* wanted->model may be an alias */
   }
   int best = -1;
   for (size_t i = 0; i < all->coefficients.count; i++) {

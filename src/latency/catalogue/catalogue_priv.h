@@ -1,8 +1,8 @@
 /*
- * catalogue_priv.h - the inside of a catalogue.
+ * catalogue_priv.h - the internal structures of a catalog.
  *
- * One module in several files: catalogue.c owns the entries, catalogue_find.c
- * looks things up, catalogue_yaml.c reads them.
+ * The catalog is one module in several files. catalogue.c owns the entries, catalogue_find.c finds
+ * them, and catalogue_yaml.c reads them.
  */
 #ifndef BLIS_LATENCY_CATALOGUE_CATALOGUE_PRIV_H
 #define BLIS_LATENCY_CATALOGUE_CATALOGUE_PRIV_H
@@ -47,8 +47,8 @@ struct blis_catalogue {
   BLIS_ARRAY(blis__deferred_text) deferred;
 };
 
-/* Reads a document into *entries, which must be empty. The caller releases *entries, also after
-   a failure. Entries are allocated in the arena. */
+/* Reads a document into *entries, which must be empty. The caller frees *entries, even after a
+   failure. Entries are allocated in the arena. */
 BLIS_MUSTUSE blis_status blis__catalogue_read(blis_catalogue *catalogue, const char *name,
                                               const char *text, size_t size, blis__entries *entries,
                                               blis_error *error);

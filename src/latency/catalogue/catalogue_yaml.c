@@ -10,16 +10,16 @@
 
 enum { TP_MAX = 65536 };
 
-/* What one call of blis__catalogue_read works on. */
+/* The state of one call of blis__catalogue_read. */
 typedef struct reader {
-  blis_catalogue *catalogue; /* for its memory only */
+  blis_catalogue *catalogue; /* used only for its memory */
   const char *source;
   blis__entries *entries;
 } reader;
 
 typedef blis_status read_entry(const reader *r, const blis_yaml_node *node, blis_error *error);
 
-/* Puts the place of a node before what went wrong there. */
+/* Fails with a message that consists of the location of a node and `what`. */
 static blis_status fail_at(const blis_yaml_node *node, const char *what, blis_error *error) {
   return blis_fail(error, BLIS_ERR_PARSE, "%.120s:%lld: %s", blis_yaml_file(node),
                    (long long)blis_yaml_line(node), what);
@@ -48,7 +48,7 @@ static blis_status copy_text(const reader *r, const blis_yaml_node *node, const 
   return *copy == NULL ? blis_fail_nomem(error) : BLIS_OK;
 }
 
-/* Room for the items of a sequence, at least one byte. */
+/* Allocates memory for the items of a sequence, at least one byte. */
 static blis_status new_items(const reader *r, const blis_yaml_node *node, size_t item_size,
                              void **items, blis_error *error) {
   BLIS_TRY(blis_yaml_need_sequence(node, error));
@@ -102,7 +102,7 @@ static blis_status read_field(void *spec, const blis_spec_field *field, const bl
   return status == BLIS_OK ? BLIS_OK : fail_at(node, fault.message, error);
 }
 
-/* An entry of its own in the arena, zeroed. */
+/* Allocates a separate, zeroed entry in the arena. */
 static void *new_entry(const reader *r, size_t size) {
   void *entry = blis_arena_new(&r->catalogue->arena, size);
   if (entry != NULL) {
@@ -148,7 +148,7 @@ static blis_status read_model_key(const reader *r, blis_catalogue_model *model,
   const blis_spec_field *field = blis_spec_find(fields, count, name);
   bool is_list = blis_yaml_type_of(value) != BLIS_YAML_SCALAR;
   if (is_list && strcmp(name, "layers") == 0) {
-    return BLIS_OK; /* read_layers reads it with the whole entry */
+    return BLIS_OK; /* read_layers handles it together with the whole entry */
   }
   if (field == NULL && blis_layer_notation_has_key(name)) {
     return BLIS_OK;
@@ -163,8 +163,8 @@ static blis_status read_model_key(const reader *r, blis_catalogue_model *model,
   return read_field(&model->spec, field, value, error);
 }
 
-/* Keys of single layers would have no effect without a list. *has_formats is set if there are keys
-   of the whole model that apply to a number of layers, too. */
+/* Rejects keys of individual layers, which would have no effect without a list. *has_formats is set
+   if there are keys of the whole model that also apply to a number of layers. */
 static blis_status check_without_layers(const blis_yaml_node *node, bool *has_formats,
                                         blis_error *error) {
   size_t count;
@@ -183,7 +183,7 @@ static blis_status check_without_layers(const blis_yaml_node *node, bool *has_fo
   return BLIS_OK;
 }
 
-/* `quantization` of equal layers, in an entry that states no bytes of a weight. */
+/* Applies `quantization` to identical layers, in an entry without bytes per weight. */
 static blis_status read_method(const blis_yaml_node *node, blis_model_spec *spec,
                                blis_error *error) {
   if (spec->quantization[0] == '\0' || spec->weight_bytes_per_param > 0.0) {
@@ -210,8 +210,8 @@ static blis_status new_layered(const reader *r, blis_catalogue_model *model,
   return status == BLIS_OK ? BLIS_OK : blis_fail_nomem(error);
 }
 
-/* The layers of an entry that states their number, if it states formats that a description with
-   equal layers lacks. */
+/* Reads the layers of an entry that contains only their number, if it has formats that a
+   description with identical layers cannot represent. */
 static blis_status read_equal_layers(const reader *r, const blis_yaml_node *node,
                                      blis_catalogue_model *model, blis_error *error) {
   bool has_formats;
@@ -230,7 +230,7 @@ static blis_status read_equal_layers(const reader *r, const blis_yaml_node *node
   return BLIS_OK;
 }
 
-/* The layers of an entry: a list, or a number of equal layers. */
+/* Reads the layers of an entry, which are a list or a number of identical layers. */
 static blis_status read_layers(const reader *r, const blis_yaml_node *node,
                                blis_catalogue_model *model, blis_error *error) {
   const blis_yaml_node *layers = blis_yaml_get(node, "layers");

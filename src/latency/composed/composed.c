@@ -8,7 +8,7 @@
 
 enum { WINDOWS_MAX = 4, TOKENS_LIMIT = 1 << 25 };
 
-/* Layers with one window. */
+/* The layers with the same window. */
 typedef struct window {
   double tokens;
   double context_us; /* per token of context that a decode reads */
@@ -27,14 +27,14 @@ typedef struct composed {
   blis_first_token first_token;
 } composed;
 
-/* Everything but what grows with the contexts of decodes. */
+/* Returns the time without the part that grows with the contexts of decodes. */
 static double base_us(const composed *m, int64_t tokens, int64_t requests, int64_t decodes) {
   double us = blis__knots_read(&m->layers, tokens) + blis__knots_read(&m->head, requests) +
               m->sampling_us * (double)requests + m->step_us;
   return decodes > 0 ? us + m->decode.fixed_us + m->decode.each_us * (double)decodes : us;
 }
 
-/* What decodes read of their contexts. */
+/* Returns the time that decodes need to read their contexts. */
 static double context_us(const composed *m, double decodes, double context) {
   double us = m->decode.context_us * context;
   for (size_t i = 0; i < m->window_count; i++) {
@@ -117,8 +117,8 @@ static blis_first_token composed_first_token(const void *state) {
   return m->first_token;
 }
 
-/* The client has an answer after its step has ended. A request that the client sends in reply
-   therefore arrives after that step in a run, and in the replay of the run. */
+/* The client receives an answer after its step has ended. A request that the client sends in
+   response therefore arrives after that step, both in a run and in the replay of the run. */
 static int64_t composed_fixed_overhead(const void *state) {
   (void)state;
   return 1;
@@ -219,9 +219,9 @@ blis_status blis__composed_copy(const blis_alloc *alloc, const void *state, blis
 }
 
 /*
- * Synchronous scheduling: fits to 30 runs of Qwen3-32B under vLLM 0.12. A run of gpt-oss-20b with
- * 256 requests took 5.3 ms longer per step without asynchronous scheduling; these numbers give
- * 5.9 ms. Asynchronous scheduling: an upper bound, which no measured run reaches.
+ * Synchronous scheduling: fitted to 30 runs of Qwen3-32B under vLLM 0.12. As a check, a run of
+ * gpt-oss-20b with 256 requests took 5.3 ms longer per step without asynchronous scheduling; the
+ * fit predicts 5.9 ms. Asynchronous scheduling: an upper bound that no measured run reaches.
  */
 blis__host blis__host_of(bool is_async, int64_t tp) {
   if (is_async) {

@@ -1,6 +1,6 @@
 /*
- * composed.h - step time as the sum of its kernels: matrix products and experts
- * with a launch time each, attention, all-reduces, sampling, and the host.
+ * composed.h - models step time as the sum of its kernels: matrix products and experts (each with a
+ * launch time), attention, all-reduces, sampling, and the host.
  *
  * Formulas:
  *
@@ -8,20 +8,19 @@
  *   time = gpu + host                  synchronous scheduling
  *        = max(gpu, host)              asynchronous scheduling
  *
- * Main invariant: a step costs O(1) from sums (two table reads and a few
- * multiplications with +, -, *, / alone, so that bytes are equal on every machine),
- * and never takes less time with more tokens, requests or context. Construction
- * evaluates the kernels at about 100 knots.
+ * Main invariant: the time of a step is computed from sums in O(1), with two table reads and a few
+ * operations. Only +, -, *, and / are used, so results are bit-identical on every machine. The step
+ * time never decreases with more tokens, requests, or context. Construction evaluates the kernels
+ * at about 100 knots.
  *
- * A request ends one microsecond after its last step, when its client has the
- * answer.
+ * A request ends one microsecond after its last step, when its client receives the answer.
  *
- * Layers with a window of W tokens read min(context, W). The sums hold only the
- * total context of all decodes, so the model takes min(total context, decodes * W),
- * which is exact once every context is longer than the window.
+ * Layers with a window of W tokens read min(context, W) tokens. The sums contain only the total
+ * context of all decodes, so the model uses min(total context, decodes * W). This is exact once
+ * every context is longer than the window.
  *
- * Source: the specification of the composed model in docs/validation.md and the
- * constants of data/latency/composed.yaml with their measurements.
+ * Source: the specification of the composed model in docs/validation.md and the constants in
+ * data/latency/composed.yaml, which lists their measurements.
  */
 #ifndef BLIS_LATENCY_COMPOSED_COMPOSED_H
 #define BLIS_LATENCY_COMPOSED_COMPOSED_H
@@ -34,18 +33,20 @@
 #include "latency/composed/step_parts.h"
 #include "latency/step/latency_model.h"
 
-/* The host's share of a step. */
+/* The host's part of a step. */
 typedef struct blis__host {
   bool is_async;
   double fixed_us;   /* h0, or the floor of an asynchronous pipeline */
   double request_us; /* h1 */
 } blis__host;
 
-/* The host of vLLM with this way to schedule, on tp GPUs. Sources: composed.c. */
+/*
+ * Returns the host constants of vLLM with synchronous or asynchronous scheduling, on tp GPUs.
+ * Sources: composed.c.
+ */
 blis__host blis__host_of(bool is_async, int64_t tp);
 
-/* Times between a request's arrival and the scheduler's queue, and delays of the first token
-   after its step. */
+/* The delay of the first token after its step. */
 typedef struct blis__front {
   blis_first_token first_token;
 } blis__front;
@@ -55,11 +56,11 @@ typedef struct blis__composed_setup {
   blis__composed_constants constants;
   blis__host host;
   blis__front front;
-  int64_t tokens_max;   /* of a step; more tokens extrapolate */
-  int64_t requests_max; /* likewise */
+  int64_t tokens_max;   /* maximum number of tokens of a step; larger numbers are extrapolated */
+  int64_t requests_max; /* maximum number of requests of a step; larger numbers are extrapolated */
 } blis__composed_setup;
 
-/* The parts of one step in microseconds, for tables that show where time is spent. */
+/* The parts of one step in microseconds, for tables that show how the time is spent. */
 typedef struct blis__step_breakdown {
   double layers_us;
   double head_us;
@@ -77,14 +78,14 @@ BLIS_MUSTUSE blis_status blis__composed_new(const blis_alloc *alloc,
                                             blis_latency_model *out, blis_error *error);
 
 /*
- * The state of such a model is plain bytes of this size. blis__composed_copy makes a model of a
- * copy of a state. BLIS_ERR_NOMEM or BLIS_OK.
+ * The state of such a model consists of plain bytes, and this is its size. blis__composed_copy
+ * creates a model from a copy of a state. BLIS_ERR_NOMEM or BLIS_OK.
  */
 size_t blis__composed_state_size(void);
 BLIS_MUSTUSE blis_status blis__composed_copy(const blis_alloc *alloc, const void *state,
                                              blis_latency_model *out, blis_error *error);
 
-/* The parts of a step. Requires a model of blis__composed_new. */
+/* Returns the parts of a step. The model must come from blis__composed_new. */
 blis__step_breakdown blis__composed_parts(const blis_latency_model *model,
                                           const blis_batch_sums *sums);
 

@@ -74,7 +74,7 @@ static blis_status read_kernel(const blis_yaml_node *node, blis__kernel *kernel,
   return BLIS_OK;
 }
 
-/* The format that a key names. */
+/* Parses a key as the name of a format. */
 static blis_status format_of(const blis_yaml_node *key, size_t *format, blis_error *error) {
   for (size_t i = 0; i < BLIS_KIND_COUNT; i++) {
     if (blis_slice_equals(blis_yaml_scalar(key), blis__table_format_name((blis_weight_kind)i))) {
@@ -186,7 +186,7 @@ static blis_status read_also(blis_arena *arena, const blis_yaml_node *node, blis
   return BLIS_OK;
 }
 
-/* GPUs with rows in the tables, and their rates. */
+/* Reads the GPUs that have rows in the tables, and their rates. */
 static blis_status read_kernels_of(blis_arena *arena, const blis_yaml_node *map,
                                    blis__gpu_constants *c, blis_error *error) {
   BLIS_TRY(blis_yaml_need_mapping(map, error));
@@ -268,7 +268,7 @@ static blis_status check_complete(const blis_yaml_node *node, const blis__gpu_co
                          blis_yaml_file(node), (long long)blis_yaml_line(node), missing);
 }
 
-/* A copy of the constants with the values of the mapping in place of their own. */
+/* Copies the constants and replaces the values that are in the mapping. */
 static blis_status read_with_tables(blis_arena *arena, const blis_yaml_node *node,
                                     blis__gpu_constants *constants, blis_error *error) {
   if (node == NULL || blis_yaml_is_null(node)) {
@@ -329,14 +329,17 @@ bool blis__gpu_constants_are_of(const blis__gpu_constants *constants, const char
   return blis__equal_names(constants->gpu, gpu);
 }
 
-/* The format whose constants a format without constants uses: as wide, and as fast. */
+/*
+ * Returns the format that supplies the constants for a format without constants. It has the same
+ * width and speed.
+ */
 static blis_weight_kind stand_in(blis_weight_kind kind) {
   return kind == BLIS_KIND_INT8    ? BLIS_KIND_FP8
          : kind == BLIS_KIND_MXFP8 ? BLIS_KIND_FP8_BLOCK
                                    : BLIS_KIND_MODEL;
 }
 
-/* The kernel of a format, of its stand-in, or of 16 bits. */
+/* Fills the kernel of each format from the format itself, its stand-in, or the 16-bit kernel. */
 static bool fill_kernels(const blis__kernel *from, const bool *is_there, blis__kernel *to,
                          blis_weight_kind used) {
   for (size_t i = 0; i < BLIS_KIND_COUNT; i++) {
@@ -366,7 +369,10 @@ static bool is_before(const blis__composed_class *class, int64_t number) {
   return class->backend_number > 0 && class->backend_number < number;
 }
 
-/* How much longer the layers of an old engine take; 0 = as long as those of the latest one. */
+/*
+ * Returns how much longer the layers take in an old engine version; 0 = same as in the latest
+ * version.
+ */
 static double old_scale_of(const blis__gpu_constants *c, const blis__composed_class *class) {
   if (!class->has_experts) {
     return 0;

@@ -7,9 +7,9 @@
  *   also              names of further GPUs with the same constants. Default: none.
  *   bandwidth_tb_s    memory bandwidth. Default: the bandwidth in the catalog.
  *   products, experts a kernel per weight format
- *   speedup           peak in a format, relative to 16 bits. Default: 1.
+ *   speedup           peak rate in a format, relative to 16 bits. Default: 1.
  *   expert_slowdown   divisor of bandwidth and peak for experts in a format. Default: 1.
- *   expert_kernel     format whose widths and peak experts in a format have. Default: the format.
+ *   expert_kernel     format that supplies the widths and the peak rate of experts in a format.
  *   dense_scales, expert_scales   a pair of scales per format
  *   allreduce_of      GPU whose rows of allreduce.csv apply. Default: none; the time follows from
  *                     the link of the GPU (links.h).
@@ -36,7 +36,7 @@ typedef struct blis__gpu_constants {
   const char *gpu;
   const char *also[BLIS__ALSO_MAX];
   size_t also_count;
-  double bandwidth_tb_s; /* 0 = use the catalog */
+  double bandwidth_tb_s; /* 0 = value from the catalog */
   blis__kernel products[BLIS_KIND_COUNT];
   bool has_product[BLIS_KIND_COUNT];
   blis__kernel experts[BLIS_KIND_COUNT];
@@ -65,22 +65,23 @@ typedef struct blis__gpu_constants {
   double prefill_share;
   double old_expert_scale;     /* engine_scale of block-FP8 experts before vLLM 0.18; 0 = 1 */
   double old_mxfp4_scale;      /* engine_scale of MXFP4 experts before vLLM 0.12; 0 = 1 */
-  double old_dense_launch_us;  /* f before vLLM 0.12, dense models; 0 = never bound by launches */
+  double old_dense_launch_us;  /* f before vLLM 0.12, dense models; 0 = never launch-bound */
   double old_expert_launch_us; /* f before vLLM 0.12, models with experts */
   double allreduce_factor;
   double fuses_dense_reduces; /* 1 = all-reduces of dense models are fused with the next norm */
   const char *allreduce_of;   /* NULL = none */
   blis__measured_gpu kernels_of[BLIS__MEASURED_GPUS_MAX];
   size_t kernels_of_count;
-  const struct blis__gpu_constants *with_tables; /* NULL = the same */
+  const struct blis__gpu_constants *with_tables; /* NULL = the same values */
 } blis__gpu_constants;
 
-/* Returns true if the constants belong to the GPU. The case of letters does not matter. */
+/* Returns whether the constants belong to the GPU, ignoring case. */
 bool blis__gpu_constants_are_of(const blis__gpu_constants *constants, const char *gpu);
 
 /*
- * Reads a mapping; the name comes from the arena. An error names the file, the line, the key, and
- * what it must be. Every number and the bf16 kernel of products and experts are required.
+ * Reads a mapping; strings are allocated in the arena. An error names the file, the line, the key,
+ * and the expected value. Every number is required, and so are the bf16 kernels of products and
+ * experts.
  */
 BLIS_MUSTUSE blis_status blis__gpu_constants_read(blis_arena *arena, const blis_yaml_node *node,
                                                   blis__gpu_constants *constants,
@@ -97,15 +98,14 @@ typedef struct blis__composed_class {
   blis_weight_kind mlp;       /* format of experts, or of dense layers in a model without experts */
   bool has_experts;
   bool has_fp8_kv;
-  double engine_scale;    /* 0 = the version's */
+  double engine_scale;    /* 0 = value of the vLLM version */
   int64_t backend_number; /* version of vLLM: 1000 * major + minor; 0 = the latest */
 } blis__composed_class;
 
 /*
- * Fills *out from the constants and the catalog's `peak_tflops` and
- * `bandwidth_tb_s`, except the all-reduces (links.h) and the overlay. A format
- * without a kernel uses the 16-bit kernel with the bytes of the format. Returns
- * true if the constants of every format in use were fitted.
+ * Fills *out from the constants and the catalog's `peak_tflops` and `bandwidth_tb_s`, except the
+ * all-reduces (links.h) and the overlay. A format without a kernel uses the 16-bit kernel with the
+ * bytes of the format. Returns whether the constants of every format in use were fitted.
  */
 bool blis__composed_constants_of(const blis__gpu_constants *constants,
                                  const blis__composed_class *class, double peak_tflops,

@@ -9,15 +9,16 @@
 
 #define FIRST_BYTES 256.0
 
-/* Sizes and times are below this. */
+/* Upper limit of sizes and times. */
 #define NUMBER_MAX 1e12
 
 static const struct {
   const char *file;
-  const char *columns[2 + BLIS__TABLE_KEYS_MAX]; /* names, then keys */
-  size_t names;                                  /* gpu and dtype, or gpu alone */
+  const char *columns[2 + BLIS__TABLE_KEYS_MAX]; /* names of the string columns, then of the keys */
+  /* number of string columns: gpu and dtype, or only gpu */
+  size_t names;
   size_t keys;
-  char letter; /* of columns with times */
+  char letter; /* first letter of columns with times */
 } FORMATS[BLIS__TABLE_COUNT] = {
     {"gemm.csv", {"gpu", "dtype", "n", "k"}, 2, 2, 'm'},
     {"moe.csv", {"gpu", "dtype", "experts", "chosen", "hidden", "width", "local"}, 2, 5, 'n'},
@@ -39,7 +40,7 @@ static reader reader_of(blis_slice text) {
   return (reader){text.data, text.data + text.length, 0};
 }
 
-/* The next line that is neither empty nor a comment, without its end. */
+/* Reads the next line that is neither empty nor a comment, without its line end. */
 static bool next_line(reader *r, blis_slice *line) {
   while (r->at < r->end) {
     const char *end = memchr(r->at, '\n', (size_t)(r->end - r->at));
@@ -57,7 +58,7 @@ static bool next_line(reader *r, blis_slice *line) {
   return false;
 }
 
-/* Cuts the first cell off a line; false at its end. */
+/* Removes the first cell from a line. Returns false at the end of the line. */
 static bool next_cell(blis_slice *line, blis_slice *cell) {
   if (line->data == NULL) {
     return false;
@@ -88,7 +89,7 @@ static bool read_number(blis_slice cell, double *value) {
   return blis_parse_double(cell, value) == BLIS_NUMBER_OK && *value > 0 && *value <= NUMBER_MAX;
 }
 
-/* The sizes in a header; their number, or 0 for a header of another form. */
+/* Reads the sizes in a header. Returns their number, or 0 if the header is invalid. */
 static size_t read_sizes(blis__table_kind kind, blis_slice header, double *sizes) {
   blis_slice cell;
   size_t fixed = FORMATS[kind].names + FORMATS[kind].keys;
@@ -112,7 +113,9 @@ static size_t read_sizes(blis__table_kind kind, blis_slice header, double *sizes
   return count;
 }
 
-/* Distance of two shapes; rows of another number of GPUs are not comparable. */
+/*
+ * Returns the distance between two shapes. Rows with different numbers of GPUs are not comparable.
+ */
 static double distance_of(blis__table_kind kind, const double *a, const double *b) {
   if (memcmp(a, b, FORMATS[kind].keys * sizeof *a) == 0) {
     return 0;
@@ -134,7 +137,7 @@ static double distance_of(blis__table_kind kind, const double *a, const double *
   }
 }
 
-/* The line, after its names, if these are the wanted ones. */
+/* Returns whether the string cells of the line match, and advances the line past them. */
 static bool has_names(blis__table_kind kind, blis_slice *line, const char *gpu, const char *dtype) {
   blis_slice cell;
   if (!next_cell(line, &cell) || !is_name(cell, gpu)) {
@@ -153,14 +156,14 @@ static bool read_key(blis__table_kind kind, blis_slice *line, double *key) {
   return true;
 }
 
-/* A row of the wanted names: its key, and its times as text. */
+/* A matching row: its key, and its times as text. */
 typedef struct found_row {
   double key[BLIS__TABLE_KEYS_MAX];
   blis_slice times;
   double distance;
 } found_row;
 
-/* Keeps the nearest rows in order. */
+/* Inserts a row into the sorted list of nearest rows if it is near enough. */
 static void offer(found_row *best, size_t *count, const found_row *row) {
   size_t place = *count;
   while (place > 0 && best[place - 1].distance > row->distance) {

@@ -7,7 +7,7 @@
 
 #define SHARPNESS_MAX 20.0
 
-/* Rows of a tile of experts. */
+/* Number of rows in a tile of experts. */
 #define TILE_MIN 16.0
 #define TILE_MAX 128.0
 

@@ -6,7 +6,7 @@
 
 enum { SINGLES = 32, PER_DOUBLING = 6, DOUBLINGS_MAX = 20 };
 
-/* 2^(i/6), the places of knots within a doubling. */
+/* 2^(i/6), the positions of knots within a doubling. */
 static const double STEPS[PER_DOUBLING] = {1.0,
                                            1.1224620483093730,
                                            1.2599210498948732,
@@ -43,7 +43,10 @@ void blis__knots_fill(blis__knots *knots, int64_t most, double (*f)(void *ud, do
   }
 }
 
-/* The doubling of n says where its knots begin; five comparisons find the one below n. */
+/*
+ * Returns the index of the knot at or below n. The power of two below n determines the group of
+ * knots, and five comparisons find the knot in the group.
+ */
 static size_t knot_below(const blis__knots *knots, int64_t n) {
   if (n <= SINGLES) {
     return (size_t)n;

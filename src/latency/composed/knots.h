@@ -1,9 +1,7 @@
 /*
- * knots.h - a function of a whole number, tabulated once and read in O(1): every number up to 32,
- * then six per doubling, linear between. The table never falls: a knot is at least the one before
- * it.
- *
- * Beyond the last knot the last slope continues.
+ * knots.h - a function of an integer, tabulated once and read in O(1). The table has a knot for
+ * every integer up to 32, then six knots per doubling, and interpolates linearly. Values never
+ * decrease from one knot to the next. Beyond the last knot, the last slope continues.
  */
 #ifndef BLIS_LATENCY_COMPOSED_KNOTS_H
 #define BLIS_LATENCY_COMPOSED_KNOTS_H
@@ -20,8 +18,7 @@ typedef struct blis__knots {
   double slope[BLIS__KNOTS_MAX]; /* from this knot to the next */
 } blis__knots;
 
-/* Tabulates f(ud, n) for 0 <= n <= most; most is at most 2^25 and at least 1. f(ud, 0) is taken as
-   0. */
+/* Tabulates f(ud, n) for 0 <= n <= most, with 1 <= most <= 2^25. f(ud, 0) is assumed to be 0. */
 void blis__knots_fill(blis__knots *knots, int64_t most, double (*f)(void *ud, double n), void *ud);
 
 double blis__knots_read(const blis__knots *knots, int64_t n);

@@ -7,7 +7,7 @@
 
 enum { SIZES = 3 }; /* 2, 4, and 8 GPUs */
 
-/* t0 + bytes / rate for a link of some bandwidth. */
+/* t0 + bytes / rate, for a link with a given bandwidth. */
 typedef struct fit {
   double gb_s;
   double t0_us[SIZES];
@@ -17,7 +17,7 @@ typedef struct fit {
 static const fit NVLINK = {900, {4.3, 4.6, 4.7}, {290e3, 220e3, 234e3}};
 static const fit PCIE = {128, {4.3, 13, 25}, {37e3, 19.3e3, 13.5e3}};
 
-/* The number of GPUs as an index. */
+/* Returns the index for a number of GPUs. */
 static size_t size_of(int64_t gpus) {
   return gpus <= 2 ? 0 : gpus <= 4 ? 1 : 2;
 }
@@ -48,12 +48,12 @@ static blis__allreduce closed_form(const blis__links *links, int64_t gpus) {
   return (blis__allreduce){.t0_us = of->t0_us[i], .rate = of->rate[i] * scale};
 }
 
-/* The growth of ln time per doubling of the bytes between two points. */
+/* Returns the increase of ln time per doubling of the bytes, between two points. */
 static double growth(const blis__allreduce *reduce, size_t from, size_t to) {
   return blis__portable_log(reduce->times_us[to] / reduce->times_us[from]) / (double)(to - from);
 }
 
-/* Replaces the times by their lower convex hull over ln bytes and ln time. */
+/* Replaces the times with their lower convex hull over ln bytes and ln time. */
 static void remove_jumps(blis__allreduce *reduce) {
   const size_t last = reduce->count - 1;
   for (size_t from = 0, to; from < last; from = to) {

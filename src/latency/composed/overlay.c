@@ -11,10 +11,10 @@
 #define EXPERT_DAMPING 0.3
 #define LEAST_DISTANCE 1e-4
 
-/* Rows that count for less than this leave the closed form as it is. */
+/* Rows with a smaller weight than this are ignored. */
 #define LEAST_WEIGHT 0.01
 
-/* ln ratio of one shape over ln tokens. */
+/* ln ratio of one shape as a function of ln tokens. */
 typedef struct curve {
   blis__overlay_entry entry;
   size_t points;
@@ -53,7 +53,7 @@ void blis__overlay_free(blis__overlay *overlay) {
   }
 }
 
-/* A kernel in closed form, at any number of tokens, on the GPU that was measured. */
+/* The closed form of a kernel on the measured GPU, for any number of tokens. */
 typedef struct closed_form {
   blis__kernel kernel;
   blis__kernel_rates rates;
@@ -69,7 +69,7 @@ static double closed_us(const closed_form *form, const double *key, double token
   return blis__experts_us(&form->kernel, &form->rates, &shape, tokens, form->balance);
 }
 
-/* Times that never fall: each is at most the next one. */
+/* Lowers times where necessary, so that each time is at most the next one. */
 static void make_monotone(blis__kernel_row *row) {
   for (size_t i = row->points; i-- > 1;) {
     row->time_us[i - 1] = fmin(row->time_us[i - 1], row->time_us[i]);
@@ -89,7 +89,7 @@ static double between(const double *at, const double *value, size_t count, doubl
   return value[count - 1];
 }
 
-/* ln ratio of a row at its sizes. */
+/* Computes ln ratio of a row at its sizes. */
 static void log_ratios_of(const blis__kernel_row *row, const closed_form *form, double *at,
                           double *log_ratio) {
   for (size_t i = 0; i < row->points; i++) {
@@ -98,7 +98,10 @@ static void log_ratios_of(const blis__kernel_row *row, const closed_form *form, 
   }
 }
 
-/* Adds the weighted ratios of a row to a curve, whose places come from the nearest row. */
+/*
+ * Adds the weighted ratios of a row to a curve. The sizes of the curve are those of the nearest
+ * row.
+ */
 static void add_row(curve *c, const blis__kernel_row *row, const closed_form *form, double weight) {
   double at[BLIS__TABLE_POINTS_MAX];
   double log_ratio[BLIS__TABLE_POINTS_MAX];
@@ -131,7 +134,7 @@ static void fill_curve(curve *c, blis__kernel_match *match, const closed_form *f
   memcpy(c->entry.nearest, match->rows[0].key, sizeof c->entry.nearest);
 }
 
-/* The first place with rows of a format, or NULL. */
+/* Returns the first place with rows of a format, or NULL. */
 static const blis__measured_place *place_of(const blis__overlay *overlay, blis__table_kind kind,
                                             blis_weight_kind format) {
   const char *dtype = blis__table_format_name(format);

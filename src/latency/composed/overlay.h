@@ -1,28 +1,26 @@
 /*
- * overlay.h - corrects kernels in closed form by measured times of the same
- * kernels.
+ * overlay.h - corrects closed-form kernel times with measured times of the same kernels.
  *
  * Formulas:
  *
  *   ratio = measured time / closed form on the GPU that was measured
  *   time  = ratio * closed form on the GPU that is simulated
  *
- * The rows of one GPU therefore serve its relatives, which differ in bandwidth.
- * Rules:
- *   - A product never takes longer with fewer tokens, because an engine can pad: a
- *     time counts as the least time of that many tokens or more.
- *   - Between two sizes, ln ratio is linear in ln size. Outside, the ratio of the
- *     end holds.
- *   - A shape without a row has the mean of ln ratio of the three nearest rows,
- *     weighted by 1 / (distance + 1e-4), times exp(-damping * least distance): far
- *     shapes use the closed form. Damping is 1/2 for products and 0.3 for experts.
+ * The rows of one GPU can therefore be used for similar GPUs that differ in bandwidth. Rules:
+ *   - A product never takes longer with fewer tokens, because an engine can pad. The time for a
+ *     number of tokens is therefore the minimum over this and all larger numbers.
+ *   - Between two sizes, ln ratio is linear in ln size. Outside the measured sizes, the ratio at
+ *     the nearest end applies.
+ *   - For a shape without a row, ln ratio is the mean over the three nearest rows, weighted by 1 /
+ *     (distance + 1e-4), times exp(-damping * least distance). Distant shapes therefore use the
+ *     closed form. Damping is 1/2 for products and 0.3 for experts.
  *
- * Construction looks up every matrix and the experts of a model once. Reading a
- * ratio then costs a search in a short list, one logarithm, and one exponential;
- * only the construction of a model reads ratios.
+ * Construction looks up every matrix and the experts of a model once. Reading a ratio then costs a
+ * search in a short list, one logarithm, and one exponential. Ratios are read only when a model is
+ * constructed.
  *
- * Source: errors of held-out rows, which are not in these tables, are 5 to 9%
- * (closed form: 6 to 17%).
+ * Source: the errors on held-out rows, which are not in these tables, are 5 to 9% (closed form: 6
+ * to 17%).
  */
 #ifndef BLIS_LATENCY_COMPOSED_OVERLAY_H
 #define BLIS_LATENCY_COMPOSED_OVERLAY_H
@@ -37,14 +35,17 @@ typedef struct blis__overlay blis__overlay;
 
 enum { BLIS__MEASURED_GPUS_MAX = 4 };
 
-/* A GPU with rows. */
+/* A GPU that has rows in the tables. */
 typedef struct blis__measured_gpu {
-  const char *name; /* in the tables */
+  const char *name; /* name in the tables */
   double bandwidth; /* bytes per us */
   double peak;      /* 16-bit FLOPs per us */
 } blis__measured_gpu;
 
-/* Where the rows of a GPU are. The first place with a row of a format counts for that format. */
+/*
+ * The tables that contain the rows of a GPU. For each format, the first place that has a row of
+ * this format is used.
+ */
 typedef struct blis__measured_place {
   const blis__kernel_tables *tables; /* borrowed */
   blis__measured_gpu gpu;
@@ -54,12 +55,12 @@ enum { BLIS__MEASURED_PLACES_MAX = 2 * (1 + BLIS__MEASURED_GPUS_MAX) };
 
 /* How the time of a kernel was found. */
 typedef enum blis__kernel_source {
-  BLIS__SOURCE_CLOSED_FORM, /* no rows of this format, or none near */
+  BLIS__SOURCE_CLOSED_FORM, /* no rows of this format, or no similar shape */
   BLIS__SOURCE_NEAR,        /* from the nearest shapes */
-  BLIS__SOURCE_MEASURED     /* the shape itself */
+  BLIS__SOURCE_MEASURED     /* from rows of the shape itself */
 } blis__kernel_source;
 
-/* Adds nothing yet; the caller frees. Copies the places. NULL = out of memory. */
+/* Creates an empty overlay, which the caller frees. Copies the places. NULL = out of memory. */
 blis__overlay *blis__overlay_new(const blis_alloc *alloc, const blis__measured_place *places,
                                  size_t count);
 
@@ -67,28 +68,28 @@ blis__overlay *blis__overlay_new(const blis_alloc *alloc, const blis__measured_p
 void blis__overlay_free(blis__overlay *overlay);
 
 /*
- * Looks up a product of a format whose closed form on the simulated GPU is kernel and rates;
- * `peak` is that GPU's 16-bit peak. A second call for the same shape does nothing. BLIS_ERR_NOMEM
- * or BLIS_OK.
+ * Looks up a product of a format. kernel and rates describe its closed form on the simulated GPU,
+ * and `peak` is that GPU's 16-bit peak. A second call for the same shape does nothing.
+ * BLIS_ERR_NOMEM or BLIS_OK.
  */
 BLIS_MUSTUSE blis_status blis__overlay_add_product(blis__overlay *overlay, blis_weight_kind format,
                                                    const blis__kernel *kernel,
                                                    const blis__kernel_rates *rates, double peak,
                                                    double n, double k);
 
-/* Adds experts, whose closed form mixes routings by `balance`. */
+/* Like blis__overlay_add_product, for experts with the given shape and balance. */
 BLIS_MUSTUSE blis_status blis__overlay_add_experts(blis__overlay *overlay, blis_weight_kind format,
                                                    const blis__kernel *kernel,
                                                    const blis__kernel_rates *rates, double peak,
                                                    const blis__expert_shape *shape, double balance);
 
-/* The ratio at `tokens` tokens; 1 for a shape that was not added. NULL is allowed: 1. */
+/* Returns the ratio at `tokens` tokens; 1 for a shape that was not added, or if overlay is NULL. */
 double blis__overlay_product(const blis__overlay *overlay, blis_weight_kind format, double n,
                              double k, double tokens);
 double blis__overlay_experts(const blis__overlay *overlay, blis_weight_kind format,
                              const blis__expert_shape *shape, double tokens);
 
-/* A kernel that was looked up, for listings. */
+/* A kernel for which a lookup was made, for listings. */
 typedef struct blis__overlay_entry {
   bool is_experts;
   blis_weight_kind format;
@@ -96,14 +97,17 @@ typedef struct blis__overlay_entry {
   blis__kernel_source source;
   const char *gpu;                      /* name of the GPU of the rows, borrowed; "" without rows */
   double nearest[BLIS__TABLE_KEYS_MAX]; /* key of the nearest row */
-  double weight; /* of the rows: 1 = the shape itself, near 0 = only the closed form */
+  /* weight of the rows: 1 = the shape itself, near 0 = almost only the closed form */
+  double weight;
 } blis__overlay_entry;
 
-/* The entries in the order of addition; index < count. NULL is allowed: no entries. */
+/*
+ * The entries, in the order in which they were added; index < count. A NULL overlay has no entries.
+ */
 size_t blis__overlay_count(const blis__overlay *overlay);
 const blis__overlay_entry *blis__overlay_at(const blis__overlay *overlay, size_t index);
 
-/* The name of a format in tables: "bf16" for the model's own type. Static. */
+/* Returns the name of a format in tables; "bf16" for the model's own type. Static. */
 const char *blis__table_format_name(blis_weight_kind kind);
 
 #endif

@@ -4,13 +4,13 @@
 
 #include "base/invariant.h"
 
-/* ln 2 as a sum: multiples of HIGH by whole numbers below 2^11 are exact. */
+/* ln 2 as a sum of two parts. Products of LN2_HIGH and integers below 2^11 are exact. */
 #define LN2_HIGH 0x1.62e42fefa3800p-1
 #define LN2_LOW 0x1.ef35793c76730p-45
 
 /*
  * x = m * 2^e with m in [sqrt(1/2), sqrt(2)), and ln m = 2 artanh(s) with s = (m - 1) / (m + 1),
- * |s| < 0.172: eleven terms of the series leave less than 2^-56.
+ * |s| < 0.172. With eleven terms of the series, the remainder is less than 2^-56.
  */
 double blis__portable_log(double x) {
   BLIS_ASSERT(x > 0 && isfinite(x));
@@ -30,7 +30,7 @@ double blis__portable_log(double x) {
   return exponent * LN2_HIGH + (2 * s + low);
 }
 
-/* x = n ln 2 + r with |r| <= ln 2 / 2, and Taylor's series of e^r to the 14th term. */
+/* Uses x = n ln 2 + r with |r| <= ln 2 / 2, and 14 terms of the Taylor series of e^r. */
 double blis__portable_exp(double x) {
   BLIS_ASSERT(fabs(x) <= 700);
   double n = floor(x / (LN2_HIGH + LN2_LOW) + 0.5);

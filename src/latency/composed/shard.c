@@ -2,11 +2,11 @@
 
 #include <math.h>
 
-/* Narrow heads use the tensor cores less well. */
+/* Narrower heads use the tensor cores less efficiently. */
 #define NARROW_HEAD 100.0
 #define NARROW_FACTOR 1.3
 
-/* KV heads of latent attention, as kernels count them. */
+/* Equivalent number of KV heads of latent attention in the kernels. */
 #define LATENT_HEADS 8.0
 
 static double on_gpu(int64_t size, const blis__sharding *s) {
@@ -32,7 +32,10 @@ static double rows_on_gpu(const blis_matrix *m, const blis_attention *a, const b
   }
 }
 
-/* A product with this output and input; one with the same input and format grows instead. */
+/*
+ * Adds a product with this output and input. If there is a product with the same input and format,
+ * widens it instead.
+ */
 static void add_product(blis__layer_work *run, double n, double k, blis_weight_kind kind) {
   for (size_t i = 0; i < run->attention_count; i++) {
     blis__matrix *other = &run->attention[i];
@@ -46,14 +49,14 @@ static void add_product(blis__layer_work *run, double n, double k, blis_weight_k
   }
 }
 
-/* A product of its own. */
+/* Adds a separate product. */
 static void add_output(blis__layer_work *run, double n, double k, blis_weight_kind kind) {
   if (run->attention_count < BLIS__ATTENTION_MATRICES_MAX) {
     run->attention[run->attention_count++] = (blis__matrix){n, k, kind};
   }
 }
 
-/* The expansion of the latent cache: its two halves go to queries and outputs. */
+/* Adds the matrix that expands the latent cache as two products, for queries and for outputs. */
 static void add_absorbed(blis__layer_work *run, const blis_attention *a, const blis__sharding *s) {
   double heads = on_gpu(a->heads, s);
   add_output(run, heads * (double)a->kv_rank, (double)a->nope_dim, BLIS_KIND_MODEL);
@@ -66,7 +69,7 @@ static bool is_expansion(const blis_matrix *m, const blis_attention *a) {
          m->rows == (double)a->heads * ((double)a->nope_dim + value_head(a));
 }
 
-/* From the widths of a layer back to the hidden size. */
+/* Returns whether the matrix maps an inner width back to the hidden size. */
 static bool is_output(const blis_matrix *m, double hidden) {
   return m->class == BLIS_WEIGHT_ATTENTION_OUT ||
          (m->class == BLIS_WEIGHT_LINEAR && m->rows == hidden && m->copies == 1);
@@ -102,7 +105,7 @@ static void set_products(blis__layer_work *run, const blis_layer *layer, const b
   }
 }
 
-/* Full, window, chunk, and parallel layers. */
+/* Handles full, window, chunk, and parallel layers. */
 static void set_heads(blis__layer_work *run, const blis_attention *a, const blis__sharding *s) {
   double heads = on_gpu(a->heads, s);
   double width = (double)a->head_dim;
@@ -124,7 +127,7 @@ static void set_latent(blis__layer_work *run, const blis_attention *a, const bli
   run->prefill_width = (run->query_width + heads * value_head(a)) / 2;
 }
 
-/* DeepSeek V4: a window, and one entry for every `ratio` tokens. */
+/* Handles DeepSeek V4: a window, and one entry per `ratio` tokens. */
 static void set_compressed(blis__layer_work *run, const blis_attention *a, const blis_layer *layer,
                            const blis__sharding *s) {
   blis_layer_cache cache = blis_layer_cache_of(layer, s->hidden_size, &s->widths, s->tp);
@@ -136,7 +139,7 @@ static void set_compressed(blis__layer_work *run, const blis_attention *a, const
   run->prefill_width = run->query_width / (double)(a->ratio > 0 ? a->ratio : 1);
 }
 
-/* Layers with a fixed state, which every step reads and writes. */
+/* Handles layers with a fixed state, which every step reads and writes. */
 static void set_state(blis__layer_work *run, const blis_layer *layer, const blis__sharding *s) {
   blis_layer_cache cache = blis_layer_cache_of(layer, s->hidden_size, &s->widths, s->tp);
   run->state_bytes = 2 * cache.state_bytes;
@@ -146,7 +149,10 @@ static void set_state(blis__layer_work *run, const blis_layer *layer, const blis
   }
 }
 
-/* Sparse attention: the part of the cache that is not keys and values belongs to the indexer. */
+/*
+ * Handles sparse attention. The part of the cache that is not keys or values belongs to the
+ * indexer.
+ */
 static void set_sparse(blis__layer_work *run, const blis_layer *layer, const blis__sharding *s) {
   const blis_attention *a = &layer->attention;
   if (a->attended_tokens > 0 && run->window == 0) {
@@ -187,7 +193,7 @@ static void set_attention(blis__layer_work *run, const blis_layer *layer, const 
   }
 }
 
-/* Gate and up in one product, then down; without a gate, up and down. */
+/* Adds gate and up as one product, then down; without a gate, up and down. */
 static void add_mlp(blis__layer_work *run, double width, double matrices, blis_weight_kind kind,
                     double hidden) {
   if (width > 0) {
@@ -196,7 +202,10 @@ static void add_mlp(blis__layer_work *run, double width, double matrices, blis_w
   }
 }
 
-/* The kernel computes three matrices; experts with two are as much narrower. */
+/*
+ * The kernel model has three matrices, so experts with two matrices get a proportionally smaller
+ * width.
+ */
 static void set_experts(blis__layer_work *run, const blis_layer *layer, const blis__sharding *s) {
   const blis_ffn *f = &layer->ffn;
   double gpus = (double)(s->tp * s->replicas);
@@ -293,7 +302,7 @@ void blis__work_free(const blis_alloc *alloc, blis__step_work *work) {
   work->run_count = 0;
 }
 
-/* Layers by format. */
+/* Number of layers by format. */
 typedef struct layer_counts {
   double layers[BLIS_KIND_COUNT];
 } layer_counts;

@@ -8,13 +8,13 @@ enum { LAYER_WORK_SIZE = 536, CONSTANTS_SIZE = 1424, SETUP_SIZE = 1544 };
 
 typedef struct kept {
   uint64_t hash;
-  void *state; /* NULL = free */
+  void *state; /* NULL = unused */
 } kept;
 
 struct blis_step_cache {
   blis_alloc alloc;
   kept items[BLIS__STEP_CACHE_SIZE];
-  size_t next; /* the oldest place */
+  size_t next; /* index of the oldest entry */
 };
 
 blis_step_cache *blis_step_cache_new(const blis_alloc *alloc) {
@@ -61,8 +61,8 @@ void blis__step_cache_keep(blis_step_cache *cache, uint64_t hash, const blis_lat
 }
 
 /*
- * Structs have padding, so that their members are hashed as numbers one by one. Mix a new member of
- * these structs, then change its size here.
+ * Structs have padding, so their members are hashed one by one as numbers. If you add a member to
+ * these structs, also hash it, then update the sizes here.
  */
 _Static_assert(sizeof(void *) != 8 || (sizeof(blis__layer_work) == LAYER_WORK_SIZE &&
                                        sizeof(blis__composed_constants) == CONSTANTS_SIZE &&

@@ -1,9 +1,8 @@
 /*
- * step_cache.h - tabulated composed models by all of their inputs, so that the runs of a sweep
- * tabulate once.
+ * step_cache.h - a cache of tabulated composed models, indexed by all their inputs, so that the
+ * runs of a sweep build each table only once.
  *
- * It contains the last BLIS__STEP_CACHE_SIZE models. A model of the cache equals a new one bit for
- * bit.
+ * It contains the last BLIS__STEP_CACHE_SIZE models. A cached model is bit-identical to a new one.
  */
 #ifndef BLIS_LATENCY_COMPOSED_STEP_CACHE_H
 #define BLIS_LATENCY_COMPOSED_STEP_CACHE_H
@@ -24,16 +23,19 @@ blis_step_cache *blis_step_cache_new(const blis_alloc *alloc);
 void blis_step_cache_free(blis_step_cache *cache);
 
 /*
- * A hash of a setup. The overlay is not part of it: the caller uses the hash of the overlay's
- * inputs as the seed.
+ * Returns a hash of a setup. The overlay is not included, so the caller must use a hash of the
+ * overlay's inputs as the seed.
  */
 uint64_t blis__setup_hash(const blis__composed_setup *setup, uint64_t seed);
 
-/* The state of the model that was kept under a hash, or NULL. It lives until the next
-   blis__step_cache_keep. */
+/* Returns the state of the model that was stored with this hash, or NULL. It is valid until the
+   next blis__step_cache_keep. */
 const void *blis__step_cache_find(const blis_step_cache *cache, uint64_t hash);
 
-/* Keeps a copy of the state of a model of blis__composed_new. Without memory, keeps nothing. */
+/*
+ * Stores a copy of the state of a model from blis__composed_new. If memory is exhausted, stores
+ * nothing.
+ */
 void blis__step_cache_keep(blis_step_cache *cache, uint64_t hash, const blis_latency_model *model);
 
 #endif

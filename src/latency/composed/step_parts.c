@@ -4,14 +4,16 @@
 
 #include "latency/composed/portable.h"
 
-/* Bytes of a weight, scales included, as the kernels were fitted. */
+/* Bytes per weight, including scales, that were used when the kernels were fitted. */
 static const double WEIGHT_BYTES[BLIS_KIND_COUNT] = {
     [BLIS_KIND_MODEL] = 2,       [BLIS_KIND_FP8] = 1,        [BLIS_KIND_FP8_BLOCK] = 1,
     [BLIS_KIND_INT8] = 1,        [BLIS_KIND_MXFP8] = 1,      [BLIS_KIND_NVFP4] = 0.5625,
     [BLIS_KIND_MXFP4] = 0.53125, [BLIS_KIND_INT4] = 0.53125,
 };
 
-/* Bytes of an activation that a product reads: the size of a weight, except for NVFP4. */
+/*
+ * Returns the bytes of an activation that a product reads: the size of a weight, except for NVFP4.
+ */
 static double input_bytes(blis_weight_kind kind) {
   return kind == BLIS_KIND_NVFP4 ? 2 : WEIGHT_BYTES[kind];
 }
@@ -20,7 +22,7 @@ static double input_bytes(blis_weight_kind kind) {
 #define DECODE_TOKENS 64.0
 #define PREFILL_TOKENS 2048.0
 
-/* CUDA graphs hold steps of up to this many tokens. */
+/* CUDA graphs cover steps of up to this many tokens. */
 #define GRAPH_TOKENS 512.0
 
 #define LOGIT_BYTES 4.0

@@ -20,7 +20,7 @@ static int64_t read_heads(const blis__layer_reader *r) {
   return blis__layer_need(r, BLIS__KEYS("num_attention_heads", "n_head", "n_heads"));
 }
 
-/* One KV head for all query heads, as older files state it with a flag. */
+/* Returns whether all query heads share one KV head, which older files state with a flag. */
 static bool has_one_kv_head(const blis__layer_reader *r) {
   bool is_old_falcon = blis__config_is(r->config, "falcon") &&
                        !flag_of(r, "new_decoder_architecture") &&
@@ -68,7 +68,7 @@ static int64_t read_head_dim(const blis__layer_reader *r, int64_t heads) {
   return r->sizes->hidden / heads;
 }
 
-/* Widths of window layers that differ from those of full layers (MiMo-V2). */
+/* Reads widths of window layers that differ from those of full layers (MiMo-V2). */
 static void read_window_widths(const blis__layer_reader *r, blis_attention *a) {
   int64_t heads = blis__layer_size(r, BLIS__KEYS("swa_num_attention_heads"));
   int64_t kv_heads = blis__layer_size(r, BLIS__KEYS("swa_num_key_value_heads"));
@@ -78,13 +78,13 @@ static void read_window_widths(const blis__layer_reader *r, blis_attention *a) {
   a->kv_heads = kv_heads > 0 ? kv_heads : a->kv_heads;
   a->head_dim = width > 0 ? width : a->head_dim;
   a->value_head_dim = value_width > 0 ? value_width : a->value_head_dim;
-  /* Step-3.5 */
+  /* for Step-3.5 */
   blis_json_value other = blis__config_member(r->config, "attention_other_setting");
   a->heads = blis__whole_of(blis_json_member(other, "num_attention_heads"), a->heads);
   a->kv_heads = blis__whole_of(blis_json_member(other, "num_attention_groups"), a->kv_heads);
 }
 
-/* Full layers of Gemma 4 are wider than the others. */
+/* Reads the widths of the full layers of Gemma 4, which are wider than other layers. */
 static void read_global_widths(const blis__layer_reader *r, blis_attention *a) {
   int64_t width = blis__layer_size(r, BLIS__KEYS("global_head_dim"));
   int64_t kv_heads = blis__layer_size(r, BLIS__KEYS("num_global_key_value_heads"));
@@ -93,7 +93,7 @@ static void read_global_widths(const blis__layer_reader *r, blis_attention *a) {
   a->has_no_value_matrix = flag_of(r, "attention_k_eq_v");
 }
 
-/* Columns of the output gate: one per element, or one per head. */
+/* Returns the number of columns of the output gate: one per element, or one per head. */
 static int64_t read_gate(const blis__layer_reader *r, const blis_attention *a) {
   bool has_by_class = blis__config_is(r->config, "qwen3_next") ||
                       blis__config_is(r->config, "qwen3_5") || blis__config_is(r->config, "afmoe");
@@ -110,7 +110,7 @@ static int64_t read_gate(const blis__layer_reader *r, const blis_attention *a) {
   return is_by_head ? a->heads : 0;
 }
 
-/* An index of sparse attention in addition to full attention (MiniMax-M3). */
+/* Reads an index of sparse attention in addition to full attention (MiniMax-M3). */
 static void read_sparse_index(const blis__layer_reader *r, blis_attention *a) {
   blis_json_value sparse = blis__config_member(r->config, "sparse_attention_config");
   blis_json_value layers = blis_json_member(sparse, "sparse_attention_freq");
@@ -134,8 +134,8 @@ static void read_sparse_index(const blis__layer_reader *r, blis_attention *a) {
                        blis__whole_of(blis_json_member(sparse, "sparse_block_size"), 0);
 }
 
-/* The last layers of small Gemma models read the KV of earlier layers, and so does every layer of
-   Hunyuan but the first one of a group. */
+/* Returns whether the layer reads the KV of an earlier layer. This applies to the last layers of
+   small Gemma models, and to all layers of a group except the first in Hunyuan. */
 static bool reuses_kv(const blis__layer_reader *r) {
   int64_t factor = blis__config_whole(r->config, BLIS__KEYS("cla_share_factor"));
   if (flag_of(r, "use_cla") && factor > 1 && r->layer % factor != 0) {
@@ -145,7 +145,7 @@ static bool reuses_kv(const blis__layer_reader *r) {
   return shared > 0 && r->layer >= r->sizes->layers - shared;
 }
 
-/* The number of a layer in a list of windows that repeats; 0 = no such list. */
+/* Returns the window of a layer from a repeating list of windows; 0 = no such list or no window. */
 static int64_t listed_window(const blis__layer_reader *r) {
   blis_json_value list = blis__config_member(r->config, "sliding_window");
   size_t count = blis_json_count(list);
@@ -189,8 +189,9 @@ static void read_full(const blis__layer_reader *r, blis_attention *a) {
   }
 }
 
-/* Layers marked "shared" reuse the index of an earlier one: by a list of words, by letters (F, S),
-   or by a period and the number of layers before it. */
+/* Returns whether the layer has its own indexer. Layers marked "shared" reuse the index of an
+   earlier layer. They are marked by a list of words, by letters (F, S), or by a period and an
+   offset. */
 static bool owns_indexer(const blis__layer_reader *r) {
   blis_json_value types = blis__config_member(r->config, "indexer_types");
   const char *letters = blis__config_text(r->config, "index_topk_pattern");
@@ -217,7 +218,7 @@ static void read_indexer(const blis__layer_reader *r, blis_attention *a) {
   }
 }
 
-/* MiniCPM3 states no width of values: it is that of a head. */
+/* Returns the width of values. MiniCPM3 does not state it; it equals the head width. */
 static int64_t latent_value_width(const blis__layer_reader *r, int64_t heads) {
   bool is_by_heads = blis__config_is(r->config, "minicpm3") && heads > 0 &&
                      r->sizes->hidden % heads == 0 && !blis__config_has(r->config, "v_head_dim");
@@ -234,7 +235,8 @@ static void read_latent(const blis__layer_reader *r, blis_attention *a) {
   }
   a->rope_dim = blis__layer_size(r, BLIS__KEYS("qk_rope_head_dim"));
   if (a->rope_dim == 0 && !blis__config_has(r->config, "qk_rope_head_dim")) {
-    blis__config_require(r->config, "qk_rope_head_dim", 0); /* a stated 0 is a model without */
+    /* A stated 0 is valid: the model has no rotated dimensions. */
+    blis__config_require(r->config, "qk_rope_head_dim", 0);
   }
   a->nope_dim = blis__layer_need(r, BLIS__KEYS("qk_nope_head_dim"));
   a->value_head_dim = latent_value_width(r, a->heads);
@@ -244,8 +246,8 @@ static void read_latent(const blis__layer_reader *r, blis_attention *a) {
   read_indexer(r, a);
 }
 
-/* Tokens that one compressed entry stands for; 0 = the layer has only its window. Newer files state
-   the kind of each layer and the ratio of each kind. */
+/* Returns the number of tokens per compressed entry; 0 = the layer has only a window. Newer files
+   contain the kind of each layer and the ratio of each kind. */
 static int64_t read_ratio(const blis__layer_reader *r) {
   static const struct {
     const char *word;
@@ -266,7 +268,10 @@ static int64_t read_ratio(const blis__layer_reader *r) {
   return 0;
 }
 
-/* Columns of a head that are rotated: stated, or a share of the head. */
+/*
+ * Returns the number of rotated columns of a head, which is stated directly or as a fraction of the
+ * head.
+ */
 static int64_t read_rotated(const blis__layer_reader *r, int64_t width) {
   int64_t rotated = blis__layer_size(r, BLIS__KEYS("qk_rope_head_dim"));
   double share = blis__number_of(blis__config_member(r->config, "partial_rotary_factor"));
@@ -299,7 +304,7 @@ static void read_compressed(const blis__layer_reader *r, blis_attention *a) {
   }
 }
 
-/* OLMo Hybrid states only sizes that differ from those of its heads. */
+/* Reads the sizes of OLMo Hybrid, which states only sizes that differ from those of its heads. */
 static void read_olmo_gdn(const blis__layer_reader *r, blis_attention *a) {
   int64_t heads = read_heads(r);
   int64_t keys = blis__layer_size(r, BLIS__KEYS("linear_num_key_heads"));
@@ -327,14 +332,17 @@ static void read_gdn(const blis__layer_reader *r, blis_attention *a) {
   a->conv_kernel = blis__layer_need(r, BLIS__KEYS("linear_conv_kernel_dim"));
 }
 
-/* A size of linear attention in the part of Kimi Linear, or next to the other sizes. */
+/*
+ * Returns a size of linear attention, from the nested object of Kimi Linear or from the enclosing
+ * object.
+ */
 static int64_t kda_size(const blis__layer_reader *r, const char *inner, const blis__keys *outer) {
   blis_json_value linear = blis__config_member(r->config, "linear_attn_config");
   int64_t size = blis__whole_of(blis_json_member(linear, inner), 0);
   return size > 0 ? size : blis__layer_size(r, outer);
 }
 
-/* Ling 3.0: the heads of full attention. */
+/* Reads KDA of Ling 3.0, which uses the heads of full attention. */
 static void read_ling_kda(const blis__layer_reader *r, blis_attention *a) {
   a->heads = read_heads(r);
   a->head_dim = read_head_dim(r, a->heads);
@@ -360,7 +368,10 @@ static void read_kda(const blis__layer_reader *r, blis_attention *a) {
   blis__config_require(r->config, "linear_attn_config.short_conv_kernel_size", a->conv_kernel);
 }
 
-/* The head width of Mamba2: a number, or "auto" and absent for the quotient of the inner width. */
+/*
+ * Returns the head width of Mamba2. If it is "auto" or missing, it is the inner width divided by
+ * the number of heads.
+ */
 static int64_t read_mamba_width(const blis__layer_reader *r, int64_t heads) {
   const char *key = "mamba_d_head";
   bool is_auto = blis__config_text(r->config, key)[0] != '\0';

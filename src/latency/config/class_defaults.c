@@ -237,8 +237,9 @@ static const struct {
 };
 
 /*
- * The sizes of a text part that a configuration contains. transformers writes all sizes of a model
- * of its own, but of such a part only those that differ from the defaults of the class.
+ * Default sizes of a text part inside another configuration. For a standalone model, transformers
+ * writes all sizes. For such a part, it writes only sizes that differ from the defaults of the
+ * class.
  */
 static const struct part_defaults {
   const char *type; /* without "_text" */
@@ -271,7 +272,7 @@ static const char *const PART_KEYS[] = {
     "vocab_size",          "hidden_size",         "intermediate_size", "num_hidden_layers",
     "num_attention_heads", "num_key_value_heads", "head_dim",          "max_position_embeddings"};
 
-/* Other defaults of such parts. */
+/* Further defaults of such parts. */
 static const struct {
   const char *type;
   const char *key;
@@ -283,7 +284,7 @@ static const struct {
     {"qwen3_vl_moe", "moe_intermediate_size", 1408},
 };
 
-/* The length of a type without its ending "_text". */
+/* Returns the length of a type without the suffix "_text". */
 static size_t length_of(const char *type) {
   size_t length = strlen(type);
   bool is_text = length > 5 && strcmp(type + length - 5, "_text") == 0;

@@ -1,17 +1,19 @@
 /*
- * class_defaults.h - sizes that a model's class fixes when its config.json does not state them.
+ * class_defaults.h - default sizes of model classes, for values that a config.json omits.
  *
- * Source: transformers, models/.../configuration_....py (only values).
+ * Source: transformers, models/.../configuration_....py (values only).
  */
 #ifndef BLIS_LATENCY_CONFIG_CLASS_DEFAULTS_H
 #define BLIS_LATENCY_CONFIG_CLASS_DEFAULTS_H
 
 #include <stdint.h>
 
-/* The default of a key for a model_type, with or without the ending "_text"; 0 = none. */
+/* Returns the default of a key for a model_type, with or without the suffix "_text"; 0 = none. */
 int64_t blis__class_default(const char *type, const char *key);
 
-/* The same for a text part inside of another configuration, which omits more sizes; 0 = none. */
+/*
+ * Like blis__class_default, for a text part inside another configuration, which omits more sizes.
+ */
 int64_t blis__part_default(const char *type, const char *key);
 
 #endif

@@ -22,7 +22,10 @@ static bool is_one_of(const blis__layer_reader *r, const char *const *types, siz
   return false;
 }
 
-/* Families whose feed-forward layers have no gate. The activation's name does not decide it. */
+/*
+ * Returns the number of matrices: two for families whose feed-forward layers have no gate. The name
+ * of the activation does not determine this.
+ */
 static int64_t matrices_of(const blis__layer_reader *r) {
   static const char *const PLAIN[] = {"nemotron_h", "nemotron",    "gpt2", "opt",      "bloom",
                                       "falcon",     "starcoder2",  "phi",  "gpt_neox", "gptj",
@@ -40,7 +43,7 @@ static int64_t matrices_of(const blis__layer_reader *r) {
   BLIS__KEYS("num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_top_k", "moe_k",     \
              "top_k_experts", "experts_per_token")
 
-/* A file that states sizes of experts, and no key for their number, lacks that key. */
+/* Stores an error if the file has sizes of experts but no key for their number. */
 static void need_no_experts(const blis__layer_reader *r) {
   for (const char *const *key = EXPERT_COUNTS->names; *key != NULL; key++) {
     if (blis__config_states(r->config, *key) || blis__config_has(r->config, *key)) {
@@ -65,7 +68,7 @@ static int64_t expert_count(const blis__layer_reader *r) {
   return experts >= 2 ? experts : 0;
 }
 
-/* Families whose files always state the width of their experts. */
+/* Returns whether the files of this family always contain the width of experts. */
 static bool states_expert_width(const blis__layer_reader *r) {
   static const char *const TYPES[] = {"qwen",   "deepseek",   "glm",    "kimi",       "ernie4_5",
                                       "laguna", "step3",      "mimo",   "nemotron_h", "bailing",
@@ -95,7 +98,7 @@ static int64_t expert_width(const blis__layer_reader *r) {
   return width;
 }
 
-/* The width of all shared experts together. */
+/* Returns the total width of all shared experts. */
 static int64_t shared_width(const blis__layer_reader *r, int64_t width_of_expert) {
   int64_t width =
       blis__layer_size(r, BLIS__KEYS("shared_expert_intermediate_size",
@@ -134,7 +137,7 @@ static blis_ffn read_experts(const blis__layer_reader *r, int64_t experts) {
 
 /* Dense layers. */
 
-/* Width of LFM2: two thirds of the stated one, rounded up. */
+/* Returns the width for LFM2: two thirds of the stated width, rounded up. */
 static int64_t adjusted_width(const blis__layer_reader *r, int64_t width) {
   bool is_adjusted = is_type(r, "lfm2") &&
                      blis__config_flag(r->config, "block_auto_adjust_ff_dim", true) &&
@@ -149,7 +152,10 @@ static int64_t adjusted_width(const blis__layer_reader *r, int64_t width) {
   return step > 0 ? (int64_t)ceil(scaled / (double)step) * step : (int64_t)scaled;
 }
 
-/* Families whose feed-forward layers are four times as wide as the hidden state by default. */
+/*
+ * Returns whether the feed-forward layers of this family are by default four times as wide as the
+ * hidden state.
+ */
 static bool is_four_times(const blis__layer_reader *r) {
   static const char *const TYPES[] = {"gpt2",        "bloom", "falcon", "gptj",
                                       "gpt_bigcode", "mpt",   "codegen"};
@@ -180,7 +186,7 @@ static blis_ffn read_dense(const blis__layer_reader *r, bool is_moe_model) {
                     .matrices = matrices_of(r)};
 }
 
-/* The block of a model that a search over architectures produced (Nemotron). */
+/* Reads a block of a model found by architecture search (Nemotron). */
 static blis_ffn read_block(const blis__layer_reader *r) {
   blis_json_value block =
       blis_json_item(blis__config_member(r->config, "block_configs"), (size_t)r->layer);
@@ -203,7 +209,7 @@ static blis_ffn read_block(const blis__layer_reader *r) {
   return (blis_ffn){.kind = BLIS_FFN_DENSE, .width = width, .matrices = matrices_of(r)};
 }
 
-/* Which layers have experts: rules in the order of models. True when the rule applies. */
+/* Rules that determine which layers have experts. A rule returns whether it applies. */
 typedef bool moe_rule(const blis__layer_reader *r, bool *has_experts);
 
 static bool lists_layer(const blis__layer_reader *r, const char *key) {
@@ -232,7 +238,7 @@ static bool by_words(const blis__layer_reader *r, bool *has_experts) {
   return true;
 }
 
-/* A list of layers, or a string of numbers with commas. */
+/* A list of layers, or a string of comma-separated numbers. */
 static bool by_enumeration(const blis__layer_reader *r, bool *has_experts) {
   blis_json_value list = blis__config_member(r->config, "moe_layers_enum");
   const char *text = blis__text_of(list);
@@ -246,7 +252,7 @@ static bool by_enumeration(const blis__layer_reader *r, bool *has_experts) {
   return text[0] != '\0' || blis_json_count(list) > 0;
 }
 
-/* A list of 0 and 1, of whole numbers or flags. */
+/* A list of 0 and 1, as integers or flags. */
 static bool by_frequencies(const blis__layer_reader *r, bool *has_experts) {
   static const char *const KEYS[] = {"moe_layer_freq", "is_moe_layer"};
   for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
@@ -286,7 +292,7 @@ static bool by_interleaving(const blis__layer_reader *r, bool *has_experts) {
   return true;
 }
 
-/* ERNIE: from a first to a last layer, at a fixed interval. Lists are [text, vision]. */
+/* ERNIE: layers at a fixed interval between a first and a last layer. Lists are [text, vision]. */
 static bool by_interval(const blis__layer_reader *r, bool *has_experts) {
   int64_t by_class = blis__config_has(r->config, "moe_layer_start_index")
                          ? 0
@@ -344,7 +350,7 @@ static bool has_experts_here(const blis__layer_reader *r) {
   return true;
 }
 
-/* Layers with dense and routed parts that are added. */
+/* Returns whether a layer has a dense and a routed part whose outputs are added. */
 static bool adds_dense(const blis__layer_reader *r) {
   return (is_type(r, "gemma4") && blis__config_flag(r->config, "enable_moe_block", false)) ||
          blis__config_flag(r->config, "residual_moe", false) ||

@@ -2,7 +2,7 @@
  * feed_forward.h - the feed-forward part of each layer of a config.json: dense or experts, and its
  * sizes.
  *
- * Sources of the rules: transformers (models), only for their meaning.
+ * Source of the rules (their meaning, not their code): transformers (models).
  */
 #ifndef BLIS_LATENCY_CONFIG_FEED_FORWARD_H
 #define BLIS_LATENCY_CONFIG_FEED_FORWARD_H
@@ -10,7 +10,7 @@
 #include "latency/config/sizes.h"
 #include "latency/layers/layer.h"
 
-/* The feed-forward part of a layer, from 0; errors stick to the config. */
+/* Returns the feed-forward part of a layer, from 0. Errors are stored in config. */
 blis_ffn blis__ffn_read(blis__config *config, const blis__sizes *sizes, int64_t layer);
 
 #endif

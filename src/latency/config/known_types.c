@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* Beginnings of types. */
+/* Prefixes of types. */
 static const char *const KNOWN[] = {
     "afmoe",    "apertus",   "arcee",       "arctic",     "aquila",   "baichuan",   "bailing",
     "bamba",    "bitnet",    "bloom",       "chatglm",    "codegen",  "cohere",     "dbrx",
@@ -16,7 +16,7 @@ static const char *const KNOWN[] = {
     "xverse",   "yi",
 };
 
-/* Types whose layers the keys of the file do not describe. */
+/* Types whose layers are not described by the keys of the file. */
 static const struct {
   const char *type; /* the beginning */
   const char *obstacle;
@@ -102,8 +102,8 @@ static bool any_layer(const blis_layered_model *model, bool (*is)(const blis_att
   return false;
 }
 
-/* Keys that no default of the class replaces: which layers have which part. One of several keys
-   suffices. */
+/* Checks keys that have no class default, such as the assignment of parts to layers. One of several
+   keys suffices. */
 static void need_by_type(blis__config *config) {
   static const char *const KINDS[] = {"layer_types", "attn_type_list", "hybrid_layer_pattern",
                                       "linear_attn_config", "layer_group_size"};
@@ -119,7 +119,7 @@ static void need_by_type(blis__config *config) {
     const char *type; /* the beginning */
     const char *const *keys;
     size_t count;
-    const char *usual; /* for the message */
+    const char *usual; /* usual key, for the message */
   } NEEDED[] = {
       {"minimax_m1", KINDS, KIND_COUNT, "attn_type_list"},
       {"minimax_text_01", KINDS, KIND_COUNT, "attn_type_list"},
@@ -143,7 +143,7 @@ static void need_by_type(blis__config *config) {
   }
 }
 
-/* Widths of latent attention without its rank. */
+/* Stores an error if the file has widths of latent attention but no rank. */
 static void need_latent_rank(blis__config *config) {
   bool has_width = blis__config_whole(config, BLIS__KEYS("qk_nope_head_dim")) > 0;
   bool has_rank = blis__config_whole(config, BLIS__KEYS("kv_lora_rank")) > 0 ||
@@ -156,7 +156,7 @@ static void need_latent_rank(blis__config *config) {
 }
 
 void blis__check_unused_sizes(blis__config *config, blis_layered_model *model) {
-  /* Keys that state the kind of each layer. */
+  /* Keys that contain the kind of each layer. */
   static const char *const LISTS[] = {
       "layer_types",          "layers_block_type", "attn_type_list",  "hybrid_override_pattern",
       "hybrid_layer_pattern", "block_configs",     "compress_ratios", "full_attn_idxs"};

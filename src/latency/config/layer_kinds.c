@@ -5,7 +5,7 @@
 
 #include "latency/spec/names.h"
 
-/* The item of a layer; an error if the list is shorter than the model. */
+/* Returns the item of a layer. Stores an error if the list is shorter than the model. */
 static blis_json_value item_of(blis__config *config, const char *key, int64_t layer) {
   blis_json_value list = blis__config_member(config, key);
   blis_json_value item = blis_json_item(list, (size_t)layer);
@@ -21,7 +21,7 @@ static bool has_list(const blis__config *config, const char *key) {
   return blis_json_type_of(list) == BLIS_JSON_ARRAY && blis_json_count(list) > 0;
 }
 
-/* A whole number in a list; an error for another type. */
+/* Returns an integer in a list. Stores an error for another type. */
 static int64_t number_at(blis__config *config, const char *key, int64_t layer) {
   int64_t number = blis__whole_of(item_of(config, key, layer), INT64_MIN);
   if (number == INT64_MIN) {
@@ -42,7 +42,7 @@ static bool lists_number(blis_json_value list, int64_t number) {
 
 /* Single parts. */
 
-/* The list of words of Nemotron-H; newer files have it under either name. */
+/* Returns the key of the word list of Nemotron-H. Newer files use either of two names. */
 static const char *part_list(const blis__config *config) {
   return has_list(config, "layers_block_type") ? "layers_block_type" : "layer_types";
 }
@@ -92,7 +92,10 @@ char blis__single_part(blis__config *config, int64_t layer) {
 
 /* Words. */
 
-/* Ling 3.0 has the model_type of Ling 2.6, but KDA in place of lightning attention. */
+/*
+ * Returns whether the model is Ling 3.0, which has the model_type of Ling 2.6 but uses KDA instead
+ * of lightning attention.
+ */
 static bool is_ling_3(const blis__config *config) {
   return blis__config_is(config, "bailing") &&
          (strcmp(blis__config_text(config, "linear_attention"), "kda") == 0 ||
@@ -100,7 +103,7 @@ static bool is_ling_3(const blis__config *config) {
           blis__config_is(config, "bailing_moe_v3"));
 }
 
-/* What `linear_attention` and `mamba` mean depends on the family. */
+/* Returns the kind for `linear_attention` and `mamba`, which depends on the model family. */
 static blis_attention_kind linear_kind(const blis__config *config) {
   if (is_ling_3(config)) {
     return BLIS_ATTENTION_KDA;
@@ -163,7 +166,7 @@ static blis_attention_kind kind_of_word(blis__config *config, const char *key, c
   return BLIS_ATTENTION_NONE;
 }
 
-/* Rules: true when the rule applies, with the kind of the layer. */
+/* A rule returns whether it applies, and stores the kind of the layer. */
 typedef bool kind_rule(blis__config *config, const blis__sizes *sizes, int64_t layer,
                        blis_attention_kind *kind);
 
@@ -176,7 +179,7 @@ static bool by_layer_types(blis__config *config, const blis__sizes *sizes, int64
       const char *word = blis__text_of(item_of(config, KEYS[i], layer));
       *kind = config->status == BLIS_OK ? kind_of_word(config, KEYS[i], word) : BLIS_ATTENTION_NONE;
       if (blis__config_is(config, "deepseek_v4") && *kind == BLIS_ATTENTION_WINDOW) {
-        *kind = BLIS_ATTENTION_COMPRESSED; /* the window of every layer, and nothing else */
+        *kind = BLIS_ATTENTION_COMPRESSED; /* only the window that every layer has */
       }
       return true;
     }
@@ -262,7 +265,7 @@ static bool by_linear_config(blis__config *config, const blis__sizes *sizes, int
   return true;
 }
 
-/* Every n-th layer is full. */
+/* Every n-th layer has full attention. */
 static bool by_period(blis__config *config, const blis__sizes *sizes, int64_t layer,
                       blis_attention_kind *kind) {
   int64_t interval = blis__config_whole(config, BLIS__KEYS("full_attention_interval"));
@@ -272,7 +275,7 @@ static bool by_period(blis__config *config, const blis__sizes *sizes, int64_t la
   }
   interval = blis__config_whole(config, BLIS__KEYS("layer_group_size"));
   if (interval > 1 && blis__config_is(config, "bailing")) {
-    /* Layers behind the last complete group are full, too. */
+    /* Layers after the last complete group also have full attention. */
     bool is_full = (layer + 1) % interval == 0 || layer >= sizes->layers / interval * interval;
     *kind = is_full ? BLIS_ATTENTION_FULL : linear_kind(config);
     return true;
@@ -286,7 +289,7 @@ static bool by_period(blis__config *config, const blis__sizes *sizes, int64_t la
   return false;
 }
 
-/* Bamba: the list of layers with attention; without it, no layer has attention. */
+/* Bamba: a list of layers with attention. Without this list, no layer has attention. */
 static bool by_attention_indices(blis__config *config, const blis__sizes *sizes, int64_t layer,
                                  blis_attention_kind *kind) {
   static const char key[] = "attn_layer_indices";
@@ -335,7 +338,7 @@ static bool has_windows(const blis__config *config) {
   return blis__config_flag(config, "use_sliding_window", true);
 }
 
-/* A period of windows as a number, or as letters with L for local and G for global. */
+/* A period of windows, as a number or as letters (L = local, G = global). */
 static bool by_window_pattern(blis__config *config, const blis__sizes *sizes, int64_t layer,
                               blis_attention_kind *kind) {
   static const char *const KEYS[] = {"sliding_window_pattern", "_sliding_window_pattern",
@@ -361,7 +364,7 @@ static bool by_window_pattern(blis__config *config, const blis__sizes *sizes, in
   return false;
 }
 
-/* Families that alternate by their class. */
+/* Families whose class alternates the kinds of layers. */
 static bool by_alternating_type(blis__config *config, const blis__sizes *sizes, int64_t layer,
                                 blis_attention_kind *kind) {
   static const struct {
@@ -389,7 +392,7 @@ static bool by_alternating_type(blis__config *config, const blis__sizes *sizes, 
   return true;
 }
 
-/* A list of windows that repeats (params.json): a number is a window, null is none. */
+/* A repeating list of windows (params.json). A number is a window, and null means no window. */
 static bool by_window_list(blis__config *config, const blis__sizes *sizes, int64_t layer,
                            blis_attention_kind *kind) {
   (void)sizes;

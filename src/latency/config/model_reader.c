@@ -40,8 +40,8 @@ static const char *type_in(blis_json_value part) {
   return type[0] != '\0' ? type : blis__text_of(blis_json_member(part, "dtype"));
 }
 
-/* The type of the text part, or of the root. A text part in float32 is a default of its class if
-   the root states another type. */
+/* Returns the type of the text part, or of the root. If the text part is float32 and the root has
+   another type, float32 is only a class default and is ignored. */
 static const char *stated_type(const blis__config *config) {
   const char *inside = type_in(config->text);
   const char *type = type_in(config->root);
@@ -66,8 +66,9 @@ static void read_types(blis__config *config, blis_layered_model *model) {
 
 /* Weights that are in no matrix of blis_layer_matrices. */
 
-/* The width of the inputs for each layer. The class of Gemma 4 has one, but of its public models
-   only those that share KV layers have such inputs, and copies of the other files omit the key. */
+/* Returns the width of per-layer inputs. The class of Gemma 4 has a default width. However, only
+   its public models with shared KV layers have such inputs, and copies of the other files omit the
+   key. */
 static double layer_input_width(blis__config *config, blis_layered_model *model) {
   static const char key[] = "hidden_size_per_layer_input";
   int64_t width = blis__config_whole(config, BLIS__KEYS(key));
@@ -80,7 +81,7 @@ static double layer_input_width(blis__config *config, blis_layered_model *model)
   return (double)width;
 }
 
-/* Tables and projections of inputs for each layer, in Gemma 3n and small models of Gemma 4. */
+/* Adds the tables and projections of per-layer inputs, in Gemma 3n and small Gemma 4 models. */
 static void read_layer_inputs(blis__config *config, const blis__sizes *sizes,
                               blis_layered_model *model, blis_layer *extra) {
   double width = layer_input_width(config, model);
@@ -94,7 +95,7 @@ static void read_layer_inputs(blis__config *config, const blis__sizes *sizes,
   extra->other_weights += 2.0 * hidden * width;
 }
 
-/* Several copies of the hidden state in Gemma 3n. */
+/* Adds the weights for several copies of the hidden state in Gemma 3n. */
 static void read_copies(blis__config *config, const blis__sizes *sizes, blis_layered_model *model,
                         blis_layer *extra) {
   double copies = (double)blis__config_whole(config, BLIS__KEYS("altup_num_inputs"));
@@ -107,14 +108,17 @@ static void read_copies(blis__config *config, const blis__sizes *sizes, blis_lay
   extra->other_weights += 2.0 * rank * hidden;
 }
 
-/* Biases of query, key, and value. */
+/* Returns the number of biases of query, key, and value. */
 static double bias_weights(const blis__config *config, const blis_attention *a) {
   bool has_biases =
       blis__config_is(config, "qwen2") || blis__config_flag(config, "attention_bias", false);
   return has_biases ? (double)(a->heads * a->head_dim + 2 * a->kv_heads * a->head_dim) : 0.0;
 }
 
-/* Hyper-connections of DeepSeek V4: several residual streams. */
+/*
+ * Returns the number of weights of the hyper-connections of DeepSeek V4, which has several residual
+ * streams.
+ */
 static double connection_weights(blis__config *config, const blis__sizes *sizes) {
   double streams = (double)blis__config_whole(config, BLIS__KEYS("hc_mult"));
   return 2.0 * (2.0 + streams) * streams * streams * (double)sizes->hidden *
@@ -149,7 +153,10 @@ static void check_layer(blis__config *config, const blis_layer *layer, int64_t i
   }
 }
 
-/* Layers of KDA and lightning attention have the names of attention modules in checkpoints. */
+/*
+ * In checkpoints, KDA and lightning attention layers use the names of attention modules, so they
+ * share their formats.
+ */
 static void share_formats(blis_layer *layer) {
   bool has_names_of_attention = layer->attention.kind == BLIS_ATTENTION_KDA ||
                                 layer->attention.kind == BLIS_ATTENTION_LIGHTNING;
@@ -226,7 +233,7 @@ static void note_omissions(const blis__config *config, blis_layered_model *model
   }
 }
 
-/* A name that states another precision than the files. */
+/* Adds a note if the name suggests another precision than the files. */
 static void note_name(const char *name, blis_layered_model *model) {
   static const char *const WORDS[] = {"fp8", "nvfp4", "fp4",   "int4", "int8",
                                       "awq", "gptq",  "w4a16", "w8a8", "mxfp4"};
@@ -260,7 +267,7 @@ static bool is_stated(const char *option) {
   return option != NULL && option[0] != '\0' && strcmp(option, "auto") != 0;
 }
 
-/* The names of vLLM's --dtype. */
+/* Accepts only the values of vLLM's --dtype. */
 static blis_status check_dtype(const char *type, blis_error *error) {
   static const char *const TYPES[] = {"bfloat16", "float16", "half", "float32", "float"};
   const char *name = strncmp(type, "torch.", 6) == 0 ? type + 6 : type;
@@ -304,8 +311,8 @@ blis_status blis_layered_model_override(blis_layered_model *model,
   return BLIS_OK;
 }
 
-/* The precision of the files. With a quantization of the user's, only the type of the KV cache is
-   read from files that blis understands. */
+/* Reads the precision of the files. If the user selects a quantization, only the type of the KV
+   cache is read, and only if blis supports the files. */
 static blis_status read_precision(const blis_alloc *alloc, const blis_precision_files *files,
                                   int64_t layers, const blis_model_options *options,
                                   blis_precision *precision, blis_error *error) {
@@ -396,7 +403,7 @@ blis_status blis_model_read_text(const blis_alloc *alloc, const char *source, bl
   return status;
 }
 
-/* The paths of one reading. */
+/* The paths of one read operation. */
 typedef struct file_set {
   const blis_alloc *alloc;
   const char *folder;
@@ -405,7 +412,7 @@ typedef struct file_set {
   const blis_model_options *options;
 } file_set;
 
-/* Writes "FOLDER/FILE" into a new text of *size bytes. */
+/* Returns "FOLDER/FILE" as a new string of *size bytes. */
 static char *path_of(const file_set *set, const char *file, size_t *size) {
   *size = set->folder_length + strlen(file) + 2;
   char *path = blis_alloc_new(set->alloc, *size);
@@ -415,7 +422,7 @@ static char *path_of(const file_set *set, const char *file, size_t *size) {
   return path;
 }
 
-/* Parses the first side-car file that is in the folder. No file leaves no tree. */
+/* Parses the first side-car file in the folder. If there is none, json has no tree. */
 static blis_status read_side_car(const file_set *set, blis_json *json, char **path, size_t *size,
                                  blis_error *error) {
   static const char *const FILES[] = {"hf_quant_config.json", "quantize_config.json",
@@ -469,7 +476,7 @@ blis_status blis_model_read_path(const blis_alloc *alloc, const char *path, cons
   char *inside = path_of(&set, "config.json", &size);
   BLIS_TRY_NEW(inside, error);
   blis_status status = read_file(&set, inside, model, error);
-  if (status == BLIS_ERR_IO) { /* the file of Mistral; shorter than config.json */
+  if (status == BLIS_ERR_IO) { /* Mistral's file; its name is shorter than config.json */
     (void)snprintf(inside, size, "%s/params.json", path);
     status = read_file(&set, inside, model, error);
   }

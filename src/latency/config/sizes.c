@@ -7,7 +7,7 @@
 
 static const int64_t TOKENS_MAX = INT64_C(1) << 53;
 
-/* The number of layers, including configs that state only their kinds. */
+/* Returns the number of layers. Some configs contain only their kinds. */
 static int64_t count_layers(blis__config *config) {
   int64_t layers = blis__config_whole(
       config, BLIS__KEYS("num_hidden_layers", "num_layers", "n_layers", "n_layer"));
@@ -25,7 +25,7 @@ static int64_t count_layers(blis__config *config) {
   return blis__config_is(config, "longcat_flash") ? 2 * layers : layers;
 }
 
-/* Families whose class ties input and output embeddings unless the file states otherwise. */
+/* Returns whether the class ties input and output embeddings by default. */
 static bool ties_by_class(const blis__config *config) {
   static const char *const TYPES[] = {"gemma",       "cohere", "lfm2", "ernie4_5", "smollm3",
                                       "starcoder2",  "gpt2",   "opt",  "bloom",    "falcon",
@@ -47,7 +47,7 @@ static bool ties_by_class(const blis__config *config) {
   return false;
 }
 
-/* These kinds of scaling are in the stated length already. */
+/* Returns whether the stated length already includes this kind of scaling. */
 static bool is_included(const char *kind) {
   static const char *const KINDS[] = {"su",      "longrope",     "llama3",
                                       "default", "proportional", "mrope"};
@@ -59,7 +59,9 @@ static bool is_included(const char *kind) {
   return false;
 }
 
-/* The scaling of positions: rope_scaling or rope_parameters, which may be nested by layer kind. */
+/*
+ * Returns the position scaling: rope_scaling or rope_parameters, which may be nested by layer kind.
+ */
 static blis_json_value scaling_of(const blis__config *config) {
   blis_json_value rope = blis__config_member(config, "rope_scaling");
   if (blis_json_type_of(rope) != BLIS_JSON_OBJECT) {
@@ -70,8 +72,8 @@ static blis_json_value scaling_of(const blis__config *config) {
 }
 
 /*
- * What engines make of the scaling (vLLM 0.11): a factor on the stated length, or for yarn on the
- * length the model was first trained with.
+ * Applies the scaling like vLLM 0.11: a factor on the stated length or, for yarn, on the original
+ * training length of the model.
  */
 static int64_t scale(const blis__config *config, int64_t tokens) {
   blis_json_value rope = scaling_of(config);

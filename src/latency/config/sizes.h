@@ -14,13 +14,13 @@ typedef struct blis__sizes {
   bool has_tied_embeddings;
 } blis__sizes;
 
-/* Reads the sizes; errors stick to the config. */
+/* Reads the sizes. Errors are stored in config. */
 blis__sizes blis__sizes_read(blis__config *config);
 
-/* The longest sequence with the scaling of its positions, 0 = not stated. */
+/* Returns the maximum sequence length, including position scaling; 0 = not stated. */
 int64_t blis__config_max_tokens(blis__config *config);
 
-/* Largest number of layers of a model. */
+/* Maximum number of layers of a model. */
 enum { BLIS__LAYERS_MAX = 4096 };
 
 #endif

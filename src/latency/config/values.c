@@ -39,7 +39,7 @@ static blis_json_value text_part(blis_json_value root) {
   return blis_json_member(blis_json_member(root, "thinker_config"), "text_config");
 }
 
-/* Older names of types, and the files of Mistral (params.json), which state none. */
+/* Maps older names of types. Files of Mistral (params.json) have no type. */
 static const char *known_type(blis_json_value root, const char *type) {
   if (strcmp(type, "RefinedWeb") == 0 || strcmp(type, "RefinedWebModel") == 0) {
     return "falcon";
@@ -96,7 +96,7 @@ void blis__config_fail(blis__config *config, const char *format, ...) {
   config->status = blis_fail(config->error, BLIS_ERR_INVALID, "%.160s: %s", config->source, text);
 }
 
-/* The item of a layer in a list, or the value. */
+/* Returns the item of a layer if the value is a list, otherwise the value itself. */
 static blis_json_value item_of(blis_json_value value, int64_t layer, int64_t layers) {
   if (blis_json_type_of(value) != BLIS_JSON_ARRAY) {
     return value;
@@ -105,7 +105,7 @@ static blis_json_value item_of(blis_json_value value, int64_t layer, int64_t lay
   return blis_json_item(value, is_by_layer ? (size_t)layer : 0);
 }
 
-/* A list states a number for each layer, or numbers for text and images. */
+/* Checks that a list has one number per layer, or numbers for text and images. */
 static void check_count(blis__config *config, const char *key, blis_json_value value,
                         int64_t layers) {
   size_t count = blis_json_count(value);

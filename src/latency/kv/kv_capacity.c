@@ -16,7 +16,7 @@ static const double DENSE_ACTIVATIONS_GIB = 5.5;
 static const double NON_TORCH_GIB_ALONE = 0.15; /* per GPU, TP = 1 */
 static const double NON_TORCH_GIB = 0.6;        /* per GPU, TP > 1 */
 
-/* Exact arithmetic on sizes; one overflow makes the sum invalid permanently. */
+/* Exact arithmetic on sizes. An overflow permanently marks the sum as invalid. */
 typedef struct size_sum {
   int64_t value;
   bool is_too_large;
@@ -73,14 +73,14 @@ blis_status blis_kv_bytes_per_token(const blis_model_spec *model, int64_t tp,
                      model->name, kv_heads, tp);
   }
   if (model->counts_as_built) {
-    kv_heads = blis_max_i64(kv_heads, tp); /* every GPU has one */
+    kv_heads = blis_max_i64(kv_heads, tp); /* every GPU has at least one */
   }
   *bytes_per_token = (double)model->layers * 2.0 * (double)head_dim * (double)kv_heads *
                      model->bytes_per_param / (double)tp;
   return BLIS_OK;
 }
 
-/* Parameters of the FFNs of all layers; they have three matrices. */
+/* Returns the parameters of the FFNs of all layers. FFNs have three matrices. */
 static int64_t ffn_params(const blis_model_spec *model, size_sum *sum) {
   int64_t d3 = 3 * model->hidden_size;
   int64_t dense = times(sum, d3, model->intermediate_size);
@@ -202,7 +202,7 @@ static blis_status check_activation(const blis_model_spec *model, blis_error *er
                    model->name, model->activation);
 }
 
-/* For all GPUs together, in BLIS (Go). */
+/* Returns the activations for all GPUs together, like BLIS (Go). */
 static double activations_gib(const blis_model_spec *model) {
   return blis_model_spec_is_moe(model) ? MOE_ACTIVATIONS_GIB : DENSE_ACTIVATIONS_GIB;
 }
@@ -232,7 +232,7 @@ static blis_status fail_too_small(const blis_kv_capacity_config *config, const b
                    config->tp == 1 ? "" : "s", remedy);
 }
 
-/* Bytes of the routed experts on other replicas or ranks. */
+/* Returns the bytes of the routed experts on other replicas or ranks. */
 static double experts_elsewhere_bytes(const blis_kv_capacity_config *config) {
   int64_t sharing = config->is_per_gpu ? config->dp : 1;
   sharing = blis_max_i64(sharing, config->ranks);
@@ -250,7 +250,7 @@ static void sum_up_memory(const blis_kv_capacity_config *config, blis_kv_capacit
   c->weights_gib = ((double)c->weight_bytes - experts_elsewhere_bytes(config)) / GIB;
   c->activations_gib = activations_gib(config->model);
   if (config->is_per_gpu) {
-    /* Every GPU has those of the whole hidden state; experts are split. */
+    /* Every GPU has the activations of the whole hidden state. Those of experts are split. */
     c->activations_gib += (tp - 1) * DENSE_ACTIVATIONS_GIB;
   }
   c->non_torch_gib = (config->tp == 1 ? NON_TORCH_GIB_ALONE : NON_TORCH_GIB) * tp;

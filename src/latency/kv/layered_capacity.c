@@ -10,7 +10,10 @@ static const double FIXED_GIB = 0.45;
 static const double PARALLEL_GIB = 0.25; /* collectives, with TP above 1 */
 static const double BLOCK_EXPERTS_GIB = 4.0;
 
-/* Elements per token that the feed-forward part of a layer holds at once on one of tp GPUs. */
+/*
+ * Returns the number of elements per token that the feed-forward part of a layer holds at the same
+ * time on one of tp GPUs.
+ */
 static double ffn_elements(const blis_ffn *ffn, double hidden, double tp) {
   double matrices = (double)ffn->matrices;
   double dense = matrices * (double)ffn->width / tp;

@@ -5,7 +5,7 @@
 
 #include "base/minmax.h"
 
-/* Tokens to which kernels align a block that is enlarged for a state. */
+/* Alignment, in tokens, of a block that is enlarged for a state. */
 static const int64_t ALIGNMENT_TOKENS = 16;
 
 static int64_t ceil_div(int64_t a, int64_t b) {
@@ -16,7 +16,7 @@ static int64_t gcd(int64_t a, int64_t b) {
   return b == 0 ? a : gcd(b, a % b);
 }
 
-/* The group of the same type, or a new one; NULL when there is no room. */
+/* Returns the group of the same type, or a new group; NULL if there are too many types. */
 static blis_page_group *type_of(blis_page_groups *groups, blis_cache_kind kind, int64_t span,
                                 double bytes) {
   for (size_t i = 0; i < groups->count; i++) {
@@ -33,7 +33,10 @@ static blis_page_group *type_of(blis_page_groups *groups, blis_cache_kind kind, 
   return added;
 }
 
-/* Adds layers of a type; false when there are too many types. Bytes of 0 add nothing. */
+/*
+ * Adds layers of a type. Returns false if there are too many types. Layers with 0 bytes are
+ * ignored.
+ */
 static bool add_layers(blis_page_groups *groups, blis_cache_kind kind, int64_t span, double bytes,
                        int64_t layers) {
   if (!(bytes > 0.0)) {
@@ -64,7 +67,7 @@ static bool add_run(const blis_page_groups_config *config, const blis_layer_run 
          add_layers(groups, BLIS_CACHE_STATE, 0, cache.state_bytes, run->count);
 }
 
-/* Full attention first; otherwise the order of the layers. */
+/* Puts full attention first, and keeps the order of the layers otherwise. */
 static void order_types(blis_page_groups *groups) {
   blis_page_groups sorted = *groups;
   size_t next = 0;
@@ -111,12 +114,12 @@ static bool has_compressed_layers(const blis_page_groups_config *config) {
   return false;
 }
 
-/* Bytes of the page of one layer with blocks of `tokens` tokens. */
+/* Returns the bytes of the page of one layer, with blocks of `tokens` tokens. */
 static double page_bytes(const blis_page_group *group, int64_t tokens) {
   return group->kind == BLIS_CACHE_STATE ? group->bytes : group->bytes * (double)tokens;
 }
 
-/* Rule 1. Pages may differ in size; a block holds a page of every layer. */
+/* Rule 1. Pages may differ in size, and a block contains a page of every layer. */
 static double join_types(const blis_page_groups_config *config, blis_page_groups *groups) {
   blis_page_group *whole = &groups->groups[0];
   double bytes = 0.0;
@@ -134,7 +137,7 @@ static double join_types(const blis_page_groups_config *config, blis_page_groups
   return whole->kind == BLIS_CACHE_STATE ? bytes : bytes * (double)config->block_tokens;
 }
 
-/* Rule 3: tokens of a block of the attention layers with the largest page. */
+/* Rule 3. Returns the tokens per block of the attention layers with the largest page. */
 static int64_t tokens_for_states(const blis_page_groups_config *config,
                                  const blis_page_groups *groups) {
   double state = 0.0;
@@ -152,7 +155,7 @@ static int64_t tokens_for_states(const blis_page_groups_config *config,
   return blis_max_i64(config->block_tokens, (int64_t)steps * step);
 }
 
-/* Gives every type the tokens that fill a page, and returns the bytes of a page. */
+/* Sets the tokens per block of every type so that they fill a page. Returns the bytes of a page. */
 static double unify_pages(const blis_page_groups_config *config, blis_page_groups *groups) {
   int64_t tokens = tokens_for_states(config, groups);
   double page = 0.0;
@@ -185,7 +188,7 @@ static double divide_types(const blis_page_groups_config *config, blis_page_grou
   return page * (double)groups->layers_per_group;
 }
 
-/* One group per type; a block of it has as many tokens as fit the largest block. */
+/* Creates one group per type. A block has as many tokens as fit in the largest block. */
 static double group_each_type(const blis_page_groups_config *config, blis_page_groups *groups) {
   double block = 0.0;
   for (size_t i = 0; i < groups->count; i++) {
@@ -241,7 +244,7 @@ bool blis_page_groups_is_plain(const blis_page_groups *groups) {
 }
 
 int64_t blis_page_groups_logged_tokens(const blis_page_groups *groups, int64_t blocks) {
-  int64_t tokens = 0; /* of the smallest block of attention, or of the only type */
+  int64_t tokens = 0; /* tokens of the smallest attention block, or of the only type */
   for (size_t i = 0; i < groups->count; i++) {
     const blis_page_group *group = &groups->groups[i];
     if (group->kind != BLIS_CACHE_STATE || groups->count == 1) {

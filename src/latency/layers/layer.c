@@ -40,7 +40,7 @@ static double value_width(const blis_attention *a) {
   return (double)(a->value_head_dim > 0 ? a->value_head_dim : a->head_dim);
 }
 
-/* Inputs and outputs of Mamba2: I = heads * width, B = I + 2 * groups * state. */
+/* Inner width of Mamba2: I = heads * width. The convolution has I + 2 * groups * state channels. */
 static double mamba_inner(const blis_attention *a) {
   return (double)(a->value_heads * a->value_dim);
 }
@@ -97,7 +97,7 @@ static void add_latent(matrix_list *list, const blis_attention *a, double d) {
   add_indexer(list, a, d);
 }
 
-/* DeepSeek V4; c is the number of overlapping entries of a compressor. */
+/* Adds the matrices of DeepSeek V4. c is the number of overlapping entries of a compressor. */
 static void add_compressed(matrix_list *list, const blis_attention *a, double d) {
   double width = (double)a->head_dim;
   double query = (double)a->heads * width;
@@ -267,7 +267,7 @@ double blis_layer_active_weights(const blis_layer *layer, int64_t hidden_size) {
   return sum;
 }
 
-/* Share of the KV heads that one GPU has: at least one head. */
+/* Returns the fraction of the KV heads on one GPU, which has at least one head. */
 static double kv_share(const blis_attention *a, int64_t tp) {
   return a->kv_heads > 0 ? fmax(1.0 / (double)tp, 1.0 / (double)a->kv_heads) : 1.0;
 }
@@ -301,7 +301,7 @@ double blis_layer_weight_bytes(const blis_layer *layer, int64_t hidden_size, dou
   return sum;
 }
 
-/* Bytes of an FP8 index key with a scale of 4 bytes for every 128 elements. */
+/* Returns the bytes of an FP8 index key with a 4-byte scale per 128 elements. */
 static double index_bytes(const blis_attention *a) {
   if (a->index_heads == 0) {
     return 0.0;
@@ -310,11 +310,11 @@ static double index_bytes(const blis_attention *a) {
                                 : (double)a->index_dim + 4.0 * ceil((double)a->index_dim / 128.0);
 }
 
-/* Bytes of an entry of the cache of DeepSeek V4 in vLLM and SGLang. */
+/* Bytes per cache entry of DeepSeek V4 in vLLM and SGLang. */
 static const double COMPRESSED_ENTRY_BYTES = 584.0;
 
-/* The entry that a compressor builds: keys and scores of `ratio` tokens, in FP32; with a ratio of
-   4, entries overlap by one. */
+/* Returns the cache of a compressed layer. Its state is the entry that the compressor is building:
+   keys and scores of `ratio` tokens in FP32. With a ratio of 4, consecutive entries overlap. */
 static blis_layer_cache compressed_cache(const blis_attention *a) {
   double ratio = (double)a->ratio;
   blis_layer_cache cache = {.span_bytes = COMPRESSED_ENTRY_BYTES, .span_tokens = a->span};
@@ -327,7 +327,7 @@ static blis_layer_cache compressed_cache(const blis_attention *a) {
   return cache;
 }
 
-/* Bytes of the state of a linear or state-space layer. */
+/* Returns the bytes of the state of a linear or state-space layer. */
 static double state_bytes(const blis_attention *a, double d, const blis_cache_widths *w) {
   double past = (double)a->conv_kernel - 1.0;
   double keys = (double)a->key_heads * (double)a->key_dim;

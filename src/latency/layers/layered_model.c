@@ -49,7 +49,10 @@ static blis_status reserve_run(blis_layered_model *model, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Clears formats that no matrix of the layer has, so that they do not keep equal layers apart. */
+/*
+ * Clears formats of classes without a matrix in the layer, so that otherwise identical layers
+ * compare equal.
+ */
 static void clear_unused_formats(blis_layer *layer, int64_t hidden_size) {
   blis_matrix matrices[BLIS_LAYER_MATRICES_MAX];
   size_t count = blis_layer_matrices(layer, hidden_size, matrices);
@@ -145,7 +148,7 @@ bool blis_layer_equal(const blis_layer *a, const blis_layer *b) {
   return true;
 }
 
-/* Joins runs of equal layers. */
+/* Merges runs of identical layers. */
 static void join_runs(blis_layered_model *model) {
   size_t kept = 0;
   for (size_t i = 0; i < model->run_count; i++) {
@@ -175,7 +178,7 @@ void blis_layered_model_set_precision(blis_layered_model *model, const blis_prec
   join_runs(model);
 }
 
-/* Text with a bound, built piece by piece. */
+/* A bounded text that is built piece by piece. */
 typedef struct text_end {
   char *at;
   size_t room;
@@ -192,7 +195,7 @@ static void append(text_end *end, const char *format, ...) {
   end->room -= used;
 }
 
-/* A whole number with a comma between groups of three digits. */
+/* Appends an integer with commas between groups of three digits. */
 static void append_count(text_end *end, int64_t value) {
   if (value >= 1000) {
     append_count(end, value / 1000);
@@ -202,7 +205,10 @@ static void append_count(text_end *end, int64_t value) {
   }
 }
 
-/* The layers that a description counts together: attention of one kind and span. */
+/*
+ * Returns whether a description counts the layers together: their attention has the same kind and
+ * span.
+ */
 static bool is_alike(const blis_attention *a, const blis_attention *b) {
   return a->kind == b->kind && a->span == b->span && a->ratio == b->ratio &&
          a->index_heads == b->index_heads;

@@ -9,7 +9,7 @@
 /* vLLM pads the vocabulary to a multiple of this. */
 static const double VOCABULARY_STEP = 64.0;
 
-/* Weights outside of the layers: the last norm, and others. */
+/* Returns the number of weights outside of the layers: the last norm, and others. */
 static double loose_weights(const blis_layered_model *model) {
   return (double)model->hidden_size + model->other_weights;
 }
@@ -38,7 +38,7 @@ double blis_layered_active_parameters(const blis_layered_model *model) {
   return sum;
 }
 
-/* Bytes of the weights on one GPU, with an embedding of `rows` rows. */
+/* Returns the bytes of the weights on one GPU, with an embedding of `rows` rows. */
 static double bytes_with(const blis_layered_model *model, double rows, int64_t tp,
                          int64_t experts_gpus) {
   double matrix = rows * (double)model->hidden_size;

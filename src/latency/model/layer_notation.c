@@ -13,7 +13,7 @@
 static const char *const CLASS_NAMES[BLIS_WEIGHT_CLASS_COUNT] = {
     "attention", "attention_out", "indexer", "linear", "dense", "experts", "shared", "head"};
 
-/* Keys of the whole model that blis_model_spec does not have. */
+/* Keys of the whole model that are not in blis_model_spec. */
 static const char *const FRAME_KEYS[] = {"weights", "kv_cache_dtype", "state_dtype",
                                          "other_weights", "layer_weights"};
 
@@ -45,7 +45,10 @@ bool blis_layer_notation_has_key(const char *key) {
 
 /* Formats. */
 
-/* Bytes just above 1 are FP8 with scales for blocks of 128 x 128. Groups of INT8 add 1% or more. */
+/*
+ * Returns the format for a number of bytes. Values slightly above 1 are FP8 with scales for blocks
+ * of 128 x 128, because INT8 with groups adds at least 1%.
+ */
 static blis_weight_kind kind_of_bytes(double bytes) {
   if (bytes > 1.0 && bytes < 1.001) {
     return BLIS_KIND_FP8_BLOCK;
@@ -85,7 +88,7 @@ static blis_status read_class(const blis_yaml_node *key, const blis_yaml_node *v
   return blis_yaml_fail(key, text, error);
 }
 
-/* Formats of all classes but the head, or of the classes that are named. */
+/* Reads one format for all classes except the head, or formats by class. */
 static blis_status read_weights(const blis_yaml_node *node, blis_layer *layer, blis_error *error) {
   if (blis_yaml_type_of(node) == BLIS_YAML_MAPPING) {
     for (size_t i = 0; i < blis_yaml_count(node); i++) {
@@ -140,7 +143,7 @@ static const char *ffn_name(int kind) {
   return blis_ffn_kind_name((blis_ffn_kind)kind);
 }
 
-/* `window: N` and `chunk: N` state the kind, too. */
+/* `window: N` and `chunk: N` also set the kind. */
 static blis_status read_span(const blis_yaml_node *node, blis_attention_kind kind,
                              blis_attention *a, blis_error *error) {
   a->kind = a->kind == BLIS_ATTENTION_COMPRESSED ? a->kind : kind;
@@ -222,7 +225,7 @@ static void clear_latent(blis_attention *a) {
   a->output_rank = a->output_groups = a->ratio = 0;
 }
 
-/* Clears what only layers with a cache of keys have. */
+/* Clears sizes that only layers with a key cache have. */
 static void clear_cached(blis_attention *a) {
   clear_latent(a);
   a->query_rank = a->kv_heads = a->value_head_dim = a->gate_width = a->span = 0;
@@ -230,7 +233,7 @@ static void clear_cached(blis_attention *a) {
   a->has_no_value_matrix = a->reuses_kv = false;
 }
 
-/* Clears sizes that a kind does not use, which come from the whole model. */
+/* Clears sizes from the whole model that the kind of the layer does not use. */
 static void clear_unused_attention(blis_attention *a) {
   switch (a->kind) {
   case BLIS_ATTENTION_FULL:
@@ -288,8 +291,8 @@ static void clear_unused(blis_layer *layer) {
   }
 }
 
-/* Sizes that others imply: a KV head for every query head, heads that divide the hidden state,
-   gated feed-forward layers, experts as wide as dense layers. */
+/* Fills missing sizes with defaults: one KV head per query head, heads that divide the hidden
+   state, gated feed-forward layers, and experts as wide as dense layers. */
 static void fill_implied(blis_layer *layer, int64_t hidden_size) {
   blis_attention *a = &layer->attention;
   blis_ffn *f = &layer->ffn;
@@ -432,7 +435,7 @@ static blis_status check_frame(const blis_yaml_node *entry, const blis_layered_m
   return BLIS_OK;
 }
 
-/* True if the entry, or a run of its layers, states formats of weights. */
+/* Returns whether the entry, or a run of its layers, contains weight formats. */
 static bool states_weights(const blis_yaml_node *entry) {
   const blis_yaml_node *layers = blis_yaml_get(entry, "layers");
   bool is_list = layers != NULL && blis_yaml_type_of(layers) == BLIS_YAML_SEQUENCE;
@@ -444,7 +447,7 @@ static bool states_weights(const blis_yaml_node *entry) {
   return blis_yaml_get(entry, "weights") != NULL;
 }
 
-/* `quantization` formats all weights of an entry that does not state formats by itself. */
+/* Applies `quantization` to all weights of an entry that has no other weight formats. */
 static blis_status apply_quantization(const blis_yaml_node *entry, const blis_model_spec *spec,
                                       blis_layered_model *model, blis_error *error) {
   if (spec->quantization[0] == '\0' || spec->weight_bytes_per_param > 0.0 ||
@@ -463,7 +466,7 @@ static blis_status apply_quantization(const blis_yaml_node *entry, const blis_mo
   return BLIS_OK;
 }
 
-/* The kinds of a run that states none. */
+/* Sets the default kinds of a run. */
 static void set_usual_kinds(blis_layer *base) {
   base->attention.kind = base->attention.kv_rank > 0 ? BLIS_ATTENTION_LATENT : BLIS_ATTENTION_FULL;
   base->ffn.kind = base->ffn.experts > 0 ? BLIS_FFN_MOE : BLIS_FFN_DENSE;
@@ -508,7 +511,7 @@ blis_status blis_layer_notation_read(const blis_alloc *alloc, const blis_yaml_no
   return BLIS_OK;
 }
 
-/* Keys of the whole model on layers that a number states. */
+/* Applies keys of the whole model to a number of identical layers. */
 static blis_status read_equal(const blis_yaml_node *entry, const blis_model_spec *spec,
                               blis_layered_model *model, blis_error *error) {
   blis_layer base = {0};
@@ -548,7 +551,7 @@ blis_status blis_layer_notation_read_equal(const blis_alloc *alloc, const blis_y
 
 /* Writing. */
 
-/* A run as it is written: only what differs from the layer of the whole model. */
+/* Writes a run, which contains only differences from the layer of the whole model. */
 typedef struct writer {
   blis_buffer *buffer;
   const char *separator;
@@ -581,7 +584,7 @@ static bool is_same_format(blis_weight_format a, blis_weight_format b) {
   return a.kind == b.kind && a.bytes == b.bytes;
 }
 
-/* The classes of a layer whose format differs from the base. */
+/* Writes the formats of a layer that differ from the base. */
 static void write_formats(writer *w, const blis_layer *layer, const blis_layer *base,
                           int64_t hidden_size) {
   blis_matrix matrices[BLIS_LAYER_MATRICES_MAX];
@@ -618,7 +621,7 @@ static void write_fields(writer *w, const void *part, const void *base,
   }
 }
 
-/* What reading makes of a run that states its kinds and its window alone. */
+/* Returns the layer that results from reading a run with only its kinds and its window. */
 static blis_layer base_for(const blis_layer *base, const blis_layer *layer, int64_t hidden_size) {
   blis_layer made = *base;
   made.attention.kind = layer->attention.kind;
@@ -661,7 +664,7 @@ static void write_run(writer *w, const blis_layer_run *run, const blis_layer *ba
   blis_buffer_string(w->buffer, "}\n");
 }
 
-/* Fields that are 0 in `part` take the first other value among the runs. */
+/* Fills fields that are 0 in `part` with the first other value among the runs. */
 static void take_missing(void *part, const blis_layered_model *model, const blis_spec_field *fields,
                          size_t count, size_t offset) {
   for (size_t i = 0; i < count; i++) {
@@ -676,8 +679,8 @@ static void take_missing(void *part, const blis_layered_model *model, const blis
   }
 }
 
-/* The layer of the whole model: the sizes of the longest run, and of others what that does not
-   have. */
+/* Sets the layer of the whole model: the sizes of the longest run, completed with sizes of other
+   runs. */
 static void take_common(blis_layer *base, const blis_layered_model *model) {
   size_t best = 0;
   for (size_t i = 1; i < model->run_count; i++) {
@@ -741,7 +744,7 @@ void blis_layer_notation_write(const blis_layered_model *model, const char *id,
   }
   bool has_head_format = !is_same_format(model->head, (blis_weight_format){0});
   if (has_head_format || model->quantization[0] != '\0') {
-    begin_field(&w, "weights"); /* so that `quantization` only names the method of the files */
+    begin_field(&w, "weights"); /* so that `quantization` only records the method of the files */
     blis_buffer_string(buffer, "{head: ");
     write_format_value(buffer, model->head);
     blis_buffer_char(buffer, '}');

@@ -6,7 +6,9 @@
 
 #include "base/minmax.h"
 
-/* Widths of latent attention that descriptions with equal layers do not state (DeepSeek-V2). */
+/*
+ * Widths of latent attention that descriptions with identical layers do not contain (DeepSeek-V2).
+ */
 enum { NOPE_DIM = 128, LATENT_VALUE_DIM = 128, ROPE_DIM = 64 };
 
 static blis_attention attention_of(const blis_model_spec *spec) {
@@ -52,7 +54,10 @@ static bool mentions(const blis_model_spec *spec, const char *word) {
   return strstr(spec->quantization, word) != NULL;
 }
 
-/* The number format by the method, or by the bytes of a weight if the method has others. */
+/*
+ * Returns the number format of the method, or the format for the bytes per weight if the method has
+ * other bytes.
+ */
 static blis_weight_format format_of(const blis_model_spec *spec) {
   double bytes = blis_model_spec_weight_bytes(spec);
   if (bytes >= spec->bytes_per_param) {
@@ -158,8 +163,9 @@ blis_status blis_model_spec_expand(const blis_alloc *alloc, const blis_model_spe
 
 /* From layers to a description. */
 
-/* The attention part that step-time models with equal layers use for all layers: the one with the
-   most heads among layers that cache every token, or among all layers if no layer does. */
+/* Returns the attention part that step-time models with identical layers use for all layers. It is
+   the one with the most heads among layers that cache every token, or among all layers if no layer
+   does. */
 static const blis_attention *widest_attention(const blis_layered_model *model) {
   const blis_attention *widest = NULL;
   int64_t most = -1;
@@ -187,7 +193,10 @@ static const blis_ffn *first_ffn(const blis_layered_model *model, bool has_exper
   return NULL;
 }
 
-/* Nominal bytes of the class with the most weights, without scales; 0 = the model's type. */
+/*
+ * Returns the nominal bytes of the class with the most weights, without scales; 0 = the model's
+ * type.
+ */
 static double main_bytes(const blis_layered_model *model) {
   static const double BYTES[BLIS_KIND_COUNT] = {0.0, 1.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5};
   double weights[BLIS_KIND_COUNT] = {0.0};

@@ -12,7 +12,7 @@
 enum {
   KEYS_MAX = 3,
   FILE_SIZE_MAX = 16 << 20,
-  DIGITS_MAX = 4 /* more than any precision has */
+  DIGITS_MAX = 4 /* more digits than any precision has */
 };
 
 typedef struct config_tree {
@@ -21,7 +21,7 @@ typedef struct config_tree {
   blis_json_value text; /* text_config, or missing */
 } config_tree;
 
-/* The first key whose number is not 0 counts. */
+/* The first key with a nonzero number is used. */
 static const struct {
   size_t offset;
   const char *keys[KEYS_MAX];
@@ -45,20 +45,20 @@ static const struct {
     {offsetof(blis_model_spec, qk_rope_head_dim), {"qk_rope_head_dim"}},
 };
 
-/* A member, from text_config if that exists. */
+/* Returns a member, from text_config if it is there. */
 static blis_json_value member_of(const config_tree *config, const char *key) {
   blis_json_value value = blis_json_member(config->text, key);
   return blis_json_type_of(value) == BLIS_JSON_MISSING ? blis_json_member(config->root, key)
                                                        : value;
 }
 
-/* A number; 0 for anything else. */
+/* Returns a number; 0 for other types. */
 static double number_of(blis_json_value value) {
   double number = 0.0;
   return blis_json_double(value, -DBL_MAX, DBL_MAX, &number, NULL) == BLIS_OK ? number : 0.0;
 }
 
-/* A number truncated toward zero; 0 for anything else. */
+/* Returns a number truncated toward zero; 0 for other types. */
 static int64_t truncated(blis_json_value value) {
   int64_t whole = 0;
   if (blis_json_int64(value, INT64_MIN, INT64_MAX, &whole, NULL) == BLIS_OK) {
@@ -142,7 +142,7 @@ static blis_status read_compute_type(const config_tree *config, blis_model_spec 
                    config->source, type);
 }
 
-/* Two experts or more under one of the names publishers use. */
+/* Reads the number of experts, at least two, under one of the names that publishers use. */
 static blis_status read_experts(const config_tree *config, blis_model_spec *spec,
                                 blis_error *error) {
   static const char *const KEYS[] = {"num_experts", "moe_num_experts", "n_routed_experts",
@@ -178,14 +178,14 @@ static blis_status read_experts(const config_tree *config, blis_model_spec *spec
 
 static const int64_t TOKENS_MAX = INT64_C(1) << 53;
 
-/* These kinds state the longest sequence with the scaling already in it. */
+/* Returns whether the stated sequence length already includes this kind of scaling. */
 static bool is_included(const char *type) {
   return strcmp(type, "su") == 0 || strcmp(type, "longrope") == 0 || strcmp(type, "llama3") == 0;
 }
 
 /*
- * What engines make of rope_scaling (vLLM 0.11): a factor on the stated
- * length, or for yarn on the length the model was first trained with.
+ * Applies rope_scaling like vLLM 0.11: a factor on the stated length or, for yarn, on the original
+ * training length of the model.
  */
 static int64_t scale(const config_tree *config, int64_t tokens) {
   blis_json_value rope = member_of(config, "rope_scaling");
@@ -227,7 +227,10 @@ static int64_t stated_bits(blis_json_value bits) {
   return truncated(bits);
 }
 
-/* The first group by name that states the bits of its weights. */
+/*
+ * Returns the bits of the first group, in the order of names, that contains the bits of its
+ * weights.
+ */
 static double group_bits(blis_json_value groups) {
   const char *best = NULL;
   double best_bits = 0.0;
@@ -352,7 +355,7 @@ static size_t count_digits(const char *text) {
   return strspn(text, "0123456789");
 }
 
-/* The bits of "w<digits>a<digits>" at the start of text, or 0. */
+/* Returns the weight bits of "w<digits>a<digits>" at the start of text, or 0. */
 static int64_t weight_bits(const char *text) {
   size_t bits = blis__lower(text[0]) == 'w' ? count_digits(text + 1) : 0;
   if (bits == 0 || bits > DIGITS_MAX || blis__lower(text[1 + bits]) != 'a') {

@@ -6,7 +6,7 @@ static double width_or(int64_t width, int64_t fallback) {
   return (double)(width > 0 ? width : fallback);
 }
 
-/* Every interleave-th layer has experts, but not the leading dense ones. */
+/* Returns the number of MoE layers: every interleave-th layer, except the leading dense layers. */
 static int64_t moe_layers(const blis_model_spec *spec) {
   if (!blis_model_spec_is_moe(spec)) {
     return 0;
@@ -17,8 +17,8 @@ static int64_t moe_layers(const blis_model_spec *spec) {
 }
 
 /*
- * Only Llama 4 states an interleave step. Each of its MoE layers has one shared
- * expert as wide as a routed one, which its config.json does not mention.
+ * Returns the width of shared experts. Only Llama 4 has an interleave step. Each of its MoE layers
+ * has one shared expert that is as wide as a routed expert, but config.json does not contain it.
  */
 static double shared_width(const blis_model_spec *spec, double expert_width) {
   bool is_llama4 = spec->interleave_moe_layer_step > 0;
@@ -27,7 +27,10 @@ static double shared_width(const blis_model_spec *spec, double expert_width) {
              : (double)spec->shared_expert_intermediate_size;
 }
 
-/* With latent attention: down to the latent and up from it, per head. */
+/*
+ * Returns the attention weights with latent attention: the projections down to the latent vector
+ * and up from it, per head.
+ */
 static double latent_attention(const blis_model_spec *spec, double head_dim) {
   double hidden = (double)spec->hidden_size;
   double heads = (double)spec->attention_heads;

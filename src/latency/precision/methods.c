@@ -18,7 +18,7 @@ static const char *text_of(blis_json_value value) {
   return blis_json_text(value, &text, NULL) == BLIS_OK ? text.data : "";
 }
 
-/* A whole number, also one in quotes; otherwise `absent`. */
+/* Returns an integer, which may be in quotes; otherwise `absent`. */
 static int64_t whole_of(blis_json_value value, int64_t absent) {
   blis_slice text;
   int64_t whole;
@@ -117,7 +117,7 @@ static blis_status fail_unknown(const char *source, const char *what, const char
                    source, what, name);
 }
 
-/* Readers of methods; false: the object does not state what the method needs. */
+/* Reads the object of a method. Returns false if it lacks required members. */
 typedef bool read_method(blis_json_value quantization, blis__method *out);
 
 static bool read_fp8(blis_json_value q, blis__method *out) {
@@ -200,8 +200,8 @@ static bool read_quark(blis_json_value q, blis__method *out) {
   return true;
 }
 
-/* torchao's configuration of the weights: a name, or an object with its class and members. Of
-   formats for each module, the default. */
+/* Returns torchao's configuration of the weights: a name, or an object with its class and members.
+   If there are formats per module, returns the default. */
 static blis_json_value torchao_config(blis_json_value type) {
   blis_json_value inner = blis_json_member(type, "default");
   blis_json_value config = blis_json_has(inner) ? inner : type;
@@ -211,8 +211,8 @@ static blis_json_value torchao_config(blis_json_value type) {
   return blis_json_has(otherwise) ? otherwise : config;
 }
 
-/* The type of the weights, where the name of the configuration has none: "int4" or "torch.int4",
-   or an object around it. */
+/* Returns the type of the weights if the name of the configuration does not contain it: "int4" or
+   "torch.int4", possibly inside an object. */
 static const char *torchao_weights(blis_json_value data) {
   blis_json_value type = blis_json_member(data, "weight_dtype");
   blis_json_value inner = blis_json_member(type, "_data");
@@ -242,7 +242,7 @@ static bool read_torchao(blis_json_value q, blis__method *out) {
   return true;
 }
 
-/* The parameters for all modules, or those of the first module. */
+/* Returns the parameters for all modules, or those of the first module. */
 static blis_json_value hqq_parameters(blis_json_value config) {
   static const char key[] = "weight_quant_params";
   const char *name = NULL;
@@ -285,7 +285,7 @@ static bool read_modelopt_fp4(blis_json_value q, blis__method *out) {
   return true;
 }
 
-/* The groups themselves are read with their targets. A file may quantize the KV cache alone. */
+/* The groups are read later, with their targets. A file may quantize only the KV cache. */
 static bool read_compressed(blis_json_value q, blis__method *out) {
   *out = (blis__method){MODEL, BLIS__SCOPE_NAMED};
   bool has_only_kv = blis_json_has(blis_json_member(q, "kv_cache_scheme")) &&

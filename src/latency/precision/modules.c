@@ -65,10 +65,10 @@ static const char *const PREFIXES[] = {"model.", "language_model.model.", "model
                                        "backbone.", ""};
 static const char *const HEADS[] = {"lm_head", "language_model.lm_head", "head", "output"};
 
-/* Parts of a checkpoint that are no layer of the language model. */
+/* Parts of a checkpoint that are not layers of the language model. */
 static const char *const OTHERS[] = {"vision", "visual", "audio", "mtp", "projector", "eagle"};
 
-/* Matches `text` against a pattern in which '*' stands for any characters. */
+/* Matches `text` against a pattern in which '*' matches any characters. */
 static bool glob_matches(const char *pattern, const char *text) {
   const char *star = NULL;
   const char *again = NULL;
@@ -92,7 +92,7 @@ static bool glob_matches(const char *pattern, const char *text) {
   return *pattern == '\0';
 }
 
-/* True if the components of `entry` occur in sequence among the components of `name`. */
+/* Returns whether the components of `entry` occur consecutively among the components of `name`. */
 static bool has_components(const char *name, const char *entry) {
   size_t length = strlen(entry);
   for (const char *at = name; (at = strstr(at, entry)) != NULL; at++) {
@@ -104,7 +104,9 @@ static bool has_components(const char *name, const char *entry) {
   return false;
 }
 
-/* The part of the entry after `layers.` if it starts with a number; otherwise the whole entry. */
+/*
+ * Returns the part of the entry that starts at `layers.`, or the whole entry without such a part.
+ */
 static const char *from_layers(const char *entry) {
   const char *at = strstr(entry, "layers.");
   return at == NULL ? entry : at;
@@ -123,8 +125,8 @@ static bool is_other(const char *entry) {
   return false;
 }
 
-/* Python's \d, \w and \s in the notation of POSIX; lazy and possessive marks do not change what
-   matches. */
+/* Translates Python's \d, \w, and \s to POSIX notation. Lazy and possessive quantifiers are
+   dropped, because they do not change whether a name matches. */
 static void translate(const char *from, char *to, size_t size) {
   size_t length = 0;
   for (; *from != '\0' && length + 16 < size; from++) {
@@ -160,7 +162,7 @@ typedef struct matcher {
   regex_t regex;
 } matcher;
 
-/* Python's match: from the start, not to the end. */
+/* Like Python's re.match: anchored at the start but not at the end. */
 static bool regex_matches(const matcher *m, const char *tail) {
   for (size_t i = 0; i < sizeof PREFIXES / sizeof *PREFIXES; i++) {
     char name[NAME_MAX_LENGTH + 64];
@@ -172,7 +174,10 @@ static bool regex_matches(const matcher *m, const char *tail) {
   return false;
 }
 
-/* tail is a name from `layers.N.` on, or a name of the head. */
+/*
+ * Returns whether the entry matches. tail is a name without the part up to `layers.N.`, or a name
+ * of the head.
+ */
 static bool matches(const matcher *m, const char *tail) {
   if (m->is_regex) {
     return regex_matches(m, tail);
@@ -204,7 +209,10 @@ static blis_status open_matcher(matcher *m, const char *entry, blis_error *error
   return BLIS_OK;
 }
 
-/* The only layer that an entry can mean, or -1. A glob right behind the number may mean more. */
+/*
+ * Returns the only layer that an entry can match, or -1. A glob directly after the number may match
+ * several layers.
+ */
 static int64_t only_layer(const matcher *m) {
   if (m->is_regex || strncmp(m->entry, "layers.", 7) != 0) {
     return -1;

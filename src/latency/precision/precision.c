@@ -57,7 +57,7 @@ static blis_status open_table(const blis_alloc *alloc, int64_t layers, blis_prec
   return p->formats == NULL ? blis_fail_nomem(error) : BLIS_OK;
 }
 
-/* What a visitor stores into the modules it is called for. */
+/* The format that a visitor stores for the modules it is called for. */
 typedef struct painter {
   blis_precision *precision;
   blis_weight_format format;
@@ -87,7 +87,7 @@ static void paint_scope(blis_precision *p, blis_weight_format format, blis__quan
   }
 }
 
-/* One entry, or each entry of a list. */
+/* Handles one entry, or each entry of a list. */
 static blis_status paint_entries(blis_json_value entries, painter *to, blis_error *error) {
   if (blis_json_type_of(entries) == BLIS_JSON_TEXT) {
     return blis__modules_visit(text_of(entries), to->precision->layers, paint, to, error);
@@ -99,8 +99,8 @@ static blis_status paint_entries(blis_json_value entries, painter *to, blis_erro
   return BLIS_OK;
 }
 
-/* The modules that a quantization leaves in `format`: the model's type, or that of the method
-   around it. */
+/* Sets the modules that a quantization ignores to `format`: the model's type, or the format of the
+   enclosing method. */
 static blis_status paint_ignored(blis_json_value quantization, blis_precision *p,
                                  blis_weight_format format, blis_error *error) {
   static const char *const KEYS[] = {
@@ -150,7 +150,7 @@ static blis_status paint_groups(const char *source, blis_json_value groups, blis
   return BLIS_OK;
 }
 
-/* ModelOpt's list of modules, each with its algorithm. */
+/* Handles ModelOpt's list of modules, each with its algorithm. */
 static blis_status paint_named(const char *source, blis_json_value quantization, blis_precision *p,
                                blis_error *error) {
   const char *key = NULL;
@@ -175,7 +175,7 @@ static blis_status paint_named(const char *source, blis_json_value quantization,
   return BLIS_OK;
 }
 
-/* quark's exceptions: a name or glob, and a configuration of its own. */
+/* Handles quark's exceptions: a name or glob with its own configuration. */
 static blis_status paint_quark(const char *source, blis_json_value quantization, blis_precision *p,
                                blis_error *error) {
   const char *key = NULL;
@@ -195,7 +195,7 @@ static blis_status paint_quark(const char *source, blis_json_value quantization,
   return BLIS_OK;
 }
 
-/* GPTQ's names of the modules that it quantizes, in lists by block. */
+/* Handles GPTQ's lists, by block, of the modules that it quantizes. */
 static blis_status paint_blocks(blis_json_value quantization, blis_precision *p,
                                 blis_weight_format format, blis_error *error) {
   blis_json_value blocks = blis_json_member(quantization, "modules_in_block_to_quantize");
@@ -213,7 +213,10 @@ static int64_t bits_of(blis_json_value value, const char *key, int64_t absent) {
              : absent;
 }
 
-/* Modules with bits and groups of their own: 16 bits and more are the model's type. */
+/*
+ * Returns the format of a module with its own bits and groups. 16 bits or more mean the model's
+ * type.
+ */
 static blis_weight_format module_format(blis_json_value module) {
   int64_t bits = bits_of(module, "bits", 16);
   int64_t group = bits_of(module, "group_size", 128);
@@ -221,8 +224,8 @@ static blis_weight_format module_format(blis_json_value module) {
                     : blis__integer_format(bits, group, 2 + (double)bits / 8);
 }
 
-/* Exceptions of GPTQ (`dynamic`: "-:" leaves modules in the model's type, "+:" and no mark change
-   their bits) and of AutoRound (`extra_config`). */
+/* Handles exceptions of GPTQ and AutoRound. In GPTQ's `dynamic`, "-:" keeps modules in the model's
+   type; "+:" or no mark changes their bits. AutoRound uses `extra_config`. */
 static blis_status paint_changes(blis_json_value changes, bool are_patterns, blis_precision *p,
                                  blis_error *error) {
   const char *key = NULL;
@@ -256,7 +259,10 @@ static blis_status read_exceptions(const char *source, blis_json_value quantizat
   return BLIS_OK;
 }
 
-/* DeepSeek V4: the first published files state no expert_dtype. vLLM reads FP4 then. */
+/*
+ * Returns whether the experts are FP4. The first published files of DeepSeek V4 have no
+ * expert_dtype, for which vLLM assumes FP4.
+ */
 static bool has_fp4_experts(const blis_precision_files *files) {
   const char *inside = text_of(blis_json_member(files->text, "model_type"));
   const char *type =
@@ -264,8 +270,8 @@ static bool has_fp4_experts(const blis_precision_files *files) {
   return blis__starts_with(type, "deepseek_v4");
 }
 
-/* Experts in FP4 inside a model in FP8 (DeepSeek V4), and ModelOpt's own format of experts on top
-   of another method. */
+/* Handles FP4 experts inside an FP8 model (DeepSeek V4), and ModelOpt's separate format of experts
+   in addition to another method. */
 static blis_status read_experts(const blis_precision_files *files, blis_json_value quantization,
                                 blis_precision *p, blis_error *error) {
   const char *algorithm = text_of(blis_json_member(quantization, "moe_quant_algo"));
@@ -300,7 +306,7 @@ static const char *method_of(blis_json_value quantization, bool is_side_car) {
   if (method[0] != '\0') {
     return method;
   }
-  /* params.json of Mistral */
+  /* in Mistral's params.json */
   const char *format = text_of(blis_json_member(quantization, "qformat_weight"));
   if (format[0] != '\0') {
     return blis__starts_with(format, "fp8") ? "fp8" : format;
@@ -321,7 +327,7 @@ typedef struct stated {
   bool is_side_car;
 } stated;
 
-/* The first place that states a quantization. `quantization` is the key of params.json. */
+/* Finds the first quantization in the files. params.json uses the key `quantization`. */
 static stated find_stated(const blis_precision_files *files) {
   static const char *const KEYS[] = {"quantization_config", "compression_config", "quantization"};
   for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
@@ -336,8 +342,9 @@ static stated find_stated(const blis_precision_files *files) {
   return (stated){blis_json_has(inner) ? inner : files->side_car, true};
 }
 
-/* The bytes of a KV cache type in one of the notations of files: an object with num_bits, or the
-   name of a type. */
+/*
+ * Returns the bytes of a KV cache type, given as an object with num_bits or as the name of a type.
+ */
 static double kv_bytes_of(blis_json_value value) {
   int64_t bits;
   if (blis_json_int64(blis_json_member(value, "num_bits"), 1, 32, &bits, NULL) == BLIS_OK) {
@@ -347,7 +354,7 @@ static double kv_bytes_of(blis_json_value value) {
   return blis_precision_kv_bytes(text_of(value), &bytes, NULL) == BLIS_OK ? bytes : 0;
 }
 
-/* quark states the type of the outputs of the key projections. */
+/* Returns the KV bytes for quark, which specifies the output type of the key projections. */
 static double quark_kv_bytes(blis_json_value quantization) {
   static const char *const KEYS[] = {"kv_cache_quant_config", "layer_quant_config"};
   for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS; i++) {
@@ -400,7 +407,7 @@ static blis_status read_stated(const blis_precision_files *files, stated from, b
   BLIS_TRY(read_exceptions(files->source, q, p, found.format, error));
   BLIS_TRY(read_experts(files, q, p, error));
   BLIS_TRY(paint_named(files->source, q, p, error));
-  /* ModelOpt on top of FP8 leaves what it ignores in FP8. */
+  /* If ModelOpt is applied in addition to FP8, the modules that it ignores stay in FP8. */
   bool is_on_top =
       blis__equal_names(method, "fp8") && blis_json_has(blis_json_member(q, "moe_quant_algo"));
   return is_on_top ? BLIS_OK : paint_ignored(q, p, (blis_weight_format){0}, error);
@@ -421,7 +428,7 @@ blis_status blis_precision_read(const blis_alloc *alloc, const blis_precision_fi
   return BLIS_OK;
 }
 
-/* Formats by the names that users and vLLM give them. */
+/* Formats by the names that users and vLLM use. */
 static const struct {
   const char *name;
   blis_weight_format format;
@@ -449,7 +456,7 @@ static const struct {
 
 enum { NAMED_COUNT = sizeof NAMED / sizeof *NAMED };
 
-/* The place of a name, or NAMED_COUNT. */
+/* Returns the index of a name, or NAMED_COUNT. */
 static size_t find_named(const char *name) {
   size_t i = 0;
   while (i < NAMED_COUNT && !blis__equal_names(name, NAMED[i].name)) {

@@ -1,27 +1,27 @@
 /*
- * names.h - comparison of the names of models, GPUs, and precisions: the case of
- * ASCII letters does not matter, whatever the locale.
+ * names.h - compares names of models, GPUs, and precisions. The comparison ignores the case of
+ * ASCII letters and does not depend on the locale.
  */
 #ifndef BLIS_LATENCY_SPEC_NAMES_H
 #define BLIS_LATENCY_SPEC_NAMES_H
 
 #include <stdbool.h>
 
-/* The lower case of an ASCII letter; any other character unchanged. */
+/* Returns the lower case of an ASCII letter; other characters are unchanged. */
 static inline int blis__lower(char c) {
   return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c;
 }
 
-/* Returns true if a and b differ at most in case; NULL equals only NULL. */
+/* Returns whether a and b are equal, ignoring case. NULL equals only NULL. */
 bool blis__equal_names(const char *a, const char *b);
 
-/* Returns true if text begins with prefix, in any case. */
+/* Returns whether text begins with prefix, ignoring case. */
 bool blis__starts_with(const char *text, const char *prefix);
 
-/* Returns true if text contains part, in any case. */
+/* Returns whether text contains part, ignoring case. */
 bool blis__contains(const char *text, const char *part);
 
-/* Returns what follows the last '/' of id. */
+/* Returns the part of id after the last '/'. */
 const char *blis__last_part(const char *id);
 
 #endif

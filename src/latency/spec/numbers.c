@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-/* Beyond this exponent the result is 0 (or infinite) whatever follows. */
+/* Beyond this exponent, the result is 0 (or infinite) in any case. */
 enum { EXPONENT_LIMIT = 4096 };
 
 double blis__power(double base, int64_t exponent) {
@@ -36,11 +36,10 @@ double blis__power(double base, int64_t exponent) {
 }
 
 /*
- * In fixed point, with 32 bits behind the point. The sums are off by at most
- * 32 * 2^30 / 2^53 = 2^-18 us each, the first and the last as well as the one
- * that is not computed; the line by 2^-26 at its end. So a time that is 2^-16
- * away from whole numbers is on the same side of them as its sum. Whether all
- * are is gathered in a sign, which needs no branch.
+ * Computes in fixed point with 32 fractional bits. The error of each sum, computed or not, is at
+ * most 32 * 2^30 / 2^53 = 2^-18 us. The error of the line at its end is at most 2^-26 us. If a time
+ * is at least 2^-16 us from the nearest integer, its sum therefore truncates to the same integer.
+ * The sign of one accumulator records whether this holds for all times, without branches.
  */
 bool blis__step_times_between(double first_us, double last_us, size_t count, int64_t *step_us) {
   const double one = 4294967296.0;

@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 
-/* Every whole number up to here has a double of its own. */
+/* Every integer up to this is exact in a double. */
 #define WHOLE_MAX 9007199254740992.0
 
 const blis_spec_field *blis_spec_find(const blis_spec_field *fields, size_t count,

@@ -7,35 +7,35 @@
 #include "latency/spec/numbers.h"
 #include "latency/step/sizes_check.h"
 
-/* Products are computed in tiles of 128 tokens: half a tile is wasted. */
+/* Products are computed in tiles of 128 tokens. On average, half a tile is wasted. */
 #define WASTED_TOKENS 64.0
 
-/* Sampling works on logits of 32 bits. */
+/* Sampling uses 32-bit logits. */
 #define LOGIT_BYTES 4.0
 
-/* Steps of more tokens reach every expert; no tables beyond this. */
+/* Maximum size of the expert table. Larger steps use every expert. */
 enum { EXPERT_TABLE_MAX = 4096 };
 
-/* Microseconds per whatever the comment says. */
+/* Times in microseconds, per unit in the comment. */
 typedef struct calibrated {
   blis__alpha alpha; /* first, for the blis__alpha functions */
   blis_first_token first_token;
   bool has_coverage;
   blis_coverage coverage;
 
-  double weights_us;     /* to read what every token needs */
+  double weights_us;     /* to read the weights that every token needs */
   double experts_us;     /* to read all routed experts */
   double token_us;       /* compute, per token */
   double head_us;        /* compute, per request */
-  double tile_us;        /* compute that tiles waste, whatever the batch */
+  double tile_us;        /* wasted compute of tiles, for any batch */
   double expert_tile_us; /* like tile_us, for all routed experts */
   double fixed_us;       /* per step */
-  double each_token_us;  /* KV, attention to itself and links, per token */
+  double each_token_us;  /* KV, attention of a token to itself, and links, per token */
   double request_us;     /* overhead and sampling, per request */
-  double context_us;     /* per token before a request */
+  double context_us;     /* per context token of a request */
   double pairs_us;       /* per unit of prefill_pairs */
 
-  /* Share of the routed experts that a number of tokens needs; 1 beyond the table. */
+  /* Fraction of the routed experts used by a number of tokens; 1 beyond the table. */
   double *expert_share;
   int64_t expert_table_size;
 } calibrated;
@@ -44,7 +44,7 @@ static double expert_share(const calibrated *m, int64_t tokens) {
   return tokens < m->expert_table_size ? m->expert_share[tokens] : 1.0;
 }
 
-/* Time of a step without the contexts of its requests. */
+/* Returns the time of a step without the part that depends on contexts. */
 static inline double base_us(const calibrated *m, int64_t tokens, int64_t requests) {
   const double n = (double)tokens;
   const double b = (double)requests;
@@ -99,7 +99,7 @@ static size_t calibrated_decode_times(const void *state, int64_t decodes, int64_
     return 0;
   }
   const double base = base_us(m, decodes, decodes);
-  /* Two loops, the first of which compilers turn into vector instructions. */
+  /* The work is split into two loops, so that compilers can vectorize the first one. */
   double us[AT_ONCE];
   for (int i = 0; i < (int)count; i++) {
     us[i] = context_us(m, base, first + each * (double)i);
@@ -140,7 +140,7 @@ static const blis_latency_ops OPS = {
     .free = calibrated_free,
 };
 
-/* Everything that the times of one model on its GPUs follow from. */
+/* All inputs that determine the times of a model on its GPUs. */
 typedef struct machine {
   blis_transformer parts;
   const blis_model_spec *model;
@@ -149,13 +149,13 @@ typedef struct machine {
   double tp;
   double dp;
   double gpus;
-  double doublings;    /* of one GPU, up to tp */
-  double dp_doublings; /* of one GPU, up to tp * dp */
+  double doublings;    /* log2 of tp, rounded up */
+  double dp_doublings; /* log2 of tp * dp, rounded up */
   bool is_fp8;         /* computes products in FP8 */
   blis_moe_comm comm;
 } machine;
 
-/* How often 1 must be doubled to reach n. */
+/* Returns how often 1 must be doubled to reach n. */
 static double doublings(int64_t n) {
   int count = 0;
   while ((INT64_C(1) << count) < n) {
@@ -177,7 +177,7 @@ static double product_peak(const machine *x) {
                    : peak(x, BLIS_CALIBRATED_COMPUTE);
 }
 
-/* Weights of every replica, without the head. */
+/* Returns the weights that every replica has, without the head. */
 static double common_weights(const blis_transformer *p) {
   return p->layers * p->attention + p->dense_layers * p->dense_mlp +
          p->moe_layers * (p->shared_expert + p->router);
@@ -204,7 +204,10 @@ static void set_products(calibrated *m, const machine *x) {
   m->expert_tile_us = WASTED_TOKENS * experts / x->gpus * flops_us;
 }
 
-/* Latent KV is on every GPU; each GPU has at least one head. */
+/*
+ * Returns the KV width per GPU. Latent KV is on every GPU. Otherwise, each GPU has at least one
+ * head.
+ */
 static double kv_width_per_gpu(const machine *x) {
   if (x->model->kv_lora_rank > 0) {
     return x->parts.kv_width;
@@ -213,13 +216,13 @@ static double kv_width_per_gpu(const machine *x) {
   return fmax(ceil(heads / x->tp), 1.0) * 2.0 * x->parts.head_dim;
 }
 
-/* For one token that attends to one other, in all layers. */
+/* Returns the FLOPs in all layers for one token that attends to one other token. */
 static double pair_flops(const machine *x) {
   const blis_transformer *p = &x->parts;
   return 4.0 * (double)x->model->attention_heads * p->head_dim * p->layers / x->tp;
 }
 
-/* The same for a decode: with latent attention, in the latent space. */
+/* Like pair_flops, for a decode, which computes latent attention in the latent space. */
 static double context_flops(const machine *x) {
   if (x->model->kv_lora_rank == 0) {
     return pair_flops(x);
@@ -257,7 +260,7 @@ static void set_overheads(calibrated *m, const machine *x) {
   const blis_transformer *p = &x->parts;
   const double *beta = x->beta;
   double logits = (double)x->model->vocab_size * LOGIT_BYTES;
-  /* Experts quantise their tokens once more. */
+  /* Experts quantize their tokens an additional time. */
   double quantised = x->is_fp8 ? p->layers + p->moe_layers : 0.0;
   m->fixed_us = beta[BLIS_CALIBRATED_STEP] + p->layers * beta[BLIS_CALIBRATED_LAYER] +
                 p->moe_layers * beta[BLIS_CALIBRATED_MOE_LAYER] +
@@ -267,7 +270,7 @@ static void set_overheads(calibrated *m, const machine *x) {
                   x->dp;
 }
 
-/* The shares 1 - (1 - k / N)^tokens, for as long as they are below 1. */
+/* Tabulates the fractions 1 - (1 - k / N)^tokens while they are below 1. */
 static blis_status fill_expert_table(calibrated *m, const machine *x, const blis_alloc *alloc,
                                      blis_error *error) {
   if (x->parts.moe_layers == 0.0) {

@@ -1,6 +1,6 @@
 /*
- * coefficients.h - the fitted coefficients of a latency model, and the three times
- * that follow from the first three.
+ * coefficients.h - the fitted coefficients of a latency model, and the three times that are
+ * computed from alpha.
  *
  * alpha: a0, a1, a2. Blackbox and roofline queue a request for a0 + a1 * prompt
  * tokens. Trained-physics and calibrated queue it for a0 and add a1 to the E2E
@@ -15,7 +15,7 @@
 
 #include "base/error.h"
 
-/* Borrowed arrays, in microseconds per whatever they multiply. */
+/* Borrowed arrays. Units are microseconds per unit of the quantity that they multiply. */
 typedef struct blis_coefficients {
   const double *alpha;
   size_t alpha_count;
@@ -26,16 +26,16 @@ typedef struct blis_coefficients {
 enum { BLIS_ALPHA_COUNT = 3 };
 
 /*
- * At least 3 alphas and beta_min betas, all finite and >= 0. BLIS_ERR_INVALID
- * names the model, the coefficient and its value.
+ * Checks that there are at least 3 alphas and beta_min betas, all finite and >= 0. BLIS_ERR_INVALID
+ * names the model, the coefficient, and its value.
  */
 BLIS_MUSTUSE blis_status blis_coefficients_validate(const blis_coefficients *coefficients,
                                                     size_t beta_min, const char *model,
                                                     blis_error *error);
 
 /*
- * The state of every model with alphas begins with them, so that blis_latency_ops
- * can use these functions.
+ * The state of every model with alphas must begin with this struct, so that blis_latency_ops can
+ * use the functions below.
  */
 typedef struct blis__alpha {
   double values[BLIS_ALPHA_COUNT];

@@ -7,7 +7,7 @@ typedef struct copied {
   blis_alloc alloc;
   blis_latency_model model;
   int64_t copies;
-  BLIS_ARRAY(blis_batch_item) items; /* of the last batch, copied */
+  BLIS_ARRAY(blis_batch_item) items; /* copies of the last batch */
 } copied;
 
 static int64_t times(int64_t sum, int64_t copies) {

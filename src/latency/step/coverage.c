@@ -26,18 +26,18 @@ int64_t blis_coverage_beyond(const blis_coverage *coverage, int64_t decodes, int
   blis_batch_sums sums = {
       .requests = decodes, .decode_requests = decodes, .decode_context_tokens = context};
   if (count <= 0 || blis_coverage_is_beyond(coverage, &sums)) {
-    return blis_max_i64(count, 0); /* contexts only grow */
+    return blis_max_i64(count, 0); /* contexts only grow, so all steps exceed the limit */
   }
   if (coverage->context_max == 0) {
     return 0;
   }
-  /* Step i has context + i * decodes, and is within while that is at most
-     context_max * decodes. */
+  /* Step i has the total context (context + i * decodes). It is within the limit while this is at
+     most context_max * decodes. */
   int64_t within = coverage->context_max - (context + decodes - 1) / decodes;
   return blis_max_i64(count - 1 - within, 0);
 }
 
-/* A list of phrases; what has no room is cut. */
+/* A list of phrases in a bounded text. Text that does not fit is truncated. */
 typedef struct phrases {
   char *text;
   size_t size;

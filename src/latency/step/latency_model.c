@@ -1,6 +1,6 @@
 #include "latency/step/latency_model.h"
 
-/* Products of two counts up to this fit 64 bits with room to spare. */
+/* Sums of products of two counts up to this fit in 64 bits. */
 #define TOKENS_MAX (INT64_C(1) << 30)
 
 void blis_latency_free(blis_latency_model *model) {
@@ -20,7 +20,7 @@ static void add_prefill(blis_batch_sums *sums, const blis_batch_item *item) {
   int64_t s = item->progress_tokens;
   add(&sums->prefill_tokens, t);
   add(&sums->prefill_context_tokens, s);
-  /* s is below the prompt length, so the prompt bounds it too. */
+  /* s is below the prompt length, so the limit on the prompt also limits s. */
   if (t > TOKENS_MAX || item->prompt_tokens > TOKENS_MAX) {
     sums->prefill_attention = INT64_MAX;
     sums->prefill_pairs = INT64_MAX;

@@ -26,7 +26,10 @@ static double throughput(const blis_piecewise_params *params, double batch) {
   if (batch >= saturation) {
     return last;
   }
-  /* Below saturation its batch is more than one request: no division by 0. */
+  /*
+   * Below saturation, the saturation batch is larger than one request, so there is no division by
+   * 0.
+   */
   return first + (batch - 1.0) / fmax(saturation - 1.0, 1.0) * (last - first);
 }
 
@@ -35,8 +38,8 @@ static double decode_ms(const blis_piecewise_params *params, double batch) {
 }
 
 /*
- * Rounds up to whole units, but a value that is whole up to rounding errors is
- * that number: 10.24 ms are 10,240 us, not one more.
+ * Rounds up to whole units. A value that is whole except for rounding errors is not rounded up:
+ * 10.24 ms is 10,240 us, not 10,241 us.
  */
 static double round_up(double value) {
   double nearest = nearbyint(value);

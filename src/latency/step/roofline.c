@@ -4,24 +4,24 @@
 #include "latency/spec/numbers.h"
 
 /*
- * A step of few tokens reads only some of the experts. Their share depends on
- * a power of the token count, so weight bytes are tabulated by it, up to where
- * all experts are read or to this many tokens.
+ * A step with few tokens reads only some of the experts. Their fraction is a power with the token
+ * count as the exponent, so weight bytes are tabulated by the number of tokens. The table ends at
+ * this size, or where all experts are read.
  */
 enum { WEIGHT_TABLE_MAX = 4096 };
 
 typedef struct roofline {
   blis__alpha alpha; /* first, for the blis__alpha functions */
 
-  /* Symbols of the plain evaluation. */
+  /* Symbols of the evaluation in step_time. */
   double hidden;
-  double q_width; /* hidden, or what the heads are wide together */
+  double q_width; /* hidden, or the total width of the heads */
   double mlp_matrices;
   double heads;
   double layers;
   double moe_layers;
   double dense_layers;
-  double head_dim; /* q_width / heads, may have a fraction */
+  double head_dim; /* q_width / heads; may be fractional */
   double kv_width;
   double expert_ffn;
   double dense_ffn;
@@ -31,19 +31,19 @@ typedef struct roofline {
   double kv_bytes;    /* per token */
   double token_bytes; /* activations per token */
   blis__divisor tp;
-  double prefill_flops_per_s; /* peak times utilisation */
+  double prefill_flops_per_s; /* peak times utilization */
   double decode_flops_per_s;
   double bytes_per_s;
 
   /* For the evaluation from sums. */
   double flops_per_token;
-  double flops_per_pair; /* of a new token and a token of its context */
+  double flops_per_pair; /* for a new token and a token of its context */
   double prefill_s_per_flop;
   double decode_s_per_flop;
-  double exact_bytes_max; /* below it, memory time is free of rounding */
+  double exact_bytes_max; /* below it, memory time has no rounding errors */
 
-  /* weights[t]: bytes read by a step of t tokens; the last entry holds for
-     every larger t when is_weights_saturated. */
+  /* weights[t] is the number of bytes that a step of t tokens reads. If is_weights_saturated, the
+     last entry applies to all larger t. */
   double *weights;
   size_t weight_count;
   bool is_weights_saturated;
@@ -92,15 +92,15 @@ static double weights(const roofline *r, int64_t tokens) {
   return compute_weights(r, tokens);
 }
 
-/* Memory traffic of one request without the weights, before TP. */
+/* Returns the memory traffic of one request without the weights, before division by TP. */
 static double own_bytes(const roofline *r, double s, int64_t tokens) {
   double t = (double)tokens;
   double weight = weights(r, tokens);
   double growth = r->kv_bytes * t;
   double access = r->kv_bytes * s;
   double activations = r->token_bytes * t;
-  /* The detour over the total leaves a rounding error that belongs to the
-     model when the weights are no whole number. */
+  /* Adding and subtracting `weight` causes a rounding error if the weights are not a whole number.
+     This error is part of the model. */
   double total = weight + growth + access + activations;
   return total - weight;
 }
@@ -157,7 +157,10 @@ static blis_status roofline_step_time(void *state, const blis_batch_item *items,
   return BLIS_OK;
 }
 
-/* Larger sums are not worth a proof. */
+/*
+ * Returns whether the sums are small enough to be exact. Larger sums are rejected without further
+ * analysis.
+ */
 static bool are_exact(const blis_batch_sums *sums) {
   const int64_t most = INT64_C(1) << 50;
   return sums->prefill_tokens < most && sums->prefill_pairs < most &&
@@ -165,10 +168,10 @@ static bool are_exact(const blis_batch_sums *sums) {
 }
 
 /*
- * The plain evaluation rounds at most 4 times per request more than this one,
- * and a few times per step; margin is twice that. The integer is certain when
- * the result is further from the next one, or when the memory time decides and
- * is free of rounding up to its last two operations, which are the same.
+ * step_time rounds at most 4 more times per request than this function, and a few more times per
+ * step. margin is twice this error. The integer result is certain if the time is further than
+ * margin from the next integer. It is also certain if the memory time is larger and has no rounding
+ * errors before the last two operations, which are the same in both functions.
  */
 static bool roofline_from_sums(const void *state, const blis_batch_sums *sums, int64_t *step_us) {
   const roofline *r = state;
@@ -297,7 +300,7 @@ static blis_status tabulate_weights(const blis_alloc *alloc, roofline *r) {
   r->is_weights_saturated = r->moe_layers == 0.0;
   if (!r->is_weights_saturated) {
     double idle = (r->experts - r->experts_per_token) / r->experts;
-    /* 1 - x is 1 for every x up to 2^-54, whatever rounding made of x. */
+    /* 1 - x is 1 for every x up to 2^-54, regardless of the rounding of x. */
     while (count < WEIGHT_TABLE_MAX && blis__power(idle, (int64_t)count - 1) > 0x1p-56) {
       count++;
     }

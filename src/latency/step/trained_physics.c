@@ -21,33 +21,33 @@ enum {
 };
 
 /*
- * Products of all factors of a term except the sums over the batch. When TP and DP
- * are powers of two, a term is a whole multiple of 1 / (TP * DP) up to its first
- * division, so regrouping changes no bit while it stays below its limit.
+ * For each term, the product of all factors except the sums over the batch. If TP and DP are powers
+ * of two, a term is an integer multiple of 1 / (TP * DP) up to its first division. Regrouping the
+ * factors therefore changes no bit while the term is below its limit.
  */
 typedef struct merged {
   double flops_per_token;   /* projections and FFN */
   double flops_per_prefill; /* per unit of prefill_attention */
-  double flops_per_context; /* per token that decodes have before them */
-  double flops_limit;       /* 0 = never merge */
-  double reduced_bytes;     /* of an all-reduce, per token and layer */
+  double flops_per_context; /* per context token of decodes */
+  double flops_limit;       /* 0 = never use merged products */
+  double reduced_bytes;     /* bytes of an all-reduce per token and layer */
   double reduced_tokens_limit;
 } merged;
 
 /*
- * Everything that does not depend on the batch. A member is either a symbol of
- * the formulas or a left part of a product in them, never a regrouped product:
- * that could change the last bit of a step time.
+ * All values that do not depend on the batch. A member is either a symbol of the formulas or the
+ * left part of a product in them. It is never a regrouped product, which could change the last bit
+ * of a step time.
  */
 typedef struct trained_physics {
   blis__alpha alpha; /* first, for the blis__alpha functions */
   double beta[BETA_COUNT];
-  bool is_prefill_split; /* weighted sum instead of maximum */
+  bool is_prefill_split; /* uses a weighted sum instead of the maximum */
   bool is_decode_split;
   bool is_positive;        /* no coefficient is negative */
   bool has_all_reduce;     /* TP > 1 */
-  bool has_moe_all_reduce; /* TP > 1 and DP = 1 in a MoE model */
-  bool has_dispatch;       /* DP > 1 in a MoE model */
+  bool has_moe_all_reduce; /* TP > 1 and DP = 1 in an MoE model */
+  bool has_dispatch;       /* DP > 1 in an MoE model */
   blis_moe_comm comm;
 
   double layers;
@@ -74,17 +74,17 @@ typedef struct trained_physics {
   double weight_us;      /* beta times the time to read the weights once */
   double layer_us;       /* beta times layers */
   double interleaved_us; /* beta times MoE layers, 0 unless interleaved */
-  double attention_max;  /* sums up to here keep attention FLOPs exact */
+  double attention_max;  /* attention FLOPs are exact for sums up to this */
   merged merged;
 } trained_physics;
 
-/* What a step is made of, all exact. */
+/* The sums of a step, all exact. */
 typedef struct load {
   double requests;
   double prefill_tokens;
   double decodes;
   double decode_context;
-  double attention_flops; /* of the prefills, per layer and GPU */
+  double attention_flops; /* FLOPs of the prefills, per layer and GPU */
 } load;
 
 static double ffn_flops(const trained_physics *m, double tokens) {
@@ -129,19 +129,19 @@ static double communication_us(const trained_physics *m, double tokens) {
   return attention + dense + moe;
 }
 
-/* What a GPU has to do in a step. */
+/* The work of one GPU in a step. */
 typedef struct work {
   double prefill_flops;
   double decode_flops;
   double communication_us;
 } work;
 
-/* Terms that a coefficient of 0 multiplies are skipped everywhere. */
+/* Returns whether a term counts. Terms with a coefficient of 0 are always skipped. */
 static bool counts(const trained_physics *m, int term) {
   return m->beta[term] != 0.0;
 }
 
-/* By the formulas as they are written. */
+/* Evaluates the formulas directly. */
 static work plain_work(const trained_physics *m, const load *l) {
   work w = {0};
   if (counts(m, PREFILL_COMPUTE) && l->prefill_tokens > 0.0) {
@@ -167,7 +167,7 @@ static inline double merged_communication_us(const trained_physics *m, double to
   return attention + dense + moe;
 }
 
-/* The same bits with fewer operations; false when that is not certain. */
+/* Computes bit-identical results with fewer operations. Returns false if this is not certain. */
 static inline bool merged_work(const trained_physics *m, const load *l, double prefill_attention,
                                work *w) {
   const merged *c = &m->merged;
@@ -226,7 +226,7 @@ static inline double dispatch_us(const trained_physics *m, double tokens) {
   return bytes / m->bytes_per_us * m->moe_layers;
 }
 
-/* What is added to the time of prefills and decodes. */
+/* Times that are added to those of prefills and decodes. */
 typedef struct extra {
   double communication_us;
   double dispatch_us;
@@ -304,10 +304,10 @@ static bool trained_physics_from_sums(const void *state, const blis_batch_sums *
   return true;
 }
 
-/* Steps in a row, in all of which the same requests decode. */
+/* Consecutive steps in which the same requests decode. */
 typedef struct decode_run {
   double decodes;
-  double flops; /* except those that depend on the context */
+  double flops; /* FLOPs except those that depend on the context */
   extra extra;
 } decode_run;
 
@@ -320,15 +320,15 @@ static inline double run_us(const trained_physics *m, const decode_run *run, dou
   return total_us(m, decode_us(m, run->decodes, context, flops), &run->extra);
 }
 
-/* Which of two lines the time is on, when it is the higher one. */
+/* Returns which of two lines determines the time, which is the maximum of both. */
 static bool is_compute_bound(const trained_physics *m, const decode_run *run, double context) {
   return !m->is_decode_split &&
          run_flops(m, run, context) / m->flops_per_us > decode_kv_us(m, run->decodes, context);
 }
 
 /*
- * The times follow from the first and the last when these are on one line, and
- * no term is negative, so that rounding errors stay below those of the sum.
+ * Interpolates between the first and the last time if both are on the same line and no term is
+ * negative. The rounding errors are then below those of the sum.
  */
 static bool interpolate(const trained_physics *m, const decode_run *run, double context,
                         size_t count, int64_t *step_us) {
@@ -339,7 +339,7 @@ static bool interpolate(const trained_physics *m, const decode_run *run, double 
          blis__step_times_between(run_us(m, run, context), run_us(m, run, last), count, step_us);
 }
 
-/* For loads with merged work; other times are computed one by one. */
+/* Handles loads with merged work. Other times are computed one by one. */
 static size_t trained_physics_decode_times(const void *state, int64_t decodes, int64_t context,
                                            size_t count, int64_t *step_us) {
   enum { AT_ONCE = 64 };
@@ -357,7 +357,7 @@ static size_t trained_physics_decode_times(const void *state, int64_t decodes, i
   if (interpolate(m, &run, first, count, step_us)) {
     return count;
   }
-  /* Two loops, the first of which compilers turn into vector instructions. */
+  /* The work is split into two loops, so that compilers can vectorize the first one. */
   double us[AT_ONCE];
   for (int i = 0; i < (int)count; i++) {
     us[i] = run_us(m, &run, first + each * (double)i);
@@ -467,7 +467,7 @@ static void set_constants(trained_physics *m, const blis_model_spec *model, doub
 
 static void set_merged(trained_physics *m, double tp) {
   if (m->tp_dp.inverse == 0.0) {
-    return; /* limits of 0 */
+    return; /* the limits are 0 */
   }
   double expert_flops = m->moe_layers * m->experts_per_token * 6.0 * m->hidden * m->expert_ffn;
   double shared_flops = m->moe_layers * 6.0 * m->hidden * m->shared_ffn;

@@ -1,14 +1,13 @@
 /*
- * trained_physics.h - step time as a fitted sum of physical terms. They are compute
- * and KV traffic of prefill and decode, weight traffic, communication, and
- * overheads per layer, request, and step. Source: BLIS, "trained-physics", since
- * v0.7.1; the default of August 2026 is the fit "iter29".
+ * trained_physics.h - models step time as a fitted sum of physical terms: compute and KV traffic of
+ * prefill and decode, weight traffic, communication, and overheads per layer, request, and step.
+ * Source: BLIS, "trained-physics", since v0.7.1. The default fit is "iter29" (August 2026).
  *
- * The coefficients were fitted to short-prompt chat traffic on H100: do not
- * extrapolate to prefill-heavy loads, where they run faster than the hardware can.
- * Prefill attention is charged for the whole prompt in every chunk.
+ * The coefficients were fitted to short-prompt chat traffic on H100: do not extrapolate to
+ * prefill-heavy loads, for which the model is faster than the hardware. Every chunk is charged
+ * prefill attention for the whole prompt.
  *
- * Exact from sums, O(1).
+ * The time is computed exactly from sums, O(1).
  */
 #ifndef BLIS_LATENCY_STEP_TRAINED_PHYSICS_H
 #define BLIS_LATENCY_STEP_TRAINED_PHYSICS_H
@@ -22,15 +21,15 @@
 enum { BLIS_TRAINED_PHYSICS_BETA_MIN = 7, BLIS_TRAINED_PHYSICS_BETA_MAX = 11 };
 
 /*
- * 3 alphas and 7 to 11 betas: prefill compute, decode compute, weights,
- * communication, layer, request, step, interleaved MoE layer, prefill KV, decode
- * KV, MoE dispatch. Missing betas are 0, the last one equals the communication's;
- * with fewer than 9 (10) a prefill (decode) costs the larger of compute and KV
- * traffic instead of their weighted sum.
+ * Requires 3 alphas and 7 to 11 betas: prefill compute, decode compute, weights, communication,
+ * layer, request, step, interleaved MoE layer, prefill KV, decode KV, MoE dispatch. Missing betas
+ * are 0, except that the default of MoE dispatch equals the beta of communication. With fewer than
+ * 9 betas, prefill costs the maximum of compute and KV traffic instead of their weighted sum. The
+ * same applies to decode with fewer than 10 betas.
  *
- * TP must divide the attention heads and the KV heads; DP above 1 needs a MoE
- * model. Fills *out, which the caller owns; a failure leaves it unchanged and names
- * the field and its value.
+ * TP must divide the attention heads and the KV heads. DP above 1 requires an MoE model. Fills
+ * *out, which the caller owns. A failure leaves *out unchanged, and the error names the field and
+ * its value.
  */
 BLIS_MUSTUSE blis_status blis_trained_physics_new(const blis_alloc *alloc,
                                                   const blis_model_spec *model,
