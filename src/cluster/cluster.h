@@ -1,10 +1,9 @@
 /*
  * cluster.h - the shared clock: arrival -> admission -> routing -> instance.
  *
- * Two levels of events: the cluster's own, ordered by (time, class, sequence), and
- * the events of the instances. All cluster events at t precede any instance event
- * at t; among instances the lowest index is first. Behavior follows BLIS (Go,
- * inference-sim f90a1e3a).
+ * There are two levels of events: events of the cluster, ordered by (time, class, sequence), and
+ * events of the instances. All cluster events at time t precede all instance events at time t.
+ * Among instances, the lowest index is first. Behavior follows BLIS (Go, inference-sim f90a1e3a).
  */
 #ifndef BLIS_CLUSTER_CLUSTER_H
 #define BLIS_CLUSTER_CLUSTER_H
@@ -26,7 +25,7 @@
 #include "policy/contract/router.h"
 #include "workload/request.h"
 
-/* Receives the steps of the instances, for each instance in order of time. */
+/* Receives the steps of the instances. The steps of each instance arrive in time order. */
 typedef struct blis_step_sink {
   void *ud;
   blis_status (*step)(void *ud, uint32_t instance, const blis_step_report *report,
@@ -36,110 +35,116 @@ typedef struct blis_step_sink {
 /* Emissions of the facility for each request. */
 typedef struct blis_facility_carbon {
   bool is_known;
-  double pg_per_nj; /* of GPUs, where that never changes; else 0 */
-  double factor;    /* of what steps count (blis_power_config.carbon) */
+  double pg_per_nj; /* emissions per nJ of GPU energy if constant; otherwise 0 */
+  double factor;    /* factor on the emissions counted by steps (blis_power_config.carbon) */
 } blis_facility_carbon;
 
 typedef struct blis_cluster_config {
-  const blis_instance_config *instances; /* instance_count; copied */
-  bool has_own_latencies;                /* each of these has its own latency model */
-  const blis_instance_facts *facts;      /* one each, copied; NULL = none */
+  const blis_instance_config *instances; /* instance_count entries; copied */
+  bool has_own_latencies;                /* each instance has its own latency model */
+  const blis_instance_facts *facts;      /* one per instance, copied; NULL = none */
   int64_t admission_latency_us;          /* >= 0 */
   int64_t routing_latency_us;            /* >= 0 */
   blis_facility_carbon carbon;
-  int64_t snapshot_refresh_us;    /* 0 = every signal is live */
-  int64_t cache_signal_delay_us;  /* 0 = views of caches are current */
-  int64_t horizon_us;             /* BLIS_TIME_NEVER_US = none */
-  int64_t max_requests_in_memory; /* waiting or running; 0 = unlimited */
-  /* Called at intervals; true stops the run with BLIS_ERR_INTERRUPTED. */
+  int64_t snapshot_refresh_us;   /* 0 = all signals are live */
+  int64_t cache_signal_delay_us; /* 0 = views of caches are current */
+  int64_t horizon_us;            /* BLIS_TIME_NEVER_US = none */
+  /* maximum number of waiting and running requests; 0 = unlimited */
+  int64_t max_requests_in_memory;
+  /* Called at intervals. If it returns true, the run stops with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
   void *interrupted_ud;
   /*
-   * Options of features that exist before the instances are made, by slot; borrowed during
-   * construction. NULL = not configured. The type is in the header of the feature.
+   * Options, by slot, of features that are needed before the instances are created. Borrowed during
+   * construction. NULL = not configured. The header of each feature declares the type.
    */
   const void *options[BLIS_FEATURE_COUNT];
   uint32_t instance_count; /* >= 1 */
   /*
-   * Initial instances; 0 = all. All other configurations are for instances that are
-   * started later (life_cycle.h), as copies of these.
+   * Number of initial instances; 0 = all. The remaining configurations are copies of these for
+   * instances that are started later (life_cycle.h).
    */
   uint32_t initial_count;
-  const char *room_option; /* the option that raises their maximum, for errors; may be NULL */
-  int id_digits;           /* least number of digits of instance ids (instance_id.h) */
-  /* Values of SLO classes other than the usual ones; copied. */
+  /* name of the option that sets the maximum number of instances, for errors; may be NULL */
+  const char *room_option;
+  int id_digits; /* minimum number of digits in instance IDs (instance_id.h) */
+  /* Values of SLO classes that differ from the defaults; copied. */
   const blis_slo_override *slo_overrides;
   size_t slo_override_count;
-  bool load_counts_in_flight; /* go-blis: effective load is q + b + in flight */
-  bool surveys_mark_caches;   /* go-blis: surveys by features also mark caches, not only surveys
-                                 for decisions */
-  bool keeps_traffic;         /* policies see the traffic of each tenant */
-  bool oracle;                /* policies see the true output length */
+  /* go-blis: the effective load is queue depth + batch size + requests in flight */
+  bool load_counts_in_flight;
   /*
-   * Policies see no limit of output tokens that equals the output length: if a
-   * client sets no limit, the workload uses the output length instead. The engines
-   * obey it nevertheless.
+   * go-blis: all surveys mark caches, including surveys by features, not only surveys for decisions
+   */
+  bool surveys_mark_caches;
+  bool keeps_traffic; /* policies can read the traffic of each tenant */
+  bool oracle;        /* policies can read the true output length */
+  /*
+   * If a client sets no limit, the workload uses the output length as the limit of output tokens.
+   * This member hides such limits from policies. The engines still apply them.
    */
   bool hides_output_limits;
   /*
-   * Per instance, borrowed like itl_us: inter-token latencies, which are then not
-   * added to itl_us. NULL = all are added to itl_us.
+   * One histogram of inter-token latencies per instance, borrowed like itl_us. If it is set,
+   * latencies are not added to itl_us. NULL = all latencies are added to itl_us.
    */
   blis_histogram *itl_of_instance_us;
-  /* Receives every decision; borrowed. NULL = none, at no cost. */
+  /* Receives every decision; borrowed. NULL = none, without overhead. */
   const struct blis_decision_sink *decisions;
   const blis_observer *observer; /* copied; NULL = none */
-  /* Copied; NULL = none. Kinds that report steps need the stepwise engine. */
+  /* Copied; NULL = none. Kinds of listeners that report steps require the stepwise engine. */
   const blis_run_listener *run_listener;
-  /* Receives every step; copied. NULL = none; otherwise all instances use the stepwise engine. */
+  /*
+   * Receives every step; copied. NULL = none. If it is set, all instances use the stepwise engine.
+   */
   const blis_step_sink *steps;
   const blis_load_sink *loads;   /* copied; NULL = none */
-  const blis_visit_sink *visits; /* the same */
+  const blis_visit_sink *visits; /* copied; NULL = none */
   /*
-   * The priority (higher is more urgent) of an arriving request, which is shown
-   * without prompt and with the priority of its SLO class; NULL = the priority of
-   * its class. A failure stops the run.
+   * Computes the priority of an arriving request (higher is more urgent). The function receives the
+   * request without its prompt and with the priority of its SLO class. NULL = use the priority of
+   * the class. A failure stops the run.
    */
   blis_status (*priority)(void *ud, const blis_routing_request *request, int64_t now_us,
                           double *priority, blis_error *error);
   void *priority_ud;
   /*
-   * The priority of the most important SLO class is 0 and all other priorities are
-   * below, as in BLIS (Go). False: priorities are the values of the classes.
+   * If true, the priority of the most important SLO class is 0 and all others are lower, as in BLIS
+   * (Go). If false, priorities are the values of the classes.
    */
   bool counts_priorities_down;
 } blis_cluster_config;
 
 typedef struct blis_cluster_counts {
-  int64_t arrived; /* taken from the source and executed */
+  int64_t arrived; /* arrivals taken from the source and executed */
   int64_t routed;
   int64_t rejected;
-  int64_t completed; /* length-capped ones included */
+  int64_t completed; /* including length-capped requests */
   int64_t timed_out;
   int64_t unservable;
-  int64_t failed;            /* lost with their instance */
-  int64_t escalated;         /* times that another model was tried after an answer */
-  int64_t rerouted;          /* taken from an instance and routed once more */
-  int64_t recomputed_tokens; /* prompt and output, that these and the next had
-                                at the instance */
-  int64_t retried;           /* lost with their instance and sent once more */
-  int64_t in_flight;         /* arrived, not ended; 0 after finish */
-  int64_t unfinished;        /* in flight at finish */
+  int64_t failed;    /* lost with their instance */
+  int64_t escalated; /* times that a request was sent to another model after an answer */
+  int64_t rerouted;  /* removed from an instance and routed again */
+  /* prompt and output tokens that rerouted and retried requests had already computed */
+  int64_t recomputed_tokens;
+  int64_t retried;    /* lost with their instance and sent again */
+  int64_t in_flight;  /* arrived but not ended; 0 after finish */
+  int64_t unfinished; /* in flight at finish */
 } blis_cluster_counts;
 
 /*
- * Whether an instance serves: only active instances are candidates. Starting
+ * The service state of an instance. Only active instances are candidates for routing. Starting
  * instances (life_cycle.h) pass through the states from REQUESTED to WARMING.
  */
 typedef enum blis_service {
   BLIS_SERVICE_ACTIVE,
-  BLIS_SERVICE_DRAINING, /* finishes its requests, gets no new ones */
-  BLIS_SERVICE_DRAINED,  /* has finished, and has gone */
+  BLIS_SERVICE_DRAINING, /* finishes its requests and gets no new ones */
+  BLIS_SERVICE_DRAINED,  /* has finished its requests and is removed */
   BLIS_SERVICE_FAILED,
-  BLIS_SERVICE_RECOVERING, /* from a failure */
+  BLIS_SERVICE_RECOVERING, /* restarts after a failure */
   BLIS_SERVICE_ABSENT,     /* not requested yet */
-  BLIS_SERVICE_REQUESTED,  /* waits for a place */
-  BLIS_SERVICE_PENDING,    /* no place is free; not paid */
+  BLIS_SERVICE_REQUESTED,  /* waits for capacity on a node */
+  BLIS_SERVICE_PENDING,    /* no capacity is free; not billed */
   BLIS_SERVICE_PROVISIONING,
   BLIS_SERVICE_LOADING,
   BLIS_SERVICE_WARMING,
@@ -152,9 +157,8 @@ const char *blis_service_name(blis_service service);
 typedef struct blis_cluster blis_cluster;
 
 /*
- * Takes *router (also on failure); borrows source, sink and itl_us, which
- * outlive the cluster. itl_us gets the inter-token latencies of completed
- * requests.
+ * Takes ownership of *router, even on failure. Borrows source, sink, and itl_us, which must outlive
+ * the cluster. itl_us receives the inter-token latencies of completed requests.
  */
 BLIS_MUSTUSE blis_status blis_cluster_new(const blis_alloc *alloc,
                                           const blis_cluster_config *config, blis_router *router,
@@ -165,46 +169,48 @@ BLIS_MUSTUSE blis_status blis_cluster_new(const blis_alloc *alloc,
 void blis_cluster_free(blis_cluster *cluster);
 
 /*
- * Takes *admission (also on failure), once, before the first event; without it
- * every request is admitted.
+ * Takes ownership of *admission, even on failure. Call it at most once, before the first event.
+ * Without it, every request is admitted.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_admission(blis_cluster *cluster,
                                                     blis_admission *admission, blis_error *error);
 
-/* The number of an instance's deployment unit (units.h), from 0, and its place in it, from 0. */
+/*
+ * Return the number of an instance's deployment unit (units.h), and the position of the instance in
+ * its unit. Both count from 0.
+ */
 uint32_t blis_cluster_unit_of(const blis_cluster *cluster, uint32_t index);
 uint32_t blis_cluster_place_in_unit(const blis_cluster *cluster, uint32_t index);
 
-/* Whether instances have roles. */
+/* Returns whether instances have roles. */
 bool blis_cluster_has_pools(const blis_cluster *cluster);
 
 /*
- * Executes the next event (a fast engine: all events of one instance at one time).
- * *done = true if no event was left or the horizon is reached; later calls have no
+ * Executes the next event. With a fast engine, this executes all events of one instance at the same
+ * time. *done is true if no event remained or the horizon is reached; later calls then have no
  * effect.
  */
 BLIS_MUSTUSE blis_status blis_cluster_step(blis_cluster *cluster, bool *done, blis_error *error);
 
 /*
- * Executes every event up to and including limit_us. The clock is then at limit_us,
- * or at the last event if none is left. Fast engines run ahead between two cluster
- * events, so records may be emitted in another order than by single steps; each
- * record is the same.
+ * Executes every event up to and including limit_us. Afterwards, the clock is at limit_us, or at
+ * the last event if none remains. Fast engines run ahead between two cluster events, so the order
+ * of records may differ from that of single steps. The records themselves are the same.
  */
 BLIS_MUSTUSE blis_status blis_cluster_run_until(blis_cluster *cluster, int64_t limit_us,
                                                 blis_error *error);
 
 /*
- * Closes the instances, reports every request that is still waiting or running
- * to the sink, in order of arrival, and closes the books: arrived = sum over
- * final states, or BLIS_ERR_STUCK. Call once, after the last event.
+ * Closes the instances and reports every request that is still waiting or running to the sink, in
+ * order of arrival. Checks that the number of arrived requests equals the sum over all final
+ * states; otherwise, BLIS_ERR_STUCK. Call it once, after the last event.
  */
 BLIS_MUSTUSE blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error);
 
 /*
- * Calls fn once at at_us (BLIS_ERR_INVALID if that is past), after all other
- * cluster events of that time and before any instance event. fn may read and
- * schedule anything; a failure stops the run.
+ * Calls fn once at at_us, after all other cluster events of that time and before any instance
+ * event. BLIS_ERR_INVALID if at_us is in the past. fn may read and schedule anything. A failure of
+ * fn stops the run.
  */
 BLIS_MUSTUSE blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_us,
                                               blis_status (*fn)(void *ud, blis_cluster *cluster,
@@ -212,106 +218,104 @@ BLIS_MUSTUSE blis_status blis_cluster_call_at(blis_cluster *cluster, int64_t at_
                                               void *ud, blis_error *error);
 
 /*
- * Failures. Call these from functions of call_at and between steps, not while an
- * event is executed (BLIS_ERR_INVALID, as for a missing instance). Earlier effects
- * remain: a request whose last step has begun is completed, unless
- * rules.leaves_at_step_end. BLIS_ERR_NOMEM leaves the cluster fit only to be freed.
- * If no instance in service serves a request's model, the request is rejected at
- * routing, reason no-instance.
+ * Failures. Call these functions between steps or from a function of blis_cluster_call_at, but not
+ * while an event is executed. Otherwise, and for a missing instance, they return BLIS_ERR_INVALID.
+ * Earlier effects remain: a request whose last step has begun is completed, unless
+ * rules.leaves_at_step_end is set. After BLIS_ERR_NOMEM, the cluster can only be freed. If no
+ * active instance serves a request's model, routing rejects the request with reason no-instance.
  */
 
 /*
- * How requests on a lost instance are handled. Requests that are not lost restart
- * from nothing, in order of arrival, and all their times count from their own
- * arrival.
+ * How requests on a lost instance are handled. Requests that are rerouted or retried start from the
+ * beginning, in order of arrival. All their times count from their original arrival.
  */
 typedef enum blis_loss_kind {
-  /* State failed, reason instance-failed; hand-offs to or from the instance follow the policy of
-     hand-offs. */
+  /* Requests end in state failed with reason instance-failed. Hand-offs to or from the instance
+     follow the hand-off policy. */
   BLIS_LOSS_USUAL,
-  BLIS_LOSS_FAILED,   /* all of its requests fail */
-  BLIS_LOSS_REROUTED, /* routed again, with routing latency */
-  BLIS_LOSS_RETRIED,  /* they are sent again after pause_us, including admission */
+  BLIS_LOSS_FAILED,   /* all requests of the instance fail */
+  BLIS_LOSS_REROUTED, /* requests are routed again, with routing latency */
+  BLIS_LOSS_RETRIED,  /* requests are sent again after pause_us, including admission */
   BLIS_LOSS_KIND_COUNT
 } blis_loss_kind;
 
 typedef struct blis_loss {
   blis_loss_kind kind;
-  int64_t pause_us; /* of RETRIED */
+  int64_t pause_us; /* for BLIS_LOSS_RETRIED */
 } blis_loss;
 
 /*
- * The instance fails. Nothing happens when it has failed or drained already.
- * BLIS_ERR_STUCK when a request loses its instance for the 10001st time.
+ * Makes the instance fail. Does nothing if it has already failed or drained. BLIS_ERR_STUCK if a
+ * request loses its instance for the 10,001st time.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_fail(blis_cluster *cluster, uint32_t index,
                                                     blis_loss loss, blis_error *error);
 
 /*
- * The instance gets no more requests, and is removed when it has finished its
- * requests; with re_route, requests that are not running are routed again.
+ * Drains the instance: it gets no more requests, and is removed when it has finished its requests.
+ * With re_route, requests that are not running are routed again.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index,
                                                      bool re_route, blis_error *error);
 
 /*
- * The instance serves again. After a failure or a completed drain it has an empty cache and is
- * shown as new, otherwise it is unchanged. BLIS_ERR_INVALID: it drains or has drained, and a
- * feature maintains a number of instances; or no node has enough free GPUs.
+ * Makes the instance serve again. After a failure or a completed drain, it has an empty cache and
+ * appears as new. Otherwise, it is unchanged. BLIS_ERR_INVALID if it drains or has drained while a
+ * feature controls the number of instances, or if no node has enough free GPUs.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
                                                        blis_error *error);
 
 /*
- * Sets the factor of step times since the next step, also after a restore;
- * initially 1. factor is from 1e-3 to 1e6.
+ * Sets the factor of step times, starting with the next step. A restore does not reset it.
+ * Initially 1. factor must be from 1e-3 to 1e6.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_slow(blis_cluster *cluster, uint32_t index,
                                                     double factor, blis_error *error);
 
 /*
- * The instance loses its prefix cache (blis_instance_forget_cache) and works
- * on.
+ * Clears the prefix cache of the instance (blis_instance_forget_cache). The instance continues to
+ * run.
  */
 BLIS_MUSTUSE blis_status blis_cluster_instance_lose_cache(blis_cluster *cluster, uint32_t index,
                                                           blis_error *error);
 
 blis_service blis_cluster_instance_service(const blis_cluster *cluster, uint32_t index);
 
-/* The cluster's own; strings are never NULL. */
+/* Returns the cluster's copy of the facts. Strings are never NULL. */
 const blis_instance_facts *blis_cluster_instance_facts(const blis_cluster *cluster, uint32_t index);
 
 int64_t blis_cluster_now_us(const blis_cluster *cluster);
 
-/* A request at an instance, as policies see it, without its prompt. */
+/* Returns a request on an instance as policies see it, without its prompt. */
 blis_routing_request blis_cluster_show(blis_cluster *cluster, const blis_live_request *live);
 void blis_cluster_get_counts(const blis_cluster *cluster, blis_cluster_counts *counts);
 
 /*
- * Equal for two clusters with the same configuration in the same state, and
- * hardly ever equal otherwise: a hash of clock, counters, requests and
- * instances. O(live requests + instances). Only for use within one program.
+ * Returns a hash of the clock, the counters, the requests, and the instances. Two clusters with the
+ * same configuration and state have equal hashes. Other clusters almost never do. O(live requests +
+ * instances). Compare hashes only within one process.
  */
 uint64_t blis_cluster_fingerprint(const blis_cluster *cluster);
 
-/* Are there requests that have not ended, or more to arrive? */
+/* Returns whether there are requests that have not ended or not arrived yet. */
 bool blis_cluster_has_requests(const blis_cluster *cluster);
 
-/* Number of current and former instances; numbers are never reused. */
+/* Returns the number of current and former instances. Numbers are never reused. */
 uint32_t blis_cluster_instance_count(const blis_cluster *cluster);
 
-/* Borrowed; index < instance count. Its state is as of now. */
+/* Returns an instance in its current state; borrowed. index < instance count. */
 const blis_instance *blis_cluster_instance(const blis_cluster *cluster, uint32_t index);
-/* See instance_id.h; owned by the cluster. */
+/* Returns the ID of an instance (instance_id.h), owned by the cluster. */
 const char *blis_cluster_instance_id(const blis_cluster *cluster, uint32_t index);
 
 /*
- * Whether the signals that count since the start are maintained: if a policy reads
- * one, or might.
+ * Returns whether signals that accumulate from the start are maintained. This is the case if a
+ * policy reads such a signal or might read one.
  */
 bool blis_cluster_has_history(const blis_cluster *cluster);
 
-/* The live value of a signal that does not depend on a request. */
+/* Returns the live value of a signal that does not depend on a request. */
 double blis_cluster_signal(const blis_cluster *cluster, uint32_t index, blis_signal signal);
 
 /* Like blis_router_change, for later decisions. */

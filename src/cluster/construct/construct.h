@@ -1,12 +1,10 @@
-/*
- * construct.h - makes a cluster from its configuration and a table of features.
- */
+/* construct.h - creates a cluster from its configuration and a table of features. */
 #ifndef BLIS_CLUSTER_CONSTRUCT_CONSTRUCT_H
 #define BLIS_CLUSTER_CONSTRUCT_CONSTRUCT_H
 
 #include "cluster/state.h"
 
-/* As blis_cluster_new; the table outlives the cluster. */
+/* Like blis_cluster_new. The table must outlive the cluster. */
 BLIS_MUSTUSE blis_status blis__cluster_make(const blis__feature_table *table,
                                             const blis_alloc *alloc,
                                             const blis_cluster_config *config, blis_router *router,

@@ -1,10 +1,10 @@
 /*
- * billing.h - rounding of the paid time of instances: up to whole units, and to a
- * minimum, for each period of an instance.
+ * billing.h - rounds the billed time of instances up to whole units, with a minimum, for each
+ * period of an instance.
  *
- * A period without a gap (life_cycle.h defines when an instance is paid) is rounded
- * once. A change of an instance's service costs O(1), everything else nothing;
- * without rules nothing is kept.
+ * Each uninterrupted period is rounded once; life_cycle.h defines when an instance is billed. A
+ * change of an instance's service state costs O(1), and nothing else has a cost. Without rules, no
+ * state is kept.
  */
 #ifndef BLIS_CLUSTER_COSTS_BILLING_H
 #define BLIS_CLUSTER_COSTS_BILLING_H
@@ -16,25 +16,28 @@ typedef struct blis_billing {
   int64_t minimum_us;
 } blis_billing;
 
-/* Billed time for a paid time; 0 for 0. */
+/* Returns the rounded time for a billed time; 0 for 0. */
 int64_t blis_billed_us(const blis_billing *billing, int64_t paid_us);
 
-/* For the instances of a group, before the first event. BLIS_ERR_INVALID: a
-   time is below 0, or the group has rules already. */
+/* Sets the rules for the instances of a group, before the first event. BLIS_ERR_INVALID if a time
+   is negative or the group already has rules. */
 BLIS_MUSTUSE blis_status blis_cluster_set_billing(blis_cluster *cluster, uint32_t group,
                                                   const blis_billing *billing, blis_error *error);
 
-/* Billing of a group; without rules, nothing is rounded. */
+/* Returns the rules of a group. Without rules, the returned rules round nothing. */
 blis_billing blis_cluster_billing(const blis_cluster *cluster, uint32_t group);
 
-/* Whether any group has rules. */
+/* Returns whether any group has rules. */
 bool blis_cluster_has_billing(const blis_cluster *cluster);
 
-/* Billed time of an instance beyond its paid time, up to until_us, not before now. */
+/*
+ * The time that rounding adds to the billed time of an instance until until_us, which must not be
+ * before the current time.
+ */
 typedef struct blis_rounding {
   int64_t us;
-  double gpu_usd; /* of each GPU, at the price of its list just before it
-                     went */
+  /* cost of the added time per GPU, at the listed price just before the instance was removed */
+  double gpu_usd;
 } blis_rounding;
 
 blis_rounding blis_cluster_instance_rounding(const blis_cluster *cluster, uint32_t index,

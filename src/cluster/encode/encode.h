@@ -1,17 +1,17 @@
 /*
- * encode.h - the encode stage of multimodal requests: separate instances turn
- * images, sound, and video into tokens before anything else is computed.
+ * encode.h - the encode stage of multimodal requests: separate instances convert images, audio, and
+ * video to tokens before anything else is computed.
  *
- * A request that needs it is routed among the encode instances, and waits there,
- * first come, first served. An instance encodes one request at a time. Time:
+ * A request that needs encoding is routed to an encode instance, where requests wait in FIFO order.
+ * An instance encodes one request at a time. The time is
  *
  *   base_us + us_per_token * (image + audio + video tokens)
  *
- * The time is rounded up; the user sets both parameters. The request is routed
- * afterwards like any other, and its times still count from its arrival. Encoded
- * data is not transferred over links, and needs no memory.
+ * rounded up. The user sets both parameters. Afterwards, the request is routed like any other, and
+ * its times still count from its arrival. Encoded data is not transferred over links and needs no
+ * memory.
  *
- * While it waits or is encoded, it counts as pending and in flight there.
+ * While a request waits or is encoded, it counts as pending and in flight on the encode instance.
  */
 #ifndef BLIS_CLUSTER_ENCODE_ENCODE_H
 #define BLIS_CLUSTER_ENCODE_ENCODE_H
@@ -22,40 +22,44 @@
 #include "cluster/cluster.h"
 #include "policy/contract/router.h"
 
-/* The requests that are encoded. */
+/* Selects the requests that are encoded. */
 typedef enum blis_encode_rule {
   BLIS_ENCODES_NOBODY,
   BLIS_ENCODES_ALL,
-  BLIS_ENCODES_MULTIMODAL /* requests with tokens other than text */
+  BLIS_ENCODES_MULTIMODAL /* requests with non-text tokens */
 } blis_encode_rule;
 
 typedef struct blis_encode_stage {
-  blis_router router; /* ops NULL: the router of the cluster */
-  bool as_prefill;    /* ops NULL: the router of the prefill stage, if there is one */
+  blis_router router; /* ops NULL = the router of the cluster */
+  bool as_prefill;    /* if ops is NULL, use the router of the prefill stage if there is one */
   blis_encode_rule rule;
-  double base_us;      /* >= 0, finite, as the next one */
-  double us_per_token; /* other than text */
-  bool chooses_only;   /* an instance is chosen once the request has been routed; nothing is
-                          encoded and no time passes */
+  double base_us;      /* >= 0, finite; also us_per_token */
+  double us_per_token; /* per non-text token */
+  /*
+   * only choose an encode instance after the request has been routed; nothing is encoded and no
+   * time passes
+   */
+  bool chooses_only;
 } blis_encode_stage;
 
 typedef struct blis_encode_counts {
   int64_t encoded;
-  int64_t timed_out; /* with their request, before they were encoded */
-  int64_t lost;      /* with an instance; some were encoded by another instance */
-  double wait_us;    /* of the encoded, added up, as the next one */
+  int64_t timed_out; /* requests that timed out before they were encoded */
+  /* lost with an instance; some of these were then encoded by another instance */
+  int64_t lost;
+  double wait_us; /* total wait of the encoded requests */
   double busy_us;
 } blis_encode_counts;
 
 /*
- * Takes the router of *stage (even on failure), once, before the first event and
- * after the disaggregation. BLIS_ERR_INVALID: no instance encodes, or the named
- * cost is out of range.
+ * Takes ownership of the router of *stage, even on failure. Call it at most once, before the first
+ * event and after blis_cluster_set_disaggregation. BLIS_ERR_INVALID if no instance encodes or if
+ * the named cost is out of range.
  */
 BLIS_MUSTUSE blis_status blis_cluster_set_encode_stage(blis_cluster *cluster,
                                                        blis_encode_stage *stage, blis_error *error);
 
-/* All zero without an encode stage. */
+/* Stores the counters; all zero without an encode stage. */
 void blis_cluster_get_encodes(const blis_cluster *cluster, blis_encode_counts *counts);
 
 #endif

@@ -1,10 +1,10 @@
 /*
- * ops.h - the variants of a hand-off: rules, and functions where a rule is not
- * enough.
+ * ops.h - the variants of hand-offs. A variant consists of rules, and of functions where rules are
+ * not sufficient.
  *
- * The table is chosen at construction (blis_disaggregation.ops). The logic of
- * hand-offs reads rules and calls functions; it does not name a profile. The usual
- * table is in design.c, each other table in a separate module.
+ * The table is chosen at construction (blis_disaggregation.ops). The hand-off code reads rules and
+ * calls functions, and never refers to a profile. The default table is in design.c. Each other
+ * table is in a separate module.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_OPS_H
 #define BLIS_CLUSTER_HANDOFF_OPS_H
@@ -13,67 +13,72 @@
 #include "cluster/handoff/handoffs.h"
 
 struct blis_handoff_ops {
-  /* Which requests are split. */
-  int64_t prompt_tokens_min; /* of a prompt that is prefilled elsewhere */
-  bool checks_fit;           /* only a request that the destination can serve */
+  /* Rules that select the requests to split. */
+  int64_t prompt_tokens_min; /* minimum length of a prompt that is prefilled on another instance */
+  bool checks_fit;           /* split only requests that the destination can serve */
   bool checks_models;        /* source and destination must have the same model */
-  bool may_cancel;           /* one instance serves it all where no KV needs to move */
+  /* if no KV needs to be transferred, one instance serves the whole request */
+  bool may_cancel;
 
-  /* What others see of a hand-off. */
-  bool counts_choice; /* the destination counts the request since the decision, not since the
-                         arrival of the KV */
-  bool traces;        /* the choices of both stages and the decision are traced */
-  bool brings_times;  /* the request keeps the times of its prefill when it decodes */
+  /* Visibility of a hand-off to policies and traces. */
+  /* the destination counts the request from the decision, not from the arrival of the KV */
+  bool counts_choice;
+  bool traces;       /* the choices of both stages and the decision are traced */
+  bool brings_times; /* the request keeps the times of its prefill when it decodes */
 
-  /* KV. */
-  bool moves_last_token;   /* of the prompt, which the destination computes otherwise */
-  bool reuses_cache;       /* of the destination, for blocks that it has */
+  /* Rules for KV. */
+  /* transfer the KV of the last prompt token; otherwise, the destination computes it */
+  bool moves_last_token;
+  bool reuses_cache;       /* use blocks that are cached at the destination */
   bool finds_room_at_once; /* blis_kv_demand.is_found_at_once */
-  bool keeps_names;        /* the source gets the block names of the destination */
-  bool shares_only_token;  /* an output of one token belongs to the session's next prompt */
+  bool keeps_names;        /* the source uses the block names of the destination */
+  bool shares_only_token;  /* an output of one token is part of the session's next prompt */
   bool has_links;          /* transfers share links; otherwise start() times them */
-  bool has_one_sender;     /* the first source's part of the KV counts for all */
-  bool limits_time;        /* deadlines and timeouts apply since the first reservation attempt */
+  bool has_one_sender;     /* the KV share of the first source is used for all transfers */
+  bool limits_time;        /* deadlines and timeouts apply from the first reservation attempt */
   bool may_lose;           /* a hand-off that can never proceed stays unfinished */
-  blis_part prefill_part;  /* how the records of the two stages are named */
+  blis_part prefill_part;  /* the name suffixes of the records of the two stages */
   blis_part decode_part;
 
-  /* The part of the new record of the prefill that differs. */
+  /* Sets the members of the new prefill record that differ between variants. */
   void (*fill_leg)(blis__handoff *handoff);
 
   /* Schedules the search for blocks after a prefill, at handoff->ready_us. */
   blis_status (*schedule_move)(blis_cluster *cluster, blis__handoff *handoff, blis_error *error);
 
-  /* The hand-off seeks blocks now or is closed: drops the state of schedule_move. NULL =
-     nothing. */
+  /* Drops the state of schedule_move. Called when the hand-off seeks blocks or is closed. NULL = no
+     state. */
   void (*forget)(blis_cluster *cluster, blis__handoff *handoff);
 
-  /* Starts the transfer of `bytes`, or stops it before its end. */
+  /* Start the transfer of `bytes`, and stop it before its end. */
   blis_status (*start)(blis_cluster *cluster, blis__handoff *handoff, double bytes,
                        blis_error *error);
   void (*stop)(blis_cluster *cluster, blis__handoff *handoff);
 
-  /* The rate of a transfer that would begin now, in bytes per us. */
+  /* Returns the rate of a transfer that would begin now, in bytes per us. */
   double (*bytes_per_us)(const blis_cluster *cluster, uint32_t source, uint32_t destination);
 
-  /* The hand-off was dropped because it did not fit: sets the state of the request. */
+  /* Sets the state of a request whose hand-off was dropped because it did not fit. */
   void (*drop)(blis_cluster *cluster, blis__cluster_request *request);
 
-  /* The prefill has ended. NULL = nothing else happens. */
+  /* Called at the end of the prefill. NULL = no further action. */
   blis_status (*prefilled)(blis_cluster *cluster, blis__handoff *handoff, blis_error *error);
 
-  /* Callbacks of the destination about the request; as blis__attempt.events. NULL = as for any
-     request. */
+  /* Callbacks for the events of the request at the destination, like blis__attempt.events. NULL =
+     the default callbacks. */
   const blis_instance_events *decode_events;
 
-  /* The KV has arrived after the deadline. NULL if limits_time, which prevents it. */
+  /*
+   * Handles KV that arrives after the deadline. NULL if limits_time is set, which prevents this
+   * case.
+   */
   blis_status (*end_late)(blis_cluster *cluster, blis__handoff *handoff, blis_error *error);
 
-  /* Hooks of the clock, at construction; NULL = none. */
+  /* Adds hooks to the clock at construction; NULL = none. */
   void (*add_hooks)(blis__hooks *hooks);
 };
 
-/* design.c: the table of hand-offs without one. */
+/* design.c: the default variant. */
 extern const blis_handoff_ops blis__handoff_design;
 
 #endif

@@ -1,10 +1,9 @@
 /*
  * states.h - the states of a hand-off and the legal transitions between them.
  *
- * Four values describe a hand-off. The stage is the progress of the hand-off as a
- * whole. The other three describe one side each, because these sides proceed
- * independently: blocks may be reserved before or after the prefill, and with
- * overlap, bytes move during the prefill.
+ * Four values describe a hand-off. The stage is the overall progress of the hand-off. The other
+ * three values describe aspects that proceed independently. For example, blocks may be reserved
+ * before or after the prefill, and with overlap, bytes are transferred during the prefill.
  *
  *   stage      NEW -> [RESERVING ->] ROUTING -> PREFILL -> READY [-> HELD]
  *                  -> TRANSFER -> DECODE
@@ -16,13 +15,13 @@
  *              AWAITED or RESERVED -> NONE
  *   transfer   NONE -> MOVING [-> SENT] -> ENDED; MOVING or SENT -> STOPPED
  *
- * Each value changes only through its function below. The function asserts that the
- * transition is in the table of states.c and, for a stage, that the other three
- * values permit the stage. Without assertions a transition is one assignment.
+ * Each value is changed only by its function below. The function asserts that the transition is in
+ * the table of states.c. For a stage, it also asserts that the other three values permit the stage.
+ * Without assertions, a transition is a single assignment.
  *
- * The stage also names the owner of the KV blocks, the only instance that may serve
- * them: nothing owns them before READY, the source from READY to TRANSFER, the
- * destination in DECODE.
+ * The stage also determines the owner of the KV blocks, which is the only instance that may serve
+ * them. Before READY, the blocks have no owner. The source owns them from READY to TRANSFER, and
+ * the destination owns them in DECODE.
  */
 #ifndef BLIS_CLUSTER_HANDOFF_STATES_H
 #define BLIS_CLUSTER_HANDOFF_STATES_H
@@ -33,25 +32,25 @@
 
 typedef enum blis__handoff_stage {
   BLIS__HANDOFF_NEW,
-  BLIS__HANDOFF_RESERVING, /* destination first: seeks blocks, no prefill yet */
+  BLIS__HANDOFF_RESERVING, /* destination first: waits for blocks, no prefill yet */
   BLIS__HANDOFF_ROUTING,   /* about to be routed to the source */
-  BLIS__HANDOFF_PREFILL,   /* at the source: on the way, queued, or running */
-  BLIS__HANDOFF_READY,     /* prefilled: about to seek blocks and to transfer */
+  BLIS__HANDOFF_PREFILL,   /* at the source: in transit, queued, or running */
+  BLIS__HANDOFF_READY,     /* prefilled: about to reserve blocks and to transfer */
   BLIS__HANDOFF_HELD,      /* prefilled: waits for blocks */
   BLIS__HANDOFF_TRANSFER,
   /* The hand-off has ended; its record keeps the times. */
   BLIS__HANDOFF_DECODE,         /* the destination has the KV and the request */
-  BLIS__HANDOFF_CLOSED,         /* ended without a transfer, or its request has left */
+  BLIS__HANDOFF_CLOSED,         /* ended without a transfer, or the request has left */
   BLIS__HANDOFF_AT_SOURCE_ONLY, /* closed: the source serves the whole request */
   BLIS__HANDOFF_STAGES
 } blis__handoff_stage;
 
-/* The prefill's record and the source. */
+/* The state of the prefill at the source. */
 typedef enum blis__handoff_source {
   BLIS__SOURCE_NONE,
-  BLIS__SOURCE_BOOKED, /* the prefill router has chosen it; not sent yet */
-  BLIS__SOURCE_COMING, /* sent; counted as pending there */
-  BLIS__SOURCE_THERE,  /* the source queues or computes it, or holds its KV */
+  BLIS__SOURCE_BOOKED, /* the prefill router has chosen the source; not sent yet */
+  BLIS__SOURCE_COMING, /* sent; counted as pending at the source */
+  BLIS__SOURCE_THERE,  /* the source queues or computes the prefill, or holds its KV */
   BLIS__SOURCE_GONE,
   BLIS__SOURCE_STATES
 } blis__handoff_source;
@@ -68,9 +67,9 @@ typedef enum blis__handoff_room {
 typedef enum blis__handoff_transfer {
   BLIS__MOVE_NONE,
   BLIS__MOVE_MOVING,
-  BLIS__MOVE_SENT, /* the last byte arrived before the prefill was reported */
+  BLIS__MOVE_SENT, /* the last byte has arrived, but the prefill is not reported yet */
   BLIS__MOVE_ENDED,
-  BLIS__MOVE_STOPPED, /* before its end */
+  BLIS__MOVE_STOPPED, /* stopped before its end */
   BLIS__MOVE_STATES
 } blis__handoff_transfer;
 
@@ -82,7 +81,7 @@ typedef struct blis__handoff_state {
   blis__handoff_transfer transfer;
 } blis__handoff_state;
 
-/* True if the transition is legal from the current state. */
+/* Return whether the transition is legal from the current state. */
 bool blis__handoff_may_enter(const blis__handoff_state *state, blis__handoff_stage stage);
 bool blis__source_may_become(const blis__handoff_state *state, blis__handoff_source source);
 bool blis__room_may_become(const blis__handoff_state *state, blis__handoff_room room);
@@ -111,18 +110,18 @@ static inline void blis__transfer_becomes(blis__handoff_state *state,
   state->transfer = transfer;
 }
 
-/* Questions that concern more than one value. */
+/* Queries about several values. */
 
 static inline bool blis__handoff_is_over(const blis__handoff_state *state) {
   return state->stage >= BLIS__HANDOFF_DECODE;
 }
 
-/* The source has the prefill's record: sent, queued, computed, or held. */
+/* Returns whether the source has the prefill: it is sent, queued, computed, or held. */
 static inline bool blis__handoff_is_at_source(const blis__handoff_state *state) {
   return state->source == BLIS__SOURCE_COMING || state->source == BLIS__SOURCE_THERE;
 }
 
-/* A transfer has begun and has not been closed. */
+/* Returns whether a transfer has begun and is not closed. */
 static inline bool blis__handoff_is_moving(const blis__handoff_state *state) {
   return state->transfer == BLIS__MOVE_MOVING || state->transfer == BLIS__MOVE_SENT;
 }

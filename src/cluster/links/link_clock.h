@@ -1,6 +1,6 @@
 /*
- * link_clock.h - when links (link.h) have something to tell next, as an event
- * of the cluster. There is one at most, which moves with what happens on them.
+ * link_clock.h - schedules the next change of links (link.h) as an event of the cluster. There is
+ * at most one such event, which is rescheduled when the links change.
  */
 #ifndef BLIS_CLUSTER_LINKS_LINK_CLOCK_H
 #define BLIS_CLUSTER_LINKS_LINK_CLOCK_H
@@ -11,11 +11,11 @@
 
 typedef struct blis__link_clock {
   int event_class;
-  int64_t due_us; /* of the event; BLIS_TIME_NEVER_US = there is none */
+  int64_t due_us; /* time of the event; BLIS_TIME_NEVER_US = no event */
   blis_event_handle event;
 } blis__link_clock;
 
-/* After whatever has changed the links. */
+/* Updates the event. Call it after every change of the links. */
 BLIS_MUSTUSE blis_status blis__link_clock_set(blis__link_clock *clock, const blis__links *links,
                                               blis_cluster *cluster, blis_error *error);
 

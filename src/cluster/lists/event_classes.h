@@ -1,9 +1,9 @@
 /*
  * event_classes.h - the classes of cluster events, in one table.
  *
- * At equal times, events of lower classes are executed first. Results depend on
- * this order, so a number never changes. The queue contains only the arrivals of
- * follow-ups; other arrivals are read from the source in order.
+ * At equal times, events of lower classes are executed first. Results depend on this order, so the
+ * numbers never change. The queue contains only the arrivals of follow-ups. Other arrivals are read
+ * from the source in order.
  */
 #ifndef BLIS_CLUSTER_LISTS_EVENT_CLASSES_H
 #define BLIS_CLUSTER_LISTS_EVENT_CLASSES_H
@@ -12,22 +12,22 @@
 
 #include "cluster/lists/features.h"
 
-/* Owner of the classes of the core, which has no slot. */
+/* Owner of core classes. The core has no slot. */
 enum { BLIS__OF_CORE = -1 };
 
 /*
  * XX(class, number, owner, kind, makes_room, repeats).
  *
  *   kind        the name that users see
- *   makes_room  an event of this class may free capacity at an instance, so that
+ *   makes_room  an event of this class may free capacity on an instance, so that
  *               held requests may proceed
  *   repeats     an event of this class schedules the next one, so that such
- *               events alone are no progress
+ *                           events do not count as progress
  *
- * LOADED, CHECK and SCALED are the events of the autoscaler of BLIS (Go): an
- * instance has loaded, a check, and the effect of a check. PREFILL routes the
- * prefill of a hand-off, MOVE starts the transfer of its KV, MOVED ends transfers.
- * EVICT removes a request from its instance for a more important one.
+ * LOADED, CHECK, and SCALED belong to the autoscaler of BLIS (Go): an instance has loaded, a check
+ * is due, and a check takes effect. PREFILL routes the prefill of a hand-off, MOVE starts its KV
+ * transfer, and MOVED ends transfers. EVICT removes a request from its instance in favor of a more
+ * important one.
  */
 #define BLIS__EVENT_CLASS_MAP(XX)                                                                  \
   XX(LOADED, -1, BLIS__OF_CORE, "scaling", true, false)                                            \
@@ -57,13 +57,13 @@ enum {
 };
 
 typedef struct blis__event_class {
-  const char *kind; /* NULL: no class has this number */
+  const char *kind; /* NULL = no class has this number */
   int owner;        /* a slot, or BLIS__OF_CORE */
   bool makes_room;
   bool repeats;
 } blis__event_class;
 
-/* Numbers start at BLIS__EVENT_CLASS_FIRST; static. */
+/* Returns the class with this number, which is at least BLIS__EVENT_CLASS_FIRST; static. */
 const blis__event_class *blis__event_class_of(int number);
 
 #endif

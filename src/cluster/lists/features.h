@@ -1,8 +1,8 @@
 /*
- * features.h - the optional features of a cluster, each a slot for its state.
+ * features.h - the optional features of a cluster. Each has a slot for its state.
  *
- * The core names none of them: it loops over the table of their descriptors
- * (cluster/feature.h, cluster/table/feature_table.c), which has this order.
+ * The core does not refer to individual features. It loops over the table of their descriptors
+ * (cluster/feature.h, cluster/table/feature_table.c), which is in this order.
  */
 #ifndef BLIS_CLUSTER_LISTS_FEATURES_H
 #define BLIS_CLUSTER_LISTS_FEATURES_H
@@ -43,7 +43,7 @@ typedef enum blis_feature_slot {
       BLIS_FEATURE_COUNT
 } blis_feature_slot;
 
-/* What features keep about a request: a pointer of each. */
+/* Features that store data for each request; each has one pointer. */
 typedef enum blis__request_part {
   BLIS__PART_GATEWAY,
   BLIS__PART_ENCODE,

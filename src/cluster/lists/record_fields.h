@@ -1,33 +1,32 @@
 /*
  * record_fields.h - every field of a request record, by name.
  *
- * One table for the structs of C, the store of records, the records of Lua, saved results, exports,
+ * This table is used for C structs, the record store, Lua records, saved results, exports,
  * annotations, and the reference. To add a field, add a line here and set its value where the
- * request ends: an extra field with blis_record_extras_set, and any other field in blis_record_of
- * (results/record/record.c).
+ * request ends. Set an extra field with blis_record_extras_set, and any other field in
+ * blis_record_of (results/record/record.c).
  *
- * Lines are in the order of the columns of saved results and exports. The first word of a line is
- * the storage of the value.
+ * Lines are in the order of the columns in saved results and exports. The first word of a line is
+ * the storage class of the value.
  *
- *   OTHER  not in the table's structs. src/lua/results/record_table.c sets the value of Lua.
+ *   OTHER  not in the C structs; src/lua/results/record_table.c sets the Lua value
  *   WIDE   8 bytes of every record
- *   WORD   4 bytes of every record; the few records with a value that does not fit are kept in full
+ *   WORD   4 bytes of every record; the few records with larger values are stored in full
  *   BITS   some bits of every record
- *   LABEL  a number in the workload's string table. All records with equal labels share them.
- *   EXTRA  a separate column, which exists from the first record that sets the field. A run that
- *          never sets the field pays nothing. Otherwise the field costs 4 bytes of every record, or
- *          8 bytes if one of its values does not fit 32 bits. Values are at least 0.
+ *   LABEL  an ID in the workload's string table; records with equal labels share the labels
+ *   EXTRA  a separate column that is created by the first record that sets the field. A run that
+ *          never sets the field has no overhead. Otherwise, the field takes 4 bytes per record, or
+ *          8 bytes if any value does not fit in 32 bits. Values are at least 0.
  *
- * A new field is EXTRA, unless every run sets it: a record has 56 bytes, and a test limits the
- * memory of a finished request to 72 bytes.
+ * A new field should be EXTRA unless every run sets it: a record has 56 bytes, and a test limits
+ * the memory of a finished request to 72 bytes.
  *
  * The other columns of a line:
  *
- *   form       how Lua shows the value, see BLIS_RECORD_FORM_MAP
+ *   form       representation in Lua, see BLIS_RECORD_FORM_MAP
  *   surfaces   SAVED (in files of blis.save), EXPORTED (in CSV and JSON lines), or EVERYWHERE
- *   when       which results have the column in files: those with the part "energy.kwh", or those
- *              with "handoffs.encoded > 0"; "" = all of them
- *   text       description
+ *   when       the results that have the column in files, for example those with the part
+ * "energy.kwh" or with "handoffs.encoded > 0"; "" = all results text       description
  */
 #ifndef BLIS_CLUSTER_LISTS_RECORD_FIELDS_H
 #define BLIS_CLUSTER_LISTS_RECORD_FIELDS_H
@@ -120,8 +119,8 @@
   EXTRA(program, NAME, EVERYWHERE, "tasks", "its session graph")
 
 /*
- * How Lua shows and reads a value: XX(form, type of Lua, least, most). A value that is not set is
- * nil where the type ends with "?"; it is 0 or "" elsewhere.
+ * The representation of values in Lua: XX(form, Lua type, minimum, maximum). If the type ends with
+ * "?", an unset value is nil; otherwise, it is 0 or "".
  */
 #define BLIS_RECORD_FORM_MAP(XX)                                                                   \
   XX(INTEGER, "integer", INT64_MIN, INT64_MAX)                                                     \
@@ -154,11 +153,11 @@ _Static_assert(BLIS_EXTRA_COUNT <= 64, "one bit each");
 
 /* The extra fields of a request; all-zero = none is set. */
 typedef struct blis_record_extras {
-  uint64_t set; /* a bit each */
+  uint64_t set; /* one bit per field */
   int64_t values[BLIS_EXTRA_COUNT];
 } blis_record_extras;
 
-/* A value of at least 0. */
+/* Sets a field. value >= 0. */
 static inline void blis_record_extras_set(blis_record_extras *extras, blis_record_extra extra,
                                           int64_t value) {
   BLIS_ASSERT(value >= 0);
@@ -166,7 +165,7 @@ static inline void blis_record_extras_set(blis_record_extras *extras, blis_recor
   extras->values[extra] = value;
 }
 
-/* Sets nothing if the value is less than 0. */
+/* Sets a field unless the value is negative. */
 static inline void blis_record_extras_set_known(blis_record_extras *extras, blis_record_extra extra,
                                                 int64_t value) {
   if (value >= 0) {
@@ -174,7 +173,7 @@ static inline void blis_record_extras_set_known(blis_record_extras *extras, blis
   }
 }
 
-/* -1 = not set. */
+/* Returns the value of a field; -1 = not set. */
 static inline int64_t blis_record_extras_get(const blis_record_extras *extras,
                                              blis_record_extra extra) {
   return (extras->set >> extra & 1U) != 0 ? extras->values[extra] : -1;

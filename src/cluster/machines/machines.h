@@ -1,16 +1,16 @@
-/*
- * machines.h - what autoscalers read of the node pools (node_pools.c).
- */
+/* machines.h - the properties of node pools (node_pools.c) that autoscalers read. */
 #ifndef BLIS_CLUSTER_MACHINES_MACHINES_H
 #define BLIS_CLUSTER_MACHINES_MACHINES_H
 
 #include "cluster/machines/node_pools.h"
 #include "cluster/state.h"
 
-/* Whether instances are placed on nodes. */
+/* Returns whether instances are placed on nodes. */
 bool blis__has_machines(const blis_cluster *cluster);
 
-/* Whether another instance with such GPUs fits now. True without node pools. */
+/*
+ * Returns whether another instance with the GPUs of instance i fits now. True without node pools.
+ */
 bool blis__has_room_like(const blis_cluster *cluster, uint32_t i);
 
 /* The node of an instance, and its price. */

@@ -1,10 +1,9 @@
 /*
- * balance.h - groups of ranks that balance themselves: routers see and choose a
- * group, and the group chooses the rank (policy/memory/rank_balancer.h).
+ * balance.h - groups of ranks with internal load balancing. Routers choose a group, and the group
+ * chooses the rank (policy/memory/rank_balancer.h).
  *
- * Routers see only the first instance of such a group, with the combined signals of
- * all (candidates.h). Routing policies store that instance in their memory of
- * requests.
+ * Routers see only the first instance of such a group, with the combined signals of all ranks
+ * (candidates.h). Routing policies store this instance in their memory of requests.
  */
 #ifndef BLIS_CLUSTER_RANKS_BALANCE_H
 #define BLIS_CLUSTER_RANKS_BALANCE_H
@@ -13,7 +12,7 @@
 
 typedef struct blis__rank_balance blis__rank_balance;
 
-/* The decision about to be made is for that very rank. */
+/* Fixes the rank of the next decision. */
 void blis__name_rank(const blis_cluster *cluster, uint32_t instance);
 
 #endif

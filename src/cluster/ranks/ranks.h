@@ -1,7 +1,6 @@
 /*
- * ranks.h - data-parallel ranks: a group of instances that is one deployment
- * unit (units.h). barrier.c has their common passes, balance.c the choice of a
- * rank within a group.
+ * ranks.h - data-parallel ranks: a group of instances that forms one deployment unit (units.h).
+ * barrier.c contains their synchronized passes, and balance.c the choice of a rank within a group.
  */
 #ifndef BLIS_CLUSTER_RANKS_RANKS_H
 #define BLIS_CLUSTER_RANKS_RANKS_H
@@ -9,18 +8,18 @@
 #include "cluster/cluster.h"
 
 /*
- * Passes at the barriers of data-parallel ranks, all zero without. Sums of
- * times count each rank; loads are weighted with the times of the passes.
+ * Counters of passes with barriers; all zero without barriers. Times are sums over all ranks. Loads
+ * are weighted by the durations of passes.
  */
 typedef struct blis_rank_counts {
-  int64_t passes;       /* of groups, and */
-  int64_t rank_passes;  /* of their ranks, */
-  int64_t dummy_passes; /* passes among them without work */
-  int64_t own_us;       /* their durations without the barrier, */
-  int64_t pass_us;      /* and with the slowest of their group */
-  double running;       /* requests * us, at the mean of the ranks, */
-  double most_running;  /* and at the rank with most */
-  double kv_blocks;     /* in use, summed in the same way */
+  int64_t passes;       /* passes of groups */
+  int64_t rank_passes;  /* passes of ranks */
+  int64_t dummy_passes; /* rank passes without work */
+  int64_t own_us;       /* durations without the barrier */
+  int64_t pass_us;      /* durations with the barrier, set by the slowest rank of the group */
+  double running;       /* requests * us, mean over the ranks */
+  double most_running;  /* requests * us, on the rank with the most requests */
+  double kv_blocks;     /* used blocks * us, mean over the ranks */
   double most_kv_blocks;
 } blis_rank_counts;
 

@@ -1,8 +1,8 @@
-/* visits.h - the instances that requests visited, for timelines, because records contain only
- * the last one.
+/* visits.h - records all instances that requests visited, for timelines, because request records
+ * contain only the last instance.
  *
- * A visit is the time of a request at one instance, from dispatch to departure. A request that
- * is handed off or retried has several. If visits are not recorded, they cost nothing. */
+ * A visit is the time of a request at one instance, from dispatch to departure. A request that is
+ * handed off or retried has several visits. If visits are not recorded, they have no cost. */
 #ifndef BLIS_CLUSTER_REQUESTS_VISITS_H
 #define BLIS_CLUSTER_REQUESTS_VISITS_H
 
@@ -40,30 +40,30 @@ typedef struct blis_visit {
   uint32_t instance;
   uint32_t number; /* within the request, from 1 */
   int64_t from_us;
-  int64_t queued_us;   /* in the wait queue; -1 = never */
-  int64_t admitted_us; /* first in a batch; -1 = never */
-  /* Time of its first token, which can be later. from_us if its prompt was computed elsewhere,
-     and -1 if there is no first token. */
+  int64_t queued_us;   /* time in the wait queue; -1 = never */
+  int64_t admitted_us; /* time of its first batch; -1 = never */
+  /* Time of its first token. It is from_us if the prompt was computed elsewhere, and -1 if there is
+     no first token. */
   int64_t first_us;
-  int64_t left_us; /* time at which it finally left the batch or the queue, */
-  int64_t to_us;   /* and its client has its last token */
+  int64_t left_us; /* time at which it finally left the batch or the queue */
+  int64_t to_us;   /* time at which its client received the last token */
   int64_t preemptions;
   uint8_t end;     /* blis_visit_end */
   uint8_t service; /* blis_service of the instance at that time */
 } blis_visit;
 
-/* A request that went from a batch back to the queue. */
+/* A preemption: a request that moved from a batch back to the queue. */
 typedef struct blis_preempted {
   blis_request_name request;
   uint32_t instance;
-  uint32_t visit; /* its number */
+  uint32_t visit; /* number of the visit */
   int64_t time_us;
-  int64_t resumed_us; /* in a batch again; -1 = never */
+  int64_t resumed_us; /* time when it was in a batch again; -1 = never */
   /* Time when its lost KV is computed again; -1 = never, or nothing was lost. */
   int64_t recomputed_us;
 } blis_preempted;
 
-/* An instance is in a state from this time. */
+/* A change of an instance's service state. */
 typedef struct blis_service_change {
   int64_t time_us;
   uint32_t instance;
@@ -71,8 +71,8 @@ typedef struct blis_service_change {
 } blis_service_change;
 
 /*
- * Receives visits and preemptions when they end, in any order across instances, and
- * changes of states in order of time.
+ * Receives visits and preemptions when they end, in any order across instances, and service changes
+ * in time order.
  */
 typedef struct blis_visit_sink {
   void *ud;

@@ -7,11 +7,10 @@
 #include "cluster/cluster.h"
 
 /*
- * Decides in advance where the next routing decision sends a request. With pools,
- * this is the decision of a role (0 = the next one). The policy sees only that
- * instance. Replaces an earlier pin of the request and role. The run stops with
- * BLIS_ERR_INVALID if the instance is no candidate at the decision. No effect if
- * the request is never routed again.
+ * Fixes the result of the next routing decision about a request. With pools, this is the next
+ * decision for a role (0 = any role). The policy sees only this instance. Replaces an earlier pin
+ * of the request and role. The run stops with BLIS_ERR_INVALID if the instance is not a candidate
+ * at the time of the decision. No effect if the request is never routed again.
  */
 BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number, uint32_t role,
                                           uint32_t instance, blis_error *error);
