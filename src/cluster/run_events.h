@@ -1,11 +1,10 @@
 /*
  * run_events.h - events of a run, for policies that subscribe to them.
  *
- * The kinds are the "Event Types" of RouteSim's design document, and all other
- * events that end a request. A kind without subscribers is not delivered and costs
- * nothing. Kinds from instances need these in the order of time
- * (BLIS__NEEDS_ORDER). Single tokens and batches need the stepwise engine, which
- * computes every step, and are slow.
+ * The kinds are the "Event Types" of RouteSim's design document, plus all other events that end a
+ * request. A kind without subscribers is not delivered and has no cost. Kinds that instances report
+ * require events in time order (BLIS__NEEDS_ORDER). Tokens and batches are slow, because they
+ * require the stepwise engine, which computes every step.
  */
 #ifndef BLIS_CLUSTER_RUN_EVENTS_H
 #define BLIS_CLUSTER_RUN_EVENTS_H
@@ -47,18 +46,18 @@ const char *blis_run_event_name(blis_run_event_kind kind);
 typedef struct blis_run_event {
   blis_run_event_kind kind;
   int64_t time_us;
-  /* Without prompt; NULL of a batch. */
+  /* The request without its prompt; NULL for a batch. */
   const blis_routing_request *request;
-  int64_t instance;   /* where it happens, of a transfer the source; -1 = none */
-  int64_t to;         /* of a transfer; else -1 */
-  int64_t count;      /* number of the token, from 1; requests in the batch */
-  const char *reason; /* of a rejection or failure; NULL = none */
+  int64_t instance;   /* instance of the event, or source of a transfer; -1 = none */
+  int64_t to;         /* destination of a transfer; otherwise -1 */
+  int64_t count;      /* number of the token, from 1, or number of requests in the batch */
+  const char *reason; /* reason of a rejection or failure; NULL = none */
 } blis_run_event;
 
 typedef struct blis_run_listener {
   void *ud;
-  uint32_t kinds; /* BLIS_RUN_EVENT_BIT of each */
-  /* After the event has had its effects. A failure stops the run. */
+  uint32_t kinds; /* the BLIS_RUN_EVENT_BITs of all kinds that are delivered */
+  /* Called after the effects of the event. A failure stops the run. */
   blis_status (*hear)(void *ud, const blis_run_event *event, blis_error *error);
 } blis_run_listener;
 

@@ -42,9 +42,12 @@ typedef enum blis_stop {
   BLIS_STOP_COUNT
 } blis_stop;
 
-/* Starts the next instance as a copy of an existing or former instance, or a group of that size;
-   *index is the first instance. Its random durations use a separate stream named by the
-   instance. BLIS_ERR_INVALID: the maximum number of starts is reached. */
+/*
+ * Starts the next instance as a copy of an existing or former instance. If that instance belongs to
+ * a group, starts a group of the same size. *index is the first new instance. Random durations use
+ * a separate stream named by the instance. BLIS_ERR_INVALID if the maximum number of starts is
+ * reached.
+ */
 BLIS_MUSTUSE blis_status blis_cluster_instance_start(blis_cluster *cluster, uint32_t like,
                                                      const blis_cold_start *cold_start,
                                                      int64_t seed, uint32_t *index,

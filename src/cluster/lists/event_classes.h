@@ -22,7 +22,7 @@ enum { BLIS__OF_CORE = -1 };
  *   makes_room  an event of this class may free capacity on an instance, so that
  *               held requests may proceed
  *   repeats     an event of this class schedules the next one, so that such
- *                           events do not count as progress
+ *               events do not count as progress
  *
  * LOADED, CHECK, and SCALED belong to the autoscaler of BLIS (Go): an instance has loaded, a check
  * is due, and a check takes effect. PREFILL routes the prefill of a hand-off, MOVE starts its KV

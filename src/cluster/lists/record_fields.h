@@ -25,8 +25,9 @@
  *
  *   form       representation in Lua, see BLIS_RECORD_FORM_MAP
  *   surfaces   SAVED (in files of blis.save), EXPORTED (in CSV and JSON lines), or EVERYWHERE
- *   when       the results that have the column in files, for example those with the part
- * "energy.kwh" or with "handoffs.encoded > 0"; "" = all results text       description
+ *   when       the results that have the column in files, such as those with the part
+ *              "energy.kwh" or with "handoffs.encoded > 0"; "" = all results
+ *   text       description
  */
 #ifndef BLIS_CLUSTER_LISTS_RECORD_FIELDS_H
 #define BLIS_CLUSTER_LISTS_RECORD_FIELDS_H

@@ -22,9 +22,9 @@ typedef struct blis_request_end {
   bool was_counted;
   bool had_hit;                /* part of its prompt was cached at its first admission */
   int64_t cached_tokens;       /* prompt tokens that were cached in any store */
-  int64_t ttft_us;             /* -1 = never */
+  int64_t ttft_us;             /* -1 = none */
   int64_t e2e_us;              /* -1 = not completed */
-  int64_t scheduling_delay_us; /* -1 = never */
+  int64_t scheduling_delay_us; /* -1 = none */
   int64_t itl_sum_us;
   int64_t itl_count;
   int64_t end_us;

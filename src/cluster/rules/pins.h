@@ -15,7 +15,7 @@
 BLIS_MUSTUSE blis_status blis_cluster_pin(blis_cluster *cluster, int64_t number, uint32_t role,
                                           uint32_t instance, blis_error *error);
 
-/* Number of pins that wait for a decision, and the request of the oldest of them. */
+/* Returns the number of unused pins, and stores the request of the oldest one in *number. */
 size_t blis_cluster_unused_pins(const blis_cluster *cluster, int64_t *number);
 
 #endif

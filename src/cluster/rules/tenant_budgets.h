@@ -1,8 +1,9 @@
 /*
- * tenant_budgets.h - how much of a cluster each tenant may fill with sheddable requests.
+ * tenant_budgets.h - limits the share of a cluster that each tenant may use with sheddable
+ * requests.
  *
- * A sheddable request (value of its class below 0) of a tenant with more requests routed and not
- * ended than its share is rejected before the admission policy is called, with the reason
+ * A sheddable request (class value below 0) is rejected before the admission policy is called if
+ * its tenant has more active requests (routed and not ended) than its share. The reason is
  * tenant-budget-shed (BLIS, Go).
  */
 #ifndef BLIS_CLUSTER_RULES_TENANT_BUDGETS_H
@@ -12,7 +13,7 @@
 
 typedef struct blis_tenant_budget {
   const char *tenant;
-  double share; /* of the requests that all instances can run at once, 0 to 1 */
+  double share; /* fraction of the requests that all instances can run at the same time, 0 to 1 */
 } blis_tenant_budget;
 
 /* config.options[BLIS_FEATURE_TENANTS] of a cluster, which copies the items. */

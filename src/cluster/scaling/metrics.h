@@ -1,11 +1,10 @@
-/* metrics.h - the metrics that an autoscaler reads, as the monitoring of a cluster provides
- * them.
+/* metrics.h - the metrics that an autoscaler reads, like those of a cluster's monitoring.
  *
- * Counts and samples come from listeners that do not read the clock. Their order does not
- * matter: an evaluation happens when all instances have reached the same time, and its metrics
- * are percentiles and sums. An evaluation costs O(instances), O(live requests) for metrics of
- * live requests, and O(samples of the last minute) for each requested metric of samples. Data
- * that the policy does not need is not collected. */
+ * Counts and samples come from listeners that do not read the clock. Their order does not matter,
+ * because an evaluation takes place when all instances have reached the same time, and its metrics
+ * are percentiles and sums. An evaluation costs O(instances), O(live requests) for metrics of live
+ * requests, and O(samples of the last minute) for each requested metric of samples. Data that the
+ * policy does not need is not collected. */
 #ifndef BLIS_CLUSTER_SCALING_METRICS_H
 #define BLIS_CLUSTER_SCALING_METRICS_H
 
@@ -13,7 +12,7 @@
 #include "cluster/scaling/scaling.h"
 #include "cluster/state.h"
 
-/* Something measured at a time. */
+/* A measurement at a time. */
 typedef struct blis__scale_sample {
   int64_t time_us;
   double value;
@@ -33,11 +32,14 @@ typedef struct blis__scale_look {
   int64_t output_tokens;
   int64_t looked_us;
   BLIS_ARRAY(blis_scale_instance) instances;
-  uint32_t *place_of; /* in instances; by number, + 1, 0 = not ready */
+  uint32_t *place_of; /* indexed by instance number: index in instances + 1; 0 = not ready */
   blis__scale_engine engine;
 } blis__scale_look;
 
-/* Adds its listeners. config must outlive it. Call deinit even after a failure. */
+/*
+ * Initializes *look and adds its listeners. config must outlive *look. Call blis__scale_look_deinit
+ * even after a failure.
+ */
 BLIS_MUSTUSE blis_status blis__scale_look_init(blis__scale_look *look, blis_cluster *cluster,
                                                const blis_scaling_config *config,
                                                blis_scale_needs needs);

@@ -8,28 +8,34 @@
 #include "cluster/units.h"
 #include "policy/autoscale/autoscaler.h"
 
-/* Is the instance in the pool that is scaled for a role? */
+/* Returns whether instance i is in the pool that is scaled for a role. */
 static inline bool blis__is_in_scaled_pool(const blis_cluster *cluster, blis_scale_role role,
                                            uint32_t i) {
   static const uint32_t roles[] = {0, BLIS_ROLE_PREFILL, BLIS_ROLE_DECODE};
   return cluster->facts[i].roles == roles[role];
 }
 
-/* The same, for the first instance of each group of ranks: groups are counted. */
+/*
+ * Like blis__is_in_scaled_pool, but true only for the first instance of each group of ranks, to
+ * count groups.
+ */
 static inline bool blis__is_scaled_group(const blis_cluster *cluster, blis_scale_role role,
                                          uint32_t i) {
   return blis__unit_first(cluster, i) == i && blis__is_in_scaled_pool(cluster, role, i);
 }
 
-/* How long the steps of a pool take, as the engine of its first instance has
-   it. Stays where it is while its model is used. */
+/* The step times of a pool, from the engine of its first instance. It must not move while its model
+   is used. */
 typedef struct blis__scale_engine {
   const blis_latency_model *latency; /* borrowed */
-  double ranks;                      /* ranks that share a step */
+  double ranks;                      /* number of ranks that share a step */
   blis_scale_model model;
 } blis__scale_engine;
 
-/* NULL = the latency model does not support sums, or there is no such instance. */
+/*
+ * Returns the model of a pool; NULL if the latency model does not support sums or the pool has no
+ * instance.
+ */
 const blis_scale_model *blis__scale_engine_of(blis__scale_engine *engine,
                                               const blis_cluster *cluster, blis_scale_role role);
 
@@ -38,7 +44,7 @@ const blis_scale_model *blis__scale_engine_of(blis__scale_engine *engine,
 typedef struct blis__scale_meter {
   double prefill_nj;
   double decode_nj;
-  double prefill_gpu_us; /* of steps, times GPUs */
+  double prefill_gpu_us; /* duration of steps * GPUs */
   double decode_gpu_us;
 } blis__scale_meter;
 
@@ -49,8 +55,8 @@ typedef struct blis__scale_pool {
   blis_scale_pool seen;
 } blis__scale_pool;
 
-/* Fills what seen has of GPUs, power and the model; false: no instance is or
-   was of that pool. */
+/* Fills the GPUs, the power, and the model in pool->seen. Returns false if the pool has never had
+   an instance. */
 bool blis__scale_pool_look(blis__scale_pool *pool, const blis_cluster *cluster,
                            blis_scale_role role);
 

@@ -1,9 +1,9 @@
 /* scaling.h - an autoscaler of a cluster.
  *
- * It is evaluated at its intervals, after all other events of that time. Its target is clamped
- * to the bounds. The cluster then maintains the target: it starts instances, including
- * replacements for permanently failed ones, and drains others. Requests that find no instance
- * wait for one instead of being rejected. */
+ * It is evaluated at fixed intervals, after all other events of that time. Its target is clamped to
+ * the bounds. The cluster then maintains the target. It starts instances, including replacements
+ * for permanently failed ones, and drains instances. Requests without an available instance wait
+ * instead of being rejected. */
 #ifndef BLIS_CLUSTER_SCALING_SCALING_H
 #define BLIS_CLUSTER_SCALING_SCALING_H
 
@@ -14,33 +14,37 @@
 typedef enum blis_scale_victim {
   BLIS_VICTIM_NEWEST,
   BLIS_VICTIM_OLDEST,
-  BLIS_VICTIM_LEAST_LOADED, /* by requests; the newest of these */
+  BLIS_VICTIM_LEAST_LOADED, /* fewest requests; the newest on a tie */
   BLIS_VICTIM_COUNT
 } blis_scale_victim;
 
 typedef struct blis_scaling_config {
-  /* BOTH: instances without a role. Otherwise: instances that do only this stage. */
+  /*
+   * The scaled instances. BOTH: instances without a role; otherwise, instances that perform only
+   * this stage.
+   */
   blis_scale_role role;
   uint32_t min;
   uint32_t max; /* >= 1 */
   blis_cold_start cold_start;
   blis_delay actuation; /* from a decision to its effect */
   blis_stop stop;
-  int64_t grace_us; /* BLIS_TIME_NEVER_US = as long as it takes */
+  int64_t grace_us; /* BLIS_TIME_NEVER_US = no limit */
   blis_scale_victim victim;
-  /* A change against the direction of the one before, within this time. */
+  /* A change counts as an oscillation if it reverses the previous change within this time. */
   int64_t oscillation_us;
-  /* Target of requests, for slo_attainment; 0 = none. */
+  /* Latency targets of requests, for slo_attainment; 0 = none. */
   int64_t ttft_target_us;
   int64_t tpot_target_us;
   int64_t e2e_target_us;
-  /* Looks between the intervals, see triggers.h; 0 = none. */
-  int64_t trigger_queue_depth;     /* number of waiting requests that triggers an evaluation */
-  double trigger_slo_attainment;   /* fewer of the last minute kept them */
+  /* Evaluations between the intervals, see triggers.h; 0 = none. */
+  int64_t trigger_queue_depth; /* number of waiting requests that triggers an evaluation */
+  /* SLO attainment in the last minute below which an evaluation is triggered */
+  double trigger_slo_attainment;
   int64_t trigger_gap_us;          /* minimum time since the last evaluation */
   const blis_scale_future *future; /* borrowed; NULL = unused */
-  bool initial_ones_load;          /* initial instances are not ready yet */
-  int64_t seed;                    /* of the times that are drawn */
+  bool initial_ones_load;          /* initial instances are not ready at the start */
+  int64_t seed;                    /* seed of random times */
 } blis_scaling_config;
 
 /* A decision that changed something or exceeded the bounds. */
@@ -48,18 +52,18 @@ typedef struct blis_scale_event {
   int64_t time_us;
   uint32_t from;
   uint32_t to;
-  int64_t proposed; /* before it was clamped */
+  int64_t proposed; /* target before clamping */
   bool is_oscillation;
   blis_scale_cause cause; /* cause of the evaluation */
-  const char *reason;     /* the cluster's own */
+  const char *reason;     /* owned by the cluster */
 } blis_scale_event;
 
-/* Number of instances from a time. */
+/* Numbers of instances from a time. */
 typedef struct blis_scale_level {
   int64_t time_us;
   uint32_t wanted;
   uint32_t ready;
-  uint32_t paid; /* from their request to their removal */
+  uint32_t paid; /* billed instances, from request to removal */
 } blis_scale_level;
 
 /* The scaling of one pool. */
@@ -69,38 +73,40 @@ typedef struct blis_scaling_report {
   size_t event_count;
   const blis_scale_level *levels;
   size_t level_count;
-  int64_t end_us; /* end of the paid time: the end of the last request, or a later change of an
-                     instance */
+  /* end of the billed time: the end of the last request, or a later change of an instance */
+  int64_t end_us;
   int64_t checks;
-  int64_t triggered; /* of these: not by the interval */
+  int64_t triggered; /* subset of checks: not caused by the interval */
   int64_t scale_ups;
   int64_t scale_downs;
   int64_t clamped;
   int64_t oscillations;
   int64_t started;       /* instances started during the run */
-  int64_t failed_starts; /* of these, each as often as it failed */
-  int64_t waited;        /* requests that found no instance */
-  int64_t waited_us;     /* sum over all requests */
-  int64_t longest_us;    /* maximum over requests */
+  int64_t failed_starts; /* failed starts; an instance counts once per failure */
+  int64_t waited;        /* requests that had to wait for an instance */
+  int64_t waited_us;     /* total wait of these requests */
+  int64_t longest_us;    /* maximum wait of a request */
   int64_t most_waiting;
-  const char *off; /* blis_scale_decision; NULL = it scales */
+  const char *off; /* why it does not scale, see blis_scale_decision; NULL = it scales */
 } blis_scaling_report;
 
-/* Takes ownership of *autoscaler, even on failure. Call before the first event, once, or once
-   per pool of prefill and decode. New instances copy the cheapest initial instance, and the most
-   expensive ones are removed first, unless the policy decides. BLIS_ERR_INVALID names the value
-   that is out of range, such as an initial number of instances outside of the bounds. */
+/*
+ * Takes ownership of *autoscaler, even on failure. Call it before the first event, once in total or
+ * once per prefill and decode pool. Unless the policy decides otherwise, new instances copy the
+ * cheapest initial instance, and the most expensive instances are removed first. BLIS_ERR_INVALID
+ * names the value that is out of range, such as an initial number of instances outside the bounds.
+ */
 BLIS_MUSTUSE blis_status blis_cluster_set_autoscaler(blis_cluster *cluster,
                                                      blis_autoscaler *autoscaler,
                                                      const blis_scaling_config *config,
                                                      blis_error *error);
 
-/* Returns the scaling of a pool with an autoscaler, in the order in which they were set; false:
-   no more pools. */
+/* Stores the scaling of the pool with index `pool`, in the order in which autoscalers were set.
+   Returns false if there are no more pools. */
 bool blis_cluster_get_scaling(const blis_cluster *cluster, size_t pool,
                               blis_scaling_report *report);
 
-/* What BLIS__SCALE_DECIDED announces; borrowed during the call. */
+/* The data of BLIS__SCALE_DECIDED, borrowed during the call. */
 typedef struct blis__scale_decided {
   const blis_scale_context *context;
   const blis_scale_decision *decision; /* within bounds */

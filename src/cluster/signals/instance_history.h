@@ -1,16 +1,16 @@
-/* instance_history.h - an instance as seen by a gateway, from the requests that it sends and
- * that return: tokens in flight, recent latencies, and busy time.
+/* instance_history.h - the state of an instance that a gateway can observe from requests and
+ * responses: tokens in flight, recent latencies, and busy time.
  *
- * An engine is busy while it has requests. Every operation is O(1). */
+ * An engine counts as busy while it has requests. Every operation is O(1). */
 #ifndef BLIS_CLUSTER_SIGNALS_INSTANCE_HISTORY_H
 #define BLIS_CLUSTER_SIGNALS_INSTANCE_HISTORY_H
 
 #include <stdint.h>
 
-/* Recent latencies are moving means: each new value has this share. */
+/* Weight of a new value in the moving means of recent latencies. */
 #define BLIS__RECENT_SHARE (1.0 / 16)
 
-/* Seconds that a share of busy time is about. */
+/* Window for the busy fraction, in seconds. */
 enum { BLIS__BUSY_WINDOW_S = 30 };
 
 /* Initially all zero. */
@@ -18,23 +18,25 @@ typedef struct blis__instance_history {
   int64_t requests;      /* requests in flight */
   double recent_ttft_us; /* 0 = none yet */
   double recent_tpot_us; /* 0 = none yet */
-  int64_t served;        /* completed */
-  int64_t busy_from_us;  /* of the time that is not in the seconds yet */
-  int64_t last_second;   /* the newest of these, which go round */
+  int64_t served;        /* completed requests */
+  int64_t busy_from_us;  /* start of the busy time that is not in busy_us yet */
+  int64_t last_second;   /* the newest second in busy_us, which is a ring buffer */
   int64_t busy_us[BLIS__BUSY_WINDOW_S];
 } blis__instance_history;
 
 void blis__history_join(blis__instance_history *history, int64_t now_us);
 
-/* A request leaves at at_us, which can be in the future: the end of its last step. */
+/* Records that a request leaves at at_us, the end of its last step, which may be in the future. */
 void blis__history_leave(blis__instance_history *history, int64_t at_us);
 
 void blis__history_first_token(blis__instance_history *history, int64_t ttft_us);
 
-/* Its tokens came itl_us apart on average; < 0 = it had one token. */
+/* Records a completed request with this mean inter-token latency; < 0 = it had only one token. */
 void blis__history_completed(blis__instance_history *history, double itl_us);
 
-/* Share of the last 30 s, by whole seconds, in which it had requests. */
+/*
+ * Returns the fraction of the last 30 s, in whole seconds, during which the instance had requests.
+ */
 double blis__history_utilization(blis__instance_history *history, int64_t now_us);
 
 #endif

@@ -8,16 +8,16 @@
 
 /*
  * Sums over the decisions of policies that read caches: the leading prompt tokens that the policy
- * predicted to be cached at the chosen instance, and the tokens that were cached there at that
- * moment.
+ * predicted to be cached on the chosen instance, and the tokens that were actually cached at that
+ * time.
  */
 typedef struct blis_cache_belief {
   int64_t decisions;
   int64_t prompt_tokens;
   int64_t predicted_tokens;
   int64_t true_tokens;
-  int64_t missing_tokens; /* believed and not there */
-  int64_t unknown_tokens; /* there and not believed */
+  int64_t missing_tokens; /* predicted but not cached */
+  int64_t unknown_tokens; /* cached but not predicted */
 } blis_cache_belief;
 
 void blis_cluster_get_cache_belief(const blis_cluster *cluster, blis_cache_belief *belief);
