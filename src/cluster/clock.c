@@ -1,7 +1,4 @@
-/*
- * clock.c - executes the next event: of a request, of a call, or of an
- * instance.
- */
+/* clock.c - executes the next event of a request, a call, or an instance. */
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -12,7 +9,10 @@
 
 enum {
   FRUITLESS_MAX = 1000000,
-  FRUITLESS_LOOKS_MAX = 64 /* of features that may bring instances, before the run is stuck */
+  /*
+   * maximum number of evaluations of features that may add instances before the run counts as stuck
+   */
+  FRUITLESS_LOOKS_MAX = 64
 };
 
 blis_status blis__cluster_schedule(blis_cluster *cluster, blis__cluster_request *request,
@@ -76,8 +76,8 @@ bool blis_cluster_has_requests(const blis_cluster *cluster) {
 }
 
 /*
- * The last planned time, except for events that schedule themselves again: a
- * function of a script, a delayed request, ...
+ * Returns the last planned time, except for self-repeating events such as script functions and
+ * delayed requests.
  */
 static int64_t last_planned_us(const blis_cluster *cluster) {
   int64_t last_us = blis__hooks_last_us(&cluster->hooks, cluster);
@@ -91,10 +91,7 @@ static int64_t last_planned_us(const blis_cluster *cluster) {
   return last_us;
 }
 
-/*
- * Whether a planned event may let a request continue, start an instance, or end the
- * run.
- */
+/* Returns whether a planned event may let a request continue, start an instance, or end the run. */
 static bool is_change_due(const blis_cluster *cluster) {
   int64_t now_us = cluster->now_us;
   bool instances_may_come =
@@ -104,9 +101,9 @@ static bool is_change_due(const blis_cluster *cluster) {
 }
 
 /*
- * Functions that call themselves again and requests that are repeatedly deferred
- * may continue forever. This is harmless while a request can still advance by
- * itself, or while another event is due; this is checked once per FRUITLESS_MAX of them.
+ * Functions that reschedule themselves and requests that are repeatedly deferred could continue
+ * forever. This is harmless while a request can still make progress, or while another event is due.
+ * This condition is checked once per FRUITLESS_MAX such events.
  */
 blis_status blis__cluster_note_fruitless(blis_cluster *cluster, blis_error *error) {
   if (++cluster->fruitless == 1) {
@@ -115,7 +112,7 @@ blis_status blis__cluster_note_fruitless(blis_cluster *cluster, blis_error *erro
   if (cluster->fruitless % FRUITLESS_MAX != 0) {
     return BLIS_OK;
   }
-  /* Events planned by these do not count: self-repeating calls end here. */
+  /* Events that these evaluations plan do not count, so self-repeating calls end here. */
   if (cluster->fruitless == FRUITLESS_MAX) {
     cluster->hope_us = last_planned_us(cluster);
   }
@@ -153,7 +150,7 @@ blis_status blis__cluster_have_eager(blis_cluster *cluster) {
     return BLIS_ERR_NOMEM;
   }
   late->is_one = blis_alloc_zeroed(&cluster->alloc, count, sizeof *late->is_one);
-  /* One more than there can be: a number is written before it is counted. */
+  /* One extra entry, because a number is written before it is counted. */
   late->numbers = blis_alloc_zeroed(&cluster->alloc, (size_t)count + 1, sizeof *late->numbers);
   if (late->is_one == NULL || late->numbers == NULL) {
     return BLIS_ERR_NOMEM;
@@ -188,7 +185,7 @@ void blis__cluster_set_eager(blis_cluster *cluster, uint32_t number, bool is_eag
   }
 }
 
-/* Checks the status of an instance's events. */
+/* Checks the status after events of an instance. */
 static blis_status check_run(blis_cluster *cluster, uint32_t number, blis_status status,
                              const blis_error *cause, blis_error *error) {
   if (cluster->event_error.status != BLIS_OK) {
@@ -222,11 +219,11 @@ blis_status blis__cluster_run_instance(blis_cluster *cluster, uint32_t number, i
   int64_t before_us = cluster->now_us;
   cluster->now_us = time_us;
   cluster->running = number;
-  blis_error cause; /* long: not zeroed for every event */
+  blis_error cause; /* large, so it is not zeroed for every event */
   cause.message[0] = '\0';
   blis_status status = blis_instance_run_next(instance, limit_us, &clock_moved, &cause);
   BLIS_TRY(check_run(cluster, number, status, &cause, error));
-  /* A lagging instance does not turn back the clock of other instances. */
+  /* A lagging instance must not turn back the clock. */
   if (!clock_moved || time_us < before_us) {
     cluster->now_us = before_us;
   }

@@ -14,8 +14,8 @@
 #include "cluster/stages.h"
 #include "policy/registry.h"
 
-/* The loop over events stays small enough to be inlined where it is run: code for a few events
-   would cost all events 30 instructions. */
+/* Keep the event loop small enough to be inlined: code for rare events would cost 30 instructions
+   per event. */
 
 enum {
   EVENTS_PER_INTERRUPT_CHECK = 256,
@@ -24,7 +24,9 @@ enum {
 
 /* Executing events. */
 
-/* At equal times an arrival precedes everything in the queue. */
+/*
+ * Returns whether an arrival is next. At equal times, an arrival precedes all events in the queue.
+ */
 static bool is_arrival_next(const blis_cluster *cluster) {
   return cluster->has_arrival && cluster->arrival.arrival_us <= blis__cluster_planned_us(cluster);
 }
@@ -41,7 +43,7 @@ static inline blis_status call_hooks(blis_cluster *cluster, blis__hook_point poi
   return list->count == 0 ? BLIS_OK : blis__hooks_call(list, cluster, 0, error);
 }
 
-/* An event that may have freed capacity has ended. */
+/* Called at the end of an event that may have freed capacity. */
 static inline blis_status note_room(blis_cluster *cluster, blis_error *error) {
   return call_hooks(cluster, BLIS__ROOM_MADE, error);
 }
@@ -97,7 +99,9 @@ void blis__cluster_set_handlers(blis_cluster *cluster) {
   }
 }
 
-/* Due events of a source precede the events of its class. */
+/*
+ * Returns whether a source is next. Due events of a source precede queued events of the same class.
+ */
 static bool source_goes_first(const blis_cluster *cluster) {
   const blis__clock_source *source = blis__hooks_first_due(&cluster->hooks);
   blis_event other;
@@ -105,7 +109,7 @@ static bool source_goes_first(const blis_cluster *cluster) {
          (other.time_us == source->due_us && other.event_class >= source->event_class);
 }
 
-/* Anything but an arrival. */
+/* Executes an event other than an arrival. */
 static BLIS_NOT_INLINE blis_status run_planned_event(blis_cluster *cluster, int64_t time_us,
                                                      blis_error *error) {
   if (cluster->hooks.sources_due_us == time_us && source_goes_first(cluster)) {
@@ -146,8 +150,9 @@ static blis_status check_interrupt(blis_cluster *cluster, blis_error *error) {
 }
 
 /*
- * The last turn of a time follows everything else of that time. An instance may
- * run up to and including that time, or up to the next event of the cluster.
+ * Returns the end of the time that instances may reach. The last turn of a time follows all other
+ * events of that time, so an instance may run up to and including it, or up to the next event of
+ * the cluster.
  */
 static int64_t end_of_instances_us(const blis_cluster *cluster, int64_t cluster_us) {
   int64_t turn_us = blis_time_after_us(cluster->hooks.last_turn_us, 1);
@@ -165,11 +170,11 @@ static blis_status run_last_turn(blis_cluster *cluster, blis_error *error) {
   return cluster->hooks.last_turn(cluster, error);
 }
 
-/* An instance that may execute its next event. */
+/* The instance that may execute its next event. */
 typedef struct turn {
   uint32_t number;
-  int64_t time_us; /* time of that event; BLIS_TIME_NEVER_US = no event */
-  bool runs_ahead; /* and those after it */
+  int64_t time_us; /* time of its next event; BLIS_TIME_NEVER_US = no event */
+  bool runs_ahead; /* it may also execute later events */
 } turn;
 
 static inline turn first_of(const blis_winner_tree *events) {
@@ -178,12 +183,12 @@ static inline turn first_of(const blis_winner_tree *events) {
   return first;
 }
 
-/* With pools: of an instance whose events something may follow on, if any. */
+/* With pools: returns the turn of an eager instance, if any. Its events may cause other events. */
 static turn eager_turn(const blis_cluster *cluster, int64_t cluster_us, int64_t last_us) {
   turn next = first_of(cluster->eager_events);
   int64_t next_us = cluster_us < next.time_us ? cluster_us : next.time_us;
   if (next_us > last_us || next_us == BLIS_TIME_NEVER_US) {
-    /* No other event can follow from these instances. */
+    /* The events of these instances cannot cause other events. */
     blis__cluster_ask_laggards(cluster);
     next = first_of(cluster->next_events);
     next.runs_ahead = blis__listeners_let_run_ahead(&cluster->listeners);
@@ -191,7 +196,7 @@ static turn eager_turn(const blis_cluster *cluster, int64_t cluster_us, int64_t 
   return next;
 }
 
-/* The next turn with pools, where order matters. */
+/* Returns the next turn if order matters, with pools. */
 static turn ordered_turn(const blis_cluster *cluster) {
   blis__cluster_ask_laggards(cluster);
   const turn eager = first_of(cluster->eager_events);
@@ -219,11 +224,10 @@ static inline turn next_turn(const blis_cluster *cluster, int64_t cluster_us, in
 }
 
 /*
- * Executes the next event if it is not later than last_us. If the listeners permit
- * it, instances lag behind the cluster's events until their next request, and their
- * steps in between are computed together. Instances may also run ahead of each
- * other, but not beyond last_us or past the next event of the cluster. Eager
- * instances (clock.h) do neither.
+ * Executes the next event if it is not later than last_us. If the listeners permit it, instances
+ * lag behind the cluster's events until their next request, and the steps in between are computed
+ * together. Instances may also run ahead of each other, but not beyond last_us or past the next
+ * event of the cluster. Eager instances (clock.h) do neither.
  */
 static BLIS_ALWAYS_INLINE blis_status run_one(blis_cluster *cluster, int64_t last_us,
                                               bool may_run_ahead, bool *done, blis_error *error) {
@@ -275,8 +279,8 @@ blis_status blis_cluster_step(blis_cluster *cluster, bool *done, blis_error *err
   return status;
 }
 
-/* Instances can be ahead of last_us. The end of the step in which a request leaves can be after
-   last_us. */
+/* Advances the clock to the end of the run. Instances can be ahead of last_us, and the end of the
+   step in which a request leaves can be after last_us. */
 static void catch_up(blis_cluster *cluster, int64_t last_us) {
   for (uint32_t i = 0; i < cluster->existing; i++) {
     blis_instance_stats stats;
@@ -344,7 +348,7 @@ blis_status blis_cluster_finish(blis_cluster *cluster, blis_error *error) {
   return check_books(cluster, error);
 }
 
-/* Looking. */
+/* Queries. */
 
 int64_t blis_cluster_now_us(const blis_cluster *cluster) {
   return cluster->now_us;

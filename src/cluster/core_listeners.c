@@ -1,6 +1,6 @@
 /*
- * core_listeners.c - short listeners that are no features: names of models,
- * stale signals, priorities, follow-ups.
+ * core_listeners.c - short listeners that are not features, for model names, stale signals,
+ * priorities, and follow-ups.
  */
 #include "cluster/core_listeners.h"
 
@@ -10,10 +10,10 @@
 #include "cluster/clock.h"
 #include "instance/parts/arrival.h"
 
-/* Requests may leave the owner of their model out, unless several owners have a model of that
-   name in this cluster. */
+/* Requests may omit the owner of their model, unless several owners have a model of this name in
+   the cluster. */
 
-/* After features that may ask for another model. */
+/* Called after features that may request another model. */
 static blis_status check_model(void *ud, blis_cluster *cluster, const blis__news *news,
                                blis_error *error) {
   const blis_request *request = &news->request->request;
@@ -59,7 +59,7 @@ blis_status blis__add_late_signals(blis_cluster *cluster) {
   return blis__listeners_add(&cluster->listeners, &listener);
 }
 
-/* config.priority sets the priority of a request that arrives. */
+/* Applies config.priority to arriving requests. */
 
 static blis_status set_priority(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
@@ -79,7 +79,7 @@ blis_status blis__add_priority(blis_cluster *cluster) {
 }
 
 /* Closed loops: the end of a request may start the next request of its session, or requests of a
-   graph that waited for it. */
+   graph that depend on it. */
 
 static blis_status let_arrive(blis_cluster *cluster, const blis_request *follow_up, int64_t end_us,
                               blis_error *error) {

@@ -37,7 +37,7 @@ static void first_token(blis_cluster *cluster, blis_live_request *live) {
   }
 }
 
-/* Attempts of features have their own events. */
+/* Attempts of features have their own callbacks. */
 #define HAS_OWN(live, event)                                                                       \
   (blis__attempt_of(live)->events != NULL && blis__attempt_of(live)->events->event != NULL)
 
@@ -57,7 +57,7 @@ static void on_first_token(void *ud, blis_live_request *live, int64_t now_us) {
   }
 }
 
-/* Only attempts of features keep their KV. */
+/* Only attempts of features hold their KV. */
 static blis_status on_computing(void *ud, blis_live_request *live, const blis_prefill_step *step,
                                 blis_error *error) {
   BLIS_ASSERT(HAS_OWN(live, computing));

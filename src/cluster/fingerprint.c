@@ -1,4 +1,4 @@
-/* fingerprint.c - one number for the state of a cluster. */
+/* fingerprint.c - a hash of the state of a cluster. */
 #include "base/hash.h"
 #include "cluster/clock.h"
 #include "cluster/state.h"
@@ -10,7 +10,7 @@ static uint64_t add(uint64_t hash, const int64_t *values, size_t count) {
 static uint64_t add_instance(uint64_t hash, const blis_cluster *cluster, uint32_t i) {
   const int64_t values[] = {(int64_t)cluster->services[i],
                             blis_instance_next_us(cluster->instances[i])};
-  blis_instance_stats stats; /* only integers, so there is no padding */
+  blis_instance_stats stats; /* contains only integers, so it has no padding */
   blis_instance_get_stats(cluster->instances[i], &stats);
   hash = add(hash, values, sizeof values / sizeof *values);
   return blis_hash64(&stats, sizeof stats, hash);

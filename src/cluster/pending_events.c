@@ -6,7 +6,7 @@
 #include "cluster/clock.h"
 #include "cluster/feature.h"
 
-/* After all events of the cluster of that time. */
+/* Sort keys after all cluster events of the same time. */
 enum { OF_INSTANCE = 100, LAST_TURN };
 
 int64_t blis_cluster_next_us(const blis_cluster *cluster) {
@@ -20,7 +20,7 @@ int64_t blis_cluster_next_us(const blis_cluster *cluster) {
   return next_us;
 }
 
-/* NULL events: they are only counted. */
+/* If events is NULL, events are only counted. */
 struct blis__pending_list {
   blis_pending_event *events;
   size_t count;
@@ -58,7 +58,10 @@ static blis_pending_event of_cluster(const blis_cluster *cluster, size_t i) {
   return shown;
 }
 
-/* Due times of features outside the queue precede the events in the queue. */
+/*
+ * Adds the events of the cluster. Due times of features outside the queue precede the events in the
+ * queue.
+ */
 static void collect_of_cluster(const blis_cluster *cluster, blis__pending_list *list) {
   for (size_t i = 0; i < cluster->table->count; i++) {
     const blis__feature *feature = cluster->table->all[i];
@@ -80,7 +83,7 @@ static size_t collect(const blis_cluster *cluster, blis_pending_event *events) {
     blis_pending_event arrival = about(cluster, &cluster->arrival);
     arrival.time_us = cluster->arrival.arrival_us;
     arrival.kind = "arrival";
-    arrival.order = -1; /* before follow-ups of that time */
+    arrival.order = -1; /* before follow-ups of the same time */
     blis__pending_list_add(&list, &arrival);
   }
   collect_of_cluster(cluster, &list);

@@ -17,7 +17,7 @@ double blis__instance_fullness(double queue_depth, double kv_utilization) {
   return fmax(queue_depth / FULL_QUEUE, kv_utilization / FULL_KV);
 }
 
-/* The columns of the cluster, maintained after the first use; NULL = unavailable. */
+/* Returns a column, which is maintained after its first use; NULL = unavailable. */
 static const double *column_of(const blis_cluster *cluster, const blis_routing_view *view,
                                blis_signal signal) {
   bool is_kept = view->columns[signal] != NULL ||

@@ -39,13 +39,16 @@ static bool may_become(blis_service from, blis_service to) {
     return from == BLIS_SERVICE_FAILED || from == BLIS_SERVICE_DRAINED;
   case BLIS_SERVICE_DRAINING: /* a draining instance can be drained again */
     return is_up;
-  default: /* the parts of a start follow each other, and a start can be repeated */
+  default: /* the parts of a start are in sequence, and a start can be repeated */
     return from == BLIS_SERVICE_ABSENT ||
            (blis__is_starting(from) && (from < to || to >= BLIS_SERVICE_PROVISIONING));
   }
 }
 
-/* The end of a drain is determined only if events run in order of time. */
+/*
+ * Requires time order while an instance drains, because otherwise the end of a drain is not
+ * determined.
+ */
 static void keep_order(blis_cluster *cluster, blis_service before, blis_service service) {
   if (before == service) {
     return;

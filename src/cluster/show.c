@@ -1,4 +1,4 @@
-/* show.c - requests as policies see them. */
+/* show.c - converts requests to the form that policies see. */
 #include "cluster/state.h"
 
 blis_routing_request blis_cluster_show(blis_cluster *cluster, const blis_live_request *live) {

@@ -1,6 +1,5 @@
 /*
- * stages.c - the stages of a request: arrival, admission, routing, injection into
- * an instance.
+ * stages.c - the stages of a request: arrival, admission, routing, and injection into an instance.
  */
 #include <inttypes.h>
 
@@ -27,7 +26,7 @@ blis_status blis__cluster_fetch_arrival(blis_cluster *cluster, blis_error *error
   return BLIS_OK;
 }
 
-/* Looks a class up once; classes are few. */
+/* Sets the class of a request. Each class is looked up only once, because there are few. */
 static blis_status classify(blis_cluster *cluster, blis__cluster_request *request) {
   uint32_t slo_class = request->request.slo_class;
   if (slo_class >= cluster->classes.count) {
@@ -46,7 +45,7 @@ static blis_status classify(blis_cluster *cluster, blis__cluster_request *reques
   return BLIS_OK;
 }
 
-/* Handles an arrival; *entered is in the table. */
+/* Handles an arrival. *entered is the request in the table. */
 static blis_status enter(blis_cluster *cluster, const blis_request *arrival,
                          blis__cluster_request **entered, blis_error *error) {
   int64_t limit = cluster->config.max_requests_in_memory;
@@ -92,7 +91,7 @@ blis_status blis__cluster_go_to_routing(blis_cluster *cluster, blis__cluster_req
   return blis__cluster_route(cluster, request, error);
 }
 
-/* Was it returned only once, or not yet brought forward? */
+/* Returns whether the arrival is due. */
 static bool is_due(const blis_cluster *cluster, const blis_request *request) {
   const blis_request_source *source = cluster->source;
   return source->is_due == NULL || source->is_due(source->state, request);
@@ -162,7 +161,7 @@ static blis_status reject(blis_cluster *cluster, blis__cluster_request *request,
   return blis__cluster_end(cluster, request, cluster->now_us, reason, error);
 }
 
-/* A listener may refuse the request before any policy is called. */
+/* Calls the admission policy, unless a listener rejects the request first. */
 static blis_status ask_admission(blis_cluster *cluster, blis__cluster_request *request,
                                  blis_admission_decision *decision, blis_error *error) {
   const char *refusal = NULL;
@@ -197,7 +196,7 @@ blis_status blis__cluster_admit(blis_cluster *cluster, blis__cluster_request *re
   return is_taken ? BLIS_OK : blis__cluster_go_to_routing(cluster, request, error);
 }
 
-/* Books the request on its instance and hands it over. */
+/* Registers the request on its instance and injects it. */
 static blis_status inject(blis_cluster *cluster, blis__cluster_request *request, uint32_t number,
                           blis_error *error) {
   blis_instance *instance = cluster->instances[number];
@@ -230,7 +229,7 @@ static BLIS_NOT_INLINE blis_status fail_choice(const blis_router *router,
                    blis_request_id_of(shown->number, session, shown->round_index, id));
 }
 
-/* Calls the policy, if there are candidates. */
+/* Calls the policy if there are candidates. */
 static BLIS_ALWAYS_INLINE blis_status decide_routing(blis_cluster *cluster,
                                                      const blis_router *router,
                                                      const blis_routing_request *shown,

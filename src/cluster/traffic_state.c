@@ -1,24 +1,24 @@
 /*
- * traffic_state.c - what tenants send: how many requests, how many of these are
- * being served, how fast they come. For policies of scripts.
+ * traffic_state.c - the traffic of tenants, for scripted policies: the number of requests, of
+ * active requests, and the arrival rate.
  */
 #include "cluster/core_listeners.h"
 
 #include "base/invariant.h"
 #include "policy/memory/recent.h"
 
-/* Period of a rate, or the time since the start if that is shorter. */
+/* Window of the arrival rate. Early in a run, the time since the start is used. */
 enum { WINDOW_S = 10 };
 
 typedef struct tenant {
-  int64_t requests; /* that have arrived */
-  int64_t active;   /* admitted and not ended */
-  int64_t recent;   /* arrived within the window */
+  int64_t requests; /* arrived requests */
+  int64_t active;   /* requests admitted and not ended */
+  int64_t recent;   /* requests that arrived within the window */
 } tenant;
 
 struct blis__traffic {
   blis_alloc alloc;
-  BLIS_ARRAY(tenant) tenants; /* by number of the text */
+  BLIS_ARRAY(tenant) tenants; /* indexed by string ID */
   blis__recent arrivals;
 };
 

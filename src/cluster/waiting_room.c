@@ -16,7 +16,7 @@ static void note_wait(blis__waiting_room *room, const blis_cluster *cluster,
   room->count--;
 }
 
-/* Everybody asks routing again, in order. */
+/* Sends all waiting requests to routing again, in order. */
 static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   blis__waiting_room *room = ud;
@@ -42,8 +42,8 @@ static blis_status turn_away(blis_cluster *cluster, blis__cluster_request *reque
 }
 
 /*
- * The request may have left, and another request may be in its place: if that waits
- * until now, its deadline also applies.
+ * Handles a deadline. The original request may have left, and another request may use its slot. The
+ * deadline then applies if that request has waited until now.
  */
 static blis_status on_deadline(void *ud, blis_cluster *cluster, blis_error *error) {
   blis__cluster_request *request = ud;
@@ -83,7 +83,7 @@ blis_status blis__waiting_leave_at(blis_cluster *cluster, blis__cluster_request 
   return blis_cluster_call_at(cluster, request->live.deadline_us, on_deadline, request, error);
 }
 
-/* Whether an instance is expected; O(instances) if none is up. */
+/* Returns whether an instance is expected; O(instances) if none is up. */
 static bool somebody_comes(const blis_cluster *cluster, const blis__group *group, uint32_t role) {
   const blis__waiting_room *room = cluster->waiting_room;
   if (room->keeps_any || (role & room->kept_roles) != 0) {

@@ -11,8 +11,8 @@
 
 struct blis__adapter_texts {
   blis_adapter_names names;     /* borrowed */
-  BLIS_ARRAY(uint32_t) numbers; /* by number of the text; 0 = is no adapter */
-  /* As policies see them: contiguous per instance. */
+  BLIS_ARRAY(uint32_t) numbers; /* indexed by string ID; 0 = not an adapter */
+  /* States as policies see them, contiguous per instance. */
   blis_adapter_state *seen;
   const blis_cluster *cluster;
   blis__signal_source signals;
@@ -64,7 +64,7 @@ static blis_status fail_unknown(const struct blis__adapter_texts *a, const blis_
                    blis_request_id(request, strings, id), wanted, suggestion.text);
 }
 
-/* A request that has arrived. BLIS_ERR_INVALID: there is no such adapter. */
+/* Checks the adapter of an arriving request. BLIS_ERR_INVALID if there is no such adapter. */
 static blis_status on_arrived(void *ud, blis_cluster *cluster, const blis__news *news,
                               blis_error *error) {
   const struct blis__adapter_texts *a = ud;
@@ -92,7 +92,10 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
   return BLIS_OK;
 }
 
-/* The slots of an engine are lost with it, and its adapters with them. */
+/*
+ * Returns whether an instance has slots. When an engine is lost, its slots and their adapters are
+ * lost, too.
+ */
 static bool has_slots(const blis_cluster *cluster, uint32_t instance) {
   return blis__is_up(cluster->services[instance]);
 }
@@ -139,7 +142,7 @@ static void forget_instance(void *ud, blis__snapshot *snapshot, uint32_t i) {
   }
 }
 
-/* Value for the adapter that the request needs; 0 if it needs none. */
+/* Returns the value for the adapter of the request; 0 if it needs no adapter. */
 static double of_request(const void *ud, uint32_t i, const blis_routing_request *request,
                          blis_signal signal) {
   const struct blis__adapter_texts *a = ud;

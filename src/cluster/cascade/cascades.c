@@ -21,7 +21,7 @@ static blis__cascades *state_of(const blis_cluster *cluster) {
   return blis__feature_state(cluster, BLIS_FEATURE_CASCADE);
 }
 
-/* The progress of a request; NULL: it takes no part. */
+/* Returns the progress of a request; NULL if it is not in the cascade. */
 static blis__cascade_run *run_of(const blis__cluster_request *request) {
   return request->parts[BLIS__PART_CASCADE];
 }
@@ -39,7 +39,7 @@ static blis_status fail_unknown(const blis_cluster *cluster, const char *where, 
                    blis_nearest_suggest(&nearest).text);
 }
 
-/* The same name, or two of one model that the cluster serves. */
+/* Returns whether the names are equal, or refer to the same model of the cluster. */
 static bool is_same_here(const blis_cluster *cluster, const char *a, const char *b) {
   const blis__candidates *candidates = &cluster->snapshot.candidates;
   const blis__model_search of_a = blis__candidates_find(candidates, a);
@@ -95,7 +95,7 @@ static blis_status read_chain(blis_cluster *cluster, const blis_cascade_chain *f
   return BLIS_OK;
 }
 
-/* Two chains for one model: which one would it be? */
+/* Rejects two chains for one model, because the choice would be ambiguous. */
 static blis_status check_chains_differ(const blis_cluster *cluster, blis_error *error) {
   const blis_cascade *policy = &state_of(cluster)->policy;
   for (size_t i = 0; i < policy->chain_count; i++) {
@@ -138,7 +138,7 @@ static const blis__chain *find_chain(const blis_cluster *cluster, uint32_t model
   return found;
 }
 
-/* "small,large" or "-" */
+/* Parses "small,large" or "-". */
 static blis_status parse_chain(blis_cluster *cluster, const blis__cluster_request *request,
                                const blis__chain **chain, blis_error *error) {
   const blis_intern *strings = cluster->source->strings;
@@ -184,7 +184,7 @@ static const blis__chain **slot_of(const blis__chain **items, size_t *count, uin
   return &items[id];
 }
 
-/* The chain of models for a request; empty = it takes no part. */
+/* Stores the chain of models for a request; empty = it is not in the cascade. */
 static blis_status chain_of(blis_cluster *cluster, const blis__cluster_request *request,
                             const blis__chain **chain, blis_error *error) {
   blis__cascades *c = state_of(cluster);
@@ -203,7 +203,10 @@ static blis_status chain_of(blis_cluster *cluster, const blis__cluster_request *
 
 /* Answers. */
 
-/* Reads "-1.5", or a list such as "small=-1.5;large=-0.3"; NAN = the model is missing. */
+/*
+ * Reads "-1.5", or a list such as "small=-1.5;large=-0.3"; NAN = the list does not contain the
+ * model.
+ */
 static blis_status own_logprob(const blis_cluster *cluster, const blis_request *request,
                                double *logprob, blis_error *error) {
   const blis_intern *strings = cluster->source->strings;
@@ -232,7 +235,7 @@ static blis_status own_logprob(const blis_cluster *cluster, const blis_request *
   return BLIS_OK;
 }
 
-/* The value in the request overrides the policy. */
+/* Determines the answer. A value in the request overrides the policy. */
 static blis_status find_answer(blis_cluster *cluster, blis__cluster_request *request,
                                blis_error *error) {
   blis__cascade_run *run = run_of(request);
@@ -247,8 +250,8 @@ static blis_status find_answer(blis_cluster *cluster, blis__cluster_request *req
                              &run->answer, error);
 }
 
-/* Later prompts of a session contain a response of the planned length, so a different length is
-   not part of any prompt. */
+/* Sets the planned output. Later prompts of a session contain a response of the planned length, so
+   output of a different length is not part of any prompt. */
 static void plan_output(blis__cluster_request *request) {
   const blis__cascade_run *run = run_of(request);
   blis_request *r = &request->request;
@@ -305,7 +308,7 @@ static bool is_completed(const blis_live_request *live) {
   return live->state == BLIS_REQUEST_COMPLETED || live->state == BLIS_REQUEST_LENGTH_CAPPED;
 }
 
-/* The first one comes with the prefill. */
+/* Returns the number of emitted tokens. The prefill emits the first one. */
 static int64_t sent_tokens(const blis_live_request *live) {
   if (!is_completed(live)) {
     return 0;
@@ -346,7 +349,7 @@ static blis_cascade_attempt attempt_of(const blis_cluster *cluster,
   };
 }
 
-/* Is another model tried? The client of a request that timed out is gone. */
+/* Determines whether another model is tried. If the request timed out, its client is gone. */
 static blis_status ask_policy(blis_cluster *cluster, blis__cluster_request *request,
                               bool *escalates, blis_error *error) {
   blis__cascade_run *run = run_of(request);
@@ -399,7 +402,7 @@ static blis_status on_completed(void *ud, blis_cluster *cluster, const blis__new
   return BLIS_OK;
 }
 
-/* Recorders of attempts receive the request as it arrived. */
+/* Reports an attempt to the sink, which receives the request in its original form. */
 static blis_status keep_attempt(const blis_cluster *cluster, const blis__cluster_request *request,
                                 blis_error *error) {
   const blis__cascade_run *run = run_of(request);
@@ -441,7 +444,7 @@ static blis_status on_over(void *ud, blis_cluster *cluster, const blis__news *ne
     BLIS_TRY(judge(cluster, request, news->end_us, news->reason, error));
   }
   *news->goes_on = run->verdict == BLIS_CASCADE_ESCALATE;
-  if (*news->goes_on) { /* else it is kept when the request is reported */
+  if (*news->goes_on) { /* otherwise, it is reported together with the request */
     BLIS_TRY(keep_attempt(cluster, request, error));
   }
   const blis__judgement judgement = {&run->attempt, run->verdict};
@@ -449,7 +452,7 @@ static blis_status on_over(void *ud, blis_cluster *cluster, const blis__news *ne
   return *news->goes_on ? ask_next(cluster, request, news->end_us, error) : BLIS_OK;
 }
 
-/* Reports contain the model that the request arrived with. */
+/* Restores the original model of the request for reports. */
 static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
   (void)ud;
@@ -458,7 +461,7 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
   if (run == NULL) {
     return BLIS_OK;
   }
-  if (!run->is_judged) { /* the run has ended */
+  if (!run->is_judged) { /* the run has ended during the attempt */
     run->attempt = attempt_of(cluster, request, cluster->now_us, NULL);
     run->verdict = BLIS_CASCADE_UNFINISHED;
   }
@@ -483,7 +486,7 @@ static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *n
 
 /* Construction. */
 
-/* Takes *policy. */
+/* Takes ownership of *policy. */
 static blis_status add_cascades(blis_cluster *cluster, blis_cascade *policy) {
   blis__cascades *c = blis_alloc_zeroed(&cluster->alloc, 1, sizeof *c);
   if (c == NULL) {

@@ -91,7 +91,7 @@ static blis_status name_instances(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Later instances are not made yet. */
+/* Creates the initial instances. Later instances are not created yet. */
 static blis_status make_instances(blis_cluster *cluster, blis_histogram *itl_us,
                                   blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
@@ -118,7 +118,7 @@ static bool has_power(const blis_cluster_config *config) {
   return false;
 }
 
-/* Do instances call functions that may share state? */
+/* Returns whether instances call functions that may share state. */
 static bool has_scripts(const blis_cluster_config *config) {
   bool found = false;
   for (uint32_t i = 0; i < config->instance_count; i++) {
@@ -188,7 +188,7 @@ static blis_status make_parts(blis_cluster *cluster, blis_histogram *itl_us, bli
   return BLIS_OK;
 }
 
-/* Among listeners of one phase the earlier one is called first. */
+/* Adds the listeners. Within a phase, listeners are called in the order in which they are added. */
 static blis_status add_listeners(blis_cluster *cluster, blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
   if (has_scripts(config) || config->max_requests_in_memory > 0) {
@@ -201,7 +201,7 @@ static blis_status add_listeners(blis_cluster *cluster, blis_error *error) {
   BLIS_TRY_MEM(blis__add_router_feedback(cluster), error);
   BLIS_TRY_MEM(blis__add_follow_ups(cluster), error);
   BLIS_TRY(blis__features_start(cluster, error));
-  /* A feature may have declared the signals. */
+  /* A feature may have declared these signals. */
   BLIS_TRY_MEM(blis__add_prefill_history(cluster), error);
   return BLIS_OK;
 }
@@ -252,7 +252,7 @@ blis_status blis__cluster_make(const blis__feature_table *table, const blis_allo
   if (status == BLIS_OK) {
     status = blis__cluster_fetch_arrival(c, error);
   }
-  c->config.instances = NULL; /* the caller's, no longer needed */
+  c->config.instances = NULL; /* owned by the caller and no longer needed */
   c->config.facts = NULL;
   memset(c->config.options, 0, sizeof c->config.options);
   c->config.slo_overrides = NULL;

@@ -1,6 +1,4 @@
-/*
- * feedback.c - reports to policies the outcome of the requests they decided.
- */
+/* feedback.c - reports the outcome of requests to the policies that decided about them. */
 #include "cluster/core_listeners.h"
 
 static blis_request_times times_of(const blis_cluster *cluster, const blis_live_request *live) {
@@ -11,7 +9,7 @@ static blis_request_times times_of(const blis_cluster *cluster, const blis_live_
                               .itl_count = live->itl_count};
 }
 
-/* The router that has sent the request where it is, and its ticket of that. */
+/* Returns the router that sent the request to its instance, and stores the ticket. */
 static const blis_router *sender_of(const blis_cluster *cluster, blis__cluster_request *request,
                                     blis_ticket **ticket) {
   const blis__attempt *attempt = request->other != NULL ? request->other : &request->own;
@@ -19,7 +17,7 @@ static const blis_router *sender_of(const blis_cluster *cluster, blis__cluster_r
   return attempt->router != NULL ? attempt->router : &cluster->router;
 }
 
-/* The instance that the router has chosen. */
+/* Returns the instance that the router chose. */
 static uint32_t chosen_of(const blis_cluster *cluster, const blis__cluster_request *request) {
   return blis__front_of(cluster, (uint32_t)request->instance);
 }
@@ -66,7 +64,7 @@ blis_status blis__add_router_feedback(blis_cluster *cluster) {
 
 blis_status blis__add_feedback_of(blis_cluster *cluster, const blis_router *router) {
   if (router->ops == NULL || router->ops->ended == NULL || cluster->router.ops->ended != NULL) {
-    return BLIS_OK; /* nothing is needed, or on_left is added already */
+    return BLIS_OK; /* no feedback is needed, or on_left was already added */
   }
   const blis__listener listener = {.ud = NULL,
                                    .phase = BLIS__POLICIES,

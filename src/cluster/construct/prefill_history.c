@@ -1,7 +1,6 @@
 /*
- * prefill_history.c - the state of instances that follows from the requests sent to
- * them: pending prompt tokens, prompts in progress, and the history of each
- * (instance_history.h).
+ * prefill_history.c - the state of instances derived from the requests sent to them: pending prompt
+ * tokens, prompts in progress, and their history (instance_history.h).
  */
 #include "cluster/core_listeners.h"
 

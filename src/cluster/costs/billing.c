@@ -27,7 +27,7 @@ typedef struct stay {
 /* Allocated in the cluster's arena. */
 struct blis__billing {
   rule *rules;
-  stay *stays; /* of all instances, those to come included */
+  stay *stays; /* of all instances, including future ones */
 };
 
 static struct blis__billing *state_of(const blis_cluster *cluster) {
@@ -51,8 +51,8 @@ static const rule *rule_of(const struct blis__billing *billing, uint32_t group) 
   return r;
 }
 
-/* Rounding including the current period, up to until_us. The added time has the price of its
-   last instant: a price that begins at the removal does not apply. */
+/* Returns the rounding until until_us, including the current period. The added time has the price
+   at the last instant before the end, so a price that begins at the removal does not apply. */
 static blis_rounding rounded(const blis_cluster *cluster, uint32_t i, int64_t until_us) {
   const stay *s = &state_of(cluster)->stays[i];
   blis_billing billing =
@@ -65,7 +65,7 @@ static blis_rounding rounded(const blis_cluster *cluster, uint32_t i, int64_t un
                          s->before.gpu_usd + (price > 0 ? price * ((double)more_us / 3.6e9) : 0)};
 }
 
-/* An instance that fails and will recover is paid again at the same time. */
+/* If an instance fails and will recover, its billing stops and resumes at the same time. */
 static blis_status on_service_changed(void *ud, blis_cluster *cluster, const blis__news *news,
                                       blis_error *error) {
   (void)error;
@@ -86,7 +86,7 @@ static blis_status make(blis_cluster *cluster, blis_error *error) {
   if (state_of(cluster) != NULL) {
     return BLIS_OK;
   }
-  uint32_t count = cluster->config.instance_count; /* and those to come */
+  uint32_t count = cluster->config.instance_count; /* includes future instances */
   struct blis__billing *billing = blis_arena_new(&cluster->texts, sizeof *billing);
   BLIS_TRY_NEW(billing, error);
   *billing = (struct blis__billing){.stays = blis_arena_new(&cluster->texts, count * sizeof(stay))};

@@ -14,7 +14,7 @@ static const double us_per_hour = 3.6e9;
 typedef struct step {
   int64_t from_us;
   double per_hour;
-  double usd; /* from 0 to from_us */
+  double usd; /* cost from time 0 to from_us */
 } step;
 
 typedef struct price_list {
@@ -26,9 +26,9 @@ typedef struct price_list {
 
 typedef struct bill {
   const price_list *list; /* NULL = none */
-  int64_t since_us;       /* of the time that is not in usd yet */
+  int64_t since_us;       /* start of the billed time that is not in usd yet */
   double usd;
-  bool is_paid; /* billed since the last change */
+  bool is_paid; /* it has been billed since the last change */
 } bill;
 
 /* Allocated in the cluster's arena. */
@@ -55,7 +55,7 @@ static const step *step_at(const price_list *list, int64_t time_us) {
   return &list->steps[low];
 }
 
-/* From 0 to time_us. */
+/* Returns the cost from time 0 to time_us. */
 static double usd_until(const price_list *list, int64_t time_us) {
   const step *at = step_at(list, time_us);
   return at->usd + at->per_hour * ((double)(time_us - at->from_us) / us_per_hour);

@@ -21,21 +21,21 @@ typedef struct blis__encoding {
   blis__cluster_request *request;
   uint32_t slot;
   uint32_t instance;
-  bool is_there; /* with that instance */
+  bool is_there; /* it is on its encode instance */
   bool is_done;
   int64_t since_us;
   blis_ticket ticket;
   blis_event_handle end_event;
   blis_event_handle late_event;
   blis_stage_times times;
-  struct blis__encoding *next; /* the next one in the queue */
+  struct blis__encoding *next; /* next entry of the queue */
 } blis__encoding;
 
-/* The first one is being encoded. */
+/* The first request of the queue is being encoded. */
 typedef struct encoder {
   blis__encoding *head;
   blis__encoding *tail;
-  bool hangs; /* and will never be done */
+  bool hangs; /* the current request will never finish */
 } encoder;
 
 typedef struct blis__encoders {
@@ -134,7 +134,7 @@ static blis_status join(blis_cluster *cluster, blis__encoding *encoding, uint32_
   return start_next(cluster, instance, error);
 }
 
-/* Wherever it is in the queue. */
+/* Removes a request from any position in the queue. */
 static blis_status leave(blis_cluster *cluster, blis__encoding *encoding, blis_error *error) {
   encoder *queue = &state_of(cluster)->all[encoding->instance];
   blis__encoding *before = NULL;
@@ -155,7 +155,7 @@ static blis_status leave(blis_cluster *cluster, blis__encoding *encoding, blis_e
 
 /* Request lifecycle. */
 
-/* A request that has lost its encoder already has its record. */
+/* Creates the record of a request. A request that has lost its encoder already has one. */
 static blis_status need_record(blis__encoders *e, blis__cluster_request *request) {
   uint32_t slot;
   if (encoding_of(request) != NULL) {
@@ -168,7 +168,7 @@ static blis_status need_record(blis__encoders *e, blis__cluster_request *request
   return BLIS_OK;
 }
 
-/* A request that needs it goes to an encoder; routing has it again afterwards. */
+/* Sends a request that needs encoding to an encoder. Afterwards, it returns to routing. */
 static blis_status on_to_be_routed(void *ud, blis_cluster *cluster, const blis__news *news,
                                    blis_error *error) {
   blis__encoders *e = ud;
@@ -221,8 +221,8 @@ static blis_status run_event(blis_cluster *cluster, const blis_event *event, bli
                                                      : is_late(cluster, event->object, error);
 }
 
-/* BLIS (Go): the router chooses who encodes a request that is being routed, though nothing comes
-   of it. */
+/* As in BLIS (Go), the router chooses an encode instance for a request that is being routed,
+   without any further effect. */
 static blis_status on_split_settled(void *ud, blis_cluster *cluster, const blis__news *news,
                                     blis_error *error) {
   blis__choice choice;
@@ -240,7 +240,7 @@ static blis_status on_instance_lost(void *ud, blis_cluster *cluster, const blis_
     return BLIS_OK;
   }
   while (its->head != NULL) {
-    /* From the end, so that no request has its turn here. */
+    /* In reverse order, so that no request starts on this instance. */
     blis__encoding *last = its->tail;
     blis__cluster_request *request = last->request;
     e->counts.lost++;
@@ -348,7 +348,7 @@ static blis_status make_parts(blis_cluster *cluster, blis__encoders *e) {
              [BLIS__SPLIT_SETTLED] = e->stage.chooses_only ? on_split_settled : NULL,
              [BLIS__REPORTING] = on_reporting,
              [BLIS__ENDED] = on_ended}};
-  /* Before hand-offs: a request that is not encoded has not been handed off. */
+  /* Added before hand-offs, because a request that is not encoded has not been handed off. */
   const blis__listener of_instances = {.ud = e,
                                        .phase = BLIS__BOOKS,
                                        .on = {[BLIS__INSTANCE_LOST] = on_instance_lost,

@@ -13,13 +13,13 @@
 #include "cluster/units.h"
 #include "cluster/waiting_room.h"
 
-/* A fault at an instance that is on. */
+/* An active fault on an instance. */
 typedef struct active_fault {
   struct blis__fault_plan *plan;
   uint32_t instance;
   blis_fault_effect effect;
   bool is_on;
-  size_t note; /* its place among the notes */
+  size_t note; /* index of its note */
 } active_fault;
 
 /* A fault that repeats. */
@@ -32,8 +32,9 @@ struct blis__fault_plan {
   blis_fault *faults;
   size_t count;
   size_t next;
-  BLIS_ARRAY(active_fault *) active; /* that are on; in the arena */
-  double *lasting;                   /* by instance: factor of faults without an end; 0 = 1 */
+  BLIS_ARRAY(active_fault *) active; /* active faults; in the arena */
+  /* indexed by instance: factor of permanent slowdowns; 0 means 1 */
+  double *lasting;
   BLIS_ARRAY(blis_fault_note) notes;
 };
 
@@ -41,10 +42,10 @@ static struct blis__fault_plan *state_of(const blis_cluster *cluster) {
   return blis__feature_state(cluster, BLIS_FEATURE_FAULTS);
 }
 
-/* Far above any useful number of notes; limits their memory. */
+/* Limit on the memory of notes, far above any useful number. */
 enum { NOTES_MAX = 100000 };
 
-/* What lasts. */
+/* Active faults. */
 
 static blis_status set_speed(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   const struct blis__fault_plan *plan = state_of(cluster);
@@ -60,7 +61,7 @@ static blis_status set_speed(blis_cluster *cluster, uint32_t instance, blis_erro
   return blis_cluster_instance_slow(cluster, instance, factor, error);
 }
 
-/* Do routers see old signals? */
+/* Returns whether routers see stale signals because of this fault. */
 static bool hides_signals(const active_fault *a, uint32_t instance) {
   blis_fault_kind kind = a->effect.kind;
   return a->is_on && a->instance == instance &&
@@ -156,7 +157,7 @@ static blis_status finish_now(blis_cluster *cluster, uint32_t instance, blis_err
   return BLIS_OK;
 }
 
-/* In use or not. */
+/* Ends a reclaim, whether or not the instance is in use. */
 static blis_status end_reclaim(blis_cluster *cluster, active_fault *a, blis_error *error) {
   const blis_fault_effect *effect = &a->effect;
   BLIS_TRY(finish_now(cluster, a->instance, error));
@@ -186,7 +187,7 @@ static blis_status end(blis_cluster *cluster, active_fault *a, blis_error *error
   }
 }
 
-/* The effects of its end on requests also count as effects of the fault. */
+/* Called at the end of a fault. Its effects on requests count as effects of the fault. */
 static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
   active_fault *a = ud;
   if (!a->is_on || !blis_cluster_has_requests(cluster)) {
@@ -204,7 +205,7 @@ static blis_status on_over(void *ud, blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* It is on until after_us have passed. */
+/* Activates a fault that ends after after_us. */
 static blis_status begin(blis_cluster *cluster, uint32_t instance, const blis_fault_effect *effect,
                          int64_t after_us, active_fault **made, blis_error *error) {
   struct blis__fault_plan *plan = state_of(cluster);
@@ -226,7 +227,7 @@ static blis_status hang_one(blis_cluster *cluster, uint32_t instance, blis_error
   return BLIS_OK;
 }
 
-/* Lasts until its engine restarts; other ranks wait for it at their barrier. */
+/* Makes an instance hang until its engine restarts. Other ranks wait for it at their barrier. */
 static blis_status hang(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   const blis_rank_config *ranks = blis_instance_get_config(cluster->instances[instance])->ranks;
   if (ranks == NULL || !ranks->has_barrier) {
@@ -239,7 +240,7 @@ static blis_status hang(blis_cluster *cluster, uint32_t instance, blis_error *er
   return BLIS_OK;
 }
 
-/* What happens. */
+/* Effects. */
 
 /* A slowdown without an end is stored only as the factor of its instance. */
 static blis_status slow_down_for_good(blis_cluster *cluster, uint32_t instance, double factor,
@@ -249,7 +250,7 @@ static blis_status slow_down_for_good(blis_cluster *cluster, uint32_t instance, 
   return set_speed(cluster, instance, error);
 }
 
-/* Whether the same fault is already active without an end. */
+/* Returns whether the same fault is already permanently active. */
 static bool is_on_for_good(const struct blis__fault_plan *plan, uint32_t instance,
                            const blis_fault_effect *effect) {
   for (size_t i = 0; i < plan->active.count; i++) {
@@ -356,7 +357,7 @@ static blis_status schedule_next(blis_cluster *cluster, blis_error *error) {
                                                           on_declared, plan, error);
 }
 
-/* Random ones: the next comes the sooner, the more instances there are. */
+/* Random faults. The more instances there are, the sooner the next fault occurs. */
 
 static bool may_suffer(const blis_cluster *cluster, const random_fault *f, uint32_t i) {
   return cluster->services[i] == BLIS_SERVICE_ACTIVE &&
@@ -398,7 +399,7 @@ static blis_status on_random(void *ud, blis_cluster *cluster, blis_error *error)
   return schedule_random(cluster, f, error);
 }
 
-/* Making. */
+/* Construction. */
 
 const char *blis_fault_kind_name(blis_fault_kind kind) {
   static const char *const names[] = {"crash",   "hang",  "slow",      "partition",
@@ -472,7 +473,7 @@ static blis_status copy_declared(blis_cluster *cluster, const blis_fault *faults
   return schedule_next(cluster, error);
 }
 
-/* Each has its own stream. */
+/* Starts a random fault. Each has its own random stream. */
 static blis_status begin_random(blis_cluster *cluster, const blis_random_fault *random,
                                 size_t count, blis_error *error) {
   for (size_t i = 0; i < count; i++) {

@@ -12,9 +12,9 @@
 struct blis__presence {
   BLIS_ARRAY(blis_presence_level) levels;
   blis_presence_level now;
-  blis_service *counted; /* by instance: the state that is counted */
-  bool *is_of_market;    /* by instance; NULL = there is no market */
-  int64_t wanted;        /* of the market */
+  blis_service *counted; /* indexed by instance: the counted state */
+  bool *is_of_market;    /* indexed by instance; NULL = no market */
+  int64_t wanted;        /* number of instances wanted from the market */
 };
 
 static struct blis__presence *state_of(const blis_cluster *cluster) {
@@ -28,7 +28,10 @@ static void add(blis_presence_level *level, blis_service service, int change) {
   level->starting += is_starting ? change : 0;
 }
 
-/* Ranks have the state of the first instance of their group, which is counted. */
+/*
+ * Counts an instance. In a group of ranks, only the first instance counts, because all ranks have
+ * the same state.
+ */
 static void count(struct blis__presence *presence, const blis_cluster *cluster, uint32_t instance) {
   if (blis__unit_first(cluster, instance) != instance) {
     return;
@@ -43,7 +46,7 @@ static void count(struct blis__presence *presence, const blis_cluster *cluster, 
   }
 }
 
-/* The last of several changes at one time counts. */
+/* Records the current level. Among changes at the same time, the last one is kept. */
 static blis_status note(struct blis__presence *presence, const blis_cluster *cluster) {
   blis_presence_level level = presence->now;
   level.time_us = cluster->now_us;

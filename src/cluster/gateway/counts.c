@@ -1,7 +1,4 @@
-/*
- * counts.c - outcomes and waiting times of the requests of each band of the
- * gateway's queue.
- */
+/* counts.c - outcomes and waiting times of requests in the gateway queue, by band. */
 #include "base/invariant.h"
 #include "cluster/gateway/gateway.h"
 #include "cluster/gateway/gateway_queue.h"
@@ -62,7 +59,7 @@ void blis__gateway_free_books(blis__gateway *gateway) {
   blis_sketch_deinit(&gateway->wait_us);
 }
 
-/* Looking. */
+/* Queries. */
 
 size_t blis_cluster_gateway_band_count(const blis_cluster *cluster) {
   return blis__gateway_of(cluster) == NULL ? 0 : blis__gateway_of(cluster)->books.count;

@@ -1,4 +1,4 @@
-/* cycle.c - times at which requests can leave the gateway queue. */
+/* cycle.c - the times at which requests can be dispatched from the gateway queue. */
 #include "base/time.h"
 #include "cluster/clock.h"
 #include "cluster/gateway/gateway.h"
@@ -24,15 +24,15 @@ static blis_status plan(blis_cluster *cluster, blis__gateway *gateway, int64_t a
   return BLIS_OK;
 }
 
-/* The first multiple of the cycle that is not before at_us. */
+/* Returns the first multiple of the cycle time that is >= at_us. */
 static int64_t cycle_from(const blis__gateway *gateway, int64_t at_us) {
   int64_t cycle_us = gateway->policy.cycle_us;
   int64_t rest_us = at_us % cycle_us;
   return rest_us == 0 ? at_us : blis_time_after_us(at_us, cycle_us - rest_us);
 }
 
-/* If only arriving and departing requests change the saturation, waiting requests are notified
-   of them in order of time; otherwise the queue is checked after each event. */
+/* Returns whether only arriving and departing requests change the saturation. In this case, the
+   queue is notified of them in time order. Otherwise, it is checked after each event. */
 static bool is_told(const blis_cluster *cluster, const blis__gateway *gateway) {
   return gateway->policy.saturation.needs != 0 && blis__gateway_counts_requests(cluster, gateway);
 }
@@ -59,7 +59,7 @@ static int64_t earlier(int64_t a_us, int64_t b_us) {
   return a_us < b_us ? a_us : b_us;
 }
 
-/* When a band that is empty is forgotten, which moves the ceilings. */
+/* Returns when the next empty band is deleted, which changes the ceilings. */
 static int64_t next_forgotten_us(const blis__gateway *gateway) {
   int64_t forget_us = gateway->policy.forget_bands_us;
   return forget_us == 0
@@ -67,7 +67,7 @@ static int64_t next_forgotten_us(const blis__gateway *gateway) {
              : blis_flow_queue_first_idle_us(gateway->queue, blis_time_after_us(forget_us, 1));
 }
 
-/* Time of the next change, unless a request reaches the gateway before. */
+/* Returns the time of the next change, unless a request reaches the gateway earlier. */
 static int64_t next_change_us(const blis_cluster *cluster, const blis__gateway *gateway) {
   int64_t next_us = next_forgotten_us(gateway);
   if (!is_told(cluster, gateway)) {
@@ -101,7 +101,7 @@ static blis_status run_cycle(blis_cluster *cluster, blis__gateway *gateway, blis
               next_us == BLIS_TIME_NEVER_US ? next_us : cycle_from(gateway, next_us), error);
 }
 
-/* Of BLIS (Go). */
+/* Runs a tick of BLIS (Go). */
 static blis_status run_tick(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   bool has_left = false;
   if (has_waiting(gateway)) {
@@ -118,7 +118,9 @@ static blis_status run_tick(blis_cluster *cluster, blis__gateway *gateway, blis_
               error);
 }
 
-/* The next one is looked at when the last one has been routed. */
+/*
+ * Runs one dispatch attempt. The next attempt follows after the dispatched request has been routed.
+ */
 static blis_status run_look(blis_cluster *cluster, blis__gateway *gateway, blis_error *error) {
   bool has_left = false;
   if (has_waiting(gateway)) {
@@ -145,7 +147,7 @@ blis_status blis__gateway_cycle(blis_cluster *cluster, blis__gateway *gateway, b
   }
 }
 
-/* The tick is planned before anybody leaves. */
+/* Handles an enqueue between ticks. The next tick is scheduled before a request is dispatched. */
 static blis_status came_between_ticks(blis_cluster *cluster, blis__gateway *gateway,
                                       blis_error *error) {
   bool has_left = false;

@@ -1,6 +1,4 @@
-/*
- * dispatch.c - the next request that leaves the gateway's queue, if any may.
- */
+/* dispatch.c - selects the next request to dispatch from the gateway queue, if any. */
 #include "base/invariant.h"
 #include "cluster/clock.h"
 #include "cluster/gateway/gateway.h"
@@ -29,7 +27,7 @@ static blis_status dispatch(blis_cluster *cluster, blis__gateway *gateway,
   return blis__cluster_go_to_routing(cluster, request, error);
 }
 
-/* Selects the flow of a band by the hook. */
+/* Selects the flow of a band with the hook. */
 
 static blis_status choose_flow(blis_cluster *cluster, blis__gateway *gateway, size_t band,
                                size_t *chosen, blis_error *error) {
@@ -73,7 +71,7 @@ static blis_status take_one(blis_cluster *cluster, blis__gateway *gateway, size_
   return BLIS_OK;
 }
 
-/* Dispatches the next unexpired request of a band; *has_left = false without one. */
+/* Dispatches the next unexpired request of a band; *has_left is false if there is none. */
 static blis_status serve(blis_cluster *cluster, blis__gateway *gateway, size_t band, bool *has_left,
                          blis_error *error) {
   while (blis_flow_queue_band(gateway->queue, band).count > 0) {
@@ -96,7 +94,10 @@ static bool find_waiting(const blis__gateway *gateway, size_t *band) {
   return *band < count;
 }
 
-/* BLIS (Go) evicts before it looks at bands, llm-d for the one it stops at. */
+/*
+ * Evicts requests. BLIS (Go) evicts before it examines the bands. llm-d evicts for the band at
+ * which it stops.
+ */
 static blis_status evict_from(blis_cluster *cluster, blis__gateway *gateway, size_t band,
                               bool *has_any, blis_error *error) {
   *has_any = false;
@@ -107,7 +108,7 @@ static blis_status evict_from(blis_cluster *cluster, blis__gateway *gateway, siz
                                        error);
 }
 
-/* Selects the band by the hook. */
+/* Selects the band with the hook. */
 
 static blis_status see_bands(blis_cluster *cluster, blis__gateway *gateway) {
   size_t count = blis_flow_queue_band_count(gateway->queue);
@@ -155,7 +156,7 @@ static blis_status serve_chosen(blis_cluster *cluster, blis__gateway *gateway, b
              : evict_from(cluster, gateway, band, &has_evicted, error);
 }
 
-/* From the highest band down; the first closed one ends the try. */
+/* Tries the bands in order of descending priority. The first closed band ends the attempt. */
 static blis_status serve_in_order(blis_cluster *cluster, blis__gateway *gateway, bool evicts,
                                   bool *has_left, blis_error *error) {
   size_t count = blis_flow_queue_band_count(gateway->queue);
@@ -196,7 +197,7 @@ blis_status blis__gateway_try(blis_cluster *cluster, blis__gateway *gateway, boo
              : serve_chosen(cluster, gateway, has_left, error);
 }
 
-/* All from the highest band down to this one. */
+/* Returns whether all bands from the highest priority down to this one are open. */
 static bool are_open(const blis__gateway *gateway, int32_t lowest) {
   for (size_t i = 0; gateway->saturation < gateway->ceilings.items[i]; i++) {
     if (gateway->priorities.items[i] == lowest) {

@@ -1,6 +1,4 @@
-/*
- * enqueue.c - the gateway's queue: who gets in.
- */
+/* enqueue.c - adds requests to the gateway queue, or rejects them. */
 #include "cluster/gateway/gateway.h"
 
 #include <inttypes.h>
@@ -12,7 +10,7 @@
 #include "cluster/feature.h"
 #include "cluster/gateway/gateway_queue.h"
 
-/* llm-d takes the size of the body; a token is 4 bytes of text or so. */
+/* llm-d uses the size of the body. A token is about 4 bytes of text. */
 enum { BYTES_PER_TOKEN = 4, COLUMNS_SEEN = 6 };
 
 /* Ends. */
@@ -56,10 +54,10 @@ static int64_t deadline_of(const blis__gateway *gateway, const blis_request *req
   return BLIS_TIME_NEVER_US;
 }
 
-/* Integers in the order of such numbers. */
+/* Maps numbers to integers in the same order. */
 static int64_t rank_of(double number) {
   int64_t bits;
-  double plain = number + 0.0; /* of two zeros one */
+  double plain = number + 0.0; /* maps -0 to 0 */
   memcpy(&bits, &plain, sizeof bits);
   return bits >= 0 ? bits : INT64_MIN - bits;
 }
@@ -120,7 +118,7 @@ static blis_status refuse(blis_cluster *cluster, blis__gateway *gateway,
                            error);
 }
 
-/* Would it leave at once if it were let in? Then it need not be queued. */
+/* Returns whether the request would be dispatched immediately, so that it need not be queued. */
 static bool may_pass(const blis_cluster *cluster, const blis__gateway *gateway) {
   return gateway->policy.dispatch == BLIS_GATEWAY_CYCLE && gateway->is_pure &&
          gateway->last_cycle_us != cluster->now_us && blis_flow_queue_count(gateway->queue) == 0;
@@ -157,7 +155,9 @@ static blis_status queue_up(blis_cluster *cluster, blis__gateway *gateway,
   return blis__gateway_came(cluster, gateway, error);
 }
 
-/* A request may come again, after a failure or for another model. */
+/*
+ * Creates the gateway data of a request. A request may return after a failure or for another model.
+ */
 static blis_status need_part(blis__gateway *gateway, blis__cluster_request *request) {
   uint32_t slot;
   if (blis__gateway_part_of(request) != NULL) {
@@ -261,9 +261,9 @@ static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *ne
   return BLIS_OK;
 }
 
-/* The same, for the ideal one. */
+/* The same events for ideal dispatch. */
 
-/* A request that is no longer in transit is counted elsewhere, or not at all. */
+/* Stops counting a request that is no longer in transit. */
 static blis_status on_bound_over(void *ud, blis_cluster *cluster, const blis__news *news,
                                  blis_error *error) {
   return blis__bound_arrive(ud, news->request) ? blis__gateway_wake(cluster, ud, error) : BLIS_OK;
@@ -393,8 +393,8 @@ static bool has_service(const blis_gateway *policy) {
 }
 
 /*
- * Service is added up in the order of time, or it would be rounded otherwise;
- * and who of equals is evicted depends on who left before whom.
+ * Returns the required time order. Service must be summed in time order, because the order affects
+ * rounding. The eviction among equal requests depends on the order in which others left.
  */
 static blis__need need_of(const blis_cluster *cluster, const blis_gateway *policy) {
   if (has_service(policy) || policy->eviction != BLIS_GATEWAY_SPARES) {

@@ -1,7 +1,8 @@
 /*
- * eviction.c - evicts requests from instances for waiting requests of higher
- * priority: a binary heap of the evictable ones, lowest priority first, then the
- * youngest. Equal requests are in the order of BLIS's (Go) heap.
+ * eviction.c - evicts requests from instances in favor of waiting requests with higher priority.
+ *
+ * Evictable requests are in a binary heap, ordered by lowest priority, then by latest dispatch.
+ * Ties have the order of the heap in BLIS (Go).
  */
 #include <math.h>
 
@@ -38,7 +39,7 @@ static void sift_up(blis__gateway *gateway, size_t place) {
   }
 }
 
-/* True when it has moved. */
+/* Moves an entry down. Returns whether it moved. */
 static bool sift_down(blis__gateway *gateway, size_t place, size_t count) {
   const blis__evictable *items = gateway->evictables.items;
   size_t start = place;
@@ -83,7 +84,7 @@ void blis__evictables_remove(blis__gateway *gateway, blis__cluster_request *requ
 
 /* Evicting. */
 
-/* llm-d: how many of the requests in flight are too many for the ceiling. */
+/* llm-d: returns by how much the number of requests in flight exceeds the ceiling. */
 static int64_t surplus(const blis_cluster *cluster, double saturation, double ceiling) {
   double in_flight = 0;
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {

@@ -1,6 +1,6 @@
 /*
- * expiry.c - requests that wait too long in the gateway's queue; the limit depends
- * on whether instances exist.
+ * expiry.c - removes requests that wait too long in the gateway queue. The limit depends on whether
+ * instances exist.
  */
 #include "base/time.h"
 #include "cluster/ending.h"
@@ -17,8 +17,8 @@ static int64_t budget_us(const blis__gateway *gateway) {
   return gateway->is_pool_empty ? gateway->policy.empty_ttl_us : gateway->policy.ttl_us;
 }
 
-/* Time when a request with this enqueue time has waited too long; never earlier than for an
-   earlier request. */
+/* Returns when a request with this enqueue time expires. This is never earlier than for a request
+   that was enqueued earlier. */
 static int64_t expiry_us(const blis__gateway *gateway, int64_t enqueue_us) {
   int64_t ttl_us = gateway->policy.ttl_us;
   int64_t empty_ttl_us = gateway->policy.empty_ttl_us;
@@ -51,7 +51,7 @@ blis_status blis__gateway_expire(blis_cluster *cluster, blis__gateway *gateway,
                            error);
 }
 
-/* For the oldest one. */
+/* Schedules the removal of the oldest request. */
 blis_status blis__gateway_plan_sweep(blis_cluster *cluster, blis__gateway *gateway,
                                      blis_error *error) {
   blis_flow_item oldest;

@@ -1,8 +1,8 @@
 /*
- * in_transit.c - with dispatch "event": the part of dispatched requests that
- * detectors do not see yet. These requests are in transit to an instance, or there,
- * without the KV blocks of their prompts. If they were not counted, every
- * evaluation after a dispatch would find the gate open.
+ * in_transit.c - with dispatch "event": counts dispatched requests that detectors do not see yet.
+ * These requests are in transit to an instance, or are on an instance without the KV blocks of
+ * their prompts. If they were not counted, every evaluation after a dispatch would find the gate
+ * open.
  */
 #include <string.h>
 
@@ -20,7 +20,7 @@ void blis__bound_dispatch(blis__gateway *gateway, blis__cluster_request *request
 
 bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request) {
   const blis__gateway_part *part = blis__gateway_part_of(request);
-  bool was_bound = part != NULL && part->is_bound; /* NULL: it was refused before */
+  bool was_bound = part != NULL && part->is_bound; /* NULL = it was rejected before the queue */
   if (was_bound) {
     blis__gateway_part_of(request)->is_bound = false;
     gateway->bound.requests--;
@@ -30,7 +30,10 @@ bool blis__bound_arrive(blis__gateway *gateway, blis__cluster_request *request) 
   return was_bound;
 }
 
-/* A request that comes from another instance has its blocks reserved before. */
+/*
+ * Returns whether the request comes with KV. The blocks of a request from another instance were
+ * already reserved.
+ */
 static bool comes_with_kv(const blis__cluster_request *request) {
   return request->was_split && request->other == NULL;
 }
@@ -56,7 +59,7 @@ void blis__bound_settle(blis__gateway *gateway, blis__cluster_request *request) 
   blis__gateway_part_of(request)->prompt_place = 0;
 }
 
-/* Blocks that the prompt needs and does not hold yet. */
+/* Returns the number of blocks that the prompt needs but does not hold yet. */
 static int64_t missing_blocks(blis__cluster_request *request, int64_t block_size) {
   const blis_live_request *live = blis__live_of(request);
   bool has_blocks = live->state == BLIS_REQUEST_RUNNING;
@@ -64,7 +67,10 @@ static int64_t missing_blocks(blis__cluster_request *request, int64_t block_size
   return tokens <= 0 ? 0 : (tokens + block_size - 1) / block_size;
 }
 
-/* Added up as integers: the order of the prompts is none of their time. */
+/*
+ * Counts the missing blocks per instance. The sums use integers, because the order of the prompts
+ * is not their time order.
+ */
 static void count_blocks(const blis_cluster *cluster, const blis__gateway_bound *bound,
                          const blis_routing_view *group, double *blocks) {
   memset(blocks, 0, group->count * sizeof *blocks);

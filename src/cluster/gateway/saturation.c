@@ -1,6 +1,6 @@
 /*
- * saturation.c - how full the instances are, as the gateway's detector says,
- * and up to where each band may leave.
+ * saturation.c - the saturation of the instances according to the gateway's detector, and the
+ * ceilings of the bands.
  */
 #include <inttypes.h>
 #include <math.h>
@@ -16,8 +16,8 @@ static const blis_signal signals[] = {[QUEUE] = BLIS_SIGNAL_QUEUE_DEPTH,
 
 /* Age of the data that a measurement uses. */
 typedef enum freshness {
-  AS_SAMPLED,  /* delayed signals are read again if they are due */
-  AS_IT_STOOD, /* nothing is read again */
+  AS_SAMPLED,  /* delayed signals are refreshed if they are due */
+  AS_IT_STOOD, /* nothing is refreshed */
   AS_IT_IS
 } freshness;
 
@@ -34,14 +34,14 @@ static double *place_of(const sight *s, column which) {
   return s->gateway->columns + (size_t)which * s->cluster->config.instance_count;
 }
 
-/* The ideal one looks again at once, before an instance has counted whom it was
-   sent. */
+/* Returns whether dispatch is ideal. Ideal dispatch measures again immediately, before an instance
+   has counted the request that was sent to it. */
 static bool is_ideal(const sight *s) {
   return s->gateway->policy.dispatch == BLIS_GATEWAY_EVENT;
 }
 
-/* The destination of these requests is unknown: they are distributed over the instances, so that
-   sums are exact. */
+/* Returns the share of instance k. The destinations of these requests are unknown, so they are
+   distributed over the instances such that sums are exact. */
 static double bound_share(const sight *s, int64_t bound, uint32_t k) {
   int64_t count = s->group->count;
   return s->counts_bound ? (double)(bound / count + (k < bound % count)) : 0;
@@ -53,7 +53,10 @@ static double value_of(const sight *s, uint32_t i, blis_signal signal) {
                     : blis__snapshot_column(snapshot, signal)[i];
 }
 
-/* These requests are already queued or in flight; they use KV blocks. */
+/*
+ * Adds requests that signals do not contain yet. They are already queued or in flight and will use
+ * KV blocks.
+ */
 static void add_unseen(const sight *s, column which, double *to) {
   const blis__gateway_bound *bound = &s->gateway->bound;
   if (which == KV) {
@@ -98,7 +101,7 @@ static const double *tokens_of(const sight *s) {
   return to;
 }
 
-/* NULL = everything is of now. */
+/* Returns the ages of the data; NULL = all data is current. */
 static const double *ages_of(const sight *s) {
   if (s->is_live || s->cluster->config.snapshot_refresh_us == 0) {
     return NULL;

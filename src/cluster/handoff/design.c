@@ -4,7 +4,7 @@
 #include "cluster/handoff/handoff.h"
 #include "cluster/handoff/ops.h"
 
-/* Only the prompt. */
+/* The prefill computes only the prompt. */
 static void fill_leg(blis__handoff *handoff) {
   handoff->prefill.output_budget_tokens = 1;
   handoff->prefill.max_output_tokens = 1;

@@ -30,7 +30,10 @@ static blis_status push(blis_cluster *cluster, blis__handoff *handoff, int event
   return BLIS_OK;
 }
 
-/* There are others: events of one time run in the order of scheduling. */
+/*
+ * Pushes the pending event to the queue, because other events exist and events of the same time run
+ * in the order of scheduling.
+ */
 static blis_status push_soon(blis_cluster *cluster, blis_error *error) {
   blis__handoffs *h = blis__handoffs_of(cluster);
   blis__handoff *handoff = h->soon;
@@ -60,7 +63,7 @@ void blis__handoff_unschedule(blis_cluster *cluster, const blis__handoff *handof
   blis_event_queue_cancel(cluster->queue, handoff->event);
 }
 
-/* It seeks blocks now, or never will. */
+/* Drops the variant's state: the hand-off now reserves blocks or never will. */
 static void forget(blis_cluster *cluster, blis__handoff *handoff) {
   const blis_handoff_ops *ops = blis__handoffs_of(cluster)->ops;
   if (ops->forget != NULL) {
@@ -68,7 +71,7 @@ static void forget(blis_cluster *cluster, blis__handoff *handoff) {
   }
 }
 
-/* Its last moment: the deadline of the request, or the policy's timeout. */
+/* Handles the timeout, which is the deadline of the request or the timeout of the policy. */
 blis_status blis__handoff_timed_out(blis_cluster *cluster, blis__handoff *handoff,
                                     blis_error *error) {
   int64_t deadline_us = handoff->request->live.deadline_us;
@@ -140,7 +143,7 @@ blis_status blis__handoff_leave_source(blis_cluster *cluster, blis__handoff *han
   return blis__handoff_note_room(cluster, source, error);
 }
 
-/* The destination forgets it, as if it had never been chosen. */
+/* Removes the request from its destination, as if the destination had never been chosen. */
 static blis_status leave_destination(blis_cluster *cluster, blis__handoff *handoff,
                                      blis_error *error) {
   uint32_t destination = handoff->destination;
@@ -189,7 +192,10 @@ blis_status blis__handoff_close(blis_cluster *cluster, blis__handoff *handoff, b
   return BLIS_OK;
 }
 
-/* The KV has one owner: no block that was moved, or that no request holds, stays findable. */
+/*
+ * Removes the cached blocks of the source that no request holds, including the transferred ones, so
+ * that the KV has only one owner.
+ */
 static blis_status drop_source_cache(blis_cluster *cluster, uint32_t source, blis_error *error) {
   if (!blis__handoffs_of(cluster)->policy.drops_source_cache) {
     return BLIS_OK;
@@ -251,7 +257,7 @@ static blis_status retry(blis_cluster *cluster, blis__cluster_request *request, 
                                 error);
 }
 
-/* Sends the complete request to that instance. */
+/* Sends the complete request to an instance. */
 static blis_status send_whole(blis_cluster *cluster, blis__cluster_request *request,
                               uint32_t instance, blis_error *error) {
   blis__request_move(request, BLIS__AT_ROUTING);
@@ -342,9 +348,9 @@ blis_status blis__handoff_lose_instance(blis_cluster *cluster, uint32_t instance
   return BLIS_OK;
 }
 
-/* Looking. */
+/* Queries. */
 
-/* Names the missing resource of the hand-off. */
+/* Fails with a message about the resource for which the hand-off waits. */
 static blis_status name_stuck(const blis_cluster *cluster, const blis__handoff *handoff,
                               blis_error *error) {
   char id[BLIS_REQUEST_ID_SIZE];
@@ -389,7 +395,7 @@ size_t blis_cluster_link_count(const blis_cluster *cluster) {
   return h == NULL || !h->ops->has_links ? 0 : h->links.all.count;
 }
 
-/* Links of instances come in pairs, out and in; the fabric is the last one. */
+/* Links of instances are in pairs (out, in). The fabric is the last link. */
 blis_link_counts blis_cluster_link(const blis_cluster *cluster, size_t index) {
   const blis__link link = blis__links_look(&blis__handoffs_of(cluster)->links, (uint32_t)index,
                                            (double)cluster->now_us);
@@ -410,7 +416,7 @@ void blis_cluster_get_handoffs(const blis_cluster *cluster, blis_handoff_counts 
   *counts = h == NULL ? (blis_handoff_counts){0} : h->counts;
   counts->moving = h == NULL ? 0 : h->active;
   if (h != NULL && h->ops->has_links) {
-    /* also of transfers that did not get to their end; parts are not whole */
+    /* includes unfinished transfers, whose bytes may be fractional */
     counts->bytes = round(blis__links_moved(&h->links, (double)cluster->now_us));
   }
   for (size_t i = 0; h != NULL && i < h->links.all.count; i++) {

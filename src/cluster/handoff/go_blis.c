@@ -9,7 +9,7 @@
 #include "cluster/handoff/ops.h"
 #include "cluster/stages.h"
 
-/* Order: events and reports of one time come in the order of ids as text. */
+/* Order: events and reports of the same time are in the byte order of IDs. */
 
 static bool has_lower_id(const blis__handoff *a, const blis__handoff *b) {
   return blis_request_compare_ids(&a->prefill, &b->prefill) < 0;
@@ -19,7 +19,7 @@ static bool starts_before(const blis__handoff *a, const blis__handoff *b) {
   return a->ready_us != b->ready_us ? a->ready_us < b->ready_us : has_lower_id(a, b);
 }
 
-/* Events of one time come in the order of their pushes, so later ones are pushed again. */
+/* Events of the same time run in the order of their pushes, so later ones are pushed again. */
 static blis_status schedule_move(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__handoff **at = &blis__handoffs_of(cluster)->ready;
   while (*at != NULL && starts_before(*at, handoff)) {
@@ -84,7 +84,7 @@ static void fill_leg(blis__handoff *handoff) {
   blis_live_request *live = &handoff->request->live;
   handoff->prefill.output_budget_tokens = live->output_budget_tokens;
   handoff->prefill.max_output_tokens = live->max_output_tokens;
-  /* Both parts lose the adapter. */
+  /* Both parts lose their adapter. */
   handoff->prefill.adapter = 0;
   live->adapter = 0;
 }
@@ -114,7 +114,7 @@ static blis_status start(blis_cluster *cluster, blis__handoff *handoff, double b
 }
 
 static void stop(blis_cluster *cluster, blis__handoff *handoff) {
-  (void)cluster, (void)handoff; /* its event is unscheduled */
+  (void)cluster, (void)handoff; /* its event is canceled elsewhere */
 }
 
 static double bytes_per_us(const blis_cluster *cluster, uint32_t source, uint32_t destination) {
@@ -125,15 +125,15 @@ static double bytes_per_us(const blis_cluster *cluster, uint32_t source, uint32_
              : h->policy.bytes_per_us;
 }
 
-/* A dropped request is unservable, though no instance has counted it. */
+/* A dropped request is unservable, although no instance has counted it. */
 static void drop(blis_cluster *cluster, blis__cluster_request *request) {
   request->live.state = BLIS_REQUEST_UNSERVABLE;
   cluster->dropped.unservable--;
 }
 
-/* The times of a request are joined from the times of its two parts. */
+/* Times: the times of a request are combined from those of its two parts. */
 
-/* The first token is the token of the first step that decodes. */
+/* Combines the start times. The first token is that of the first decode step. */
 static void join_starts(const blis__handoff *handoff, blis_live_request *live) {
   live->ttft_us = live->first_itl_us >= 0
                       ? blis_time_after_us(live->scheduling_delay_us, live->first_itl_us)
@@ -141,7 +141,7 @@ static void join_starts(const blis__handoff *handoff, blis_live_request *live) {
   live->scheduling_delay_us = handoff->prefill.scheduling_delay_us;
 }
 
-/* Handles a request that timed out at end_us, after the transfer of its KV. */
+/* Combines the times of a request that timed out at end_us, after the transfer of its KV. */
 static void join_late(blis__handoff *handoff, int64_t end_us) {
   blis_live_request *live = &handoff->request->live;
   live->e2e_us = end_us - live->arrival_us;
@@ -149,9 +149,10 @@ static void join_late(blis__handoff *handoff, int64_t end_us) {
 }
 
 /*
- * A request whose decoding was preempted is prefilled again, and its E2E counts
- * from there. KV moves from the start of the last step of the prefill, so a request
- * that ends at once at its destination may end before that step.
+ * Combines the times of a completed request and returns its end. After a preemption of its decode,
+ * a request is prefilled again, and its E2E latency counts from there. KV is transferred from the
+ * start of the last prefill step, so a request that ends immediately at its destination may end
+ * before that step.
  */
 static int64_t join_completed(const blis_cluster *cluster, blis__handoff *handoff, int64_t now_us) {
   blis_live_request *live = &handoff->request->live;
@@ -184,8 +185,8 @@ static blis_status on_decoded(void *ud, blis_live_request *live, int64_t now_us,
 
 static const blis_instance_events decode_events = {.ended = on_decoded};
 
-/* A request that arrives after its deadline times out in the queue of its destination, at the
-   deadline. */
+/* Times out a request that arrives after its deadline. It times out in the queue of its
+   destination, at the deadline. */
 static blis_status end_late(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__cluster_request *request = handoff->request;
   blis_live_request *live = &request->live;
@@ -197,8 +198,8 @@ static blis_status end_late(blis_cluster *cluster, blis__handoff *handoff, blis_
   return blis__cluster_end(cluster, request, cluster->now_us, NULL, error);
 }
 
-/* Instances without free blocks make empty steps of 1 us until KV arrives: all those before
-   anything else happens. */
+/* Returns the time until which instances without free blocks make empty steps of 1 us, while they
+   wait for KV and no other event occurs. */
 static int64_t idle_until_us(const blis_cluster *cluster, int64_t cluster_us, int64_t last_us) {
   int64_t until_us = blis_min_i64(cluster_us, blis_time_after_us(last_us, 1));
   for (uint32_t i = 0; i < cluster->existing; i++) {
@@ -207,7 +208,7 @@ static int64_t idle_until_us(const blis_cluster *cluster, int64_t cluster_us, in
   return until_us;
 }
 
-/* limit_us, or later if the next events of the instance are such steps. */
+/* Returns limit_us, or later if the next events of the instance are such steps. */
 static int64_t idle_limit_us(const blis_cluster *cluster, uint32_t instance, int64_t time_us,
                              int64_t limit_us, int64_t cluster_us, int64_t last_us) {
   bool idles =
@@ -223,13 +224,13 @@ static void add_hooks(blis__hooks *hooks) {
 /*
  * Quirks that are rules:
  *
- * - The last token of a prompt moves, so that a prompt of one token is split.
+ * - The KV of the last prompt token is transferred, so a prompt of one token can be split.
  * - A split is decided without checking the destination's limits and models.
- * - A choice is not visible before its KV arrives, and the decision trace has only
- *   the requests that are not split.
- * - The instance that decodes stores the only token of an output before it is
- *   counted, so that the next round of a session has it in its prompt.
- * - All transfers have the size of the first prefill instance's part.
+ * - A choice is not visible until its KV arrives, and the decision trace contains only requests
+ *   that are not split.
+ * - If the output has only one token, the decode instance stores this token before it is counted,
+ *   so the next turn of a session has it in its prompt.
+ * - All transfers have the size of the first prefill instance's KV share.
  * - A hand-off that is lost stays unfinished.
  */
 const blis_handoff_ops blis_handoff_go_blis = {

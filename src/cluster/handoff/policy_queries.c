@@ -1,4 +1,4 @@
-/* Hand-offs: what policies may ask of them. */
+/* Hand-offs: queries of policies. */
 #include "base/invariant.h"
 #include "cluster/handoff/handoff.h"
 #include "cluster/handoff/ops.h"
@@ -49,7 +49,7 @@ static blis_status transfer_us(void *ud, const blis_routing_request *request, ui
   return BLIS_OK;
 }
 
-/* Asking the router of the prefill stage before it is its turn. */
+/* Previews: calls of the prefill router in advance. */
 
 blis_status blis__handoff_choose_source(blis_cluster *cluster, blis__cluster_request *request,
                                         blis_ticket *ticket, int64_t peer, blis__choice *choice,

@@ -18,7 +18,9 @@ enum { PROBLEM_SIZE = 128 };
 
 /* The decision. */
 
-/* Name of the policy that decides whether a request is split; NULL = none was called. */
+/*
+ * Returns the name of the policy that decides whether a request is split; NULL = none was called.
+ */
 static const char *who_decides(const blis_cluster *cluster, const blis__choice *choice) {
   const blis_decider *decider = &blis__handoffs_of(cluster)->policy.decider;
   return choice->decision.has_prefill ? choice->policy
@@ -26,7 +28,10 @@ static const char *who_decides(const blis_cluster *cluster, const blis__choice *
                                       : NULL;
 }
 
-/* Who named an instance that cannot do it, for which request and when. */
+/*
+ * Fails with a message about a policy that selected an invalid instance, with the request and the
+ * time.
+ */
 static blis_status refuse_choice(const blis_cluster *cluster, const blis__choice *choice,
                                  int64_t number, const char *task, blis_error *error) {
   bool is_router = choice->decision.has_prefill;
@@ -50,7 +55,7 @@ static blis_status refuse_choice(const blis_cluster *cluster, const blis__choice
                    cluster->now_us, problem);
 }
 
-/* The candidate that the decider named in place of the router's. */
+/* Finds the candidate that the disaggregation policy selected instead of the router's choice. */
 static blis_status find_destination(const blis_cluster *cluster, const blis__choice *choice,
                                     const blis_split *split, size_t *chosen, blis_error *error) {
   int64_t count = cluster->config.instance_count;
@@ -68,7 +73,10 @@ static blis_status find_destination(const blis_cluster *cluster, const blis__cho
                                : refuse_choice(cluster, choice, split->decode, "decode", error);
 }
 
-/* At least one token of the prompt moves, and at least one output token is decoded. */
+/*
+ * Returns whether a request can be split: at least one prompt token is transferred, and at least
+ * one output token is decoded.
+ */
 static bool can_split(const blis_cluster *cluster, const blis__cluster_request *request,
                       const blis_split *split, uint32_t destination) {
   const blis_live_request *live = &request->live;
@@ -92,7 +100,7 @@ static blis_status new_handoff(blis_cluster *cluster, blis__cluster_request *req
     BLIS_TRY(blis_pool_take(&blis__handoffs_of(cluster)->pool, &slot));
     handoff = blis_pool_item(&blis__handoffs_of(cluster)->pool, slot);
   }
-  memset(handoff, 0, offsetof(blis__handoff, times)); /* in place: it is large */
+  memset(handoff, 0, offsetof(blis__handoff, times)); /* in place, because it is large */
   handoff->request = request;
   handoff->slot = slot;
   handoff->retries = retries;
@@ -105,13 +113,13 @@ static blis_status new_handoff(blis_cluster *cluster, blis__cluster_request *req
   return BLIS_OK;
 }
 
-/* The next round of its session has the only token of its output in the prompt. */
+/* Returns whether the next turn of the session contains the only output token in its prompt. */
 static bool gains_token(const blis_cluster *cluster, const blis_request *request) {
   return blis__handoffs_of(cluster)->ops->shares_only_token && request->output_tokens == 1 &&
          request->shares_output && !request->shares_last_output;
 }
 
-/* The names of its blocks where it decodes. */
+/* Creates the block names for the destination. */
 static blis_status take_chain(blis_cluster *cluster, blis__cluster_request *request,
                               uint32_t destination) {
   const blis_instance_config *config = blis_instance_get_config(cluster->instances[destination]);
@@ -129,7 +137,7 @@ static blis_status take_chain(blis_cluster *cluster, blis__cluster_request *requ
   return BLIS_OK;
 }
 
-/* The source emits the only wanted token: no KV needs to move. */
+/* Returns whether the source emits the only output token, so that no KV needs to be transferred. */
 static bool ends_at_source(const blis_cluster *cluster, const blis_live_request *live) {
   const blis__handoffs *h = blis__handoffs_of(cluster);
   return h->policy.gives_first_token && h->ops->may_cancel && live->output_tokens == 1;
@@ -158,7 +166,10 @@ static blis_status begin(blis_cluster *cluster, blis__cluster_request *request,
                                 cluster->now_us, error);
 }
 
-/* The router may have said it itself; else the decider does. */
+/*
+ * Determines whether the request is split: by the router's decision or, without one, by the
+ * disaggregation policy.
+ */
 static blis_status ask(blis_cluster *cluster, blis__choice *choice, blis_split *split,
                        blis_error *error) {
   const blis_decider *decider = &blis__handoffs_of(cluster)->policy.decider;
@@ -188,7 +199,10 @@ static blis_status tell_split(blis_cluster *cluster, blis__cluster_request *requ
                           .instance = choice->instance, .decided = &split, .policy = policy);
 }
 
-/* The request has left the instance of its last hand-off, with its KV, and is routed again. */
+/*
+ * Called when a request is routed again after it has left the instance of its last hand-off,
+ * including its KV.
+ */
 static void leave_last(blis__cluster_request *request) {
   blis__handoff *handoff = blis__handoff_of(request);
   request->kv_came = false;
@@ -222,14 +236,14 @@ blis_status blis__handoff_decide(blis_cluster *cluster, blis__cluster_request *r
     return BLIS_OK;
   }
   BLIS_TRY(begin(cluster, request, choice->instance, split.prefill, error));
-  blis__handoff_drop_preview(cluster); /* unless it was taken over */
+  blis__handoff_drop_preview(cluster); /* has no effect if it was used */
   return BLIS_OK;
 }
 
 /* The prefill. */
 
-/* The part of the request that its source computes: only the prompt. All other members are 0 in
-   a new hand-off, which is routed once. */
+/* Sets the prefill record, which covers only the prompt. All other members are 0 in a new hand-off,
+   which is routed once. */
 static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
   const blis_handoff_ops *ops = blis__handoffs_of(cluster)->ops;
   const blis_live_request *live = &handoff->request->live;
@@ -253,7 +267,10 @@ static void make_leg(const blis_cluster *cluster, blis__handoff *handoff) {
   ops->fill_leg(handoff);
 }
 
-/* KV of one model is useless for another. */
+/*
+ * Checks that source and destination have the same model, because KV cannot be used by another
+ * model.
+ */
 static blis_status check_model(const blis_cluster *cluster, const blis__handoff *handoff,
                                uint32_t source, blis_error *error) {
   const char *from = cluster->facts[source].model;
@@ -304,7 +321,10 @@ static blis_status inject(blis_cluster *cluster, blis__handoff *handoff, uint32_
   return BLIS_OK;
 }
 
-/* If a prefill instance is expected, everything is decided again when it is up. */
+/*
+ * Handles a rejection. If a prefill instance is expected, the request is decided again when it is
+ * up.
+ */
 static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff, const char *reason,
                           blis_error *error) {
   blis__cluster_request *request = handoff->request;
@@ -323,7 +343,7 @@ static blis_status refuse(blis_cluster *cluster, blis__handoff *handoff, const c
   return blis__cluster_end(cluster, request, cluster->now_us, reason, error);
 }
 
-/* Calls the router of the stage, unless the decider has chosen the source. */
+/* Calls the router of the stage unless the disaggregation policy has chosen the source. */
 static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
                                  const char **rejected, uint32_t *source, blis_error *error) {
   int64_t wanted = handoff->wanted_source;
@@ -340,7 +360,7 @@ static blis_status choose_source(blis_cluster *cluster, blis__handoff *handoff,
   return BLIS_OK;
 }
 
-/* One instance computes it all: the destination, or the source. */
+/* Cancels the split: one instance, the destination or the source, computes the whole request. */
 static blis_status cancel(blis_cluster *cluster, blis__handoff *handoff, uint32_t source,
                           blis_error *error) {
   blis__handoffs_of(cluster)->counts.cancelled++;
@@ -382,7 +402,7 @@ blis_status blis__handoff_route(blis_cluster *cluster, blis__handoff *handoff, b
   return is_one ? cancel(cluster, handoff, source, error) : BLIS_OK;
 }
 
-/* What instances report. */
+/* Reports of instances. */
 
 static blis__handoff *handoff_of(const blis_live_request *leg) {
   return blis__attempt_of(leg)->part;
@@ -396,7 +416,7 @@ static void on_queued(void *ud, blis_live_request *leg, int64_t now_us) {
   blis__snapshot_add_pending(&cluster->snapshot, handoff->source, -1);
 }
 
-/* The first token is the business of the request's own attempt. */
+/* Ignores first tokens, which the request's own attempt handles. */
 static void on_first_token(void *ud, blis_live_request *leg, int64_t now_us) {
   (void)ud, (void)leg, (void)now_us;
 }
@@ -440,7 +460,7 @@ static blis_status on_ended(void *ud, blis_live_request *leg, int64_t now_us, in
              : blis__handoff_give_up(ud, handoff_of(leg), leg->state, end_us, error);
 }
 
-/* Callbacks of the source about the prefill. */
+/* Callbacks for the prefill at the source. */
 static const blis_instance_events leg_events = {
     .queued = on_queued,
     .first_token = on_first_token,

@@ -12,12 +12,15 @@
 
 /* Listeners. */
 
-/* Otherwise the instance that decodes also computes the prompt and counts its own cache hits. */
+/*
+ * Returns whether another instance prefills. Otherwise, the decode instance also computes the
+ * prompt and counts its own cache hits.
+ */
 static bool is_prefilled_apart(const blis__handoff *handoff) {
   return handoff->state.stage <= BLIS__HANDOFF_DECODE;
 }
 
-/* The state of a request whose hand-off is not over. */
+/* Returns the state of a request whose hand-off is not over. */
 static blis_request_state state_of(const blis__handoff *handoff) {
   blis__handoff_stage stage = handoff->state.stage;
   return stage == BLIS__HANDOFF_ROUTING || stage == BLIS__HANDOFF_PREFILL ? handoff->prefill.state
@@ -38,13 +41,13 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
     news->end->had_hit |= handoff->prefill.had_hit;
     news->end->cached_tokens = handoff->prefill.cached_tokens;
   }
-  if (handoff->prefill.is_adapter_counted) { /* both stages need it */
+  if (handoff->prefill.is_adapter_counted) { /* both stages need an adapter */
     blis_record_extras *extras = news->end->extras;
     int64_t wait_us = blis_record_extras_get(extras, BLIS_EXTRA_adapter_wait_us);
     blis_record_extras_set(extras, BLIS_EXTRA_adapter_wait_us,
                            blis_max_i64(wait_us, 0) + handoff->prefill.adapter_wait_us);
   }
-  /* While its source has it. */
+  /* Energy used while the source has the prefill. */
   blis__end_add_drawn(cluster, news->end, &handoff->prefill.drawn);
   if (!blis__handoff_is_over(&handoff->state)) {
     bool is_at_source = blis__handoff_is_at_source(&handoff->state);
@@ -73,7 +76,7 @@ static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *ne
                            blis_error *error) {
   (void)ud;
   return news->request->place == BLIS__HELD_ROUTED
-             ? BLIS_OK /* it reports its own error */
+             ? BLIS_OK /* it reports the error itself */
              : blis__handoff_note_room(cluster, (uint32_t)news->request->instance, error);
 }
 
@@ -161,8 +164,8 @@ static blis_status make_links(blis_cluster *cluster, blis__handoffs *h) {
                        : BLIS_OK;
 }
 
-/* KV moves when a prefill ends; a decode-only instance may lag until a hand-off waits for its
-   blocks. */
+/* Makes prefill instances eager, because the end of a prefill starts a transfer. A decode-only
+   instance may lag until a hand-off waits for its blocks. */
 static blis_status make_order(blis_cluster *cluster) {
   BLIS_TRY(blis__cluster_have_eager(cluster));
   for (uint32_t i = 0; i < cluster->config.instance_count; i++) {
@@ -173,7 +176,7 @@ static blis_status make_order(blis_cluster *cluster) {
   return BLIS_OK;
 }
 
-/* Needs of its policies about instances. */
+/* Returns the time order that the policies need. */
 static blis__need need_of(const blis_disaggregation *policy) {
   bool is_blind = (policy->prefill.ops == NULL || policy->prefill.is_blind) &&
                   (policy->decider.ops == NULL || policy->decider.is_blind);

@@ -13,7 +13,7 @@ static bool has(set values, unsigned value) {
   return (values >> value & 1U) != 0;
 }
 
-/* The stages that precede a stage, and the values of each side that permit it. */
+/* The stages that may precede a stage, and the other values that permit it. */
 typedef struct entry {
   set from;
   set source;
@@ -24,7 +24,7 @@ typedef struct entry {
 enum {
   ANY = 0xffff,
   NOT_SENT = SOURCE(NONE) | SOURCE(BOOKED),
-  /* The source may pass the KV on at once instead of holding it. */
+  /* The source may pass on the KV immediately instead of holding it. */
   COMPUTED = SOURCE(THERE) | SOURCE(GONE),
   OPEN = STAGE(RESERVING) | STAGE(ROUTING) | STAGE(PREFILL) | STAGE(READY) | STAGE(HELD) |
          STAGE(TRANSFER)
@@ -42,7 +42,7 @@ static const entry STAGES[BLIS__HANDOFF_STAGES] = {
     [BLIS__HANDOFF_TRANSFER] = {STAGE(READY) | STAGE(HELD), COMPUTED, ROOM(RESERVED),
                                 MOVES(NONE) | MOVES(MOVING) | MOVES(SENT)},
     [BLIS__HANDOFF_DECODE] = {STAGE(TRANSFER), COMPUTED, ROOM(FILLED), MOVES(ENDED)},
-    /* Its sides are reset afterwards. */
+    /* The other values are reset afterwards. */
     [BLIS__HANDOFF_CLOSED] = {OPEN | STAGE(DECODE) | STAGE(AT_SOURCE_ONLY), ANY, ANY, ANY},
     [BLIS__HANDOFF_AT_SOURCE_ONLY] = {STAGE(CLOSED), SOURCE(NONE), ROOM(NONE), MOVES(NONE)},
 };
@@ -53,7 +53,7 @@ bool blis__handoff_may_enter(const blis__handoff_state *state, blis__handoff_sta
          has(e->transfer, state->transfer);
 }
 
-/* By the value that is entered: the values before it. */
+/* Allowed previous values, indexed by the new value. */
 static const set SOURCES[BLIS__SOURCE_STATES] = {
     [BLIS__SOURCE_NONE] = SOURCE(BOOKED),
     [BLIS__SOURCE_BOOKED] = SOURCE(NONE),

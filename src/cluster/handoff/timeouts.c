@@ -1,10 +1,10 @@
 /*
- * Hand-offs: due times outside the queue of the cluster, because each transfer
- * changes them. They are the next events of links, and the timeouts of hand-offs.
+ * Hand-offs: due times outside the queue of the cluster, which would change with each transfer.
+ * These are the next events of links and the timeouts of hand-offs.
  *
- * A timeout that is not before earlier ones is appended to a list at almost no
- * cost. Other timeouts, of requests with their own deadlines, are events of the
- * queue. At equal times links precede the list.
+ * A timeout that is not earlier than existing ones is appended to a list at almost no cost. Other
+ * timeouts, of requests with their own deadlines, are events in the queue. At equal times, links
+ * precede the list.
  */
 #include "base/invariant.h"
 #include "cluster/clock.h"
@@ -20,7 +20,7 @@ void blis__handoff_set_links_due(blis_cluster *cluster, int64_t due_us) {
   blis__hooks_set_due(&cluster->hooks, &blis__handoffs_of(cluster)->links_source, due_us);
 }
 
-/* True if its last moment is in the list, not in the event queue. */
+/* Returns whether its timeout is in the list and not in the event queue. */
 static bool is_listed(const blis__handoffs *h, const blis__handoff *handoff) {
   return handoff->earlier_timeout != NULL || h->first_timeout == handoff;
 }

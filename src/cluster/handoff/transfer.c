@@ -26,7 +26,7 @@ static blis_status join(blis_cluster *cluster, blis__handoff *handoff) {
   return BLIS_OK;
 }
 
-/* Removes it from the queue for blocks. */
+/* Removes a hand-off from the queue for blocks. */
 static void leave(blis_cluster *cluster, blis__handoff *handoff) {
   uint32_t instance = handoff->destination;
   blis__room_queue *queue = &blis__handoffs_of(cluster)->rooms[instance];
@@ -59,7 +59,7 @@ static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff, bl
   int64_t deadline_us = handoff->request->live.deadline_us;
   int64_t at_us = policy->timeout_us > 0 ? blis_time_after_us(cluster->now_us, policy->timeout_us)
                                          : BLIS_TIME_NEVER_US;
-  if (deadline_us > 0) { /* can have passed already */
+  if (deadline_us > 0) { /* may already have passed */
     at_us = blis_max_i64(blis_min_i64(at_us, deadline_us), cluster->now_us);
   }
   return blis__handoff_set_timeout(cluster, handoff, at_us, error);
@@ -67,7 +67,10 @@ static blis_status set_timeout(blis_cluster *cluster, blis__handoff *handoff, bl
 
 /* Reservations. */
 
-/* The instance that emits the first token computes the last prompt token again. */
+/*
+ * Returns the number of tokens to transfer. The instance that emits the first token recomputes the
+ * last prompt token.
+ */
 static int64_t tokens_to_move(const blis_cluster *cluster, const blis__handoff *handoff) {
   const blis_disaggregation *policy = &blis__handoffs_of(cluster)->policy;
   const blis_live_request *live = &handoff->request->live;
@@ -109,7 +112,7 @@ static blis_status try_reserve(blis_cluster *cluster, blis__handoff *handoff, bo
   if (*is_done) {
     blis__room_becomes(&handoff->state, BLIS__ROOM_RESERVED);
     handoff->kv_tokens = demand.tokens;
-    /* When it does something next is as before. */
+    /* The time of its next event has not changed. */
     blis__snapshot_instance_changed(&cluster->snapshot, number);
   }
   return BLIS_OK;
@@ -151,7 +154,7 @@ static uint64_t pair_of(const blis__handoff *handoff) {
   return blis__pair_of(handoff->source, handoff->destination);
 }
 
-/* The first contact of two instances takes its time. */
+/* Adds the time of the handshake at the first contact of two instances. */
 static blis_status shake_hands(blis__handoffs *h, const blis__handoff *handoff, double *us) {
   uint64_t known;
   *us = 0;
@@ -162,8 +165,8 @@ static blis_status shake_hands(blis__handoffs *h, const blis__handoff *handoff, 
   return blis_map_put(&h->pairs, pair_of(handoff), 1);
 }
 
-/* Bytes of the first tokens. Whole blocks move. The last block moves once it is as full as it gets,
-   together with windows and states. */
+/* Returns the bytes of the first `tokens` tokens. Only whole blocks are transferred. The last block
+   follows when it is complete, together with windows and states. */
 static double bytes_of(const blis_cluster *cluster, const blis__handoff *handoff, int64_t tokens) {
   const blis_instance_config *config =
       blis_instance_get_config(cluster->instances[handoff->destination]);
@@ -184,7 +187,7 @@ static double bytes_to_move(const blis_cluster *cluster, const blis__handoff *ha
   return bytes_of(cluster, handoff, handoff->kv_tokens);
 }
 
-/* When the links have something to tell next. */
+/* Schedules the next event of the links. */
 static void schedule_links(blis_cluster *cluster) {
   double next_us = blis__links_next_us(&blis__handoffs_of(cluster)->links);
   blis__handoff_set_links_due(cluster, next_us < (double)BLIS_TIME_NEVER_US
@@ -241,14 +244,16 @@ static blis_status note_transfer(blis_cluster *cluster, blis__handoff *handoff, 
   h->counts.peak = blis_max_i64(h->counts.peak, h->active);
   h->counts.moves++;
   h->counts.depth_sum += (double)h->active;
-  h->counts.bytes += bytes; /* links, if there are any, have the exact sum */
+  h->counts.bytes += bytes; /* if there are links, they have the exact sum */
   return BLIS__TELL(cluster, BLIS__TRANSFER_BEGAN, error, .request = handoff->request,
                     .instance = handoff->source, .destination = handoff->destination);
 }
 
 static blis_status end_transfer(blis_cluster *cluster, blis__handoff *handoff, blis_error *error);
 
-/* With overlap it has begun by now, and may have moved all there is. */
+/*
+ * Begins the transfer. With overlap, it has already begun and may have moved all available bytes.
+ */
 static blis_status begin_transfer(blis_cluster *cluster, blis__handoff *handoff,
                                   blis_error *error) {
   blis__handoffs *h = blis__handoffs_of(cluster);
@@ -287,8 +292,8 @@ static bool overlaps(const blis_disaggregation *policy, const blis__handoff *han
   return policy->overlap_portion > 0 && prompt_tokens >= policy->overlap_from_tokens;
 }
 
-/* Cached tokens are ready at once, all others layer by layer. Tokens lost by a preemption are
-   not sent again. */
+/* Makes tokens available for transfer. Cached tokens are ready immediately, and all others layer by
+   layer. Tokens lost by a preemption are not sent again. */
 static void feed_tokens(blis_cluster *cluster, blis__handoff *handoff, int64_t tokens,
                         double from_us, double to_us) {
   if (tokens <= handoff->fed_tokens) {
@@ -336,7 +341,7 @@ static blis_status go_on(blis_cluster *cluster, blis__handoff *handoff, blis_err
   return blis__handoff_schedule(cluster, handoff, BLIS__CLUSTER_PREFILL, cluster->now_us, error);
 }
 
-/* Those at the head of a queue get what there is. */
+/* Serves the head of the queue while blocks are available. */
 static blis_status serve_queue(blis_cluster *cluster, uint32_t instance, blis_error *error) {
   blis__handoffs *h = blis__handoffs_of(cluster);
   for (;;) {
@@ -400,7 +405,7 @@ static bool is_past_deadline(const blis_cluster *cluster, const blis__cluster_re
   return deadline_us > 0 && deadline_us < cluster->now_us;
 }
 
-/* The request continues where its KV is. */
+/* Continues the request at its destination. */
 static blis_status arrive(blis_cluster *cluster, blis__handoff *handoff, blis_error *error) {
   blis__cluster_request *request = handoff->request;
   uint32_t number = handoff->destination;
@@ -453,7 +458,7 @@ blis_status blis__handoff_moved(blis_cluster *cluster, blis__handoff *handoff, b
 
 blis_status blis__handoff_links_moved(blis_cluster *cluster, blis_error *error) {
   blis__handoffs *h = blis__handoffs_of(cluster);
-  /* Until the next update; policies can read the links in between. */
+  /* Nothing is due until the next update; policies can read the links in between. */
   blis__handoff_set_links_due(cluster, BLIS_TIME_NEVER_US);
   blis__links_advance(&h->links, (double)cluster->now_us);
   for (blis__transfer *t = blis__links_take_ended(&h->links); t != NULL;
@@ -461,7 +466,7 @@ blis_status blis__handoff_links_moved(blis_cluster *cluster, blis_error *error) 
     blis__handoff *handoff = handoff_of(t);
     if (handoff->state.stage == BLIS__HANDOFF_TRANSFER) {
       BLIS_TRY(end_transfer(cluster, handoff, error));
-    } else { /* begin_transfer ends it */
+    } else { /* begin_transfer handles its end */
       blis__transfer_becomes(&handoff->state, BLIS__MOVE_SENT);
     }
   }

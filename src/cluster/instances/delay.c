@@ -4,7 +4,7 @@
 
 #include "base/time.h"
 
-/* Distribution of the logarithm: variance ln(1 + (stddev / mean)^2). */
+/* The logarithm is normally distributed with variance ln(1 + (stddev / mean)^2). */
 static double draw_lognormal(const blis_delay *delay, blis_random *random) {
   double ratio = delay->stddev_us / delay->mean_us;
   double variance = log1p(ratio * ratio);

@@ -22,17 +22,17 @@ enum {
 /* The pending event of an instance and its group. */
 typedef struct life {
   blis_cluster *cluster;
-  uint32_t index; /* the first of its group */
+  uint32_t index; /* first instance of its group */
   blis__start start;
-  int64_t due_us; /* of its start or its recovery */
+  int64_t due_us; /* due time of its start or recovery */
   int64_t recovering_us;
   int64_t grace_end_us;
-  bool waits; /* for a place */
+  bool waits; /* it waits for a node */
   int64_t failed_starts;
 } life;
 
 struct blis__life_cycle {
-  life *lives; /* one per place of an instance */
+  life *lives; /* one per instance slot */
 };
 
 static blis_status need_lives(blis_cluster *cluster) {
@@ -77,7 +77,7 @@ static void set_due(blis_cluster *cluster, life *l, int64_t after_us) {
 
 static blis_status on_part_done(void *ud, blis_cluster *cluster, blis_error *error);
 
-/* It may be in it already, and have failed to start between. */
+/* Enters a state. The instance may already be in this state after a failed start. */
 static blis_status enter(blis_cluster *cluster, const life *l, blis_service service,
                          blis_error *error) {
   if (cluster->services[l->index] != service) {
@@ -97,7 +97,7 @@ static blis_status wait_for(blis_cluster *cluster, life *l, int part, int64_t fo
                                error);
 }
 
-/* Its steps are as fast as they will be. */
+/* Ends the warm-up: steps are no longer slowed down. */
 static blis_status on_warm(void *ud, blis_cluster *cluster, blis_error *error) {
   (void)error;
   const life *l = ud;
@@ -105,14 +105,14 @@ static blis_status on_warm(void *ud, blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* It serves already. */
+/* Starts the warm-up of an instance that already serves. */
 static blis_status warm_up(blis_cluster *cluster, life *l, int64_t for_us, blis_error *error) {
   blis__slow_down_group(cluster, l->index, BLIS__SLOW_BY_WARMING, l->start.warming_factor);
   return blis_cluster_call_at(cluster, blis_time_after_us(cluster->now_us, for_us), on_warm, l,
                               error);
 }
 
-/* Returns the first part from this one that takes time; BLIS__START_PARTS: none. */
+/* Returns the first part, starting with this one, that takes time; BLIS__START_PARTS = none. */
 static int next_part(const life *l, int part) {
   while (part < BLIS__START_PARTS && l->start.part_us[part] == 0) {
     part++;
@@ -137,7 +137,7 @@ static blis_status serve(blis_cluster *cluster, life *l, int part, blis_error *e
   return BLIS_OK;
 }
 
-/* It would serve now. */
+/* Handles a failed start, at the time when the instance would serve. */
 static blis_status fail_to_start(blis_cluster *cluster, life *l, blis_error *error) {
   l->failed_starts++;
   l->start.failures--;
@@ -147,7 +147,7 @@ static blis_status fail_to_start(blis_cluster *cluster, life *l, blis_error *err
   return BLIS_OK;
 }
 
-/* Enters the next state that takes time; without one, the instance serves, or restarts after a
+/* Enters the next state that takes time. If there is none, the instance serves, or restarts after a
    failed start. */
 static blis_status go_on(blis_cluster *cluster, life *l, int part, blis_error *error) {
   part = next_part(l, part);
@@ -162,7 +162,7 @@ static blis_status go_on(blis_cluster *cluster, life *l, int part, blis_error *e
                             : wait_for(cluster, l, part, l->start.part_us[part], error);
 }
 
-/* There is a place now, or it waits for one. */
+/* Places the instance on a node, or makes it wait for one. */
 static blis_status find_place(blis_cluster *cluster, life *l, blis_error *error) {
   blis__placement placement;
   BLIS_TRY(blis__place_unit(cluster, l->index, &placement, error));
@@ -200,7 +200,7 @@ blis_status blis__start_pending(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Makes the next instances as copies of a group's. */
+/* Creates the next instances as copies of a group. */
 static blis_status make_group(blis_cluster *cluster, uint32_t like, blis_error *error) {
   uint32_t first = cluster->existing;
   uint32_t other = blis__unit_first(cluster, like);
@@ -324,7 +324,7 @@ blis_status blis_cluster_instance_stop(blis_cluster *cluster, uint32_t index, bl
   BLIS_TRY_MEM(need_lives(cluster), error);
   BLIS_TRY(blis_cluster_instance_drain(cluster, index, how == BLIS_STOP_REDIRECT, error));
   if (cluster->services[index] != BLIS_SERVICE_DRAINING) {
-    return BLIS_OK; /* it had nothing to do */
+    return BLIS_OK; /* it had no requests */
   }
   if (how == BLIS_STOP_IMMEDIATE || grace_us == 0) {
     return cut_off(cluster, index, error);
@@ -368,8 +368,8 @@ blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
   l->recovering_us = recovering_us < after_us ? recovering_us : after_us;
   set_due(cluster, l, after_us - l->recovering_us);
   for (uint32_t i = l->index; i < blis__unit_end(cluster, index); i++) {
-    BLIS_TRY(BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error,
-                        .instance = i)); /* it is paid for again */
+    BLIS_TRY(
+        BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error, .instance = i)); /* it is billed again */
   }
   return blis_cluster_call_at(cluster, l->due_us, on_recovered, l, error);
 }
@@ -384,7 +384,7 @@ bool blis_cluster_instance_will_recover(const blis_cluster *cluster, uint32_t in
   return cluster->service_times[index].will_recover;
 }
 
-/* Looking. */
+/* Queries. */
 
 int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster, uint32_t index) {
   return cluster->life_cycle == NULL ? 0 : life_of(cluster, index)->failed_starts;
@@ -400,7 +400,7 @@ int64_t blis_cluster_instance_time_us(const blis_cluster *cluster, uint32_t inde
   return spent_us;
 }
 
-/* A failed instance is billed only if it will recover. */
+/* Returns whether a state is billed. A failed instance is billed only if it will recover. */
 static bool is_paid_service(blis_service service) {
   return service != BLIS_SERVICE_ABSENT && service != BLIS_SERVICE_DRAINED &&
          service != BLIS_SERVICE_PENDING;

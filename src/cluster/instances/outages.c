@@ -1,6 +1,4 @@
-/*
- * outages.c - instances that fail, drain, come back and slow down.
- */
+/* outages.c - failures, drains, restores, and slowdowns of instances. */
 #include <inttypes.h>
 
 #include "base/invariant.h"
@@ -84,7 +82,7 @@ blis_status blis_cluster_instance_drain(blis_cluster *cluster, uint32_t index, b
   return blis__check_drained(cluster, index, error);
 }
 
-/* Others may have taken its place since it went. */
+/* Allocates GPUs for the instance, because others may have taken them since it was removed. */
 static blis_status need_place(blis_cluster *cluster, uint32_t index, blis_error *error) {
   blis__placement placement;
   BLIS_TRY(blis__place_unit(cluster, index, &placement, error));
@@ -99,7 +97,7 @@ static blis_status need_place(blis_cluster *cluster, uint32_t index, blis_error 
 static blis_status start_anew(blis_cluster *cluster, uint32_t index, blis_error *error) {
   uint32_t end = blis__unit_end(cluster, index);
   for (uint32_t i = blis__unit_first(cluster, index); i < end; i++) {
-    /* In BLIS (Go), KV in transfer to it does not prevent the end of the drain. */
+    /* In BLIS (Go), KV in transfer to an instance does not prevent the end of its drain. */
     BLIS_TRY(BLIS__TELL(cluster, BLIS__INSTANCE_LOST, error, .instance = i));
     BLIS_TRY(blis__restart_instance(cluster, i, error));
   }
@@ -122,7 +120,7 @@ blis_status blis_cluster_instance_restore(blis_cluster *cluster, uint32_t index,
                      cluster->number_keeper);
   }
   BLIS_TRY(need_place(cluster, index, error));
-  if (service == BLIS_SERVICE_DRAINED) { /* a failed instance is up already */
+  if (service == BLIS_SERVICE_DRAINED) { /* a failed instance is already up */
     BLIS_TRY(start_anew(cluster, index, error));
   }
   blis__set_will_recover(cluster, index, false);

@@ -4,15 +4,14 @@
 #include "cluster/feature.h"
 
 struct blis__places {
-  blis_instance_config *configs; /* one each; in the arena */
+  blis_instance_config *configs; /* one per instance; in the arena */
   blis_instance_events events;
   blis_histogram *itl_us; /* borrowed */
 };
 
 /*
- * If an instance may hand a request off to itself, the request can find its own
- * earlier blocks; the fast engine does not distinguish them from other requests'
- * blocks.
+ * Returns whether an instance may hand off a request to itself. Such a request can find its own
+ * earlier blocks, which the fast engine does not distinguish from other requests' blocks.
  */
 static bool meets_itself(const blis_cluster_config *config, uint32_t i) {
   const uint32_t both = BLIS_ROLE_PREFILL | BLIS_ROLE_DECODE;
@@ -43,7 +42,7 @@ blis_status blis__places_init(blis_cluster *cluster, const blis_instance_events 
   return BLIS_OK;
 }
 
-/* As deep as the instances that are there need, and not as there may be. */
+/* Grows the tree of next events for the existing instances, not for the maximum number. */
 static blis_status grow_events(blis_cluster *cluster, uint32_t i) {
   uint32_t room = cluster->config.instance_count;
   uint32_t owners = cluster->event_owners;

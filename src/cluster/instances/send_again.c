@@ -7,10 +7,10 @@
 #include "cluster/clock.h"
 #include "instance/parts/arrival.h"
 
-/* Far more than a request can need that gets anywhere at all. */
+/* Far more returns than a request with any progress can need. */
 enum { RETURNS_MAX = 10000 };
 
-/* Limits retries: instances that fail before any progress would continue forever. */
+/* Limits returns, because they could continue forever if instances fail before any progress. */
 static blis_status note_return(const blis_cluster *cluster, blis__cluster_request *request,
                                blis_error *error) {
   char id[BLIS_REQUEST_ID_SIZE];

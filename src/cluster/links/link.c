@@ -28,7 +28,7 @@ static bool has_begun(const blis__links *links, const blis__transfer *t) {
   return t->from_us <= links->now_us;
 }
 
-/* The part of its last feed that is not ready yet. */
+/* Returns the bytes of its last feed that are not ready yet. */
 static double to_come(const blis__transfer *t) {
   return t->feed.bytes * fmax(1 - t->portions * t->feed.portion, 0);
 }
@@ -40,7 +40,7 @@ static double ready_us(const blis__transfer *t) {
   return to_come(t) > 0 ? feed->from_us + (feed->to_us - feed->from_us) * share : (double)INFINITY;
 }
 
-/* Takes the bytes that are ready by now. */
+/* Adds the bytes that are ready by now to bytes_left. */
 static void take_ready(const blis__links *links, blis__transfer *t) {
   while (ready_us(t) <= links->now_us) {
     double before = to_come(t);
@@ -49,7 +49,7 @@ static void take_ready(const blis__links *links, blis__transfer *t) {
   }
 }
 
-/* It has bytes to move, or nothing but its end is missing. */
+/* Returns whether the transfer has bytes to move, or has moved all bytes but not ended. */
 static bool is_flowing(const blis__links *links, const blis__transfer *t) {
   return has_begun(links, t) && (t->bytes_left > 0 || !(t->is_open || to_come(t) > 0));
 }
@@ -84,7 +84,7 @@ static void count_on_links(blis__links *links, const blis__transfer *t) {
   }
 }
 
-/* Clears which transfers share which links; rates are computed later. */
+/* Clears the allocation of links to transfers. Rates are computed later. */
 static void clear_shares(blis__links *links) {
   for (size_t i = 0; i < links->busy.count; i++) {
     busy_link(links, i)->active = 0;
@@ -110,12 +110,12 @@ static void clear_shares(blis__links *links) {
   }
 }
 
-/* Rate of each of its transfers if this link limits them. */
+/* Returns the rate of each of its transfers if this link limits them. */
 static double share_of(const blis__link *link) {
   return link->wanted > 0 ? link->left / link->wanted : (double)INFINITY;
 }
 
-/* The link that has least for each of its transfers; false = none is left. */
+/* Finds the link with the lowest rate per transfer. Returns false if there are no more links. */
 static bool find_tightest(const blis__links *links, uint32_t *tightest, double *share) {
   bool found = false;
   for (size_t i = 0; i < links->busy.count; i++) {
@@ -160,7 +160,9 @@ static void share_out(blis__links *links) {
   }
 }
 
-/* Time when it has moved its ready bytes at its rate; INFINITY without a rate. */
+/*
+ * Returns when the transfer has moved its ready bytes at its current rate; INFINITY without a rate.
+ */
 static double end_of(const blis__links *links, const blis__transfer *t) {
   if (t->rate <= 0) {
     return INFINITY;
@@ -168,7 +170,7 @@ static double end_of(const blis__links *links, const blis__transfer *t) {
   return isinf(t->rate) ? links->now_us : links->now_us + t->bytes_left / t->rate;
 }
 
-/* When a rate changes next. */
+/* Finds the time of the next rate change. */
 static void find_next(blis__links *links) {
   double next_us = INFINITY;
   for (size_t i = 0; i < links->active.count; i++) {
@@ -187,7 +189,7 @@ double blis__links_next_us(const blis__links *links) {
   return links->next_ended < links->ended.count ? links->now_us : links->next_us;
 }
 
-/* Bytes that a transfer with shared links moves in that time at its rate. */
+/* Returns the bytes that a transfer with shared links moves in this time at its rate. */
 static double moved_in(const blis__transfer *t, double us) {
   return isfinite(t->rate) ? fmin(t->rate * us, t->bytes_left) : 0;
 }
@@ -199,7 +201,7 @@ static void count_bytes(blis__links *links, const blis__transfer *t, double byte
   }
 }
 
-/* Moves bytes until to_us; no transfer begins or ends before. */
+/* Moves bytes until to_us. No transfer may begin or end before. */
 static void flow(blis__links *links, double to_us) {
   double us = to_us - links->now_us;
   links->now_us = to_us;
@@ -222,9 +224,9 @@ static void flow(blis__links *links, double to_us) {
   }
 }
 
-/* Transfers without shared links. */
+/* Single transfers, which share no links. */
 
-/* Whether a transfer has its links to itself, until another transfer starts. */
+/* Returns whether a transfer is single until another transfer starts. */
 static bool is_without_others(const blis__links *links, const blis__transfer *t) {
   for (uint32_t k = 0; k < t->link_count; k++) {
     if (links->all.items[t->links[k]].users > 0) {
@@ -251,7 +253,7 @@ static void begin_alone(blis__links *links, blis__transfer *t) {
   t->end_us = t->from_us + (isinf(rate) ? 0 : t->bytes_left / rate);
 }
 
-/* Returns the bytes that a transfer without competitors has moved by this time. */
+/* Returns the bytes that a single transfer has moved by this time. */
 static double moved_alone(const blis__transfer *t, double now_us) {
   if (now_us >= t->end_us) {
     return t->bytes_left;
@@ -279,7 +281,9 @@ static void leave_alone(blis__links *links, blis__transfer *t) {
   }
 }
 
-/* A new transfer changes the rates of transfers that had its links to themselves. */
+/*
+ * Handles a new transfer that shares links with single transfers, which are then no longer single.
+ */
 static bool join_others(blis__links *links, const blis__transfer *newcomer) {
   bool has_joined = false;
   for (size_t i = 0; i < links->active.count; i++) {
@@ -294,7 +298,7 @@ static bool join_others(blis__links *links, const blis__transfer *newcomer) {
   return has_joined;
 }
 
-/* The only user of a link. */
+/* Adds the only transfer of a link to the link's state. */
 static void look_at_alone(const blis__transfer *t, double part, double now_us, blis__link *seen) {
   double us = fmin(now_us, t->end_us) - t->from_us;
   seen->bytes += moved_alone(t, now_us) * part;
@@ -353,13 +357,13 @@ static void end(blis__links *links, size_t i) {
   links->ended.items[links->ended.count++] = t; /* capacity was reserved at its start */
 }
 
-/* It has moved all ready bytes. */
+/* Records that a transfer has moved all ready bytes. */
 static void drain(blis__links *links, blis__transfer *t) {
-  count_bytes(links, t, t->bytes_left); /* by rounding */
+  count_bytes(links, t, t->bytes_left); /* remainder due to rounding */
   t->bytes_left = 0;
 }
 
-/* True if it has ended. */
+/* Updates a transfer. Returns true if it has ended. */
 static bool settle_one(blis__links *links, blis__transfer *t) {
   bool is_drained = t->end_us <= links->now_us;
   if (t->is_alone) {
@@ -378,7 +382,7 @@ static bool settle_one(blis__links *links, blis__transfer *t) {
   return false;
 }
 
-/* Updates transfers; those at their end are removed. */
+/* Updates all transfers and removes those that have ended. */
 static void settle(blis__links *links) {
   bool is_shared = false;
   for (size_t i = 0; i < links->active.count;) {
@@ -396,7 +400,7 @@ static void settle(blis__links *links) {
   find_next(links);
 }
 
-/* Advances to to_us while all transfers have their links to themselves: only ends occur. */
+/* Advances to to_us while all transfers are single, so that only ends occur. */
 static void end_alone(blis__links *links, double to_us) {
   while (links->next_us <= to_us) {
     double now_us = links->next_us;
@@ -435,7 +439,7 @@ void blis__links_go_on(blis__links *links, double to_us) {
   bool is_flowing_on = links->busy.count > 0 && to_us > links->now_us;
   flow(links, to_us);
   if (is_flowing_on) {
-    find_next(links); /* computed from here, to the last bit */
+    find_next(links); /* computed from this time, so that results are bit-exact */
   }
 }
 

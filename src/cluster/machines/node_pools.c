@@ -25,14 +25,14 @@ typedef struct node {
 
 struct blis__node_pools {
   blis_node_pool *pools; /* in the arena */
-  uint32_t *most_nodes;  /* one each; in the arena */
+  uint32_t *most_nodes;  /* one per pool; in the arena */
   size_t pool_count;
-  BLIS_ARRAY(node *) nodes;    /* in the arena; initially pool after pool */
-  BLIS_ARRAY(int32_t) node_of; /* by instance; -1 = it has none */
-  BLIS_ARRAY(double) price_of; /* by instance; price of its last pool, -1 = none */
+  BLIS_ARRAY(node *) nodes;    /* in the arena; initially ordered by pool */
+  BLIS_ARRAY(int32_t) node_of; /* indexed by instance; -1 = none */
+  BLIS_ARRAY(double) price_of; /* indexed by instance; price of its last pool, -1 = none */
   blis_random random;
   blis_node_pool_rules rules;
-  bool looks_for_room; /* at the end of the event */
+  bool looks_for_room; /* check for free GPUs at the end of the event */
 };
 
 static struct blis__node_pools *state_of(const blis_cluster *cluster) {
@@ -59,13 +59,13 @@ static uint32_t count_nodes(const struct blis__node_pools *n, size_t pool, bool 
   return count;
 }
 
-/* Taking and giving back. */
+/* Allocation and release. */
 
 static int32_t *node_of(struct blis__node_pools *n, uint32_t i) {
   return i < n->node_of.count ? &n->node_of.items[i] : NULL;
 }
 
-/* Below 0 = as in its facts. */
+/* Returns the price of an instance in a pool; negative = price in its facts. */
 static double price_on(const blis_cluster *cluster, uint32_t i, const blis_node_pool *pool) {
   if (pool->cost_per_hour >= 0 || is_gpu_of(cluster, i, pool)) {
     return pool->cost_per_hour;
@@ -96,7 +96,7 @@ static void unplace(blis_cluster *cluster, uint32_t i) {
   }
 }
 
-/* The first node with enough free GPUs, among the ready nodes or among the rest. */
+/* Returns the first node with enough free GPUs, among the ready nodes or among the others. */
 static int32_t find_room(const blis_cluster *cluster, uint32_t i, bool takes_any, bool is_ready) {
   const struct blis__node_pools *n = state_of(cluster);
   uint32_t gpus = gpus_of(cluster, i);
@@ -126,7 +126,7 @@ static blis_status take(blis_cluster *cluster, uint32_t i, int32_t place) {
 
 /* Instances that wait for GPUs: they start when others are removed, or when a node is ready. */
 
-/* Permanently failed instances hold nothing. */
+/* Releases the GPUs of permanently failed instances. */
 static void collect_failed(blis_cluster *cluster) {
   for (uint32_t i = 0; i < cluster->existing; i++) {
     if (cluster->services[i] == BLIS_SERVICE_FAILED &&
@@ -146,7 +146,7 @@ static blis_status look(void *ud, blis_cluster *cluster, blis_error *error) {
   return blis__start_pending(cluster, error);
 }
 
-/* At the end of the event. */
+/* Places pending instances at the end of an event. */
 static blis_status look_for_room(blis_cluster *cluster, blis_error *error) {
   if (state_of(cluster)->looks_for_room) {
     return BLIS_OK;
@@ -190,8 +190,7 @@ static blis_status on_node_ready(void *ud, blis_cluster *cluster, blis_error *er
   return look_for_room(cluster, error);
 }
 
-/* Another node for an instance that has none; *place stays -1: there is none.
- */
+/* Orders a node for an instance without a node. *place stays -1 if this is not possible. */
 static blis_status order_node(blis_cluster *cluster, uint32_t i, int32_t *place,
                               blis_error *error) {
   struct blis__node_pools *n = state_of(cluster);
@@ -225,7 +224,7 @@ static blis_status place_one(blis_cluster *cluster, uint32_t i, blis__placement 
   }
   *placement = BLIS__NODE_ORDERED;
   if (held != NULL && *held >= 0) {
-    return BLIS_OK; /* its node comes */
+    return BLIS_OK; /* its node is already ordered */
   }
   place = find_room(cluster, i, false, false);
   if (place < 0) {
@@ -246,7 +245,7 @@ bool blis__has_room_like(const blis_cluster *cluster, uint32_t i) {
   return find_room(cluster, i, false, true) >= 0;
 }
 
-/* Making. */
+/* Construction. */
 
 static blis_status check_pool(const blis_node_pool *pool, size_t place, blis_error *error) {
   if (pool->gpus_per_node >= 1 && pool->gpus_per_node <= GPUS_MAX &&
@@ -286,7 +285,7 @@ static blis_status copy_pools(blis_cluster *cluster, const blis_node_pools_confi
   return BLIS_OK;
 }
 
-/* Can any pool ever hold an instance like this? */
+/* Returns whether any pool can ever hold an instance like this. */
 static bool can_hold(const blis_cluster *cluster, uint32_t i) {
   const struct blis__node_pools *n = state_of(cluster);
   for (size_t p = 0; p < n->pool_count; p++) {
@@ -315,7 +314,10 @@ static blis_status place_first_ones(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Instances that are started later are copies of these. */
+/*
+ * Checks that all configured instances fit in some pool, because later instances are copies of
+ * them.
+ */
 static blis_status check_all_fit(const blis_cluster *cluster, blis_error *error) {
   if (state_of(cluster)->rules.takes_any_gpu) {
     return BLIS_OK;
@@ -361,7 +363,7 @@ static void free_node_pools(blis_cluster *cluster) {
   }
 }
 
-/* Looking. */
+/* Queries. */
 
 blis__machine blis__machine_of(const blis_cluster *cluster, uint32_t i) {
   const blis_instance_facts *facts = &cluster->facts[i];

@@ -7,10 +7,10 @@
 #include "policy/memory/rank_balancer.h"
 
 struct blis__rank_balance {
-  uint32_t *fronts;               /* by instance; in the arena */
-  blis__rank_balancer *balancers; /* by the first instance of a group */
+  uint32_t *fronts;               /* indexed by instance; in the arena */
+  blis__rank_balancer *balancers; /* indexed by the first instance of a group */
   uint32_t *numbers;              /* 0, 1, 2, ...; in the arena */
-  int64_t named;                  /* by the next request; -1 = none */
+  int64_t named;                  /* rank fixed for the next decision; -1 = none */
 };
 
 static blis__rank_balance *state_of(const blis_cluster *cluster) {
@@ -30,7 +30,9 @@ static bool balances_itself(const blis_rank_config *ranks) {
   return ranks != NULL && ranks->balances_itself && ranks->count > 1;
 }
 
-/* Has any group such ranks, among instances that have roles? */
+/*
+ * Returns whether any group balances its ranks. *has_roles is set to whether instances have roles.
+ */
 static bool is_wanted(const blis_cluster *cluster, bool *has_roles) {
   const blis_cluster_config *config = &cluster->config;
   bool found = false;
@@ -58,7 +60,7 @@ static blis_status allocate(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Makes these instances a group that balances itself, if they are configured so. */
+/* Makes these instances a self-balancing group if they are configured this way. */
 static void join(const blis_cluster *cluster, uint32_t first, uint32_t count,
                  const blis_rank_config *ranks) {
   const blis__rank_balance *balance = state_of(cluster);
@@ -114,7 +116,7 @@ static void free_balance(blis_cluster *cluster) {
   blis_alloc_free(&cluster->alloc, balance, sizeof *balance);
 }
 
-/* A group was started as a copy of an existing one. */
+/* Called when a group was started as a copy of an existing one. */
 static blis_status on_unit_made(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
   (void)ud, (void)error;
@@ -129,13 +131,15 @@ void blis__name_rank(const blis_cluster *cluster, uint32_t instance) {
   }
 }
 
-/* Load by its engine. */
+/* Returns the load of an engine. */
 static blis__rank_load load_of(const blis_cluster *cluster, uint32_t i) {
   blis_instance_load load = blis_instance_get_load(cluster->instances[i]);
   return (blis__rank_load){load.queue_depth, load.batch_size};
 }
 
-/* A router has decided for a group, which chooses the rank; or has rejected the request. */
+/*
+ * Called after a router has chosen a group or rejected the request. Chooses the rank in the group.
+ */
 static blis_status on_chosen(void *ud, blis_cluster *cluster, const blis__news *news,
                              blis_error *error) {
   blis__rank_balance *balance = ud;

@@ -1,17 +1,15 @@
 /*
  * barrier.c - the barrier of a group of data-parallel ranks.
  *
- * A pass of the group begins when a rank has work, and takes as long as the slowest
- * of its ranks; a rank without work runs a dummy pass. A rank that gets work during
- * the pass waits for its end, and every rank with work begins its next step there.
- * After every sync_every passes the ranks find out whether all of them are without
- * work; until then such a group runs dummy passes, which are counted when the next
- * request comes.
+ * A pass of the group begins when a rank has work, and takes as long as its slowest rank. Ranks
+ * without work run a dummy pass. A rank that gets work during a pass waits for the end of the pass,
+ * when every rank with work begins its next step. After every sync_every passes, the ranks check
+ * whether all of them are without work. Until then, a group without work runs dummy passes, which
+ * are counted when the next request arrives.
  *
- * The steps of the ranks stop at their gate (blis_step_gate) when their own times
- * are known; once no rank has an event left at that time, all continue together.
- * Instances therefore run in order of time: the barriers require this of the clock.
- * A pass costs O(ranks).
+ * A step of a rank stops at its gate (blis_step_gate) when its own duration is known. When no rank
+ * has another event at that time, all ranks continue together. Barriers therefore require the clock
+ * to run instances in time order. A pass costs O(ranks).
  */
 #include "base/invariant.h"
 #include "base/minmax.h"
@@ -24,15 +22,15 @@
 /* State of a group. */
 typedef struct barrier {
   blis_cluster *cluster;
-  const blis_rank_config *config; /* NULL: the group has no barrier */
+  const blis_rank_config *config; /* NULL = the group has no barrier */
   uint32_t first;
-  int64_t end_us; /* of the last pass, which may be to come */
-  int64_t passes; /* since the group began to work */
+  int64_t end_us; /* end of the last pass, which may be in the future */
+  int64_t passes; /* passes since the group began to work */
   blis_step_gate gate;
 } barrier;
 
 typedef struct blis__barriers {
-  barrier *items; /* by group */
+  barrier *items; /* indexed by group */
   blis_rank_counts counts;
 } blis__barriers;
 
@@ -40,13 +38,13 @@ static blis__barriers *state_of(const blis_cluster *cluster) {
   return blis__feature_state(cluster, BLIS_FEATURE_RANK_BARRIER);
 }
 
-/* A rank that is not there has no work. */
+/* Returns the duration of the open step of a rank. A missing rank has no work. */
 static int64_t open_us(const barrier *b, uint32_t rank) {
   const blis_instance *instance = b->cluster->instances[b->first + rank];
   return instance == NULL ? -1 : blis_instance_open_us(instance);
 }
 
-/* How long a rank without work takes for a pass. */
+/* Computes the duration of a pass for a rank without work. */
 static blis_status dummy_us(const barrier *b, int64_t *us, blis_error *error) {
   const blis_batch_item decode = {
       .progress_tokens = 1, .new_tokens = 1, .prompt_tokens = 1, .output_tokens = 2};
@@ -60,7 +58,7 @@ static blis_status dummy_us(const barrier *b, int64_t *us, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Runs this number of passes without work, at all ranks. */
+/* Counts this number of passes without work on all ranks. */
 static blis_status run_dummies(barrier *b, int64_t passes, int64_t each_us, blis_error *error) {
   blis_rank_counts *counts = &state_of(b->cluster)->counts;
   int64_t us = passes * each_us;
@@ -83,8 +81,8 @@ static blis_status run_dummies(barrier *b, int64_t passes, int64_t each_us, blis
 }
 
 /*
- * A request has reached a group without work: computes the passes since its last
- * pass, and whether it has stopped in between.
+ * Called when a request reaches a group without work. Computes the dummy passes since the last
+ * pass, and whether the group stopped in the meantime.
  */
 static blis_status wake(barrier *b, int64_t now_us, blis_error *error) {
   int64_t over = b->passes % b->config->sync_every;
@@ -118,7 +116,7 @@ static bool may_prefill(const void *ud) {
   return b->passes % b->config->prefill_interval == 0;
 }
 
-/* How even the load of the ranks is during a pass. */
+/* Adds the loads of the ranks during a pass to the balance counters. */
 static void weigh(const barrier *b, int64_t pass_us) {
   blis_rank_counts *counts = &state_of(b->cluster)->counts;
   blis_instance_load sum = {0};
@@ -168,7 +166,7 @@ static blis_status count_pass(barrier *b, int64_t *pass_us, blis_error *error) {
   return BLIS_OK;
 }
 
-/* No other rank joins the pass that begins now. */
+/* Runs the pass that begins now. No further rank can join it. */
 static blis_status run_pass(barrier *b, blis_error *error) {
   blis_cluster *cluster = b->cluster;
   int64_t pass_us;
@@ -187,8 +185,8 @@ static blis_status run_pass(barrier *b, blis_error *error) {
   return BLIS_OK;
 }
 
-/* An instance has executed events; other instances of its group may have events at the same
-   time. */
+/* Called when an instance has executed events. Other instances of its group may still have events
+   at the same time. */
 static blis_status meet(blis_cluster *cluster, uint32_t number, blis_error *error) {
   barrier *b = &state_of(cluster)->items[blis__unit_number(cluster, number)];
   bool is_open = false;
@@ -206,7 +204,7 @@ static blis_status meet(blis_cluster *cluster, uint32_t number, blis_error *erro
   return is_open ? run_pass(b, error) : BLIS_OK;
 }
 
-/* The gate of the barrier of an instance's group; NULL = none. */
+/* Returns the gate of the barrier of an instance's group; NULL = none. */
 static const blis_step_gate *gate_of(const blis_cluster *cluster, uint32_t number) {
   const blis__barriers *barriers = state_of(cluster);
   if (barriers == NULL) {
@@ -216,7 +214,7 @@ static const blis_step_gate *gate_of(const blis_cluster *cluster, uint32_t numbe
   return b->config == NULL ? NULL : &b->gate;
 }
 
-/* A group like an existing one is about to be made. */
+/* Called before a group is created as a copy of an existing one. */
 static blis_status on_unit_planned(void *ud, blis_cluster *cluster, const blis__news *news,
                                    blis_error *error) {
   (void)error;
@@ -228,7 +226,7 @@ static blis_status on_unit_planned(void *ud, blis_cluster *cluster, const blis__
   return BLIS_OK;
 }
 
-/* The group of an instance has stopped: it begins again with the next request. */
+/* Called when the group of an instance has stopped. It starts again with the next request. */
 static blis_status on_restarted(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
   (void)error;
@@ -241,7 +239,7 @@ static blis_status on_restarted(void *ud, blis_cluster *cluster, const blis__new
   return BLIS_OK;
 }
 
-/* A single rank needs no barrier. */
+/* Returns whether an instance needs a barrier. A single rank does not. */
 static bool has_barrier(const blis_cluster *cluster, uint32_t number) {
   const blis_rank_config *ranks = cluster->config.instances[number].ranks;
   return ranks != NULL && ranks->has_barrier && ranks->count > 1;

@@ -1,6 +1,6 @@
 /*
- * ranks.c - data-parallel ranks: the ranks of a group, instances with
- * consecutive numbers, are one deployment unit (units.h).
+ * ranks.c - data-parallel ranks. The ranks of a group are instances with consecutive numbers, and
+ * form one deployment unit (units.h).
  */
 #include <inttypes.h>
 
@@ -21,7 +21,7 @@ static uint32_t size_at(const blis_cluster_config *config, uint32_t i) {
   return ranks == NULL ? 1 : ranks->count;
 }
 
-/* The ranks of a group are alike. */
+/* Checks that the ranks of a group have equal configurations. */
 static blis_status check_group(const blis_cluster *cluster, uint32_t first, uint32_t size,
                                blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
@@ -37,7 +37,9 @@ static blis_status check_group(const blis_cluster *cluster, uint32_t first, uint
   return BLIS_OK;
 }
 
-/* BLIS_ERR_INVALID names the instance that lacks others of its group. */
+/*
+ * Divides the instances into groups. BLIS_ERR_INVALID names an instance with an incomplete group.
+ */
 static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   const blis_cluster_config *config = &cluster->config;
   if (!has_ranks(config)) {

@@ -35,7 +35,7 @@ static entry *entry_at(const blis__chain_cache *cache, uint32_t index) {
   return blis_pool_item(&cache->entries, index);
 }
 
-/* The entry of a block size; NULL = out of memory. */
+/* Finds or adds the entry of a block size; NULL = out of memory. */
 static entry *find_or_add(blis__chain_cache *cache, uint32_t block_size) {
   for (uint32_t i = 0; i < cache->count; i++) {
     if (entry_at(cache, i)->block_size == block_size) {
@@ -46,7 +46,7 @@ static entry *find_or_add(blis__chain_cache *cache, uint32_t block_size) {
   if (blis_pool_take(&cache->entries, &index) != BLIS_OK) {
     return NULL;
   }
-  cache->count++; /* indices count up, as nothing is ever freed */
+  cache->count++; /* indexes count up, because nothing is ever freed */
   entry *added = entry_at(cache, index);
   *added = (entry){.block_size = block_size};
   return added;

@@ -23,7 +23,7 @@ blis__cluster_request *blis__request_table_add(blis__request_table *table,
     return NULL;
   }
   blis__cluster_request *added = blis_pool_item(&table->pool, slot);
-  /* In place: the record is large. */
+  /* Cleared in place, because the record is large. */
   memset(&added->own, 0, sizeof *added - offsetof(blis__cluster_request, own));
   added->request = *request;
   blis_live_request_init(&added->live, request, slot);
@@ -48,8 +48,8 @@ void blis__request_table_remove(blis__request_table *table, blis__cluster_reques
 }
 
 /*
- * A feature may send a request back to admission from anywhere; a request that
- * loses its instance is sent back to routing.
+ * Returns whether a transition is legal. A feature may send a request back to admission from any
+ * position. A request that loses its instance is sent back to routing.
  */
 static bool is_legal(blis__place from, blis__place to) {
   switch (to) {

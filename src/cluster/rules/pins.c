@@ -1,10 +1,10 @@
 /*
  * pins.c - routing decisions made in advance.
  *
- * For a pinned request the policy sees only its instance, as if all other instances
- * were out of service at that moment. The policy therefore remembers this decision
- * like any other, and every policy can be pinned, scripted ones included. If a
- * group balances its ranks, the policy sees the group.
+ * For a pinned request, the policy sees only its instance, as if all other instances were out of
+ * service at that time. The policy therefore remembers this decision like any other, and pins work
+ * with every policy, including scripted ones. If a group balances its ranks, the policy sees the
+ * group.
  */
 #include "cluster/rules/pins.h"
 
@@ -16,10 +16,10 @@
 #include "cluster/ranks/balance.h"
 
 struct blis__pins {
-  blis_map instances;        /* by number of the request, and role: those to come */
+  blis_map instances;        /* unused pins, by request number and role */
   BLIS_ARRAY(uint64_t) keys; /* in order of creation */
   blis_routing_view view;
-  const blis_routing_view *whole; /* which the view shows a part of */
+  const blis_routing_view *whole; /* the view of which the pinned view is a part */
   size_t place;
 };
 
@@ -57,12 +57,12 @@ static void show_one(blis__pins *pins, const blis_routing_view *whole, size_t pl
   }
 }
 
-/* Numbers of follow-ups are below 0. */
+/* Returns the key of a pin. Numbers of follow-ups are negative. */
 static uint64_t key_of(int64_t number, uint32_t role) {
   return (uint64_t)number << 3 | role;
 }
 
-/* A pin of any stage, or of this one; it is used up. */
+/* Removes and returns a pin for any stage or for this stage. */
 static bool take_pin(blis__pins *pins, const blis_routing_request *shown, uint64_t *instance) {
   const uint32_t roles[] = {0, shown->stage};
   for (size_t i = 0; i < sizeof roles / sizeof *roles; i++) {

@@ -1,8 +1,7 @@
 /*
- * tenant_budgets.c - limits the requests of each tenant with a budget to its share
- * of the capacity of instances (BLIS, Go, inference-sim f90a1e3a): the initial
- * instances, or with an autoscaler the instances in service. O(1) once a tenant has
- * been seen.
+ * tenant_budgets.c - limits the requests of each tenant with a budget to its share of the capacity
+ * of instances (BLIS, Go, inference-sim f90a1e3a). Capacity includes the initial instances or, with
+ * an autoscaler, the instances in service. O(1) after the first request of a tenant.
  */
 #include "cluster/rules/tenant_budgets.h"
 
@@ -14,11 +13,11 @@
 
 struct blis__tenant_budgets {
   blis_alloc alloc;
-  blis_intern *tenants; /* with a budget, from 1 */
-  double capacity;      /* requests that the instances run at once, >= 1 */
+  blis_intern *tenants; /* tenants with a budget, from 1 */
+  double capacity;      /* maximum number of concurrent requests of the instances, >= 1 */
   BLIS_ARRAY(double) shares;
   BLIS_ARRAY(int64_t) in_flight;
-  BLIS_ARRAY(uint32_t) budget_of; /* + 1, by the workload's tenant; 0 = ? */
+  BLIS_ARRAY(uint32_t) budget_of; /* indexed by tenant of the workload: budget + 1; 0 = unknown */
 };
 
 static struct blis__tenant_budgets *state_of(const blis_cluster *cluster) {
@@ -49,7 +48,7 @@ static blis_status add_budget(blis__tenant_budgets *budgets, const blis_tenant_b
   return BLIS_OK;
 }
 
-/* *budget = 0 for a tenant without one. */
+/* Finds the budget of a tenant; *budget is 0 for a tenant without a budget. */
 static blis_status find(blis__tenant_budgets *budgets, const blis_intern *strings, uint32_t tenant,
                         uint32_t *budget) {
   size_t needed = (size_t)tenant + 1;
@@ -107,7 +106,7 @@ static blis_status read_budgets(blis__tenant_budgets *budgets, const blis_tenant
                                 blis_error *error) {
   const blis_alloc *alloc = &budgets->alloc;
   budgets->tenants = blis_intern_new(alloc);
-  /* Number 0, the empty text, is the tenant of requests that name none. */
+  /* ID 0, the empty string, is the tenant of requests without a tenant. */
   BLIS_TRY_NEW(budgets->tenants, error);
   BLIS_TRY_MEM(blis_array_push(alloc, &budgets->shares, 0), error);
   BLIS_TRY_MEM(blis_array_push(alloc, &budgets->in_flight, 0), error);
@@ -117,13 +116,13 @@ static blis_status read_budgets(blis__tenant_budgets *budgets, const blis_tenant
   return BLIS_OK;
 }
 
-/* Capacity of all existing instances, or only of instances in service. */
+/* Returns the capacity of all existing instances, or only of instances in service. */
 static double capacity_of(const blis_cluster *cluster, bool in_service) {
   int64_t capacity = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
     int64_t seqs = blis_instance_get_config(cluster->instances[i])->max_num_seqs;
     bool counts = !in_service || cluster->services[i] == BLIS_SERVICE_ACTIVE;
-    /* A sum that saturates. */
+    /* The sum saturates. */
     capacity = counts ? blis_time_after_us(capacity, seqs) : capacity;
   }
   return capacity < 1 ? 1 : (double)capacity;

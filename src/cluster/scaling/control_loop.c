@@ -1,6 +1,6 @@
 /* control_loop.c - evaluates an autoscaler at its intervals, and maintains its target. With
-   disaggregation, each pool can have an autoscaler. It counts groups of ranks, each by its first
-   instance. */
+   disaggregation, each pool can have an autoscaler. Groups of ranks count as one instance,
+   represented by their first instance. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,16 +25,16 @@ struct blis__scaler {
   blis_scaling_config config;
   blis__scale_look look;
   blis__scale_trigger trigger;
-  blis__scale_pool own; /* of policies that look at pools */
+  blis__scale_pool own; /* for policies that read the state of pools */
   blis__scale_pool other;
   int64_t next_us;    /* time of the next regular evaluation */
-  blis_random random; /* of actuation delays */
+  blis_random random; /* random stream of actuation delays */
   uint32_t wanted;
   int64_t wish;      /* the policy's unconstrained target at its last evaluation */
   uint32_t like;     /* new instances are copies of this one */
-  bool is_due;       /* the number of instances must be reconciled, see reconcile */
-  int64_t scaled_us; /* last; -1 = never */
-  int direction;     /* of that: 1, -1 */
+  bool is_due;       /* the number of instances must be adjusted, see reconcile */
+  int64_t scaled_us; /* time of the last change; -1 = never */
+  int direction;     /* direction of the last change: 1 or -1 */
   blis_scaling_report report;
   BLIS_ARRAY(blis_scale_event) events;
   BLIS_ARRAY(blis_scale_level) levels;
@@ -46,7 +46,9 @@ static struct blis__scaler *state_of(const blis_cluster *cluster) {
 
 /* Counting. */
 
-/* Wanted ones: starting, serving, or about to come back. */
+/*
+ * Returns whether an instance counts toward the target: it is starting, serving, or will recover.
+ */
 static bool is_replica(const blis_cluster *cluster, uint32_t i) {
   blis_service service = cluster->services[i];
   return service == BLIS_SERVICE_ACTIVE || blis__is_starting(service) ||
@@ -86,7 +88,7 @@ static blis_status note_level(struct blis__scaler *scaler, const blis_cluster *c
   return blis_array_push(&cluster->alloc, &scaler->levels, level);
 }
 
-/* Keeping the number. */
+/* Reconciliation. */
 
 static double price_of(const blis_cluster *cluster, uint32_t i) {
   double sum = 0;
@@ -108,8 +110,8 @@ static double load_of(const blis_cluster *cluster, uint32_t i) {
   return sum;
 }
 
-/* Later instances are newer. Order of removal: instances that have not started, then more
-   expensive ones. */
+/* Returns whether an instance is removed before another. Instances that have not started are first,
+   then more expensive ones. Later instances are newer. */
 static bool goes_before(const struct blis__scaler *scaler, const blis_cluster *cluster, uint32_t i,
                         uint32_t other) {
   bool serves = cluster->services[i] == BLIS_SERVICE_ACTIVE;
@@ -171,7 +173,7 @@ static blis_status reconcile(struct blis__scaler *scaler, blis_cluster *cluster,
   for (; count > wanted; count--) {
     BLIS_TRY(remove_one(scaler, cluster, error));
   }
-  /* Instances that failed at once are replaced next. */
+  /* Instances that failed immediately are replaced next. */
   BLIS_ASSERT(scaler->is_due || count_replicas(scaler, cluster) == wanted);
   BLIS_TRY_MEM(note_level(scaler, cluster), error);
   return BLIS_OK;
@@ -181,7 +183,7 @@ static blis_status act(void *ud, blis_cluster *cluster, blis_error *error) {
   return blis_cluster_has_requests(cluster) ? reconcile(ud, cluster, error) : BLIS_OK;
 }
 
-/* Replaces instances that were removed for another reason, at the end of that event. */
+/* Replaces instances that were removed for another reason, at the end of the event. */
 static blis_status replace(void *ud, blis_cluster *cluster, blis_error *error) {
   struct blis__scaler *scaler = ud;
   scaler->is_due = false;
@@ -204,7 +206,7 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster, const bli
   return blis_cluster_call_at(cluster, cluster->now_us, replace, scaler, error);
 }
 
-/* Deciding. */
+/* Evaluation. */
 
 static blis_status note_decision(struct blis__scaler *scaler, blis_cluster *cluster,
                                  const blis_scale_decision *decision, blis_scale_cause cause,
@@ -222,7 +224,7 @@ static blis_status note_decision(struct blis__scaler *scaler, blis_cluster *clus
   if (change == 0 && (proposed == decision->target ||
                       (count > 0 && scaler->events.items[count - 1].proposed == proposed &&
                        scaler->events.items[count - 1].to == event.to))) {
-    return BLIS_OK; /* nothing new */
+    return BLIS_OK; /* no change */
   }
   if (change != 0) {
     int direction = change > 0 ? 1 : -1;
@@ -250,7 +252,7 @@ static void count_others(const struct blis__scaler *scaler, const blis_cluster *
   }
 }
 
-/* Average, if places are free. */
+/* Returns the mean startup time, if nodes have capacity. */
 static double startup_us(const blis_scaling_config *config) {
   const blis_cold_start *start = &config->cold_start;
   double warming_us = start->warming_factor > 0 ? 0 : start->warming.mean_us;
@@ -265,7 +267,7 @@ static void show_numbers(const struct blis__scaler *scaler, blis_scale_pool *see
   seen->max = scaler->config.max;
 }
 
-/* A pool without an autoscaler has a constant number. */
+/* Describes the other pool. A pool without an autoscaler has a constant number of instances. */
 static void show_other(const blis_cluster *cluster, blis_scale_role role, blis_scale_pool *seen) {
   const struct blis__scaler *s = state_of(cluster);
   while (s != NULL && s->config.role != role) {
@@ -352,7 +354,7 @@ static blis_status check_one(struct blis__scaler *scaler, blis_cluster *cluster,
     scaler->next_us = blis_time_after_us(now_us, scaler->policy.interval_us);
   }
   if (!is_due && cause == BLIS_SCALE_BY_INTERVAL) {
-    return BLIS_OK; /* it was nothing */
+    return BLIS_OK; /* there was no cause */
   }
   blis__scale_trigger_note_look(&scaler->trigger, cluster);
   BLIS_TRY(blis__cluster_note_fruitless(cluster, error));
@@ -372,7 +374,7 @@ static blis_status check(blis_cluster *cluster, blis_error *error) {
     cluster->hooks.last_turn_us = BLIS_TIME_NEVER_US;
     return BLIS_OK;
   }
-  cluster->hooks.last_turn_us = BLIS_TIME_NEVER_US; /* triggers can set it again */
+  cluster->hooks.last_turn_us = BLIS_TIME_NEVER_US; /* triggers may set it again */
   for (struct blis__scaler *s = state_of(cluster); s != NULL; s = s->next) {
     BLIS_TRY(check_one(s, cluster, error));
   }
@@ -383,7 +385,7 @@ static blis_status check(blis_cluster *cluster, blis_error *error) {
   return BLIS_OK;
 }
 
-/* Making. */
+/* Construction. */
 
 static blis_status check_bounds(const blis_scaling_config *config, blis_error *error) {
   bool may_be_empty = config->role == BLIS_SCALE_BOTH;
@@ -422,7 +424,7 @@ static blis_status check_config(const blis_cluster *cluster, const blis_scaling_
   return BLIS_OK;
 }
 
-/* The cheapest that there is. */
+/* Returns the cheapest instance. */
 static uint32_t cheapest(const struct blis__scaler *scaler, const blis_cluster *cluster) {
   uint32_t chosen = UINT32_MAX;
   for (uint32_t i = 0; i < cluster->existing; i++) {
@@ -520,8 +522,8 @@ static void free_scalers(blis_cluster *cluster) {
   }
 }
 
-/* A request whose arrival moved earlier leaves its original arrival time, until which scaling
-   continues. */
+/* Returns the end of the billed time. If the arrival of a request was moved earlier, scaling still
+   continues until its original arrival time. */
 static int64_t paid_until_us(const blis_cluster *cluster) {
   int64_t until_us = cluster->last_end_us;
   for (uint32_t i = 0; i < cluster->existing; i++) {

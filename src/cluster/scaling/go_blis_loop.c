@@ -86,7 +86,7 @@ static blis_status look(blis_cluster *cluster, blis_scale_context *context, blis
 
 static blis_status start_some(blis_cluster *cluster, const change *c, blis_error *error) {
   struct blis__go_blis_scaler *scaler = state_of(cluster);
-  bool has_machines = blis__has_machines(cluster); /* else nothing starts */
+  bool has_machines = blis__has_machines(cluster); /* otherwise, nothing starts */
   for (int64_t k = 0; k < c->by && has_machines && blis__has_room_like(cluster, c->like); k++) {
     blis__start start = {.warming_factor = 0};
     start.part_us[BLIS_SERVICE_LOADING - BLIS_SERVICE_REQUESTED] =
@@ -103,7 +103,7 @@ static bool is_like(const blis_cluster *cluster, uint32_t i, uint32_t other) {
   return cluster->services[i] == BLIS_SERVICE_ACTIVE && a.tp == b.tp && strcmp(a.gpu, b.gpu) == 0;
 }
 
-/* The last serving instance stays. */
+/* Drains one instance. The last serving instance is kept. */
 static blis_status drain_one(blis_cluster *cluster, const change *c, blis_error *error) {
   uint32_t oldest = cluster->existing;
   uint32_t serving = 0;
@@ -159,7 +159,7 @@ static blis_status check(void *ud, blis_cluster *cluster, blis_error *error) {
                                check, scaler, error);
 }
 
-/* Making. */
+/* Construction. */
 
 static blis_status load_first_ones(blis_cluster *cluster, blis_error *error) {
   struct blis__go_blis_scaler *scaler = state_of(cluster);

@@ -38,7 +38,7 @@ static void forget_old(blis__scale_samples *samples, int64_t now_us) {
   samples->count = kept;
 }
 
-/* Drops old samples before it allocates more memory. */
+/* Adds a sample. Drops old samples before it allocates more memory. */
 static blis_status add(const blis_cluster *cluster, blis__scale_samples *samples, int64_t time_us,
                        double value, blis_error *error) {
   const blis__scale_sample sample = {time_us, value};
@@ -46,7 +46,7 @@ static blis_status add(const blis_cluster *cluster, blis__scale_samples *samples
   if (was_full) {
     forget_old(samples, cluster->now_us);
   }
-  /* If more than half is left, the array would soon be full again. */
+  /* If more than half of the samples remain, the array would soon be full again. */
   if (samples->count == samples->capacity || (was_full && samples->count > samples->capacity / 2)) {
     BLIS_TRY_MEM(blis_array_reserve(&cluster->alloc, samples, 2 * samples->capacity + 64), error);
   }
@@ -131,7 +131,7 @@ static void swap(blis__scale_sample *a, blis__scale_sample *b) {
   *b = kept;
 }
 
-/* The value of rank k, from 0; reorders the samples. Hoare's selection. */
+/* Returns the value of rank k, from 0, and reorders the samples (Hoare's selection). */
 static double select_rank(blis__scale_sample *items, size_t count, size_t k) {
   size_t low = 0;
   size_t high = count - 1;
@@ -160,7 +160,7 @@ static double select_rank(blis__scale_sample *items, size_t count, size_t k) {
   return items[k].value;
 }
 
-/* By the nearest rank; 0 without samples. */
+/* Returns the 90th percentile (nearest rank); 0 without samples. */
 static double p90(blis__scale_samples *samples, int64_t now_us) {
   forget_old(samples, now_us);
   size_t count = samples->count;
@@ -239,7 +239,7 @@ static void look_at_instances(blis__scale_look *look, const blis_cluster *cluste
       look_at_group(look, cluster, i, metrics);
     }
   }
-  /* No instance can take a request: full, as in llm-d. */
+  /* If no instance can accept requests, the saturation is 1, as in llm-d. */
   double count = (double)look->instances.count;
   metrics[BLIS_SCALE_POOL_SATURATION] = count > 0 ? metrics[BLIS_SCALE_POOL_SATURATION] / count : 1;
 }
@@ -255,7 +255,7 @@ static double starting_kv_tokens(const blis__scale_look *look, const blis_cluste
   return sum;
 }
 
-/* The record of a request at an instance; NULL: it is at none. */
+/* Returns the live record of a request on an instance; NULL = it is on no instance. */
 static const blis_live_request *leg_of(const blis__cluster_request *r) {
   if (r->place == BLIS__AT_INSTANCE) {
     return &r->live;
@@ -263,7 +263,10 @@ static const blis_live_request *leg_of(const blis__cluster_request *r) {
   return r->other == NULL ? NULL : r->other->live;
 }
 
-/* In whatever state their instances are; hand-offs have more to them. */
+/*
+ * Returns the number of running requests, regardless of the states of their instances. Hand-offs
+ * have additional records.
+ */
 static double count_running(const blis__scale_look *look, const blis_cluster *cluster) {
   double count = 0;
   for (uint32_t i = 0; i < cluster->existing; i++) {
@@ -274,7 +277,7 @@ static double count_running(const blis__scale_look *look, const blis_cluster *cl
   return count;
 }
 
-/* What requests say about their instances and the cluster. */
+/* Computes metrics of instances and of the cluster from live requests. */
 static void look_at_requests(blis__scale_look *look, const blis_cluster *cluster, double *metrics) {
   double running = 0;
   for (const blis__cluster_request *r = cluster->requests.first; r != NULL; r = r->later) {
@@ -321,7 +324,7 @@ void blis__scale_look_take(blis__scale_look *look, blis_cluster *cluster,
   int64_t now_us = cluster->now_us;
   double seconds = (double)(now_us - look->looked_us) / 1e6;
   look_at_instances(look, cluster, metrics);
-  if (needs(look, BLIS_SCALE_POOL_SATURATION)) { /* a gateway computes it itself */
+  if (needs(look, BLIS_SCALE_POOL_SATURATION)) { /* a gateway computes its own value */
     blis__features_saturation(cluster, true, &metrics[BLIS_SCALE_POOL_SATURATION]);
   }
   metrics[BLIS_SCALE_REQUESTS_RUNNING] = count_running(look, cluster);

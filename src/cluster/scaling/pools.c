@@ -2,7 +2,7 @@
 
 #include "base/minmax.h"
 
-/* existing = there is none. */
+/* Returns the first instance of a pool; `existing` if there is none. */
 static uint32_t first_of(const blis_cluster *cluster, blis_scale_role role) {
   uint32_t first = 0;
   while (first < cluster->existing && !blis__is_in_scaled_pool(cluster, role, first)) {
@@ -11,7 +11,10 @@ static uint32_t first_of(const blis_cluster *cluster, blis_scale_role role) {
   return first;
 }
 
-/* Time of one decode or prefill step of this size, by the engine's model; ranks share it evenly. */
+/*
+ * Returns the time of one decode or prefill step of this size according to the engine's model. The
+ * work is divided evenly among the ranks.
+ */
 static double step_us(void *state, double prefill_tokens, double requests, double kv_tokens) {
   const blis__scale_engine *engine = state;
   int64_t t = (int64_t)(prefill_tokens / engine->ranks);
@@ -61,7 +64,7 @@ static void add_instance(blis__scale_meter *sum, const blis_instance *instance,
   sum->decode_gpu_us += gpus * (double)(stats.busy_us - stats.prefill_us);
 }
 
-/* nJ per us are mW. */
+/* Converts to W; nJ per us is mW. */
 static double watts_of(double nj, double gpu_us) {
   return gpu_us > 0 ? nj / gpu_us / 1e3 : -1;
 }

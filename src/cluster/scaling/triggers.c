@@ -16,8 +16,7 @@ static void look_now(blis_cluster *cluster) {
   }
 }
 
-/* Queues. They grow at these moments; preempted requests are seen at the next.
- */
+/* Queues. They grow at these moments. Preempted requests are noticed at the next one. */
 
 static void note_queue(blis__scale_trigger *trigger, blis_cluster *cluster, int64_t depth) {
   if (depth >= trigger->config->trigger_queue_depth && may_look(trigger, cluster)) {
@@ -44,7 +43,7 @@ static blis_status on_waiting(void *ud, blis_cluster *cluster, const blis__news 
 
 /* Targets. */
 
-/* Drops samples that are too old, once they are as many as the rest. */
+/* Drops expired outcomes once they make up half of the array. */
 static void forget_old(blis__scale_trigger *trigger, int64_t now_us) {
   size_t count = trigger->outcomes.count;
   blis__scale_outcome *items = trigger->outcomes.items;
@@ -83,7 +82,7 @@ static bool misses_too_much(blis__scale_trigger *trigger, int64_t now_us) {
          (double)trigger->kept < trigger->config->trigger_slo_attainment * (double)count;
 }
 
-/* For the scaler. */
+/* Functions for the autoscaler. */
 
 blis_scale_cause blis__scale_trigger_of(blis__scale_trigger *trigger, const blis_cluster *cluster) {
   bool has_queue = trigger->has_queue;
@@ -101,7 +100,7 @@ void blis__scale_trigger_note_look(blis__scale_trigger *trigger, const blis_clus
   trigger->looked_us = cluster->now_us;
 }
 
-/* A queue is read where the clock is; targets are missed in order of time. */
+/* Queues are read at the time of the clock. Missed targets must be reported in time order. */
 blis_status blis__scale_trigger_init(blis__scale_trigger *trigger, blis_cluster *cluster,
                                      const blis_scaling_config *config) {
   *trigger = (blis__scale_trigger){.config = config, .looked_us = -1};

@@ -35,8 +35,8 @@ static blis_status sort_ids(blis__candidates *c) {
   return BLIS_OK;
 }
 
-/* The model of an instance; names.count when it is new. Models are the same
-   only when their names are: x is not both a/x and b/x. */
+/* Returns the index of a model among the names; names.count if it is new. Models are equal only if
+   their names are equal, because x could be a/x or b/x. */
 static uint32_t find_name(const blis__candidates *c, const char *model) {
   uint32_t k = 0;
   while (k < c->names.count && !blis__is_same_model(c->names.items[k], model)) {
@@ -60,8 +60,9 @@ static blis_status note_models(blis__candidates *c) {
   return BLIS_OK;
 }
 
-/* Number of groups of a stage. After the groups of the names: the group of all candidates, the
-   group of instances for any model, and the group of all instances including represented ones. */
+/* Returns the number of groups per stage. The groups of the names are followed by the group of all
+   candidates, the group of instances for any model, and the group of all instances including
+   represented ones. */
 static size_t groups_of_stage(const blis__candidates *c) {
   return c->names.count + 2 + (c->fronts != NULL);
 }
@@ -78,7 +79,7 @@ static bool has_role(const blis__candidates *c, uint32_t i, size_t stage) {
   return stage == 0 || (c->facts[i].roles & (1u << (stage - 1))) != 0;
 }
 
-/* Without roles everybody does everything. */
+/* Returns the number of stages. Without roles, every instance performs all stages. */
 static uint32_t count_stages(const blis__candidates *c) {
   for (uint32_t i = 0; i < c->count && c->facts != NULL; i++) {
     if (c->facts[i].roles != 0) {
@@ -190,7 +191,7 @@ static blis_status make_room(const blis__candidates *c, blis__group *group) {
   return BLIS_OK;
 }
 
-/* Whether the instance serves the requests of a group. */
+/* Returns whether the instance serves the requests of a group. */
 static bool belongs(const blis__candidates *c, size_t index, uint32_t i) {
   size_t stage = index / groups_of_stage(c);
   size_t model = index % groups_of_stage(c);
@@ -229,7 +230,7 @@ static blis_status make_group(const blis__candidates *c, size_t index) {
   return BLIS_OK;
 }
 
-/* The index of the group, looked up once per text. */
+/* Finds the index of the group, with one lookup per string. */
 static blis_status find_group(blis__candidates *c, const blis_intern *strings, uint32_t model,
                               uint32_t *index) {
   size_t needed = (size_t)model + 1;
@@ -247,7 +248,7 @@ static blis_status find_group(blis__candidates *c, const blis_intern *strings, u
   return BLIS_OK;
 }
 
-/* Up to date; NULL = out of memory. */
+/* Returns the updated group; NULL = out of memory. */
 static BLIS_ALWAYS_INLINE blis__group *group_at(blis__candidates *c, uint32_t index,
                                                 uint32_t role) {
   BLIS_ASSERT(role == 0 || c->stages > 1);

@@ -10,7 +10,7 @@ static int64_t *place_of(blis__instance_history *history, int64_t second) {
   return &history->busy_us[second % BLIS__BUSY_WINDOW_S];
 }
 
-/* Makes second the newest; drops data older than the window. */
+/* Makes `second` the newest second and drops data older than the window. */
 static void go_on_to(blis__instance_history *history, int64_t second) {
   if (second - history->last_second >= BLIS__BUSY_WINDOW_S) {
     memset(history->busy_us, 0, sizeof history->busy_us);
@@ -34,7 +34,7 @@ static void add_busy(blis__instance_history *history, int64_t from_us, int64_t t
   }
 }
 
-/* Brings the time up to now into the seconds. */
+/* Adds the busy time until now to the seconds. */
 static void settle(blis__instance_history *history, int64_t now_us) {
   if (history->requests > 0 && now_us > history->busy_from_us) {
     add_busy(history, history->busy_from_us, now_us);

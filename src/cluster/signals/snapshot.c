@@ -30,14 +30,14 @@ static inline double share(int64_t part, int64_t whole) {
   return whole > 0 ? (double)part / (double)whole : 0;
 }
 
-/* XX(signal, its value in the load l of an instance) */
+/* XX(signal, expression for its value from the load l of an instance) */
 #define LOAD_READINGS(XX)                                                                          \
   XX(QUEUE_DEPTH, (double)l->queue_depth)                                                          \
   XX(BATCH_SIZE, (double)l->batch_size)                                                            \
   XX(KV_UTILIZATION, share(l->used_kv_blocks, l->kv_blocks))                                       \
   XX(FREE_KV_BLOCKS, (double)(l->kv_blocks - l->used_kv_blocks))
 
-/* Readings from its stats s, which are more expensive. */
+/* Readings from the statistics s of an instance, which are more expensive. */
 #define STATS_READINGS(XX)                                                                         \
   XX(DECODED_TOKENS, (double)s->decoded_tokens)                                                    \
   XX(OUTPUT_TOKENS, (double)(s->decoded_tokens + s->output_tokens))                                \
@@ -48,7 +48,7 @@ static inline double share(int64_t part, int64_t whole) {
 #define BIT_OF(name, value) | BIT(name)
 #define STATS_SIGNALS ((blis_signal_set)0 STATS_READINGS(BIT_OF))
 
-/* The running batch, as if all requests in it decoded. */
+/* Returns the sums of the running batch, treating all its requests as decodes. */
 static blis_batch_sums sums_of(const blis_instance_config *config, const blis_instance_load *load) {
   return (blis_batch_sums){
       .requests = load->batch_size,
@@ -80,7 +80,10 @@ double blis__snapshot_prefill_us(const blis__snapshot *snapshot, uint32_t i, dou
   return is_told ? (double)step_us * (tokens / (double)chunk) : 0;
 }
 
-/* Half of the running step, and the step whose batch is formed already. */
+/*
+ * Returns half of the duration of the running step plus that of the step whose batch is already
+ * formed.
+ */
 static double look_ahead_us(const blis_instance *instance) {
   const blis_instance_config *config = blis_instance_get_config(instance);
   blis_instance_load load = blis_instance_get_load(instance);
@@ -125,7 +128,7 @@ static double time_value(const blis__snapshot *snapshot, uint32_t i, blis_signal
                                            : idle_watts + (watts - idle_watts) * utilization;
 }
 
-/* Value of one of these signals. */
+/* Returns the value of one of these signals. */
 static double engine_value(const blis__snapshot *snapshot, uint32_t i, blis_signal signal) {
   const blis_instance *instance = snapshot->instances[i];
   if ((BLIS_SIGNAL_BIT(signal) & (HISTORY_SIGNALS | TIME_SIGNALS)) != 0) {
@@ -158,7 +161,7 @@ static double engine_value(const blis__snapshot *snapshot, uint32_t i, blis_sign
   }
 }
 
-/* Everything that changes in a column is written here. */
+/* Writes a value to a column. All changes of columns go through this function. */
 static inline void put(blis__snapshot *snapshot, blis_signal signal, uint32_t i, double value) {
   double *place = &blis__snapshot_column(snapshot, signal)[i];
   double before = *place;
@@ -211,7 +214,7 @@ void blis__snapshot_add_source(blis__snapshot *snapshot, const blis__signal_sour
 
 static void read_again(blis__snapshot *snapshot, uint32_t i) {
   if (snapshot->is_apart[i]) {
-    return; /* it is read when it can be */
+    return; /* it will be read when this is possible */
   }
   const blis_instance *instance = snapshot->instances[i];
   blis_signal_set written = snapshot->written;
@@ -238,7 +241,7 @@ static void read_again(blis__snapshot *snapshot, uint32_t i) {
   snapshot->has_moved[i] = false;
 }
 
-/* As if it had never been read. */
+/* Resets the readings, as if the instance had never been read. */
 static void clear_readings(blis__snapshot *snapshot, uint32_t i) {
 #define XX(name, value) PUT(snapshot, name, i, 0);
   LOAD_READINGS(XX)
@@ -362,7 +365,7 @@ void blis__snapshot_add_ongoing(blis__snapshot *snapshot, uint32_t i, int64_t to
 
 void blis__snapshot_put_in_service(blis__snapshot *snapshot, uint32_t i, bool is_in_service) {
   blis__candidates_put_in_service(&snapshot->candidates, i, is_in_service);
-  forget_shown(snapshot); /* candidates are others now */
+  forget_shown(snapshot); /* the candidates have changed */
   mark(snapshot, i, COUNTERS_CHANGED);
 }
 
@@ -404,7 +407,7 @@ static void show_first(blis__snapshot *snapshot, uint32_t i) {
   blis__snapshot_instance_changed(snapshot, i);
 }
 
-/* Its place may be empty. */
+/* Returns whether the instance exists; its slot may be empty. */
 static bool is_there(const blis__snapshot *snapshot, uint32_t i) {
   return snapshot->instances[i] != NULL;
 }
@@ -483,13 +486,16 @@ void blis__snapshot_deinit(blis__snapshot *snapshot) {
   *snapshot = (blis__snapshot){0};
 }
 
-/* Keeping up. */
+/* Maintenance. */
 
 static bool keeps_engine(const blis__snapshot *snapshot) {
   return (snapshot->kept & ENGINE_SIGNALS) != 0;
 }
 
-/* The maintained engine signals that an update writes; all of the delayed ones. */
+/*
+ * Returns the maintained engine signals that an update writes. With delays, these are all engine
+ * signals.
+ */
 static blis_signal_set written_signals(const blis__snapshot *snapshot) {
   blis_signal_set kept = snapshot->kept & ENGINE_SIGNALS;
   if (snapshot->refresh_us > 0) {
@@ -538,7 +544,7 @@ void blis__snapshot_declare(blis__snapshot *snapshot, blis_signal_set signals) {
   blis__snapshot_keep(snapshot, signals);
 }
 
-/* Makes a tree for this number of instances, with their loads as last written. */
+/* Creates a tree for this number of instances, with their current loads. */
 static blis_status make_least_tree(blis__snapshot *snapshot, uint32_t count) {
   blis_least_tree *made =
       blis_least_tree_new(&snapshot->alloc, snapshot->candidates.id_ranks, count);
@@ -552,7 +558,7 @@ static blis_status make_least_tree(blis__snapshot *snapshot, uint32_t count) {
   blis_least_tree_free(snapshot->least_load);
   snapshot->least_load = made;
   snapshot->least_count = count;
-  forget_shown(snapshot); /* views have the tree */
+  forget_shown(snapshot); /* views contain the tree */
   return BLIS_OK;
 }
 
@@ -564,7 +570,7 @@ blis_status blis__snapshot_keep_least_load(blis__snapshot *snapshot) {
   return make_least_tree(snapshot, count);
 }
 
-/* As deep as needed for the existing instances, not for the maximum number. */
+/* Grows the tree for the existing instances, not for the maximum number. */
 static blis_status grow_least_tree(blis__snapshot *snapshot, uint32_t i) {
   uint32_t count = snapshot->least_count;
   if (snapshot->least_load == NULL || i < count) {
@@ -645,7 +651,7 @@ void blis__snapshot_update(blis__snapshot *snapshot) {
   snapshot->changed.count = 0;
 }
 
-/* When it is due next. */
+/* Reads an instance if it is due. Returns when it is due next. */
 static int64_t read_if_due(blis__snapshot *snapshot, uint32_t i, int64_t now_us) {
   if (now_us - snapshot->refreshed_us[i] >= snapshot->refresh_us) {
     snapshot->refreshed_us[i] = now_us;

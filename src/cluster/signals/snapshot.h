@@ -3,16 +3,15 @@
  *
  * There is one column of doubles per signal, with one value per instance. There are four kinds of
  * signals:
- *   engine signals (queue, batch, KV, ...): live with refresh_us 0.
- * Otherwise, all signals of an instance are read again when it is shown at least
- *     refresh_us after the last reading; zero until the first. No event is
- *     scheduled for it.
- *   cached prefixes of a request: live with cache_delay_us 0. Otherwise as of
- *     the last mark, which is set for all instances together when a view is
- *     made at least cache_delay_us after the previous mark; until the first one
- *     nothing is cached.
- *   counters of the router (pending, in flight): always current.
- *   constants: facts and sizes.
+ * - Engine signals (queue, batch, KV, ...) are live if refresh_us is 0. Otherwise, all signals of
+ * an instance are read again when it is shown at least refresh_us after the last reading. They are
+ * 0 until the first reading. No event is scheduled for this.
+ * - Cached prefixes of a request are live if cache_delay_us is 0. Otherwise, they are those of the
+ *   last mark. The mark is set for all instances together when a view is created at least
+ *   cache_delay_us after the previous mark. Until the first mark, nothing is cached.
+ * - Counters of the router (pending, in flight) are always current.
+ * - Constants are facts and sizes.
+ *
  * The rules for delays match BLIS (Go, inference-sim f90a1e3a).
  *
  * For a candidate that represents several instances (candidates.h), counts are summed, and

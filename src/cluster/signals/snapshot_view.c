@@ -1,7 +1,4 @@
-/*
- * snapshot_view.c - the view for one decision: candidates, and columns over
- * them.
- */
+/* snapshot_view.c - the view for one decision: its candidates and their columns. */
 #include "cluster/signals/snapshot.h"
 
 blis_status blis__snapshot_cached_blocks(const blis__snapshot *snapshot, uint32_t i,
@@ -14,18 +11,21 @@ blis_status blis__snapshot_cached_blocks(const blis__snapshot *snapshot, uint32_
   return BLIS_OK;
 }
 
-/* Candidates have the places of the columns, so views show these themselves. */
+/*
+ * Returns whether the candidates are in the order of the columns, so that the view can use the
+ * columns directly.
+ */
 static bool shows_columns(const blis__shown *shown) {
   return shown->group->is_prefix;
 }
 
-/* Where the view has a column of its candidates. */
+/* Returns the location of a column of the view. */
 static double *shown_column(const blis__shown *shown, blis_signal signal) {
   return shows_columns(shown) ? blis__snapshot_column(shown->snapshot, signal)
                               : shown->gathered + (size_t)signal * shown->snapshot->count;
 }
 
-/* The value of several instances that are shown as one. */
+/* Returns the combined value of several instances that are shown as one. */
 static double combine(blis_signal signal, double sum, uint32_t count) {
   bool is_mean = (BLIS_SIGNAL_BIT(signal) & BLIS_MEAN_SIGNALS) != 0;
   return is_mean && count > 1 ? sum / count : sum;
@@ -47,7 +47,7 @@ static void gather(const blis__shown *shown, blis_signal signal) {
   }
 }
 
-/* Value of the cached blocks of a prompt in the unit of the signal. */
+/* Returns the value of the cached blocks of a prompt, in the unit of the signal. */
 static double cached_value(blis_signal signal, uint32_t cached, const blis_block_chain *chain,
                            int64_t block_size) {
   if (signal == BLIS_SIGNAL_CACHED_TOKENS) {
@@ -56,7 +56,7 @@ static double cached_value(blis_signal signal, uint32_t cached, const blis_block
   return chain->prompt_blocks > 0 ? (double)cached / (double)chain->prompt_blocks : 0;
 }
 
-/* Estimates the wait at the instance, and the time for the uncached prompt. */
+/* Estimates the TTFT: the wait on the instance plus the time for the uncached prompt. */
 static double estimated_ttft_us(const blis__snapshot *snapshot, uint32_t i, int64_t prompt_tokens,
                                 int64_t cached_tokens) {
   const double *waits = blis__snapshot_column(snapshot, BLIS_SIGNAL_ESTIMATED_WAIT_US);
@@ -65,7 +65,7 @@ static double estimated_ttft_us(const blis__snapshot *snapshot, uint32_t i, int6
          blis__snapshot_prefill_us(snapshot, i, tokens > 0 ? (double)tokens : 1);
 }
 
-/* False = out of memory. */
+/* Reads a signal of a request. Returns false if memory is exhausted. */
 static bool read_request_signal(const blis__shown *shown, blis_signal signal, uint32_t i,
                                 double *value) {
   const blis__snapshot *snapshot = shown->snapshot;
@@ -113,7 +113,7 @@ static bool write_request_signal(const blis__shown *shown, blis_signal signal) {
   return true;
 }
 
-/* As its source has read it last; 0 without one. */
+/* Writes a signal as last read by its source; 0 without a source. */
 static void write_part_signal(const blis__shown *shown, blis_signal signal) {
   const blis__snapshot *snapshot = shown->snapshot;
   const blis__signal_source *source = snapshot->sources[signal];
@@ -130,7 +130,7 @@ static void write_part_signal(const blis__shown *shown, blis_signal signal) {
   }
 }
 
-/* Brings a column of the view up to date; false = out of memory. */
+/* Updates a column of the view. Returns false if memory is exhausted. */
 static bool fill(const blis__shown *shown, blis_signal signal) {
   blis_signal_set bit = BLIS_SIGNAL_BIT(signal);
   if ((bit & BLIS_SIGNALS_OF_REQUEST & BLIS_SIGNALS_OF_PARTS) != 0) {
@@ -159,7 +159,7 @@ static bool fill_all(const blis__shown *shown) {
   return true;
 }
 
-/* Enables the column; existing views remain valid. */
+/* Enables a column. Existing views remain valid. */
 static bool keep_late(blis__snapshot *snapshot, blis_signal signal) {
   const blis__group *groups[BLIS__STAGE_COUNT];
   if (!blis__snapshot_can_keep(snapshot, signal)) {
@@ -197,7 +197,7 @@ static bool need_gathered(blis__shown *shown) {
   return shown->gathered != NULL;
 }
 
-/* The view is about other candidates, or has other columns, than before. */
+/* Sets up the view for other candidates or columns. */
 static bool turn_to(blis__snapshot *snapshot, blis__shown *shown, const blis__group *group) {
   blis_routing_view *view = &shown->view;
   shown->snapshot = snapshot;

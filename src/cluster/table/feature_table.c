@@ -1,6 +1,6 @@
 /*
- * feature_table.c - the table of the optional features, and clusters with all
- * features. Only this file names every feature.
+ * feature_table.c - the table of optional features, and the construction of clusters with all
+ * features. Only this file refers to every feature.
  */
 #include "cluster/construct/construct.h"
 #include "cluster/feature.h"

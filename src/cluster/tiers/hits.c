@@ -24,8 +24,8 @@ void blis__tier_hits_add(blis__tiers *tiers, const blis_live_request *live, uint
   its->brought_blocks[tier]++;
 }
 
-/* Loaded blocks may have been evicted before the request was admitted, the end of the prompt
-   first; the cached ones are the rest. */
+/* Fills the hits. Loaded blocks may have been evicted before the request was admitted, starting
+   from the end of the prompt. The remaining hits are cached blocks. */
 static void fill(blis__tier_hits *its, uint32_t tiers, int64_t size, int64_t cached_tokens) {
   its->hits = (blis_kv_hits){.count = tiers, .cached_tokens = cached_tokens};
   for (uint32_t t = 0; t < tiers; t++) {
@@ -35,7 +35,7 @@ static void fill(blis__tier_hits *its, uint32_t tiers, int64_t size, int64_t cac
   }
 }
 
-/* With prefill/decode disaggregation, the decode stage was admitted before. */
+/* With prefill/decode disaggregation, the decode stage may already be admitted. */
 void blis__tiers_admitted(void *ud, const blis_live_request *live, int64_t cached_tokens) {
   const blis__tier_end *end_of = ud;
   blis__tiers *tiers = end_of->tiers;

@@ -61,7 +61,7 @@ void blis__tier_job_tell(blis__tiers *tiers, const blis__tier_job *job, bool is_
   cluster->event_error.status = sink->moved(sink->ud, &move, &cluster->event_error);
 }
 
-/* The stages of a read, the store itself first: at most two. */
+/* Returns the links of a read: those of the store itself first, then of its staging tier. */
 static uint32_t read_links(const blis__tiers *tiers, int32_t store, uint32_t instance,
                            uint32_t *links) {
   const blis__tier_place *place = blis__tier_place_at(tiers, store);
@@ -76,7 +76,7 @@ static uint32_t read_links(const blis__tiers *tiers, int32_t store, uint32_t ins
   return count;
 }
 
-/* Returns the network links for remote data: of the instance that reads or writes, and of the
+/* Returns the network links for remote data: those of the instance that reads or writes and of the
    store's instance. */
 static uint32_t network_links(const blis__tiers *tiers, int32_t store, uint32_t instance,
                               bool is_read, uint32_t *links) {

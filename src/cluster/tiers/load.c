@@ -32,7 +32,7 @@ static bool is_first_from(const blis__tier_blocks *found, uint32_t i) {
   return true;
 }
 
-/* Stores are read at once: the slowest counts. */
+/* Returns the load time. Stores are read in parallel, so the slowest one determines it. */
 static double load_us(const blis__tiers *tiers, uint32_t instance, uint32_t count) {
   double us = 0;
   int32_t last = BLIS__NO_STORE;
@@ -153,7 +153,10 @@ static blis_tier_store *store_at(const blis__tiers *tiers, int32_t store) {
   return blis__tier_place_at(tiers, store)->blocks;
 }
 
-/* The last block is used first, so that the first ones leave last. */
+/*
+ * Records the use of the blocks. The last block is used first, so that the first blocks are evicted
+ * last.
+ */
 static blis_status use_blocks(blis__tiers *tiers, blis__tier_load *load, blis_error *error) {
   for (size_t i = load->blocks.count; i-- > 0;) {
     const blis__tier_block *block = &load->blocks.items[i];
@@ -192,7 +195,7 @@ static blis_status reserve_in_stage(blis__tiers *tiers, blis__tier_load *load,
   return BLIS_OK;
 }
 
-/* Blocks of one staging tier are adjacent. */
+/* Passes victims to the next tiers. Victims of the same staging tier are adjacent. */
 static blis_status pass_on(blis__tiers *tiers, uint32_t instance, blis__tier_blocks *victims,
                            blis_error *error) {
   for (uint32_t t = 0; t < tiers->count; t++) {
@@ -215,7 +218,10 @@ static blis_status pass_on(blis__tiers *tiers, uint32_t instance, blis__tier_blo
   return BLIS_OK;
 }
 
-/* Evicts blocks from the instance's stores that are too full, and adds them to the victims. */
+/*
+ * Evicts blocks from stores of the instance that exceed their watermark, and adds them to the
+ * victims.
+ */
 static blis_status relieve(blis__tiers *tiers, uint32_t instance, blis__tier_blocks *victims,
                            blis_error *error) {
   for (uint32_t t = 0; t < tiers->count; t++) {
@@ -292,8 +298,8 @@ blis_status blis__tiers_bring(void *ud, blis_live_request *request, const blis_k
 
 /* Ends. */
 
-/* Settles the blocks that have arrived and releases all other reservations. All can then be
-   evicted. */
+/* Commits the blocks that have arrived and releases all other reservations, so that all blocks can
+   be evicted again. */
 static void settle(blis__tiers *tiers, blis__tier_load *load, uint32_t came) {
   for (uint32_t i = 0; i < load->blocks.count; i++) {
     blis__tier_block *block = &load->blocks.items[i];
@@ -333,7 +339,7 @@ static void drop_jobs(blis__tiers *tiers, blis__tier_load *load) {
   load->jobs_left = 0;
 }
 
-/* Promoted blocks of the read could not be evicted before. */
+/* Evicts excess blocks after a read, because its promoted blocks could not be evicted earlier. */
 static blis_status relieve_after(blis__tiers *tiers, uint32_t instance, blis_error *error) {
   blis__tier_blocks victims = {0};
   blis_status status = relieve(tiers, instance, &victims, error);
@@ -341,7 +347,7 @@ static blis_status relieve_after(blis__tiers *tiers, uint32_t instance, blis_err
   return status;
 }
 
-/* The first `came` blocks have arrived; the request continues. */
+/* Ends a load of which the first `came` blocks have arrived. The request continues. */
 static blis_status end_load(blis__tiers *tiers, blis__tier_load *load, uint32_t came,
                             blis_error *error) {
   blis_cluster *cluster = tiers->cluster;
@@ -351,7 +357,7 @@ static blis_status end_load(blis__tiers *tiers, blis__tier_load *load, uint32_t 
   bool is_whole = end == load->stretch.end;
   drop_jobs(tiers, load);
   settle(tiers, load, came);
-  if (is_whole) { /* else stores are being lost */
+  if (is_whole) { /* otherwise, stores are being lost */
     BLIS_TRY(relieve_after(tiers, instance, error));
   }
   tiers->counts.in_flight--;
@@ -397,12 +403,12 @@ void blis__tiers_stop_loads(blis__tiers *tiers, uint32_t instance) {
   for (blis__tier_load *load = tiers->loads; load != NULL; load = load->later) {
     if (load->instance == instance) {
       drop_jobs(tiers, load);
-      settle(tiers, load, 0); /* it is canceled with its request */
+      settle(tiers, load, 0); /* the load is canceled with its request */
     }
   }
 }
 
-/* How many of its first blocks do not come from that store. */
+/* Returns how many leading blocks of the load do not come from this store. */
 static uint32_t before_loss(const blis__tier_load *load, int32_t store) {
   uint32_t i = 0;
   while (i < load->blocks.count && load->blocks.items[i].from != store &&
@@ -412,7 +418,7 @@ static uint32_t before_loss(const blis__tier_load *load, int32_t store) {
   return i;
 }
 
-/* Of those, the ones whose reads have ended. */
+/* Returns how many of the first `count` blocks have been read completely. */
 static uint32_t have_come(const blis__tier_load *load, uint32_t count) {
   for (uint32_t i = 0; i < count; i++) {
     for (uint32_t k = 0; k < load->job_count; k++) {

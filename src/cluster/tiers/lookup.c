@@ -34,8 +34,8 @@ static uint32_t reach(const blis__tiers *tiers, int32_t store, const blis_block_
   return k;
 }
 
-/* Returns the store of a shared tier that has most of the following blocks, except `own`; the
-   first one for a tie. BLIS__NO_STORE: no store has the next block. */
+/* Returns the store of a shared tier, other than `own`, that has most of the following blocks; the
+   first one on a tie. BLIS__NO_STORE = no store has the next block. */
 static int32_t best_peer(const blis__tiers *tiers, uint32_t tier, int32_t own,
                          const blis_block_chain *chain, uint32_t first, uint32_t end) {
   const blis__tier *t = &tiers->all[tier];
@@ -59,7 +59,7 @@ typedef struct peers {
 
 enum { NOT_ASKED = -2 };
 
-/* The store that a block is read of. */
+/* Returns the store from which a block is read. */
 static int32_t find_one(const blis__tiers *tiers, uint32_t instance, const blis_block_chain *chain,
                         uint32_t k, uint32_t end, peers *p) {
   blis_block_id id = blis_block_chain_at(chain, k);
@@ -104,7 +104,7 @@ blis_status blis__tiers_find(blis__tiers *tiers, uint32_t instance, const blis_b
   return BLIS_OK;
 }
 
-/* Weight of a block that an instance reads from a store. */
+/* Returns the weight of a block that an instance reads from a store. */
 static double weight_of(const blis__tiers *tiers, int32_t store, uint32_t instance) {
   uint32_t t = blis__tier_place_at(tiers, store)->tier;
   const blis_kv_tier *tier = &tiers->all[t].is;

@@ -9,12 +9,12 @@ static const blis_alloc *alloc_of(const blis__tiers *tiers) {
   return &tiers->cluster->alloc;
 }
 
-/* Whether the tier uses the hints of programs. */
+/* Returns whether the tier uses this hint of a program. */
 static bool keeps(const blis_kv_tier *tier, int64_t reused_after_us) {
   return tier->keeps_hinted && reused_after_us >= 0 && reused_after_us <= tier->keep_us;
 }
 
-/* Until when a block is kept that is used now. */
+/* Returns the time until which a block that is used now should be kept. */
 static double kept_until_us(const blis_kv_tier *tier, int64_t now_us, int64_t reused_after_us) {
   return (double)now_us + (keeps(tier, reused_after_us) ? (double)reused_after_us : 0);
 }
@@ -42,7 +42,7 @@ blis_status blis__tiers_score(const blis__tiers *tiers, int32_t store,
   return config->score(config->ud, &sight, score, error);
 }
 
-/* Whether it has been seen often enough, this time included. */
+/* Determines whether a block has been seen often enough, including this time. */
 static blis_status is_wanted(const blis__tier_place *place, int64_t threshold, blis_block_id id,
                              bool *wanted, blis_error *error) {
   blis_block_id evicted;
@@ -61,7 +61,9 @@ static blis_status is_wanted(const blis__tier_place *place, int64_t threshold, b
   return BLIS_OK;
 }
 
-/* The last one first, so that the first ones leave last. */
+/*
+ * Touches known blocks. The last block is touched first, so that the first blocks are evicted last.
+ */
 static blis_status touch_known(const blis__tiers *tiers, int32_t store,
                                const blis__tier_block *blocks, size_t count, blis_error *error) {
   blis_tier_store *known = blis__tier_place_at(tiers, store)->blocks;
@@ -75,7 +77,10 @@ static blis_status touch_known(const blis__tiers *tiers, int32_t store,
   return BLIS_OK;
 }
 
-/* Number of blocks to evict from a store with this number of blocks, by evict_above. */
+/*
+ * Returns the number of blocks to evict from a store with this number of blocks, according to
+ * evict_above.
+ */
 static int64_t blocks_to_evict(const blis_kv_tier *tier, int64_t blocks, int64_t capacity) {
   const double rounding = 1e-9;
   double usage = (double)blocks / (double)capacity;
@@ -105,7 +110,7 @@ blis_status blis__tiers_evict_above(blis__tiers *tiers, int32_t store, bool is_c
   return BLIS_OK;
 }
 
-/* Reserves a place for the block, if it is new and fits; evicted blocks are appended to victims. */
+/* Reserves space for a block if it is new and fits. Evicted blocks are appended to victims. */
 static blis_status place_one(blis__tiers *tiers, int32_t store, const blis__tier_block *block,
                              blis__tier_blocks *placed, blis__tier_blocks *victims,
                              blis_error *error) {
@@ -140,7 +145,7 @@ static blis_status place_one(blis__tiers *tiers, int32_t store, const blis__tier
   return BLIS_OK;
 }
 
-/* Evicts the excess blocks of a store, after the victims. */
+/* Evicts the excess blocks of a store, and appends them to the victims. */
 static blis_status relieve(blis__tiers *tiers, uint32_t instance, int32_t store,
                            blis__tier_blocks *victims, blis_error *error) {
   BLIS_TRY(blis__tiers_evict_above(tiers, store, false, victims, error));
@@ -173,7 +178,7 @@ static blis_status save(blis__tiers *tiers, uint32_t instance, int32_t store,
   return status;
 }
 
-/* To every tier of that stage with that rule. */
+/* Saves blocks to every tier with this staging tier and saving rule. */
 static blis_status save_behind(blis__tiers *tiers, uint32_t instance, int32_t stage,
                                blis_tier_saving saving, const blis__tier_block *blocks,
                                size_t count, blis_error *error) {
@@ -193,7 +198,7 @@ blis_status blis__tiers_evicted(blis__tiers *tiers, uint32_t instance, int32_t s
                      BLIS_TIER_ON_EVICT, victims->items, victims->count, error);
 }
 
-/* Fills tiers->found, which is of no offer any more. */
+/* Lists the blocks of a stretch in tiers->found, which no longer belongs to an offer. */
 static blis_status list_stretch(blis__tiers *tiers, const blis__tier_stretch *stretch,
                                 blis_error *error) {
   blis__tier_blocks *blocks = &tiers->found;
@@ -253,7 +258,7 @@ blis_status blis__tiers_save_evicted(blis__tiers *tiers, blis_error *error) {
   size_t count = tiers->evictions.count;
   for (size_t first = 0; first < count;) {
     uint32_t instance = tiers->evictions.items[first].instance;
-    blis__tier_blocks *blocks = &tiers->found; /* of no offer any more */
+    blis__tier_blocks *blocks = &tiers->found; /* no longer belongs to an offer */
     blocks->count = 0;
     for (; first < count && tiers->evictions.items[first].instance == instance; first++) {
       const blis__tier_block block = {.id = tiers->evictions.items[first].id,
@@ -269,7 +274,7 @@ blis_status blis__tiers_save_evicted(blis__tiers *tiers, blis_error *error) {
   return BLIS_OK;
 }
 
-/* The last one first, as above. */
+/* The last block is committed first, like in touch_known. */
 blis_status blis__tiers_written(blis__tiers *tiers, blis__tier_job *job, blis_error *error) {
   const blis__tier_place *place = blis__tier_place_at(tiers, job->store);
   blis_kv_tier_counts *counts = &tiers->all[place->tier].counts;
@@ -285,7 +290,7 @@ blis_status blis__tiers_written(blis__tiers *tiers, blis__tier_job *job, blis_er
   uint32_t instance = job->instance;
   int32_t store = job->store;
   blis__tier_job_free(tiers, job);
-  /* Incoming blocks could not be evicted. */
+  /* Incoming blocks could not be evicted before. */
   blis__tier_blocks victims = {0};
   blis_status status = relieve(tiers, instance, store, &victims, error);
   blis_array_deinit(alloc_of(tiers), &victims);

@@ -1,4 +1,4 @@
-/* Construction, failures and counts of tiers: see tiers.h. */
+/* Construction, failures, and counters of tiers: see tiers.h. */
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
@@ -85,7 +85,7 @@ static bool is_common(const blis_kv_tiers *config) {
   return found;
 }
 
-/* Instances that exchange blocks must have equal models. */
+/* Checks that instances that exchange blocks have equal models. */
 static blis_status check_equal(const blis_cluster_config *config, uint32_t i, blis_error *error) {
   const char *a = config->facts == NULL ? NULL : config->facts[0].model;
   const char *b = config->facts == NULL ? NULL : config->facts[i].model;
@@ -146,8 +146,7 @@ static blis_status measure_blocks(blis__tiers *tiers, blis_error *error) {
   return BLIS_OK;
 }
 
-/* The model of a store: the model of its own instance, or of the first instance, which all
-   others equal. */
+/* Returns the model of a store: that of its instance, or of the first instance if all are equal. */
 static uint32_t model_of(const blis_kv_tier *tier, uint32_t owner) {
   return tier->scope == BLIS_TIER_OF_INSTANCE ? owner : 0;
 }
@@ -209,12 +208,12 @@ static blis_status add_tier(blis__tiers *tiers, uint32_t t) {
     return BLIS_ERR_NOMEM;
   }
   if (made->is.stage >= 0 && tiers->all[made->is.stage].store_count == 0) {
-    made->is.stage = -1; /* there is nothing to go through */
+    made->is.stage = -1; /* there is no staging tier to read through */
   }
   uint32_t count = stores_of(&made->is, cluster->config.instance_count);
   for (uint32_t k = 0; k < count; k++) {
     if (capacity_of(tiers, &made->is, k) < 1) {
-      return BLIS_OK; /* no block can be found there */
+      return BLIS_OK; /* it cannot contain any block */
     }
   }
   for (uint32_t k = 0; k < count; k++) {
@@ -293,7 +292,7 @@ static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   blis__links_init(&tiers->links, &cluster->alloc);
   BLIS_TRY(measure_blocks(tiers, error));
   BLIS_TRY_MEM(add_parts(tiers), error);
-  tiers->config.tiers = NULL; /* the caller's, no longer needed */
+  tiers->config.tiers = NULL; /* owned by the caller and no longer needed */
   return BLIS_OK;
 }
 
@@ -328,7 +327,7 @@ static void free_tiers(blis_cluster *cluster) {
   cluster->features[BLIS_FEATURE_TIERS] = NULL;
 }
 
-/* What happens. */
+/* Events. */
 
 static bool keeps_hinted(const blis__tiers *tiers) {
   bool keeps = false;
@@ -338,7 +337,10 @@ static bool keeps_hinted(const blis__tiers *tiers) {
   return keeps;
 }
 
-/* Time between its end and the next use of its context, if its program reports it. */
+/*
+ * Returns the time between the end of a request and the next use of its context, if its program
+ * provides a hint.
+ */
 static int64_t reused_after_us(const blis__cluster_request *request) {
   const blis_call *call = request->request.call;
   return call == NULL ? -1 : call->reused_after_us;
@@ -355,7 +357,10 @@ static blis_status on_prefilled(void *ud, blis_cluster *cluster, const blis__new
   return blis__tiers_save_chain(ud, &prompt, error);
 }
 
-/* Decoded tokens follow the prompt; the last token has not been computed. */
+/*
+ * Saves output of a request that leaves. Decoded tokens follow the prompt, and the KV of the last
+ * token has not been computed.
+ */
 static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
                            blis_error *error) {
   blis__tiers *tiers = ud;
@@ -389,7 +394,7 @@ static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__new
   return BLIS_OK;
 }
 
-/* Drops the memory of an instance, and its current transfers. */
+/* Drops the stores of an instance and its current transfers. */
 static blis_status lose_instance(blis__tiers *tiers, uint32_t instance, blis_error *error) {
   blis__tiers_stop_loads(tiers, instance);
   blis__tiers_stop_saves(tiers, instance, BLIS__NO_STORE);
@@ -459,7 +464,7 @@ static blis_status run_event(blis_cluster *cluster, const blis_event *event, bli
   return blis__tiers_event(state_of(cluster), error);
 }
 
-/* Counts. */
+/* Counters. */
 
 size_t blis_cluster_kv_tier_count(const blis_cluster *cluster) {
   return state_of(cluster) == NULL ? 0 : state_of(cluster)->count;

@@ -1,4 +1,4 @@
-/* observer.c - reports what happens to config.observer. */
+/* observer.c - reports events to config.observer. */
 #include "cluster/cascade/cascade.h"
 #include "cluster/feature.h"
 
@@ -46,7 +46,7 @@ static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *n
   return observer->ended(observer->ud, &shown, news->end, cluster->now_us, error);
 }
 
-/* An observer may inspect the instances at any event. */
+/* Returns the required time order. An observer may inspect the instances at any event. */
 static blis__need need_of(const blis_observer *observer) {
   if (observer->first_token != NULL || observer->ended != NULL) {
     return BLIS__NEEDS_ORDER;

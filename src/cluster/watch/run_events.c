@@ -78,7 +78,10 @@ static blis_run_event_kind kind_of_end(blis_request_state state) {
                                         : BLIS_RUN_EVENT_REQUEST_FAILED;
 }
 
-/* Requests that are unfinished at the end of the run are not reported. */
+/*
+ * Reports the end of a request. Requests that are unfinished at the end of the run are not
+ * reported.
+ */
 static blis_status on_ended(void *ud, blis_cluster *cluster, const blis__news *news,
                             blis_error *error) {
   const blis_run_listener *listener = ud;

@@ -6,7 +6,7 @@
 
 typedef struct state {
   blis_token_sink sink;
-  /* What other listeners have the instances report; NULL: nothing. */
+  /* The token callback of another listener; NULL = none. */
   blis_status (*other)(void *ud, const blis_live_request *live, int64_t number, blis_error *error);
 } state;
 

@@ -1,7 +1,4 @@
-/*
- * visits.c - reports visits, preemptions and states of instances to
- * config.visits.
- */
+/* visits.c - reports visits, preemptions, and states of instances to config.visits. */
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "cluster/feature.h"
@@ -9,25 +6,25 @@
 /* OUT -> THERE -> LEFT -> OUT: a visit is reported when the next step of its request is
    determined. */
 typedef enum visit_state {
-  OUT,   /* of all instances, and all visits are reported */
-  THERE, /* at an instance */
+  OUT,   /* on no instance; all visits are reported */
+  THERE, /* on an instance */
   LEFT   /* the visit has ended; the reason is not determined yet */
 } visit_state;
 
-/* The visit of a request, by the slot of its record. */
+/* The current visit of a request, indexed by the slot of its record. */
 typedef struct watched {
   blis_visit visit;
   blis_preempted preempted;
   visit_state state;
-  bool is_preempted; /* preempted is not over */
+  bool is_preempted; /* a preemption is in progress */
   bool is_leg;       /* the prefill of a hand-off */
-  bool brings_times; /* its record contains the times of the prefill */
+  bool brings_times; /* its record includes the times of the prefill */
   uint32_t count;    /* visits of the request so far */
 } watched;
 
 struct blis__visits {
   blis_visit_sink sink;
-  /* What instances reported to before. */
+  /* The previous callbacks of instances. */
   void (*queued)(void *ud, blis_live_request *request, int64_t now_us);
   blis_status (*ended)(void *ud, blis_live_request *request, int64_t now_us, int64_t end_us,
                        blis_error *error);
@@ -92,8 +89,8 @@ static blis_status tell_preempted(const blis_cluster *cluster, watched *w, blis_
   return sink->preempted(sink->ud, &w->preempted, error);
 }
 
-/* In profile go-blis the record contains the times since the last preemption, which restarts the
-   request. */
+/* Stores the times of a visit. In profile go-blis, the record contains the times since the last
+   preemption, which restarts the request. */
 static void note_times(watched *w, const blis_live_request *live) {
   int64_t token_us = live->has_first_token ? live->arrival_us + live->ttft_us : -1;
   if (w->visit.admitted_us < 0 && !w->brings_times && live->scheduling_delay_us >= 0) {
@@ -159,12 +156,12 @@ static blis_status tell_visit(const blis_cluster *cluster, watched *w, blis_visi
   return sink->visit(sink->ud, &w->visit, error);
 }
 
-/* The request has left; its outcome is reported later. */
+/* Ends a visit. Its outcome is reported later. */
 static blis_status leave(const blis_cluster *cluster, watched *w, const blis_live_request *live,
                          int64_t left_us, int64_t to_us, blis_error *error) {
   BLIS_ASSERT(left_us >= w->visit.from_us && to_us >= left_us);
   note_times(w, live);
-  /* The step that would have computed it again may have been lost. */
+  /* The step that would have recomputed the KV may have been lost. */
   if (w->is_preempted && w->preempted.recomputed_us > left_us) {
     w->preempted.recomputed_us = -1;
   }
@@ -200,7 +197,7 @@ static blis_status on_ended(void *ud, blis_live_request *live, int64_t now_us, i
   watched *w = watched_of(cluster, live);
   BLIS_ASSERT(is_in(w, THERE));
   const blis_instance *instance = cluster->instances[w->visit.instance];
-  /* Without that rule its last step is about to begin. */
+  /* Without this rule, the last step is about to begin. */
   bool is_out = blis_instance_get_config(instance)->rules.leaves_at_step_end;
   bool is_handed_off = w->is_leg && live->state == BLIS_REQUEST_COMPLETED;
   BLIS_TRY(leave(cluster, w, live, is_out || is_handed_off ? now_us : end_us,
@@ -238,7 +235,7 @@ static blis_status on_joined(void *ud, blis_cluster *cluster, const blis__news *
   return BLIS_OK;
 }
 
-/* A request that ended there has left before. */
+/* Handles a request that leaves its instance. If it ended there, its visit has already ended. */
 static blis_status on_left(void *ud, blis_cluster *cluster, const blis__news *news,
                            blis_error *error) {
   (void)ud;
@@ -270,7 +267,9 @@ static blis_status on_over(void *ud, blis_cluster *cluster, const blis__news *ne
                          : tell_visit(cluster, w, end_of(news->request->live.state), error);
 }
 
-/* Includes requests that are unfinished at the end of the run. */
+/*
+ * Reports the last visit of a request, also for requests that are unfinished at the end of the run.
+ */
 static blis_status on_reporting(void *ud, blis_cluster *cluster, const blis__news *news,
                                 blis_error *error) {
   (void)ud;
@@ -294,7 +293,7 @@ static blis_status tell_service(const blis_cluster *cluster, uint32_t index, bli
                                 blis_error *error) {
   uint8_t *told = &state_of(cluster)->told[index];
   if (*told == service + 1) {
-    return BLIS_OK; /* only its billing changed, or the event is a repetition */
+    return BLIS_OK; /* only its billing changed, or the event is repeated */
   }
   *told = (uint8_t)(service + 1);
   const blis_visit_sink *sink = &state_of(cluster)->sink;
@@ -315,7 +314,7 @@ static blis_status on_service_changed(void *ud, blis_cluster *cluster, const bli
   return tell_service(cluster, news->instance, cluster->services[news->instance], error);
 }
 
-/* Making and freeing. */
+/* Construction and destruction. */
 
 static blis_status prepare(blis_cluster *cluster, blis_error *error) {
   const blis_visit_sink *sink = cluster->config.visits;
