@@ -368,8 +368,8 @@ blis_status blis_cluster_instance_recover(blis_cluster *cluster, uint32_t index,
   l->recovering_us = recovering_us < after_us ? recovering_us : after_us;
   set_due(cluster, l, after_us - l->recovering_us);
   for (uint32_t i = l->index; i < blis__unit_end(cluster, index); i++) {
-    BLIS_TRY(
-        BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error, .instance = i)); /* it is billed again */
+    BLIS_TRY(BLIS__TELL(cluster, BLIS__SERVICE_CHANGED, error,
+                        .instance = i)); /* it is now billed again */
   }
   return blis_cluster_call_at(cluster, l->due_us, on_recovered, l, error);
 }
