@@ -23,7 +23,7 @@ struct blis_block_pool {
   blis_block_journal *journal;                 /* changes to the table; NULL = none */
   void (*evicted)(void *ud, blis_block_id id); /* NULL = no listener */
   void *evicted_ud;
-  const blis_block_listener *listener; /* of changes of the table; NULL = none */
+  const blis_block_listener *listener; /* receives changes of the table; NULL = none */
   uint32_t block_count;
   uint32_t block_size_tokens;
   uint32_t free_head; /* the next block to be reused */

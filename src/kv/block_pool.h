@@ -50,12 +50,14 @@ typedef struct blis_block_pool_stats {
   int64_t evictions;   /* cached blocks that were taken for new content */
 } blis_block_pool_stats;
 
-/* A receiver of the changes of a prefix table; both functions are set. */
+/* Receives the changes of a prefix table. Both functions must be set. */
 typedef struct blis_block_listener {
   void *ud;
-  /* A match finds this identity from now on, and did not before. */
+  /* Called when a match can find this identity and could not find it before. */
   void (*stored)(void *ud, blis_block_id id);
-  /* A match finds it no longer: its space is reused, or the cache is emptied. */
+  /*
+   * Called when a match can no longer find it, because its space is reused or the cache is emptied.
+   */
   void (*removed)(void *ud, blis_block_id id);
 } blis_block_listener;
 
@@ -101,7 +103,10 @@ void blis_block_pool_set_journal(blis_block_pool *pool, blis_block_journal *jour
 void blis_block_pool_hear(blis_block_pool *pool, void (*evicted)(void *ud, blis_block_id id),
                           void *ud);
 
-/* Reports every later change of the prefix table, in order; borrowed. NULL = no listener. */
+/*
+ * Reports all later changes of the prefix table to listener, in order. It is borrowed; NULL = no
+ * listener.
+ */
 void blis_block_pool_listen(blis_block_pool *pool, const blis_block_listener *listener);
 
 /* Like blis_block_pool_count_cached, for the table at the journal's mark. */

@@ -90,7 +90,7 @@ void blis_kv_cache_set_journal(blis_kv_cache *cache, blis_block_journal *journal
 /* Like blis_block_pool_hear. */
 void blis_kv_cache_hear(blis_kv_cache *cache, void (*evicted)(void *ud, blis_block_id id),
                         void *ud);
-/* As blis_block_pool_listen; the CPU tier does not count. */
+/* Like blis_block_pool_listen; ignores the CPU tier. */
 void blis_kv_cache_listen(blis_kv_cache *cache, const blis_block_listener *listener);
 uint32_t blis_kv_cache_count_at_mark(const blis_kv_cache *cache, const blis_block_chain *chain);
 

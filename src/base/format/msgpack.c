@@ -6,7 +6,7 @@ static void put_byte(blis_buffer *buffer, unsigned byte) {
   blis_buffer_char(buffer, (char)(unsigned char)byte);
 }
 
-/* A tag, then the last `bytes` bytes of the value, the first one first. */
+/* Writes a tag, then the lowest `bytes` bytes of the value in big-endian order. */
 static void put(blis_buffer *buffer, unsigned tag, uint64_t value, int bytes) {
   put_byte(buffer, tag);
   for (int i = bytes - 1; i >= 0; i--) {

@@ -1,8 +1,8 @@
 /*
  * msgpack.h - writes values in MessagePack, a binary form of JSON.
  *
- * Each function appends one value, or the head of an array or map, whose items follow. A lack of
- * memory is reported by blis_buffer_status. O(bytes).
+ * Each function appends one value, or the header of an array or map, after which the items follow.
+ * blis_buffer_status reports exhausted memory. O(bytes).
  */
 #ifndef BLIS_BASE_FORMAT_MSGPACK_H
 #define BLIS_BASE_FORMAT_MSGPACK_H
@@ -16,10 +16,10 @@ void blis_msgpack_nil(blis_buffer *buffer);
 void blis_msgpack_uint(blis_buffer *buffer, uint64_t value);
 void blis_msgpack_double(blis_buffer *buffer, double value);
 
-/* UTF-8; fewer than 2^32 bytes. */
+/* Writes a UTF-8 string of fewer than 2^32 bytes. */
 void blis_msgpack_text(blis_buffer *buffer, blis_slice text);
 
-/* The head of an array of count items, or of a map of count pairs; count < 2^32. */
+/* Write the header of an array of count items, or of a map of count pairs; count < 2^32. */
 void blis_msgpack_array(blis_buffer *buffer, size_t count);
 void blis_msgpack_map(blis_buffer *buffer, size_t count);
 

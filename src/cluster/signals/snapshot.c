@@ -294,7 +294,7 @@ void blis__snapshot_instance_changed(blis__snapshot *snapshot, uint32_t i) {
   }
 }
 
-/* Adds to a counter; change is not 0, so the column always changes. */
+/* Adds change to a counter. change is not 0, so the column always changes. */
 static BLIS_ALWAYS_INLINE void count(blis__snapshot *snapshot, blis_signal signal, uint32_t i,
                                      int change) {
   double *place = &blis__snapshot_column(snapshot, signal)[i];

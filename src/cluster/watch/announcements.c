@@ -5,16 +5,16 @@
 
 #include "cluster/feature.h"
 
-/* The cache of an instance. */
+/* The prefix cache of an instance. */
 typedef struct cache {
   const blis_block_sink *sink;
   uint32_t instance;
-  blis_block_listener listener; /* ud is this */
+  blis_block_listener listener; /* its ud is this struct */
 } cache;
 
 typedef struct state {
   blis_block_sink sink;
-  cache *caches; /* by instance */
+  cache *caches; /* indexed by instance */
   uint32_t count;
 } state;
 

@@ -13,7 +13,7 @@ typedef struct blis_admission_event {
   const blis_routing_request *request;
   int64_t now_us;
   blis_admission_verdict verdict;
-  const char *reason; /* of a rejection or a delay; else the policy's name */
+  const char *reason; /* reason of a rejection or a delay; otherwise, name of the policy */
 } blis_admission_event;
 
 typedef struct blis_routing_event {

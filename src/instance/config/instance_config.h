@@ -369,8 +369,8 @@ typedef struct blis_instance_config {
   /* Source of KV that is not in the cache, see kv_source.h. Borrowed; outlives the instance. NULL =
      no source. Cannot be combined with defects.has_plain_kv. */
   const blis_kv_source *kv_source;
-  /* Receives the changes of the prefix table; borrowed, outlives the instance. NULL = none. With
-     it, the stepwise engine is used. */
+  /* Receives the changes of the prefix table. Borrowed; outlives the instance. NULL = none. If it
+     is set, the stepwise engine is used. */
   const blis_block_listener *blocks;
 } blis_instance_config;
 

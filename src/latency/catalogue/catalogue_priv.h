@@ -26,7 +26,8 @@ typedef struct blis__deferred_text {
   const char *name;
   const char *text;
   size_t size;
-  const char *kind;     /* it contains only coefficients of this kind; NULL = models and hardware */
+  /* the source contains only coefficients of this kind; NULL = models and hardware */
+  const char *kind;
   size_t models_before; /* number of entries before its entries */
   size_t hardware_before;
   size_t coefficients_before;
@@ -53,7 +54,7 @@ BLIS_MUSTUSE blis_status blis__catalogue_read(blis_catalogue *catalogue, const c
                                               const char *text, size_t size, blis__entries *entries,
                                               blis_error *error);
 
-/* Reads the deferred sources that contain only coefficients of that kind. */
+/* Reads the deferred sources that contain only coefficients of this kind. */
 BLIS_MUSTUSE blis_status blis__catalogue_read_kind(const blis_catalogue *catalogue,
                                                    const char *kind, blis_error *error);
 
