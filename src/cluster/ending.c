@@ -1,7 +1,4 @@
-/*
- * ending.c - the end of a request: what instances report, and what listeners
- * receive.
- */
+/* ending.c - the end of a request: reports from instances, and notification of listeners. */
 #include "cluster/ending.h"
 
 #include <math.h>
