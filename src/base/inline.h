@@ -12,7 +12,7 @@
 #if defined(__clang__)
 #define BLIS_OPAQUE BLIS_NOT_INLINE
 #else
-/* the compiler learns nothing about the arguments from the callers */
+/* The compiler learns nothing about the arguments from the callers. */
 #define BLIS_OPAQUE __attribute__((noipa))
 #endif
 #else

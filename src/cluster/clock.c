@@ -10,7 +10,8 @@
 enum {
   FRUITLESS_MAX = 1000000,
   /*
-   * maximum number of evaluations of features that may add instances before the run counts as stuck
+   * Maximum number of evaluations of features that may add instances before the run counts as
+   * stuck.
    */
   FRUITLESS_LOOKS_MAX = 64
 };

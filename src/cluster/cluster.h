@@ -49,7 +49,7 @@ typedef struct blis_cluster_config {
   int64_t snapshot_refresh_us;   /* 0 = all signals are live */
   int64_t cache_signal_delay_us; /* 0 = views of caches are current */
   int64_t horizon_us;            /* BLIS_TIME_NEVER_US = none */
-  /* maximum number of waiting and running requests; 0 = unlimited */
+  /* Maximum number of waiting and running requests; 0 = unlimited. */
   int64_t max_requests_in_memory;
   /* Called at intervals. If it returns true, the run stops with BLIS_ERR_INTERRUPTED. */
   bool (*interrupted)(void *ud);
@@ -65,7 +65,7 @@ typedef struct blis_cluster_config {
    * instances that are started later (life_cycle.h).
    */
   uint32_t initial_count;
-  /* name of the option that sets the maximum number of instances, for errors; may be NULL */
+  /* Name of the option that sets the maximum number of instances, for errors; may be NULL. */
   const char *room_option;
   int id_digits; /* minimum number of digits in instance IDs (instance_id.h) */
   /* Values of SLO classes that differ from the defaults; copied. */
@@ -125,7 +125,7 @@ typedef struct blis_cluster_counts {
   int64_t failed;    /* lost with their instance */
   int64_t escalated; /* times that a request was sent to another model after an answer */
   int64_t rerouted;  /* removed from an instance and routed again */
-  /* prompt and output tokens that rerouted and retried requests had already computed */
+  /* Prompt and output tokens that rerouted and retried requests had already computed. */
   int64_t recomputed_tokens;
   int64_t retried;    /* lost with their instance and sent again */
   int64_t in_flight;  /* arrived but not ended; 0 after finish */

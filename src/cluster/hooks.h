@@ -18,7 +18,7 @@
 
 typedef enum blis__hook_point {
   BLIS__STEPS_EXECUTED, /* an instance has executed events; called at their time */
-  /* like STEPS_EXECUTED, after the clock and the instance's next event are set */
+  /* Like STEPS_EXECUTED, after the clock and the instance's next event are set. */
   BLIS__INSTANCE_RAN,
   BLIS__ROOM_MADE,  /* an event that may have freed capacity has ended */
   BLIS__EVENT_OVER, /* any event of the cluster or of an instance has ended */

@@ -41,9 +41,9 @@ typedef enum blis__moment {
   BLIS__CHOSEN,            /* choice, which may be changed and may be a rejection */
   BLIS__ROUTING_DECIDED,   /* shown, view, routing, policy; it may be a rejection */
   BLIS__SPLIT_DECIDED,     /* instance, which decodes; decided, policy */
-  /* like SPLIT_DECIDED, but always sent; another router may now be called */
+  /* Like SPLIT_DECIDED, but always sent; another router may now be called. */
   BLIS__SPLIT_SETTLED,
-  /* choice, not reported yet; the request may be taken or sent elsewhere */
+  /* Choice, not reported yet; the request may be taken or sent elsewhere. */
   BLIS__TO_BE_SENT,
   BLIS__BELIEVED,        /* instance, routing with a cache prediction */
   BLIS__ROUTED,          /* instance, which has not received the request yet */
@@ -62,14 +62,14 @@ typedef enum blis__moment {
   BLIS__ENDED,           /* end, after the sink has received it; also for unfinished requests */
   BLIS__BATCH_FORMED,    /* instance, count requests in the batch; no request */
   BLIS__SERVICE_CHANGED, /* instance, with a changed service state; no request */
-  /* instance, which has entered a part of its start, possibly again; no request */
+  /* Instance, which has entered a part of its start, possibly again; no request. */
   BLIS__STATE_ENTERED,
   BLIS__START_FAILED,  /* instance, which restarts or has failed; no request */
   BLIS__INSTANCE_LOST, /* instance, which is about to lose its requests and cache; loss; no
                           request */
   BLIS__HUNG,          /* instance, which stops all steps; no request */
   BLIS__RESTARTED,     /* instance, with a restarted engine; no request */
-  /* instance, the first of a new unit that copies the unit of destination; no request */
+  /* Instance, the first of a new unit that copies the unit of destination; no request. */
   BLIS__UNIT_PLANNED,
   BLIS__UNIT_MADE,     /* like UNIT_PLANNED, after the instances exist; no request */
   BLIS__SCALE_DECIDED, /* decided; no request */
@@ -89,13 +89,13 @@ typedef struct blis__news {
   const blis_admission_decision *admission;
   const blis_decision *routing;
   const blis_kv_arrival *arrival; /* KV that arrives with the request; NULL = none */
-  /* decision of a feature; its header declares the type for each moment */
+  /* Decision of a feature; its header declares the type for each moment. */
   const void *decided;
   const char *policy; /* the policy that decided */
   const blis_routing_request *shown;
   /* Members that listeners may set. */
   const char **refusal; /* if set to non-NULL, the request is rejected for this reason */
-  /* true = the listener has taken the request and will send it on later */
+  /* True = the listener has taken the request and will send it on later. */
   bool *is_taken;
   struct blis__choice *choice;    /* choice of a router (stages.h) */
   int64_t *peer;                  /* instance of another stage; -1 = none */

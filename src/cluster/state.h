@@ -62,7 +62,7 @@ struct blis__choice; /* stages.h */
  * updated before each read.
  */
 typedef struct blis__laggards {
-  bool *is_one; /* by instance */
+  bool *is_one; /* indexed by instance */
   uint32_t *numbers;
   uint32_t count;
 } blis__laggards;
@@ -91,14 +91,14 @@ struct blis_cluster {
   /* For each instance, the instance that routers see in its place (candidates.h). NULL = every
      instance is visible. */
   const uint32_t *fronts;
-  /* number of current and former instances, which have the numbers below this */
+  /* Number of current and former instances, which have the numbers below this. */
   uint32_t existing;
   blis_arena texts;              /* strings of IDs and facts */
   blis_winner_tree *next_events; /* next events of the instances */
   uint32_t event_owners;         /* capacity of next_events, which grows */
   /* Next events of the eager instances (clock.h), which are not in next_events; NULL = none. */
   blis_winner_tree *eager_events;
-  bool *is_eager;           /* by instance */
+  bool *is_eager;           /* indexed by instance */
   blis__laggards *laggards; /* changed instances that are not eager */
   blis_event_queue *queue;  /* events of the cluster */
   blis_pool calls;
@@ -133,7 +133,7 @@ struct blis_cluster {
   int loaded_event_class; /* class of events for instances that have loaded */
 
   blis_error event_error; /* error of an instance callback that cannot return an error */
-  /* an event other than a call is being executed, so policies may be running */
+  /* An event other than a call is being executed, so policies may be running. */
   bool is_busy;
   bool is_stepped; /* each stage of a request is a separate event */
   bool has_arrival;
@@ -145,7 +145,7 @@ struct blis_cluster {
   int64_t calls_at_now; /* number of calls executed at the current time */
   int64_t fruitless;    /* number of calls and delays since the last progress of a request */
   int64_t looks;        /* number of evaluations of features that may add instances */
-  /* last planned event at the time when the number of evaluations became large */
+  /* Last planned event at the time when the number of evaluations became large. */
   int64_t hope_us;
   int64_t hope_looks; /* value of `looks` at that time */
   uint32_t until_interrupt_check;

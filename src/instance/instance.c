@@ -21,7 +21,7 @@ struct blis_instance {
   blis__engine engine;
   blis__adapters *adapters; /* NULL = no adapters */
   blis__power power;        /* with config.power */
-  /* failure of run_next, after which the engine may be in the middle of a step */
+  /* Failure of run_next, after which the engine may be in the middle of a step. */
   blis_error failure;
   blis_slowed_latency capped; /* with the factors of the configuration */
   blis_latency_model capped_model;

@@ -17,7 +17,7 @@ typedef struct entry {
 
 struct blis_cpu_tier {
   blis_alloc alloc;
-  /* all are in use; the entry of an evicted block is reused immediately */
+  /* All are in use; the entry of an evicted block is reused immediately. */
   BLIS_ARRAY(entry) entries;
   blis_map table; /* identity -> index of its entry */
   int64_t capacity;

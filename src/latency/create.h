@@ -37,15 +37,15 @@ typedef struct blis_composed_config {
 /* Zero it before use. Pointers are borrowed for the duration of the call. */
 typedef struct blis_latency_config {
   /*
-   * a name from the table in create.c, or "routesim" for piecewise; NULL =
-   * BLIS_LATENCY_DEFAULT_KIND
+   * A name from the table in create.c, or "routesim" for piecewise; NULL =
+   * BLIS_LATENCY_DEFAULT_KIND.
    */
   const char *kind;
   const char *model_id;              /* for the lookup of coefficients */
   const blis_model_spec *model;      /* for trained-physics, calibrated,
                                         roofline, and composed */
   const blis_layered_model *layered; /* for composed; NULL = layers from `model` */
-  /* its name is for lookups, and its rates are for the same latency models */
+  /* Its name is for lookups, and its rates are for the same latency models. */
   const blis_hardware_spec *hardware;
   blis_parallelism parallelism;
   const char *version; /* version of the serving engine, for blackbox; NULL = latest */

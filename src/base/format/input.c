@@ -108,7 +108,7 @@ static size_t size_for_stored(const blis_input *input, size_t most) {
   if (input->stored_bytes < 0 || (uint64_t)input->stored_bytes >= most) {
     return most;
   }
-  /* one more, so that the end is found without a second read */
+  /* One more, so that the end is found without a second read. */
   size_t size = (size_t)input->stored_bytes + 1;
   size = size < LEAST_SIZE ? LEAST_SIZE : size; /* files of /proc have size 0 */
   return size < most ? size : most;

@@ -26,7 +26,7 @@ struct blis_yaml_node {
   int height;       /* levels below and including this node */
   int64_t line;
   const char *place; /* origin of a node built in memory; otherwise NULL */
-  /* number of nodes below and including this one, with aliases repeated */
+  /* Number of nodes below and including this one, with aliases repeated. */
   uint64_t weight;
   const blis_yaml_node *key; /* key of the closest enclosing pair, or NULL */
   size_t item;               /* index in a sequence, from 1; otherwise 0 */

@@ -36,7 +36,7 @@ bool blis_cluster_has_billing(const blis_cluster *cluster);
  */
 typedef struct blis_rounding {
   int64_t us;
-  /* cost of the added time per GPU, at the listed price just before the instance was removed */
+  /* Cost of the added time per GPU, at the listed price just before the instance was removed. */
   double gpu_usd;
 } blis_rounding;
 

@@ -41,7 +41,7 @@ typedef struct encoder {
 typedef struct blis__encoders {
   blis_encode_stage stage;
   blis_pool pool;
-  encoder *all; /* by instance */
+  encoder *all; /* indexed by instance */
   blis_encode_counts counts;
 } blis__encoders;
 

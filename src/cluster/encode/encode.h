@@ -36,8 +36,8 @@ typedef struct blis_encode_stage {
   double base_us;      /* >= 0, finite; also us_per_token */
   double us_per_token; /* per non-text token */
   /*
-   * only choose an encode instance after the request has been routed; nothing is encoded and no
-   * time passes
+   * Only choose an encode instance after the request has been routed; nothing is encoded and no
+   * time passes.
    */
   bool chooses_only;
 } blis_encode_stage;
@@ -45,7 +45,7 @@ typedef struct blis_encode_stage {
 typedef struct blis_encode_counts {
   int64_t encoded;
   int64_t timed_out; /* requests that timed out before they were encoded */
-  /* lost with an instance; some of these were then encoded by another instance */
+  /* Lost with an instance; some of these were then encoded by another instance. */
   int64_t lost;
   double wait_us; /* total wait of the encoded requests */
   double busy_us;

@@ -33,7 +33,7 @@ struct blis__fault_plan {
   size_t count;
   size_t next;
   BLIS_ARRAY(active_fault *) active; /* active faults; in the arena */
-  /* indexed by instance: factor of permanent slowdowns; 0 means 1 */
+  /* Indexed by instance: factor of permanent slowdowns; 0 means 1. */
   double *lasting;
   BLIS_ARRAY(blis_fault_note) notes;
 };

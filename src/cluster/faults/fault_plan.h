@@ -19,7 +19,7 @@
 
 typedef enum blis_fault_kind {
   BLIS_FAULT_CRASH, /* cache and running work are lost */
-  /* no step ends, and routers see its last signals until it is killed and restarted */
+  /* No step ends, and routers see its last signals until it is killed and restarted. */
   BLIS_FAULT_HANG,
   BLIS_FAULT_SLOW,       /* steps take `factor` times as long */
   BLIS_FAULT_PARTITION,  /* it works, but routers see its last signals */

@@ -42,7 +42,7 @@ typedef enum blis_gateway_order {
   BLIS_GATEWAY_FIFO,
   BLIS_GATEWAY_DEADLINE,        /* by arrival + target TTFT */
   BLIS_GATEWAY_DEADLINE_INSIDE, /* BLIS (Go): by enqueue time + target TTFT */
-  /* by enqueue time + maximum wait; requests without a maximum are last */
+  /* By enqueue time + maximum wait; requests without a maximum are last. */
   BLIS_GATEWAY_EDF,
   BLIS_GATEWAY_SCRIPTED /* defined by order_hook */
 } blis_gateway_order;
@@ -85,9 +85,9 @@ typedef struct blis_gateway {
   int64_t ttl_us;
   int64_t empty_ttl_us;
   int64_t sweep_us; /* expired requests are removed at multiples of this time; > 0 */
-  /* a band is deleted after it has been empty for this time; 0 = never */
+  /* A band is deleted after it has been empty for this time; 0 = never. */
   int64_t forget_bands_us;
-  /* with disaggregation, use the maximum of the saturations of prefill and decode */
+  /* With disaggregation, use the maximum of the saturations of prefill and decode. */
   bool by_stage;
   blis_flow_hook order_hook; /* for BLIS_GATEWAY_SCRIPTED */
   blis_flow_hook flow_hook;  /* for BLIS_FLOW_CHOSEN, if there are several flows */

@@ -416,7 +416,7 @@ void blis_cluster_get_handoffs(const blis_cluster *cluster, blis_handoff_counts 
   *counts = h == NULL ? (blis_handoff_counts){0} : h->counts;
   counts->moving = h == NULL ? 0 : h->active;
   if (h != NULL && h->ops->has_links) {
-    /* includes unfinished transfers, whose bytes may be fractional */
+    /* Includes unfinished transfers, whose bytes may be fractional. */
     counts->bytes = round(blis__links_moved(&h->links, (double)cluster->now_us));
   }
   for (size_t i = 0; h != NULL && i < h->links.all.count; i++) {

@@ -99,7 +99,7 @@ typedef struct blis_handoff_counts {
   int64_t moving;     /* current transfers */
   int64_t moves;      /* transfers started */
   int64_t transfers;  /* transfers completed */
-  /* sum over all starts of the number of concurrent transfers, including the new one */
+  /* Sum over all starts of the number of concurrent transfers, including the new one. */
   double depth_sum;
   double busiest_link_us; /* time during which the busiest link had a transfer */
 } blis_handoff_counts;

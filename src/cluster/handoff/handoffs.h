@@ -82,7 +82,7 @@ typedef struct blis__handoffs {
   uint32_t fabric;
   bool has_fabric;
   const blis_handoff_ops *ops; /* variant of the policy */
-  /* the instance whose share of the KV determines all transfers; -1 = both ends */
+  /* The instance whose share of the KV determines all transfers; -1 = both ends. */
   int64_t sender;
   blis__handoff *soon; /* its next event is due now but not yet scheduled; NULL between events */
   int soon_class;

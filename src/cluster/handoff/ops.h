@@ -17,17 +17,17 @@ struct blis_handoff_ops {
   int64_t prompt_tokens_min; /* minimum length of a prompt that is prefilled on another instance */
   bool checks_fit;           /* split only requests that the destination can serve */
   bool checks_models;        /* source and destination must have the same model */
-  /* if no KV needs to be transferred, one instance serves the whole request */
+  /* If no KV needs to be transferred, one instance serves the whole request. */
   bool may_cancel;
 
   /* Visibility of a hand-off to policies and traces. */
-  /* the destination counts the request from the decision, not from the arrival of the KV */
+  /* The destination counts the request from the decision, not from the arrival of the KV. */
   bool counts_choice;
   bool traces;       /* the choices of both stages and the decision are traced */
   bool brings_times; /* the request keeps the times of its prefill when it decodes */
 
   /* Rules for KV. */
-  /* transfer the KV of the last prompt token; otherwise, the destination computes it */
+  /* Transfer the KV of the last prompt token; otherwise, the destination computes it. */
   bool moves_last_token;
   bool reuses_cache;       /* use blocks that are cached at the destination */
   bool finds_room_at_once; /* blis_kv_demand.is_found_at_once */

@@ -53,7 +53,7 @@ typedef struct blis__transfer {
   double portions;   /* number of ready portions of feed */
   bool is_open;      /* more bytes will follow */
   uint32_t links[BLIS__TRANSFER_LINKS_MAX];
-  /* fraction of the transfer on each link, above 0 and at most 1 */
+  /* Fraction of the transfer on each link, above 0 and at most 1. */
   double parts[BLIS__TRANSFER_LINKS_MAX];
   uint32_t link_count;
   bool is_on_its_way;

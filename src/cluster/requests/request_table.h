@@ -46,10 +46,10 @@ typedef struct blis__cluster_request {
   blis_request request;
   blis_live_request live;
   blis__attempt own; /* attempt of `live` */
-  /* attempt of a feature that is on the instance instead of own; NULL = none */
+  /* Attempt of a feature that is on the instance instead of own; NULL = none. */
   blis__attempt *other;
   bool was_split; /* another attempt has computed its prompt, or was supposed to */
-  /* the KV of its prompt was transferred to its instance from the other attempt */
+  /* The KV of its prompt was transferred to its instance from the other attempt. */
   bool kv_came;
   int32_t slo_value; /* value of its SLO class; negative = sheddable */
   int32_t instance;  /* -1 until it is routed */

@@ -73,7 +73,7 @@ typedef struct blis_scaling_report {
   size_t event_count;
   const blis_scale_level *levels;
   size_t level_count;
-  /* end of the billed time: the end of the last request, or a later change of an instance */
+  /* End of the billed time: the end of the last request, or a later change of an instance. */
   int64_t end_us;
   int64_t checks;
   int64_t triggered; /* subset of checks: not caused by the interval */

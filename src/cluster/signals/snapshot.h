@@ -68,14 +68,14 @@ typedef struct blis__snapshot {
   uint8_t *changes;             /* kinds of changes of each instance since the last view */
   BLIS_ARRAY(uint32_t) changed; /* the instances with changes; has capacity for all */
   bool *is_unmarked;
-  /* instances that changed since the last mark; has capacity for all */
+  /* Instances that changed since the last mark; has capacity for all. */
   BLIS_ARRAY(uint32_t) unmarked;
 
   blis__instance_history *history; /* indexed by instance; NULL if not recorded */
   double *idle_watts;              /* indexed by instance */
   int64_t seen_us;                 /* time of the last reading */
 
-  /* tree over the loads of serving instances; NULL if unused */
+  /* Tree over the loads of serving instances; NULL if unused. */
   blis_least_tree *least_load;
   uint32_t least_count;                       /* capacity of the tree, which grows */
   blis_extremes *extremes[BLIS_SIGNAL_COUNT]; /* trees over columns; NULL if unused */

@@ -45,8 +45,8 @@ typedef enum blis_tier_scope {
 typedef enum blis_tier_saving {
   BLIS_TIER_WRITE_THROUGH, /* all blocks that are computed or, with a staging tier, saved to it */
   /*
-   * blocks evicted from its staging tier or, without one, from the caches; the latter requires that
-   * every step is computed
+   * Blocks evicted from its staging tier or, without one, from the caches; the latter requires that
+   * every step is computed.
    */
   BLIS_TIER_ON_EVICT,
   BLIS_TIER_SAVES_NOTHING /* only promoted blocks */
@@ -79,9 +79,9 @@ typedef struct blis_kv_tier {
   bool keeps_hinted;
   int64_t keep_us; /* >= 0 */
   blis_tier_saving saving;
-  /* a block is saved when it is seen for this number of times; 0 or 1 = at the first time */
+  /* A block is saved when it is seen for this number of times; 0 or 1 = at the first time. */
   int64_t threshold;
-  /* with a threshold: maximum number of blocks for which sightings are counted */
+  /* With a threshold: maximum number of blocks for which sightings are counted. */
   int64_t sights_kept;
   bool promotes;      /* keeps a copy of blocks read through it */
   bool is_shared;     /* other instances may read its stores */
@@ -106,7 +106,8 @@ typedef struct blis_kv_offer {
 typedef struct blis_kv_sight {
   uint32_t tier;
   uint32_t depth; /* index of the block in its prompt, from 0 */
-  /* number of blocks of the prompt; 0 = unknown, because the block was evicted from another tier */
+  /* Number of blocks of the prompt; 0 = unknown, because the block was evicted from another tier.
+   */
   uint32_t blocks;
   int64_t uses; /* number of uses since it was stored, including this one */
   /* Hint of the program: minimum time from the end of the request to the next use; -1 = no hint. */
@@ -125,11 +126,11 @@ typedef struct blis_kv_tiers {
   uint32_t count;            /* number of tiers; 0 = none */
   double cache_weight;       /* weight of blocks in the KV cache itself */
   double bytes_per_token;    /* 0 = value in the facts of the instances */
-  /* bandwidth into and out of each instance, for blocks on other nodes; INFINITY = no limit */
+  /* Bandwidth into and out of each instance, for blocks on other nodes; INFINITY = no limit. */
   double network_bytes_per_us;
   /*
-   * only whole chunks of this size are loaded; must be a multiple of every block size; 0 = one
-   * block
+   * Only whole chunks of this size are loaded; must be a multiple of every block size; 0 = one
+   * block.
    */
   int64_t chunk_tokens;
   int64_t batch_blocks; /* batch size of reads through a staging tier; >= 1 */

@@ -108,7 +108,7 @@ typedef struct blis__tier {
 typedef struct blis__tiers {
   blis_cluster *cluster;
   blis_kv_tiers config;
-  blis__tier_end *ends;                      /* by instance */
+  blis__tier_end *ends;                      /* indexed by instance */
   BLIS_ARRAY(blis__tier_eviction) evictions; /* evictions by caches that are not saved yet */
   blis__tier all[BLIS_KV_TIERS_MAX];
   uint32_t count;
@@ -117,7 +117,7 @@ typedef struct blis__tiers {
   blis__link_clock clock;
   uint32_t *network_in; /* links, indexed by instance; NULL = no network */
   uint32_t *network_out;
-  double *block_bytes;    /* by instance */
+  double *block_bytes;    /* indexed by instance */
   blis__tier_load *loads; /* loads in progress */
   blis__tier_job *jobs;
   /* The last offer: the blocks found for a request. */

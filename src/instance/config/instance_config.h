@@ -214,10 +214,10 @@ typedef struct blis_rank_config {
   uint32_t count; /* number of ranks in the group, >= 1 */
   /* The forward passes of all ranks begin and end together. */
   bool has_barrier;
-  /* duration of a pass without work; -1 = the duration of a decode of one token */
+  /* Duration of a pass without work; -1 = the duration of a decode of one token. */
   int64_t dummy_us;
   int64_t sync_every; /* passes after which a group without work may stop; >= 1 */
-  /* prompts are computed only in every n-th pass, with n = prefill_interval >= 1 */
+  /* Prompts are computed only in every n-th pass, with n = prefill_interval >= 1. */
   int64_t prefill_interval;
   double expert_factor; /* multiplies step times; >= 1 */
   /*
@@ -292,7 +292,7 @@ typedef struct blis_instance_config {
    * rules.reserves_whole, rules.keeps_shared_only, or kv_source->evicted.
    */
   const blis_kv_layout *kv_layout;
-  /* borrowed; NULL = requests reach the queue immediately */
+  /* Borrowed; NULL = requests reach the queue immediately. */
   const blis_front_end_config *front_end;
   int64_t max_num_seqs;                  /* maximum number of running requests, >= 1 */
   int64_t max_batched_tokens;            /* token budget of a step, >= 1 */

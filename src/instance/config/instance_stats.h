@@ -17,8 +17,8 @@ typedef struct blis_instance_stats {
   int64_t used_kv_blocks; /* blocks that a live request references, in any KV group */
   int64_t cache_hits;     /* in blocks of all KV groups */
   /*
-   * in blocks, including output; with rules.counts_prompt_blocks, hits and misses count only prompt
-   * blocks
+   * In blocks, including output; with rules.counts_prompt_blocks, hits and misses count only prompt
+   * blocks.
    */
   int64_t cache_misses;
   int64_t cpu_reloads;           /* blocks loaded from the CPU tier */
@@ -38,7 +38,7 @@ typedef struct blis_instance_stats {
   int64_t output_tokens;  /* tokens of completed requests */
   int64_t decoded_tokens; /* output tokens of the running requests */
   int64_t steps;
-  /* outside the calibrated range of the latency model; 0 if the range is unknown */
+  /* Outside the calibrated range of the latency model; 0 if the range is unknown. */
   int64_t uncovered_steps;
   int64_t busy_us;         /* total duration of all steps, including the whole last step */
   int64_t prefill_us;      /* duration of the steps that computed prompt tokens */
@@ -61,8 +61,8 @@ typedef struct blis_instance_energy {
   uint64_t busy_nj;
   uint64_t prefill_nj; /* energy of the steps that computed prompt tokens */
   /*
-   * part of busy_nj that belongs to no request: rounding of less than 1 nJ per token, and steps
-   * without tokens
+   * Part of busy_nj that belongs to no request: rounding of less than 1 nJ per token, and steps
+   * without tokens.
    */
   uint64_t rest_nj;
   double carbon_g;  /* emissions of busy_nj, if config.power has carbon data */

@@ -97,7 +97,7 @@ struct fast_request {
   bool has_kv;       /* it waits, and its blocks contain its computed KV */
   bool was_reserved; /* its blocks were reserved, so its first latency may be needed */
   bool is_loading;   /* it is parked until its KV is loaded (kv_source.h) */
-  /* with a KV layout: blocks of its prefill that are loaded, including hits */
+  /* With a KV layout: blocks of its prefill that are loaded, including hits. */
   uint32_t awaited_blocks;
   uint32_t loaded_blocks; /* blocks that count as hits at its admission */
 };
@@ -185,7 +185,7 @@ typedef struct fast_engine {
   int64_t decode_prompts; /* sum of their prompts */
   int64_t gaps;           /* number of requests with a gap_us */
   int64_t *boundaries;    /* number of decodes by (stored_base mod block size) */
-  /* decodes that name their output, by the same residue; NULL until there is one */
+  /* Decodes that name their output, by the same residue; NULL until there is one. */
   fast_list *naming;
   finish_heap finishes;
   step_history history;

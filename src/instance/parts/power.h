@@ -24,7 +24,7 @@ typedef struct blis__power {
   uint64_t nobody_nj;                /* energy of steps without tokens */
   blis_drawn token;                  /* sum over all steps of the energy per token; wraps around */
   blis_drawn step;                   /* energy per token of the last step */
-  /* remainder of the steps so far, not yet assigned to a request */
+  /* Remainder of the steps so far, not yet assigned to a request. */
   blis_drawn rest;
   double carbon_g; /* see blis_instance_energy */
   double carbon_us;

@@ -25,7 +25,7 @@
 
 /* The blocks to reserve. */
 typedef struct blis_kv_demand {
-  /* the first `tokens` tokens of the prompt; >= 1, and the output also has at least 1 */
+  /* The first `tokens` tokens of the prompt; >= 1, and the output also has at least 1. */
   int64_t tokens;
   bool reuses_cache; /* cached blocks of these tokens need no transfer */
   /* Other requests find the blocks immediately, before their content has arrived, as in BLIS (Go).

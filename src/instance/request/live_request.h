@@ -106,13 +106,13 @@ typedef struct blis_live_request {
   bool had_hit;          /* part of its prompt was cached at its first admission */
   bool was_brought;      /* its KV was loaded since it was last in the batch (kv_source.h) */
   int64_t cached_tokens; /* cached prompt tokens at its first admission */
-  /* tokens to compute before the next output token: the prompt, and output whose KV was lost */
+  /* Tokens to compute before the next output token: the prompt, and output whose KV was lost. */
   int64_t prefill_tokens;
   int64_t progress_tokens; /* tokens computed so far */
   int64_t new_tokens;      /* tokens scheduled in the current step */
   int64_t computed_tokens; /* its progress after the current step of a prefill */
   int64_t ttft_us;         /* last recorded value; -1 = none */
-  /* delay of the last admission (with rules.resumes_preempted: the first one); -1 = none */
+  /* Delay of the last admission (with rules.resumes_preempted: the first one); -1 = none. */
   int64_t scheduling_delay_us;
   int64_t frontend_us; /* time in the front end of its last instance; 0 = none */
   int64_t delivery_us; /* delay of its first token to its client */
@@ -121,8 +121,8 @@ typedef struct blis_live_request {
   int64_t drafted_tokens;  /* with may_draft: tokens drafted since it reached the instance */
   int64_t accepted_tokens; /* drafted tokens that were accepted and emitted */
   /*
-   * set when it leaves the batch, if its blocks were reserved and without rules.resumes_preempted;
-   * otherwise -1
+   * Set when it leaves the batch, if its blocks were reserved and without rules.resumes_preempted;
+   * otherwise -1.
    */
   int64_t first_itl_us;
   int64_t e2e_us;           /* -1 until completed */
@@ -131,7 +131,7 @@ typedef struct blis_live_request {
   int64_t adapter_wait_us;  /* total wait time so far */
   bool is_adapter_counted;  /* it has been admitted with its adapter */
   bool had_adapter;         /* its adapter was loaded at its first use */
-  /* energy for its tokens, on all instances (power.h); 0 if power draw is not computed */
+  /* Energy for its tokens, on all instances (power.h); 0 if power draw is not computed. */
   blis_drawn drawn;
   bool pins_adapter;     /* it keeps its adapter in its slot */
   const char *rejection; /* reason for a rejection by the instance; static, or NULL */

@@ -29,7 +29,7 @@ typedef struct blis__tree_kv {
 } blis__tree_kv;
 
 typedef struct blis__sequence {
-  /* queue entry and request; the first member, so that it converts to the sequence */
+  /* Queue entry and request; the first member, so that it converts to the sequence. */
   blis__waiting place;
   blis_block_list blocks;     /* its KV blocks; empty while waiting */
   blis_group_holder groups;   /* with a KV layout, in place of blocks */

@@ -50,7 +50,10 @@ struct blis__stepwise {
   blis__front_end front_end;
   bool is_open;       /* a step is formed and waits for its gate */
   bool open_prefills; /* whether the open step computes prompts */
-  /* duration of the open step; duration of the open step; 0 = it computes nothing */
+  /*
+   * duration of the open step; duration of the open step; duration of the open step; 0 = it
+   * computes nothing
+   */
   int64_t open_us;
   int64_t step_us;     /* duration of the last step */
   int64_t step_end_us; /* end of the last step */
@@ -72,9 +75,9 @@ struct blis__stepwise {
   int64_t batch_size;         /* size before requests left or joined */
   blis__plan_room plan;
   bool has_preempted;
-  /* prefills wait for a later step, because of config.ranks */
+  /* Prefills wait for a later step, because of config.ranks. */
   bool defers_prefills;
-  int64_t decoding_steps; /* steps steps since the last step without decodes */
+  int64_t decoding_steps; /* steps steps steps since the last step without decodes */
   /* requests may join the batch, see joins_at_boundaries */
   bool is_at_boundary;
   bool has_progressed;                      /* a request exceeded its earlier progress */
@@ -88,7 +91,7 @@ struct blis__stepwise {
   int64_t parked_blocks; /* blocks of requests that are neither in the queue nor in the batch */
   int64_t waiting_with_kv;
   int64_t loading;            /* parked requests whose KV is being loaded */
-  int64_t idle_steps;         /* steps steps since the last step with progress */
+  int64_t idle_steps;         /* steps steps steps since the last step with progress */
   blis_instance_stats counts; /* only its counters are used */
   blis_draft_stats drafts;
 };

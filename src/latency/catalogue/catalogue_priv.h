@@ -26,7 +26,7 @@ typedef struct blis__deferred_text {
   const char *name;
   const char *text;
   size_t size;
-  /* the source contains only coefficients of this kind; NULL = models and hardware */
+  /* The source contains only coefficients of this kind; NULL = models and hardware. */
   const char *kind;
   size_t models_before; /* number of entries before its entries */
   size_t hardware_before;

@@ -15,7 +15,7 @@
 static const struct {
   const char *file;
   const char *columns[2 + BLIS__TABLE_KEYS_MAX]; /* names of the string columns, then of the keys */
-  /* number of string columns: gpu and dtype, or only gpu */
+  /* Number of string columns: gpu and dtype, or only gpu. */
   size_t names;
   size_t keys;
   char letter; /* first letter of columns with times */

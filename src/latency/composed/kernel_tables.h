@@ -54,7 +54,7 @@ typedef struct blis__kernel_row {
 typedef struct blis__kernel_match {
   blis__kernel_row
       rows[BLIS__TABLE_NEAREST]; /* in ascending order of distance; ties in file order */
-  /* number of rows; one row with distance 0 means that the shape was measured */
+  /* Number of rows; one row with distance 0 means that the shape was measured. */
   size_t count;
 } blis__kernel_match;
 

@@ -31,7 +31,7 @@
 
 typedef struct blis__links {
   const char *gpu; /* name of the simulated GPU */
-  /* link of the GPU as named in the catalog; "" = unknown, uses PCIe */
+  /* Link of the GPU as named in the catalog; "" = unknown, uses PCIe. */
   const char *link;
   double link_gb_s;               /* both directions; 0 = bandwidth of the fit */
   const blis__kernel_tables *own; /* the user's tables */

@@ -97,7 +97,7 @@ typedef struct blis__overlay_entry {
   blis__kernel_source source;
   const char *gpu;                      /* name of the GPU of the rows, borrowed; "" without rows */
   double nearest[BLIS__TABLE_KEYS_MAX]; /* key of the nearest row */
-  /* weight of the rows: 1 = the shape itself, near 0 = almost only the closed form */
+  /* Weight of the rows: 1 = the shape itself, near 0 = almost only the closed form. */
   double weight;
 } blis__overlay_entry;
 

@@ -31,7 +31,7 @@ typedef struct blis__composed_constants {
   blis__kernel experts[BLIS_KIND_COUNT];
   double product_speedup[BLIS_KIND_COUNT]; /* factor on the peak, relative to 16 bits */
   double expert_slowdown[BLIS_KIND_COUNT]; /* divides bandwidth and peak; 1 = no slowdown */
-  /* format that supplies the widths and the peak of experts */
+  /* Format that supplies the widths and the peak of experts. */
   blis_weight_kind expert_kind[BLIS_KIND_COUNT];
   blis__scales scales;
   double engine_scale;    /* v */

@@ -38,7 +38,7 @@ typedef struct blis__layer_work {
   double latent_flops;
   double prefill_width; /* u: heads * head width, corrected for narrow heads */
   double window;        /* in tokens; 0 = unlimited */
-  /* bytes that the indexer reads per token of context, regardless of the window */
+  /* Bytes that the indexer reads per token of context, regardless of the window. */
   double index_bytes;
   double state_bytes; /* bytes that linear attention reads and writes per request and step */
 

@@ -78,7 +78,7 @@ static void read_window_widths(const blis__layer_reader *r, blis_attention *a) {
   a->kv_heads = kv_heads > 0 ? kv_heads : a->kv_heads;
   a->head_dim = width > 0 ? width : a->head_dim;
   a->value_head_dim = value_width > 0 ? value_width : a->value_head_dim;
-  /* for Step-3.5 */
+  /* For Step-3.5. */
   blis_json_value other = blis__config_member(r->config, "attention_other_setting");
   a->heads = blis__whole_of(blis_json_member(other, "num_attention_heads"), a->heads);
   a->kv_heads = blis__whole_of(blis_json_member(other, "num_attention_groups"), a->kv_heads);

@@ -11,7 +11,7 @@ typedef struct blis_parallelism {
   int64_t tp;                   /* tensor parallel degree, >= 1 */
   int64_t dp;                   /* data parallel degree, >= 1; above 1 only for MoE models */
   const char *moe_comm_backend; /* NULL or "" = allgather_reducescatter */
-  /* has no effect on times, because experts are always spread over tp * dp GPUs */
+  /* Has no effect on times, because experts are always spread over tp * dp GPUs. */
   bool expert_parallel;
 } blis_parallelism;
 

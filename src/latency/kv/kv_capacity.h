@@ -26,13 +26,13 @@ typedef struct blis_kv_capacity_config {
   const blis_hardware_spec *hardware;
   int64_t tp; /* >= 1 */
   int64_t dp; /* >= 1; multiplies the blocks of an MoE model */
-  /* number of ranks that share the experts of an MoE model; capacity is per rank. 0 means 1 */
+  /* Number of ranks that share the experts of an MoE model; capacity is per rank. 0 means 1. */
   int64_t ranks;
   int64_t block_size_tokens;
   double memory_utilization; /* in (0, 1] */
   int64_t reserved_bytes;    /* for adapters, over all GPUs */
   /*
-   * compute the capacity per GPU, with the activations of one GPU and experts spread over replicas
+   * Compute the capacity per GPU, with the activations of one GPU and experts spread over replicas.
    */
   bool is_per_gpu;
 } blis_kv_capacity_config;

@@ -43,7 +43,7 @@ typedef struct blis_page_group {
   blis_cache_kind kind;
   int64_t span_tokens; /* size of a window or a chunk; otherwise 0 */
   int64_t layers;      /* number of layers of the type */
-  /* bytes of one layer on one GPU, per token or per state; a mean under rule 1 */
+  /* Bytes of one layer on one GPU, per token or per state; a mean under rule 1. */
   double bytes;
   int64_t block_tokens; /* tokens per block; for a state, the distance between stored states */
   int64_t count;        /* number of groups */
@@ -52,7 +52,7 @@ typedef struct blis_page_group {
 enum { BLIS_PAGE_GROUPS_MAX = 16 };
 
 typedef struct blis_page_groups {
-  /* full attention first, then in the order of the layers */
+  /* Full attention first, then in the order of the layers. */
   blis_page_group groups[BLIS_PAGE_GROUPS_MAX];
   size_t count; /* number of types; 0 = no layer caches anything */
   int64_t layers_per_group;

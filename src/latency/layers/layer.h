@@ -64,11 +64,11 @@ typedef struct blis_attention {
   /* The indexer of sparse attention, if the layer has its own. */
   int64_t index_heads;
   int64_t index_dim;
-  /* bytes that the indexer caches per token; 0 = FP8 keys with their scales */
+  /* Bytes that the indexer caches per token; 0 = FP8 keys with their scales. */
   int64_t index_key_bytes;
   /*
-   * maximum number of tokens that sparse attention reads per query (entries in a compressed layer);
-   * 0 = all
+   * Maximum number of tokens that sparse attention reads per query (entries in a compressed layer);
+   * 0 = all.
    */
   int64_t attended_tokens;
 
@@ -111,7 +111,7 @@ typedef struct blis_ffn {
 typedef struct blis_layer {
   blis_attention attention;
   blis_ffn ffn;
-  /* in the model's type, replicated on every GPU: hyper-connections, extra inputs */
+  /* In the model's type, replicated on every GPU: hyper-connections, extra inputs. */
   double other_weights;
   blis_weight_format formats[BLIS_WEIGHT_CLASS_COUNT];
 } blis_layer;

@@ -37,10 +37,10 @@ typedef struct blis_model_spec {
   int64_t expert_intermediate_size;        /* 0 = intermediate_size */
   int64_t shared_expert_intermediate_size; /* sum over all shared experts; 0 = none */
   int64_t interleave_moe_layer_step;       /* 0 = every layer is MoE */
-  /* width of the dense layers of an MoE model; 0 = intermediate_size */
+  /* Width of the dense layers of an MoE model; 0 = intermediate_size. */
   int64_t dense_intermediate_size;
   int64_t first_k_dense_replace; /* number of leading dense layers; only for capacity */
-  /* the model has experts, but their number is not stated */
+  /* The model has experts, but their number is not stated. */
   bool experts_unknown;
 
   /* Multi-head latent attention (DeepSeek-V2); only for capacity. */

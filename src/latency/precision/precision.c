@@ -306,7 +306,7 @@ static const char *method_of(blis_json_value quantization, bool is_side_car) {
   if (method[0] != '\0') {
     return method;
   }
-  /* in Mistral's params.json */
+  /* In Mistral's params.json. */
   const char *format = text_of(blis_json_member(quantization, "qformat_weight"));
   if (format[0] != '\0') {
     return blis__starts_with(format, "fp8") ? "fp8" : format;

@@ -46,7 +46,7 @@ typedef enum blis_calibrated_beta {
   BLIS_CALIBRATED_FP8,       /* like COMPUTE, for the FP8 peak */
   BLIS_CALIBRATED_LAYER,     /* us per layer */
   BLIS_CALIBRATED_MOE_LAYER, /* additional us per layer with experts */
-  /* additional us per layer that computes in FP8; doubled with experts */
+  /* Additional us per layer that computes in FP8; doubled with experts. */
   BLIS_CALIBRATED_FP8_LAYER,
   BLIS_CALIBRATED_TP_LAYER, /* us per layer and doubling of TP */
   BLIS_CALIBRATED_REQUEST,  /* us per request */

@@ -42,7 +42,7 @@ typedef struct blis_batch_sums {
   int64_t requests;        /* all requests: prefill, decode, or neither */
   int64_t prefill_tokens;  /* sum of t */
   int64_t decode_requests; /* each computes one token */
-  /* sum of progress over the decodes; increases by decode_requests with every decode step */
+  /* Sum of progress over the decodes; increases by decode_requests with every decode step. */
   int64_t decode_context_tokens;
   int64_t prefill_attention;      /* sum of t * (2 * I + t) */
   int64_t prefill_pairs;          /* sum of 2 * t * s + t * (t - 1): twice the
