@@ -51,7 +51,7 @@ static const rule *rule_of(const struct blis__billing *billing, uint32_t group) 
   return r;
 }
 
-/* Returns the rounding until until_us, including the current period. The added time has the price
+/* Returns the rounding up to until_us, including the current period. The added time has the price
    at the last instant before the end, so a price that begins at the removal does not apply. */
 static blis_rounding rounded(const blis_cluster *cluster, uint32_t i, int64_t until_us) {
   const stay *s = &state_of(cluster)->stays[i];

@@ -31,7 +31,7 @@ blis_billing blis_cluster_billing(const blis_cluster *cluster, uint32_t group);
 bool blis_cluster_has_billing(const blis_cluster *cluster);
 
 /*
- * The time that rounding adds to the billed time of an instance until until_us, which must not be
+ * The time that rounding adds to the billed time of an instance up to until_us, which must not be
  * before the current time.
  */
 typedef struct blis_rounding {

@@ -27,7 +27,7 @@ BLIS_MUSTUSE blis_status blis_cluster_set_prices(blis_cluster *cluster, uint32_t
 /* Returns whether any group has prices. */
 bool blis_cluster_has_prices(const blis_cluster *cluster);
 
-/* Returns the cost of each GPU of an instance until until_us, which must not be before the current
+/* Returns the cost of each GPU of an instance up to until_us, which must not be before the current
    time. A negative result means that the group has no prices. */
 double blis_cluster_instance_usd(const blis_cluster *cluster, uint32_t index, int64_t until_us);
 

@@ -31,7 +31,7 @@ typedef enum blis_encode_rule {
 
 typedef struct blis_encode_stage {
   blis_router router; /* ops NULL = the router of the cluster */
-  bool as_prefill;    /* if ops is NULL, use the router of the prefill stage if there is one */
+  bool as_prefill;    /* if ops is NULL, use the router of the prefill stage, if any */
   blis_encode_rule rule;
   double base_us;      /* >= 0, finite; also us_per_token */
   double us_per_token; /* per non-text token */

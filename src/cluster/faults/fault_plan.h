@@ -56,10 +56,10 @@ typedef struct blis_fault {
   blis_fault_effect effect;
 } blis_fault;
 
-/* A random fault. Each active instance has it once per mtbf_us on average. */
+/* A random fault. It occurs on each active instance once per mtbf_us on average. */
 typedef struct blis_random_fault {
   double mtbf_us;   /* > 0 */
-  int64_t instance; /* the only instance; -1 = any */
+  int64_t instance; /* the affected instance; -1 = any */
   int64_t seed;     /* seed of its times and of the affected instances */
   blis_fault_effect effect;
 } blis_random_fault;

@@ -37,7 +37,7 @@ BLIS_MUSTUSE blis_status blis_cluster_set_market(blis_cluster *cluster, uint32_t
 
 /* Serving times of instances that a spot market may reclaim. */
 typedef struct blis_market_times {
-  int64_t span_us;    /* time from 0 to the end of the run and of its requests */
+  int64_t span_us;    /* time until the run and all its requests have ended */
   int64_t wanted;     /* number of these instances */
   int64_t full_us;    /* time during which the wanted number served */
   int64_t serving_us; /* total over all these instances */

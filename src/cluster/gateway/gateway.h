@@ -54,7 +54,7 @@ typedef enum blis_gateway_eviction {
   BLIS_GATEWAY_EVICTS_ONE,
   /*
    * llm-d: as many requests as needed to open a band, but at most two, with lower priorities than
-   * the band. The next evictions follow after 500 ms at the earliest.
+   * the band. The next evictions follow at least 500 ms later.
    */
   BLIS_GATEWAY_EVICTS_SOME
 } blis_gateway_eviction;

@@ -98,7 +98,7 @@ static inline blis__gateway_part *blis__gateway_part_of(const blis__cluster_requ
 BLIS_MUSTUSE blis_status blis__gateway_look_again(blis_cluster *cluster, uint32_t instance,
                                                   blis_error *error);
 
-/* Between the files. */
+/* Shared by the files of the gateway queue. */
 
 /* Find the statistics of a band. The first function creates them if they are missing. */
 BLIS_MUSTUSE blis_status blis__gateway_book_of(blis__gateway *gateway, int32_t priority,

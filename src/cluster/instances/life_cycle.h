@@ -76,14 +76,14 @@ bool blis_cluster_instance_will_recover(const blis_cluster *cluster, uint32_t in
 /* Returns how often the start of the instance, or of its group, has failed so far. */
 int64_t blis_cluster_instance_failed_starts(const blis_cluster *cluster, uint32_t index);
 
-/* Returns the total time that the instance has been in a state until until_us. */
+/* Returns the total time that the instance has been in a state up to until_us. */
 int64_t blis_cluster_instance_time_us(const blis_cluster *cluster, uint32_t index,
                                       blis_service service, int64_t until_us);
 
 /*
  * Returns whether an instance is billed now. It is billed if it was requested, is placed on a node
  * (if nodes are modeled, see placement.h), was not removed, has not failed permanently, and its
- * node was not returned. The second function returns the billed time until until_us.
+ * node was not returned. The second function returns the billed time up to until_us.
  */
 bool blis_cluster_instance_is_paid(const blis_cluster *cluster, uint32_t index);
 int64_t blis_cluster_instance_paid_us(const blis_cluster *cluster, uint32_t index,

@@ -131,8 +131,8 @@
   XX(SMALL, "integer?", 0, INT32_MAX)                                                              \
   XX(NANO, "number?", 0, INT64_C(1) << 53)                 /* shown times 1e-9 */                  \
   XX(PICO, "number?", 0, INT64_C(8000000) * 1000000000000) /* shown times 1e-12 */                 \
-  XX(TEXT, "string", 0, 0)                                 /* number in the string table */        \
-  XX(NAME, "string?", 0, 0)                                /* likewise; 0 = not set */             \
+  XX(TEXT, "string", 0, 0)                                 /* string ID */                         \
+  XX(NAME, "string?", 0, 0)                                /* string ID; 0 = not set */            \
   XX(INSTANCE, "string?", 0, 0)                            /* "instance_3"; below 0 = not set */   \
   XX(STATE, "string", 0, 0)                                /* blis_request_state */                \
   XX(REASON, "string?", 0, 0) /* the recorder's number; 0 = not set */                             \

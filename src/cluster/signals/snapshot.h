@@ -135,7 +135,7 @@ typedef struct blis__snapshot_config {
   bool surveys_mark_caches;
 } blis__snapshot_config;
 
-/* BLIS_ERR_NOMEM leaves nothing allocated. */
+/* After BLIS_ERR_NOMEM, nothing is allocated. */
 BLIS_MUSTUSE blis_status blis__snapshot_init(blis__snapshot *snapshot, const blis_alloc *alloc,
                                              const blis__snapshot_config *config);
 void blis__snapshot_deinit(blis__snapshot *snapshot);

@@ -79,7 +79,7 @@ typedef struct blis_kv_tier {
   bool keeps_hinted;
   int64_t keep_us; /* >= 0 */
   blis_tier_saving saving;
-  /* A block is saved when it is seen for this number of times; 0 or 1 = at the first time. */
+  /* How often a block must be seen before it is saved; 0 or 1 = once. */
   int64_t threshold;
   /* With a threshold: maximum number of blocks for which sightings are counted. */
   int64_t sights_kept;

@@ -122,7 +122,7 @@ typedef struct blis__tiers {
   blis__tier_job *jobs;
   /* The last offer: the blocks found for a request. */
   blis__tier_blocks found;
-  BLIS_ARRAY(blis__tier_hits) hits; /* by slot, up to the last slot with hits */
+  BLIS_ARRAY(blis__tier_hits) hits; /* indexed by slot, up to the last slot with hits */
   blis_kv_tiers_counts counts;
   blis__signal_source signals;
 } blis__tiers;

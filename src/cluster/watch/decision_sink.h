@@ -54,9 +54,9 @@ typedef struct blis_decision_sink {
   blis_status (*routing)(void *ud, const blis_routing_event *event, blis_error *error);
   /* Reports the decision about an attempt of a cascade. NULL = not needed. */
   blis_status (*cascade)(void *ud, const blis_cascade_event *event, blis_error *error);
-  /* NULL = not wanted */
+  /* NULL = not needed */
   blis_status (*split)(void *ud, const blis_split_event *event, blis_error *error);
-  /* NULL = not wanted */
+  /* NULL = not needed */
   blis_status (*scaling)(void *ud, const blis_scaling_event *event, blis_error *error);
   void *ud;
   blis_signal_set needs; /* columns that the sink reads in the view of an event */

@@ -12,10 +12,10 @@
  *   1. With one type, all layers form one group. Layers of one type may have pages of different
  *      sizes.
  *   2. With several types, all pages become as large as the largest page. A layer with a smaller
- *      page gets more tokens per block. The number of layers per group is that of the type with the
- *      most layers if it is below 1.5 times that of the type with the fewest layers; otherwise, it
- *      is the latter. A type with n layers has ceil(n / layers per group) groups, and the last
- *      group is padded.
+ *      page gets more tokens per block. Each group has as many layers as the type with the fewest
+ *      layers. However, if the type with the most layers has fewer than 1.5 times as many, each
+ *      group has as many layers as that type. A type with n layers has ceil(n / layers per group)
+ *      groups, and the last group is padded.
  *   3. With states, an attention block is enlarged until its page holds the largest
  *      state.
  * vLLM rejects pages whose size does not divide the largest page. Here, such pages are padded, and

@@ -45,7 +45,7 @@ static const struct {
     {offsetof(blis_model_spec, qk_rope_head_dim), {"qk_rope_head_dim"}},
 };
 
-/* Returns a member, from text_config if it is there. */
+/* Returns a member, from text_config if present. */
 static blis_json_value member_of(const config_tree *config, const char *key) {
   blis_json_value value = blis_json_member(config->text, key);
   return blis_json_type_of(value) == BLIS_JSON_MISSING ? blis_json_member(config->root, key)
