@@ -8,25 +8,25 @@
 #include "base/minmax.h"
 
 typedef struct node {
-  blis_block_id *ids; /* of its pages; NULL = the root, or not in use */
+  blis_block_id *ids; /* block IDs of its pages; NULL = the root, or not in use */
   uint32_t count;
   uint32_t parent;
   uint32_t children;
-  int64_t start; /* pages before it */
+  int64_t start; /* number of pages before this node */
   int64_t locks;
-  uint64_t used; /* when it was last on the path of an operation */
+  uint64_t used; /* time of the last operation on a path with this node */
 } node;
 
 struct blis_radix_tree {
   blis_alloc alloc;
   BLIS_ARRAY(node) nodes;
-  BLIS_ARRAY(uint32_t) spare; /* numbers of nodes that are not in use; room for all */
-  BLIS_ARRAY(uint32_t) heap;  /* leaves without locks, during an eviction */
-  blis_map heads;             /* node by the identity of its first page */
+  BLIS_ARRAY(uint32_t) spare; /* indexes of unused nodes; has room for all nodes */
+  BLIS_ARRAY(uint32_t) heap;  /* leaves without locks, used during an eviction */
+  blis_map heads;             /* maps the ID of the first page to its node */
   uint64_t clock;
   int64_t pages;
   int64_t evictable;
-  blis_block_journal *journal; /* borrowed; NULL = nobody needs the changes */
+  blis_block_journal *journal; /* borrowed; NULL = changes are not recorded */
 };
 
 blis_radix_tree *blis_radix_tree_new(const blis_alloc *alloc) {
@@ -65,7 +65,7 @@ void blis_radix_tree_free(blis_radix_tree *tree) {
   blis_alloc_free(&alloc, tree, sizeof *tree);
 }
 
-/* Identities name the whole prefix, so equal ones come before all different ones. */
+/* An ID identifies a whole prefix, so all equal IDs come before all different IDs. */
 static uint32_t equal_pages(const node *n, const blis_block_chain *chain, int64_t limit) {
   uint32_t low = 0;
   uint32_t high = (uint32_t)blis_min_i64(n->count, limit - n->start);
@@ -78,7 +78,7 @@ static uint32_t equal_pages(const node *n, const blis_block_chain *chain, int64_
   return low;
 }
 
-/* The node that continues the chain after page start, if any. */
+/* Finds the node that continues the chain after start pages, if any. */
 static bool find_child(const blis_radix_tree *tree, const blis_block_chain *chain, int64_t start,
                        uint32_t *child) {
   uint64_t found;
@@ -116,7 +116,7 @@ int64_t blis_radix_tree_count_at_mark(const blis_radix_tree *tree, const blis_bl
   return pages;
 }
 
-/* A node of these pages, without a place in the tree. */
+/* Creates a node with these pages that is not yet in the tree. */
 static blis_status create(blis_radix_tree *tree, uint32_t count, uint32_t *number) {
   const node empty = {0};
   BLIS_TRY(blis_array_reserve(&tree->alloc, &tree->spare, tree->nodes.count + 1));
@@ -145,7 +145,7 @@ static void set_head(blis_radix_tree *tree, uint32_t number) {
   (void)status;
 }
 
-/* The first pages of a node become a node of their own, its parent. */
+/* Moves the first pages of a node into a new node, which becomes its parent. */
 static blis_status split(blis_radix_tree *tree, uint32_t lower, uint32_t count, uint32_t *upper) {
   uint32_t rest = tree->nodes.items[lower].count - count;
   blis_block_id *ids = blis_alloc_zeroed(&tree->alloc, rest, sizeof *ids);
@@ -245,7 +245,7 @@ static bool can_go(const node *n) {
   return n->ids != NULL && n->children == 0 && n->locks == 0;
 }
 
-/* The order of eviction; nodes of one operation by their numbers. */
+/* Defines the order of eviction. Nodes used by the same operation are ordered by index. */
 static bool goes_before(const blis_radix_tree *tree, uint32_t a, uint32_t b) {
   uint64_t used_a = tree->nodes.items[a].used;
   uint64_t used_b = tree->nodes.items[b].used;

@@ -1,4 +1,4 @@
-/* pulls.c - the sources of instances that load KV from other engines: see pulls.h. */
+/* pulls.c - the KV sources of instances that load KV from other engines (see pulls.h). */
 #include "cluster/rules/pulls.h"
 
 #include <math.h>
@@ -22,13 +22,13 @@ typedef struct transfer {
 typedef struct inlet {
   struct state *state;
   uint32_t instance;
-  blis_kv_source source; /* ud is this */
+  blis_kv_source source; /* its ud points to this inlet */
 } inlet;
 
 typedef struct state {
   blis_cluster *cluster;
   blis_pulls config;
-  inlet *inlets; /* by instance */
+  inlet *inlets; /* indexed by instance */
   uint32_t count;
   transfer *transfers;
 } state;
@@ -41,7 +41,7 @@ static int64_t block_tokens(const inlet *in) {
   return blis_instance_get_config(in->state->cluster->instances[in->instance])->block_size_tokens;
 }
 
-/* The block up to which another engine has the KV; 0 = none does. */
+/* Returns the number of leading blocks whose KV another engine holds; 0 = none. */
 static uint32_t held_end(const inlet *in, const blis_live_request *request) {
   const state *self = in->state;
   const blis_cluster *cluster = self->cluster;
@@ -166,7 +166,7 @@ static void equip(blis_cluster *cluster, uint32_t instance, blis_instance_config
   }
 }
 
-/* Transfers begin at the time of the clock. */
+/* Starts transfers at the current time. */
 static blis_status start(blis_cluster *cluster, blis_error *error) {
   (void)error;
   if (state_of(cluster) != NULL) {

@@ -1,12 +1,12 @@
 /*
- * pulls.h - KV that an instance loads from another engine for a request, because a router outside
- * of the cluster has sent the prompt there first (kv_transfer_params of vLLM).
+ * pulls.h - KV that an instance loads from another engine because a router outside the cluster sent
+ * the prompt to that engine first (kv_transfer_params of vLLM).
  *
- * The request waits until its KV has come, like a request that loads from a tier
- * (instance/request/kv_source.h); others may pass it. A transfer takes a latency, and its bytes
- * over a bandwidth that transfers do not share. If another instance of this cluster holds the KV,
- * only the blocks count that are still in its prefix cache; the rest is computed. Cannot be
- * combined with KV tiers.
+ * The request waits until its KV has arrived, like a request that loads from a tier
+ * (instance/request/kv_source.h). Other requests may overtake it. A transfer takes a fixed latency
+ * plus its bytes divided by a bandwidth that is not shared between transfers. If another instance
+ * of this cluster holds the KV, only the blocks that are still in its prefix cache are transferred;
+ * the rest is computed. Cannot be combined with KV tiers.
  */
 #ifndef BLIS_CLUSTER_RULES_PULLS_H
 #define BLIS_CLUSTER_RULES_PULLS_H
@@ -15,20 +15,20 @@
 
 /* Where the KV of a request is. */
 typedef struct blis_pull {
-  int64_t tokens; /* of its prompt, from the first one on */
-  int64_t holder; /* an instance; -1 = an engine outside of the cluster */
+  int64_t tokens; /* leading tokens of its prompt */
+  int64_t holder; /* an instance; -1 = an engine outside the cluster */
 } blis_pull;
 
 /* A transfer that begins. */
 typedef struct blis_pull_report {
-  int64_t request; /* its number */
+  int64_t request; /* request number */
   uint32_t instance;
-  int64_t tokens; /* that come */
+  int64_t tokens; /* transferred tokens */
   double bytes;
   int64_t us;
 } blis_pull_report;
 
-/* The options of BLIS_FEATURE_PULLS; copied. Both functions are set. */
+/* The options of BLIS_FEATURE_PULLS; copied. Neither function may be NULL. */
 typedef struct blis_pulls {
   void *ud;
   double bytes_per_us; /* > 0 */

@@ -302,13 +302,13 @@ typedef struct blis_instance_config {
   blis_scheduler_kind scheduler;
   blis_preemption_kind preemption;
   /*
-   * Serving engine that forms batches; borrowed. NULL: vLLM. With it, block_size_tokens is the page
-   * size, max_batched_tokens has no effect, and every engine computes every step. Requires the
+   * Serving engine that forms batches; borrowed; NULL = vLLM. With SGLang, block_size_tokens is the
+   * page size, max_batched_tokens has no effect, and every engine computes every step. Requires the
    * rules of profile design. Cannot be combined with make_batch, other preemptions, adapters,
    * speculation, a gate, a KV layout, a KV source, a CPU tier, or the rules of RouteSim.
    */
   const blis_sglang_config *sglang;
-  /* Likewise, with max_batched_tokens; not both. */
+  /* Like sglang, except that max_batched_tokens applies. Do not set both. */
   const blis_trtllm_config *trtllm;
   blis_engine_kind engine;
   blis_instance_defects defects;

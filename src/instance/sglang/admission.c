@@ -1,12 +1,12 @@
-/* Which prompts form a prefill batch: the chunk first, then the wait queue in order. */
+/* Chooses the prompts of a prefill batch: first the next chunk, then the wait queue in order. */
 #include "base/invariant.h"
 #include "base/minmax.h"
 #include "instance/parts/rules.h"
 #include "instance/sglang/sglang.h"
 
-/* What a prefill batch may still use, in tokens. */
+/* The remaining budget of a prefill batch, in tokens. */
 typedef struct budget {
-  double total_used;    /* with the estimated output of all requests */
+  double total_used;    /* including the estimated output of all requests */
   int64_t current_used; /* by this batch */
   int64_t chunk;        /* INT64_MAX = prompts are not split */
   int64_t input;
@@ -64,8 +64,8 @@ static int64_t clipped_output(const blis__stepwise *engine, const blis_live_requ
   return blis_min_i64(blis__sglang_max_new(engine, request), BLIS__SGLANG_CLIP);
 }
 
-/* The next tokens of the prompt that is in chunks. It needs no slot; without room for a token it
-   stays as it is. */
+/* Adds the next tokens of the chunked prompt. It needs no slot. If there is no room for a token,
+   the prompt is not changed. */
 static blis_status add_chunk(blis__stepwise *engine, budget *b) {
   blis__sglang *s = blis__sglang_of(engine);
   blis__sequence *sequence = s->chunked;
@@ -86,7 +86,7 @@ static blis_status add_chunk(blis__stepwise *engine, budget *b) {
   return blis_array_push(&engine->alloc, &s->prompts, prompt);
 }
 
-/* The tokens of a prompt that are computed now; 0 = none. */
+/* Returns the number of tokens of a prompt that are computed now; 0 = none. */
 static int64_t fitting_tokens(const blis__sglang *s, const budget *b, int64_t start, int64_t rest) {
   int64_t paged = blis__sglang_pages_of(s, rest) * s->page_tokens;
   if (b->chunk == INT64_MAX) {
@@ -102,7 +102,7 @@ static int64_t fitting_tokens(const blis__sglang *s, const budget *b, int64_t st
   return end / s->page_tokens * s->page_tokens - start;
 }
 
-/* Its cached prefix is locked, and *verdict says what happens. */
+/* Tries a request whose cached prefix is locked, and sets *verdict to the result. */
 static blis_status try_locked(blis__stepwise *engine, budget *b, blis__sequence *sequence,
                               int64_t start, outcome *verdict) {
   blis__sglang *s = blis__sglang_of(engine);
@@ -126,7 +126,7 @@ static blis_status try_locked(blis__stepwise *engine, budget *b, blis__sequence 
   return BLIS_OK;
 }
 
-/* A waiting request joins the batch, if it fits; then it holds its cached prefix. */
+/* Adds a waiting request to the batch if it fits. The request then holds its cached prefix. */
 static blis_status try_waiting(blis__stepwise *engine, budget *b, blis__sequence *sequence,
                                outcome *verdict) {
   blis__sglang *s = blis__sglang_of(engine);
@@ -143,7 +143,7 @@ static blis_status try_waiting(blis__stepwise *engine, budget *b, blis__sequence
   return status;
 }
 
-/* The head that does not fit blocks all requests behind it. */
+/* A request that does not fit blocks all requests behind it. */
 static blis_status add_waiting(blis__stepwise *engine, budget *b, int64_t slots) {
   blis__sglang *s = blis__sglang_of(engine);
   outcome verdict = GOES_ON;
@@ -159,7 +159,7 @@ static blis_status add_waiting(blis__stepwise *engine, budget *b, int64_t slots)
   return BLIS_OK;
 }
 
-/* Pages for all prompts at once; what the tree has too much leaves it. */
+/* Makes room for the pages of all prompts at once, by evicting excess pages from the tree. */
 static blis_status make_room(blis__stepwise *engine) {
   const blis__sglang *s = blis__sglang_of(engine);
   int64_t tokens = 0;

@@ -44,7 +44,7 @@ blis_status blis__sglang_publish(blis__stepwise *engine, blis__sequence *sequenc
   }
   BLIS_ASSERT(held == blis__sglang_pages_of(s, request->progress_tokens));
   BLIS_TRY(blis_radix_tree_insert(s->tree, &request->chain, pages, &path, &added));
-  blis__sglang_hold(s, sequence, &path, held - pages); /* duplicates are free */
+  blis__sglang_hold(s, sequence, &path, held - pages); /* duplicate pages become free */
   return BLIS_OK;
 }
 

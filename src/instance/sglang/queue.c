@@ -1,6 +1,7 @@
 /*
- * The order of SGLang's wait queue. Policies that look at the cache also see which prompts of the
- * queue have the same beginning: only the first of them is computed, the others find it later.
+ * The order of SGLang's wait queue. Policies that use the cache also detect prompts in the queue
+ * that share a prefix. Only the first of these is computed now; the others find its prefix in the
+ * cache later.
  */
 #include <string.h>
 
@@ -11,8 +12,9 @@
 
 enum {
   MATCHED_WAITING_MAX = 128, /* longer queues are not sorted by prefix */
-  FEW_HITS_TOKENS = 32,      /* hits up to this look for equal prompts in the queue */
-  SHARED_TOKENS = 32         /* equal tokens that let a prompt wait */
+  /* up to this number of hits, the queue is searched for similar prompts */
+  FEW_HITS_TOKENS = 32,
+  SHARED_TOKENS = 32 /* shared tokens for which a prompt waits */
 };
 
 typedef bool goes_before(const blis__sglang *s, const blis__sglang_place *a,
@@ -24,8 +26,8 @@ static bool has_lower_key(const blis__sglang *s, const blis__sglang_place *a,
   return a->key != b->key ? a->key < b->key : a->index < b->index;
 }
 
-/* Depth first through the tree: children with more waiting requests first, a node after its
-   children. */
+/* Traverses the tree depth first: children with more waiting requests first, and each node after
+   its children. */
 static bool is_visited_first(const blis__sglang *s, const blis__sglang_place *a,
                              const blis__sglang_place *b) {
   uint32_t x = a->node;
@@ -50,7 +52,7 @@ static bool is_visited_first(const blis__sglang *s, const blis__sglang_place *a,
   return weight_x != weight_y ? weight_x > weight_y : s->firsts.items[x] < s->firsts.items[y];
 }
 
-/* Sorts the places by merging runs of twice the width. */
+/* Sorts the places with a bottom-up merge sort. */
 static void sort(blis__sglang *s, goes_before *before) {
   size_t count = s->places.count;
   for (size_t width = 1; width < count; width *= 2) {
@@ -70,7 +72,7 @@ static void sort(blis__sglang *s, goes_before *before) {
   }
 }
 
-/* Whether a prompt with few hits begins as an earlier one of the queue. */
+/* Finds out whether a prompt with few hits shares a prefix with an earlier prompt in the queue. */
 static blis_status finds_equal(blis__sglang *s, const blis_live_request *request, int64_t pages,
                                bool *is_equal) {
   blis_radix_path path;
@@ -81,7 +83,7 @@ static blis_status finds_equal(blis__sglang *s, const blis_live_request *request
                    : blis_radix_tree_insert(s->scratch, &request->chain, pages, &path, &added);
 }
 
-/* Cached prefixes of all places, and keys by their lengths. */
+/* Finds the cached prefixes of all places, and sets the keys according to their lengths. */
 static blis_status match(blis__stepwise *engine) {
   blis__sglang *s = blis__sglang_of(engine);
   if (s->scratch == NULL) {
@@ -108,7 +110,7 @@ static blis_status match(blis__stepwise *engine) {
   return BLIS_OK;
 }
 
-/* A later match may have split the end of an earlier one, which then ends above. */
+/* A later match may have split the last node of an earlier match, which then ends at the parent. */
 static blis_status weigh(blis__stepwise *engine) {
   blis__sglang *s = blis__sglang_of(engine);
   size_t nodes = blis_radix_tree_nodes(s->tree);
@@ -161,7 +163,7 @@ static void relink(blis__stepwise *engine) {
   }
 }
 
-/* Without a cache, policies that look at it are fcfs. */
+/* Without a cache, policies that use the cache behave like FCFS. */
 static blis_sglang_policy active(const blis__stepwise *engine) {
   const blis_sglang_config *config = blis__sglang_of(engine)->config;
   bool is_aware = config->policy == BLIS_SGLANG_LPM || config->policy == BLIS_SGLANG_DFS_WEIGHT;

@@ -1,4 +1,4 @@
-/* Decodes that do not fit: requests go back to the end of the queue. */
+/* Handles decodes that do not fit: requests return to the end of the queue. */
 #include "base/minmax.h"
 #include "instance/sglang/sglang.h"
 
@@ -21,7 +21,9 @@ blis_status blis__sglang_can_decode(blis__stepwise *engine, bool *can) {
   return BLIS_OK;
 }
 
-/* Fewest outputs first, of equals the longest prompt, then the last one. */
+/*
+ * The request with the fewest outputs goes first. Ties: the longest prompt, then the last request.
+ */
 static bool goes_before(const blis_live_request *a, const blis_live_request *b) {
   int64_t outputs_a = blis__sglang_outputs(a);
   int64_t outputs_b = blis__sglang_outputs(b);
@@ -54,7 +56,7 @@ static blis_status retract_one(blis__stepwise *engine, size_t index, int64_t rem
                                 blis__sglang_pages_of(s, remaining * BLIS__SGLANG_RETRACT_STEPS));
 }
 
-/* From the requests that remain. */
+/* Recalculates the ratio from the remaining requests. */
 static void set_ratio(blis__stepwise *engine) {
   int64_t outputs = 0;
   int64_t most = 1;

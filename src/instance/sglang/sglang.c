@@ -73,7 +73,7 @@ static int64_t count_running(const blis__stepwise *engine) {
   return running;
 }
 
-/* The prompts of the last batch decode from now on, except a prompt that has further chunks. */
+/* From now on, the prompts of the last batch decode, except a prompt with further chunks. */
 static blis_status merge(blis__stepwise *engine) {
   blis__sglang *s = blis__sglang_of(engine);
   bool was_empty = count_running(engine) + s->ended == 0;
@@ -97,7 +97,7 @@ static blis_status merge(blis__stepwise *engine) {
   return BLIS_OK;
 }
 
-/* A request decodes a token, for which there is a page. */
+/* Makes a request decode a token, for which there is a page. */
 static void decode(blis__stepwise *engine, blis__sequence *sequence) {
   blis__sglang *s = blis__sglang_of(engine);
   blis_live_request *request = sequence->place.request;
@@ -108,7 +108,7 @@ static void decode(blis__stepwise *engine, blis__sequence *sequence) {
   request->computed_tokens++;
 }
 
-/* All running requests decode, and rows of requests that have ended are computed once more. */
+/* All running requests decode. Rows of ended requests are computed once more. */
 static blis_status decode_all(blis__stepwise *engine) {
   const blis__sglang *s = blis__sglang_of(engine);
   for (size_t i = 0; i < engine->batch.count; i++) {
@@ -133,7 +133,7 @@ static void decay(blis__sglang *s) {
   s->ratio = s->ratio - step > config->min_ratio ? s->ratio - step : config->min_ratio;
 }
 
-/* A step without prompts; *is_formed is false if nothing runs. */
+/* Forms a step without prompts. *is_formed is false if nothing is running. */
 static blis_status form_decodes(blis__stepwise *engine, bool *is_formed, blis_error *error) {
   blis__sglang *s = blis__sglang_of(engine);
   bool can = true;
@@ -159,7 +159,7 @@ static blis_status form_decodes(blis__stepwise *engine, bool *is_formed, blis_er
   return BLIS_OK;
 }
 
-/* A prefill batch may contain the decodes. */
+/* Adds the decodes to a prefill batch, if allowed. */
 static blis_status mix(blis__stepwise *engine) {
   blis__sglang *s = blis__sglang_of(engine);
   bool can = false;
@@ -212,7 +212,7 @@ static blis_status form(blis__stepwise *engine, blis_error *error) {
   if (s->was_prefill) {
     BLIS_TRY_MEM(merge(engine), error);
   }
-  /* An idle pass takes no time: it only forgets what kept prompts out. */
+  /* An idle pass takes no time. It only resets the conditions that kept prompts out. */
   for (int pass = 0; pass < 2 && !is_formed; pass++) {
     BLIS_TRY(form_prefill(engine, &is_formed, error));
     if (!is_formed) {
@@ -222,7 +222,7 @@ static blis_status form(blis__stepwise *engine, blis_error *error) {
       s->ratio = s->config->init_ratio;
     }
   }
-  engine->has_preempted |= engine->wasted.count > 0; /* the step takes place */
+  engine->has_preempted |= engine->wasted.count > 0; /* so that the step is run */
   take_results(s);
   return BLIS_OK;
 }

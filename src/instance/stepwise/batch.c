@@ -331,7 +331,10 @@ static blis_status admit_with_kv(blis__stepwise *engine, blis__sequence *sequenc
   return BLIS_OK;
 }
 
-/* See admits_whole_prompts; the found prefix is not free any more once it is claimed. */
+/*
+ * See admits_whole_prompts. Blocks of the found prefix are no longer free after they have been
+ * claimed.
+ */
 static bool lacks_prompt_blocks(const blis__stepwise *engine, const blis_live_request *request) {
   blis_kv_cache_stats cache;
   int64_t size = engine->config->block_size_tokens;

@@ -19,13 +19,13 @@
 #include "kv/block_pool.h"
 #include "kv/group_cache.h"
 
-/* KV in a radix tree, and pages that only the sequence has. */
+/* KV in a radix tree, and pages that belong only to the sequence. */
 typedef struct blis__tree_kv {
-  uint32_t node;      /* locked end of its part in the tree */
-  int64_t tree_pages; /* of this part */
-  int64_t own_pages;  /* after it */
-  bool joins;         /* in a batch of prompts, */
-  bool runs;          /* or in the batch of decodes */
+  uint32_t node;      /* last node of the path that it locks in the tree */
+  int64_t tree_pages; /* pages of this path */
+  int64_t own_pages;  /* own pages after this path */
+  bool joins;         /* in a prefill batch */
+  bool runs;          /* in the decode batch */
 } blis__tree_kv;
 
 typedef struct blis__sequence {
@@ -33,7 +33,7 @@ typedef struct blis__sequence {
   blis__waiting place;
   blis_block_list blocks;     /* its KV blocks; empty while waiting */
   blis_group_holder groups;   /* with a KV layout, in place of blocks */
-  blis__tree_kv tree;         /* with a radix tree, in place of blocks */
+  blis__tree_kv tree;         /* used instead of blocks if KV is in a radix tree */
   BLIS_ARRAY(int64_t) itl_us; /* latencies since the last preemption that restarted it */
   int64_t itl_zeros;          /* number of latencies of 0: further tokens of the same step */
   int64_t told_tokens;        /* tokens of the last step, reported when they leave */

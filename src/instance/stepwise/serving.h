@@ -3,7 +3,8 @@
  * much in a step, and how KV is stored.
  *
  * All serving engines share events, steps, step times, records, and counters. A serving engine is a
- * set of functions and a state of its own, blis__stepwise.serving_state. instance.c chooses it.
+ * set of functions with a state of its own, blis__stepwise.serving_state. instance.c selects the
+ * serving engine.
  */
 #ifndef BLIS_INSTANCE_STEPWISE_SERVING_H
 #define BLIS_INSTANCE_STEPWISE_SERVING_H
@@ -22,24 +23,24 @@ struct blis__serving_ops {
   const char *name;
   /* KV can arrive from other instances and from lower tiers (remote_kv.h, kv_source.h). */
   bool moves_kv;
-  /* Sets the serving_state of an engine whose other parts are complete. */
+  /* Sets serving_state. All other parts of the engine are already complete. */
   blis_status (*init)(blis__stepwise *engine, blis_error *error);
-  /* Frees it; also after a failed init. */
+  /* Frees the state; also called after a failed init. */
   void (*deinit)(blis__stepwise *engine);
   /*
    * Forms the batch of a step: sets new_tokens and computed_tokens of all requests in the batch,
    * and stores KV for them. Requests may join the batch or go back to the queue.
    */
   blis_status (*form)(blis__stepwise *engine, blis_error *error);
-  /* The request, which is in neither queue nor batch, leaves the engine: its KV is not held any
-     longer. BLIS_OK or BLIS_ERR_NOMEM. */
+  /* Releases the KV of a request that leaves the engine and is in neither the queue nor the batch.
+     Returns BLIS_OK or BLIS_ERR_NOMEM. */
   blis_status (*release)(blis__stepwise *engine, blis__sequence *sequence);
-  /* No request is left after a step; NULL = nothing changes. */
+  /* Called after a step if no request is left; NULL = nothing to do. */
   void (*rest)(blis__stepwise *engine);
-  /* State and counters of the cache; references are those of the batch, the queue, and parked
-     requests. */
+  /* Gets the state and counters of the cache. References are those of the batch, the queue, and
+     parked requests. */
   void (*get_kv)(const blis__stepwise *engine, blis_kv_cache_stats *stats);
-  /* What instance.h says of cached blocks and marks. */
+  /* See the functions for cached blocks and marks in instance.h. */
   uint32_t (*cached_blocks)(const blis__stepwise *engine, const blis_block_chain *chain);
   uint32_t (*cached_blocks_at_mark)(const blis__stepwise *engine, const blis_block_chain *chain);
   void (*set_journal)(blis__stepwise *engine, blis_block_journal *journal);
@@ -47,12 +48,11 @@ struct blis__serving_ops {
   bool (*check)(const blis__stepwise *engine);
 };
 
-/* Refuses what only vLLM is combined with, for another backend. */
+/* Rejects options that only vLLM supports, for another backend. */
 BLIS_MUSTUSE blis_status blis__serving_check(const blis_instance_config *config,
                                              const char *backend, blis_error *error);
 
-/* KV in blocks (stepwise_kv.c), for the serving engines that have it: the functions of these names.
- */
+/* The functions of the same names for serving engines that store KV in blocks (stepwise_kv.c). */
 BLIS_MUSTUSE blis_status blis__kv_serving_init(blis__stepwise *engine, blis_error *error);
 void blis__kv_serving_deinit(blis__stepwise *engine);
 BLIS_MUSTUSE blis_status blis__kv_serving_release(blis__stepwise *engine, blis__sequence *sequence);

@@ -60,7 +60,7 @@ struct blis__stepwise {
 
   const blis__serving_ops *serving;
   void *serving_state;
-  blis_kv_cache *cache;     /* of serving engines with blocks; others leave it empty */
+  blis_kv_cache *cache;     /* for serving engines with blocks; empty otherwise */
   blis_group_cache *groups; /* uses the pool of the cache; NULL without a KV layout */
   blis__sequences sequences;
   blis__wait_queue waiting;
@@ -118,15 +118,15 @@ BLIS_MUSTUSE blis_status blis__batch_admit(blis__stepwise *engine, blis__sequenc
                                            bool *goes_on, blis_error *error);
 
 /*
- * The request, which has its blocks and is not in a list yet, leaves the queue and joins the batch.
- * Its first cached_tokens are cached, hits is the number of blocks that count as such, and it
- * computes tokens now. The batch has room for it.
+ * Moves a request, which has its blocks and is not in a list yet, from the queue to the batch. Its
+ * first cached_tokens tokens are cached, hits is the number of blocks that count as hits, and it
+ * computes tokens tokens now. The batch must have room for it.
  */
 void blis__batch_enter(blis__stepwise *engine, blis__sequence *sequence, int64_t cached_tokens,
                        int64_t tokens, int64_t hits);
 
-/* A preempted request, which has left the batch and has no KV any more, waits again: at the front
-   of the queue, or at its back. */
+/* Returns a preempted request, which has left the batch and no longer has KV, to the front or the
+   back of the queue. */
 void blis__batch_requeue(blis__stepwise *engine, blis__sequence *sequence, bool at_back);
 
 /* Moves the running request at index back to the front of the queue. */

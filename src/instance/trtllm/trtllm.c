@@ -7,18 +7,18 @@
 #include "base/minmax.h"
 #include "instance/parts/rules.h"
 
-/* A request that fits the KV cache in this step. */
+/* A request that fits in the KV cache in this step. */
 typedef struct candidate {
   blis__sequence *sequence;
-  bool waits;           /* it does not run yet */
-  int64_t start_tokens; /* computed or cached */
-  int64_t tokens;       /* to compute now */
+  bool waits;           /* it is not running yet */
+  int64_t start_tokens; /* tokens already computed or cached */
+  int64_t tokens;       /* tokens to compute now */
 } candidate;
 
 typedef struct scheduler {
   const blis_trtllm_config *config;
   BLIS_ARRAY(candidate) fitting;
-  BLIS_ARRAY(blis_block_id) computing; /* the next blocks of the contexts that fit */
+  BLIS_ARRAY(blis_block_id) computing; /* next blocks of the contexts that fit */
 } scheduler;
 
 static scheduler *scheduler_of(const blis__stepwise *engine) {
@@ -41,7 +41,7 @@ blis_status blis__trtllm_check(const blis_instance_config *config, blis_error *e
   return BLIS_OK;
 }
 
-/* A longer prompt than a step never runs without chunks. */
+/* Without chunks, a prompt that is longer than a step never runs. */
 int64_t blis__trtllm_longest(const blis_instance_config *config) {
   int64_t alone = config->kv_blocks * config->block_size_tokens;
   int64_t given = config->max_model_len_tokens;
@@ -59,7 +59,10 @@ static int64_t free_blocks(const blis__stepwise *engine) {
   return stats.free_blocks;
 }
 
-/* Prompt and largest output. Without a limit of the client, the longest sequence. */
+/*
+ * Returns the tokens of the prompt and the maximum output. If the client sets no limit, the maximum
+ * sequence length applies.
+ */
 static int64_t whole_tokens(const blis__stepwise *engine, const blis_live_request *request) {
   int64_t longest = engine->config->max_model_len_tokens;
   int64_t output = request->output_budget_tokens;
@@ -71,7 +74,7 @@ static bool is_context(const blis_live_request *request) {
   return request->progress_tokens < request->prefill_tokens;
 }
 
-/* Blocks that a request lacks for what its policy counts. */
+/* Returns the number of missing blocks of a request, according to the policy. */
 static int64_t lacking_blocks(const blis__stepwise *engine, const blis__sequence *sequence) {
   const blis_trtllm_config *config = scheduler_of(engine)->config;
   const blis_live_request *request = sequence->place.request;
@@ -92,8 +95,8 @@ static void pause_last(blis__stepwise *engine) {
   blis__batch_requeue(engine, sequence, false);
 }
 
-/* Requests that run keep their place: all fit, or the last ones pause. Sets the blocks that are
-   left. */
+/* Keeps the running requests that fit, and pauses the last ones if necessary. Sets *left to the
+   number of blocks left. */
 static void keep_running(blis__stepwise *engine, int64_t *left) {
   bool pauses = scheduler_of(engine)->config->capacity == BLIS_TRTLLM_MAX_UTILIZATION;
   *left = free_blocks(engine);
@@ -108,7 +111,10 @@ static void keep_running(blis__stepwise *engine, int64_t *left) {
   }
 }
 
-/* Another context computes the block that this one needs next, and will let it be found. */
+/*
+ * Finds out whether another context computes the block that this context needs next and will cache
+ * it.
+ */
 static blis_status awaits_equal(scheduler *s, const blis__stepwise *engine,
                                 const blis_live_request *request, int64_t start, bool *awaits) {
   int64_t size = engine->config->block_size_tokens;
@@ -140,7 +146,7 @@ static blis_status find_cached(blis__stepwise *engine, const blis_live_request *
   return scheduler_of(engine)->config->has_reuse ? blis__kv_find(engine, &chain, error) : BLIS_OK;
 }
 
-/* A context that no step can compute. */
+/* Returns whether no step can compute the context. */
 static bool is_too_long(const blis__stepwise *engine, const blis_live_request *request) {
   return !scheduler_of(engine)->config->chunks &&
          request->prefill_tokens - engine->found_tokens > engine->config->max_batched_tokens;
@@ -183,8 +189,8 @@ static blis_status try_waiting(blis__stepwise *engine, int64_t left, blis_error 
   return BLIS_OK;
 }
 
-/* The capacity stage: lists the requests that fit the KV cache, with all that they could compute.
- */
+/* The capacity stage: lists the requests that fit in the KV cache, with all tokens that they could
+ * compute. */
 static blis_status choose_fitting(blis__stepwise *engine, blis_error *error) {
   scheduler *s = scheduler_of(engine);
   int64_t left;
@@ -200,7 +206,7 @@ static blis_status choose_fitting(blis__stepwise *engine, blis_error *error) {
     }
     BLIS_TRY_MEM(add(s, engine, sequence, false, request->progress_tokens), error);
   }
-  /* Requests that have just paused do not start again in the same step. */
+  /* Requests that have just been paused do not start again in the same step. */
   return engine->has_preempted ? BLIS_OK : try_waiting(engine, left, error);
 }
 
@@ -208,7 +214,7 @@ static bool is_candidate_context(const candidate *c) {
   return c->waits || is_context(c->sequence->place.request);
 }
 
-/* Whole contexts or nothing: the first one that does not fit ends the step. */
+/* Adds whole contexts only. The first context that does not fit ends the step. */
 static void fill_whole(const blis__stepwise *engine, scheduler *s) {
   int64_t tokens = 0;
   size_t count = 0;
@@ -219,7 +225,7 @@ static void fill_whole(const blis__stepwise *engine, scheduler *s) {
   s->fitting.count = count;
 }
 
-/* Each context takes what is left; a part of it ends at a whole number of blocks. */
+/* Each context takes as much as is left. A partial context ends at a block boundary. */
 static void share_in_order(scheduler *s, int64_t left, int64_t unit) {
   for (size_t i = 0; i < s->fitting.count; i++) {
     candidate *c = &s->fitting.items[i];
@@ -230,7 +236,7 @@ static void share_in_order(scheduler *s, int64_t left, int64_t unit) {
   }
 }
 
-/* Rounds of a block each, until no context fits another one. */
+/* Gives each context one block per round until no context can take another block. */
 static void share_equally(scheduler *s, int64_t left, int64_t unit) {
   bool has_changed = true;
   for (size_t i = 0; i < s->fitting.count; i++) {
@@ -287,7 +293,7 @@ static blis_status run(blis__stepwise *engine, const candidate *c, blis_error *e
   return BLIS_OK;
 }
 
-/* Hits are looked up again: requests before it in the step have taken blocks. */
+/* Looks up the hits again because earlier requests in the step have taken blocks. */
 static blis_status start(blis__stepwise *engine, const candidate *c, bool *goes_on,
                          blis_error *error) {
   const blis_live_request *request = c->sequence->place.request;

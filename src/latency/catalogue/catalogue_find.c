@@ -90,7 +90,7 @@ blis_status blis_catalogue_find_model(const blis_catalogue *catalogue, const cha
   char similar[LIST_SIZE] = "";
   list_similar_models(catalogue, name, similar);
   blis_suggestion suggestion = blis_nearest_suggest_or(&nearest, "");
-  /* A single known name is already in the suggestion. */
+  /* A single known name is already part of the suggestion. */
   bool has_others = suggestion.text[0] == '\0' || strchr(similar, ',') != NULL;
   return blis_fail(error, BLIS_ERR_INVALID,
                    "unknown model '%.100s'%s%s%s; to add a model: --model FOLDER with its "
