@@ -37,12 +37,22 @@ end
 -- Maximum number of leading points of a curve at which the fraction is still 0.
 local most_empty = 8
 
---- The curve from its first request. Means of requests are above the minimum single time, which is
---- 0 if a step produces several tokens.
-local function trimmed(limits, results, kind)
+--- How many requests of each result are within each limit, and how many have such a time.
+local function counted(limits, results, kind)
+  local lists = {}
+  for i, r in ipairs(results) do
+    local counts, all = r.requests:within(kind.time, limits)
+    lists[i] = { counts = counts, all = all }
+  end
+  return lists
+end
+
+--- The limits from the first request on. Means of requests are above the minimum single time, which
+--- is 0 if a step produces several tokens.
+local function trimmed(limits, lists)
   local first = #limits
-  for _, r in ipairs(results) do
-    for k, n in ipairs(r.requests:within(kind.time, limits)) do
+  for _, list in ipairs(lists) do
+    for k, n in ipairs(list.counts) do
       if n > 0 then
         first = math.min(first, k)
         break
@@ -75,14 +85,15 @@ end
 local function chart_of(results, labels, kind)
   local limits = limits_of(results, kind.figure)
   if not limits then return nil end
-  limits = widened(trimmed(limits, results, kind))
+  local lists = counted(limits, results, kind)
+  local final = widened(trimmed(limits, lists))
+  if final ~= limits then lists = counted(final, results, kind) end
   local x, data, series = {}, {}, {}
-  for i, limit in ipairs(limits) do x[i] = limit / 1000 end
-  for _, r in ipairs(results) do
-    local counts, all = r.requests:within(kind.time, limits)
+  for i, limit in ipairs(final) do x[i] = limit / 1000 end
+  for i, list in ipairs(lists) do
     local shares = {}
-    for k, n in ipairs(counts) do shares[k] = all > 0 and n / all end
-    data[#data + 1] = shares
+    for k, n in ipairs(list.counts) do shares[k] = list.all > 0 and n / list.all end
+    data[i] = shares
   end
   for i, label in ipairs(labels) do series[i] = { label = label } end
   table.insert(data, 1, x)
