@@ -44,7 +44,8 @@ local public_names = {
   scorer = "Scorer", list = "Workload", rng = "Rng", queue = "EventQueue", cache = "KvCache",
   prefix_index = "PrefixIndex", latency_model = "LatencyModel", latency = "blis",
   catalogue = "blis", methods = "Result", Sweep = "Sweep", Table = "SweepTable",
-  requests = "Requests", graph_file = "GraphFile", file_methods = "TraceFile", Search = "CmaEs", Calibration = "Calibration",
+  requests = "Requests", graph_file = "GraphFile", file_methods = "TraceFile",
+  Search = "CmaEs", Calibration = "Calibration",
   Capacity = "Capacity", Recommendation = "Recommendation",
 }
 
@@ -57,7 +58,8 @@ local renamed = {
   ["recommend.search"] = "blis.recommend", ["script.serve"] = "blis.live",
   ["transfer.compare"] = "blis.statistics.transfer",
   ["calibrate.run"] = "blis.calibrate",
-  ["trace_formats.add"] = "blis.trace_format", ["sweep.new"] = "blis.sweep", ["cma_es.new"] = "blis.cma_es",
+  ["trace_formats.add"] = "blis.trace_format", ["sweep.new"] = "blis.sweep",
+  ["cma_es.new"] = "blis.cma_es",
 }
 
 -- Types that scripts never see.

@@ -8,8 +8,8 @@ steps.tid = 1
 --- "prefill 512 tokens + decode 14": what a step computes. With several prompts, their number
 --- follows: "prefill 1024 tokens (2 requests)".
 local function name_of(prefills, tokens, decodes)
-  local prefill = prefills > 0 and ("prefill %d token%s%s"):format(tokens, tokens == 1 and "" or "s",
-    prefills > 1 and (" (%d requests)"):format(prefills) or "") or nil
+  local prefill = prefills > 0 and ("prefill %d token%s%s"):format(tokens,
+    tokens == 1 and "" or "s", prefills > 1 and (" (%d requests)"):format(prefills) or "") or nil
   if decodes == 0 then return prefill or "step" end
   local decode = ("decode %d"):format(decodes)
   return prefill and prefill .. " + " .. decode or decode
