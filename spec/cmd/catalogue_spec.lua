@@ -304,7 +304,7 @@ describe("blis policies", function()
     assert.equal(1, #json_of("policies", "b3.lmetric"))
     local _, message = commands.error_of("policies", "wheighted")
     assert.equal("policies: unknown policy 'wheighted'; did you mean 'weighted'?", message)
-    message = select(2, commands.error_of("policies", "a\27[31m\n\u{2066}")
+    message = select(2, commands.error_of("policies", "a\27[31m\n\u{2066}"))
     assert.matches("unknown policy 'a\\x1b[31m\\x0a\\xe2\\x81\\xa6'", message, 1, true)
   end)
 
