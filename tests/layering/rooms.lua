@@ -135,12 +135,12 @@ local function circles(uses)
   return found
 end
 
---- The files named behind "One module in several files" in the headers of a room.
+--- The files that a header of a room names after "several files".
 local function declared_together(room)
   local together = {}
   for _, header in ipairs(lines_of(("find src/%s -maxdepth 1 -name '*.h'"):format(room))) do
     local file <close> = assert(io.open(header))
-    local list = file:read("a"):match "One module in several files[:.](.-)\n %*[/\n]"
+    local list = file:read("a"):match "several files[:.](.-)\n %*[/\n]"
     for name in (list or ""):gmatch "[%w_]+%.c" do together[room .. "/" .. name] = true end
   end
   return together
