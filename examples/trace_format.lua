@@ -38,7 +38,9 @@ if not path then
   file:close()
 end
 
-print(blis.trace.read(path))
+local requests = blis.trace.read(path)
+print(("%d requests, the last one at %.1f s"):format(#requests,
+  requests:last_arrival_us() / 1e6))
 print(blis.run { cluster = { model = "qwen/qwen3-14b", instances = 2 },
   workload = { trace = path } })
 if not arg[1] then os.remove(path) end
