@@ -587,7 +587,7 @@ return {
         "spec/cmd/routesim_spec.lua: compares all algorithms on the same requests",
         "blis routesim" },
       { "configuration", "prefill + decode = number of backends, else an error",
-        "spec/cmd/routesim_spec.lua: has prefill and decode apart",
+        "spec/cmd/routesim_spec.lua: has prefill/decode disaggregation",
         pools .. "takes pools by numbers, by groups, and says what is wrong with them" },
       { "GPU profiles", "H100 989, A100 312, L40S 362 FP16 TFLOPS; 3.35, 2.0, 0.864 TB/s; prices",
         differs = "with the digits of the vendor's data sheets (989.5, 362.05 TFLOPS, 2.039 TB/s), as "

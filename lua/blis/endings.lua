@@ -48,7 +48,7 @@ end
 function endings.check(where, path, list)
   errors.check_path(where, path)
   local problem = endings.problem(path, list)
-  if problem then errors.invalid("%s: %s is not allowed, %s", where, errors.show(path), problem) end
+  if problem then errors.invalid("%s: %s: %s", where, errors.invalid_value(path), problem) end
 end
 
 return endings

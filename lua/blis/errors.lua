@@ -29,7 +29,7 @@ function errors.raise(code, message)
   error(object, 0)
 end
 
---- Raises for a value that is not allowed.
+--- Raises an error of code "invalid".
 ---@param format string
 function errors.invalid(format, ...)
   errors.raise("invalid", format:format(...))
@@ -140,6 +140,24 @@ function errors.show(value)
   return "a " .. kind
 end
 
+--- The start of a message about a value that an option does not accept: "invalid value 5", or
+--- "invalid value of type table". The caller appends what it expected.
+---@return string
+function errors.invalid_value(value)
+  local kind = type(value)
+  local is_shown = kind == "string" or kind == "number" or kind == "boolean" or kind == "nil"
+  return is_shown and "invalid value " .. errors.show(value) or "invalid value of type " .. kind
+end
+
+--- The start of a message about a value that an option does not accept: "invalid value 5", or
+--- "invalid value of type table". The caller appends what it expected.
+---@return string
+function errors.invalid_value(value)
+  local kind = type(value)
+  local is_shown = kind == "string" or kind == "number" or kind == "boolean" or kind == "nil"
+  return is_shown and "invalid value " .. errors.show(value) or "invalid value of type " .. kind
+end
+
 --- What messages call a function of a script: "the function at FILE:LINE".
 ---@param fn function
 ---@return string
@@ -154,7 +172,7 @@ end
 ---@param path any
 function errors.check_path(where, path)
   if type(path) == "string" and path ~= "" then return end
-  errors.invalid("%s: %s is not allowed, expected the path of a file", where, errors.show(path))
+  errors.invalid("%s: %s: expected the path of a file", where, errors.invalid_value(path))
 end
 
 return errors

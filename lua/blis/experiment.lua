@@ -111,8 +111,8 @@ local function read_traffic(values, cluster)
   rules.seed, rules.horizon_us, rules.profile = values.seed, values.horizon_us, values.profile
   local traffic, horizon_us = workload.read(values.workload, "workload", rules)
   if (values.warm_up_us or values.warm_up_requests) and workload.is_measured(traffic) then
-    errors.invalid("the workload has a warm-up or a duration of its own; expected neither "
-      .. "warm_up_us nor warm_up_requests of the experiment")
+    errors.invalid("warm_up_us and warm_up_requests cannot be combined with a workload that sets "
+      .. "its own warm-up or duration")
   end
   local list = type(traffic) == "table" and traffic.trace or traffic
   local is_list = core.is_workload(list) or core.is_trace_stream(list)
@@ -166,7 +166,7 @@ function experiment.read(spec)
   local cluster = engine.read(cluster_of(values), "cluster", values.profile)
   check_records_are_kept(values)
   if values.warm_up_us and values.warm_up_requests then
-    errors.invalid("warm_up_us and warm_up_requests are two ways to say the same; expected one")
+    errors.invalid("warm_up_us cannot be combined with warm_up_requests")
   end
   local is_go_blis = values.profile == "go-blis"
   local traffic, horizon_us, unbilled_us = read_traffic(values, cluster)

@@ -123,8 +123,8 @@ function blis.instance(options, profile)
     errors.invalid("instance: this is one instance; make as many as you like")
   end
   if values.speculation and values.speculation.acceptance_of then
-    errors.invalid("instance.speculation.acceptance: what requests differ by is known in a cluster "
-      .. "only; an instance by itself takes a number or a list")
+    errors.invalid("instance.speculation.acceptance: acceptance by request requires a cluster; for "
+      .. "a single instance, expected a number or a list")
   end
   local is_chosen = type(options) == "table" and options.engine ~= nil
   if not is_chosen then values.engine = "stepwise" end -- shows every step

@@ -77,7 +77,7 @@ function text.byte(s, i, j)
 end
 
 function text.char(...)
-  if select("#", ...) > max_results then fail("string.char takes at most %d", max_results) end
+  if select("#", ...) > max_results then fail("string.char accepts at most %d", max_results) end
   return string.char(...)
 end
 
@@ -87,7 +87,7 @@ function text.rep(s, n, separator)
   separator = separator == nil and "" or check_text(separator, 3, "rep")
   local size = #s + #separator
   if size == 0 or n <= 0 then return "" end
-  if n > max_text // size then fail("string.rep makes texts of at most %d bytes", max_text) end
+  if n > max_text // size then fail("string.rep returns at most %d bytes", max_text) end
   charge(n * size // 8)
   return string.rep(s, n, separator)
 end
@@ -116,7 +116,7 @@ function text.format(format, ...)
     local first, last, width, digits, kind = format:find("%%(%-?%d?%d?)%.?(%d?%d?)([%a%%])", from)
     local percent = format:find("%", from, true)
     if not percent then break end
-    if percent ~= first then fail("string.format knows %%d, %%s, %%.Nf and %%%%") end
+    if percent ~= first then fail("string.format supports only %%d, %%s, %%.Nf, and %%%%") end
     parts[#parts + 1] = format:sub(from, first - 1)
     local value = "%"
     if kind ~= "%" then
@@ -130,7 +130,7 @@ function text.format(format, ...)
       elseif directives[kind] then
         value = directives[kind](argument)
       else
-        fail("string.format knows %%d, %%s, %%.Nf and %%%%")
+        fail("string.format supports only %%d, %%s, %%.Nf, and %%%%")
       end
       if math.abs(tonumber(width) or 0) > 20 then fail("a width is at most 20") end
       if #value < 20 then value = ("%" .. width .. "s"):format(value) end
@@ -154,7 +154,7 @@ function lists.concat(t, separator, i, j)
     local item = t[k]
     size = size + (type(item) == "string" and #item or 16)
     charge(size // 8)
-    if size > 1 << 24 then fail("table.concat makes texts of at most %d bytes", 1 << 24) end
+    if size > 1 << 24 then fail("table.concat returns at most %d bytes", 1 << 24) end
     size = separator == nil and 0 or #separator
   end
   return table.concat(t, separator, i, j)
@@ -296,7 +296,7 @@ local function sorted_keys(t)
   for key in next, t do
     local kind = type(key)
     if kind ~= "number" and kind ~= "string" then
-      fail("pairs: a %s as a key has no fixed place", kind)
+      fail("pairs: a %s as a key has no defined order", kind)
     end
     keys[#keys + 1] = key
   end
@@ -359,7 +359,7 @@ local function compare_once(spec)
   if type(spec) ~= "table" then return require("blis").compare(spec) end
   local copy = {}
   for key, value in next, spec do copy[key] = value end
-  if copy.replications ~= nil then fail("blis.compare: replications are not offered") end
+  if copy.replications ~= nil then fail("blis.compare: replications are not available") end
   return require("blis").compare(copy)
 end
 

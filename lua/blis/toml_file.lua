@@ -25,7 +25,7 @@ local function read_quoted(reader, line, place)
   local parts, from = {}, place + 1
   while true do
     local at = line:find('["\\]', from)
-    if not at then fail(reader, "a string has no end: \" is missing") end
+    if not at then fail(reader, "unterminated string: \" is missing") end
     parts[#parts + 1] = line:sub(from, at - 1)
     if line:sub(at, at) == '"' then return table.concat(parts), at + 1 end
     local letter = line:sub(at + 1, at + 1)
@@ -52,12 +52,13 @@ local function without_underscores(word)
 end
 
 local function read_number(reader, word)
-  if word:find "^0[xob]" then fail(reader, "hexadecimal, octal and binary numbers are not read") end
+  if word:find "^0[xob]" then fail(reader, "hexadecimal, octal, and binary numbers are not "
+    .. "supported") end
   if word:find "^[+-]?inf$" or word:find "^[+-]?nan$" then
-    fail(reader, "%s is not a number that a configuration can have", word)
+    fail(reader, "%s is not a valid number", word)
   end
   if word:find "^%d%d%d%d%-%d%d" or word:find "^%d%d:%d%d" then
-    fail(reader, "dates and times are not read: %s", word)
+    fail(reader, "dates and times are not supported: %s", word)
   end
   local text = without_underscores(word)
   local digits = text and text:match "^[+-]?(.*)$"
@@ -67,7 +68,7 @@ local function read_number(reader, word)
   local has_zeros = digits and digits:find "^0%d"
   local value = (is_whole or is_real) and not has_zeros and tonumber((text:gsub("^%+", "")))
   if not value then
-    fail(reader, "'%s' is not a value; texts stand in quotation marks", word)
+    fail(reader, "invalid value '%s'; put strings in quotation marks", word)
   end
   if is_whole and math.type(value) ~= "integer" then
     fail(reader, "%s is not within 64 bits", word)
@@ -93,7 +94,7 @@ local function read_list(reader, line, place)
     end
   end
   if not at or line:sub(at, at) ~= "]" then
-    fail(reader, "a list has no end on its line; lists of several lines are not read")
+    fail(reader, "the list does not end on its line; lists of several lines are not supported")
   end
   reader.where[list] = where
   return list, at + 1
@@ -103,20 +104,20 @@ end
 function read_value(reader, line, place)
   local three, mark = line:sub(place, place + 2), line:sub(place, place)
   if three == '"""' or three == "'''" then
-    fail(reader, "texts of several lines are not read")
+    fail(reader, "strings of several lines are not supported")
   elseif mark == '"' then
     return read_quoted(reader, line, place)
   elseif mark == "'" then
     local stop = line:find("'", place + 1, true)
-    if not stop then fail(reader, "a string has no end: ' is missing") end
+    if not stop then fail(reader, "unterminated string: ' is missing") end
     return line:sub(place + 1, stop - 1), stop + 1
   elseif mark == "[" then
     return read_list(reader, line, place)
   elseif mark == "{" then
-    fail(reader, "tables inside a line are not read; write a [table]")
+    fail(reader, "inline tables are not supported; write a [table]")
   end
   local word = line:match("^[^%s,%]#]+", place)
-  if not word then fail(reader, "a value is missing behind '='") end
+  if not word then fail(reader, "missing value after '='") end
   if word == "true" or word == "false" then return word == "true", place + #word end
   return read_number(reader, word), place + #word
 end
@@ -124,7 +125,7 @@ end
 local function check_end(reader, line, place)
   local rest = line:match("^%s*([^%s].*)$", place)
   if rest and not rest:find "^#" then
-    fail(reader, "'%s' is not expected here", rest)
+    fail(reader, "unexpected '%s'", rest)
   end
 end
 
@@ -140,7 +141,7 @@ end
 
 local function set(reader, into, name, value)
   if into[name] ~= nil then
-    fail(reader, "%s is given twice, here and in line %d", name, reader.where[into][name][1])
+    fail(reader, "duplicate key %s, first used in line %d", name, reader.where[into][name][1])
   end
   into[name] = value
   reader.where[into][name] = { reader.line }
@@ -149,7 +150,7 @@ end
 
 --- [cluster.compute_model]: the table that the keys below belong to.
 local function read_header(reader, line)
-  if line:find "^%[%[" then fail(reader, "lists of tables, [[...]], are not read") end
+  if line:find "^%[%[" then fail(reader, "lists of tables, [[...]], are not supported") end
   local into, place = reader.root, 2
   repeat
     local name
@@ -165,7 +166,7 @@ local function read_header(reader, line)
     place = goes_on and place + 1 or place
   until not goes_on
   if line:sub(place, place) ~= "]" then
-    fail(reader, "']' is missing behind the name of the table")
+    fail(reader, "missing ']' after the name of the table")
   end
   check_end(reader, line, place + 1)
   if reader.seen[into] then fail(reader, "duplicate table %s", line:match "%b[]") end
@@ -177,8 +178,8 @@ local function read_pair(reader, line, into)
   local name, place = read_name(reader, line, 1)
   place = line:find("%S", place) or place
   local mark = line:sub(place, place)
-  if mark == "." then fail(reader, "keys with dots are not read; write a [table]") end
-  if mark ~= "=" then fail(reader, "'=' is missing behind %s", name) end
+  if mark == "." then fail(reader, "keys with dots are not supported; write a [table]") end
+  if mark ~= "=" then fail(reader, "missing '=' after %s", name) end
   local value
   value, place = read_value(reader, line, line:find("%S", place + 1) or #line + 1)
   check_end(reader, line, place)
@@ -195,8 +196,8 @@ function toml_file.parse(text, path)
   local into = root
   for line in (text:gsub("\r\n", "\n") .. "\n"):gmatch "(.-)\n" do
     reader.line = reader.line + 1
-    if not utf8.len(line) then fail(reader, "this is not UTF-8") end
-    if line:find "[\0-\8\11-\31\127]" then fail(reader, "there is a control character") end
+    if not utf8.len(line) then fail(reader, "invalid UTF-8") end
+    if line:find "[\0-\8\11-\31\127]" then fail(reader, "control characters are not supported") end
     local content = line:match "^%s*(.-)%s*$"
     if content:find "^%[" then
       into = read_header(reader, content)

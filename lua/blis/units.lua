@@ -7,14 +7,14 @@ local units = {}
 local function to_us(name, number, factor)
   local is_finite = type(number) == "number" and number - number == 0
   if not is_finite then
-    errors.invalid("blis.%s: %s is not allowed, expected a number", name, errors.show(number))
+    errors.invalid("blis.%s: %s: expected a number", name, errors.invalid_value(number))
   end
   -- As a float first: a product of integers would wrap.
   local fits = math.abs(number * (factor + 0.0)) < 2.0 ^ 63
   local us = fits and (math.tointeger(number * factor)
     or math.tointeger(math.floor(number * factor + 0.5)))
   if not us then
-    errors.invalid("blis.%s: %s is more than a simulation can count", name, errors.show(number))
+    errors.invalid("blis.%s: %s exceeds the maximum simulated time", name, errors.show(number))
   end
   return us
 end

@@ -233,8 +233,8 @@ describe("sim:pin()", function()
     local other = blis.simulation(small.experiment()):pin("session_a_1", "instance_1")
       :pin("request_99999", "instance_1"):run()
     notices.collect(before)
-    local line = "sim:pin: request_77777 had no routing decision after it was pinned; its pin "
-      .. "has changed nothing"
+    local line = "sim:pin: request_77777 had no routing decision after it was pinned, so the pin "
+      .. "had no effect"
     assert.equal(line, told[1])
     says(tostring(result), "note: " .. line)
     says(tostring(other), "the follow-up with number 1 and 1 more had no")
@@ -287,7 +287,8 @@ describe("blis.regret", function()
     assert.equal(0, found.shown)
     assert.equal(0, found.max_regret)
     assert.is_nil(found.noise)
-    says(tostring(found), "3 of 4 continuations that it takes to know the noise: nothing is ranked")
+    says(tostring(found), "only 3 of the 4 continuations needed to estimate the noise: nothing is "
+      .. "ranked")
     says(tostring(found), " or noise")
     local closed = blis.regret { decisions = 1, experiment = { cluster = { instances = 2 },
       workload = { rate = 5, requests = 20,
@@ -325,7 +326,7 @@ describe("blis.regret", function()
     assert.equal(0, idle.mean_regret)
     assert.is_true(idle.noise > 0)
     says(tostring(idle), "no decision cost more than noise explains; regrets below")
-    says(tostring(idle), "may go unseen")
+    says(tostring(idle), "may be undetected")
   end)
 
   it("ranks nothing where there was no choice", function()
@@ -360,10 +361,10 @@ describe("blis.regret", function()
       for key, value in pairs(changes) do options[key] = value end
       return small.message_of(blis.regret, options)
     end
-    says(message { decisions = 0 }, "regret.decisions: 0 is not allowed")
+    says(message { decisions = 0 }, "regret.decisions: invalid value 0")
     says(message { decisions = { "request_99" } }, "'request_99' was not routed")
     says(message { metric = "e2e_ms" }, "regret.metric: e2e_ms is")
-    says(message { metric = 5 }, "regret.metric: 5 is not allowed")
+    says(message { metric = 5 }, "regret.metric: invalid value 5")
     says(message { goal = "low" }, "expected one of min, max")
     says(small.message_of(blis.regret, {}), "regret.experiment is missing")
   end)

@@ -159,20 +159,21 @@ describe("a cluster in groups", function()
       for key, value in pairs(more or {}) do cluster[key] = value end
       return small.message_of(blis.run, small.experiment { cluster = cluster })
     end
-    says(message({ {} }, { instances = 2 }), "cluster: instances and groups both say how many")
-    says(message {}, "cluster.groups: a table is not allowed, expected a list of groups")
+    says(message({ {} }, { instances = 2 }), "cluster: instances cannot be combined with groups")
+    says(message {}, "cluster.groups: invalid value of type table: expected a list of groups")
     says(message(5), "cluster.groups")
-    says(message { 5 }, "cluster.groups[1]: 5 is not allowed, expected a table of options")
+    says(message { 5 }, "cluster.groups[1]: invalid value 5: expected a table of options")
     says(message { {}, { hardwar = "L40S" } }, "cluster.groups[2]: unknown option 'hardwar'; did "
       .. "you mean 'hardware'?")
     says(message { { snapshot_refresh_us = 5 } }, "cluster.groups[1]: unknown option")
-    says(message { {}, { instances = 0 } }, "cluster.groups[2].instances: 0 is not allowed")
+    says(message { {}, { instances = 0 } }, "cluster.groups[2].instances: invalid value 0")
     says(message { { instances = 600000 }, { instances = 400001 } }, "cluster.groups: 1000001 "
-      .. "instances in all, expected at most 1000000")
+      .. "instances in total, expected at most 1000000")
     says(message { {}, { hardware = "B999" } }, "unknown hardware 'B999'")
-    says(message { {}, { capacity = 2 } }, "cluster.groups[2].capacity: 2 is not allowed")
-    says(message { {}, { latency_model = function() return 1 end } }, "cluster.groups[2]."
-      .. "latency_model: a latency model in Lua is for the whole cluster")
+    says(message { {}, { capacity = 2 } }, "cluster.groups[2].capacity: invalid value 2")
+    says(message { {}, { latency_model = function() return 1 end } },
+      "cluster.groups[2].latency_model: "
+      .. "a latency model in Lua applies to the whole cluster")
     says(message { {}, { model = "meta-llama/llama-3.1-70b-instruct" } }, "does not fit")
   end)
 end)

@@ -91,10 +91,10 @@ describe("goodput", function()
       return small.message_of(blis.run, busy { slo_targets = given })
     end
     says(message { critical = { ttft = 5 } }, "slo_targets.critical: unknown option 'ttft'")
-    says(message { critical = { ttft_ms = 0 } }, "slo_targets.critical.ttft_ms: 0 is not allowed")
+    says(message { critical = { ttft_ms = 0 } }, "slo_targets.critical.ttft_ms: invalid value 0")
     says(message { critical = {} }, "expected one of ttft_ms, itl_ms and e2e_ms")
     says(message { { ttft_ms = 5 } }, "names of SLO classes")
-    says(message(5), "slo_targets: 5 is not allowed")
+    says(message(5), "slo_targets: invalid value 5")
   end)
 end)
 
@@ -164,13 +164,13 @@ describe("a window of a run", function()
     assert.is_false(overload.steady.is_settled)
     assert.near(200, overload.steady.arrived, 5)
     says(overload.setup.notes,
-      "TTFT does not settle, so the second half of the run is what is left")
+      "TTFT does not converge, so only the second half of the run is used")
     local short = blis.run(cold { workload = { rate = 1, requests = 3 } })
     assert.same({ 0, false }, { short.steady.from_us, short.steady.is_settled })
     assert.equal(3, short.steady.completed)
     says(short.setup.notes, "no request is excluded, because too few requests got a first token")
-    says(small.message_of(blis.run, cold { warm_up_us = "soon" }), "warm_up_us: 'soon' is not "
-      .. "allowed, expected a duration of at least 1us such as \"30s\", or a whole number of "
+    says(small.message_of(blis.run, cold { warm_up_us = "soon" }), "warm_up_us: invalid value "
+      .. "'soon': expected a duration of at least 1us such as \"30s\", or a whole number of "
       .. "microseconds (as blis.seconds(n) returns), or 'auto'")
     says(small.message_of(blis.run, cold { keep_records = false }),
       "warm_up_us needs records, and keep_records is false")
@@ -406,7 +406,7 @@ describe("what to look at", function()
     }
     says(text, "note: scorer mine: ")
     says(text, "scores were outside 0 to 1")
-    says(text, "3 of 4 instances never got a request")
+    says(text, "3 of 4 instances received no request")
   end)
 
   it("is overload", function()
@@ -429,7 +429,7 @@ describe("what to look at", function()
         return i <= 60 and { arrival_us = i * 100000, prompt_tokens = 100, output_tokens = 5,
           slo_class = i % 2 == 0 and "batch" or "critical" } or nil
       end,
-    }, "class batch starves: 0.0 % of its requests completed, and 100.0 % of the others")
+    }, "class batch starves: 0.0 % of its requests completed, compared with 100.0 % of the")
   end)
 
   it("is oscillation", function()
@@ -440,7 +440,7 @@ describe("what to look at", function()
     end
     local spec = { cluster = { instances = 4 }, workload = { rate = 20, requests = 640 },
       routing = herd }
-    says(told(spec), "herding: of 16 requests in a row")
+    says(told(spec), "herding: of 16 consecutive requests")
     spec.routing = "round-robin"
     assert.is_nil(told(spec):find("herding", 1, true))
     -- Who is rejected goes nowhere, and with pools all are decoded by the only one that does.
@@ -518,7 +518,8 @@ describe("fitness of a result", function()
     near(2 * ttft, result:fitness { p99_ttft = 2 }, "table")
     assert.equal(-result.e2e_ms.max, result:fitness(function(r) return -r.e2e_ms.max end))
     says(small.message_of(result.fitness, result, { p9_ttft = 1 }), "unknown key 'p9_ttft'")
-    says(small.message_of(result.fitness, result, { p99_ttft = -1 }), "weight -1 of p99_ttft")
+    says(small.message_of(result.fitness, result, { p99_ttft = -1 }), "weight of p99_ttft: invalid "
+      .. "value -1")
     says(small.message_of(result.fitness, result, function() return 0 / 0 end), "expected a number")
     says(small.message_of(result.fitness, result, 5), "expected weights or a function")
   end)

@@ -15,10 +15,10 @@ local first = tonumber(os.getenv "BLIS_FIRST_CASE") or 1
 
 -- Parts of what is said of those that do not go together.
 local refusals = {
-  "with an autoscaler, which decides how many instances there are, spot capacity is not modelled",
-  "kv_cpu_blocks is a CPU tier of its own", "a fault of kind flap has a time, at, and no mtbf",
-  "every request is split; leave out the decider", "hand-offs need one instance of each stage",
-  "the cluster begins with",
+  "spot capacity cannot be combined with an autoscaler",
+  "cannot be combined with kv_cpu_blocks", "a fault of kind flap requires a time (at)",
+  "every request is split; remove the decider", "hand-offs require one instance of each stage",
+  "the cluster starts with",
 }
 
 local function is_known(message)

@@ -130,7 +130,7 @@ describe("blis.kv_capacity", function()
     says(small.message_of(kv_capacity, { model = llama, hardware = "custom", tp = 1 }),
       "memory_gib")
     says(small.message_of(kv_capacity, { model = llama, gpu_memory_utilization = 1.5 }),
-      "1.5 is not allowed, expected a number above 0 and up to 1")
+      "invalid value 1.5: expected a number above 0 and up to 1")
     says(small.message_of(kv_capacity, { model = "qwen/qwen2.5-7b-instruct",
       hardware = "H100", tp = 3 }), "heads")
   end)
@@ -194,7 +194,7 @@ describe("what a run is made of", function()
     assert.equal(480, r.setup.max_model_len)
     says(r.setup.notes, "max_model_len is 480, not 1000: that is what 30 KV blocks hold")
     assert.equal(0, run({ kv_blocks = 30, max_model_len = 0 }).setup.max_model_len)
-    says(error_of { max_model_len = -1 }, "cluster.max_model_len: -1 is not allowed")
+    says(error_of { max_model_len = -1 }, "cluster.max_model_len: invalid value -1")
   end)
 end)
 
@@ -290,7 +290,7 @@ describe("a model of one's own", function()
     says(error_of { model = "./no-such/config.json", hardware = "H100" },
       "./no-such/config.json")
     says(error_of { model = here .. "models/toy-fp8", model_config = "x" },
-      "are both a description")
+      "both describe the model")
   end)
 
   it("is found beside the script, and so is a GPU", function()
@@ -355,7 +355,7 @@ describe("a model of one's own", function()
       run({ model = model, hardware = h100, tp = 1 }).hash)
     gpu.peak_tflop = 5
     says(error_of { hardware = gpu }, "unknown key 'peak_tflop'; did you mean 'peak_tflops'?")
-    says(error_of { hardware = { memory_gib = 5 } }, "cluster.hardware.name: nil is not allowed")
+    says(error_of { hardware = { memory_gib = 5 } }, "cluster.hardware.name: invalid value nil")
     model.layers = "many"
     says(error_of { model = model, hardware = "H100", tp = 1 }, "cluster.model:1: ")
   end)

@@ -20,11 +20,11 @@ describe("a simulation", function()
   end)
 
   it("is made of an experiment, and a function that hears of its end", function()
-    says(small.message_of(blis.simulation), "the experiment: nil is not allowed, expected a table")
-    says(small.message_of(blis.run), "the experiment: nil is not allowed, expected a table")
-    says(small.message_of(blis.run, "x"), "the experiment: 'x' is not allowed")
+    says(small.message_of(blis.simulation), "the experiment: invalid value nil: expected a table")
+    says(small.message_of(blis.run), "the experiment: invalid value nil: expected a table")
+    says(small.message_of(blis.run, "x"), "the experiment: invalid value 'x'")
     says(small.message_of(blis.simulation, small.experiment(), "x"),
-      "blis.simulation: its second argument: 'x' is not allowed, expected a function(result)")
+      "blis.simulation: its second argument: invalid value 'x': expected a function(result)")
   end)
 
   it("can be looked into at any time", function()

@@ -45,7 +45,7 @@ describe("measurements in tables", function()
     notices.tell = function(line) told[#told + 1] = line:match "columns.*" end
     read("prompt_tokens,output_tokens,ttft_ms,e2e_ms,queue_ms,model\n10,5,20,60,1,m\n")
     read("rate_rps,prompt_tokens,output_tokens,ttft_ms,e2e_ms,seed\n1,10,5,20,60,1\n")
-    assert.same({ "columns that are not read: 'queue_ms'", "columns that are not read: 'seed'" },
+    assert.same({ "ignored columns: 'queue_ms'", "ignored columns: 'seed'" },
       told)
   end)
 
@@ -93,12 +93,12 @@ describe("measurements in tables", function()
     for text, message in pairs {
       [head .. "10,5,1,2,1.5\n"] = "FILE:2: the last token comes 500000 us before the first one",
       [head .. "10,5,3,2,4\n"] = "FILE:2: ttft_us is -1000000; expected a time above 0",
-      [head .. "10,5,1,2,2\n"] = "FILE:2: all 5 tokens come at the same time; was the answer "
-        .. "not streamed?",
+      [head .. "10,5,1,2,2\n"] = "FILE:2: all 5 tokens arrive at the same time; the response was "
+        .. "probably not streamed",
       [head .. "0,5,1,2,3\n"] = "FILE:2: prompt_tokens is 0; expected a whole number from 1 "
         .. "to 1000000000",
       [head .. "10,x,1,2,3\n"] = "FILE:2: output_tokens is 'x'; expected a number",
-      [head] = "FILE: there are no requests to compare with",
+      [head] = "FILE: no requests to compare with",
       ["prompt_tokens,output_tokens,ttft_ms\n1,2,3\n"] = "FILE: no column for the time of the last "
         .. "token (last_token_s, e2e_ms, ...)",
       ["rate_rps,prompt_tokens,output_tokens,ttft_ms,e2e_ms\n5,10,1,20,30\n"] = "FILE:2: expected "
@@ -117,7 +117,7 @@ describe("measurements in tables", function()
 
   it("of means are refused when no run can have them", function()
     local head = "rate_rps,prompt_tokens,output_tokens,ttft_ms,e2e_ms,cached_tokens\n"
-    local tokens = "expected one token of prompt or more, and from 0 to all of them cached"
+    local tokens = "expected at least one prompt token, and at most all of them cached"
     for row, message in pairs {
       ["5,10,20,30,900,-1"] = tokens,
       ["5,10,20,30,900,11"] = tokens,
@@ -126,7 +126,7 @@ describe("measurements in tables", function()
     } do
       assert.equal("FILE:2: " .. message, refusal(head .. row .. "\n"))
     end
-    assert.matches("is the unit of its times another one?", refusal(head .. "5,10,20,0.03,0.9,0\n"),
+    assert.matches("check the unit of the times", refusal(head .. "5,10,20,0.03,0.9,0\n"),
       1, true)
   end)
 
@@ -134,7 +134,7 @@ describe("measurements in tables", function()
     local head = "prompt_tokens,output_tokens,arrival_%s,first_token_%s,last_token_%s\n10,11,"
     assert.matches("median time per output token is 0.1 us; expected 100 us to 3 s",
       refusal(head:gsub("%%s", "us") .. "1,2,3\n"), 1, true)
-    assert.matches("is the unit of its times another one?",
+    assert.matches("check the unit of the times",
       refusal(head:gsub("%%s", "s") .. "1000,2000,900000\n"), 1, true)
   end)
 end)

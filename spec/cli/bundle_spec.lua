@@ -152,7 +152,7 @@ routing-scorers:
     assert.not_equal(run_with(flat).hash, run_with("routing-policy: round-robin").hash)
     assert.equal(run_with("routing-policy: weighted").hash,
       run_with("{}", "--routing-policy", "weighted").hash)
-    refuses("routing-policy: weighted\nrouting: {policy: weighted}\n", "two spellings")
+    refuses("routing-policy: weighted\nrouting: {policy: weighted}\n", "are aliases")
     refuses("routing-policy: weightd\n", "weighted")
     refuses("routing-scorers: [{name: load-balance, wait: 2}]\n", "weight")
   end)
@@ -178,7 +178,7 @@ routing-scorers:
     refuses("scheduler: {type: sjf, params: {preemption_enable: true}}", "preemption_enabled")
     refuses("scheduler: {type: sjf, parms: {}}", "expected type or params")
     refuses("scheduler: {type: fcfs, params: {preemption_policy: fcfs}}\n"
-      .. "preemption: {preemption_policy: fcfs}\n", "two spellings")
+      .. "preemption: {preemption_policy: fcfs}\n", "are aliases")
   end)
 
   it("turn the gateway's queue on", function()
@@ -239,7 +239,7 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
   it("are refused with file, line and key", function()
     for _, case in ipairs {
       { "", "BUNDLE: is empty" },
-      { "x", "BUNDLE:1: 'x' is not allowed, expected keys and values" },
+      { "x", "BUNDLE:1: invalid value 'x': expected keys and values" },
       { "scheduler: fcfs\nadmision: {}\n",
         "BUNDLE:2: unknown option 'admision'; did you mean 'admission'?" },
       { "routing_policy: weighted\n",
@@ -248,33 +248,34 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
         "BUNDLE:1: unknown option 'routing-scorer'; did you mean 'routing-scorers'?" },
       { "scheduler: sjf\nscheduler: fcfs\n",
         "BUNDLE:2: key 'scheduler' is given twice, first in line 1" },
-      { "scheduler: sjff\n", "BUNDLE:1: scheduler: 'sjff' is not allowed, expected one of fcfs" },
+      { "scheduler: sjff\n", "BUNDLE:1: scheduler: invalid value 'sjff': expected one of fcfs" },
       { "admission:\n  policy: tier-shad\n", "BUNDLE:2: admission.policy: unknown admission "
         .. "policy 'tier-shad'; did you mean 'tier-shed'?" },
       { "admission:\n  polcy: tier-shed\n",
         "BUNDLE:2: admission: unknown option 'polcy'; did you mean 'policy'?" },
-      { "admission: 5\n", "BUNDLE:1: admission: 5 is not allowed, expected a table of options" },
+      { "admission: 5\n", "BUNDLE:1: admission: invalid value 5: expected a table of options" },
       { "admission:\n  policy: x\n  gaie_kv_threshold: 1.5\n", "BUNDLE:3: "
-        .. "admission.gaie_kv_threshold: 1.5 is not allowed, expected a number above 0" },
+        .. "admission.gaie_kv_threshold: invalid value 1.5: expected a number above 0" },
       { "admission: {slo_priorities: {batch: 101}}\n", "BUNDLE:1: admission.slo_priorities.batch: "
-        .. "101 is not allowed, expected an integer from -100 to 100" },
+        .. "invalid value 101: expected an integer from -100 to 100" },
       { "admission: {slo_targets: {critical: 0}}\n",
-        "BUNDLE:1: admission.slo_targets.critical: 0 is not allowed, expected an integer" },
+        "BUNDLE:1: admission.slo_targets.critical: invalid value 0: expected an integer" },
       { "tenant_budgets:\n  a: 1.5\n",
-        "BUNDLE:2: tenant_budgets.a: 1.5 is not allowed, expected a number from 0 to 1" },
+        "BUNDLE:2: tenant_budgets.a: invalid value 1.5: expected a number from 0 to 1" },
       { "routing:\n  scorers:\n    - {name: queue-depth, weight: 1}\n"
         .. "    - {name: queue-depth, weight: 1}\n",
-        "BUNDLE:4: routing.scorers[2]: scorer 'queue-depth' is given twice" },
+        "BUNDLE:4: routing.scorers[2]: duplicate scorer 'queue-depth'" },
       { "routing:\n  scorers:\n    - name: queue-depth\n      weight: -1\n", "BUNDLE:4: "
-        .. "routing.scorers[1].weight: -1 is not allowed, expected a number above 0" },
+        .. "routing.scorers[1].weight: invalid value -1: expected a number above 0" },
       { "routing: {scorers: {queue-depth: 1}}\n",
-        "BUNDLE:1: routing.scorers: a table is not allowed, expected a list of { name, weight }" },
+        "BUNDLE:1: routing.scorers: invalid value of type table: expected a list of { name, weight "
+          .. "}" },
       { "node_pools: [{name: a, gpus_per_node: 1}]\n",
         "BUNDLE:1: node_pools[1].gpu_type is missing" },
       { "node_pools: [{name: a, gpu_type: H100, gpus_per_node: 1, initial_nodes: 2}]\n",
         "BUNDLE:1: node_pools[1]: max_nodes is 0, less than initial_nodes, 2" },
       { "autoscale: {policy: keda}\nautoscaler: {interval_us: 1000}\n", "BUNDLE:1: autoscale and "
-          .. "autoscaler.interval_us both ask for an autoscaler" },
+          .. "autoscaler.interval_us both configure an autoscaler; set only one of them" },
       { "autoscaler: {analyzer: {scale_down_boundary: 0.9}}\n",
         "BUNDLE:1: autoscaler.analyzer: scale_down_boundary, 0.9, is not below "
           .. "scale_up_threshold, 0.8" },
@@ -294,22 +295,22 @@ admission: {policy: tier-shed, tier_shed_threshold: 2, slo_priorities: {batch: 3
           .. "    weight: 1\n  - name: nosuch\n    weight: 2\n",
         "BUNDLE:7: routing-scorers[2]: unknown scorer 'nosuch'" },
       { "# flat\nrouting-scorers:\n  - name: queue-depth\n    weight: 0\n",
-        "BUNDLE:4: routing-scorers[1].weight: 0 is not allowed" },
+        "BUNDLE:4: routing-scorers[1].weight: invalid value 0" },
       { "# flat\nrouting-scorers: queue-depth:2\n",
-        "BUNDLE:2: routing-scorers: 'queue-depth:2' is not allowed, expected a list of" },
+        "BUNDLE:2: routing-scorers: invalid value 'queue-depth:2': expected a list of" },
       { "# flat\n\nrouting-policy: nosuch\n", "BUNDLE:3: routing-policy: unknown routing" },
       { "admission:\n  type: nosuch\n", "BUNDLE:2: admission.type: unknown admission policy" },
       { "admission:\n  type: token-bucket\n  params:\n    bucket_size: x\n",
-        "BUNDLE:4: admission.params.bucket_size: 'x' is not allowed" },
+        "BUNDLE:4: admission.params.bucket_size: invalid value 'x'" },
       { "routing:\n  policy: weighted\n  params: [1]\n",
         "BUNDLE:3: routing.params[1]: 1 has no name, expected { NAME: value, ... }" },
       { "queue:\n  saturation:\n    policy: concurrency\n    params: [a]\n",
         "BUNDLE:4: queue.saturation.params[1]: 'a' has no name, expected" },
       { "autoscale:\n  type: threshold\n  params:\n    cooldwn: 3\n",
         "BUNDLE:4: autoscale.params: unknown option 'cooldwn'" },
-      { "scheduler:\n  type: nosuch\n", "BUNDLE:2: scheduler.type: 'nosuch' is not allowed" },
+      { "scheduler:\n  type: nosuch\n", "BUNDLE:2: scheduler.type: invalid value 'nosuch'" },
       { "scheduler: fcfs\n---\nscheduler: sjf\n", "BUNDLE:2: a second document begins here" },
-      { "queue: 7\n", "BUNDLE:1: queue: 7 is not allowed, expected true, false or a table" },
+      { "queue: 7\n", "BUNDLE:1: queue: invalid value 7: expected true, false or a table" },
       { "instance_lifecycle: {drain_policy: x}\n",
         "BUNDLE:1: instance_lifecycle: unknown option 'drain_policy'" },
     } do
@@ -352,12 +353,12 @@ describe("numbers by name", function()
   it("are checked one by one", function()
     for _, case in ipairs {
       { { slo_priorities = { batch = 1.5 } },
-        "cluster.slo_priorities.batch: 1.5 is not allowed, expected an integer from -100 to 100" },
+        "cluster.slo_priorities.batch: invalid value 1.5: expected an integer from -100 to 100" },
       { { tenant_budgets = { b = 2, a = "x" } },
-        "cluster.tenant_budgets.a: 'x' is not allowed, expected a number from 0 to 1" },
-      { { tenant_budgets = { 0.5 } }, "cluster.tenant_budgets: a table is not allowed, expected a "
-        .. "table of names with a number from 0 to 1 each" },
-      { { tenant_budgets = 1 }, "cluster.tenant_budgets: 1 is not allowed" },
+        "cluster.tenant_budgets.a: invalid value 'x': expected a number from 0 to 1" },
+      { { tenant_budgets = { 0.5 } }, "cluster.tenant_budgets: invalid value of type table: "
+        .. "expected a table of names with a number from 0 to 1 each" },
+      { { tenant_budgets = 1 }, "cluster.tenant_budgets: invalid value 1" },
     } do
       local ok, problem = pcall(blis.run, { cluster = case[1] })
       assert.is_false(ok)

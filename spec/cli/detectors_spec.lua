@@ -64,7 +64,7 @@ describe("detectors of flags", function()
     assert.matches("--saturation-final-window needs --detectors",
       message_of("--saturation-final-window", "5s"), 1, true)
     for _, case in ipairs {
-      { "threshold: {threshold_ms: 0}", ":1: threshold.threshold_ms: 0 is not allowed" },
+      { "threshold: {threshold_ms: 0}", ":1: threshold.threshold_ms: invalid value 0" },
       { "treshold: {}", ":1: unknown option 'treshold'; did you mean 'threshold'?" },
       { "backlog_drift: {window_size_sec: 5}",
         ":1: backlog_drift: detector backlog-drift is not in --detectors" },

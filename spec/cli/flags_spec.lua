@@ -61,10 +61,10 @@ describe("flags", function()
       assert.same({ page = name }, values_of("--page", name))
     end
     for _, name in ipairs { "x", "x.txt", "html", "x.html.gz", "x.html/" } do
-      assert.matches("--page: '" .. name .. "' is not allowed, expected a name that ends in "
+      assert.matches("--page: invalid value '" .. name .. "': expected a name that ends in "
         .. ".html or .htm", message_of("--page", name), 1, true)
     end
-    assert.matches("--page: '' is not allowed", message_of("--page", ""), 1, true)
+    assert.matches("--page: invalid value ''", message_of("--page", ""), 1, true)
   end)
 
   it("that are booleans take no argument", function()
@@ -117,30 +117,30 @@ describe("flags", function()
       { { "--cout", "1" }, "try: unknown flag '--cout'; did you mean '--count'?" },
       { { "-c", "1" }, "try: unknown flag '-c'; known are --help, --count, --share, --wait, "
         .. "--coeffs, --on, --kind, --path, --mood, --page, --moon, --sun" },
-      { { "--count" }, "try: a value is missing after '--count'" },
-      { { "--count", "x" }, "try: --count: 'x' is not allowed, expected an integer from 1 to 9" },
-      { { "--count", "10" }, "try: --count: 10 is not allowed, expected an integer from 1 to 9" },
+      { { "--count" }, "try: missing value after '--count'" },
+      { { "--count", "x" }, "try: --count: invalid value 'x': expected an integer from 1 to 9" },
+      { { "--count", "10" }, "try: --count: invalid value 10: expected an integer from 1 to 9" },
       { { "--count", "1.5" },
-        "try: --count: '1.5' is not allowed, expected an integer from 1 to 9" },
+        "try: --count: invalid value '1.5': expected an integer from 1 to 9" },
       { { "--share", "inf" },
-        "try: --share: 'inf' is not allowed, expected a number of at least 0" },
+        "try: --share: invalid value 'inf': expected a number of at least 0" },
       { { "--share", "nan" },
-        "try: --share: 'nan' is not allowed, expected a number of at least 0" },
-      { { "--count=" }, "try: --count: '' is not allowed, expected an integer from 1 to 9" },
-      { { "--share", "" }, "try: --share: '' is not allowed, expected a number of at least 0" },
-      { { "--kind", "" }, "try: --kind: '' is not allowed, expected one of plain, fancy" },
-      { { "--on=" }, "try: --on: '' is not allowed, expected true or false" },
-      { { "--coeffs=" }, "try: --coeffs: '' is not allowed, expected a list of numbers of at "
+        "try: --share: invalid value 'nan': expected a number of at least 0" },
+      { { "--count=" }, "try: --count: invalid value '': expected an integer from 1 to 9" },
+      { { "--share", "" }, "try: --share: invalid value '': expected a number of at least 0" },
+      { { "--kind", "" }, "try: --kind: invalid value '': expected one of plain, fancy" },
+      { { "--on=" }, "try: --on: invalid value '': expected true or false" },
+      { { "--coeffs=" }, "try: --coeffs: invalid value '': expected a list of numbers of at "
         .. "least 0" },
       { { "--moon=" }, "try: --moon is not available: there is no moon" },
-      { { "--wait", "3 days" }, "try: --wait: '3 days' is not allowed, expected a duration, "
+      { { "--wait", "3 days" }, "try: --wait: invalid value '3 days': expected a duration, "
         .. "such as 500us, 50ms, 30s, 5m, or 1h" },
-      { { "--wait", "70" }, "try: --wait: '70' has no unit; write --wait 70s (units: us, ms, s, m, "
-        .. "h, d)" },
-      { { "--coeffs", "1,,2" }, "try: --coeffs: '1,,2' is not allowed, expected a list of numbers "
+      { { "--wait", "70" }, "try: --wait: '70' has no unit; write --wait 70s (units: us, ms, s, "
+        .. "m, h, d)" },
+      { { "--coeffs", "1,,2" }, "try: --coeffs: invalid value '1,,2': expected a list of numbers "
         .. "of at least 0" },
-      { { "--on=maybe" }, "try: --on: 'maybe' is not allowed, expected true or false" },
-      { { "--kind", "fanncy" }, "try: --kind: 'fanncy' is not allowed, expected one of plain, "
+      { { "--on=maybe" }, "try: --on: invalid value 'maybe': expected true or false" },
+      { { "--kind", "fanncy" }, "try: --kind: invalid value 'fanncy': expected one of plain, "
         .. "fancy; did you mean 'fancy'?" },
       { { "--moon", "2" }, "try: --moon is not available: there is no moon" },
       { { "a", "b" }, "try: unexpected argument 'b'" },

@@ -41,7 +41,7 @@ describe("progress", function()
       progress_interval_ms = 0, progress = function() error "no more" end,
     }), "no more")
     small.says(small.message_of(blis.run, long_run { progress = 5 }),
-      "progress: 5 is not allowed, expected a function")
+      "progress: invalid value 5: expected a function")
   end)
 
   it("is for terminals alone #host", function()

@@ -43,7 +43,7 @@ describe("flags of the gateway's queue", function()
     assert.equal(run("--usage-limit-threshold", "0.4").hash,
       run("--usage-limit", "linear", "--usage-limit-parameter", "threshold=0.4").hash)
     fails("unknown option 'headroom'", "--saturation-parameter", "headroom=3")
-    fails("--usage-limit-parameter: '3' is not allowed, expected NAME=VALUE",
+    fails("--usage-limit-parameter: invalid value '3': expected NAME=VALUE",
       "--usage-limit-parameter", "3")
   end)
 
@@ -54,7 +54,7 @@ describe("flags of the gateway's queue", function()
     assert.equal(0, run("--queue-bands", "3=0:0 , 0 = 0:0").queue.rejected)
     for _, text in ipairs { "4", "x=1", "4=", "4=1:", "4=-1", "4=1:x", "", "4=1,", "4=1.5" } do
       if text ~= "" then
-        fails("is not allowed, expected PRIORITY=REQUESTS or PRIORITY=REQUESTS:BYTES",
+        fails(": expected PRIORITY=REQUESTS or PRIORITY=REQUESTS:BYTES",
           "--queue-bands", text)
       end
     end
@@ -67,7 +67,7 @@ describe("flags of the gateway's queue", function()
     local queue = run("--fairness-policy", "least-service", "--service-half-life", "5m",
       "--service-weight", "1", "--wait-weight", "0").queue
     assert.equal(60, queue.enqueued)
-    fails("--service-half-life changes nothing without", "--service-half-life", "5m")
+    fails("--service-half-life has no effect without", "--service-half-life", "5m")
   end)
 
   it("win over a bundle, whatever it says with them", function()

@@ -20,7 +20,7 @@ describe("targets of flags", function()
       "a=5 ms", "a=5lightyears", "a=." } do
       local ok, problem = pcall(targets.of_flags, definition, { itl_ms = text })
       assert.is_false(ok, text)
-      assert.matches("^try: %-%-slo%-itl: '.*' is not allowed, expected CLASS=DURATION such as",
+      assert.matches("^try: %-%-slo%-itl: invalid value '.*': expected CLASS=DURATION such as",
         problem.message)
     end
   end)
@@ -28,7 +28,9 @@ describe("targets of flags", function()
   it("need a unit", function()
     local ok, problem = pcall(targets.of_flags, definition, { itl_ms = "a=5" })
     assert.is_false(ok)
-    assert.matches("try: --slo-itl: 'a=5' has no unit; write 5ms or 5s", problem.message, 1, true)
+    assert.matches("try: --slo-itl: invalid value 'a=5': missing unit; write 5ms or "
+      .. "5s", problem.message,
+      1, true)
   end)
 
   it("give results goodput", function()

@@ -16,14 +16,14 @@ describe("a think time of the command line", function()
       [""] = "expected constant", ["uniform:value=5"] = "expected constant",
       ["constant:"] = "not key=value with a supported key",
       ["constant:valu=5"] = "'valu=5' is not key=value with a supported key",
-      ["constant:value=x"] = "'x' is no value of value",
-      ["constant:value=-5"] = "'-5' is no value of value",
+      ["constant:value=x"] = "'x' is not a valid value",
+      ["constant:value=-5"] = "'-5' is not a valid value",
       ["constant:value=5"] = "'5' has no unit; write 5ms or 5s",
-      ["constant:value=5x"] = "'5x' is no value of value",
+      ["constant:value=5x"] = "'5x' is not a valid value",
       ["lognormal:mu=1"] = "sigma is missing", ["lognormal:sigma=1"] = "mu is missing",
       ["lognormal:mu=1,mu=2,sigma=1"] = "mu appears twice",
       ["lognormal:mu=1,sigma=0"] = "sigma must be above 0",
-      ["lognormal:mu=1,sigma=inf"] = "'inf' is no value of sigma",
+      ["lognormal:mu=1,sigma=inf"] = "'inf' is not a valid sigma",
       ["lognormal:mu=1,sigma=1,min=2s,max=1s"] = "min is above max",
     } do
       local distribution, problem = think_time.parse(text)

@@ -73,9 +73,9 @@ describe("flags of session graphs #host", function()
         tree_idle_cap_us = 2000000, idle_cap_us = 100000 })
     both("--graph-play agentx --graph-primers=false --graph-duration 60s",
       { play = "agentx", primers = false, duration_us = 60000000 })
-    says("--graph-primers needs --concurrency", "run --workload rag --rate 1 --graph-primers")
-    says("--graph-play needs --concurrency", "run --workload rag --rate 1 --graph-play agentx")
-    says("--graph-response-grace needs --graph-duration or --graph-play",
+    says("--graph-primers requires --concurrency", "run --workload rag --rate 1 --graph-primers")
+    says("--graph-play requires --concurrency", "run --workload rag --rate 1 --graph-play agentx")
+    says("--graph-response-grace requires --graph-duration or --graph-play",
       "run --workload rag --concurrency 1 --graph-response-grace 3s")
   end)
 
@@ -91,13 +91,13 @@ describe("flags of session graphs #host", function()
       assert.equal(1, r.completed)
     end
     says("no instance serves 'gpt', expected qwen/qwen3-14b", "run " .. line .. "gpt")
-    says("--graph-models: ',' is not allowed, expected models in order", "run " .. line .. ",")
+    says("--graph-models: invalid value ',': expected models in order", "run " .. line .. ",")
     os.remove(path)
   end)
 
   it("say what does not go together", function()
     says("--num-graphs requires --graphs, or a graph preset", "run --num-graphs 4")
-    says("--workload rag needs --rate or --concurrency", "run --workload rag --num-graphs 3")
+    says("--workload rag requires --rate or --concurrency", "run --workload rag --num-graphs 3")
     says("--rate cannot be combined with --concurrency", "run " .. rag .. "--concurrency 3")
     says("--num-requests cannot be combined with --workload rag; use --num-graphs",
       "run " .. rag .. "--num-requests 4")
@@ -137,13 +137,13 @@ describe("flags of KV tiers #host", function()
   end)
 
   it("say what is wrong with them", function()
-    says("--kv-tier: 'cpu' is not allowed, expected NAME:KEY=VALUE,...", "run --kv-tier cpu")
-    says("--kv-tier: 'gb' is given twice", "run --kv-tier cpu:gb=1,gb=2")
+    says("--kv-tier: invalid value 'cpu': expected NAME:KEY=VALUE,...", "run --kv-tier cpu")
+    says("--kv-tier: duplicate tier 'gb'", "run --kv-tier cpu:gb=1,gb=2")
     says("--kv-tier[1]: unknown option 'gbs'", "run --kv-tier cpu:gbs=1,read_gb_s=2")
-    says("--kv-tier[1].gb: 'x' is not allowed, expected a number",
+    says("--kv-tier[1].gb: invalid value 'x': expected a number",
       "run --kv-tier cpu:gb=x,read_gb_s=2")
-    says("flags of KV tiers need --kv-tiers or --kv-tier", "run --kv-tiers-load all")
-    says("leaves the size of tier 'cpu' to you", "run --kv-tiers vllm-0.22")
-    says("--kv-tiers: 'vllm' is not allowed, expected one of", "run --kv-tiers vllm")
+    says("flags of KV tiers require --kv-tiers or --kv-tier", "run --kv-tiers-load all")
+    says("does not set the size of tier 'cpu'", "run --kv-tiers vllm-0.22")
+    says("--kv-tiers: invalid value 'vllm': expected one of", "run --kv-tiers vllm")
   end)
 end)

@@ -64,7 +64,7 @@ describe("blis calibrate --fit #host", function()
     assert.matches("--tp needs --fit", run.err, 1, true)
     assert.matches("--coefficients needs --fit", program.run("calibrate", "--coefficients",
       "x.yaml").err, 1, true)
-    assert.matches("--slo-ttft has no meaning with --fit", fit("--slo-ttft", "a=1s").err, 1, true)
+    assert.matches("--slo-ttft has no effect with --fit", fit("--slo-ttft", "a=1s").err, 1, true)
     assert.equal(2, fit("--until", "2").status)
   end)
 end)

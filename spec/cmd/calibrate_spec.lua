@@ -132,20 +132,20 @@ describe("blis calibrate", function()
       return got
     end
     assert.matches("calibrate: --report is missing", message { ["--report"] = false }, 1, true)
-    assert.matches("--network-rtt-us: -2 is not allowed, expected an integer from -1",
+    assert.matches("--network-rtt-us: invalid value -2: expected an integer from -1",
       message { ["--network-rtt-us"] = "-2" }, 1, true)
     assert.matches("/nosuch.json", message { ["--sim-results"] = "/nosuch.json" }, 1, true)
     for _, case in ipairs {
-      { "--sim-results", "[]", "FILE: there are no results" },
+      { "--sim-results", "[]", "FILE: no results" },
       { "--sim-results", "5", "FILE" },
       { "--sim-results", '[{"request_id": 1}]',
-        "FILE: [1]: ttft_us: nil is not allowed, expected a number" },
+        "FILE: [1]: ttft_us: invalid value nil: expected a number" },
       { "--sim-results", '[{"request_id": 99, "ttft_us": 1, "e2e_us": 2, "input_tokens": 1, '
-        .. '"output_tokens": 1}]', "no request of spec/cmd/calibrate/o.csv is in FILE" },
+        .. '"output_tokens": 1}]', "no request of spec/cmd/calibrate/o.csv occurs in FILE" },
       { "--trace-header", "warmup_requests: 1\n",
         "FILE:1: unknown option 'warmup_requests'; did you mean 'warm_up_requests'?" },
       { "--trace-header", "mode: real\nwarm_up_requests: -1\n",
-        "FILE:2: warm_up_requests: -1 is not allowed" },
+        "FILE:2: warm_up_requests: invalid value -1" },
       { "--trace-data", "request_id\n1\n", "FILE: no column 'slo_class'" },
       { "--itl-data", "request_id,chunk_index,timestamp_us\n1,0,x\n",
         "FILE:2: column 'timestamp_us': 'x' is not a number" },

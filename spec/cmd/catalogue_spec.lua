@@ -53,7 +53,7 @@ describe("blis models", function()
       assert.is_true(model.fits)
       assert.is_true(model.kv_blocks > 0 and model.kv_tokens == 16 * model.kv_blocks)
       assert.is_nil(model.engine)
-      assert.matches("step times are not known", model.notes[1], 1, true)
+      assert.matches("step times are unknown", model.notes[1], 1, true)
       assert.matches("\nKV cache\n  [%d,]+ blocks %([%d,]+ tokens%)",
         commands.output_of("models", path, "--hardware", "H100", "--tp", "1"))
     end, ".json")
@@ -120,9 +120,9 @@ describe("blis models", function()
     local text = commands.output_of("models", "llama-3.1-8b-instruct", "--hardware", "h100")
     assert.equal([[
 32 layers: 32 full
-  8.030 G parameters, 8.030 G of them active for a token
+  8.030 G parameters, 8.030 G of them active per token
   16.061 GB of weights (100% model); on each GPU at tp 1: 16.061 GB
-  KV cache of 16 bits an element; on each GPU at tp 1: 131,072 bytes a token
+  KV cache of 16 bits per element; on each GPU at tp 1: 131,072 bytes per token
 
 meta-llama/llama-3.1-8b-instruct
   layers                               32

@@ -38,7 +38,7 @@ describe("blis check #host", function()
       assert.equal(1, outcome.status)
     end
     for _, text in ipairs { "while true do end", "os.exit(0)" } do
-      says(check(text).err, "blis: the script reaches no experiment")
+      says(check(text).err, "blis: the script runs no experiment")
     end
     local nothing, missing = program.run "check", program.run("check", "no_such_file.lua")
     assert.equal(2, nothing.status)

@@ -89,7 +89,7 @@ printf '%%s\n' "${COMPREPLY[@]}"]]):format(program.path, table.concat(words, " "
   it("is for shells that are known", function()
     local code, message = commands.error_of("completion", "tcsh")
     assert.equal("usage", code)
-    assert.equal("completion: 'tcsh' is not allowed, expected bash, zsh or fish; 'blis completion "
+    assert.equal("completion: invalid value 'tcsh': expected bash, zsh or fish; 'blis completion "
       .. "--help' lists the flags", message)
     code, message = commands.error_of("completion")
     assert.equal("usage", code)

@@ -110,7 +110,7 @@ cohorts:
   it("writes the load of inference-perf, and says what is lost", function()
     local outcome = commands.call("convert", "inference-perf", "--spec",
       "tests/data/workload/inference_perf.yaml")
-    assert.matches("arrivals are poisson", outcome.said[#outcome.said], 1, true)
+    assert.matches("arrivals are Poisson", outcome.said[#outcome.said], 1, true)
     files.with(outcome.out, function(path)
       assert.equal(12, #blis.workload { file = path, num_requests = 12 })
     end)
@@ -133,10 +133,10 @@ inference_perf:
 
   it("tells what is wrong", function()
     for message, arguments in pairs {
-      ["convert: COMMAND is missing"] = {},
-      ["convert: 'servgen' is not allowed"] = { "servgen" },
+      ["convert: missing COMMAND"] = {},
+      ["convert: invalid value 'servgen'"] = { "servgen" },
       ["convert preset: --name is missing"] = { "preset" },
-      ["convert preset: --name: 'chat' is not allowed"] = { "preset", "--name", "chat" },
+      ["convert preset: --name: invalid value 'chat'"] = { "preset", "--name", "chat" },
       ["/nosuch"] = { "servegen", "--path", "/nosuch" },
       ["no cohort has an id that starts with 'morning-'"] = { "servegen", "--path",
         "tests/data/servegen/reasoning", "--time", "morning" },

@@ -138,7 +138,7 @@ describe("every command", function()
   it("compares variants with quotes, which have to be closed #host", function()
     local code, message = commands.error_of("compare", "--variant", '--routing-policy "x')
     assert.equal("usage", code)
-    assert.matches("--variant: '--routing-policy \"x' is not allowed, a quote is not closed",
+    assert.matches("--variant: invalid value '--routing-policy \"x': missing closing quote",
       message, 1, true)
     local text = commands.output_of("compare", "--variant", "--routing-policy 'random'",
       "--variant", '--scheduler "sjf"', "--num-requests", "20", "--replications", "2", "--quiet")
@@ -162,7 +162,7 @@ describe("every command", function()
       end
       code, message = commands.error_of(name, "--help=perhaps")
       assert.equal("usage", code)
-      assert.equal(name .. ": --help: 'perhaps' is not allowed, expected true or false" .. tail,
+      assert.equal(name .. ": --help: invalid value 'perhaps': expected true or false" .. tail,
         message)
     end
   end)

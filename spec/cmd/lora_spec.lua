@@ -68,7 +68,7 @@ describe("flags of LoRA adapters", function()
       run(line .. "--routing-policy weighted --lora-scorer-weight 5")
     assert.is_true(weighed.lora.loads < plain.lora.loads)
     assert.truthy(weighed.routing:find("lora-affinity:5", 1, true))
-    says("lora-affinity has a weight already", "run --routing-policy weighted "
+    says("lora-affinity already has a weight", "run --routing-policy weighted "
       .. "--lora-scorer-weight 5 --routing-scorers lora-affinity:1 --lora-adapters 3")
   end)
 
@@ -85,13 +85,13 @@ describe("flags of LoRA adapters", function()
       "FILE:3: lora.step_overhead_tiers.8: expected a rank with numbers k6 and k7 above 0")
     wrong("lora:\n  step_overhead_tiers:\n    8: { k6: 1, k7: 2, k8: 3 }\n",
       "FILE:3: lora.step_overhead_tiers.8: unknown option 'k8', expected k6 and k7")
-    wrong("lora: 9\n", "FILE:1: lora: nothing is given, expected its options")
+    wrong("lora: 9\n", "FILE:1: lora: missing value; expected options")
     os.remove(path)
-    says("--lora-adapters: '0' is not allowed, expected a number from 1 to 100000", clients
+    says("--lora-adapters: invalid value '0': expected a number from 1 to 100000", clients
       .. "--lora-adapters 0")
-    says("run: --lora-host-slots: 1 is not allowed, expected at least slots, 8", clients
+    says("run: --lora-host-slots: invalid value 1: expected at least slots, 8", clients
       .. "--lora-adapters 3 --lora-host-slots 1")
-    says("--lora-adapters: 'many' is not allowed, expected a number", clients
+    says("--lora-adapters: invalid value 'many': expected a number", clients
       .. "--lora-adapters many")
     says("unknown adapter 'legal': cluster.lora (--lora-config) has none", clients, 1)
     says("request_0 needs adapter 'legal', which cluster.lora.adapters does not have", clients

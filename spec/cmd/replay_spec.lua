@@ -56,7 +56,7 @@ describe("blis replay", function()
       return commands.call("replay", folder .. "tracev2/t1.csv", "--profile", "go-blis", ...).said
     end
     assert.same({ "blis: the replay ends at 4.000 s, as in BLIS (Go): twice the time of the last "
-      .. "arrival; --horizon sets another end" }, said())
+      .. "arrival; set --horizon to change it" }, said())
     assert.same({}, said("--horizon", "9s"))
   end)
 
@@ -164,17 +164,17 @@ describe("blis replay", function()
     for _, case in ipairs {
       { {}, "usage", "replay: TRACE is missing" .. hint },
       { { "a", "--trace-data", "b" }, "usage",
-        "replay: two traces, 'a' and --trace-data; expected one" .. hint },
+        "replay: 'a' cannot be combined with --trace-data" .. hint },
       { { "/nosuch.csv" }, "io", "/nosuch.csv" },
       { { folder .. "mooncake.jsonl", "--trace-format", "azur" }, "usage",
-        "replay: --trace-format: 'azur' is not allowed, expected one of " },
+        "replay: --trace-format: invalid value 'azur': expected one of " },
       { { folder .. "mooncake.jsonl", "--session-mode", "open" }, "usage",
-        "replay: --session-mode: 'open' is not allowed, expected one of fixed, closed-loop" },
+        "replay: --session-mode: invalid value 'open': expected one of fixed, closed-loop" },
       { { folder .. "tracev2/mt.csv", "--think-time-ms", "5" }, "usage",
-        "replay: --think-time-ms needs --session-mode closed-loop" },
+        "replay: --think-time-ms requires --session-mode closed-loop" },
       { { folder .. "tracev2/mt.csv", "--session-mode", "closed-loop", "--think-time-dist",
         "constant:value=5ms,value=6ms" }, "usage",
-        "replay: --think-time-dist: 'constant:value=5ms,value=6ms' is not allowed: value appears" },
+        "replay: --think-time-dist: invalid value 'constant:value=5ms,value=6ms': value appears" },
     } do
       local code, message = commands.error_of("replay", table.unpack(case[1]))
       assert.equal(case[2], code)

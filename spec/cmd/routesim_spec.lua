@@ -156,7 +156,7 @@ describe("blis routesim", function()
     assert.equal(#names, count)
   end)
 
-  it("has prefill and decode apart", function()
+  it("has prefill/decode disaggregation", function()
     local pools = "kv_cache_blocks = 2000\n[cluster.disaggregated]\nenabled = true\n"
       .. "prefill_backends = 1\ndecode_backends = %d\n"
     with({ ["kv_cache_blocks = 2000"] = pools:format(2) }, function(path)
@@ -182,14 +182,14 @@ describe("blis routesim", function()
     says(error_of { ["num_backends = 3"] = "num_backends = 0" }, "FILE:6")
     says(error_of { ["seed = 7"] = "seed = \"seven\"" }, "FILE:2")
     says(error_of { ['"A100"'] = '"B200"' },
-      "FILE:5: cluster.gpu_type: there is no GPU 'B200'; known are H100Sxm")
+      "FILE:5: cluster.gpu_type: unknown GPU 'B200'; known are H100Sxm")
     says(error_of { ["rate = 20"] = "rate = -1" }, "FILE:11")
     says(error_of { ["[trace]"] = "[traces]" }, "unknown table; did you mean 'trace'?")
     says(error_of { ["duration_sec = 3"] = "duration_sec = 0.01" },
       "FILE:12: trace.synthetic.duration_sec: 20 requests/s for 0.01 s are 0.2 requests")
     says(error_of { ["kv_cache_blocks = 2000"] = "[cluster.disaggregated]\nenabled = true\n"
       .. "decode_backends = 3\nprefill_backends = 0" },
-      "FILE:10: cluster.disaggregated.prefill_backends: 0 is not allowed")
+      "FILE:10: cluster.disaggregated.prefill_backends: invalid value 0")
     says(error_of { ["warmup_requests = 5"] = "warmup_requests = -5" }, "FILE:3")
     says(error_of { ['format = "synthetic"'] = 'format = "yaml"' }, "FILE:9")
     says(error_of { ['format = "synthetic"'] = 'format = "jsonl"' }, "[trace] has no path")
@@ -199,17 +199,17 @@ describe("blis routesim", function()
 
   it("names what is wrong with its command line", function()
     local function message(...) return select(2, commands.error_of("routesim", ...)) end
-    says(message(), "COMMAND is missing")
-    says(message "runs", "'runs' is not allowed")
+    says(message(), "missing COMMAND")
+    says(message "runs", "invalid value 'runs'")
     says(message "run", "--config is missing")
     says(message("run", "-c", "/no/such.toml"), "/no/such.toml")
     with({}, function(path)
       says(message("run", "-c", path, "-a", "least_outstandin"),
-        "there is no algorithm 'least_outstandin'; did you mean 'least_outstanding'?")
+        "unknown algorithm 'least_outstandin'; did you mean 'least_outstanding'?")
       says(message("compare", "-c", path, "-A", "least_kv,most_kv"), "'most_kv'")
-      says(message("compare", "-c", path, "-A", ","), "--algorithms names none")
+      says(message("compare", "-c", path, "-A", ","), "--algorithms: the list is empty")
       says(message("sweep", "-c", path, "--rates", "5,-1"),
-        "--rates: -1 is not allowed, expected numbers of at least 0")
+        "--rates: invalid value -1: expected numbers of at least 0")
       says(message("sweep", "-c", path), "--rates is missing")
       says(message("sweep", "-c", path, "--rates", "5,0"), "0 is not above 0")
       says(message("sweep", "-c", path, "--rates", "5", "--duration", "0.01"),
@@ -230,6 +230,6 @@ describe("blis routesim", function()
     assert.equal(0, compared.status)
     local bad = program.shell "$BLIS routesim run -c LICENSE"
     assert.is_true(bad.status ~= 0)
-    says(bad.err, "LICENSE:2: '=' is missing behind")
+    says(bad.err, "LICENSE:2: missing '=' after")
   end)
 end)

@@ -62,7 +62,7 @@ describe("blis sweep", function()
       commands.output_of("sweep", "export", folder, "--format", "sqlite", "--output", path)
       assert.equal("SQLite format 3\0", files.read(path):sub(1, 16))
       assert.is_nil(files.read(path .. ".part"))
-      assert.matches("--format sqlite needs --output FILE",
+      assert.matches("--format sqlite requires --output FILE",
         select(2, commands.error_of("sweep", "export", folder, "--format", "sqlite")), 1, true)
       assert.matches("/no/such/file.db: cannot be written: No such file or directory",
         select(2, commands.error_of("sweep", "export", folder, "--format", "sqlite", "--output",
@@ -142,10 +142,10 @@ describe("blis sweep", function()
     local hint = "; 'blis sweep --help' lists the flags"
     local code, message = commands.error_of("sweep")
     assert.equal("usage", code)
-    assert.equal("sweep: COMMAND is missing, expected one of run, status, table, export, merge, "
+    assert.equal("sweep: missing COMMAND: expected one of run, status, table, export, merge, "
       .. "retry, submit, watch, ask, tell, try" .. hint,
       message)
-    assert.equal("sweep: 'tabel' is not allowed, expected one of run, status, table, export, "
+    assert.equal("sweep: invalid value 'tabel': expected one of run, status, table, export, "
       .. "merge, retry, submit, watch, ask, tell, try" .. hint,
       select(2, commands.error_of("sweep", "tabel")))
     assert.equal("sweep table: DIR is missing; 'blis sweep table --help' lists the flags",

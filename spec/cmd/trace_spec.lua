@@ -159,11 +159,11 @@ describe("blis trace", function()
     end
     local all = table.concat(names, ", ")
     for _, case in ipairs {
-      { {}, "trace: COMMAND is missing, expected one of " .. all .. hint() },
-      { { "inof" }, "trace: 'inof' is not allowed, expected one of " .. all .. hint() },
+      { {}, "trace: missing COMMAND: expected one of " .. all .. hint() },
+      { { "inof" }, "trace: invalid value 'inof': expected one of " .. all .. hint() },
       { { "info" }, "trace info: FILE is missing" .. hint "info" },
       { { "info", file, "--limit", "-1" },
-        "trace info: --limit: -1 is not allowed, expected an integer of at least 0"
+        "trace info: --limit: invalid value -1: expected an integer of at least 0"
           .. hint "info" },
       { { "info", file, file }, "trace info: unexpected argument '" .. file .. "'" .. hint "info" },
       { { "merge" }, "trace merge: FILE is missing" .. hint "merge" },
@@ -172,17 +172,17 @@ describe("blis trace", function()
           .. "end)" },
       { { "cut", file, "--strat", "9s" },
         "trace cut: unknown flag '--strat'; did you mean '--start'?" .. hint "cut" },
-      { { "scale", file }, "trace scale: either --factor or --rate is needed" .. hint "scale" },
+      { { "scale", file }, "trace scale: expected either --factor or --rate" .. hint "scale" },
       { { "scale", file, "--factor", "2", "--rate", "3" },
-        "trace scale: --factor and --rate exclude each other" .. hint "scale" },
+        "trace scale: --factor cannot be combined with --rate" .. hint "scale" },
       { { "scale", file, "--factor", "0" },
-        "trace scale: --factor: 0 is not allowed, expected a number above 0" .. hint "scale" },
+        "trace scale: --factor: invalid value 0: expected a number above 0" .. hint "scale" },
       { { "scale", file, "--limit", "1", "--rate", "1" },
         "trace scale: --rate: the requests of " .. file .. " all arrive at the same time"
           .. hint "scale" },
       { { "warp", file }, "trace warp: --points is missing" .. hint "warp" },
       { { "warp", file, "--points", "0:1s,5" },
-        "trace warp: --points: '5' is not allowed, expected FROM:TO with two times"
+        "trace warp: --points: invalid value '5': expected FROM:TO with two times"
           .. hint "warp" },
       { { "warp", file, "--points", "5us:5us,0:0" }, "trace warp: point 2 of a time warp is 0 us "
         .. "to 0 us, after 5 us to 5 us; the first must rise, the second must not fall" },

@@ -112,7 +112,7 @@ return {
     lua = with "autoscaler = { name = 'x', interval_us = 9, decide = function() return 9 end }" },
   { rule = "an autoscaler that knows arrivals", says = "has no 'scaling'",
     lua = with "autoscaler = 'oracle'" },
-  { rule = "fast links", says = "does not decide 'bandwidth_gb_s'",
+  { rule = "fast links", says = "cannot set 'bandwidth_gb_s'",
     lua = with "disaggregation = { decider = 'always', bandwidth_gb_s = 1e9 }" },
   { rule = "pools", says = "no pools", lua = with "disaggregation = 'always'" },
   { rule = "a scorer that knows the caches, upside down twice", says = "only for bounds",
@@ -155,7 +155,7 @@ return {
   { rule = "figures of its own", lua = "return { name = 'x', route = function(r, all) "
     .. "return 1 end, custom_metrics = function() return { good = 60, ttft_p99_ms = 0 } end }" },
   { rule = "signals of another age", lua = "return { cluster = { snapshot_refresh_us = 0 } }",
-    says = "does not decide 'cluster'" },
+    says = "cannot set 'cluster'" },
   -- Shared tables.
   { rule = "write to an instance", lua = route "instances[1].in_flight = 0 return 1",
     says = "policy.lua:1: writes 'in_flight'" },
@@ -283,7 +283,7 @@ return {
     says = "policy.lua" },
   -- Outside of the block: see frozen in the spec. The baseline and ties are the suite's.
   { rule = "another baseline", lua = "return { baseline = 'random' }",
-    says = "does not decide 'baseline'" },
+    says = "cannot set 'baseline'" },
   { rule = "another seed", lua = "return { seed = 7, routing = 'random' }", says = "'seed'" },
   { rule = "another workload", lua = "return { workload = {}, routing = 'random' }",
     says = "decide 'workload'" },

@@ -18,7 +18,7 @@ describe("a candidate", function()
     local scaling = { max_replicas = 4 }
     assert.equal("hpa", experiment({ scaling = scaling }, { autoscaler = "hpa" }).autoscaler)
     fails("has no 'scaling'", {}, { autoscaler = "hpa" })
-    fails("knows what no autoscaler does", { scaling = scaling }, { autoscaler = "oracle" })
+    fails("uses future information", { scaling = scaling }, { autoscaler = "oracle" })
     assert.equal("oracle", experiment({ scaling = scaling }, { autoscaler = "oracle" },
       true).autoscaler)
   end)
@@ -34,8 +34,8 @@ describe("a candidate", function()
       assert.equal(own.chain, made.chain)
     end
     fails("has none", {}, { cascade = escalate })
-    fails("does not decide 'quality'", { cascade = own }, { cascade = { quality = escalate } })
-    fails("does not decide 'chain'", { cascade = own }, { cascade = { chain = { "small" } } })
+    fails("cannot set 'quality'", { cascade = own }, { cascade = { quality = escalate } })
+    fails("cannot set 'chain'", { cascade = own }, { cascade = { chain = { "small" } } })
   end)
 
   it("hands off, over the links of the scenario", function()
@@ -43,7 +43,7 @@ describe("a candidate", function()
     local made = experiment({ disaggregation = own }, { disaggregation = "always" })
     assert.same({ bandwidth_gb_s = 10, decider = "always" }, made.disaggregation)
     assert.same({ bandwidth_gb_s = 10 }, own)
-    fails("does not decide 'bandwidth_gb_s'", { disaggregation = own },
+    fails("cannot set 'bandwidth_gb_s'", { disaggregation = own },
       { disaggregation = { bandwidth_gb_s = 99 } })
   end)
 

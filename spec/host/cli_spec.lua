@@ -106,8 +106,8 @@ describe("the program #host", function()
         { { "--sed" }, "unknown option '--sed'" },
         { { "-x" }, "unknown option '-x'" },
         { { "-ix" }, "unknown option '-ix'" },
-        { { "-e" }, "a value is missing after '-e'" },
-        { { "--scripts" }, "a value is missing after '--scripts'" },
+        { { "-e" }, "missing value after '-e'" },
+        { { "--scripts" }, "missing value after '--scripts'" },
         { { "--scripts", "/nosuch" }, "/nosuch/blis/init.lua does not exist" },
       } do
         local run = program.run(table.unpack(case[1]))
@@ -296,7 +296,7 @@ describe("the program #host", function()
     it("goes on after an error", function()
       local out, run = prompt("error('a')\nx = = 1\n6\n")
       assert.equal("> > > 6\n> \n", out)
-      assert.matches("blis: stdin:1: a (traceback() tells where)\n", run.err, 1, true)
+      assert.matches("blis: stdin:1: a (traceback() shows where)\n", run.err, 1, true)
       assert.matches("blis: stdin:1: unexpected symbol near '='", run.err, 1, true)
       assert.equal(0, run.status)
     end)

@@ -49,7 +49,7 @@ describe("options that need another one", function()
 
   it("print a note for decisions that nothing shows", function()
     local flags = { "run", "--num-requests", "5", "--trace-level", "decisions" }
-    local shown = "records decisions that nothing shows"
+    local shown = "records decisions, but no output shows them"
     assert.truthy(program.run(table.unpack(flags)).err:find(shown, 1, true))
     flags[#flags + 1] = "--summarize-trace"
     assert.is_nil(program.run(table.unpack(flags)).err:find(shown, 1, true))
@@ -64,7 +64,7 @@ describe("a weight of 0", function()
   it("is an error that says to omit the scorer", function()
     local ok, problem = pcall(blis.run, small.experiment { routing = routing(0) })
     assert.is_false(ok)
-    assert.truthy(tostring(problem):find("routing.scorers[1][2]: 0 is not allowed, expected a "
+    assert.truthy(tostring(problem):find("routing.scorers[1][2]: invalid value 0: expected a "
       .. "weight above 0; omit the scorer", 1, true), tostring(problem))
     local outcome = program.run("run", "--routing-policy", "weighted", "--routing-scorers",
       "queue-depth:0,kv-utilization:1")
@@ -202,8 +202,8 @@ describe("faults", function()
         assert.equal("instance_1", result.faults[1].instance)
       end)
     end
-    assert.truthy(run(2):find("faults[1].instance = 2 is place 2 in sim.instances, with the id "
-      .. "instance_1", 1, true))
+    assert.truthy(run(2):find("faults[1].instance = 2 is index 2 of sim.instances, which has the "
+      .. "id instance_1", 1, true))
     assert.equal("", run "instance_1")
   end)
 
@@ -215,7 +215,7 @@ describe("faults", function()
           { kind = "crash", at = 5000, instance = 2, recover_after = 1000 } } }))
       end)
     end
-    assert.equal(1, select(2, run(3):gsub("is place 2", "")))
+    assert.equal(1, select(2, run(3):gsub("is index 2", "")))
     assert.equal("", run(2)) -- there is no instance_2
   end)
 end)

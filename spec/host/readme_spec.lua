@@ -164,7 +164,7 @@ describe("first commands #host", function()
     local some = succeeds("blis compare --policies round-robin --replications 1 "
       .. "--admission-policy token-bucket --token-bucket-capacity 500 "
       .. "--token-bucket-refill-rate 1" .. few)
-    assert.matches("%d+ rejected .*; latencies are of the %d+ that completed", some)
+    assert.matches("%d+ rejected .*; latencies cover the %d+ that completed", some)
     local out = succeeds "blis run --num-requests 3 --prompt-tokens 500000"
     says(out, "3 arrived = 0 completed + 3 unservable")
     assert.matches("TTFT +%- +%-", out)
@@ -191,7 +191,7 @@ describe("first commands #host", function()
 
   it("compare, and look for capacity", function()
     local out = succeeds("blis compare --policies round-robin,least-loaded --quiet" .. few)
-    says(out, "no difference of least-loaded from round-robin is seen")
+    says(out, "no significant difference between least-loaded and round-robin")
     out = succeeds("blis compare --variant '--scheduler fcfs' --variant '--scheduler sjf "
       .. "--max-num-seqs 1' --replications 1" .. few)
     assert.matches("\n%-%-scheduler sjf %-%-max%-num%-seqs 1 .* 20 +20 +"
@@ -199,7 +199,7 @@ describe("first commands #host", function()
     fails("blis compare --variant '--rate 3'", 2, "all variants get the same traffic")
     fails("blis compare --seed 5 --variant '--seed 2' --variant '--seed 5'", 2,
       "all variants use the seed of --seed")
-    fails("blis compare", 2, "--policies is missing, or two or more --variant")
+    fails("blis compare", 2, "missing --policies, or at least two --variant flags")
     out = succeeds("blis capacity --target ttft_ms.p90=200 --from 8 --tolerance 0.2 "
       .. "--replications 4 --prompt-tokens 256 --output-tokens 8 --quiet")
     assert.matches("\n[%d.]+ requests/s %([%d.]+ to [%d.]+, 95 %% interval of 4 seeds%)", out)
@@ -217,7 +217,7 @@ describe("first commands #host", function()
     program.with_file(text, function(path) outcome = run("blis " .. path) end)
     assert.equal(0, outcome.status)
     assert.matches("blis: note: scorer mine: %d+ of 800 scores were outside 0 to 1", outcome.err)
-    says(outcome.out, "3 of 4 instances never got a request")
+    says(outcome.out, "3 of 4 instances received no request")
   end)
 
   it("rank no decision that noise explains", function()

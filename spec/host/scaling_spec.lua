@@ -172,17 +172,18 @@ describe("scaling by the program #host", function()
 
   it("says what is wrong", function()
     fails("run --autoscaler hpe", 2, "unknown autoscaler 'hpe'", "did you mean 'hpa'")
-    fails("run --autoscaler hpa --provisioning-delay soon", 2, "--provisioning-delay: 'soon'",
+    fails("run --autoscaler hpa --provisioning-delay soon", 2,
+      "--provisioning-delay: invalid value 'soon'",
       "30s")
     fails("run --autoscaler-max 3", 2, "--autoscaler-max has no effect without --autoscaler")
     fails("run --provisioning-delay 30s", 2,
       "--provisioning-delay has no effect without --autoscaler")
     fails("run --autoscaler-parameter target=0.5", 2,
-      "--autoscaler-parameter needs --autoscaler")
-    fails("run --phases night", 2, "--phases: 'night' is not allowed, expected NAME=TIME")
+      "--autoscaler-parameter requires --autoscaler")
+    fails("run --phases night", 2, "--phases: invalid value 'night': expected NAME=TIME")
     fails("run --phases a=5s,b=3s", 2, "phases[2]: 'b' begins at 3000000 us")
-    fails("run --shape diurnal:period=0", 2, "--shape.period_us: 0 is not allowed")
-    fails("run --shape diurnal:peak_to_trough=0.5", 2, "--shape.peak_to_trough: 0.5")
+    fails("run --shape diurnal:period=0", 2, "--shape.period_us: invalid value 0")
+    fails("run --shape diurnal:peak_to_trough=0.5", 2, "--shape.peak_to_trough: invalid value 0.5")
     fails("run --concurrency 4 --num-requests 10 --shape diurnal", 2,
       "a shape (--shape) cannot be combined with --concurrency")
     files.with("autoscale: {params: {target: 0.5}}", function(path)
@@ -190,7 +191,8 @@ describe("scaling by the program #host", function()
       fails("run --autoscaler hpa --policy-config " .. path, 1, "autoscale.type is missing")
     end)
     files.with("faults: [{kind: crash, at: 6 parsecs, instance: 1}]", function(path)
-      fails("run --policy-config " .. path, 1, path .. ":1: faults[1].at: '6 parsecs'",
+      fails("run --policy-config " .. path, 1,
+        path .. ":1: faults[1].at: invalid value '6 parsecs'",
         "expected a duration such as \"30s\"")
     end)
     files.with("phases: [{name: a}, {name: b}]", function(path)

@@ -33,14 +33,14 @@ describe("what was run", function()
     says({ workload = function()
       count = count + 1
       return count < 4 and { arrival_us = count, prompt_tokens = 4, output_tokens = 2 } or nil
-    end }, "Traffic: the sequence of requests that a function of spec/page/inputs_spec.lua:",
+    end }, "Traffic: requests returned by a function of spec/page/inputs_spec.lua:",
       " returns.")
     says({ workload = blis.workload { rate = 5, requests = 1200, prompt_tokens = 4,
       output_tokens = 2 } },
       "Traffic: generated requests: 5 requests/s, 1,200 requests, 4 prompt tokens, ")
     local list = blis.workload { rate = 5, requests = 1200, prompt_tokens = 4, output_tokens = 2 }
     says({ workload = list:map(function() return {} end) },
-      "Traffic: a list of 1,200 requests that the script made.")
+      "Traffic: a list of 1,200 requests from the script.")
   end)
 
   it("tells traces by their file and its hash", function()

@@ -213,7 +213,7 @@ describe("the page of a run", function()
         blis.run(experiment):report(path)
         local latencies = files.read(path):match '<section [^>]*id="latencies">(.-)</section>'
         assert.equal(has_them, latencies:find("<small class=\"soft\">", 1, true) ~= nil)
-        assert.equal(has_them, latencies:find("intervals for other traffic", 1, true) ~= nil)
+        assert.equal(has_them, latencies:find("intervals for similar traffic", 1, true) ~= nil)
       end, ".html")
     end
   end)
@@ -411,7 +411,7 @@ describe("what a run was asked to simulate beside instances", function()
     assert_has(section_of(text, "Requests by outcome"), "By adapter")
     local drawn
     for _, chart in ipairs(island(text, "charts")) do
-      if chart.title == "Brought back by KV tiers" then drawn = chart end
+      if chart.title == "Loaded from KV tiers" then drawn = chart end
     end
     assert.equal("<disk>", drawn.series[2].label)
     local loaded, rows = result.series.kv_tiers[1].loaded_blocks, result.series.rows

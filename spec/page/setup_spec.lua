@@ -60,8 +60,8 @@ describe("what was run", function()
     local expected = {
       ["SLO targets"] = "batch: ITL at most 30 ms; standard: TTFT at most 200 ms, E2E at most "
         .. "800.5 ms",
-      ["LoRA adapters"] = "2 adapters of ranks 8 to 32; 1 slot on the GPUs of an instance, 1 place "
-        .. "in the memory of its host; steps continue during loads",
+      ["LoRA adapters"] = "2 adapters of ranks 8 to 32; 1 slot on the GPUs of an "
+        .. "instance, 1 slot in host memory; steps continue during loads",
       ["speculative decoding"] = "2 drafts per step, one pass each, acceptance 0.7, 0.5; a pass "
         .. "takes 300 us and 0 us per request; none with more than 8 running requests",
       ["KV tier 1"] = "host: 4 GB of each instance, read at 10 GB/s, written at 8 GB/s; lru, "
@@ -69,8 +69,8 @@ describe("what was run", function()
       ["KV tier 2"] = "disk: 1,200 blocks of all instances, reads and writes take no time; "
         .. "fifo, write-through, through host",
       ["links of KV tiers"] = "network of an instance 12.5 GB/s; load: if-faster",
-      ["spot capacity"] = "2 instances, by 2 steps; 4 s notice, serving again 3 s after there is "
-        .. "room; unfinished requests fail",
+      ["spot capacity"] = "2 instances, by 2 steps; 4 s notice, serving again 3 s after capacity "
+        .. "returns; unfinished requests fail",
     }
     local result = blis.run(experiment)
     local rows = rows_of(result)
@@ -200,8 +200,8 @@ describe("what was run", function()
     end
     local rows = rows_of(blis.run { cluster = { groups = { group(2), group(3), group(2) } },
       workload = { rate = 5, requests = 5 } })
-    local text = "4 adapters of rank 8; %d slots on the GPUs of an instance, room for all in the "
-      .. "memory of its host; steps continue during loads"
+    local text = "4 adapters of rank 8; %d slots on the GPUs of an instance, all adapters in "
+      .. "host memory; steps continue during loads"
     assert_rows({ ["LoRA adapters"] = ("groups 1, 3: %s; group 2: %s"):format(text:format(2),
       text:format(3)) }, rows)
     assert.truthy(rows["KV cache of group 3"])

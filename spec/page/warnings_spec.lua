@@ -102,7 +102,7 @@ describe("warnings of pages", function()
       route = function() return 1 end } }
     list = warnings_of(blis.compare(spec))
     assert.equal(1, #list)
-    assert.truthy(list[1]:find("first: imbalance (warning): 1 of 2 instances never got a request",
+    assert.truthy(list[1]:find("first: imbalance (warning): 1 of 2 instances received no request",
       1, true))
   end)
 end)

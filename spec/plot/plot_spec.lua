@@ -276,24 +276,24 @@ describe("pictures of runs", function()
 
   it("say what cannot be drawn", function()
     for _, case in ipairs {
-      { { show = "ttfx" }, "plot: show: 'ttfx' is not allowed; did you mean 'ttft'?" },
+      { { show = "ttfx" }, "plot: show: invalid value 'ttfx'; did you mean 'ttft'?" },
       { { show = {} }, "expected a name or a list of names" },
-      { { show = "replicas" }, "plot: show: 'replicas' needs an autoscaler" },
+      { { show = "replicas" }, "plot: show: 'replicas' requires an autoscaler" },
       { { show = "tiers" }, "plot: show: 'tiers' needs series_interval_us and kv_tiers" },
       { { widht = 3 }, "plot: unknown option 'widht'; did you mean 'width'?" },
-      { { width = 2 }, "plot: width: 2 is not allowed, expected an integer from 5 to 20000" },
+      { { width = 2 }, "plot: width: invalid value 2: expected an integer from 5 to 20000" },
       { { log = "z" }, "expected 'x', 'y' or 'xy'" },
       { { show = "queue", log = "y" }, "has to be above 0" },
-      { { path = "a.jpg" }, "plot: 'a.jpg' is not allowed, expected a name that ends in .svg" },
-      { { path = "" }, "plot: '' is not allowed, expected the path of a file" },
-      { { columns = 0 }, "plot: columns: 0 is not allowed" },
-      { "x", "plot: 'x' is not allowed, expected a table of options" },
+      { { path = "a.jpg" }, "plot: invalid value 'a.jpg': expected a name that ends in .svg" },
+      { { path = "" }, "plot: invalid value '': expected the path of a file" },
+      { { columns = 0 }, "plot: columns: invalid value 0" },
+      { "x", "plot: invalid value 'x': expected a table of options" },
     } do
       small.says(small.message_of(result.plot, result, case[1]), case[2])
     end
     local bare = blis.run(small.experiment { keep_records = false })
     small.says(small.message_of(bare.plot, bare), "'latencies' needs records")
-    small.says(small.message_of(bare.plot, bare, { show = "kv" }), "needs series_interval_us")
+    small.says(small.message_of(bare.plot, bare, { show = "kv" }), "requires series_interval_us")
   end)
 end)
 
@@ -364,7 +364,7 @@ describe("pictures of comparisons", function()
       { drawn.series[1].low, drawn.series[1].high })
     small.says(compared:plot { show = "e2e_ms.mean" }, "e2e_ms.mean\n")
     small.says(small.message_of(compared.plot, compared, { show = "x" }),
-      "plot: show: 'x' is not allowed")
+      "plot: show: invalid value 'x'")
     folders.with(function(folder)
       require "blis.core".make_folder(folder)
       compared:plot { path = folder .. "/x.svg" }
@@ -424,8 +424,8 @@ describe("blis plot", function()
         :run { quiet = true, store = store, shard = "0/1" }
       assert.equal(found:plot { y = "y" } .. "\n", commands.output_of("plot", store, "--y", "y"))
       for words, said in pairs { [{}] = "FILE is missing", [{ a, "--x", "y" }] = "--x is for",
-        [{ a, "--show", "z" }] = "--show: 'z' is not allowed",
-        [{ store, "--show", "curve", "--show", "front" }] = "one picture at a time",
+        [{ a, "--show", "z" }] = "--show: invalid value 'z'",
+        [{ store, "--show", "curve", "--show", "front" }] = "expected either 'curve' or 'front'",
         [{ folder .. "/none.blis" }] = "none.blis" } do
         local _, message = commands.error_of("plot", table.unpack(words))
         small.says(message, said)

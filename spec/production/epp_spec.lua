@@ -89,7 +89,7 @@ describe("the sample files of llm-d's router", function()
     assert.same(pd.routing, pd.disaggregation.prefill_routing)
     assert.equal(50000, pd.cluster.snapshot_refresh_us)
     local sim = import.read(folder .. "sim-pd-epp-config.yaml")
-    says(sim, "note", "blockSizeTokens 16: the router never takes less than 64")
+    says(sim, "note", "blockSizeTokens 16: the router uses at least 64")
     local precise = experiment_of(import.read(folder .. "sim-epp-kvcache-config.yaml"))
     assert.same({ "llm-d.prefix-cache-scorer", 10, producer = "precise" },
       precise.routing.scorers[1])
@@ -149,7 +149,7 @@ describe("names that versions of the router have changed", function()
     for _, version in ipairs { "0.9", "0.10" } do
       local found = read(flow .. "saturationDetector: { pluginRef: utilization-detector }\n",
         { version = version })
-      says(found, "rewritten", "0.11 refuses it (#1247, #2838, #1308): write "
+      says(found, "rewritten", "0.11 rejects it (#1247, #2838, #1308): write "
         .. "flowControl.saturationDetector")
     end
     local any = read(one:format "precise-prefix-cache-scorer"
@@ -177,7 +177,7 @@ schedulingProfiles:
 
   it("do not hide what came later", function()
     fails("plugins:\n- type: queue-scorer\n- type: priority-holdback-policy\n",
-      "priority-holdback-policy came with 0.10", { version = "0.9" })
+      "priority-holdback-policy was added in 0.10", { version = "0.9" })
     fails("plugins:\n- type: prefix-based-pd-decider\n  parameters: { promptTokens: 9 }\n",
       "prefix-based-pd-decider: promptTokens came with 0.10", { version = "0.9" })
   end)
@@ -198,14 +198,14 @@ schedulingProfiles:
       ":5: load-aware-scorer: unknown parameter 'treshold'; did you mean 'threshold'?",
       ":6: queue-scorer: unknown parameter 'threshold'; it has none",
       ":7: active-request-scorer: idleThreshold is 'many', expected a number",
-      "there is no plugin 'queue'", "unknown key 'wieght'; did you mean 'weight'?" } do
+      "unknown plugin 'queue'", "unknown key 'wieght'; did you mean 'weight'?" } do
       fails(text, part)
     end
     fails("plugin: []\n", "unknown key 'plugin'; did you mean 'plugins'?")
   end)
 
   it("has one handler, one picker for a profile, and names once", function()
-    fails("plugins: [ { type: queue-scorer }, { type: queue-scorer } ]\n", "is given twice")
+    fails("plugins: [ { type: queue-scorer }, { type: queue-scorer } ]\n", "duplicate")
     fails("plugins: [ { type: max-score-picker }, { type: random-picker } ]\nschedulingProfiles:\n"
       .. "- { name: a, plugins: [ { pluginRef: max-score-picker }, { pluginRef: random-picker } ] "
       .. "}\n", "profile 'a' has two pickers")
@@ -214,7 +214,7 @@ schedulingProfiles:
     fails("plugins: [ { type: single-profile-handler } ]\nschedulingProfiles: [ { name: a }, "
       .. "{ name: b } ]\n", "single-profile-handler requires one profile, but the file has 2")
     fails("plugins: [ { type: max-score-picker } ]\nschedulingProfiles:\n- { name: a, plugins: [ "
-      .. "{ pluginRef: max-score-picker, weight: 2 } ] }\n", "a weight is for scorers")
+      .. "{ pluginRef: max-score-picker, weight: 2 } ] }\n", "only scorers can have a weight")
   end)
 
   it("has numbers that may be quoted, durations and quantities", function()
@@ -400,7 +400,7 @@ schedulingProfiles:
   end)
 
   it("is refused if it is read as a version that refuses it", function()
-    fails(text, "plugin type 'kv-cache-scorer' is gone since 0.9 (configurations of 2025): "
-      .. "write kv-cache-utilization-scorer", { version = "0.10" })
+    fails(text, "plugin type 'kv-cache-scorer' was removed in 0.9 (configurations of 2025): write "
+      .. "kv-cache-utilization-scorer", { version = "0.10" })
   end)
 end)

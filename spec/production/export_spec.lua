@@ -156,18 +156,18 @@ describe("an export", function()
     fails("llm-d", { routing = weighted { scorers = { { own, 1 }, { "load-balance", 2 } } } },
       "routing.scorers[1]: it is written in Lua")
     fails("llm-d", { routing = weighted { scorers = { { "predicted-latency", 2 } } } },
-      "there is no scorer like 'predicted-latency'\n")
+      "no scorer corresponds to 'predicted-latency'\n")
     fails("llm-d", { routing = weighted { scorers = { { { "prefix-affinity", block_size = 64 },
-      3 } } } }, "there is no scorer like 'prefix-affinity' with these parameters; the nearest is "
+      3 } } } }, "no scorer corresponds to 'prefix-affinity' with these parameters; the closest is "
         .. "llm-d.prefix-cache-scorer")
     fails("llm-d", { routing = weighted { picker = "softmax" } }, "routing.picker")
     fails("llm-d", { routing = weighted(), scheduler = "sjf" }, "scheduler")
-    fails("llm-d", { routing = "least-loaded" }, "'least-loaded' is no sum of scores")
+    fails("llm-d", { routing = "least-loaded" }, "'least-loaded' is not a sum of llm-d scores")
     fails("dynamo", { routing = { "dynamo.kv", block_size = 32 } },
       "no flag sets the parameter 'block_size'")
     fails("dynamo", { routing = weighted() }, "dynamo has no routing policy like 'weighted'")
     fails("smg", { routing = "smg.cache_aware" }, "'mean'")
-    fails("smg", { routing = "random", queue = {} }, "queue: no flag says it")
+    fails("smg", { routing = "random", queue = {} }, "queue: no flag sets it")
   end)
 
   local function exported(points, options)
@@ -201,7 +201,7 @@ describe("an export", function()
       "queue.cycle_us: the router's cycle is 1 ms")
     fails("llm-d", { routing = weighted(), queue = { band_selection = function() return 1 end } },
       "queue.band_selection")
-    assert.matches("# queue.slo_targets: omitted: requests bring their deadlines", queue_text {
+    assert.matches("# queue.slo_targets: omitted: requests state their deadlines", queue_text {
       order = "slo-deadline", slo_targets = { critical = 5 } }, 1, true)
     local text = exported { routing = weighted(), disaggregation = { decider = "always",
       bandwidth_gb_s = 50, on_failure = "recompute" } }
@@ -229,7 +229,7 @@ describe("an export", function()
   it("leaves that out where it may, and says so in the file", function()
     local made = export.of("llm-d", subject_of { routing = weighted { scorers = {
       { "predicted-latency", 2 }, { "llm-d.queue-scorer", 1 } } } }, { allow_missing = true })
-    assert.matches("# routing.scorers[1]: omitted: there is no scorer like 'predicted-latency'",
+    assert.matches("# routing.scorers[1]: omitted: no scorer corresponds to 'predicted-latency'",
       export.text(made), 1, true)
     assert.is_nil(made.equal)
   end)
@@ -316,7 +316,7 @@ describe("blis export #host", function()
   it("says what is wrong with its command line", function()
     for _, case in ipairs {
       { { "llm-d" }, "expected SYSTEM POLICY, got 1 words" },
-      { { "nginx", "random" }, "'nginx' is not allowed, expected one of llm-d, dynamo, smg" },
+      { { "nginx", "random" }, "invalid value 'nginx': expected one of llm-d, dynamo, smg" },
       { { "smg", "random", "--format", "go" }, "--format go requires system llm-d" },
     } do
       local outcome = program.run("export", table.unpack(case[1]))

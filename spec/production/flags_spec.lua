@@ -67,9 +67,9 @@ python -m dynamo.frontend --router-mode kv \
   it("names what is wrong", function()
     fails("dynamo --router-mod kv", ":1: unknown flag '--router-mod' of dynamo; did you mean "
       .. "'--router-mode'?")
-    fails("dynamo\n--router-mode kvv", ":2: --router-mode: 'kvv' is not allowed")
+    fails("dynamo\n--router-mode kvv", ":2: --router-mode: invalid value 'kvv'")
     fails("dynamo --router-mode kv --router-temperature hot", "expected a number")
-    fails("dynamo --router-mode", "--router-mode: a value is missing")
+    fails("dynamo --router-mode", "--router-mode: missing value")
     fails("dynamo --router-mode kv --router-kv-overlap-score-credit=-1", "at least 0")
   end)
 end)
@@ -97,7 +97,7 @@ describe("a command line of SMG", function()
     assert.equal(60000000, experiment.queue.ttl_us)
   end)
 
-  it("has prefill and decode apart", function()
+  it("has prefill/decode disaggregation", function()
     local routing, experiment = routing_of("smg --pd-disaggregation --policy round_robin "
       .. "--prefill-policy cache_aware")
     assert.equal("round-robin", routing)

@@ -73,7 +73,7 @@ describe("the gate", function()
       assert.is_true(rules["no negative weight"])
       local text = report.text(result)
       assert.matches("long%-prompts +TTFT mean[^\n]* regression", text)
-      assert.matches("which is worse in everything", text, 1, true)
+      assert.matches("which is worse in every respect", text, 1, true)
       assert.matches("for the new one: inverted llm-d.queue-scorer +0.286 (0.286 x (1.000 - 0.0",
         text, 1, true)
     end)

@@ -91,7 +91,7 @@ describe("a policy that goes by labels", function()
   end)
 
   it("says which label it knows nothing of", function()
-    assert.matches("labels: nothing is said of the label 'tier'", failure {
+    assert.matches("labels: missing values for the label 'tier'", failure {
       "llm-d.label-selector-filter", match = { tier = { "a" } }, labels = { zone = { "a" } } })
     assert.matches("no label is named in match, exclude, present or absent", failure {
       "llm-d.label-selector-filter", match = {}, labels = {} })
@@ -170,7 +170,7 @@ describe("labels in files of llm-d", function()
       "  - pluginRef: label-selector-filter\n  - pluginRef: queue-scorer"), function(path)
       local found = import.read(path)
       assert.is_nil(load(found.lua)("policy").routing.filters)
-      assert.matches("it names no label: all candidates stay", found.findings:text(), 1, true)
+      assert.matches("it selects no label: all candidates stay", found.findings:text(), 1, true)
     end)
   end)
 
@@ -187,12 +187,12 @@ describe("labels in files of llm-d", function()
       { selector .. "[{key: a, operator: Exists, value: b}]}", "has no field 'value'" },
       { selector .. "{key: a}}", "expected a list of { key, operator, values }" },
       { selector .. "[{key: a, operator: In, values: [b]}], matchLabels: {a: c}}",
-        "no endpoint can have what it asks of the label 'a'" },
+        "no endpoint can satisfy its condition on the label 'a'" },
       { "label-selector-filter, parameters: {matchLabels: [a]}", "expected { label: value }" },
       { "label-selector-filter, parameters: {matchLabels: {a: 5}}",
         "the value of 'a' is 5, expected a string" },
       { "label-selector-filter, parameters: {matchLabel: {a: b}}",
-        "it has no parameter 'matchLabel'; did you mean 'matchLabels'?" },
+        "unknown parameter 'matchLabel'; did you mean 'matchLabels'?" },
       { "label-selector-filter, parameters: {label: a}", "together with validValues" },
       { "header-label-affinity-scorer, parameters: {headerName: x-mine, labelKey: a}",
         "no field of requests corresponds to the header 'x-mine'" },
@@ -266,7 +266,7 @@ describe("profiles that a header chooses", function()
         "no field of requests corresponds to the header 'x-mine'" },
       { "name: fast\n  plugins: %[", "name: fast\n  plugins: [{pluginRef: utilization-filter}, ",
         "only profiles that have the same filters and the same picker" },
-      { "defaultProfile: slow", "defaultProfile: none", "there is no profile 'none'" },
+      { "defaultProfile: slow", "defaultProfile: none", "unknown profile 'none'" },
       { "headerName: [%w-]+,", "", "headerName is missing" },
     } do
       local text = two_profiles:gsub(case[1], case[2]):gsub("plugins:\n", "plugins:\n"

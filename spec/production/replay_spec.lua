@@ -46,7 +46,7 @@ describe("recorded decisions", function()
   it("tell other scorers what they saw", function()
     with_record(weighted, function(path)
       local out = commands.output_of("decisions", path, "running-requests:1,kv-utilization:1")
-      assert.matches("scores of running%-requests: worked out from the recorded state", out)
+      assert.matches("scores of running%-requests: computed from the recorded state", out)
       local code, message = commands.error_of("decisions", path, "prefix-affinity:1")
       assert.equal("usage", code)
       assert.matches("scorer 'prefix-affinity' cannot be replayed", message, 1, true)
@@ -81,7 +81,7 @@ describe("recorded decisions", function()
         } do
           local out = replayed(path, own)
           assert.matches("^300 of 300 decisions agree", out)
-          assert.matches("worked out from the recorded state", out, 1, true)
+          assert.matches("computed from the recorded state", out, 1, true)
         end
         local out = replayed(path, "{ 'inverted', base = 'queue-depth' }")
         assert.is_true(tonumber(out:match "^(%d+) of 300") < 250, out)
@@ -148,7 +148,7 @@ describe("recorded decisions", function()
     files.with(log, function(path)
       local out = commands.output_of("decisions", path, "llm-d.queue-scorer:1,kv-utilization:1",
         table.unpack(fields))
-      assert.matches("^1 of 2 decisions agree %(50.0 %%%); 2 lines or spans are no routing "
+      assert.matches("^1 of 2 decisions agree %(50.0 %%%); 2 lines or spans are not routing "
         .. "decisions", out)
       assert.matches("b went to pod-1, this policy prefers pod-2: llm-d.queue-scorer +0.500 "
         .. "(0.5 x (1.000 - 0.000)), kv-utilization +0.350 (0.5 x (0.900 - 0.200))", out, 1, true)
@@ -174,7 +174,7 @@ describe("recorded decisions", function()
         { { path, policy }, "name its fields" },
         { { path, policy, "--field", "chosen=x", "--field", "scores=y" },
           "no decision of 4 lines" },
-        { { path, policy, "--field", "choice=x" }, "'choice=x' is not allowed" },
+        { { path, policy, "--field", "choice=x" }, "invalid value 'choice=x'" },
         { { path }, "expected FILE POLICY" },
         { { "/no/such", policy, "--field", "chosen=x", "--field", "scores=y" }, "cannot open" },
       } do

@@ -98,7 +98,7 @@ describe("the prompt on a terminal #host", function()
   it("says how its own functions are used, and has the list of topics", function()
     local seen = run(typing("help", "traceback", 'help ""'), { rows = 200 })
     assert.matches("> help\nhelp \"TOPIC\" explains a function", seen.screen, 1, true)
-    assert.matches("> traceback\ntraceback() tells more", seen.screen, 1, true)
+    assert.matches("> traceback\ntraceback() shows details", seen.screen, 1, true)
     assert.matches('> help ""\nOptions:\n  ', seen.screen, 1, true)
   end)
 
@@ -106,8 +106,8 @@ describe("the prompt on a terminal #host", function()
     local seen = run(typing('help "num-instances"', "help(blis.kv_cache)", "help()",
       'help "instacnes"', "help(5)", "help(ttft_ms)", 'help "spot.usd"'), { rows = 100 })
     for _, text in ipairs { "Number of instances", "The KV cache of one engine",
-      "Tab completes", "did you mean 'instances'?", "help: 5 is not allowed",
-      "There is no value of this name", "result.spot.usd" } do
+      "Tab completes", "did you mean 'instances'?", "help: invalid value 5",
+      "No value has this name", "result.spot.usd" } do
       assert.is_truthy(seen.screen:find(text, 1, true), text .. "\n" .. seen.screen)
     end
   end)

@@ -50,7 +50,7 @@ describe("differences between setups", function()
     local twin = subject_on("H100 NVL", { tpot_ms = first.tpot_ms * 1.01 })
     local found = between.judge(first, twin)
     assert.is_true(found[1].is_inside)
-    assert.matches("^inside the error of the model between these setups %(%d+%%%)$",
+    assert.matches("^within the error of the model between these setups %(%d+%%%)$",
       between.note(0.01, found[1].error))
     assert.equal("", between.note(3, found[1].error))
     assert.equal("", between.note(0.01, false))
@@ -113,7 +113,7 @@ describe("differences between setups", function()
     assert.is_true(near.is_inside_model_error and math.abs(near.change) <= near.model_error)
     assert.is_false(far.is_inside_model_error)
     local text = tostring(found)
-    assert.matches("itl_ms.mean: hardware=H100 NVL is lower than [^\n]+; inside the error of the "
+    assert.matches("itl_ms.mean: hardware=H100 NVL is lower than [^\n]+; within the error of the "
       .. "model between these setups %(%d+%%%)", text)
     assert.matches("itl_ms.mean: hardware=L40S loses to [^\n]+%)\n", text .. "\n")
 
@@ -128,7 +128,7 @@ describe("differences between setups", function()
       latency_model = "composed" }, workload = { rate = 2, num_requests = 40, prompt_tokens = 200,
       output_tokens = 20 }, variants = { { cluster = { tp = 1 } },
       { cluster = { tp = 1, hardware = "H200" } } } })
-    assert.is_truthy(text:find("inside the error of the model", 1, true)
+    assert.is_truthy(text:find("within the error of the model", 1, true)
       or not text:find("note:", 1, true))
   end)
 end)

@@ -145,7 +145,7 @@ describe("a bill", function()
       small.says(out.out, " 18.000 USD,")
     end)
     small.says(small.message_of(run, { billing_granularity_us = -1 }),
-      "cluster.billing_granularity_us: -1 is not allowed")
+      "cluster.billing_granularity_us: invalid value -1")
   end)
 
   it("is in a file of results", function()

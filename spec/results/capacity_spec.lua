@@ -65,7 +65,7 @@ describe("blis.capacity", function()
     local three = numbers { replications = 3 }
     assert.equal("95 % interval of 3 seeds", three.interval)
     assert.is_true(three.low < 9.9 and three.high > 10.1)
-    assert.equal("one seed, which shows no noise", numbers { replications = 1 }.interval)
+    assert.equal("one seed, so the noise is unknown", numbers { replications = 1 }.interval)
     local run = search { replications = 1, from = 40, tolerance = 0.5 }
     assert.equal("noise of one seed, not between seeds", run.interval)
     says(tostring(run), "seeds differ by more than one run shows, which 4 replications tell")
@@ -191,9 +191,10 @@ describe("blis.capacity", function()
     assert.is_true(got.is_unsettled)
     assert.is_nil(got.low)
     says(got:headline(), "runs are too short to")
-    says(tostring(got), "let it run p.requests requests")
+    says(tostring(got), "run p.requests requests")
     got = search { max_requests = 500, targets = { ["ttft_ms.p99"] = 100 } }
-    says(tostring(got), "runs of 500 requests do not settle there; max_requests allows longer ones")
+    says(tostring(got), "runs of 500 requests do not converge there; raise max_requests to allow "
+      .. "longer runs")
   end)
 
   it("judges a trace as a whole", function()
@@ -202,7 +203,7 @@ describe("blis.capacity", function()
     local got = search { parameter = "instances", from = 1, replications = 2,
       experiment = { workload = list, routing = "least-loaded" } }
     assert.is_true(got.value >= 1)
-    says(tostring(got), "runs are judged as they are")
+    says(tostring(got), "runs are judged without a test for steady state")
   end)
 
   it("tells what is wrong", function()
@@ -210,13 +211,15 @@ describe("blis.capacity", function()
     says(message(numbers, { metric = "z" }), "the trial returned no number 'z'; known are y")
     says(message(numbers, { from = 3, to = 2 }), "capacity: from = 3 is above to = 2")
     says(message(numbers, { trial = function() return "x" end }), "the trial returned 'x'")
-    says(message(numbers, { targets = { y = 3 } }), "'targets' and 'metric' with 'limit'")
+    says(message(numbers, { targets = { y = 3 } }),
+      "'targets' cannot be combined with 'metric' and 'limit'")
     says(message(search, { targets = {} }), "capacity.targets: the table is empty")
     says(message(search, { targets = { 5 } }), "capacity.targets: expected metrics with limits")
-    says(message(search, { parameter = "cluster.instances.x" }), "is no option of the experiment")
+    says(message(search, { parameter = "cluster.instances.x" }), "is not an option of the "
+      .. "experiment")
     says(message(search, { targets = { ttft_ms = 5 } }),
       "capacity.targets: ttft_ms contains count, mean, min, p50")
-    says(message(search, { targets = { routing = 5 } }), "routing is no number but a string")
+    says(message(search, { targets = { routing = 5 } }), "routing is not a number but a string")
     says(message(search, { targets = { by_tenant = 5 } }), "by_tenant is a list, not a number")
     says(message(blis.capacity, { limit = 3 }), "expected either a trial")
     says(message(search, { experiment = experiment { keep_records = false } }),

@@ -58,10 +58,10 @@ describe("fitness", function()
 
   it("tells what is wrong with a weight", function()
     for _, case in ipairs {
-      { "throughput", "'throughput' is not allowed, expected KEY:WEIGHT" },
-      { "throughput:x", "weight 'x' of throughput is not allowed" },
-      { "throughput:-1", "weight '-1' of throughput is not allowed" },
-      { "throughput:inf", "weight 'inf' of throughput is not allowed" },
+      { "throughput", "invalid value 'throughput': expected KEY:WEIGHT" },
+      { "throughput:x", "weight of throughput: invalid value 'x'" },
+      { "throughput:-1", "weight of throughput: invalid value '-1'" },
+      { "throughput:inf", "weight of throughput: invalid value 'inf'" },
       { "p90_ttft:1", "unknown key 'p90_ttft'; did you mean 'p99_ttft'?" },
     } do
       local message = small.message_of(fitness.parse, case[1])

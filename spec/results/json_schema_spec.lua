@@ -106,8 +106,8 @@ describe("a store of another format", function()
         local out <close> = assert(io.open(file, "w"))
         out:write(other)
         out:flush()
-        small.says(small.message_of(run), is_journal and "journal of format 1, this program reads "
-          .. "format 2" or "it is a sweep of format 9, this program reads format 1")
+        small.says(small.message_of(run), is_journal and "this journal has format 1, but this "
+          .. "program reads format 2" or "this sweep has format 9, but this program reads format 1")
         local back <close> = assert(io.open(file, "w"))
         back:write(text)
       end

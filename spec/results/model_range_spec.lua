@@ -72,6 +72,6 @@ describe("the range of an answer over the expected error", function()
     if not found.basis then return end
     local range = found.basis.model_range
     assert.is_true(range.low < found.basis.value and found.basis.value < range.high)
-    assert.matches("over the expected error of step times", tostring(found), 1, true)
+    assert.matches("across the expected error of step times", tostring(found), 1, true)
   end)
 end)

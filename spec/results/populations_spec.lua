@@ -40,8 +40,8 @@ describe("SLO classes of a script", function()
 
   it("without requests make a warning of their targets", function()
     local text = has_reason(of_class("batch", { realtime = { ttft_ms = 9 } }), "unmatched-target")
-    says(text, "slo_targets has class realtime, and no request has it. The classes of the requests "
-      .. "are batch.")
+    says(text, "slo_targets has class realtime, but no request has this class. The classes of the "
+      .. "requests are batch.")
     assert.is_nil(has_reason(of_class("batch", { batch = { ttft_ms = 9 } }), "unmatched-target"))
     assert.is_nil(has_reason(of_class("batch", { batch = { ttft_ms = 9 },
       default = { ttft_ms = 9 } }), "unmatched-target"))

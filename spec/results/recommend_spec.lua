@@ -123,7 +123,7 @@ describe("blis.recommend", function()
   it("refuses what layouts say themselves", function()
     local ok, problem = pcall(search, { experiment = { cluster = { tp = 2 } } })
     assert.is_false(ok)
-    says(problem.message, "layouts say cluster.tp")
+    says(problem.message, "remove cluster.tp: the layouts set it")
     ok, problem = pcall(search, { tp_degrees = { 1.5 } })
     assert.is_false(ok)
     says(problem.message, "whole numbers")
@@ -141,7 +141,7 @@ describe("blis.recommend", function()
       "--workload-spec", "x.yaml")
     recommend("--tp: layouts set it; leave it out", "--tp", "2")
     recommend("--tp-degrees: duplicate value 1", "--tp-degrees", "1,1")
-    recommend("--target: 'ttft_ms.p90' = -1 is not allowed", "--target", "ttft_ms.p90=-1")
+    recommend("--target: 'ttft_ms.p90': invalid value -1", "--target", "ttft_ms.p90=-1")
     recommend("--target: ttft_ms contains count, mean, min, p50", "--target", "ttft_ms=5")
     recommend("no layout (all) of 2 GPUs", "--tp-degrees", "4")
     refuses("--workload-spec: --rate cannot vary because the file sets it", "capacity", "--target",
@@ -157,7 +157,7 @@ describe("blis.recommend", function()
     refuses("duplicate value 'H100'", { hardware = { "H100", "H100" } })
     refuses("recommend.tp_degrees: duplicate value 1", { tp_degrees = { 1, 2, 1 } })
     refuses("no layout (all) of 2 GPUs has instances of 3 GPUs", { tp_degrees = { 3 } })
-    refuses("'ttft_ms.p90' = -1 is not allowed", { targets = { ["ttft_ms.p90"] = -1 } })
+    refuses("'ttft_ms.p90': invalid value -1", { targets = { ["ttft_ms.p90"] = -1 } })
     refuses("recommend.targets: ttft_ms contains count, mean, min, p50",
       { targets = { ttft_ms = 5 } })
     refuses("unknown hardware 'nope'", { hardware = { "H100", "nope" } })
@@ -167,11 +167,11 @@ describe("blis.recommend", function()
         workload = { prompt_tokens = 500, output_tokens = 8 } } }
     end
     refuses("unknown decider 'nope'", given({}, { decider = "nope" }))
-    refuses("layouts say cluster.encode_instances", given { encode_instances = 13 })
+    refuses("remove cluster.encode_instances: the layouts set it", given { encode_instances = 13 })
     local short, scaled = given {}, given {}
     short.experiment.horizon_us, scaled.experiment.autoscaler = 1, "hpa"
     refuses("recommend: no request arrives in the experiment at 4 requests/s", short)
-    refuses("layouts have a fixed number of instances; leave out autoscaler", scaled)
+    refuses("layouts have a fixed number of instances; remove autoscaler", scaled)
   end)
 
   it("starts where nothing is kept, and says so in time", function()
@@ -194,10 +194,11 @@ describe("blis.recommend", function()
     local apart = { name = "b", kind = "disaggregated", gpus = 2, is_confirmed = true, low = 2,
       high = 4, per_gpu = 1.4 }
     local found = report.new { layouts = { together, apart } }
-    assert.equal("a (aggregated) takes at least 2.00 times the load of b (disaggregated) per GPU",
+    assert.equal("a (aggregated) sustains at least 2.00 times the load of b (disaggregated) "
+      .. "per GPU",
       found:headline())
     apart.high = 9
-    says(found:headline(), "a (aggregated) seems to take more load per GPU than b")
+    says(found:headline(), "a (aggregated) seems to sustain more load per GPU than b")
     together.goodput, apart.goodput, apart.per_gpu = 9, 6, 3
     says(found:headline(), "takes 1.50 times the load of b (disaggregated) per GPU; their interv")
     -- The same model and GPU at two TP degrees.
@@ -208,12 +209,12 @@ describe("blis.recommend", function()
         error = { tpot_band = 0.05, ttft_band = 0.1, is_measured = true } }
     end
     together.subject, apart.subject = subject(1), subject(2)
-    assert.is_nil(found:headline():find("inside the error", 1, true))
+    assert.is_nil(found:headline():find("within the error", 1, true))
     apart.goodput, apart.per_gpu, apart.high = 8.7, 4.35, 9
-    says(found:headline(), "takes 1.03 times the load of b (disaggregated) per GPU; their "
-      .. "intervals meet; inside the error of the model between these setups (")
+    says(found:headline(), "sustains 1.03 times the load of b (disaggregated) per GPU; their "
+      .. "intervals overlap; within the error of the model between these setups (")
     apart.subject = subject(1)
-    assert.is_nil(found:headline():find("inside the error", 1, true))
+    assert.is_nil(found:headline():find("within the error", 1, true))
   end)
 
   it("says where pools are idle", function()
@@ -283,7 +284,7 @@ describe("blis.recommend", function()
       cluster = { model = "qwen/qwen3-14b", hardware = "H100" },
       routing = function() return 1 end,
       workload = { prompt_tokens = 500, output_tokens = 8 } } }
-    says(small.message_of(search, changes), "give identity = \"...\"")
+    says(small.message_of(search, changes), "set identity = \"...\"")
   end)
 
   it("takes the older name of tp_degrees", function()

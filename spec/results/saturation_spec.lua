@@ -134,8 +134,9 @@ describe("saturation detectors", function()
     end
     says(message "treshold", "unknown detector 'treshold'; did you mean 'threshold'?")
     says(message "composite,all", "unknown detector 'all'")
-    says(message "", "'' is not allowed, expected 'all' or some of composite")
-    says(small.message_of(result.saturation, result, { window_us = 0 }), "saturation.window_us: 0")
+    says(message "", "invalid value '': expected 'all' or some of composite")
+    says(small.message_of(result.saturation, result, { window_us = 0 }),
+      "saturation.window_us: invalid value 0")
   end)
 
   it("are written to a file", function()

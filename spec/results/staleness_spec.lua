@@ -48,22 +48,22 @@ describe("the age of a policy's signals", function()
         if entry.name == name then return staleness.text(kind, entry) end
       end
     end
-    assert.equal("reads no signal that ages", text("routers", "lmetric"))
-    assert.equal("can read signals that age by snapshot_refresh_us", text("routers", "weighted"))
+    assert.equal("reads no delayed signal", text("routers", "lmetric"))
+    assert.equal("can read signals delayed by snapshot_refresh_us", text("routers", "weighted"))
     assert.is_nil(text("autoscalers", "hpa"))
   end)
 
   it("is noted where compared policies differ in it", function()
     local routing = { "lmetric", "least-loaded" }
-    assert.equal("compare: the policies differ in the age of what they read. lmetric: current "
-      .. "signals only; least-loaded: signals that age by snapshot_refresh_us (5s)",
+    assert.equal("compare: the policies differ in the age of their signals. lmetric: current "
+      .. "signals only; least-loaded: signals delayed by snapshot_refresh_us (5s)",
       note_of { cluster = { instances = 2, snapshot_refresh_us = "5s" }, routing = routing })
     assert.is_nil(note_of { cluster = { instances = 2 }, routing = routing })
     assert.is_nil(note_of { cluster = { instances = 2, cache_signal_delay_us = 5000 },
       routing = routing })
     assert.is_nil(note_of { cluster = { instances = 2, snapshot_refresh_us = 5000 },
       routing = { "least-loaded", "weighted" } })
-    assert.matches("snapshot_refresh_us=7: signals that age by snapshot_refresh_us %(7%)",
+    assert.matches("snapshot_refresh_us=7: signals delayed by snapshot_refresh_us %(7%)",
       note_of { cluster = { instances = 2 }, routing = "least-loaded",
         variants = { { cluster = { snapshot_refresh_us = 0 } },
           { cluster = { snapshot_refresh_us = 7 } } } })

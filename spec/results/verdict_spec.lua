@@ -282,7 +282,7 @@ describe("sharing", function()
 
   it("names instances without a request", function()
     says(has(shared(function() return 1 end, 2), "imbalance", "warning"),
-      "1 of 2 instances never got a request")
+      "1 of 2 instances received no request")
   end)
 
   it("compares instances of one group only", function()
@@ -299,7 +299,7 @@ describe("sharing", function()
     says(has(shared(function()
       n = n + 1
       return n // 16 % 4 + 1
-    end, 4), "herding", "warning"), "of 16 requests in a row")
+    end, 4), "herding", "warning"), "of 16 consecutive requests")
     has_not(shared(function()
       n = n + 1
       return n % 4 + 1

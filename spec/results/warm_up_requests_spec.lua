@@ -51,7 +51,7 @@ describe("warm_up_requests", function()
     assert.equal(0, result.steady.completed)
     assert.equal(0, result.steady.ttft_ms.p99)
     assert.equal(0, result.steady.requests_per_sec)
-    says(result.setup.notes, "warm_up_requests = 60: nothing is left, for 60 were completed")
+    says(result.setup.notes, "warm_up_requests = 60: no request is left, because only 60 completed")
     says(tostring(blis.run(small.experiment { warm_up_requests = 10 })), "after 10 requests: TTFT")
   end)
 

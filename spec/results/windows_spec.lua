@@ -183,8 +183,8 @@ describe("a comparison of single runs", function()
   it("tells what became of requests, and of whom latencies are", function()
     local text = compare { admission = { "token-bucket", bucket_size = 4000, refill_rate = 2000 } }
     says(text, "arrived  completed")
-    assert.matches("\n  %d+ rejected %(token%-bucket[^\n]*%); latencies are of "
-      .. "the %d+ that completed",
+    assert.matches("\n  %d+ rejected %(token%-bucket[^\n]*%); latencies cover the %d+ that "
+      .. "completed",
       text)
     assert.matches("\n  %d+ unservable %(too long for an instance, the shortest with a prompt of",
       compare { cluster = { instances = 2, max_model_len = 210 } })

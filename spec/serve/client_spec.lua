@@ -99,12 +99,12 @@ class Scalar:  # as numpy has them
 print(blis.run({**base, "seed": Scalar()})["hash"] == blis.run(base)["hash"])
 print(len(blis.run({**base, "series_interval_us": 1000000}, series=True)["series"]) > 0)]==])
     assert.equal([==[
-ValueError workload.rate: nan is not allowed, expected a finite number
-ValueError workload.rate: inf is not allowed, expected a finite number
-TypeError workload.rate: object is not allowed, expected a number, text, boolean, ]==] .. [==[
-list, tuple, or mapping
-TypeError workload.rate: set is not allowed, expected a number, text, boolean, list, ]==] .. [==[
-tuple, or mapping
+ValueError workload.rate: invalid value nan: expected a finite number
+ValueError workload.rate: invalid value inf: expected a finite number
+TypeError workload.rate: invalid value of type object: expected a number, string, ]==] .. [==[
+boolean, list, tuple, or mapping
+TypeError workload.rate: invalid value of type set: expected a number, string, ]==] .. [==[
+boolean, list, tuple, or mapping
 want: series needs experiment.series_interval_us, such as 1000000 for a row per second
 True
 True
@@ -142,7 +142,7 @@ with blis.Server() as server:
     small.says(out, "policy.lua:2: boom 2\n")
     small.says(out, "timeout policy.lua: more than 1000000 Lua instructions")
     small.says(out, "mine.lua:1:")
-    small.says(out, "invalid_params limits.wall_s: -1 is not allowed")
+    small.says(out, "invalid_params limits.wall_s: invalid value -1")
     small.says(out, "did you mean 'least-loaded'?")
     small.says(out, "parse_error column")
     small.says(out, "integer '9223372036854775808' is out of range; "

@@ -27,12 +27,13 @@ describe("blis.compare with replications", function()
     local got = blis.compare(spec { replications = rule })
     assert.equal(2, got.max_looks)
     small.says(tostring(got),
-      ("\nrule obrien-fleming: %d runs of each, look %d of at most 2"):format(got.replications,
+      ("\nrule obrien-fleming: %d runs each, analysis %d of at most 2"):format(got.replications,
         got.looks))
     assert.is_nil(tostring(got):find("p [=<]"))
     local text = tostring(blis.compare(spec { replications = 4,
       report = { "ttft_ms.p99", "cache_hit_rate" } }))
-    small.says(text, "ttft_ms.p99 rests on at most 60 requests in some runs; a p99 needs 1,000")
+    small.says(text, "ttft_ms.p99 is based on at most 60 requests in some runs; a p99 requires "
+      .. "1,000")
     assert.is_nil(text:find("\nrule", 1, true))
   end)
 
@@ -105,7 +106,7 @@ describe("blis.compare with replications", function()
     end
     assert.is_true(counts.timed_out > 0 and counts.completed > 0)
     small.says(tostring(blis.compare(late)), ("\nrouting=round-robin: of %d requests %d timed out; "
-      .. "latencies are of the %d that completed\n"):format(counts.arrived, counts.timed_out,
+      .. "latencies cover the %d that completed\n"):format(counts.arrived, counts.timed_out,
       counts.completed))
   end)
 
@@ -120,7 +121,7 @@ describe("blis.compare with replications", function()
       assert.is_nil(got.table.points[1].metrics["ttft_ms.p99"])
       assert.matches("round%-robin +%- +%- ", text)
       small.says(text, "rejected; nothing completed")
-      small.says(text, "ttft_ms.p99: nothing to compare of least-loaded and round-robin")
+      small.says(text, "ttft_ms.p99: no values to compare for least-loaded and round-robin")
     end
   end)
 
@@ -191,14 +192,14 @@ describe("blis.compare with replications", function()
   it("says of what timelines are", function()
     local one, many = blis.compare(cold {}), blis.compare(spec { replications = 2, quiet = true })
     small.says(small.message_of(function() one:timeline "x.json" end),
-      "comparison[i]:timeline(path) writes that of policy i")
+      "use comparison[i]:timeline(path) for policy i")
     small.says(small.message_of(function() many:timeline "x.json" end),
       "results of replications are not kept")
   end)
 
   it("tells what is wrong", function()
-    small.says(small.message_of(blis.compare, spec { replications = 1 }), "compare.replications: 1 "
-      .. "is not allowed, expected an integer of at least 2, 'auto', or { rule =, min =, max =, "
+    small.says(small.message_of(blis.compare, spec { replications = 1 }), "compare.replications: "
+      .. "invalid value 1: expected an integer of at least 2, 'auto', or { rule =, min =, max =, "
       .. "precision = }")
     small.says(small.message_of(blis.compare, cold { level = 0.9 }),
       "level: requires replications = ...")

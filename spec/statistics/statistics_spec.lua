@@ -87,7 +87,7 @@ describe("pairs", function()
     assert.matches("100.0 %", tostring(twice), 1, true)
     local ok, problem = pcall(statistics.paired, a, b, { kind = "ratios" })
     assert.is_false(ok)
-    assert.matches("kind: 'ratios' is not allowed, expected ratio, ratio-of-means or difference",
+    assert.matches("kind: invalid value 'ratios': expected ratio, ratio-of-means or difference",
       problem.message, 1, true)
     local boot = { kind = "ratio-of-means", method = "bootstrap", seed = 3 }
     assert.same(statistics.paired(a, b, boot).low, statistics.paired(a, b, boot).low)

@@ -37,7 +37,7 @@ describe("what transfers from simulation to reality", function()
     assert.equal(2.75, transfer.mean_gap)
     assert.is_near((2 / 12 + 2 / 18 + 6 / 24 + 1 / 24) / 4, transfer.mean_relative_gap, 1e-12)
     assert.equal("rank correlation 0.949, 5 of 5 pairs ordered right, mean gap 2.75 (14.2 % of the "
-      .. "real figure)", tostring(transfer))
+      .. "real metric)", tostring(transfer))
   end)
 
   it("does not count a tie as the naming of a winner", function()

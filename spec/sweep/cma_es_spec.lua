@@ -120,14 +120,14 @@ describe("blis.cma_es", function()
   it("tells what is wrong", function()
     for given, message in pairs {
       [{}] = "cma_es.start is missing, expected a list of numbers",
-      [{ start = {} }] = "cma_es.start: a table is not allowed, expected a list of numbers",
+      [{ start = {} }] = "cma_es.start: invalid value of type table: expected a list of numbers",
       [{ start = { 1, "x" } }] = "expected a list of numbers",
       [{ start = { 0 / 0 } }] = "expected a list of numbers",
-      [{ start = { 1 }, low = { 0, 0 } }] = "cma_es.low: expected 1 numbers, as many as start has",
+      [{ start = { 1 }, low = { 0, 0 } }] = "cma_es.low: expected 1 numbers, as in start",
       [{ start = { 1 }, low = { 2 } }] = "cma_es.start[1]: 1 is not between low and high, 2 to inf",
       [{ start = { 1 }, low = { 2 }, high = { 0 } }] = "low[1] = 2 is not below high[1] = 0",
-      [{ start = { 1 }, step = 0 }] = "cma_es.step: 0 is not allowed",
-      [{ start = { 1 }, population = 3 }] = "cma_es.population: 3 is not allowed",
+      [{ start = { 1 }, step = 0 }] = "cma_es.step: invalid value 0",
+      [{ start = { 1 }, population = 3 }] = "cma_es.population: invalid value 3",
       [{ start = { 1 }, sigma = 3 }] = "unknown option 'sigma'",
     } do
       small.says(small.message_of(blis.cma_es, given), message)
@@ -137,7 +137,7 @@ describe("blis.cma_es", function()
     search:ask()
     small.says(small.message_of(search.tell, search, { 1 }), "expected a list of 4 numbers")
     small.says(small.message_of(search.tell, search, { 1, 2, "x", 4 }),
-      "value 3: 'x' is not allowed")
+      "value 3: invalid value 'x'")
   end)
 end)
 

@@ -25,7 +25,7 @@ describe("replications that no seed changes", function()
       assert.is_nil(point.metrics.value.low)
     end
     local text = tostring(found)
-    assert.equal(1, select(2, text:gsub("equal: the seed changes nothing here", "")))
+    assert.equal(1, select(2, text:gsub("equal: the seed has no effect here", "")))
     small.says(text, "all 5 replications are equal")
     assert.is_nil(text:find("±", 1, true))
     assert.is_nil(text:find("interval (", 1, true))
@@ -50,7 +50,7 @@ describe("replications that no seed changes", function()
     local found = swept(function(x) return x > 1 end, 4)
     assert.is_true(found.points[1].is_copied)
     assert.is_nil(found.points[2].is_copied)
-    small.says(tostring(found), "all replications of one point are equal: the seed changes nothing "
+    small.says(tostring(found), "all replications of one point are equal: the seed has no effect "
       .. "there")
     small.says(tostring(found), "±")
     assert.is_nil(tostring(swept(function() return true end, 4)):find("are equal", 1, true))

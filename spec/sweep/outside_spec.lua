@@ -74,7 +74,7 @@ describe("blis sweep ask and tell #host", function()
       end
       assert.equal(35, count)
       local _, err = checked("ask", folder)
-      small.says(err, "others are at the 36 trials")
+      small.says(err, "other processes are running the 36 trials")
       small.says(checked("status", folder), "missing  36, 36 reserved")
     end)
   end)
@@ -95,7 +95,7 @@ describe("blis sweep ask and tell #host", function()
       -- The late one tells first, and counts.
       checked("tell", folder, again[1].id, "y=1")
       local _, err = checked("tell", folder, later[1].id, "y=2")
-      small.says(err, "has a result already")
+      small.says(err, "already has a result")
       assert.matches("1,.-,y?", checked("export", folder))
     end)
   end)
@@ -122,17 +122,17 @@ describe("blis sweep ask and tell #host", function()
         { "cannot open", "ask", "/no/such.lua", "--store", folder },
         { "runs no sweep called 'other'", "ask", path, "--store", folder, "--sweep", "other" },
         { "DIR is missing", "tell" }, { "ID is missing", "tell", folder },
-        { "is no trial of this sweep", "tell", folder, "abc.1", "y=1" },
-        { "is no trial of this sweep", "tell", folder, "../../x", "y=1" },
-        { "is no trial of this sweep", "tell", folder, id .. ("9"):rep(30), "y=1" },
+        { "is not a trial of this sweep", "tell", folder, "abc.1", "y=1" },
+        { "is not a trial of this sweep", "tell", folder, "../../x", "y=1" },
+        { "is not a trial of this sweep", "tell", folder, id .. ("9"):rep(30), "y=1" },
         { "cannot read /tmp: Is a directory", "tell", folder, id, "--values", "/tmp" },
         { "--store requires a script", "ask", folder, "--store", "/no/such" },
         { "--sweep requires a script", "ask", folder, "--sweep", "s" },
         { "expected one of NAME=VALUE, --values, --failed and --release, got none", "tell", folder,
           id },
         { "got several", "tell", folder, id, "y=1", "--release" },
-        { "'y' is not allowed, expected NAME=VALUE", "tell", folder, id, "y" },
-        { "y: 'nan' is not allowed, expected a finite number", "tell", folder, id, "y=nan" },
+        { "invalid value 'y': expected NAME=VALUE", "tell", folder, id, "y" },
+        { "y: invalid value 'nan': expected a finite number", "tell", folder, id, "y=nan" },
         { "y appears twice", "tell", folder, id, "y=1", "y=2" },
         { "the trial returned no number 'y'", "tell", folder, id, "z=1" },
         { "No such file", "tell", folder, id, "--values", "/no/such" },
@@ -207,17 +207,17 @@ describe("blis sweep try #host", function()
   it("says what is no point", function()
     with_script(function(path)
       for _, case in ipairs {
-        { "b is missing", "a=1" }, { "b: 2 is not allowed, expected a number from 0 to 1", "a=1",
+        { "b is missing", "a=1" }, { "b: invalid value 2: expected a number from 0 to 1", "a=1",
           "b=2", "kind=x" },
-        { "kind: 'y' is not allowed, expected one of x, z", "a=1", "b=0", "kind=y" },
+        { "kind: invalid value 'y': expected one of x, z", "a=1", "b=0", "kind=y" },
         { "extra: does not apply", "a=1", "b=0", "kind=x", "extra=3" },
-        { "extra: 2.5 is not allowed, expected a whole number from 1 to 9", "a=1", "b=0",
+        { "extra: invalid value 2.5: expected a whole number from 1 to 9", "a=1", "b=0",
           "kind=z", "extra=2.5" },
         { "unknown parameter 'kinds'; did you mean 'kind'", "a=1", "b=0", "kinds=x" },
         { "unknown parameter 'seed'", "a=1", "b=0", "kind=x", "seed=3" },
-        { "where = returns false", "a=2.25", "b=0", "kind=x" },
-        { "a: 'much' is not allowed, expected one of 1, 2, 3", "a=much", "b=0", "kind=x" },
-        { "'a' is not allowed, expected NAME=VALUE", "a" }, { "a appears twice", "a=1", "a=2" },
+        { "where returns false", "a=2.25", "b=0", "kind=x" },
+        { "a: invalid value 'much': expected one of 1, 2, 3", "a=much", "b=0", "kind=x" },
+        { "invalid value 'a': expected NAME=VALUE", "a" }, { "a appears twice", "a=1", "a=2" },
         { "unknown metric 'z'", "a=1", "b=0", "kind=x", "--figure", "z" },
       } do
         local run = program.run("sweep", "try", path, table.unpack(case, 2))

@@ -145,11 +145,12 @@ end }:run { jobs = 2, store = arg[1], quiet = true })
         program.quote(path), program.quote(folder), folder))
       assert.equal(130, outcome.status)
       assert.equal("", outcome.out)
-      assert.matches("slow: %d+ of 18 trials are kept in .-; the same command does the rest",
+      assert.matches("slow: %d+ of 18 trials are stored in .-; run the same command to complete "
+        .. "the rest",
         outcome.err)
       outcome = program.run(path, folder)
       assert.equal(whole, outcome.out)
-      assert.matches("18 trials, [1-9]%d* of them known", outcome.err)
+      assert.matches("18 trials, [1-9]%d* of them complete", outcome.err)
     end)
   end)
 

@@ -252,7 +252,7 @@ describe("the store of a sweep", function()
       append_to(path, text .. ("x\n"):rep(7))
       local notes = notes_of(function() run(new_sweep(), { store = folder }) end)
       small.says(notes, ("%s: lines 17, 18, 19, 20, 21 ... are damaged and skipped; trials without "
-        .. "another record are run again"):format(path))
+        .. "another record will run again"):format(path))
     end)
   end)
 
@@ -325,7 +325,7 @@ describe("the store of a sweep", function()
   it("refuses results of another version politely", function()
     with_old_store(function(folder)
       small.says(small.message_of(run, new_sweep(), { store = folder }),
-        ("%s: it contains results of blis 0.0.9+old, and metrics of blis %s may differ. To run "
+        ("%s: it contains results of blis 0.0.9+old, but metrics of blis %s may differ. To run "
           .. "their trials again, use --other-versions ignore (in a script: other_versions = "
           .. "\"ignore\"). To use them, use --other-versions keep. Or use another folder"):format(
           folder, program.id()))
@@ -456,10 +456,10 @@ describe("the store of a sweep", function()
 
   it("is needed for shards", function()
     small.says(small.message_of(run, new_sweep(), { shard = "1/2" }),
-      "shard: needs a store, to put the parts together")
+      "shard: requires a store, to combine the parts")
     for _, text in ipairs { "2/2", "1", "a/b", "-1/2" } do
       small.says(small.message_of(run, new_sweep(), { shard = text, store = "x" }),
-        ("shard: '%s' is not allowed, expected I/N with I from 0 to N-1"):format(text))
+        ("shard: invalid value '%s': expected I/N with I from 0 to N-1"):format(text))
     end
   end)
 end)
@@ -489,7 +489,7 @@ describe("a shard", function()
         BLIS_SHARDS = "4" })
     end
     small.says(small.message_of(from, { SLURM_ARRAY_TASK_ID = "3", BLIS_SHARDS = "none" }),
-      "SLURM_ARRAY_TASK_ID: 3 of none is not allowed")
+      "SLURM_ARRAY_TASK_ID: invalid value 3/none")
     assert.equal("3/8 JOB_COMPLETION_INDEX",
       from { JOB_COMPLETION_INDEX = "3", BLIS_SHARDS = "8" })
     assert.equal("0/2 HQ_TASK_ID", from { HQ_TASK_ID = "0", BLIS_SHARDS = "2" })
@@ -499,12 +499,12 @@ describe("a shard", function()
     assert.equal("4/5 BLIS_SHARD", from { BLIS_SHARD = "4/5", PMI_RANK = "1", PMI_SIZE = "3" })
     assert.is_nil(from { BLIS_SHARD = "", SLURM_ARRAY_TASK_ID = "" })
     small.says(small.message_of(from, { SLURM_ARRAY_TASK_ID = "x", SLURM_ARRAY_TASK_COUNT = "2" }),
-      "SLURM_ARRAY_TASK_ID: 'x' is not allowed, expected a whole number; --shard I/N says more "
-        .. "than the environment")
+      "SLURM_ARRAY_TASK_ID: invalid value 'x': expected an integer; set --shard I/N to "
+        .. "override the environment")
     small.says(small.message_of(from, { HQ_TASK_ID = "3" }), "HQ_TASK_ID is set, but the number of "
-      .. "parts is not: set BLIS_SHARDS, or use --shard 3/N (0/1 for all trials)")
+      .. "shards is not: set BLIS_SHARDS, or use --shard 3/N (0/1 for all trials)")
     small.says(small.message_of(from, { PMI_RANK = "3", PMI_SIZE = "3" }),
-      "PMI_RANK: 3 of 3 is not allowed, expected I/N with I from 0 to N-1")
+      "PMI_RANK: invalid value 3/3: expected I/N with I from 0 to N-1")
   end)
 end)
 
@@ -540,7 +540,7 @@ describe("replications until an interval is narrow enough", function()
 
   it("cannot be sharded", function()
     small.says(small.message_of(run, new(), { shard = "0/2", store = "x" }),
-      "give replications as a number")
+      "set replications to a number")
   end)
 end)
 
@@ -572,7 +572,7 @@ describe("the table of a sweep", function()
       end }
     local gaps = run(blis.sweep(spec))
     small.says(small.message_of(gaps.paired, gaps, { x = 1 }, { x = 2 }, "y"),
-      "sweep: y of x=1 is a number in 2 of 3 replications, which leaves pairs incomplete")
+      "sweep: y of x=1 is a number in only 2 of 3 replications, so pairs are incomplete")
     assert.equal(3, gaps:paired({ x = 1 }, { x = 2 }, "z").n)
     small.says(tostring(gaps), "\ny is not a number in 2 of 6 trials; means are over the others")
     assert.is_nil(tostring(gaps):find("z is not a number", 1, true))
@@ -599,7 +599,7 @@ describe("the table of a sweep", function()
     for i = 1, 15 do figures[("f%02d"):format(i)] = i end
     local wide = run(blis.sweep { trial = function() return figures end })
     small.says(tostring(wide), "f11    f12\n")
-    small.says(tostring(wide), "\n3 figures more: report = { ... } chooses, CSV has all")
+    small.says(tostring(wide), "\n3 figures more: select with report = { ... }; CSV has all")
     assert.matches("f15,f15.low,f15.high\n", wide:csv(), 1, true)
   end)
 

@@ -109,18 +109,18 @@ describe("the points of a sweep", function()
         "parameters[1]: a trial's seed comes from the sweep; choose another name" },
       { { parameters = { { "a", { 1 } }, { "a", { 2 } } } }, "parameters[2]: 'a' is given twice" },
       { { parameters = { { "a", {} } } },
-        "parameters[1] (a): a table is not allowed, expected a list of values" },
+        "parameters[1] (a): invalid value of type table: expected a list of values" },
       { { parameters = { { "a", { print } } } },
-        "parameters[1] (a), value 1: a function has no name of its own; write { label = \"...\", "
+        "parameters[1] (a), value 1: a function needs a label; write { label = \"...\", "
           .. "value = ... }" },
       { { parameters = { { "a", from = 1, to = 2 } } },
         "parameters (a): a range in a grid needs steps = ..." },
       { { parameters = { { "a", from = 2, to = 1, steps = 3 } } },
         "parameters[1] (a): from 2 to 1 is not a range" },
       { { parameters = { { "a", from = 0, to = 1, steps = 3, scale = "log" } } },
-        "parameters[1] (a): a logarithmic range starts above 0, not at 0" },
+        "parameters[1] (a): a logarithmic range must start above 0, got 0" },
       { { parameters = { { "a", from = 0, to = 1 } }, sampling = "sobol" },
-        "samples is missing: give the number of points to sample" },
+        "samples is missing: set the number of points to sample" },
       { { parameters = { { "a", { 1 }, wen = print } } },
         "parameters[1] (a): unknown option 'wen'; did you mean 'when'?" },
       { { parameters = { { "a", { 1 } } }, where = function() return false end },
@@ -129,14 +129,14 @@ describe("the points of a sweep", function()
         "p: unknown parameter 'b'; known are a, replication, seed" },
       { { parameters = { { "a", { 1, 2, b = 3 } } } },
         "parameters[1] (a): expected a list of values without gaps, got one with 'b'" },
-      { { parameters = { { "a", { 0 / 0 } } } }, "is not allowed, expected a finite number" },
+      { { parameters = { { "a", { 0 / 0 } } } }, ": expected a finite number" },
       { { parameters = { { "a", { cyclic } } } },
-        "parameters[1] (a), value 1: tables in tables are more than 32 deep" },
+        "parameters[1] (a), value 1: tables are nested more than 32 levels deep" },
       { { parameters = { { "a", { "\xff" } } } }, "expected UTF-8 without zero bytes" },
       { { parameters = { { "a", { { label = "f", value = 1 }, { label = "f", value = 2 } } } } },
-        "parameters[1] (a), value 2: the label 'f' is given twice, for different values" },
+        "parameters[1] (a), value 2: the label 'f' is used for two different values" },
       { { parameters = { { "a", { { label = {}, value = 1 } } } } },
-        "parameters[1] (a), value 1: a table is not allowed as a label, expected a string, a "
+        "parameters[1] (a), value 1: invalid value of type table as a label, expected a string, a "
           .. "number or a boolean" },
       { { parameters = { { "a", from = 1, to = 2, steps = 100000 },
           { "b", from = 1, to = 2, steps = 100000 } } },
@@ -145,8 +145,8 @@ describe("the points of a sweep", function()
       { { parameters = { { "a", from = 1, to = 2, steps = 1000 } }, replications = 1000000 },
         "replications: 1000 points with 1000000 replications are more than 100000000 trials" },
       { { parameters = { { "a", { 1 } } }, seed = math.maxinteger, replications = 2 },
-        "leaves no room for the seeds of 2 replications" },
-      { { sampling = "sobl" }, "sweep.sampling: 'sobl' is not allowed, expected one of grid, "
+        "is too high for the seeds of 2 replications" },
+      { { sampling = "sobl" }, "sweep.sampling: invalid value 'sobl': expected one of grid, "
         .. "random, latin-hypercube, sobol; did you mean 'sobol'?" },
     }
     cyclic[1] = cyclic

@@ -140,7 +140,7 @@ describe("blis sweep submit #host", function()
 
   it("is for one engine that is known", function()
     for _, case in ipairs { { "one of --slurm, --k8s", "x.lua" },
-      { "--slurm and --k8s: one engine at a time", "x.lua", "--slurm", "--k8s" },
+      { "--slurm cannot be combined with --k8s", "x.lua", "--slurm", "--k8s" },
       { "FILE is missing", "--slurm" }, { "expected parts from 0 to 31", "x.lua", "--slurm",
         "--only", "40" }, { "repeats failed parts by itself", "x.lua", "--k8s", "--only", "4" } } do
       local run = program.run("sweep", "submit", table.unpack(case, 2))

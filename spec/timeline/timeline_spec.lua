@@ -582,9 +582,10 @@ describe("a timeline", function()
   it("refuses what is no option", function()
     local result = blis.run(experiment { workload = { rate = 10, requests = 5 } })
     for _, case in ipairs {
-      { { evry = 2 }, "evry" }, { { every = 0 }, "timeline.every: 0" },
+      { { evry = 2 }, "evry" }, { { every = 0 }, "timeline.every: invalid value 0" },
       { { from_us = 5, to_us = 3 }, "timeline.to_us: 3 is before from_us, 5" },
-      { "x", "timeline: 'x' is not allowed" }, { { from_us = -1 }, "timeline.from_us: -1" },
+      { "x", "timeline: invalid value 'x'" },
+      { { from_us = -1 }, "timeline.from_us: invalid value -1" },
     } do
       local ok, problem = pcall(result.timeline, result, "/dev/null", case[1])
       assert.is_false(ok)

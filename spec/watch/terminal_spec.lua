@@ -41,7 +41,8 @@ describe("a watched run #host", function()
     local count = 0
     for line in run.err:gmatch "[^\n]+" do
       count = count + 1
-      assert.matches("^blis: [%d.]+ %%, [%d,]+ requests ended, [%d,]+ inside, [%d.,]+ s simulated",
+      assert.matches("^blis: [%d.]+ %%, [%d,]+ requests ended, [%d,]+ in the cluster, [%d.,]+ s "
+        .. "simulated",
         line)
     end
     assert(count > 3, run.err)
@@ -64,7 +65,7 @@ describe("a watched run #host", function()
   end)
 
   it("says what is wrong with how it is asked for", function()
-    assert.matches("watch: 3 is not allowed, expected true or false",
+    assert.matches("watch: invalid value 3: expected true or false",
       program.run("-e", script_of(3, run_it)).err)
     for _, interval in ipairs { "-1", "math.maxinteger" } do
       assert.matches("expected 0 to 1000000000 ms", program.run("-e", script_of(false,

@@ -65,7 +65,7 @@ end)
 describe("the picture", function()
   it("has a row per instance", function()
     assert.same({
-      "[####------------]  30.0 %  60 of 200 requests ended, 40 inside",
+      "[####------------]  30.0 %  60 of 200 requests ended, 40 in the cluster",
       "simulated   2.0 s",
       "ended       completed 60",
       "",
@@ -151,7 +151,7 @@ describe("the picture", function()
     local progress = pace.new(200)
     local look = look_of(2, { ttft = { p50_us = 1000, p99_us = 45600 } })
     pace.note(progress, look, 0)
-    assert.equal("30.0 %, 60 requests ended, 40 inside, 2.0 s simulated, TTFT p99 45.6 ms",
+    assert.equal("30.0 %, 60 requests ended, 40 in the cluster, 2.0 s simulated, TTFT p99 45.6 ms",
       view.line(look, progress))
   end)
 end)

@@ -143,7 +143,7 @@ bool host_options_read(int argc, char **argv, host_options *options) {
     if (takes_next(argument)) {
       next = i + 1 < argc ? argv[++i] : NULL;
       if (next == NULL) {
-        return fail(options, "a value is missing after", argument);
+        return fail(options, "missing value after", argument);
       }
     }
     if (argument[1] == '-' ? !read_long(options, argument, next) : !read_short(options, argument)) {

@@ -161,7 +161,7 @@ static void no_hit_lru_with_one_candidate(void) {
   blis_scorer_free(&scorer);
 }
 
-/* B, which is no candidate, counts in the order; only two are remembered. */
+/* B, which is not a candidate, counts in the order; only two are remembered. */
 static void llmd_no_hit_lru_ranks_among_all(void) {
   blis_alloc alloc = blis_alloc_heap();
   const blis_param size = {.name = "lru_size", .number = 2};

@@ -113,8 +113,8 @@ function fit.task(observed, cluster, max_num_seqs, options)
     return task_of_requests(observed, cluster, options or calibrated_options)
   end
   if options then
-    errors.invalid("%s: rows of means cannot be fitted together with kernel times; expected "
-      .. "requests one by one", observed.path)
+    errors.invalid("%s: rows of means cannot be combined with kernel times; expected one row per "
+      .. "request", observed.path)
   end
   if #observed.means < 2 then
     errors.invalid("%s: found one row of means; a fit requires a table (CSV) of means at several "

@@ -79,8 +79,8 @@ local function calibration_of(measured, task, prior, list)
   local before = fit.accuracies(task, prior)
   local found = search(task, prior, values, list)
   if not found.figures.train.e2e then
-    errors.invalid("%s: this engine completes nothing of it, whatever its step times; was it "
-      .. "another model, GPU or tp?", values.observed)
+    errors.invalid("%s: the simulated engine completes none of its requests at any step time; "
+      .. "check the model, the GPU, and tp", values.observed)
   end
   local gap = gap_of(found.figures)
   local is_within
@@ -187,7 +187,7 @@ local function missing_line(self)
   local missing, count = 0, #self.task.observed
   for i = 1, count do if not self.after.predicted[i] then missing = missing + 1 end end
   if missing == 0 then return nil end
-  return ("%d of the %d %s have no part in the errors: the simulated engine %s"):format(missing,
+  return ("%d of the %d %s are excluded from the errors: the simulated engine %s"):format(missing,
     count, self.is_by_request and "requests" or "rows", self.is_by_request
     and "did not complete them" or "is overloaded at their rates")
 end
@@ -218,7 +218,7 @@ function Calibration:__tostring()
       #self.task.observed - self.task.train),
   }
   for _, one in ipairs(self.dropped) do
-    lines[#lines + 1] = ("%d requests take no part: %s"):format(one.count, one.reason)
+    lines[#lines + 1] = ("%d requests are excluded: %s"):format(one.count, one.reason)
   end
   if self.kernels then table.insert(lines, 1, tostring(self.kernels) .. "\n") end
   lines[#lines + 1] = missing_line(self)
@@ -226,7 +226,7 @@ function Calibration:__tostring()
   lines[#lines + 1] = changes_of(self)
   lines[#lines + 1] = front_end_line(self)
   if self.until_gap then
-    lines[#lines + 1] = ("E2E is %.1f %% off, %s the %.1f %% asked for"):format(self.gap * 100,
+    lines[#lines + 1] = ("E2E error: %.1f %%, %s the requested %.1f %%"):format(self.gap * 100,
       self.is_within and "within" or "more than", self.until_gap * 100)
   end
   return table.concat(lines, "\n")

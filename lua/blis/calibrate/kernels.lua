@@ -126,7 +126,7 @@ function kernels.fit(folder, gpu, known)
     if one.is_experts and rows > 0 then entry.expert_balance = 0 end
   end
   if count == 0 then
-    errors.invalid("%s has no rows of %s, but of %s", folder, entry.gpu,
+    errors.invalid("%s: no rows for %s, only for %s", folder, entry.gpu,
       table.concat(sorted_names(found.others), ", "))
   end
   return setmetatable(found, KernelFit)

@@ -72,7 +72,7 @@ function Requests:add(one)
   check_time(one, "ttft_us")
   check_time(one, "e2e_us")
   if one.arrival_us and math.abs(one.arrival_us) > most_us then
-    errors.raise("parse", ("%s: its arrival, %s us, is not a time"):format(one.place,
+    errors.raise("parse", ("%s: invalid arrival time, %s us"):format(one.place,
       errors.show(one.arrival_us)))
   end
   if one.e2e_us < one.ttft_us then
@@ -80,7 +80,8 @@ function Requests:add(one)
       one.place, one.ttft_us - one.e2e_us))
   end
   if one.output_tokens > 1 and one.e2e_us == one.ttft_us then
-    errors.raise("parse", ("%s: all %d tokens come at the same time; was the answer not streamed?")
+    errors.raise("parse", ("%s: all %d tokens arrive at the same time; the response was probably "
+      .. "not streamed")
       :format(one.place, one.output_tokens))
   end
   if one.cached_tokens and one.cached_tokens > one.prompt_tokens then
@@ -109,8 +110,8 @@ function requests.check_unit(path, list)
   end
   local typical = #gaps > 0 and median(gaps)
   if typical and (typical < 100 or typical > 3e6) then
-    errors.raise("parse", ("%s: the median time per output token is %s us; expected 100 us to 3 s: "
-      .. "is the unit of its times another one?"):format(path, errors.show(typical)))
+    errors.raise("parse", ("%s: the median time per output token is %s us; expected 100 us to 3 s; "
+      .. "check the unit of the times"):format(path, errors.show(typical)))
   end
 end
 
@@ -120,7 +121,7 @@ function Requests:finish()
   if #self.list == 0 then
     local why = self.dropped[1] and (": %d were dropped, %s"):format(self.dropped[1].count,
       self.dropped[1].reason) or ""
-    errors.raise("parse", ("%s: there are no requests to compare with%s"):format(self.path, why))
+    errors.raise("parse", ("%s: no requests to compare with%s"):format(self.path, why))
   end
   requests.check_unit(self.path, self.list)
   if self.has_arrivals then

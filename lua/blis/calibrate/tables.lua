@@ -79,7 +79,7 @@ local function tell_unread(path, columns, read)
     if not (is_read[name] or known_columns[name]) then unread[#unread + 1] = errors.show(name) end
   end
   if #unread > 0 then
-    notices.tell(("%s: columns that are not read: %s"):format(path, table.concat(unread, ", ")))
+    notices.tell(("%s: ignored columns: %s"):format(path, table.concat(unread, ", ")))
   end
 end
 
@@ -160,7 +160,7 @@ local function check_means(one)
     refuse "a rate above 0, more than one output token and 0 < TTFT < E2E"
   elseif not (one.prompt_tokens >= 1 and one.cached_tokens >= 0
     and one.cached_tokens <= one.prompt_tokens) then
-    refuse "one token of prompt or more, and from 0 to all of them cached"
+    refuse "at least one prompt token, and at most all of them cached"
   elseif math.max(one.prompt_tokens, one.output_tokens) > most_tokens then
     refuse(("%.0f tokens at most"):format(most_tokens))
   end
@@ -187,7 +187,7 @@ local function read_means(path, columns)
     check_means(one)
     list[i] = one
   end
-  if #list == 0 then errors.raise("parse", path .. ": there are no rows") end
+  if #list == 0 then errors.raise("parse", path .. ": no rows") end
   requests.check_unit(path, list)
   return list
 end

@@ -96,7 +96,7 @@ end
 function basis.text(one)
   local parts = { ("%s %s%s"):format(format.count(one.gpus), one.hardware == "" and "GPUs"
     or "x " .. one.hardware, one.usd_per_hour
-    and (", %s USD/h"):format(format.number(one.usd_per_hour, 2)) or ", price not known") }
+    and (", %s USD/h"):format(format.number(one.usd_per_hour, 2)) or ", price unknown") }
   if one.attainment then
     parts[2] = ("%s of %s requests/s (%s) meet the targets"):format(
       format.number(one.goodput_per_sec, 2), format.number(one.requests_per_sec, 2),
@@ -104,7 +104,7 @@ function basis.text(one)
   end
   parts[#parts + 1] = "limited by " .. one.binding_constraint
   if (one.share_beyond or 0) > 0 then
-    parts[#parts + 1] = ("%s of the steps beyond what step times were fitted to"):format(
+    parts[#parts + 1] = ("%s of the steps outside the calibrated range"):format(
       format.percent(one.share_beyond))
   end
   if one.model_range then parts[#parts + 1] = basis.range_text(one.model_range) end
@@ -115,7 +115,7 @@ end
 ---@param range blis.ModelRange
 ---@return string
 function basis.range_text(range)
-  return ("%.4g to %.4g over the expected error of step times (%s)"):format(range.low, range.high,
+  return ("%.4g to %.4g across the expected error of step times (%s)"):format(range.low, range.high,
     format.percent(range.error))
 end
 

@@ -251,7 +251,7 @@ local function interval_text(search)
     has_batches = has_batches or seen[1]["error.missed"] ~= nil
   end
   local seeds = search.seeds == 1 and "one seed" or ("%d seeds"):format(search.seeds)
-  if search.seeds == 1 and not has_batches then return "one seed, which shows no noise" end
+  if search.seeds == 1 and not has_batches then return "one seed, so the noise is unknown" end
   if has_batches and search.seeds < statistics.fewest_for_interval then
     return ("noise of %s, not between seeds"):format(seeds)
   end
@@ -295,26 +295,26 @@ end
 local function add_notes(self, search)
   local function add(format, ...) self.notes[#self.notes + 1] = format:format(...) end
   if self.is_unsettled and is_fixed(search) then
-    add("runs are as long as the trial makes them, which is too short to tell more; let it run "
-      .. "p.requests requests, or say steady = false when it is all there is")
+    add("the trial's runs are too short to narrow this range; run p.requests requests in the "
+      .. "trial, or set steady = false if their length is fixed")
   elseif self.is_unsettled then
-    add("runs of %d requests do not settle there; max_requests allows longer ones",
+    add("runs of %d requests do not converge there; raise max_requests to allow longer runs",
       search.max_requests)
   end
   if search.seeds < statistics.fewest_for_interval then
     add("seeds differ by more than one run shows, which %d replications tell",
       statistics.fewest_for_interval)
   end
-  if not search.steady then add "runs are judged as they are, whether steady or not" end
+  if not search.steady then add "runs are judged without a test for steady state" end
 end
 
 local function read_targets(values, given)
   if not values.targets then
-    if not values.limit then errors.invalid "capacity: targets is missing, or a limit" end
+    if not values.limit then errors.invalid "capacity: missing targets or limit" end
     return targets.read { [values.metric or "ttft_ms.p99"] = values.limit }
   end
   if given.metric or given.limit then
-    errors.invalid "capacity: 'targets' and 'metric' with 'limit' say the same; give one of them"
+    errors.invalid "capacity: 'targets' cannot be combined with 'metric' and 'limit'"
   end
   return targets.read(values.targets)
 end

@@ -75,7 +75,7 @@ function Capacity:headline()
   elseif has_both then
     return ("somewhere from %s to %s%s: %s (%s)"):format(value_text(self.low),
       value_text(self.high), units[self.parameter] or "", self.is_unsettled
-      and "runs are too short to settle in between" or "too close to call", self.interval)
+      and "runs are too short to converge in between" or "too close to call", self.interval)
   elseif self.low and is_most then
     return ("at least %s%s (%s)"):format(with_unit(self, self.low), unsettled_text(self, "above"),
       self.interval)
@@ -83,7 +83,7 @@ function Capacity:headline()
     return ("at most %s%s (%s)"):format(with_unit(self, self.high), unsettled_text(self, "below"),
       self.interval)
   elseif self.is_unsettled then
-    return "unknown: runs are too short to settle"
+    return "unknown: runs are too short to converge"
   elseif is_most then
     return ("inconclusive at %s, where the search started"):format(with_unit(self, self.from))
   end
@@ -129,7 +129,7 @@ end
 function Capacity:__tostring()
   local more = self.basis and { ("at %s: %s"):format(with_unit(self, self.basis.value),
     basis.text(self.basis)) }
-  return answer.text(self, ("%s; requests that are not served: at most %s"):format(
+  return answer.text(self, ("%s; unserved requests: at most %s"):format(
     table.concat(self.targets, ", "), format.percent(self.max_missed)), more)
 end
 

@@ -12,7 +12,7 @@ local places = { rate = "workload.rate", instances = "cluster.instances" }
 local function with_value(given, path, value, whole)
   local key, rest = path:match "^([%w_]+)%.?(.*)$"
   if not key or given ~= nil and type(given) ~= "table" then
-    errors.invalid("capacity.parameter: '%s' is no option of the experiment", whole)
+    errors.invalid("capacity.parameter: '%s' is not an option of the experiment", whole)
   end
   local copy = {}
   for name, one in pairs(given or {}) do copy[name] = one end

@@ -32,8 +32,8 @@ local function names_of(show, usual)
   if show == nil then show = usual end
   if type(show) == "string" then return { show } end
   if type(show) ~= "table" or #show == 0 then
-    errors.invalid("plot: show: %s is not allowed, expected a name or a list of names",
-      errors.show(show))
+    errors.invalid("plot: show: %s: expected a name or a list of names",
+      errors.invalid_value(show))
   end
   return show
 end
@@ -46,7 +46,7 @@ local function has(list, name)
 end
 
 local function fail_unknown(name, known)
-  errors.invalid("plot: show: %s is not allowed%s", errors.show(name),
+  errors.invalid("plot: show: %s%s", errors.invalid_value(name),
     figures.suggestion(tostring(name), known, "expected one of " .. table.concat(known, ", ")))
 end
 
@@ -61,8 +61,8 @@ local missing = {
 
 --- Why there is no chart of that name.
 local function fail_missing(name)
-  local needs = missing[name] and ("needs %s in the experiment"):format(missing[name])
-    or "needs records of completed requests, and there are none"
+  local needs = missing[name] and ("requires %s in the experiment"):format(missing[name])
+    or "requires records of completed requests, but there are none"
   errors.invalid("plot: show: '%s' %s", name, needs)
 end
 
@@ -70,8 +70,8 @@ local function options_of(options)
   options = plot.check_options(options, { "show", "columns" })
   local columns = options.columns
   if columns ~= nil and (math.type(columns) ~= "integer" or columns < 1 or columns > 12) then
-    errors.invalid("plot: columns: %s is not allowed, expected an integer from 1 to 12",
-      errors.show(columns))
+    errors.invalid("plot: columns: %s: expected an integer from 1 to 12",
+      errors.invalid_value(columns))
   end
   return options
 end
@@ -125,7 +125,7 @@ function charts.plot_results(results, labels, options)
     if not figure or figure.type == "table" then
       local known = { "ttft", "itl", "e2e", "latencies", "time" }
       table.move(figures.paths "Result", 1, #figures.paths "Result", #known + 1, known)
-      errors.invalid("plot: show: %s is not allowed%s", errors.show(name),
+      errors.invalid("plot: show: %s%s", errors.invalid_value(name),
         figures.suggestion(tostring(name), known,
           "expected ttft, itl, e2e, latencies, time, or a metric such as ttft_ms.p99"))
     end
@@ -153,7 +153,8 @@ function charts.plot_replicated(self, options)
     if name == "differences" then
       for _, metric in ipairs(shown) do list[#list + 1] = ranges.differences(self, metric) end
       if #list == 0 then
-        errors.invalid("plot: show: 'differences' needs intervals, and there are none")
+        errors.invalid("plot: show: 'differences' requires confidence intervals, but there are "
+          .. "none")
       end
     elseif name == "means" then
       for i, metric in ipairs(shown) do

@@ -121,11 +121,10 @@ local function load_charts(r, wants)
     },
     wants.queue and instance_chart(r, { title = "Queue depth", y = waiting_axis, times = times,
       lists = column(load.instances, "waiting"),
-      caption = "Requests that had reached an instance and were not admitted yet; means of each "
-        .. "interval." }),
+      caption = "Requests waiting at an instance for admission. Mean of each interval." }),
     wants.batch and instance_chart(r, { title = "Batch size", y = running_axis, times = times,
       lists = column(load.instances, "running"),
-      caption = "Requests from their admission to their end; preempted ones count." }),
+      caption = "Admitted requests that have not ended, including preempted requests." }),
   }
 end
 
@@ -167,7 +166,7 @@ end
 local function tier_chart(r)
   local columns = {}
   for i, tier in ipairs(r.series.kv_tiers) do columns[i] = { tier.name, tier.loaded_blocks } end
-  return series_chart(r, "Brought back by KV tiers", { label = "blocks so far", from_zero = true },
+  return series_chart(r, "Loaded from KV tiers", { label = "blocks so far", from_zero = true },
     columns)
 end
 

@@ -62,7 +62,7 @@ function ranges.of_results(results, labels, metric)
       or { mean = value, n = 1 }
     has_intervals = has_intervals or list[i].low ~= nil
   end
-  local caption = has_intervals and "with 95 % intervals for other traffic like this"
+  local caption = has_intervals and "with 95 % intervals for similar traffic"
     or "one run each; intervals of this metric require replications"
   return chart_of(metric, caption, metric, labels, list)
 end

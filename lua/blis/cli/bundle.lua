@@ -48,8 +48,8 @@ end
 local function scorers_of(given)
   local list = {}
   if given ~= nil and (type(given) ~= "table" or #given == 0 and next(given) ~= nil) then
-    errors.invalid("bundle.routing.scorers: %s is not allowed, expected a list of { name, weight }",
-      errors.show(given))
+    errors.invalid("bundle.routing.scorers: %s: expected a list of { name, weight }",
+      errors.invalid_value(given))
   end
   for i, one in ipairs(given or {}) do
     local path = ("bundle.routing.scorers[%d]"):format(i)
@@ -146,7 +146,7 @@ local function without_flat_routing(given, file)
   local name, scorers = given["routing-policy"], given["routing-scorers"]
   if name == nil and scorers == nil then return given end
   if given.routing ~= nil then
-    errors.invalid("bundle.routing and bundle.%s are two spellings of one thing; use one",
+    errors.invalid("bundle.routing and bundle.%s are aliases; set only one of them",
       name ~= nil and "routing-policy" or "routing-scorers")
   end
   local copy = {}
@@ -207,8 +207,8 @@ local function without_scheduler_params(given, file)
   end
   if (scheduler.params or {}).preemption_policy ~= nil then
     if given.preemption ~= nil then
-      errors.invalid("%s.preemption_policy and bundle.preemption are two spellings of one thing; "
-        .. "use one", path)
+      errors.invalid("%s.preemption_policy and bundle.preemption are aliases; set only one of "
+        .. "them", path)
     end
     local is_urgency = params.preemption_policy ~= "fcfs"
     copy.preemption = { policy = is_urgency and "priority" or "fcfs" }
@@ -274,7 +274,8 @@ end
 local function check_one_autoscaler(values)
   local _, interval_us = pipeline_of(values.autoscaler)
   if values.autoscale and interval_us > 0 then
-    errors.invalid("bundle: autoscale and autoscaler.interval_us both ask for an autoscaler")
+    errors.invalid("bundle: autoscale and autoscaler.interval_us both configure an autoscaler; set "
+      .. "only one of them")
   end
 end
 
@@ -340,8 +341,7 @@ local function check_names(values, scorers)
   queue.read(queue_of(values.queue), "design", "bundle.queue")
   local autoscaler = policy_of(values.autoscale)
   if values.autoscale and not autoscaler then
-    errors.invalid("bundle.autoscale.type is missing, the name of the autoscaler that params are "
-      .. "for")
+    errors.invalid("bundle.autoscale.type is missing: params requires the name of an autoscaler")
   end
   if autoscaler then hooks.read_autoscaler(autoscaler, "bundle.autoscale") end
   check_pipeline(pipeline_of(values.autoscaler))
@@ -360,7 +360,7 @@ end
 
 local function read(file)
   if type(file.root) ~= "table" then
-    errors.invalid("bundle: %s is not allowed, expected keys and values", errors.show(file.root))
+    errors.invalid("bundle: %s: expected keys and values", errors.invalid_value(file.root))
   end
   check_queue_is_said(file)
   file.spelled = {}

@@ -6,7 +6,7 @@ local report = {}
 
 -- Notes on how to read the metrics.
 local limitations = {
-  "Simulated time moves in whole engine steps, so single latencies are only as fine as those.",
+  "Simulated time advances in whole engine steps, which limits the resolution of single latencies.",
   "Prefixes of a trace are rebuilt with random tokens: shared by group, not by content.",
   "Speculative decoding is not simulated.",
   "Tokens are compared per request, not per chunk: counts that differ are only reported.",
@@ -146,7 +146,8 @@ end
 function report.summary(result, hit_rate, given)
   local info = result.info
   local lines = {
-    ("%s requests: %s compared, %s omitted as warm-up, %s unmatched, %s with other token counts")
+    ("%s requests: %s compared, %s omitted as warm-up, %s unmatched, %s with different token "
+      .. "counts")
       :format(format.count(info.requests), format.count(info.matched),
         format.count(info.excluded), format.count(info.unmatched),
         format.count(info.mismatches)),

@@ -151,8 +151,8 @@ function command.group(definition, names, commands)
     end
     if commands[name] then return commands[name].run(table.move(args, 2, #args, 1, {})) end
     local expected = "expected one of " .. table.concat(names, ", ")
-    if not name then flags.fail(definition, "COMMAND is missing, %s", expected) end
-    flags.fail(definition, "%s is not allowed, %s", errors.show(name), expected)
+    if not name then flags.fail(definition, "missing COMMAND: %s", expected) end
+    flags.fail(definition, "%s: %s", errors.invalid_value(name), expected)
   end
   return { summary = definition.summary, subcommands = subcommands, run = run }
 end

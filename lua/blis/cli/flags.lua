@@ -240,7 +240,7 @@ end
 local function check_ending(command, option, flag, path)
   local problem = option.endings and endings.problem(path, option.endings)
   if problem then
-    flags.fail(command, "%s: %s is not allowed, %s", flag, errors.show(path), problem)
+    flags.fail(command, "%s: %s: %s", flag, errors.invalid_value(path), problem)
   end
 end
 
@@ -301,7 +301,7 @@ local function read_flag(command, parsed, args, i, by_flag, words)
     if entry.option.type == "boolean" then
       text = "true"
     elseif i == #args then
-      flags.fail(command, "a value is missing after '%s'", flag)
+      flags.fail(command, "missing value after '%s'", flag)
     else
       i = i + 1
       text = args[i]

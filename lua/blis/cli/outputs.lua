@@ -8,7 +8,7 @@ local outputs = {}
 local function files_of(definition, option, path)
   local files, problem = option.files(path)
   if not files then
-    flags.fail(definition, "%s: '%s' is not allowed, %s", option.flag, path, problem)
+    flags.fail(definition, "%s: invalid value '%s': %s", option.flag, path, problem)
   end
   return files
 end

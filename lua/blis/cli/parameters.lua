@@ -18,7 +18,7 @@ function parameters.add(definition, policy, flag, texts)
   for _, text in ipairs(texts or {}) do
     local name, key, value = text:match("^([%l_][%w_]*)%.?([^=]*)=(.+)$")
     if not name or name == "scorers" then
-      flags.fail(definition, "%s: '%s' is not allowed, expected NAME=VALUE", flag, text)
+      flags.fail(definition, "%s: invalid value '%s': expected NAME=VALUE", flag, text)
     end
     if key == "" then
       policy[name] = value_of(value)

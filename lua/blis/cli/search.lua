@@ -27,7 +27,7 @@ local function read_targets(definition, texts)
   for _, text in ipairs(texts or {}) do
     local name, limit = text:match "^([^=]+)=(.+)$"
     if not name then
-      flags.fail(definition, "--target: '%s' is not allowed, expected METRIC=LIMIT such as "
+      flags.fail(definition, "--target: invalid value '%s': expected METRIC=LIMIT such as "
         .. "ttft_ms.p99=500ms", text)
     elseif not figures.find(name) then
       flags.fail(definition, "--target: unknown metric '%s'%s", name,
@@ -37,7 +37,7 @@ local function read_targets(definition, texts)
     if problem then flags.fail(definition, "--target: %s", problem) end
     local value, expected = targets.limit(name, limit)
     if not value then
-      flags.fail(definition, "--target: '%s' is not allowed, expected %s", text, expected)
+      flags.fail(definition, "--target: invalid value '%s': expected %s", text, expected)
     end
     list[name] = value
   end

@@ -77,11 +77,12 @@ end
 local function check_play(definition, made)
   for _, option in ipairs(session_graphs.of_plays()) do
     if made[option.name] ~= nil and not made.concurrency then
-      flags.fail(definition, "%s needs --concurrency, as many graphs at a time", option.flag)
+      flags.fail(definition, "%s requires --concurrency, the number of concurrent "
+        .. "graphs", option.flag)
     end
   end
   if made.response_grace_us and not (made.duration_us or made.play) then
-    flags.fail(definition, "--graph-response-grace needs --graph-duration or --graph-play")
+    flags.fail(definition, "--graph-response-grace requires --graph-duration or --graph-play")
   end
 end
 
@@ -102,10 +103,10 @@ function session_graphs.of(definition, parsed, timeout_us)
   if made.rate and made.concurrency then
     flags.fail(definition, "--rate cannot be combined with --concurrency")
   elseif preset and not made.rate and not made.concurrency then
-    flags.fail(definition, "--workload %s needs --rate or --concurrency", preset)
+    flags.fail(definition, "--workload %s requires --rate or --concurrency", preset)
   end
   if made.arrival and not made.rate then
-    flags.fail(definition, "--arrival has no effect without --rate, with which graphs start")
+    flags.fail(definition, "--arrival has no effect without --rate, the rate at which graphs start")
   end
   check_play(definition, made)
   local has_end = made.duration_us or made.play or parsed.values.experiment.horizon_us

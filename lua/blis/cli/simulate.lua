@@ -150,7 +150,7 @@ local function phases_of(definition, given, profile)
     local name, text = part:match("^%s*([^=]-)%s*=%s*(%S+)%s*$")
     local from_us = text and flags.duration(text, bare, "--phases", name)
     if not from_us or name == "" then
-      flags.fail(definition, "--phases: '%s' is not allowed, expected NAME=TIME such as "
+      flags.fail(definition, "--phases: invalid value '%s': expected NAME=TIME such as "
         .. "morning=6h", part)
     end
     list[#list + 1] = { name = name, from_us = from_us }
@@ -259,7 +259,7 @@ end
 --- Raises an error, or prints a line, for an output whose source is not set.
 local function check_results(definition, parsed)
   if parsed.values.output.series_path and not parsed.values.experiment.series_interval_us then
-    flags.fail(definition, "--series-path needs --series-interval")
+    flags.fail(definition, "--series-path requires --series-interval")
   end
   local output = parsed.values.output
   for name, option in pairs { from = "from_us", to = "to_us", every = "every", steps = "steps" } do
@@ -274,12 +274,12 @@ local function check_results(definition, parsed)
   local is_traced = parsed.values.experiment.trace_level == "decisions"
   local shows = output.decisions_path or output.summarize_trace or output.report or output.save
   if is_traced and not shows then
-    command.talk(parsed, "--trace-level decisions records decisions that nothing shows; add "
+    command.talk(parsed, "--trace-level decisions records decisions, but no output shows them; add "
       .. "--summarize-trace, --decisions-path FILE, or --report FILE.html")
   end
   if is_traced then return end
   if output.decisions_path then
-    flags.fail(definition, "--decisions-path needs --trace-level decisions")
+    flags.fail(definition, "--decisions-path requires --trace-level decisions")
   elseif output.summarize_trace then
     command.talk(parsed, "--summarize-trace has no effect without --trace-level decisions")
   end

@@ -66,7 +66,7 @@ local function folder_of_script(definition, path, values)
   settings.overrides.store = values.store
   local object, run_values = command.checked(definition, outside.sweep_of, path, values.name)
   if not run_values.store then
-    flags.fail(definition, "--store is missing: %s keeps its results nowhere", path)
+    flags.fail(definition, "--store is missing: %s sets no folder for results", path)
   end
   command.checked(definition, store.open, run_values.store, object.plan, run_values.other_versions)
   return run_values.store
@@ -94,7 +94,7 @@ local function ask(parsed)
   print_asked(self, list)
   if #list == 0 then
     local why = others == 0 and "all trials have a result"
-      or ("others are at the %d trials without a result"):format(others)
+      or ("other processes are running the %d trials without a result"):format(others)
     command.say(("blis: sweep ask: %s: %s"):format(folder, why))
   end
 end
@@ -138,7 +138,7 @@ end
 
 local function pair_of(definition, text)
   local name, value = text:match "^([^=]+)=(.*)$"
-  if not name then flags.fail(definition, "'%s' is not allowed, expected NAME=VALUE", text) end
+  if not name then flags.fail(definition, "invalid value '%s': expected NAME=VALUE", text) end
   return name, value
 end
 
@@ -149,7 +149,7 @@ local function figures_of(parsed)
     local name, text = pair_of(tell_definition, parsed.positionals[i])
     local value = tonumber(text)
     if not value or value - value ~= 0 then
-      flags.fail(tell_definition, "%s: '%s' is not allowed, expected a finite number", name, text)
+      flags.fail(tell_definition, "%s: invalid value '%s': expected a finite number", name, text)
     end
     figures = figures or {}
     if figures[name] then flags.fail(tell_definition, "%s appears twice", name) end
@@ -190,7 +190,7 @@ local function tell(parsed)
     end)
   end
   if what == "known" then
-    command.say("blis: sweep tell: the trial has a result already, which stays")
+    command.say("blis: sweep tell: the trial already has a result, which is kept")
   end
 end
 

@@ -9,16 +9,16 @@ local function read_limit(text)
   local us, fault, number = units.parse(text or "")
   if us and us > 0 and us < 1e15 then return us / 1e3 end
   if fault == "no unit" and number > 0 then
-    return nil, (" has no unit; write %.14gms or %.14gs"):format(number, number)
+    return nil, (": missing unit; write %.14gms or %.14gs"):format(number, number)
   end
-  return nil, " is not allowed, expected CLASS=DURATION such as critical=200ms"
+  return nil, ": expected CLASS=DURATION such as critical=200ms"
 end
 
 local function add(definition, by_class, flag, name, text)
   for item in (text .. ","):gmatch("([^,]*),") do
     local class, duration = item:match("^%s*([^=%s]+)%s*=%s*(%S+)%s*$")
     local limit, problem = read_limit(duration)
-    if not limit then flags.fail(definition, "%s: '%s'%s", flag, item, problem) end
+    if not limit then flags.fail(definition, "%s: invalid value '%s'%s", flag, item, problem) end
     by_class[class] = by_class[class] or {}
     by_class[class][name] = limit
   end

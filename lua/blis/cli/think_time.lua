@@ -38,7 +38,7 @@ local function read_keys(text, keys, allows_bare)
     local problem
     values[key], problem = known[1](value, allows_bare)
     if not values[key] then
-      return nil, problem or ("'%s' is no value of %s"):format(value, key)
+      return nil, problem or ("'%s' is not a valid %s"):format(value, key)
     end
   end
   for _, key in ipairs { "value", "mu", "sigma" } do

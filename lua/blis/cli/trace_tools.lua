@@ -198,9 +198,9 @@ define("scale", {
 }, function(parsed, definition)
   local given = parsed.values.scale
   if given.factor and given.rate then
-    flags.fail(definition, "--factor and --rate exclude each other")
+    flags.fail(definition, "--factor cannot be combined with --rate")
   elseif not given.factor and not given.rate then
-    flags.fail(definition, "either --factor or --rate is needed")
+    flags.fail(definition, "expected either --factor or --rate")
   end
   local list = read(parsed, parsed.positional)
   if given.factor then return list:scale(given.factor) end
@@ -222,7 +222,7 @@ local function read_points(definition, text)
     local to_us = to and flags.duration(to, bare, "--points")
     if bare[1] then flags.fail(definition, "%s", bare[1]) end
     if not from_us or not to_us then
-      flags.fail(definition, "--points: '%s' is not allowed, expected FROM:TO with two times", item)
+      flags.fail(definition, "--points: invalid value '%s': expected FROM:TO with two times", item)
     end
     points[#points + 1] = { from_us, to_us }
   end

@@ -68,7 +68,7 @@ local function prefixes_of(definition, parsed, talk)
   end
   if (prefixes.tokens or 0) > 0 then return prefixes end
   if next(prefixes) ~= nil and prefixes.tokens == nil then
-    flags.fail(definition, "--prefix-groups and --prefix-zipf need --prefix-tokens")
+    flags.fail(definition, "--prefix-groups and --prefix-zipf require --prefix-tokens")
   end
 end
 
@@ -106,7 +106,7 @@ local function with_users(definition, parsed, talk)
   end
   if given.shape then -- including flags of a policy bundle
     flags.fail(definition, "a shape (--shape) cannot be combined with --concurrency: users send "
-      .. "their next request when they have an answer")
+      .. "their next request when they receive a response")
   end
   if presets.scenarios[values.preset] then
     flags.fail(definition, "--workload %s cannot be combined with --concurrency", values.preset)
@@ -153,7 +153,7 @@ local function from_file(definition, parsed, talk)
   say_without_effect(parsed, synthesis_only, "--workload-spec", talk)
   say_without_effect(parsed, length_flags, "--workload-spec", talk)
   if given["--timeout"] and values.timeout_s == 0 then
-    flags.fail(definition, "--timeout: 0 is not allowed; below 0 means no deadline")
+    flags.fail(definition, "--timeout: invalid value 0: expected above 0, or below 0 for none")
   end
   return {
     file = values.spec, shape = parsed.values.workload.shape,
@@ -195,7 +195,7 @@ function traffic.of_flags(definition, parsed, talk)
     return from_file(definition, parsed, talk)
   end
   if values.timeout_s == 0 then
-    flags.fail(definition, "--timeout: 0 is not allowed; below 0 means no deadline")
+    flags.fail(definition, "--timeout: invalid value 0: expected above 0, or below 0 for none")
   end
   if values.preset ~= "distribution" then
     say_without_effect(parsed, length_flags, "--workload " .. values.preset, talk)
@@ -206,11 +206,11 @@ function traffic.of_flags(definition, parsed, talk)
   local horizon_us = parsed.values.experiment.horizon_us
   local requests = parsed.values.workload.requests
   if requests == 0 and not horizon_us then
-    flags.fail(definition, "--num-requests: 0 means as many as fit, and needs a --horizon")
+    flags.fail(definition, "--num-requests: 0 means no limit, and requires --horizon")
   end
   if values.concurrency == 0 then return with_rate(definition, parsed, talk) end
   if not requests and not horizon_us then
-    flags.fail(definition, "--concurrency needs --num-requests or --horizon")
+    flags.fail(definition, "--concurrency requires --num-requests or --horizon")
   end
   return with_users(definition, parsed, talk)
 end

@@ -89,8 +89,8 @@ end
 local function number_in(object, name, place)
   local value = type(object) == "table" and object[name]
   if type(value) ~= "number" then
-    errors.raise("parse", ("%s: %s: %s is not allowed, expected a number"):format(place, name,
-      errors.show(value or nil)))
+    errors.raise("parse", ("%s: %s: %s: expected a number"):format(place, name,
+      errors.invalid_value(value or nil)))
   end
   return value
 end
@@ -106,13 +106,13 @@ local function read_simulated(path)
     if one.itl_mean_us then number_in(one, "itl_mean_us", place) end
     by_id[one.request_id] = one
   end
-  if #list == 0 then errors.raise("parse", path .. ": there are no results") end
+  if #list == 0 then errors.raise("parse", path .. ": no results") end
   return by_id
 end
 
 local function read_rows(path)
   local rows, lines = core.csv_read(path, sections.columns), {}
-  if #rows == 0 then errors.raise("parse", path .. ": there are no requests") end
+  if #rows == 0 then errors.raise("parse", path .. ": no requests") end
   for _, row in ipairs(rows) do
     local first = lines[row.request_id]
     if first then
@@ -158,10 +158,10 @@ end
 
 local function check_comparable(result, files)
   if result.info.matched == 0 then
-    errors.raise("failed", ("no request of %s is in %s"):format(files.data, files.results))
+    errors.raise("failed", ("no request of %s occurs in %s"):format(files.data, files.results))
   end
   if not result.metrics.ttft then
-    errors.raise("failed", files.data .. ": no request has times that are not negative")
+    errors.raise("failed", files.data .. ": every request has a negative time")
   end
 end
 
@@ -185,7 +185,7 @@ local function compare(parsed)
     if observed and type(simulated) == "number" then
       hit_rate = { real = observed.hit_rate or 0, simulated = simulated, source = observed.source }
     else
-      command.talk(parsed, "no hit rates are compared: %s has none",
+      command.talk(parsed, "hit rates are not compared: %s has none",
         observed and files.metrics or files.header)
     end
   end
@@ -197,7 +197,7 @@ end
 local function compare_adapters(parsed)
   local files, given = parsed.values.files, parsed.values.comparison
   check_is_given(files, { sections.by_name.metrics, sections.by_name.report },
-    ", which --adapter-reference needs")
+    ", which --adapter-reference requires")
   local function figures(path)
     local metrics = read_json(path)
     local seconds = number_in(metrics, "vllm_estimated_duration_s", path)
@@ -245,7 +245,7 @@ end
 --- Fits step times; exit status 3 if the target of --until is not reached.
 local function fit(parsed)
   local given, output = parsed.values.fit, parsed.values.output
-  check_are_read(parsed, only_comparison, "has no meaning with --fit")
+  check_are_read(parsed, only_comparison, "has no effect with --fit")
   catalogue.add(parsed)
   local progress <close> = fit_progress.line(parsed)
   local fitted = calibrate.run {
@@ -278,9 +278,9 @@ local function fit_kernels(parsed)
     if parsed.given[flag] then flags.fail(definition, "%s needs --fit", flag) end
   end
   check_are_read(parsed, { files = true, comparison = true, targets = true },
-    "has no meaning with --kernels")
+    "has no effect with --kernels")
   if not parsed.values.cluster.hardware then
-    flags.fail(definition, "--hardware is missing, the GPU that was measured")
+    flags.fail(definition, "--hardware is missing: expected the measured GPU")
   end
   catalogue.add(parsed)
   local fitted = kernels.fit(given.kernels, parsed.values.cluster.hardware, library.with {})

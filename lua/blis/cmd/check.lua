@@ -98,7 +98,7 @@ end
 
 local function message_of(problem)
   if rawequal(problem, unknown) then
-    return "the script reaches no experiment: it ends early or loops without end"
+    return "the script runs no experiment: it ends early or never ends"
   end
   if type(problem) == "table" and rawget(problem, "message") then return problem.message end
   return tostring(problem)

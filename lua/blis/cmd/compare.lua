@@ -75,7 +75,7 @@ local function names_of(parsed)
 end
 
 local function fail_open(text)
-  flags.fail(definition, "--variant: %s is not allowed, a quote is not closed", errors.show(text))
+  flags.fail(definition, "--variant: %s: missing closing quote", errors.invalid_value(text))
 end
 
 --- The arguments, followed by the arguments of a variant.
@@ -83,7 +83,7 @@ local function parse_variant(parsed, text)
   local args = table.move(parsed.args, 1, #parsed.args, 1, {})
   for _, word in ipairs(words.split(text) or fail_open(text)) do
     if word:match "^%-%-variant" or word:match "^%-%-policies" then
-      flags.fail(definition, "--variant: '%s' is not allowed inside of a variant", word)
+      flags.fail(definition, "--variant: '%s' cannot be used inside a variant", word)
     end
     args[#args + 1] = word
   end
@@ -144,7 +144,7 @@ end
 local function spec_of(parsed)
   local values = parsed.values
   if (values.compared.variants == nil) == (#names_of(parsed) == 0) then
-    flags.fail(definition, "--policies is missing, or two or more --variant")
+    flags.fail(definition, "missing --policies, or at least two --variant flags")
   elseif values.compared.policies and parsed.given["--routing-policy"] then
     flags.fail(definition, "--routing-policy and --policies cannot be combined")
   end

@@ -19,7 +19,7 @@ return command.define(definition, function(parsed)
   local shell = parsed.positional
   if not shell then flags.fail(definition, "SHELL is missing, expected bash, zsh or fish") end
   if not is_known[shell] then
-    flags.fail(definition, "'%s' is not allowed, expected bash, zsh or fish", shell)
+    flags.fail(definition, "invalid value '%s': expected bash, zsh or fish", shell)
   end
   command.print(require("blis.cli.completion." .. shell)(program.describe()))
 end)

@@ -75,8 +75,8 @@ local function of_inference_perf(values)
   end
   local notes = table.move(spec:notes(), 1, #spec:notes(), #assumed + 1, assumed)
   if spec:is_spread() then
-    notes[#notes + 1] = "the number of requests per user is lost: arrivals are poisson, without an "
-      .. "end; set --num-requests or --horizon of blis run"
+    notes[#notes + 1] = "the number of requests per user is lost: arrivals are Poisson and "
+      .. "unlimited; set --num-requests or --horizon of blis run"
   end
   return spec, notes
 end

@@ -48,7 +48,7 @@ local function fields_of(list)
     local is_known = false
     for _, known in ipairs(records.fields) do is_known = is_known or known == part end
     if not is_known then
-      command.fail(definition, "--field: '%s' is not allowed, expected PART=NAME with one of %s",
+      command.fail(definition, "--field: invalid value '%s': expected PART=NAME with one of %s",
         text, table.concat(records.fields, ", "))
     end
     fields[part] = name
@@ -62,14 +62,14 @@ local function text_of(outcome, found)
   local lines = { ("%d of %d decisions agree (%.1f %%)"):format(outcome.agreed, outcome.decisions,
     percent(outcome.agreed, outcome.decisions)) }
   if found.skipped > 0 then
-    lines[1] = lines[1] .. ("; %d lines or spans are no routing decisions"):format(found.skipped)
+    lines[1] = lines[1] .. ("; %d lines or spans are not routing decisions"):format(found.skipped)
   end
   if outcome.absent > 0 then
     lines[#lines + 1] = ("%d chose an endpoint without scores"):format(outcome.absent)
   end
   for _, name in ipairs(sorted.names(outcome.asked)) do
     lines[#lines + 1] = ("  scores of %s: %s"):format(name, outcome.asked[name] == "recorded"
-      and "as recorded" or "worked out from the recorded state")
+      and "as recorded" or "computed from the recorded state")
   end
   for _, one in ipairs(outcome.differences) do
     lines[#lines + 1] = ("%s went to %s, this policy prefers %s: %s"):format(one.request,

@@ -75,7 +75,7 @@ return command.define(definition, function(parsed)
   if #parsed.positionals ~= 2 then
     command.fail(definition, "expected SYSTEM POLICY, got %d words", #parsed.positionals)
   elseif not is_system(system) then
-    command.fail(definition, "'%s' is not allowed, expected one of %s", system,
+    command.fail(definition, "invalid value '%s': expected one of %s", system,
       table.concat(export.systems, ", "))
   elseif output.format == "go" and system ~= "llm-d" then
     command.fail(definition, "--format go requires system llm-d")

@@ -51,7 +51,7 @@ return command.define(definition, function(parsed)
         if trace and outcome.interventions > 0 then
           command.talk(parsed, "live: %d requests changed the cluster (/admin, "
             .. "/reset_prefix_cache) or loaded KV (kv_transfer_params); a replay does not repeat "
-            .. "that", outcome.interventions)
+            .. "these changes", outcome.interventions)
         end
       end,
     }

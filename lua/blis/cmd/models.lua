@@ -88,7 +88,7 @@ local function engine_of(given, name)
   if ok then return cluster, facts, nil, facts end
   local size = size_of(cluster)
   local problem = tostring(facts)
-  return cluster, nil, size and "step times are not known: " .. problem or problem, size
+  return cluster, nil, size and "step times are unknown: " .. problem or problem, size
 end
 
 local function print_fields(model)
@@ -105,18 +105,18 @@ local function giga(value) return ("%.3f G"):format(value / 1e9) end
 local function print_summary(totals)
   local lines = { totals.layers_text }
   local function add(text, ...) lines[#lines + 1] = "  " .. text:format(...) end
-  add("%s parameters, %s of them active for a token", giga(totals.parameters),
+  add("%s parameters, %s of them active per token", giga(totals.parameters),
     giga(totals.active_parameters))
   add("%sB of weights (%s); on each GPU at tp %d: %sB", giga(totals.weight_bytes),
     totals.precision, totals.tp, giga(totals.weight_bytes_per_gpu))
-  add("KV cache of %g bits an element; on each GPU at tp %d: %s bytes a token", totals.kv_bits,
+  add("KV cache of %g bits per element; on each GPU at tp %d: %s bytes per token", totals.kv_bits,
     totals.tp, format.count(math.ceil(totals.kv_bytes_per_token)))
   if totals.window_bytes_per_sequence > 0 then
-    add("windows on each GPU: at most %s bytes a sequence",
+    add("windows on each GPU: at most %s bytes per sequence",
       format.count(totals.window_bytes_per_sequence))
   end
   if totals.state_bytes_per_sequence > 0 then
-    add("states on each GPU: %s bytes a sequence", format.count(totals.state_bytes_per_sequence))
+    add("states on each GPU: %s bytes per sequence", format.count(totals.state_bytes_per_sequence))
   end
   command.print(table.concat(lines, "\n") .. "\n\n")
 end

@@ -103,7 +103,7 @@ local function status_of(observed, result)
   local accuracy = observed:accuracy()
   local values = observed.values
   if result.completed == 0 then
-    command.say("observe: no request was completed")
+    command.say("observe: no request completed")
     return 1
   end
   if accuracy.delay_p99_us > values.max_send_delay_us then

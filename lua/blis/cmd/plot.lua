@@ -76,7 +76,7 @@ end
 
 local function plot_sweep(path, options)
   if options.show and #options.show > 1 then
-    flags.fail(definition, "--show: a sweep has one picture at a time, 'curve' or 'front'")
+    flags.fail(definition, "--show: expected either 'curve' or 'front' for a sweep")
   end
   options.show = options.show and options.show[1]
   local self = store.plan(path)
@@ -85,7 +85,7 @@ end
 
 local function plot_results(paths, options)
   for _, name in ipairs { "x", "y" } do
-    if options[name] then flags.fail(definition, "--%s is for the folder of a sweep", name) end
+    if options[name] then flags.fail(definition, "--%s requires the folder of a sweep", name) end
   end
   local results = {}
   for i, path in ipairs(paths) do results[i] = result.load(path) end

@@ -21,7 +21,7 @@ for _, flag in ipairs { "--num-instances", "--tp", "--prefill-instances", "--dec
 end
 for _, flag in ipairs { "--encode-instances", "--encode-decider", "--encode-base-us",
   "--encode-us-per-token" } do
-  not_here[flag] = "layouts have no instances that encode"
+  not_here[flag] = "layouts have no encode instances"
 end
 local is_fixed = "layouts have a fixed number of instances"
 for _, flag in ipairs { "--autoscaler", "--autoscaler-enabled", "--autoscaler-parameter",
@@ -33,7 +33,7 @@ for _, option in ipairs(scaling_section.options) do
 end
 
 for _, option in ipairs(session_graphs.of_plays()) do
-  not_here[option.flag] = "recommend tries rates, and plays have none"
+  not_here[option.flag] = "recommend varies the rate, which graphs with --graph-play do not have"
 end
 
 local groups = search.groups(sweep_sections.recommend, { "gpus", "tp_degrees", "layouts",

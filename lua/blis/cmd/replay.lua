@@ -66,7 +66,7 @@ end
 local function path_of(parsed)
   local data = parsed.values.trace.data
   if data and parsed.positional then
-    flags.fail(definition, "two traces, '%s' and --trace-data; expected one",
+    flags.fail(definition, "'%s' cannot be combined with --trace-data",
       parsed.positional)
   end
   if not data and not parsed.positional then flags.fail(definition, "TRACE is missing") end
@@ -140,7 +140,7 @@ local function think_time_of(values, profile)
   local distribution, problem = think_time.parse(values.think_time_dist,
     profile == "go-blis")
   if not distribution then
-    flags.fail(definition, "--think-time-dist: '%s' is not allowed: %s", values.think_time_dist,
+    flags.fail(definition, "--think-time-dist: invalid value '%s': %s", values.think_time_dist,
       problem)
   end
   return distribution
@@ -148,12 +148,12 @@ end
 
 local function check_think_time(values)
   if values.think_time_dist and values.think_time_ms > 0 then
-    flags.fail(definition, "--think-time-dist and --think-time-ms exclude each other")
+    flags.fail(definition, "--think-time-dist cannot be combined with --think-time-ms")
   end
   for _, name in ipairs { "think_time_dist", "think_time_ms" } do
     local value = values[name]
     if value and value ~= 0 and values.session_mode ~= "closed-loop" then
-      flags.fail(definition, "--%s needs --session-mode closed-loop", (name:gsub("_", "-")))
+      flags.fail(definition, "--%s requires --session-mode closed-loop", (name:gsub("_", "-")))
     end
   end
 end
@@ -193,7 +193,7 @@ return command.define(definition, function(parsed)
     if given.profile == "go-blis" and not horizon_us then
       horizon_us = go_blis_horizon_us(list, is_closed_loop)
       command.talk(parsed, "the replay ends at %s s, as in BLIS (Go): twice the time of the last "
-        .. "arrival; --horizon sets another end", format.number(horizon_us / 1e6, 3))
+        .. "arrival; set --horizon to change it", format.number(horizon_us / 1e6, 3))
     end
     return { workload = workload, horizon_us = horizon_us, drive = pinning(parsed) }
   end)

@@ -88,7 +88,7 @@ define("compare", {
   if given.algorithms then
     names = {}
     for name in given.algorithms:gmatch "[^,%s]+" do names[#names + 1] = name end
-    if #names == 0 then flags.fail(definition, "--algorithms names none") end
+    if #names == 0 then flags.fail(definition, "--algorithms: the list is empty") end
   end
   for _, name in ipairs(names) do config.algorithm(name) end
   for i, name in ipairs(names) do list[i] = run_one(read, requests, name) end

@@ -263,7 +263,8 @@ local function export_trials(parsed)
   local values = parsed.values.output
   local list = export.rows(self, opened.known)
   if values.format == "sqlite" then
-    if not values.path then flags.fail(export_definition, "--format sqlite needs --output FILE") end
+    if not values.path then flags.fail(export_definition, "--format sqlite requires --output "
+      .. "FILE") end
     command.checked(export_definition, core.output_probe, values.path)
     export.write_sqlite(list, values.path)
   elseif values.path then
@@ -422,13 +423,13 @@ local function engine_of(parsed)
   local found
   for _, option in ipairs(engine_flags) do
     if parsed.values.engine[option.name] then
-      if found then flags.fail(submit_definition, "--%s and --%s: one engine at a time", found,
+      if found then flags.fail(submit_definition, "--%s cannot be combined with --%s", found,
         option.name) end
       found = option.name
     end
   end
   return submit.engines[found]
-    or flags.fail(submit_definition, "one of --slurm, --k8s, --parallel and --condor is needed")
+    or flags.fail(submit_definition, "expected one of --slurm, --k8s, --parallel, and --condor")
 end
 
 local function print_job(parsed)

@@ -31,8 +31,8 @@ local comparison = {}
 
 --- Which result is meant?
 local function fail_timeline()
-  errors.invalid("comparison:timeline: a timeline is of a single result; "
-    .. "comparison[i]:timeline(path) writes that of policy i")
+  errors.invalid("comparison:timeline: a timeline shows a single result; use "
+    .. "comparison[i]:timeline(path) for policy i")
 end
 
 local comparison_meta = { __name = "blis.comparison", __tostring = report.comparison,
@@ -99,7 +99,7 @@ end
 ---@return blis.Comparison|blis.ReplicatedComparison
 function comparison.compare(spec)
   if type(spec) ~= "table" then
-    errors.invalid("blis.compare: %s is not allowed, expected a table", errors.show(spec))
+    errors.invalid("blis.compare: %s: expected a table", errors.invalid_value(spec))
   end
   if spec.seeds ~= nil then
     errors.invalid("compare: unknown option 'seeds'; did you mean 'replications'?")

@@ -284,14 +284,15 @@ end
 local function conclusion(self)
   if #self.decisions == 0 then return "no request was routed, so there are no decisions" end
   if self.continuations < statistics.fewest_for_interval then
-    return ("%d of %d continuations that it takes to know the noise: nothing is ranked"):format(
+    return ("only %d of the %d continuations needed to estimate the noise: nothing is "
+      .. "ranked"):format(
       self.continuations, statistics.fewest_for_interval)
   end
   local found = self.shown == 0 and "no decision cost more than noise explains"
     or ("%d of %d decisions cost more than noise explains, %s at most"):format(self.shown,
       #self.decisions, number(self.max_regret, 3))
   if not self.noise then return "no decision had another candidate" end
-  return ("%s; regrets below %s may go unseen with %d continuations"):format(found,
+  return ("%s; regrets below %s may be undetected with %d continuations"):format(found,
     number(self.noise, 3), self.continuations)
 end
 

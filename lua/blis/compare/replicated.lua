@@ -405,18 +405,18 @@ local function sentence(self, i, metric)
   local pair = self.against[i][metric]
   local name, base = self.policies[i], self.policies[self.baseline]
   if not pair then
-    return ("%s: nothing to compare of %s and %s"):format(metric, name, base)
+    return ("%s: no values to compare for %s and %s"):format(metric, name, base)
   end
   if pair.withheld then -- the reason is in a line of its own
     return ("%s: %s against %s %s"):format(metric, name, base, words.change(pair, pair.change))
   elseif remembers(self, i) then
-    return ("%s: %s against %s %s; no interval and no p-value, for runs are not independent")
+    return ("%s: %s against %s %s; no interval and no p-value, because runs are not independent")
       :format(metric, name, base, words.change(pair, pair.change))
   elseif not pair.low or statistics.is_few(pair) then
     return few_pairs(pair, name, base, metric)
   end
   if pair.ties == pair.n then
-    return ("%s: no difference of %s from %s is seen, in none of %d pairs"):format(metric, name,
+    return ("%s: no difference between %s and %s in any of %d pairs"):format(metric, name,
       base, pair.n)
   elseif pair.low == pair.high then
     return ("%s: %s against %s %s in all of %d pairs"):format(metric, name, base,
@@ -427,7 +427,8 @@ local function sentence(self, i, metric)
     local is_luck = pair.low > 0 or pair.high < 0 -- by chance, among this many comparisons
     local luck = is_luck and (" (%s among %d policies)"):format(words.p_value(pair.adjusted_p),
       #self.policies) or ""
-    return ("%s: no difference of %s from %s is seen%s; one beyond %s to %s is excluded"):format(
+    return ("%s: no significant difference between %s and %s%s; changes outside %s to %s are "
+      .. "excluded"):format(
       metric, name, base, luck, words.change(pair, pair.low), words.change(pair, pair.high))
   end
   local verb = pair.change > 0 and "is higher than" or "is lower than"
@@ -470,8 +471,8 @@ end
 
 --- Raises: the results of replications are not stored.
 Comparison.timeline = function()
-  errors.invalid("comparison:timeline: a timeline is of a single result, and results of "
-    .. "replications are not kept; blis.run one of them, and write its timeline")
+  errors.invalid("comparison:timeline: a timeline shows a single result, and results of "
+    .. "replications are not kept; use blis.run to write the timeline of one of them")
 end
 
 --- Which requests the metrics are of; nil without a warm-up.
@@ -490,15 +491,15 @@ end
 function Comparison:__tostring()
   local lines = { tostring(self.table) }
   if self.rule ~= "fixed" then
-    lines[2] = ("rule %s: %d runs of each, look %d of at most %d"):format(self.rule,
+    lines[2] = ("rule %s: %d runs each, analysis %d of at most %d"):format(self.rule,
       self.replications, self.looks, self.max_looks)
   end
   if self.is_one_run then
-    lines[#lines + 1] = "The traffic is the same under all seeds, and replications would be "
-      .. "copies: one run of each policy."
+    lines[#lines + 1] = "All seeds give the same traffic, so replications would be copies: one run "
+      .. "per policy."
     lines[#lines + 1] = self.windows
-      and "Intervals are of other traffic like this one, not of other seeds."
-      or "It is too short for intervals from windows of it."
+      and "Intervals are for similar traffic, not for other seeds."
+      or "The run is too short for intervals from windows."
   end
   lines[#lines + 1] = population_text(self)
   for i = 1, #self.policies do

@@ -162,7 +162,7 @@ end
 
 local function is_set(value) return value ~= nil and value ~= 0 end
 
---- "signals that age by snapshot_refresh_us (5s)", of the signals that a variant's router reads.
+--- "signals delayed by snapshot_refresh_us (5s)", of the signals that a variant's router reads.
 local function view_of(experiment, path)
   local cluster = type(experiment.cluster) == "table" and experiment.cluster or {}
   local ages = staleness.of(policy.read_router(experiment.routing or "round-robin", path))
@@ -172,7 +172,7 @@ local function view_of(experiment, path)
       parts[#parts + 1] = ("%s (%s)"):format(name, tostring(cluster[name]))
     end
   end
-  return #parts > 0 and "signals that age by " .. table.concat(parts, " and ")
+  return #parts > 0 and "signals delayed by " .. table.concat(parts, " and ")
     or "current signals only"
 end
 
@@ -194,7 +194,7 @@ function variants.note_staleness(shared, list)
   for i, view in ipairs(views) do
     parts[i] = ("%s: %s"):format(table.concat(labels[view], ", "), view)
   end
-  notices.tell("compare: the policies differ in the age of what they read. "
+  notices.tell("compare: the policies differ in the age of their signals. "
     .. table.concat(parts, "; "))
 end
 

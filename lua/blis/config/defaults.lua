@@ -99,7 +99,7 @@ end
 function defaults.check(name, path, profile)
   if name == nil then return end
   if not by_name[name] then
-    errors.invalid("%s: %s is not allowed, expected one of %s", path, errors.show(name),
+    errors.invalid("%s: %s: expected one of %s", path, errors.invalid_value(name),
       table.concat(defaults.names, ", "))
   end
   if profile == "go-blis" then

@@ -180,7 +180,7 @@ end
 ---@param value any
 ---@param expected string
 function schema.raise_value(path, value, expected)
-  errors.invalid("%s%s is not allowed, expected %s", in_front(path), errors.show(value), expected)
+  errors.invalid("%s%s: expected %s", in_front(path), errors.invalid_value(value), expected)
 end
 
 --- Raises unless the value is a list without gaps or named fields.

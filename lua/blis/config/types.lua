@@ -134,7 +134,7 @@ local function check_delay_part(value, name, option, path)
   if type(given) == "string" then given = units.parse(given) end
   local number = types.number.check(given, option)
   if number then return number end
-  errors.invalid("%s.%s: %s is not allowed, expected %s", path, name, errors.show(value[name]),
+  errors.invalid("%s.%s: %s: expected %s", path, name, errors.invalid_value(value[name]),
     types.number.expected(option))
 end
 
@@ -143,11 +143,12 @@ local function check_drawn_delay(value, option, path)
   errors.check_names(value, delay_keys, path, "option")
   local shape = value.distribution or "normal"
   if not is_among(shape, delay_shapes) then
-    errors.invalid("%s.distribution: %s is not allowed, expected one of %s", path,
-      errors.show(shape), table.concat(delay_shapes, ", "))
+    errors.invalid("%s.distribution: %s: expected one of %s", path,
+      errors.invalid_value(shape), table.concat(delay_shapes, ", "))
   end
   if shape == "exponential" and value.stddev_us ~= nil then
-    errors.invalid("%s.stddev_us: an exponential time deviates as much as it takes on average",
+    errors.invalid("%s.stddev_us: cannot be set for an exponential distribution, whose standard "
+      .. "deviation equals its mean",
       path)
   end
   local mean_us = check_delay_part(value, "mean_us", option, path)
@@ -283,8 +284,8 @@ types.numbers = {
     for i, number in ipairs(value) do
       local is_valid = type(number) == "number" and number >= 0 and number - number == 0
       if not is_valid then
-        errors.invalid("%s: %s is not allowed, expected numbers of at least 0", path,
-          errors.show(number))
+        errors.invalid("%s: %s: expected numbers of at least 0", path,
+          errors.invalid_value(number))
       end
       copy[i] = number
     end
@@ -308,8 +309,8 @@ types.numbers_by_name = {
     for _, one in ipairs(list) do
       local number = kind.check(one.value, option)
       if number == nil then
-        errors.invalid("%s.%s: %s is not allowed, expected %s", path, one.name,
-          errors.show(one.value), kind.expected(option))
+        errors.invalid("%s.%s: %s: expected %s", path, one.name,
+          errors.invalid_value(one.value), kind.expected(option))
       end
       one.value = number
     end

@@ -19,7 +19,7 @@ local function check_order(steps, where)
       errors.invalid("%s: %d us is not 0; the first step must start at 0",
         where(i), step.from_us)
     elseif i > 1 and step.from_us <= steps[i - 1].from_us then
-      errors.invalid("%s: %d us is not after %d us, the step before", where(i), step.from_us,
+      errors.invalid("%s: %d us is not after %d us, the previous step", where(i), step.from_us,
         steps[i - 1].from_us)
     end
   end
@@ -51,10 +51,10 @@ local function read_file(path)
   for i, row in ipairs(errors.located(core.csv_read, path, columns)) do
     local time_s, g = tonumber(row.time_s), tonumber(row.g_per_kwh)
     if not (time_s and time_s >= 0 and time_s < 1e12) then
-      errors.invalid("%s:%d: time_s: '%s' is not allowed, expected a number of at least 0", path,
+      errors.invalid("%s:%d: time_s: invalid value '%s': expected a number of at least 0", path,
         row.line, row.time_s)
     elseif not is_intensity(g) then
-      errors.invalid("%s:%d: g_per_kwh: '%s' is not allowed, expected a number from 0 to 1000000",
+      errors.invalid("%s:%d: g_per_kwh: invalid value '%s': expected a number from 0 to 1000000",
         path, row.line, row.g_per_kwh)
     end
     steps[i] = { from_us = math.floor(time_s * 1e6 + 0.5), g_per_kwh = g }

@@ -99,8 +99,8 @@ local function merged(given, definition, path)
     elseif value ~= nil and all[name] == nil then
       all[name] = value
     elseif value ~= nil and not is_same(all[name], value) then
-      errors.invalid("%s.%s: %s is not allowed, the latency model was made for %s", path, name,
-        errors.show(all[name]), errors.show(value))
+      errors.invalid("%s.%s: %s: the latency model was created for %s", path, name,
+        errors.invalid_value(all[name]), errors.show(value))
     end
   end
   return all
@@ -118,7 +118,8 @@ local function read_model(values, given, sources)
   end
   local path = descriptions.config_path(model)
   if path and values.model_config then
-    errors.invalid("cluster.model: %s and cluster.model_config: %s are both a description",
+    errors.invalid("cluster.model: %s and cluster.model_config: %s both describe the model; set "
+      .. "only one of them",
       errors.show(model), errors.show(values.model_config))
   end
   if path or values.model_config and given.model == nil then
@@ -271,7 +272,7 @@ local function read_group(given, group, path, profile)
   values.overheads_of = overheads_of[group]
   if kv_hardware[group] then values.kv_blocks = blocks_on(values, kv_hardware[group]) end
   if values.latency_definition and group.latency_model ~= nil then
-    errors.invalid("%s.latency_model: a latency model in Lua is for the whole cluster", path)
+    errors.invalid("%s.latency_model: a latency model in Lua applies to the whole cluster", path)
   end
   for i = 1, group_config.own do
     local name = group_config.section.options[i].name
@@ -340,8 +341,8 @@ local function check_models_of_pools(groups, path)
   for i, group in ipairs(groups) do
     for stage, other in pairs { prefill = "decode", decode = "prefill" } do
       if does[stage][group.role] and next(of[other]) and not of[other][group.model:lower()] then
-        errors.invalid("%s.groups[%d]: role \"%s\", but no group that does %s has its model, %s; "
-          .. "KV cannot be handed off to another model", path, i, group.role, other, group.model)
+        errors.invalid("%s.groups[%d]: role \"%s\", but no group for %s serves its model, %s; KV "
+          .. "cannot be transferred to another model", path, i, group.role, other, group.model)
       end
     end
   end
@@ -351,7 +352,8 @@ local function read_groups(given, path, profile)
   local list = given.groups
   engine.check_groups(list, path .. ".groups")
   if given.instances ~= nil then
-    errors.invalid("%s: instances and groups both say how many instances there are", path)
+    errors.invalid("%s: instances cannot be combined with groups, which set the number of "
+      .. "instances", path)
   end
   local groups, count = {}, 0
   for i, group in ipairs(list) do
@@ -360,7 +362,7 @@ local function read_groups(given, path, profile)
   end
   local most = group_config.instances_max
   if count > most then
-    errors.invalid("%s.groups: %d instances in all, expected at most %d", path, count, most)
+    errors.invalid("%s.groups: %d instances in total, expected at most %d", path, count, most)
   end
   set_models(groups, profile)
   power.check_caps(groups, path)
@@ -415,10 +417,10 @@ local function check_pools(sizes, total, path)
   end
   if both == 0 and (p == 0 or d == 0) then
     errors.invalid("%s: prefill_instances is %d and decode_instances %d; without "
-      .. "prefill_decode_instances both are needed", path, p, d)
+      .. "prefill_decode_instances, both are required", path, p, d)
   end
   if total and p + d + both + e > total then
-    errors.invalid("%s: there are %d instances, and %d in pools (prefill_instances + "
+    errors.invalid("%s: instances is %d, but the pools have %d (prefill_instances + "
       .. "decode_instances + prefill_decode_instances + encode_instances)", path, total,
       p + d + both + e)
   end
@@ -438,7 +440,7 @@ local function check_no_pools(given, path, profile)
   if not name or profile == "go-blis" then return end
   errors.invalid("%s.%s: has no effect %s", path, name, given.groups ~= nil
     and "with groups; set it in each group"
-    or "without pools; give prefill_instances and decode_instances as well")
+    or "without pools; set prefill_instances and decode_instances as well")
 end
 
 --- Pools by numbers of instances are groups with roles.
@@ -470,7 +472,8 @@ local function groups_of_pools(given, path, profile)
   for _, name in ipairs(pool_sizes) do rest = rest - sizes[name] end
   add("none", rest, { role = "none", instances = rest })
   if rest > 0 and profile ~= "go-blis" then
-    notices.tell(("%s: %d of %d instances are in no pool: they serve nothing, and are paid"):format(
+    notices.tell(("%s: %d of %d instances are in no pool: they serve no requests, but are "
+      .. "billed"):format(
       path, rest, given.instances))
   end
   local all = {}

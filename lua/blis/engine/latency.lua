@@ -27,13 +27,14 @@ function latency.model(spec, options)
     local given = { latency_model = spec }
     for key, value in pairs(options or {}) do given[key] = value end
     if given.latency_model ~= spec then
-      errors.invalid("latency_model: there is a name, '%s', and an option 'latency_model'", spec)
+      errors.invalid("latency_model: the name '%s' cannot be combined with the option "
+        .. "'latency_model'", spec)
     end
     local definition = { name = spec, given = given, cluster = engine.read(given, "cluster") }
     return errors.located(core.latency_model, definition)
   end
   if options ~= nil then
-    errors.invalid("latency_model: options go with the name of a built-in model")
+    errors.invalid("latency_model: options require the name of a built-in model")
   end
   local definition = engine.read_latency_model(spec, "latency_model")
   if type(definition) ~= "table" or not definition.step_time then

@@ -18,12 +18,12 @@ local function check_function(values, path)
   end
   for _, name in ipairs { "gpu_prefill_watts", "gpu_decode_watts" } do
     if values[name] then
-      errors.invalid("%s: gpu_step_watts and %s both say what a GPU draws in steps", path, name)
+      errors.invalid("%s: gpu_step_watts cannot be combined with %s", path, name)
     end
   end
   if not (values.gpu_idle_watts or values.gpu_watts) then
-    errors.invalid("%s.gpu_step_watts: what a GPU draws without requests is not known; give "
-      .. "gpu_idle_watts as well", path)
+    errors.invalid("%s.gpu_step_watts: the power of an idle GPU is unknown; set gpu_idle_watts as "
+      .. "well", path)
   end
 end
 
@@ -34,7 +34,7 @@ local function check_watts(values, path)
   if not given then return end
   local function need(name, default, when)
     if values[name] or default then return end
-    errors.invalid("%s.%s is %s, but what a GPU draws %s is not known; give %s as well", path,
+    errors.invalid("%s.%s is %s, but the power of a GPU %s is unknown; set %s as well", path,
       given, errors.show(values[given]), when, name)
   end
   need("gpu_prefill_watts", values.gpu_watts, "in steps with prompt tokens")
@@ -94,7 +94,7 @@ local function check_table(list, path)
     local where = ("%s[%d]"):format(path, i)
     check_row(row, where)
     if i > 1 and row[1] <= list[i - 1][1] then
-      errors.invalid("%s: %s W is not above %s W, the row before", where, errors.show(row[1]),
+      errors.invalid("%s: %s W is not above %s W, the previous row", where, errors.show(row[1]),
         errors.show(list[i - 1][1]))
     end
   end
@@ -104,7 +104,7 @@ end
 --- On the lines between the rows of a table; above the last one, as there.
 local function factors_between(list, cap, path)
   if cap < list[1][1] then
-    errors.invalid("%s: what a cap of %s W does is not known, the lowest row has %s W", path,
+    errors.invalid("%s: the effect of a cap of %s W is unknown; the lowest row has %s W", path,
       errors.show(cap), errors.show(list[1][1]))
   end
   for i = 2, #list do
@@ -121,14 +121,14 @@ end
 local function factors_by_law(values, cap, path)
   local prefill, decode = figures_of(values)
   if not prefill or values.gpu_step_watts then
-    errors.invalid("%s.gpu_power_cap_watts is %s, but what a GPU draws without it is not known; "
-      .. "give gpu_watts, or power_cap_slowdown", path, errors.show(cap))
+    errors.invalid("%s.gpu_power_cap_watts is %s, but the power of a GPU without it is unknown; "
+      .. "set gpu_watts or power_cap_slowdown", path, errors.show(cap))
   end
   local function factor(watts)
     if watts <= cap then return 1 end
     if not values.power_cap_exponent then
-      errors.invalid("%s.gpu_power_cap_watts is %s, below the %s W of some steps, but how much "
-        .. "slower they get is not known; give power_cap_exponent or power_cap_slowdown", path,
+      errors.invalid("%s.gpu_power_cap_watts is %s, below the %s W of some steps, but their "
+        .. "slowdown is unknown; set power_cap_exponent or power_cap_slowdown", path,
         errors.show(cap), errors.show(watts))
     end
     return (watts / cap) ^ values.power_cap_exponent
@@ -145,7 +145,7 @@ function power.apply(values, path)
   local list, cap = values.power_cap_slowdown, values.gpu_power_cap_watts
   if list then check_table(list, path .. ".power_cap_slowdown") end
   if list and values.power_cap_exponent then
-    errors.invalid("%s: power_cap_exponent and power_cap_slowdown both say what a cap does", path)
+    errors.invalid("%s: power_cap_exponent cannot be combined with power_cap_slowdown", path)
   end
   values.power = power_of(values)
   if not cap then return end

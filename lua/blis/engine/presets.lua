@@ -46,8 +46,8 @@ local function check(values, path, profile)
     errors.invalid("%s.%s requires profile design; BLIS (Go) has no such option", path, name)
   end
   if values.kv_eviction == "two-pass" and values.kv_cpu_blocks > 0 then
-    errors.invalid("%s: kv_eviction = \"two-pass\" gives up what a CPU tier (kv_cpu_blocks = %d) "
-      .. "would keep; expected one of them", path, values.kv_cpu_blocks)
+    errors.invalid("%s: kv_eviction = \"two-pass\" cannot be combined with a CPU tier "
+      .. "(kv_cpu_blocks = %d)", path, values.kv_cpu_blocks)
   end
 end
 

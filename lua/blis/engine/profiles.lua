@@ -31,7 +31,7 @@ local by_name = {
 ---@param name? any design
 function profiles.check(name)
   if name == nil or by_name[name] then return end
-  errors.invalid("profile: there is no profile %s%s", errors.show(name),
+  errors.invalid("unknown profile %s%s", errors.show(name),
     errors.suggestion(tostring(name), sorted.names(by_name)))
 end
 

@@ -38,8 +38,8 @@ function versions.fill(given, path)
   check_own(given, path)
   local other = others[given.backend]
   if other and given.backend_version ~= nil then
-    errors.invalid("%s.backend_version: %s is not allowed with backend = \"%s\", of which there is "
-      .. "one version; remove it", path, errors.show(given.backend_version), given.backend)
+    errors.invalid("%s.backend_version: %s: backend \"%s\" has only one version; "
+      .. "remove the option", path, errors.invalid_value(given.backend_version), given.backend)
   end
   if other then return other.fill(given, path) end
   if given.backend_version == nil then return given end

@@ -93,7 +93,7 @@ function candidate.frozen_problem(text, seed)
         if line == nil then return "nothing" end
         return line == "\0" and "a marker of the block" or ("'%s'"):format(line)
       end
-      return ("the text outside of the EVOLVE-BLOCK is frozen: %s stands where %s is expected")
+      return ("the text outside the EVOLVE-BLOCK is frozen: found %s, expected %s")
         :format(show(own[i]), show(wanted[i]))
     end
   end
@@ -149,7 +149,7 @@ end
 ---@return blis.eval.Candidate
 function candidate.read(text, name)
   if #text > candidate.most_bytes then
-    errors.invalid("%s: it has more than the %d bytes that a candidate may have", name,
+    errors.invalid("%s: larger than %d bytes, the limit for a candidate", name,
       candidate.most_bytes)
   end
   local self = { text = text, name = name, hash = hash_of(text) }
@@ -221,7 +221,7 @@ local function points_of(name, value)
   end
   for _, key in ipairs(sorted.names(value)) do
     if not is_known[key] then
-      errors.invalid("%s: a candidate does not decide '%s'%s", name, key,
+      errors.invalid("%s: a candidate cannot set '%s'%s", name, key,
         errors.suggestion(key, points))
     end
     chosen[key] = value[key]

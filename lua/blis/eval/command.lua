@@ -138,12 +138,12 @@ end
 local function stage_of(definition, parsed, suite)
   local values, positional = parsed.values.eval, parsed.positionals[3]
   if positional and values.stage then
-    command.fail(definition, "the stage is given twice, as '%s' and by --stage", positional)
+    command.fail(definition, "the stage is set twice: '%s' and --stage", positional)
   end
   local name = positional or values.stage or "full"
   local stage = suite.stages[name]
   if not stage then
-    command.fail(definition, "'%s' is no stage; there are %s", name, table.concat(stages, ", "))
+    command.fail(definition, "unknown stage '%s'; known are %s", name, table.concat(stages, ", "))
   end
   if values.split == "validation" then
     if name == "test" then command.fail(definition, "--split requires the stage smoke, train, or "
@@ -211,7 +211,7 @@ local function print_result(suite, stage, result)
 end
 
 local function run_bounds(suite, chosen)
-  local lines = { ("%s: what there is to win in stage %s; the baseline has 1"):format(suite.name,
+  local lines = { ("%s: possible improvement in stage %s; the baseline scores 1"):format(suite.name,
     chosen.stage.name) }
   local names = {}
   for name in pairs(suite.bounds) do names[#names + 1] = name end

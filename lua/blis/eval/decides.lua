@@ -69,7 +69,7 @@ local function with_hand_offs(own, given, tie)
     local is_known = false
     for _, point in ipairs(hand_off_points) do is_known = is_known or point == name end
     if not is_known then
-      errors.invalid("disaggregation: a candidate does not decide '%s'%s", name,
+      errors.invalid("disaggregation: a candidate cannot set '%s'%s", name,
         errors.suggestion(name, hand_off_points))
     end
   end
@@ -79,7 +79,7 @@ end
 --- The cascade of the scenario, with the escalations of the candidate.
 local function with_escalation(own, given)
   if own == nil then
-    errors.invalid("cascade: this scenario has none for a candidate to decide about")
+    errors.invalid("cascade: this scenario has no cascade")
   end
   local values, made = copy_of(own), core.policy_definition(given)
   local escalate = given
@@ -90,7 +90,7 @@ local function with_escalation(own, given)
       local is_own = name == "escalate" or name == "name" or name == "label" or name == "kind"
         or type(value) == "table" and next(value) == nil
       if not is_own then
-        errors.invalid("cascade: a candidate does not decide '%s', but escalate alone",
+        errors.invalid("cascade: a candidate cannot set '%s', only escalate",
           tostring(name))
       end
     end
@@ -103,12 +103,12 @@ end
 --- An autoscaler, where the scenario says how far it may go.
 local function check_autoscaler(options, given, is_oracle)
   if options.scaling == nil then
-    errors.invalid("autoscaler: this scenario has no 'scaling' that says how many instances there "
-      .. "may be, so a candidate does not decide it")
+    errors.invalid("autoscaler: this scenario has no 'scaling' with bounds on the instances, so a "
+      .. "candidate cannot set an autoscaler")
   end
   for _, one in ipairs(scaling.policies(given)) do
     if one.policy.name == "oracle" and one.policy.parameters and not is_oracle then
-      errors.invalid("autoscaler: 'oracle' knows what no autoscaler does; it is for bounds")
+      errors.invalid("autoscaler: 'oracle' uses future information; use it only for bounds")
     end
   end
 end

@@ -192,16 +192,16 @@ end
 
 -- What may help, by a word of the message.
 local hints = {
-  { "read%-only", "keep state in variables of your own, not in what you are shown" },
+  { "read%-only", "keep state in your own variables, not in the arguments" },
   { "not a number", "guard divisions by 0 and logarithms of 0" },
   { "%f[%a]nan%f[%A]", "guard divisions by 0 and logarithms of 0" },
   { "instructions", "look for a loop whose condition never changes" },
-  { "expected the index", "return a place in the list of instances, from 1 to #instances" },
+  { "expected the index", "return an index of the list of instances, from 1 to #instances" },
   { "future", "the length of the output is not known when a request is routed" },
-  { "near '`'", "send Lua alone, without fences of a code block" },
+  { "near '`'", "send only Lua, without code fences" },
   { "syntax error", "send one block of Lua" },
-  { "starved", "serve every class and tenant; misses of one do not pay for another" },
-  { "is not offered", "the sandbox has what policies need; nothing of files, time or processes" },
+  { "starved", "serve every class and tenant: a gain for one does not offset a loss for another" },
+  { "is not offered", "the sandbox has no access to files, time, or processes" },
 }
 
 --- The feedback for an invalid candidate.

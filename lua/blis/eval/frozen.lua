@@ -241,7 +241,7 @@ end
 local function block_problem(block, names, tables)
   local token = redefined(block, names)
   if token then
-    return ("line %d: the EVOLVE-BLOCK gives another value to '%s', which the frozen text sets")
+    return ("line %d: the EVOLVE-BLOCK changes '%s', which the frozen text sets")
       :format(token.line, token.text)
   end
   token = named(block, "_ENV")
@@ -268,7 +268,7 @@ function frozen.problem(text, seed, lines_of)
   for i = 1, math.max(#own, #wanted) do
     local one, other = own[i] and own[i].text, wanted[i] and wanted[i].text
     if one ~= other then
-      return ("the text outside of the EVOLVE-BLOCK is frozen: Lua reads %s where %s is expected")
+      return ("the text outside the EVOLVE-BLOCK is frozen: Lua found %s, expected %s")
         :format(one and ("'%s' in line %d"):format(one, own[i].line) or "nothing",
         other and ("'%s'"):format(other) or "nothing")
     end
@@ -278,7 +278,7 @@ function frozen.problem(text, seed, lines_of)
   local names, tables = declared_before(own, first), tables_before(own, first)
   local exit = way_out(frozen.tokens(text), is_inside)
   if exit then
-    return ("line %d: '%s' outside of a function skips the frozen text behind the EVOLVE-BLOCK")
+    return ("line %d: '%s' outside a function skips the frozen text after the EVOLVE-BLOCK")
       :format(exit.line, exit.text)
   end
   for _, block in ipairs(blocks) do

@@ -190,7 +190,8 @@ end
 local function notes_of(one, outcomes)
   local notes = {}
   if one.lua and candidate.may_be_swallowed(one.text) then
-    notes[#notes + 1] = "note: the first line of the EVOLVE-BLOCK is a comment; was it one before?"
+    notes[#notes + 1] = "note: the first line of the EVOLVE-BLOCK is a comment; check that this is "
+      .. "intended"
   end
   local printed = outcomes[1] and outcomes[1].printed
   if printed then notes[#notes + 1] = feedback.quoted(printed) end

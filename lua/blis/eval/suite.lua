@@ -183,7 +183,7 @@ local function read_cost(given, path)
   for i, item in ipairs(given) do
     local name, weight = item[1], item[2] or 1
     if not known[name] then
-      errors.invalid("%s[%d]: %s is no metric of costs%s", path, i, errors.show(name),
+      errors.invalid("%s[%d]: %s is not a cost metric%s", path, i, errors.show(name),
         errors.suggestion(tostring(name), suite.cost_metrics))
     end
     list[i] = { metric = name, weight = weight }
@@ -320,8 +320,8 @@ end
 local function check_baseline(self)
   self.baseline_hash = core.hash128(self.baseline):sub(1, 16)
   if self.baseline_sha and self.baseline_sha ~= self.baseline_hash then
-    errors.invalid("suite.baseline: its hash is %s and baseline_sha says %s: a baseline stays what "
-      .. "it is, or scores mean something else", self.baseline_hash, self.baseline_sha)
+    errors.invalid("suite.baseline: its hash is %s, but baseline_sha is %s; scores of different "
+      .. "baselines cannot be compared", self.baseline_hash, self.baseline_sha)
   end
 end
 
@@ -345,7 +345,7 @@ function suite.of_table(given, text)
   self.limits = schema.read(limits_section, self.limits or {}, "limits")
   for _, name in ipairs { "parameters", "bounds", "soft" } do self[name] = self[name] or {} end
   if (#self.parameters > 0) ~= (type(self.policy) == "function") then
-    errors.invalid("suite: parameters and policy go together")
+    errors.invalid("suite: parameters requires policy, and policy requires parameters")
   end
   check_baseline(self)
   self.hash = core.hash128(text):sub(1, 16)
@@ -374,7 +374,7 @@ function suite.read(name)
   local text, problem = read_file(name)
   if not text then
     errors.invalid("suite: cannot open %s%s", problem,
-      errors.suggestion(name, suite.names, "suites that ship: " .. table.concat(suite.names, ", ")))
+      errors.suggestion(name, suite.names, "built-in suites: " .. table.concat(suite.names, ", ")))
   end
   local chunk, wrong = chunks.load(text, "@" .. name)
   if not chunk then errors.invalid("suite: %s", wrong) end

@@ -58,14 +58,14 @@ local function faults_of(self, body)
   local is_json, given = pcall(json.decode, body == "" and "null" or body)
   if not is_json then refuse(400, "the body is not valid JSON: %s", message_of(given)) end
   if type(given) ~= "table" then
-    refuse(400, "the body is no fault, expected an object such as {\"kind\": \"crash\", "
+    refuse(400, "the body is not a fault; expected an object such as {\"kind\": \"crash\", "
       .. "\"instance\": \"instance_1\", \"recover_after\": \"30s\"}, or a list of them")
   end
   local list = given.kind == nil and given or { given }
   for i, one in ipairs(list) do
     if type(one) ~= "table" then refuse(400, "faults[%d] is no object", i) end
     if one.mtbf ~= nil then
-      refuse(400, "faults[%d]: mtbf is for faults that are declared at the start", i)
+      refuse(400, "faults[%d]: mtbf is supported only for faults that are declared at the start", i)
     end
     if one.at == nil then one.at = "0s" end
   end

@@ -47,8 +47,8 @@ local function table_of(results, labels)
         #rows[i] + 1, rows[i])
     end
   end
-  local caption = "Times in ms, the same requests for all; in cache: the share of the prompt "
-    .. "blocks of all instances"
+  local caption = "Times in ms. All variants get the same requests. In cache: fraction of prompt "
+    .. "blocks, all instances"
   local header = { "", "TTFT mean", "TTFT p99", "ITL mean", "E2E mean", "E2E p99", "tokens/s",
     "in cache", "balance", "completed" }
   if results[1] and rawget(results[1], "goodput") then
@@ -161,7 +161,7 @@ function page.write(path, results)
   local sections = {
     setup.compared(results, labels),
     parts.section("compared", "Compared", table_of(results, labels),
-      html.p "The same as text, with the differences from the first:",
+      html.p "As text, with the differences from the first:",
       html.pre(tostring(results)), html.p({ class = "soft" }, hashes_of(results, labels))),
     parts.section("latencies", "Latencies", chart_list:row(distributions),
       chart_list:row(cdf.tails(distributions))),

@@ -133,8 +133,9 @@ end
 local function note_of(r)
   local count = (rawget(r, "rerouted") or 0) + (rawget(r, "retried") or 0)
   if count == 0 then return nil end
-  return html.p({ class = "soft" }, ("Requests were sent again %s times, as faults or scaling took "
-    .. "their instance. What such a request did there is part of waiting here; timelines show it.")
+  return html.p({ class = "soft" }, ("Requests were retried %s times because faults or scaling "
+    .. "removed their instance. Time on the lost instance counts as waiting here; timelines show "
+    .. "it.")
     :format(format.count(count)))
 end
 

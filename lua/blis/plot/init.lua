@@ -25,7 +25,7 @@ local least, most = 5, 20000
 ---@return table
 function plot.check_options(given, more)
   if given ~= nil and type(given) ~= "table" then
-    errors.invalid("plot: %s is not allowed, expected a table of options", errors.show(given))
+    errors.invalid("plot: %s: expected a table of options", errors.invalid_value(given))
   end
   local options = given or {}
   local names = { "path", "width", "height", "log" }
@@ -34,13 +34,13 @@ function plot.check_options(given, more)
   for _, name in ipairs { "width", "height" } do
     local value = options[name]
     if value ~= nil and (math.type(value) ~= "integer" or value < least or value > most) then
-      errors.invalid("plot: %s: %s is not allowed, expected an integer from %d to %d", name,
-        errors.show(value), least, most)
+      errors.invalid("plot: %s: %s: expected an integer from %d to %d", name,
+        errors.invalid_value(value), least, most)
     end
   end
   if options.log ~= nil and not logs[options.log] then
-    errors.invalid("plot: log: %s is not allowed, expected 'x', 'y' or 'xy'",
-      errors.show(options.log))
+    errors.invalid("plot: log: %s: expected 'x', 'y' or 'xy'",
+      errors.invalid_value(options.log))
   end
   if options.path ~= nil then
     endings.check("plot", options.path, endings.picture)
@@ -61,7 +61,7 @@ local function check_logs(list, log)
       for i = first, last do
         for _, value in ipairs(given.data[i]) do
           if value and value <= 0 then
-            errors.invalid("plot: log: %s is %g at a point, but has to be above 0", axis.label,
+            errors.invalid("plot: log: %s is %g at a point, but must be above 0", axis.label,
               value)
           end
         end
@@ -79,8 +79,8 @@ local function png_of(picture, path)
   local found = ok and pipe and pipe:read "a" or ""
   if ok and pipe then pipe:close() end
   if found == "" then
-    errors.invalid("plot: '%s' needs the program rsvg-convert to be made, which is not installed "
-      .. "(Debian: apt-get install librsvg2-bin); a name that ends in .svg needs nothing", path)
+    errors.invalid("plot: '%s' requires the program rsvg-convert, which is not installed (Debian: "
+      .. "apt-get install librsvg2-bin); a name that ends in .svg does not", path)
   end
   local name = os.tmpname()
   local file <close> = assert(io.open(name, "w"))
@@ -92,7 +92,7 @@ local function png_of(picture, path)
   convert:close()
   os.remove(name)
   if bytes:sub(1, 4) ~= "\137PNG" then
-    errors.invalid("plot: '%s' could not be made by rsvg-convert: %s", path, bytes:sub(1, 300))
+    errors.invalid("plot: '%s': rsvg-convert failed: %s", path, bytes:sub(1, 300))
   end
   return bytes
 end

@@ -154,7 +154,8 @@ local function route(self, values)
         return i, { reason = answer.reason, scores = answer.scores }
       end
     end
-    fail(self, "target is %s, which is no candidate of this decision", errors.show(answer.target))
+    fail(self, "target is %s, which is not a candidate of this "
+      .. "decision", errors.show(answer.target))
   end
 end
 
@@ -287,11 +288,11 @@ end
 
 for key, kind in pairs(kinds) do
   external.entries[key] = entry_of(kind, "external",
-    "a process of one's own decides, by a line of JSON each; slow", kind.options)
+    "an external process decides; one line of JSON per decision; slow", kind.options)
   local by_url = table.move(kind.options, 1, #kind.options, 1, {})
   by_url[1] = url_option
   external.http_entries[key] = entry_of(kind, "external-http",
-    "an HTTP service decides, by a POST with JSON each; slow", by_url)
+    "an HTTP service decides; one JSON POST per decision; slow", by_url)
 end
 
 return external

@@ -30,7 +30,7 @@ hooks.kinds = {
     "function(request, cluster) that returns blis.admit(), blis.reject(reason) or blis.delay(us)",
     listening.options),
   priority = kind_of("priority", "priority policy", nil, "decide",
-    "function(request) that returns how urgent it is, and perhaps a table of hints"),
+    "function(request) that returns a priority and, optionally, a table of hints"),
   scheduler = kind_of("scheduler", "scheduler", nil, "goes_before",
     "function(a, b) that returns whether a runs before b"),
   batch_scheduler = kind_of("scheduler", "scheduler", nil, "make_batch",
@@ -40,14 +40,14 @@ hooks.kinds = {
   preemption = kind_of("preemption", "preemption policy", nil, "victim",
     "function(running) that returns the index of the request to preempt"),
   autoscaler = kind_of("autoscaler", "autoscaler", "autoscalers", "decide",
-    "function(context) that returns the wanted number of instances", {
+    "function(context) that returns the target number of instances", {
       { name = "interval_us", type = "time_us", min = 1, default = scale_interval_us, unit = "us",
         doc = "Interval between evaluations." },
       { name = "metrics", type = "texts",
         doc = "Which metrics the function reads; the others are not collected. Default: all." },
     }),
   saturation = kind_of("saturation", "saturation detector", "saturation_detectors", "measure",
-    "function(instances) that returns how full they are"),
+    "function(instances) that returns their saturation"),
   usage_limit = kind_of("usage_limit", "usage limit", "usage_limits", "ceilings",
     "function(saturation, priorities) that returns a list of ceilings"),
   fairness = kind_of("fairness", "fairness policy", nil, "pick",
@@ -149,7 +149,7 @@ local function read_cascade_table(given, path)
   read.label = own.name ~= nil and definition.check_name(own.name, path) or read.name
   if own.new ~= nil then
     if own.quality or own.escalate then
-      errors.invalid("%s: with new, quality and escalate go into what it returns", path)
+      errors.invalid("%s: with new, set quality and escalate in the table that new returns", path)
     end
     read.make = definition.fresh("cascade", { name = read.label, new = own.new }, path,
       cascade_functions).make
@@ -309,7 +309,7 @@ end
 function hooks.copy_functions(values, config)
   for _, name in ipairs(hooks.functions) do
     if values[name] ~= nil and type(values[name]) ~= "function" then
-      errors.invalid("%s: %s is not allowed, expected a function", name, errors.show(values[name]))
+      errors.invalid("%s: %s: expected a function", name, errors.invalid_value(values[name]))
     end
     config[name] = values[name]
   end

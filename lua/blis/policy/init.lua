@@ -37,7 +37,7 @@ local deepest_base = 16
 local function check_depth(path)
   local _, depth = path:gsub("%.base", "")
   if depth > deepest_base then
-    errors.invalid("%s: more than %d scorers build on each other; does one build on itself?",
+    errors.invalid("%s: more than %d scorers build on each other; check for a cycle",
       path:match "^[^.]*", deepest_base)
   end
 end
@@ -154,7 +154,7 @@ local function check_is_list(given, path, what)
   local key = odd_key(given)
   if key then
     local value = type(given[key]) == "number" and errors.show(given[key]) or "..."
-    errors.invalid("%s: %s are applied in order, and a table with names as keys has none; "
+    errors.invalid("%s: %s are applied in order, but a table with names as keys has no order; "
       .. "write { { '%s', %s }, ... }", path, what, key, value)
   end
   if #given == 0 then errors.invalid("%s: the list is empty, expected one or more", path) end
@@ -214,12 +214,12 @@ function policy.read_scorers(given, path)
   for i, item in ipairs(given) do
     local weighted = read_weighted(item, ("%s[%d]"):format(path, i))
     local name = weighted.scorer.name
-    if seen[name] then errors.invalid("%s[%d]: scorer '%s' is given twice", path, i, name) end
+    if seen[name] then errors.invalid("%s[%d]: duplicate scorer '%s'", path, i, name) end
     seen[name] = true
     if weighted.weight > 0 then list[#list + 1] = weighted end
   end
   if #list == 0 then
-    errors.invalid("%s: all weights are 0; expected one above 0 or more", path)
+    errors.invalid("%s: all weights are 0; expected at least one above 0", path)
   end
   return list
 end

@@ -10,8 +10,8 @@ local longest_name = 63
 local function define(given, path)
   local base = require("blis.policy").read_scorer(given.base, path .. ".base")
   if base.make then
-    errors.invalid("%s.base: a scorer that starts afresh in every run cannot be inverted; let its "
-      .. "own score be 1 - score", path)
+    errors.invalid("%s.base: a scorer with new cannot be inverted; return 1 - score in the scorer "
+      .. "instead", path)
   end
   return { kind = "scorer", name = ("inverted %s"):format(base.name):sub(1, longest_name),
     base = base, inverts = base, form = "candidate",

@@ -35,7 +35,7 @@ end
 local function values_of(given, label, path)
   local values = given[label]
   if not values or #values == 0 then
-    errors.invalid("%s.labels: nothing is said of the label %s", path, errors.show(label))
+    errors.invalid("%s.labels: missing values for the label %s", path, errors.show(label))
   end
   return values
 end

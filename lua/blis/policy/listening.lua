@@ -36,7 +36,7 @@ listening.options = {
 ---@field reason? string why a request was rejected or failed
 
 local function raise_list(path, what)
-  errors.invalid("%s: %s, expected a list of events, of %s", path, what,
+  errors.invalid("%s: %s: expected a list of these events: %s", path, what,
     table.concat(core.event_kinds(), ", "))
 end
 
@@ -53,8 +53,8 @@ local function check_event(name, path)
 end
 
 local function read_events(given, path)
-  if type(given) ~= "table" then raise_list(path, errors.show(given) .. " is not allowed") end
-  if next(given) == nil then raise_list(path, "it is empty") end
+  if type(given) ~= "table" then raise_list(path, errors.invalid_value(given)) end
+  if next(given) == nil then raise_list(path, "empty list") end
   local events, places = {}, {}
   for i, name in ipairs(given) do
     check_event(name, ("%s[%d]"):format(path, i))
@@ -64,7 +64,7 @@ local function read_events(given, path)
     events[i], places[name] = name, i
   end
   for key in pairs(given) do
-    if not events[key] then raise_list(path, ("it has the key %s"):format(errors.show(key))) end
+    if not events[key] then raise_list(path, ("unexpected key %s"):format(errors.show(key))) end
   end
   return events
 end

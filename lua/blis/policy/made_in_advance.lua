@@ -10,7 +10,7 @@ function made_in_advance.unused_note(unused, number)
   local name = number < 0 and ("the follow-up with number %d"):format(-number)
     or ("request_%d"):format(number)
   local others = unused > 1 and (" and %d more"):format(unused - 1) or ""
-  return ("sim:pin: %s%s had no routing decision after it was pinned; its pin has changed nothing")
+  return ("sim:pin: %s%s had no routing decision after it was pinned, so the pin had no effect")
     :format(name, others)
 end
 

@@ -55,9 +55,9 @@ function repeats.may_remember(policies)
 end
 
 --- The note about an experiment with two results.
-repeats.note = "the same experiment was run twice and came to two results: a function of it "
-  .. "remembers something between runs. A policy written as { name =, new = function(context) "
-  .. "... return { ... } end } starts afresh in every run"
+repeats.note = "two runs of the same experiment gave different results: one of its functions keeps "
+  .. "state between runs. To create new state for every run, write the policy as { name =, new = "
+  .. "function(context) ... return { ... } end }"
 
 --- Runs so far whose functions may remember something.
 repeats.runs = 0

@@ -45,7 +45,7 @@ function staleness.of(router)
   return set
 end
 
---- "can read signals that age by snapshot_refresh_us", of an entry of the catalogue. Returns nil
+--- "can read signals delayed by snapshot_refresh_us", of an entry of the catalogue. Returns nil
 --- for other kinds of policies.
 ---@param kind string "routers"
 ---@param entry table
@@ -58,8 +58,8 @@ function staleness.text(kind, entry)
   for _, name in ipairs(staleness.options) do
     if set[name] then names[#names + 1] = name end
   end
-  if #names == 0 then return "reads no signal that ages" end
-  return "can read signals that age by " .. table.concat(names, " and ")
+  if #names == 0 then return "reads no delayed signal" end
+  return "can read signals delayed by " .. table.concat(names, " and ")
 end
 
 return staleness

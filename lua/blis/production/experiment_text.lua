@@ -43,7 +43,7 @@ function experiment_text.of(experiment, about)
   lines[#lines + 1] = 'local blis = require "blis"\n'
   for _, text in ipairs(about.definitions) do lines[#lines + 1] = text .. "\n" end
   experiment.workload = workload
-  lines[#lines + 1] = "-- Cluster and traffic are examples: put yours in their place."
+  lines[#lines + 1] = "-- The cluster and traffic are examples: replace them with yours."
   lines[#lines + 1] = "local experiment = " .. lua_text.of(experiment, 0, order) .. "\n"
   lines[#lines + 1] = 'if ... ~= "policy" then print(blis.run(experiment)) end'
   lines[#lines + 1] = "return experiment"

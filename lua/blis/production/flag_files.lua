@@ -81,13 +81,13 @@ function Reader:set(name, text, line, is_environment)
   if is_environment and self.given[name] ~= nil then return end -- the flag wins
   local value = read_value(flag, text)
   if value == nil then
-    self.problems:add(line, "%s: '%s' is not allowed, expected %s", name, text,
+    self.problems:add(line, "%s: invalid value '%s': expected %s", name, text,
       flag[1] == "integer" and "an integer" or flag[1] == "boolean" and "true or false"
         or flag[1] == "seconds" and "a time" or "a " .. flag[1])
     return
   end
   if flag.choices and not is_among(value, flag.choices) then
-    self.problems:add(line, "%s: '%s' is not allowed%s", name, text,
+    self.problems:add(line, "%s: invalid value '%s'%s", name, text,
       errors.suggestion(value, flag.choices))
     return
   end
@@ -118,7 +118,7 @@ function Reader:read_flag(words, i)
   end
   if not spelling then text = value_behind(words, i) end
   if not text then
-    self.problems:add(line, "%s: a value is missing", name)
+    self.problems:add(line, "%s: missing value", name)
     return i
   end
   self:set(name, text, line)

@@ -54,7 +54,7 @@ end
 local function check_runs(path, lua)
   local ok, problem = pcall(function() experiment.read(script.load(lua, path) "policy") end)
   if not ok then
-    errors.raise("parse", ("%s: what it says cannot be simulated: %s"):format(path,
+    errors.raise("parse", ("%s: parts of it cannot be simulated: %s"):format(path,
       script.message(problem)))
   end
 end

@@ -29,8 +29,8 @@ local tie = 1e-12
 local function scorers_of(routing, name)
   local read = policy.read_router(routing, "routing")
   if not read.scorers then
-    errors.invalid("%s: %s does not add up scores, so records do not tell what it would do; blis "
-      .. "gate compares any two policies", name, read.label)
+    errors.invalid("%s: %s does not add up scores, so records do not show what it would choose; "
+      .. "use blis gate to compare any two policies", name, read.label)
   end
   if read.filters then errors.invalid("%s: filters cannot be replayed", name) end
   local all, list = 0, {}

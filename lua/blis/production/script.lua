@@ -18,7 +18,7 @@ function script.load(text, path)
   local own = { os = setmetatable({ exit = refuse_exit }, { __index = os }) }
   text = text:gsub("^#[^\n]*", "") -- #!/usr/bin/env blis
   local chunk, problem = chunks.load(text, "@" .. path, setmetatable(own, { __index = _G }))
-  if not chunk then errors.raise("parse", ("this is no Lua: %s"):format(problem)) end
+  if not chunk then errors.raise("parse", ("this is not valid Lua: %s"):format(problem)) end
   return chunk
 end
 

@@ -47,8 +47,8 @@ end
 local function of_script(path)
   local value = script.load(text_file.read(path), path) "policy"
   if value == nil then
-    errors.invalid("%s: it returns nothing, expected a policy or an experiment; end it with "
-      .. "'return experiment'", path)
+    errors.invalid("%s: the script returns nothing; expected a policy or an experiment; end it "
+      .. "with 'return experiment'", path)
   end
   return of_value(value, path)
 end

@@ -50,7 +50,7 @@ local function help(...)
   local topic = ...
   if topic == nil then
     local is_given = select("#", ...) > 0
-    stdout:write(is_given and "There is no value of this name; quotes ask for a word.\n" or "",
+    stdout:write(is_given and "No value has this name; put a word in quotes.\n" or "",
       introduction, "\n")
     return
   end
@@ -60,7 +60,7 @@ local function help(...)
   end
   local word = type(topic) == "string" and topic or show.name_of(topic)
   if not word then
-    errors.invalid("help: %s is not allowed, expected a name such as \"ttft\"", errors.show(topic))
+    errors.invalid("help: %s: expected a name such as \"ttft\"", errors.invalid_value(topic))
   end
   local parts = {}
   for i, found in ipairs(search.find(word)) do
@@ -74,7 +74,7 @@ local function traceback()
   stdout:write(text:gsub("[^\n\t]+", errors.escaped), "\n")
 end
 
-usage[help], usage[traceback] = introduction, "traceback() tells more of the last error"
+usage[help], usage[traceback] = introduction, "traceback() shows details of the last error"
 
 --- The part of an error's text that says what went wrong; traceback() prints the rest.
 ---@param text string
@@ -82,7 +82,7 @@ usage[help], usage[traceback] = introduction, "traceback() tells more of the las
 function prompt.short_error(text)
   last_error = text
   local message = text:match "^(.-)\nstack traceback:"
-  return message and message .. " (traceback() tells where)" or text
+  return message and message .. " (traceback() shows where)" or text
 end
 
 --- Gives scripts typed at the prompt what they find there, unless it has these names already.

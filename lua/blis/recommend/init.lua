@@ -71,7 +71,7 @@ local function experiment_function(given)
   if type(given) == "function" then return given end
   local workload = given.workload or {}
   if type(workload) ~= "table" or workload.trace or workload.clients or workload.file then
-    errors.invalid("recommend.experiment: the rate of this workload cannot be set; give a "
+    errors.invalid("recommend.experiment: the rate of this workload cannot be set; use a "
       .. "function(p) that returns an experiment for p.rate and p.requests")
   end
   return function(p)
@@ -105,7 +105,7 @@ end
 --- What a first run shows of a layout: its price, or why it can serve nothing.
 local function look(search, layout, one)
   if one.arrived == 0 then
-    errors.invalid("recommend: no request arrives in the experiment at %g requests/s; let it run "
+    errors.invalid("recommend: no request arrives in the experiment at %g requests/s; run it "
       .. "longer, or start from a higher rate", search.from)
   end
   local cost = one.cost
@@ -121,7 +121,7 @@ local function probe(search, layout)
   local p = { rate = search.from, seed = search.seed, requests = probe_requests }
   local spec = layouts.experiment(layout, search.experiment(p))
   if spec.autoscaler ~= nil then
-    errors.invalid("recommend.experiment: layouts have a fixed number of instances; leave out "
+    errors.invalid("recommend.experiment: layouts have a fixed number of instances; remove "
       .. "autoscaler")
   end
   experiment.read(spec)
@@ -191,7 +191,7 @@ end
 local function check_targets(targets)
   for name, limit in pairs(targets) do
     if type(limit) == "number" and limit < 0 then
-      errors.invalid("recommend.targets: %s = %g is not allowed, expected a limit of at least 0",
+      errors.invalid("recommend.targets: %s: invalid value %g: expected a limit of at least 0",
         errors.show(name), limit)
     end
     local problem = type(name) == "string" and figures.why_no_number(name)
@@ -208,7 +208,7 @@ local function read(spec)
   if type(values.experiment) ~= "function" then
     local taken = layouts.conflict(values.experiment.cluster)
     if taken then
-      errors.invalid("recommend.experiment: layouts say cluster.%s themselves; leave it out", taken)
+      errors.invalid("recommend.experiment: remove cluster.%s: the layouts set it", taken)
     end
   end
   search.experiment = experiment_function(values.experiment)
@@ -217,8 +217,8 @@ local function read(spec)
   for i, tp in ipairs(values.tp_degrees or usual_degrees) do
     search.degrees[i] = math.tointeger(tp)
     if not search.degrees[i] or tp < 1 then
-      errors.invalid("recommend.tp_degrees: %s is not allowed, expected whole numbers of at least "
-        .. "1", errors.show(tp))
+      errors.invalid("recommend.tp_degrees: %s: expected whole numbers of at least "
+        .. "1", errors.invalid_value(tp))
     end
   end
   check_targets(values.targets)
@@ -246,7 +246,7 @@ end
 local function add_notes(self, search, left_out, slack)
   local function add(text, ...) self.notes[#self.notes + 1] = text:format(...) end
   if left_out > 0 then
-    add("%s may lead beside, by what is known; finalists = %d allows to confirm more",
+    add("%s may also lead, as far as is known; set finalists = %d to confirm more",
       layouts_text(left_out), search.finalists + left_out)
   end
   local unconfirmed = 0

@@ -27,8 +27,8 @@ local function text_of(experiment)
   if type(experiment) == "function" then return sources.text_of(experiment) end
   local ok, text = pcall(canonical.text, experiment, "recommend.experiment")
   if not ok then
-    errors.invalid("recommend.store: what the experiment is cannot be told for it (%s); give "
-      .. "identity = \"...\", a text that changes with the experiment", tostring(text.message))
+    errors.invalid("recommend.store: the experiment cannot be identified (%s); set identity = "
+      .. "\"...\", a string that changes with the experiment", tostring(text.message))
   end
   return text
 end

@@ -165,7 +165,7 @@ end
 local function missed_text(search, row)
   local parts = {}
   if (row.missed_share or 0) > search.max_missed then
-    parts[1] = ("%.3g %% of the requests are not completed"):format(100 * row.missed_share)
+    parts[1] = ("%.3g %% of the requests did not complete"):format(100 * row.missed_share)
   end
   for i, name in ipairs(search.names) do
     local value = row["figure_" .. i]

@@ -123,15 +123,15 @@ local function comparison(better, other)
     and better.low / better.gpus > other.high / other.gpus
   if better.goodput and other.goodput then
     local quotient = better.per_gpu / other.per_gpu
-    return ("%s takes %.2f times the load of %s per GPU%s%s"):format(name_of(better), quotient,
+    return ("%s sustains %.2f times the load of %s per GPU%s%s"):format(name_of(better), quotient,
       name_of(other), is_sure and "" or "; " .. why_unsure(better, other),
       model_note(better, other, quotient))
   elseif is_sure then
     local quotient = better.low / better.gpus / (other.high / other.gpus)
-    return ("%s takes at least %.2f times the load of %s per GPU%s"):format(name_of(better),
+    return ("%s sustains at least %.2f times the load of %s per GPU%s"):format(name_of(better),
       quotient, name_of(other), model_note(better, other, quotient))
   end
-  return ("%s seems to take more load per GPU than %s, but %s"):format(
+  return ("%s seems to sustain more load per GPU than %s, but %s"):format(
     name_of(better), name_of(other), why_unsure(better, other))
 end
 
@@ -174,7 +174,7 @@ end
 
 --- What print(recommendation) shows.
 function Recommendation:__tostring()
-  local asked = ("%d GPUs; %s; %d seeds; * = no other is surely better"):format(self.gpus,
+  local asked = ("%d GPUs; %s; %d seeds; * = no other is significantly better"):format(self.gpus,
     table.concat(self.targets, ", "), self.seeds)
   local more, reasons = basis_lines(self), infeasible_lines(self.infeasible)
   if #reasons > 0 then more[#more + 1] = "infeasible:" end

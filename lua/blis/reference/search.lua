@@ -178,7 +178,7 @@ end
 --- the limit, show only names.
 local function list_topic(word, title, items)
   if #items == 0 then return nil end
-  local lines, names, listed = { "'blis help NAME' explains each of these.", "" }, {}, 0
+  local lines, names, listed = { "Use 'blis help NAME' for each of these.", "" }, {}, 0
   for _, item in ipairs(items) do
     if listed < listed_max and item.doc ~= "" then
       listed = listed + 1

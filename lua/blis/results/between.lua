@@ -179,7 +179,7 @@ end
 ---@return string
 function between.note(difference, limit)
   if limit == false or limit and math.abs(difference) > limit then return "" end
-  return limit and ("inside the error of the model between these setups (%.0f%%)"):format(
+  return limit and ("within the error of the model between these setups (%.0f%%)"):format(
     100 * limit) or "the model has no bound for this difference: TTFT depends on a queue"
 end
 

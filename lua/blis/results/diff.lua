@@ -183,8 +183,8 @@ local diff_meta = {
 local function read(given, name)
   if type(given) == "string" then return result.load(given) end
   if type(given) ~= "table" or rawget(given, "hash") == nil then
-    errors.invalid("diff: %s is not allowed for %s, expected a result or the path of one",
-      errors.show(given), name)
+    errors.invalid("diff: %s: %s: expected a result or the path of a result file", name,
+      errors.invalid_value(given))
   end
   return given
 end

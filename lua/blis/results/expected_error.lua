@@ -77,7 +77,7 @@ local levels = { "nothing", "family", "format", "model" }
 
 local function ttft_reason_of(result, has_ttft)
   return waits_for_kv(result) and "requests queued for KV"
-    or is_overloaded(result) and "overloaded, so that it depends on the length of the run"
+    or is_overloaded(result) and "overloaded, so it depends on the length of the run"
     or not has_ttft and "not measured in this regime" or nil
 end
 

@@ -377,7 +377,7 @@ figures.classes = {
     { name = "steps_beyond", type = "integer", better = "less",
       doc = "number of steps outside the calibrated range, over all instances" },
     { name = "share_beyond", type = "number", unit = "0 to 1", better = "less",
-      shown = "coverage: {%} of the steps beyond what step times were fitted to",
+      shown = "coverage: {%} of the steps outside the calibrated range",
       doc = "share of the steps that were: steps_beyond / steps" } }),
   class("Cost", "What all GPUs cost from the start to the end of a run.", nil, {
     { name = "gpus", type = "integer", unit = "GPUs", doc = "GPUs of all instances" },
@@ -626,7 +626,7 @@ function figures.why_no_number(path)
   local figure = figures.find(path)
   if not figure or numbers[figure.type] then return nil end
   if figure.is_list or figure.is_named then return path .. " is a list, not a number" end
-  if not figure.class then return ("%s is no number but a %s"):format(path, figure.type) end
+  if not figure.class then return ("%s is not a number but a %s"):format(path, figure.type) end
   local paths = figures.paths(figure.class)
   return ("%s contains %s; choose one, as in %s.%s"):format(path, table.concat(paths, ", "), path,
     paths[#paths])

@@ -188,8 +188,8 @@ local function read_records(next_line, header, path)
     add_record(records, header, path, number, line)
   end
   if records:hash() ~= header.figures.hash then
-    errors.invalid("%s: its requests have the result hash %s, but it says %s; the file was cut or "
-      .. "changed", path, records:hash(), tostring(header.figures.hash))
+    errors.invalid("%s: its requests have the result hash %s, but the file states %s; it was "
+      .. "truncated or changed", path, records:hash(), tostring(header.figures.hash))
   end
   return records
 end
@@ -238,7 +238,8 @@ function result_file.read(path)
   if not file then errors.invalid("cannot read %s", problem) end
   local start, why = file:read(1)
   if not start then
-    errors.invalid("cannot read %s: %s", path, why or "it is empty, not a result of blis")
+    errors.invalid("cannot read %s: %s", path, why or "the file is empty; expected a result of "
+      .. "blis")
   end
   local next_line, head = lines_of(file, start, path)
   local header = check_header(path, head)

@@ -42,12 +42,12 @@ function fitness.parse(text)
   for item in (text .. ","):gmatch("([^,]*),") do
     local key, value = item:match("^%s*([^:]-)%s*:%s*(.-)%s*$")
     if not key then
-      errors.invalid("fitness_weights: '%s' is not allowed, expected KEY:WEIGHT", item)
+      errors.invalid("fitness_weights: invalid value '%s': expected KEY:WEIGHT", item)
     end
     local weight = tonumber(value)
     if not weight or weight - weight ~= 0 or weight < 0 then
-      errors.invalid("fitness_weights: weight '%s' of %s is not allowed, expected a number of "
-        .. "at least 0", value, key)
+      errors.invalid("fitness_weights: weight of %s: invalid value '%s': expected a number of "
+        .. "at least 0", key, value)
     end
     if not find(key) then
       errors.invalid("fitness_weights: unknown key '%s'%s", key, errors.suggestion(key, keys))
@@ -95,8 +95,8 @@ local function check_weights(weights)
         errors.suggestion(tostring(key), keys))
     end
     if type(weight) ~= "number" or weight - weight ~= 0 or weight < 0 then
-      errors.invalid("fitness: weight %s of %s is not allowed, expected a number of at least 0",
-        errors.show(weight), key)
+      errors.invalid("fitness: weight of %s: %s: expected a number of at least 0", key,
+        errors.invalid_value(weight))
     end
   end
   return weights
@@ -117,8 +117,8 @@ function fitness.score(result, weights)
   if type(weights) == "string" then
     weights = fitness.parse(weights)
   elseif type(weights) ~= "table" then
-    errors.invalid("fitness: %s is not allowed, expected weights or a function",
-      errors.show(weights))
+    errors.invalid("fitness: %s: expected weights or a function",
+      errors.invalid_value(weights))
   end
   return fitness.of(result, check_weights(weights)).score
 end

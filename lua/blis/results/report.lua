@@ -352,7 +352,7 @@ local function lost_line(r)
     end
   end
   return ("  %s; %s"):format(table.concat(parts, ", "), r.completed == 0 and "nothing completed"
-    or ("latencies are of the %s that completed"):format(count(r.completed)))
+    or ("latencies cover the %s that completed"):format(count(r.completed)))
 end
 
 local compared = { { "ttft_ms", "p99", "TTFT p99" }, { "e2e_ms", "mean", "E2E mean" } }
@@ -442,7 +442,7 @@ local function add_differences(lines, results)
         verdict.mark(results[invalid].verdict)) }
     end
     if remembering[1] or remembering[i] then
-      parts = { ("not compared, since %s remembers something"):format(
+      parts = { ("not compared, because %s keeps state"):format(
         names[remembering[i] and i or 1]) }
     end
     lines[#lines + 1] = ("  %s: %s"):format(names[i], table.concat(parts, "; "))

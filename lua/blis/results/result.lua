@@ -67,7 +67,7 @@ function result_meta.__index(self, key)
   end
   figure = figure or {}
   if figure.from_records and not rawget(self, "requests") then
-    errors.invalid("result.%s needs records, and this run kept none (keep_records = false)", key)
+    errors.invalid("result.%s requires records, but this run kept none (keep_records = false)", key)
   elseif figure.of then
     self[key] = printable(figure.of(self))
     return rawget(self, key)
@@ -75,8 +75,8 @@ function result_meta.__index(self, key)
     errors.invalid("result.%s requires %s in the experiment", key, figure.asked)
   end
   if figures.of_result[key] then
-    errors.invalid("result.%s has no value in this result, which another version of blis or a "
-      .. "script has written", key)
+    errors.invalid("result.%s is missing in this result, which a script or another version of blis "
+      .. "wrote", key)
   end
   error(("a result has no field '%s'%s"):format(key, suggestion(self, key)), 2)
 end
@@ -357,8 +357,8 @@ local function after_requests(summary, count)
   local steady = summary.requests:after_completed(count)
   steady.left_out = math.min(count, summary.completed)
   if steady.arrived == 0 then
-    summary.setup.notes = summary.setup.notes .. ("warm_up_requests = %s: nothing is left, for "
-      .. "%s were completed\n"):format(format.count(count), format.count(summary.completed))
+    summary.setup.notes = summary.setup.notes .. ("warm_up_requests = %s: no request is left, "
+      .. "because only %s completed\n"):format(format.count(count), format.count(summary.completed))
   end
   return steady
 end

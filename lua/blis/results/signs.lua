@@ -13,7 +13,7 @@ function signs.of_scores(clamped)
   local lines = {}
   for i, one in ipairs(clamped or {}) do
     lines[i] = ("scorer %s: %s of %s scores were outside 0 to 1 (%.4g to %.4g) and count as 0 or "
-      .. "1, so that instances look alike; scale them, as in 1 / (1 + instance.queue_depth)")
+      .. "1, so instances get equal scores; scale them, as in 1 / (1 + instance.queue_depth)")
       :format(
       one.name, count(one.outside), count(one.scores), one.least, one.most)
   end
@@ -32,8 +32,8 @@ function signs.ordering(r)
       .. "request of its queue waited; check scheduler"):format(count(r.priority_inversions))
   end
   if r.hol_blocking_events > 0 then
-    lines[#lines + 1] = ("%s requests waited on while less urgent ones of their queue completed "
-      .. "(head-of-line blocking); look at scheduler and preemption"):format(
+    lines[#lines + 1] = ("%s requests waited while less urgent requests of their queue completed "
+      .. "(head-of-line blocking); check scheduler and preemption"):format(
       count(r.hol_blocking_events))
   end
   return lines

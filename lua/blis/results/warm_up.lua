@@ -15,8 +15,8 @@ function warm_up.unsettled_note(from_us)
     return "warm_up_us = \"auto\": no request is excluded, because too few requests got a first "
       .. "token, or all arrived at once"
   end
-  return "warm_up_us = \"auto\": TTFT does not settle, so the second half of the run is what is "
-    .. "left; run longer, or the load is too high"
+  return "warm_up_us = \"auto\": TTFT does not converge, so only the second half of the run is "
+    .. "used; run longer, or lower the load"
 end
 
 --- Returns the metrics of the requests that arrive from from_us until the last arrival, without the
@@ -58,7 +58,7 @@ local function check_flow(r, steady)
   steady.is_settled = false
   r.setup.notes = r.setup.notes .. ("steady: %d requests arrived in the window, and %d completed "
     .. "in it: %s. Its throughput is not that of a steady state\n"):format(arrived, completed,
-    completed > arrived and "the queue of the start drains; set a longer warm-up"
+    completed > arrived and "the initial queue drains; set a longer warm-up"
     or "a queue grows, or requests take as long as the window")
 end
 

@@ -81,8 +81,8 @@ local prices = { H100 = 3.5, ["A100-SXM"] = 2.0, L40S = 1.0 }
 local function hardware_of(gpu_type)
   local gpu = gpu_types[gpu_type]
   if not gpu then
-    errors.invalid("file.cluster.gpu_type: there is no GPU '%s'; known are H100Sxm, A100Sxm80, "
-      .. "L40S and H100, A100", gpu_type)
+    errors.invalid("file.cluster.gpu_type: unknown GPU '%s'; known are H100Sxm, A100Sxm80, L40S "
+      .. "and H100, A100", gpu_type)
   end
   return gpu
 end
@@ -90,8 +90,8 @@ end
 local function check_pools(pools, backends)
   for _, name in ipairs { "prefill_backends", "decode_backends" } do
     if pools[name] == 0 then
-      errors.invalid("file.cluster.disaggregated.%s: 0 is not allowed with disaggregation, "
-        .. "expected at least 1", name)
+      errors.invalid("file.cluster.disaggregated.%s: invalid value 0: expected at least 1 "
+        .. "with disaggregation", name)
     end
   end
   if pools.prefill_backends + pools.decode_backends ~= backends then
@@ -194,7 +194,7 @@ function config.requests(read, path)
     return traffic.requests(read.tables.synthetic, read.tables.simulation.seed)
   end
   if not path and not trace.path then
-    errors.invalid("%s: [trace] has no path; give one, format = \"synthetic\", or a trace with "
+    errors.invalid("%s: [trace] has no path; set path, format = \"synthetic\", or "
       .. "--trace", read.path)
   end
   local is_absolute = trace.path and trace.path:find "^/"
@@ -210,7 +210,7 @@ function config.algorithm(name)
   for _, known in ipairs(names) do
     if known == name then return "routesim." .. name end
   end
-  errors.invalid("algorithm: there is no algorithm '%s'%s", name, errors.suggestion(name, names))
+  errors.invalid("unknown algorithm '%s'%s", name, errors.suggestion(name, names))
 end
 
 --- The names of all algorithms, in the order of the catalogue.

@@ -98,7 +98,8 @@ local function feedback_of(evaluation, runs, broken, odd, outcomes)
       value and ("%.6g"):format(value) or "none", one.direction == "min" and "less" or "more")
   end
   for _, text in ipairs(broken) do lines[#lines + 1] = "constraint broken: " .. text end
-  for _, name in ipairs(odd) do lines[#lines + 1] = name .. " is no number here, so it is null" end
+  for _, name in ipairs(odd) do lines[#lines + 1] = name .. " is not a number here, so it is "
+    .. "null" end
   for _, class in ipairs(runs[1].classes) do
     lines[#lines + 1] = ("%s: %d of %d served well"):format(class.name, class.good, class.offered)
   end

@@ -220,8 +220,8 @@ local function finish_job(self, job)
   local key = job.evaluation.key
   local before = self.digests[key]
   if before and before ~= digest then
-    return over(self, job, nil, answer.error("nondeterminism", ("an equal request gave "
-      .. "digest %s before, now %s: what it does depends on more than the request"):format(
+    return over(self, job, nil, answer.error("nondeterminism", ("an equal request gave digest %s "
+      .. "before, now %s: the result depends on more than the request"):format(
       before, digest)))
   end
   if not before then remember(self.digests, self.digest_keys, most_digests, key, digest) end

@@ -52,7 +52,7 @@ local function finish(session, work, out, status)
   if missing == 0 then return status end
   -- A client that has ended reads no message; the exit status reports the loss.
   local problem = out.problem
-    or ("standard output took nothing for %d s"):format(patience_us // 1000000)
+    or ("standard output accepted no data for %d s"):format(patience_us // 1000000)
   if not problem:find("Broken pipe", 1, true) then
     io.stderr:write(("blis: serve: %s not written: %s\n"):format(format.plural(missing, "line"),
       problem))

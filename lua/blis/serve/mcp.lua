@@ -109,11 +109,11 @@ methods["tools/call"] = function(self, call)
   if not tool then
     return fail(self, call.id, -32602, ("unknown tool %s"):format(tostring(name)))
   elseif arguments ~= nil and type(arguments) ~= "table" then
-    return fail(self, call.id, -32602, "arguments is no object")
+    return fail(self, call.id, -32602, "arguments is not an object")
   end
   local key = key_of(call.id)
   if self.open[key] then
-    return fail(self, call.id, -32600, "a request with this id is open")
+    return fail(self, call.id, -32600, "a request with this id is still in progress")
   end
   self.open[key] = call
   local function finish(value, problem)
@@ -150,7 +150,7 @@ local function handle(self, message)
     local notify = notifications[method]
     return notify and notify(self, params)
   elseif not is_id(id) then
-    return fail(self, json.null, -32600, "an id is a text or an integer")
+    return fail(self, json.null, -32600, "id: expected a string or an integer")
   end
   local version = version_of(params)
   if version and version ~= modern then
@@ -161,7 +161,7 @@ local function handle(self, message)
   if not is_known then return fail(self, id, -32601, ("unknown method '%s'"):format(method)) end
   local is_first = method == "initialize" or method == "ping"
   if not version and not self.is_initialized and not is_first and method ~= "server/discover" then
-    return fail(self, id, -32600, "initialize comes first, or params._meta with the version")
+    return fail(self, id, -32600, "expected initialize first, or params._meta with the version")
   end
   methods[method](self, { id = id, params = params, is_modern = version ~= nil })
 end
@@ -173,7 +173,7 @@ local function read_line(self, text)
   if not ok then
     return fail(self, json.null, -32700, (tostring(message):gsub("^JSON:1: ", "")))
   elseif type(message) ~= "table" or message[1] ~= nil then
-    return fail(self, json.null, -32600, "expected an object; batches are no part of it")
+    return fail(self, json.null, -32600, "expected an object; batches are not supported")
   end
   handle(self, message)
 end

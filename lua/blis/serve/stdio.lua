@@ -46,7 +46,7 @@ end
 local function start(self, id, read, outline, wants_progress, is_over)
   local key = key_of(id)
   if self.open[key] then
-    fail(self, id, "duplicate_id", "a request with this id is open")
+    fail(self, id, "duplicate_id", "a request with this id is still in progress")
     return is_over()
   end
   local function finish(result, problem)
@@ -61,8 +61,8 @@ local function start(self, id, read, outline, wants_progress, is_over)
   self.open[key] = jobs.add(self.work, read, outline, finish,
     wants_progress and progress or nil)
   if not self.open[key] then
-    fail(self, id, "busy", ("%d evaluations are open, or %d bytes of requests, the most there can "
-      .. "be"):format(jobs.most_waiting, jobs.most_bytes))
+    fail(self, id, "busy", ("%d evaluations or %d bytes of requests are in progress, "
+      .. "the maximum"):format(jobs.most_waiting, jobs.most_bytes))
     is_over()
   end
 end
@@ -145,7 +145,7 @@ local function handle(self, message, text)
     return fail(self, json.null, "invalid_request", "id is missing, expected a string or a number")
   end
   if self.open[key_of(id)] or self.batches[key_of(id)] then
-    return fail(self, id, "duplicate_id", "a request with this id is open")
+    return fail(self, id, "duplicate_id", "a request with this id is still in progress")
   end
   local unknown = unknown_member(message)
   if unknown then return fail(self, id, "invalid_request", unknown) end

@@ -44,7 +44,7 @@ local function start(self, params, finish, progress)
       finish(result, problem, job)
     end, progress and function(_, done) progress(done) end)
   if not job then
-    return finish(nil, answer.error("busy", ("%d evaluations are open, the most there can be")
+    return finish(nil, answer.error("busy", ("%d evaluations are in progress, the maximum")
       :format(jobs.most_waiting)))
   end
   return function() jobs.cancel(self.work, job) end
@@ -121,8 +121,8 @@ local function explain(self, arguments, finish)
   local digest = arguments.digest
   local known = self.runs[digest]
   if not known then
-    return finish(nil, answer.error("invalid_params", ("no result with digest %s; the last %d are "
-      .. "kept"):format(tostring(digest), most_digests)))
+    return finish(nil, answer.error("invalid_params", ("no result with digest %s; only the last %d "
+      .. "are kept"):format(tostring(digest), most_digests)))
   end
   local list = {}
   for i, outcome in ipairs(known.outcomes) do

@@ -238,8 +238,8 @@ function statistics.paired(a, b, options)
   end
   local kind = options.kind or (all_positive(a) and all_positive(b) and "ratio" or "difference")
   if not kinds[kind] then
-    errors.invalid("paired: kind: %s is not allowed, expected ratio, ratio-of-means or difference",
-      errors.show(kind))
+    errors.invalid("paired: kind: %s: expected ratio, ratio-of-means or difference",
+      errors.invalid_value(kind))
   end
   local list = differences(a, b, kind == "difference" and kind or "ratio")
   local estimate = statistics.estimate(kind == "ratio-of-means" and ratio_of_means(a, b) or list,

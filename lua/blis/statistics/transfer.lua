@@ -69,7 +69,7 @@ local transfer_meta = {
   __tostring = function(t)
     if t.n < 2 then return "nothing to rank" end
     return ("rank correlation %s, %d of %d pairs ordered right, mean gap %.4g (%s of the real "
-      .. "figure)"):format(t.spearman and ("%.3f"):format(t.spearman) or "unknown",
+      .. "metric)"):format(t.spearman and ("%.3f"):format(t.spearman) or "unknown",
       t.pairs_ordered_right, t.pairs, t.mean_gap,
       t.mean_relative_gap and ("%.1f %%"):format(t.mean_relative_gap * 100) or "unknown share")
   end,

@@ -76,8 +76,8 @@ function asking.trial_of(self, id)
   for _, trial in ipairs(number and self.trials or {}) do
     if trial.key == key then return trial, number end
   end
-  errors.invalid("id: '%s' is no trial of this sweep; ids come from 'blis sweep ask', and are of "
-    .. "other trials once the script or blis has changed", id)
+  errors.invalid("id: '%s' is not a trial of this sweep; 'blis sweep ask' prints ids, which change "
+    .. "with the script and the version of blis", id)
 end
 
 --- Records the outcome of a trial, and ends its reservation. The first result counts.

@@ -8,8 +8,8 @@ local function sorted_keys(value, path)
   local keys = {}
   for key in pairs(value) do
     if type(key) ~= "string" and math.type(key) ~= "integer" then
-      errors.invalid("%s: a table with a %s as key has no name of its own; write { label = "
-        .. "\"...\", value = ... }", path, type(key))
+      errors.invalid("%s: a table with a %s as key requires a label; write { label = \"...\", "
+        .. "value = ... }", path, type(key))
     end
     keys[#keys + 1] = key
   end
@@ -27,8 +27,8 @@ local deepest = 32
 
 local function write_table(writer, value, key, path, depth)
   if depth > deepest then
-    errors.invalid("%s: tables in tables are more than %d deep; write { label = \"...\", value = "
-      .. "... }", path, deepest)
+    errors.invalid("%s: tables are nested more than %d levels deep; write { label = \"...\", value "
+      .. "= ... }", path, deepest)
   end
   local keys = sorted_keys(value, path)
   if #keys > 0 and #keys == #value then
@@ -49,15 +49,15 @@ function write(writer, value, key, path, depth)
     write_table(writer, value, key, path, depth or 1)
   elseif kind == "number" or kind == "string" or kind == "boolean" then
     if kind == "number" and value - value ~= 0 then
-      errors.invalid("%s: %s is not allowed, expected a finite number", path, errors.show(value))
+      errors.invalid("%s: %s: expected a finite number", path, errors.invalid_value(value))
     end
     if kind == "string" and (value:find("\0", 1, true) or not utf8.len(value)) then
-      errors.invalid("%s: %q is not allowed, expected UTF-8 without zero bytes; write { label = "
+      errors.invalid("%s: invalid value %q: expected UTF-8 without zero bytes; write { label = "
         .. "\"...\", value = ... }", path, value)
     end
     if key then writer:field(key, value) else writer:item(value) end
   else
-    errors.invalid("%s: %s has no name of its own; write { label = \"...\", value = ... }", path,
+    errors.invalid("%s: %s needs a label; write { label = \"...\", value = ... }", path,
       errors.show(value))
   end
 end

@@ -73,7 +73,7 @@ local function check_limits(values)
   for _, name in ipairs { "low", "high" } do
     local limits = values[name]
     if limits and #limits ~= #values.start then
-      errors.invalid("cma_es.%s: expected %d numbers, as many as start has, got %d", name,
+      errors.invalid("cma_es.%s: expected %d numbers, as in start, got %d", name,
         #values.start, #limits)
     end
   end
@@ -169,13 +169,13 @@ end
 local function check_values(self, values)
   if not self.places then errors.invalid("tell() called before ask()") end
   if type(values) ~= "table" or #values ~= self.population then
-    errors.invalid("tell: expected a list of %d numbers, one for each place; math.huge for one "
-      .. "that failed", self.population)
+    errors.invalid("tell: expected a list of %d numbers, one per point; use math.huge for a "
+      .. "point that failed", self.population)
   end
   for k, value in ipairs(values) do
     if type(value) ~= "number" then
-      errors.invalid("tell: value %d: %s is not allowed, expected a number; math.huge for a place "
-        .. "that failed", k, errors.show(value))
+      errors.invalid("tell: value %d: %s: expected a number; use math.huge for a point "
+        .. "that failed", k, errors.invalid_value(value))
     end
   end
 end

@@ -71,11 +71,11 @@ local function read_shard(values, self)
   end
   if not part or part.count == 1 then return nil end
   if not values.store then
-    errors.invalid("shard: needs a store, to put the parts together")
+    errors.invalid("shard: requires a store, to combine the parts")
   end
   if self.plan.rule then
-    errors.invalid("shard: how many replications a point needs shows only when all of them are "
-      .. "in one place; give replications as a number")
+    errors.invalid("shard: the number of replications of a point cannot be decided separately in "
+      .. "each shard; set replications to a number")
   end
   return part
 end

@@ -100,7 +100,7 @@ local function check_size(self)
       #self.points, self.replications, most_trials)
   end
   if self.seed > math.maxinteger - self.replications then
-    errors.invalid("seed: %d leaves no room for the seeds of %d replications", self.seed,
+    errors.invalid("seed: %d is too high for the seeds of %d replications", self.seed,
       self.replications)
   end
 end
@@ -287,8 +287,8 @@ end
 function plan.from_json(text, path)
   local self = errors.located(core.json_read, text, path)
   if type(self) == "table" and math.type(self.sweep) and self.sweep ~= 1 then
-    errors.invalid("%s: it is a sweep of format %s, this program reads format 1; read it with the "
-      .. "version of blis that wrote it", path, self.sweep)
+    errors.invalid("%s: this sweep has format %s, but this program reads format 1; use the version "
+      .. "of blis that wrote it", path, self.sweep)
   end
   if not is_plan(self) then
     errors.invalid("%s: not a sweep of this version of blis", path)

@@ -56,7 +56,7 @@ local function check_logs(picture)
     for _, point in ipairs(series.points) do
       for axis in picture.log:gmatch "." do
         if point[axis] <= 0 then
-          errors.invalid("plot: log: %s is %g at a point, but has to be above 0",
+          errors.invalid("plot: log: %s is %g at a point, but must be above 0",
             picture[axis], point[axis])
         end
       end
@@ -83,7 +83,7 @@ end
 ---@return blis.sweep.Plot
 function plot.series(self, options)
   local x, y = x_axis(self, options.x), options.y or self.shown[1]
-  if not y then errors.invalid("plot: there are no figures yet") end
+  if not y then errors.invalid("plot: no metrics yet") end
   self:check_metric(y)
   local list, by_name, has_ranges = {}, {}, false
   for _, point in ipairs(self.points) do

@@ -161,7 +161,7 @@ local function tell_failure(state, trial, reason)
   if state.told <= told_failures then
     state.progress.say("%s: %s: %s", state.plan.name, plan.trial_name(state.plan, trial), reason)
   elseif state.told == told_failures + 1 then
-    state.progress.say("%s: more trials failed; the table and 'blis sweep export' list them",
+    state.progress.say("%s: more trials failed; see the table or 'blis sweep export'",
       state.plan.name)
   end
 end
@@ -221,7 +221,8 @@ local function drive(state, values, work)
   submit_first(state, values, workers)
   state.progress = progress.new(state.plan.name, state.done, state.total, state.options.quiet)
   if not state.options.quiet and not core.terminal_size() and workers:pending() > 0 then
-    state.progress.say("%s: %d trials, %d of them known; %d workers", state.plan.name, state.total,
+    state.progress.say("%s: %d trials, %d of them complete; %d "
+      .. "workers", state.plan.name, state.total,
       state.done, state.options.jobs)
   end
   while workers:pending() > 0 do
@@ -240,7 +241,8 @@ end
 local function tell_kept(state)
   local folder = state.options.store
   if folder then
-    state.progress.say("%s: %d of %d trials are kept in %s; the same command does the rest",
+    state.progress.say("%s: %d of %d trials are stored in %s; run the same command to complete the "
+      .. "rest",
       state.plan.name, state.done, state.total, folder)
   end
 end

@@ -12,7 +12,7 @@ local shard = {}
 local function new(index, count, source, path)
   index, count = math.tointeger(tonumber(index)), math.tointeger(tonumber(count))
   if not index or not count or count < 1 or index < 0 or index >= count then
-    errors.invalid("%s is not allowed, expected I/N with I from 0 to N-1", path)
+    errors.invalid("%s: expected I/N with I from 0 to N-1", path)
   end
   return { index = index, count = count, source = source }
 end
@@ -23,7 +23,7 @@ end
 ---@return blis.sweep.Shard
 function shard.read(text, name)
   local index, count = text:match("^(%d+)/(%d+)$")
-  return new(index, count, name, ("%s: '%s'"):format(name, text))
+  return new(index, count, name, ("%s: invalid value '%s'"):format(name, text))
 end
 
 -- Variables that identify the process in an array job. { index, count, first, last, step }
@@ -57,7 +57,7 @@ end
 local function count_of(engine, getenv)
   local count = span_of(engine, getenv) or value_of(getenv, engine[2])
   if not count then
-    errors.invalid("%s is set, but the number of parts is not: set BLIS_SHARDS, or use --shard "
+    errors.invalid("%s is set, but the number of shards is not: set BLIS_SHARDS, or use --shard "
       .. "%s/N (0/1 for all trials)", engine[1], getenv(engine[1]))
   end
   return count
@@ -69,7 +69,7 @@ local function of_many(engine, number, count, getenv)
   local step = math.max(integer_of(getenv, engine[5]) or 1, 1)
   local parts = math.tointeger(tonumber(count))
   local index = engine[3] and parts and parts >= 1 and number // step % parts or number
-  return new(index, count, engine[1], ("%s: %d of %s"):format(engine[1], number, count))
+  return new(index, count, engine[1], ("%s: invalid value %d/%s"):format(engine[1], number, count))
 end
 
 --- The shard that the environment variables describe, or nil.
@@ -84,15 +84,15 @@ function shard.from_environment(getenv)
     if given then
       local number = integer_of(getenv, engine[1])
       if not number then
-        errors.invalid("%s: '%s' is not allowed, expected a whole number; --shard I/N says more "
-          .. "than the environment", engine[1], given)
+        errors.invalid("%s: invalid value '%s': expected an integer; set --shard I/N to override "
+          .. "the environment", engine[1], given)
       end
       local told = value_of(getenv, "BLIS_SHARDS")
       if told then return of_many(engine, number, told, getenv) end
       local first, step = integer_of(getenv, engine[3]) or 0, integer_of(getenv, engine[5]) or 1
       local count = count_of(engine, getenv)
       return new((number - first) // math.max(step, 1), count, engine[1],
-        ("%s: %s of %s"):format(engine[1], given, count))
+        ("%s: invalid value %s/%s"):format(engine[1], given, count))
     end
   end
 end

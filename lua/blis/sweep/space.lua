@@ -42,8 +42,8 @@ local parameter_section = {
 local function check_label(label, path)
   local kind = type(label)
   if kind ~= "number" and kind ~= "string" and kind ~= "boolean" then
-    errors.invalid("%s: %s is not allowed as a label, expected a string, a number or a boolean",
-      path, errors.show(label))
+    errors.invalid("%s: label: %s: expected a string, a number, or a boolean", path,
+      errors.invalid_value(label))
   end
   canonical.text(label, path)
 end
@@ -62,8 +62,8 @@ end
 
 local function check_name(name, path)
   if type(name) ~= "string" or not name:match("^[%a_][%w_]*$") then
-    errors.invalid("%s: %s is not allowed as the name of a parameter, expected one like "
-      .. "'prefix_weight'", path, errors.show(name))
+    errors.invalid("%s: invalid parameter name %s: expected letters, digits, and underscores, "
+      .. "such as 'prefix_weight'", path, errors.show(name))
   end
   if taken[name] then
     errors.invalid("%s: a trial's %s comes from the sweep; choose another name", path, name)
@@ -78,7 +78,7 @@ local function check_range(parameter, path)
     errors.invalid("%s: from %g to %g is not a range", path, parameter.from, parameter.to)
   end
   if parameter.is_log and parameter.from <= 0 then
-    errors.invalid("%s: a logarithmic range starts above 0, not at %g", path, parameter.from)
+    errors.invalid("%s: a logarithmic range must start above 0, got %g", path, parameter.from)
   end
 end
 
@@ -97,7 +97,7 @@ local function read_items(given, path)
     local same = by_label[item.label]
     if same and not rawequal(same.value, item.value) and type(given[i]) == "table"
       and given[i].label ~= nil then
-      errors.invalid("%s: the label %s is given twice, for different values", place,
+      errors.invalid("%s: the label %s is used for two different values", place,
         errors.show(item.label))
     end
     items[i], by_label[item.label] = item, item
@@ -251,7 +251,7 @@ end
 
 local function sampled(parameters, names, options)
   if not options.samples then
-    errors.invalid("samples is missing: give the number of points to sample")
+    errors.invalid("samples is missing: set the number of points to sample")
   end
   local points, collect = new_collector(names, options.where)
   local known = name_set(names)
@@ -305,7 +305,7 @@ end
 ---@return blis.sweep.Point[] points
 function space.points(options)
   if options.points and options.parameters then
-    errors.invalid("parameters and points: give one of them")
+    errors.invalid("parameters cannot be combined with points")
   end
   local names, points
   if options.points then
@@ -351,7 +351,7 @@ local function choose(parameters, given, known)
     local name = parameter.name
     if parameter.when and not parameter.when(view_of(copy(values), known)) then
       if given[name] ~= nil then
-        errors.invalid("%s: does not apply with the other values (when = returns false)", name)
+        errors.invalid("%s: does not apply with the other values (when returns false)", name)
       end
     elseif given[name] == nil then
       errors.invalid("%s is missing", name)
@@ -381,7 +381,7 @@ function space.chosen(options, names, given)
   end
   local points, collect = new_collector(names, options.where)
   collect(labels, values)
-  return points[1] or errors.invalid("where = returns false for these values")
+  return points[1] or errors.invalid("where returns false for these values")
 end
 
 --- The argument of functions that look at a point and not at one of its trials.

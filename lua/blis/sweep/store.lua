@@ -33,7 +33,7 @@ end
 local function treatment_of(self, folder, version, other_versions)
   if other_versions ~= "refuse" then self.versions[version] = other_versions end
   if not self.versions[version] then
-    errors.invalid("%s: it contains results of blis %s, and metrics of blis %s may differ. To run "
+    errors.invalid("%s: it contains results of blis %s, but metrics of blis %s may differ. To run "
       .. "their trials again, use --other-versions ignore (in a script: other_versions = "
       .. "\"ignore\"). To use them, use --other-versions keep. Or use another "
       .. "folder", folder, version,
@@ -47,13 +47,13 @@ local function version_of(path, line)
   local ok, header = pcall(core.json_read, line, path .. ":1")
   local is_journal = ok and type(header) == "table" and header.journal == "blis-sweep"
   if is_journal and header.format ~= format then
-    errors.invalid("%s:1: it is a journal of format %s, this program reads format %d; read it with "
-      .. "the version of blis that wrote it, or move it away (its trials are run again)", path,
+    errors.invalid("%s:1: this journal has format %s, but this program reads format %d; use the "
+      .. "version of blis that wrote it, or move the file away (its trials will run again)", path,
       tostring(header.format), format)
   end
   if not is_journal or type(header.program) ~= "string" then
     errors.invalid("%s:1: not the journal of a sweep; move the file away (trials without another "
-      .. "record are run again)", path)
+      .. "record will run again)", path)
   end
   errors.check_names(header, { "journal", "format", "program" }, path .. ":1")
   return header.program
@@ -71,8 +71,8 @@ end
 local function tell_damage(path, lines)
   if #lines == 0 then return end
   local places = table.concat(lines, ", ", 1, math.min(#lines, 5))
-  notices.tell(("%s: %s %s%s damaged and skipped; trials without another record are run "
-    .. "again"):format(path, #lines == 1 and "line" or "lines", places,
+  notices.tell(("%s: %s %s%s damaged and skipped; trials without another record will "
+    .. "run again"):format(path, #lines == 1 and "line" or "lines", places,
     #lines == 1 and " is" or #lines > 5 and " ... are" or " are"))
 end
 

@@ -132,7 +132,7 @@ function submit.parts(text, shards)
     first = math.tointeger(tonumber(first or item:match "^%d+$"))
     last = math.tointeger(tonumber(last)) or first
     if not first or last < first or last >= shards then
-      errors.invalid("only: '%s' is not allowed, expected parts from 0 to %d, such as 3,17 or 0-5",
+      errors.invalid("only: invalid value '%s': expected parts from 0 to %d, such as 3,17 or 0-5",
         item, shards - 1)
     end
     for part = first, last do

@@ -254,13 +254,14 @@ end
 ---@return number[]
 function table_of.values_of_pairs(self, point, metric)
   if point.n < point.wanted then
-    errors.invalid("%s: %s has %d of %d replications, which leaves pairs incomplete", self.name,
+    errors.invalid("%s: %s has %d of %d replications, so pairs are incomplete", self.name,
       point.name, point.n, point.wanted)
   end
   local values = point.values[metric] or {}
   if #values < point.n then
-    errors.invalid("%s: %s of %s is a number in %d of %d replications, which leaves pairs "
-      .. "incomplete", self.name, metric, point.name, #values, point.n)
+    errors.invalid("%s: %s of %s is a number in only %d of %d replications, so pairs are "
+      .. "incomplete",
+      self.name, metric, point.name, #values, point.n)
   end
   return values
 end

@@ -88,11 +88,11 @@ local function copied_line(self)
     most = point.is_copied and math.max(most, point.n) or most
   end
   if count == #self.points then
-    return ("%s replications are equal: the seed changes nothing here, so they count as one run, "
+    return ("%s replications are equal: the seed has no effect here, so they count as one run, "
       .. "without intervals (a trial sets seed = p.seed)"):format(
       most == 2 and "both" or ("all %d"):format(most))
   end
-  return ("all replications of %s are equal: the seed changes nothing there, so they count as one "
+  return ("all replications of %s are equal: the seed has no effect there, so they count as one "
     .. "run, without intervals"):format(count == 1 and "one point" or count_text(count, "point"))
 end
 
@@ -240,7 +240,7 @@ local function lost_line(point)
   if #parts == 0 then return nil end
   return ("%s: of %s requests %s; %s"):format(point.name, format.count(arrived),
     table.concat(parts, ", "), completed == 0 and "nothing completed"
-    or ("latencies are of the %s that completed"):format(format.count(completed)))
+    or ("latencies cover the %s that completed"):format(format.count(completed)))
 end
 
 -- More points than this are counted.
@@ -268,8 +268,8 @@ local function power_line(self)
     local power = statistics.power(point.values[name] or {})
     if power.std_dev and (not most or power.std_dev > most.std_dev) then most = power end
   end
-  return most and ("intervals need %d replications or more; a change of 5 %% in %s shows with "
-    .. "about %d, of 10 %% with %d (blis.statistics.power)"):format(
+  return most and ("intervals require at least %d replications; detecting a change of 5 %% in %s "
+    .. "takes about %d, of 10 %% about %d (blis.statistics.power)"):format(
     statistics.fewest_for_interval, name, most.needed[0.05], most.needed[0.1])
 end
 
@@ -289,7 +289,8 @@ function write.notes(self)
   for _, name in ipairs(shown_report(self)) do
     local least = too_few_requests(self, name)
     if least then
-      lines[#lines + 1] = ("%s rests on at most %s requests in some runs; a p99 needs %s"):format(
+      lines[#lines + 1] = ("%s is based on at most %s requests in some runs; a p99 requires "
+        .. "%s"):format(
         name, format.count(math.tointeger(least) or 0), format.count(requests_of_p99))
       break
     end
@@ -307,7 +308,7 @@ end
 local function footer(self)
   local lines, hidden = write.notes(self), #self.shown - shown_figures
   if hidden > 0 then
-    lines[#lines + 1] = ("%s more: report = { ... } chooses, CSV has all"):format(
+    lines[#lines + 1] = ("%s more: select with report = { ... }; CSV has all"):format(
       count_text(hidden, "figure"))
   end
   if self.missing > 0 then
@@ -434,8 +435,8 @@ function write.plot(self, options)
   options = pictures.check_options(options, { "x", "y", "show" })
   local make = shown[options.show or "curve"]
   if not make then
-    errors.invalid("plot: show: %s is not allowed, expected 'curve' or 'front'",
-      errors.show(options.show))
+    errors.invalid("plot: show: %s: expected 'curve' or 'front'",
+      errors.invalid_value(options.show))
   end
   return pictures.draw({ drawing.sweep_charts[make](self, options) }, options)
 end

@@ -35,14 +35,14 @@ local option_names = { "from_us", "to_us", "every" }
 local function read_options(given)
   local options = given or {}
   if type(options) ~= "table" then
-    errors.invalid("timeline: %s is not allowed, expected a table of options", errors.show(options))
+    errors.invalid("timeline: %s: expected a table of options", errors.invalid_value(options))
   end
   errors.check_names(options, option_names, "timeline", "option")
   for _, name in ipairs(option_names) do
     local value, least = options[name], name == "every" and 1 or 0
     if value ~= nil and (math.type(value) ~= "integer" or value < least) then
-      errors.invalid("timeline.%s: %s is not allowed, expected an integer of %d or more", name,
-        errors.show(value), least)
+      errors.invalid("timeline.%s: %s: expected an integer of %d or more", name,
+        errors.invalid_value(value), least)
     end
   end
   local from_us, to_us = options.from_us or 0, options.to_us or math.maxinteger

@@ -14,7 +14,8 @@ local graphs = {}
 --- Who starts graphs has the last word, so a graph cannot have one of its own.
 local function check_start(graph, place, number, starter)
   if starter and type(graph) == "table" and graph.start_us ~= nil then
-    errors.invalid("%s[%d]: start_us is %s, but %s says when graphs start; expected one of them",
+    errors.invalid("%s[%d]: start_us is %s, but %s already sets when graphs start; set only one of "
+      .. "them",
       place, number, tostring(graph.start_us), starter)
   end
 end
@@ -22,8 +23,8 @@ end
 --- Only their starts can end graphs without a count; else all would begin at once, without end.
 local function check_will_end(graph, number, read)
   if not read.starter and not read.count and type(graph) == "table" and graph.start_us == nil then
-    errors.invalid("graphs[%d]: start_us is missing; give it, or rate, concurrency or count, "
-      .. "since graphs of a function might never end", number)
+    errors.invalid("graphs[%d]: start_us is missing; set it, or set rate, concurrency, or count, "
+      .. "because a function might never stop returning graphs", number)
   end
 end
 
@@ -38,7 +39,7 @@ local function check_time_advances(still, graph, fn)
   still.start_us = start_us
   if still.count > max_still then
     errors.invalid("graphs: %s returned %d graphs in a row with start_us = %s; advance start_us, "
-      .. "or give count", errors.function_name(fn), max_still, errors.show(start_us))
+      .. "or set count", errors.function_name(fn), max_still, errors.show(start_us))
   end
 end
 
@@ -174,7 +175,7 @@ local function file_of(values, given, path)
   for _, option in ipairs(sections.graph_file.options) do
     options[option.name] = values[option.name]
     if type(values.graphs) ~= "string" and given[option.name] ~= nil then
-      errors.invalid("%s: '%s' is for the path of a file", path, option.name)
+      errors.invalid("%s: '%s' requires the path of a file", path, option.name)
     end
   end
   if type(values.graphs) == "string" then
@@ -197,15 +198,16 @@ local function read_play(values, path)
   local named = plays[values.play] or {}
   for _, name in ipairs(play_options) do
     if values[name] ~= nil and not values.concurrency then
-      errors.invalid("%s: %s is for graphs with concurrency", path, name)
+      errors.invalid("%s: %s requires concurrency", path, name)
     end
     if values[name] == nil then values[name] = named[name] end
   end
   if values.play and not values.concurrency then
-    errors.invalid("%s: play = '%s' needs concurrency, the number of its lanes", path, values.play)
+    errors.invalid("%s: play = '%s' requires concurrency, the number of its "
+      .. "lanes", path, values.play)
   end
   if values.response_grace_us and not values.duration_us then
-    errors.invalid("%s: response_grace_us is for graphs with duration_us", path)
+    errors.invalid("%s: response_grace_us requires duration_us", path)
   end
 end
 
@@ -219,11 +221,11 @@ function graphs.read(given, path, defaults)
   local place = path .. ".graphs"
   if values.preset then
     if values.graphs ~= nil then
-      errors.invalid("%s: 'graphs' and 'preset' exclude each other", path)
+      errors.invalid("%s: 'graphs' cannot be combined with 'preset'", path)
     end
     values.graphs = agents.by_name[values.preset]
     if not values.rate and not values.concurrency then
-      errors.invalid("%s: give rate or concurrency with preset '%s'", path, values.preset)
+      errors.invalid("%s: preset '%s' requires rate or concurrency", path, values.preset)
     end
   end
   local is_function = type(values.graphs) == "function"
@@ -236,16 +238,18 @@ function graphs.read(given, path, defaults)
     end
   end
   if values.rate and values.concurrency then
-    errors.invalid("%s: 'rate' and 'concurrency' exclude each other", path)
+    errors.invalid("%s: 'rate' cannot be combined with 'concurrency'", path)
   end
   read_play(values, path)
   local horizon_us = values.horizon_us or defaults.horizon_us or 0
   local has_end = values.count or values.duration_us or horizon_us > 0
   if is_function and not has_end then
-    errors.invalid("%s: graphs of a function might never end; give count, or a horizon", path)
+    errors.invalid("%s: a function might never stop returning graphs; set count or "
+      .. "horizon_us", path)
   end
   if file and not file:about().has_starts and not values.rate and not values.concurrency then
-    errors.invalid("%s: the graphs of this file have no recorded starts; give rate or concurrency",
+    errors.invalid("%s: the graphs of this file have no recorded start times; set rate or "
+      .. "concurrency",
       path)
   end
   local starter = values.rate and "rate" or values.concurrency and "concurrency"
@@ -281,7 +285,7 @@ function graphs.notes(spec)
   local is_file = core.is_graph_file(spec.graphs)
   local notes = is_file and spec.graphs:notes() or {}
   if is_file and spec.starter and spec.graphs:about().has_starts then
-    notes[#notes + 1] = ("recorded starts of graphs are not used, for %s says when they start")
+    notes[#notes + 1] = ("recorded start times of graphs are ignored, because %s is set")
       :format(spec.starter)
   end
   return notes

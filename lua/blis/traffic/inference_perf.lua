@@ -45,7 +45,7 @@ function Reader:number(object, key, what, least, usual_value)
   local value = object[key]
   if value == nil then value = usual_value end
   if type(value) == "string" and value:find "^REPLACE_ENV_" then
-    self:fail(object, key, "%s is the placeholder '%s': replace it by a number", what, value)
+    self:fail(object, key, "%s is the placeholder '%s': replace it with a number", what, value)
   end
   if type(value) ~= "number" or value ~= value or value < least or value == math.huge then
     self:fail(object, key, "%s is %s, expected a number from %s", what, errors.show(value), least)
@@ -328,8 +328,8 @@ function Reader:spec_of(number)
   elseif kind == "shared_prefix" then
     return self:shared_prefix(data, load, self:chosen(load, self:stages(load), number))
   end
-  self:fail(data, "type", "data.type is %s, which has no lengths that a simulation could draw; "
-    .. "expected random, synthetic, shared_prefix, or conversation_replay%s", errors.show(kind),
+  self:fail(data, "type", "data.type is %s, which has no lengths to sample; expected random, "
+    .. "synthetic, shared_prefix, or conversation_replay%s", errors.show(kind),
     elsewhere[kind] and "; " .. elsewhere[kind] or "")
 end
 

@@ -116,7 +116,7 @@ local kinds = {
     repeats = true,
     check = function(v, path)
       if not v.path and (v.days or 0) > built_in_days then
-        errors.invalid("%s.days: %d is not allowed, expected %d or fewer without path", path,
+        errors.invalid("%s.days: invalid value %d: expected %d or fewer without path", path,
           v.days, built_in_days)
       end
     end,
@@ -209,7 +209,8 @@ function shape.read(given, path)
     errors.invalid("%s: its rate is 0 at all times", path)
   end
   if whole_us < least_us then
-    errors.invalid("%s: at its speed it lasts %g us, expected %d or more", path, whole_us, least_us)
+    errors.invalid("%s: at this speed it lasts %g us, expected at least "
+      .. "%d", path, whole_us, least_us)
   end
   return {
     steps = steps, whole_us = whole_us, even_us = even_us, repeats = kind.repeats or false,

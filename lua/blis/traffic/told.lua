@@ -103,7 +103,7 @@ local function workload_words(given)
 end
 
 local function of_function(fn)
-  return ("the sequence of requests that a %s returns"):format(show.text(fn))
+  return ("requests returned by a %s"):format(show.text(fn))
 end
 
 local function is_object(value)
@@ -113,9 +113,9 @@ end
 local function of_object(value)
   local origin = origins[value]
   if origin then return origin.text, origin.file end
-  if core.is_trace_stream(value) then return "a stream of requests that the script made" end
+  if core.is_trace_stream(value) then return "a stream of requests from the script" end
   if core.is_workload_spec(value) then return "a workload specification" end
-  return ("a list of %s request%s that the script made"):format(format.count(#value),
+  return ("a list of %s request%s from the script"):format(format.count(#value),
     #value == 1 and "" or "s")
 end
 

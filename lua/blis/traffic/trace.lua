@@ -10,8 +10,8 @@ local trace = {}
 
 local function check_path(name, path)
   if type(path) ~= "string" then
-    errors.invalid("blis.trace.%s: %s is not allowed, expected the path of a file", name,
-      errors.show(path))
+    errors.invalid("blis.trace.%s: %s: expected the path of a file", name,
+      errors.invalid_value(path))
   end
 end
 

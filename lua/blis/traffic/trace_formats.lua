@@ -20,7 +20,7 @@ end
 
 local function check_name(name)
   if not name:find "^[%w][%w._%-]*$" then
-    errors.invalid("trace_format.name: '%s' is not allowed, expected letters, digits, '.', '_', "
+    errors.invalid("trace_format.name: invalid value '%s': expected letters, digits, '.', '_', "
       .. "and '-'", errors.escaped(name))
   end
   for _, format in ipairs(trace_formats.list()) do

@@ -123,7 +123,7 @@ end
 local function length_of(values, name, fixed_name, path)
   local fixed = values[fixed_name]
   if fixed and values[name] then
-    errors.invalid("%s: '%s' and '%s' exclude each other", path, name, fixed_name)
+    errors.invalid("%s: '%s' cannot be combined with '%s'", path, name, fixed_name)
   end
   if fixed then return { type = "constant", params = { { "value", fixed } } } end
   if values[name] == nil and values.preset then
@@ -222,7 +222,7 @@ local function read_short(given, path, defaults)
   local values = schema.read(sections.short, given, path, defaults.profile)
   local horizon_us = values.horizon_us or defaults.horizon_us or 0
   if values.requests == 0 and horizon_us == 0 then
-    errors.invalid("%s: the requests would never end; give requests above 0, or a horizon", path)
+    errors.invalid("%s: the requests would never end; set requests above 0, or horizon_us", path)
   end
   local seed = values.seed or defaults.seed
   if presets.scenarios[values.preset] then
@@ -241,7 +241,7 @@ local function read_short(given, path, defaults)
   local functions = take_functions(spec)
   if next(functions) == nil then return spec end
   if values.sessions then
-    errors.invalid("%s: sessions need distributions; functions do not go with them", path)
+    errors.invalid("%s: sessions require distributions, not functions", path)
   end
   if functions.arrival then
     if values.requests == 0 then
@@ -286,7 +286,7 @@ local function read_replay(given, path, defaults)
   local values = schema.read(sections.replay, given, path)
   local list, is_fixed = values.trace, values.session_mode == "fixed"
   if is_fixed and values.think_time then
-    errors.invalid("%s: think_time needs session_mode = 'closed-loop'", path)
+    errors.invalid("%s: think_time requires session_mode = 'closed-loop'", path)
   end
   if not is_fixed and values.stream == "always" then
     errors.invalid("%s: stream = 'always' cannot be combined with session_mode = 'closed-loop', "
@@ -397,10 +397,10 @@ end
 local function raise_text(text, path)
   local shown = errors.show(text)
   local is_preset = presets.lengths[text] or presets.scenarios[text]
-  errors.invalid("%s: %s is not allowed; %s", path, shown, is_preset
-    and ("the preset is { preset = %s }"):format(shown)
-    or ("a specification in a file is { file = %s }, a trace is blis.trace.read(%s)"):format(shown,
-      shown))
+  errors.invalid("%s: invalid value %s; %s", path, shown, is_preset
+    and ("for the preset, use { preset = %s }"):format(shown)
+    or ("for a specification in a file, use { file = %s }; for a trace, "
+      .. "blis.trace.read(%s)"):format(shown, shown))
 end
 
 local function read_any(given, path, defaults)
@@ -459,8 +459,8 @@ local function shaped(given, found, path, defaults)
   if core.is_trace_stream(spec) then spec = spec:list() end
   if not core.is_workload(spec) then
     if workload.has_follow_ups(spec) then
-      errors.invalid("%s: with a shape, requests cannot wait for answers; give sessions "
-        .. "closed_loop = false", path)
+      errors.invalid("%s: with a shape, requests cannot wait for responses; set closed_loop = "
+        .. "false for sessions", path)
     end
     spec = workload.collect(spec)
   end
@@ -489,8 +489,8 @@ function workload.new(spec)
   if core.is_trace_stream(given) then return given:list() end
   if core.is_workload(given) then return given end
   if workload.has_follow_ups(given) then
-    errors.invalid("workload: requests that wait for answers cannot be listed beforehand; give "
-      .. "these options to blis.run itself")
+    errors.invalid("workload: requests that wait for responses cannot be listed beforehand; pass "
+      .. "these options to blis.run")
   end
   return told.remember_options(workload.collect(given), spec)
 end
@@ -515,7 +515,8 @@ function workload.describe(list)
       format.number(span_s, 1), format.number(s.requests_per_sec, 2)),
     format.table({ "tokens", "sum", "mean", "min", "p50", "p90", "p99", "max" },
       { length_row("prompt", s.prompt_tokens), length_row("output", s.output_tokens) }, "  "),
-    ("  reuse: %s of the prompt tokens are in full blocks of %d tokens seen before"):format(
+    ("  reuse: %s of the prompt tokens are in full blocks of %d tokens that occurred "
+      .. "before"):format(
       format.percent(s.reused_share), s.block_size),
   }
   for _, note in ipairs(list:notes()) do lines[#lines + 1] = "  note: " .. note end

@@ -64,7 +64,7 @@ local function progress_line(look, progress)
     line[2] = { ("%5.1f %%  "):format(share * 100), "strong" }
   end
   local of = progress.total and progress.total > 0 and " of " .. format.count(progress.total) or ""
-  line[#line + 1] = { ("%s%s requests ended, %s inside"):format(format.count(ended), of,
+  line[#line + 1] = { ("%s%s requests ended, %s in the cluster"):format(format.count(ended), of,
     format.count(look.in_flight)) }
   return line
 end
@@ -263,7 +263,7 @@ function view.line(look, progress)
   local parts = {}
   local share = pace.share(progress)
   if share then parts[1] = ("%.1f %%"):format(share * 100) end
-  parts[#parts + 1] = ("%s requests ended, %s inside"):format(
+  parts[#parts + 1] = ("%s requests ended, %s in the cluster"):format(
     format.count(look.arrived - look.in_flight), format.count(look.in_flight))
   parts[#parts + 1] = ("%s s simulated"):format(format.number(look.now_us / 1e6, 1))
   if look.ttft then

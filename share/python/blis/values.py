@@ -51,14 +51,14 @@ def to_json(value: Any, path: str = "") -> Any:
     if isinstance(value, (list, tuple)):
         return [to_json(item, "%s[%d]" % (path, i + 1)) for i, item in enumerate(value)]
     if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("%s: %r is not allowed, expected a finite number"
+        raise ValueError("%s: invalid value %r: expected a finite number"
                          % (path or "experiment", value))
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if hasattr(value, "tolist"):  # an array or a number of numpy
         return to_json(value.tolist(), path)
-    raise TypeError("%s: %s is not allowed, expected a number, text, boolean, list, tuple, or "
-                    "mapping" % (path or "experiment", type(value).__name__))
+    raise TypeError("%s: invalid value of type %s: expected a number, string, boolean, list, "
+                    "tuple, or mapping" % (path or "experiment", type(value).__name__))
 
 
 def flat(figures: Mapping[str, Any], prefix: str = "") -> Dict[str, Any]:

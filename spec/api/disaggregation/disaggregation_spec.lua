@@ -18,7 +18,7 @@ local function run(options, cluster)
   }
 end
 
-describe("prefill and decode apart", function()
+describe("prefill/decode disaggregation", function()
   it("hands every request off, unless the decider says otherwise", function()
     local result = run()
     assert.equal(40, result.completed)
@@ -172,7 +172,8 @@ describe("prefill and decode apart", function()
     local before = notices.collect(function(line) told[#told + 1] = line end)
     run({}, { instances = 9 })
     notices.collect(before)
-    assert.same({ "cluster: 6 of 9 instances are in no pool: they serve nothing, and are paid" },
+    assert.same({ "cluster: 6 of 9 instances are in no pool: they serve no requests, but are "
+      .. "billed" },
       told)
   end)
 
@@ -205,9 +206,9 @@ describe("prefill and decode apart", function()
         workload = { rate = 8, requests = 10, prompt = 600, output = 30, model = request_model } }
     end
     local a, b = "qwen/qwen3-14b", "meta-llama/llama-3.1-8b-instruct"
-    says("no group that does decode has its model, qwen/qwen3-14b",
+    says("no group for decode serves its model, qwen/qwen3-14b",
       function() start { { "prefill", a }, { "decode", b } } end)
-    says("no group that does prefill has its model, " .. b,
+    says("no group for prefill serves its model, " .. b,
       function() start { { "both", a }, { "decode", b } } end)
     says("hands KV off to another model", function()
       start { { "prefill", a }, { "prefill", b }, { "decode", a }, { "decode", a },
@@ -231,7 +232,7 @@ describe("prefill and decode apart", function()
     assert.is_true(layers < none)
     assert.is_true(ttft("layers", { layer_groups = 40 }) < layers)
     assert.equal(none, ttft("layers", { overlap_min_tokens = 601 }))
-    says("needs order", function() run { overlap = "layers" } end)
+    says("requires order", function() run { overlap = "layers" } end)
   end)
 
   it("says what links have carried", function()
@@ -338,8 +339,8 @@ describe("prefill and decode apart", function()
     says("prefill_instances is 2 and decode_instances 0", function()
       run(nil, { prefill_instances = 2, decode_instances = 0 })
     end)
-    says("there are 2 instances, and 3 in pools", function() run(nil, { instances = 2 }) end)
-    says("cluster.prefill_tp: has no effect without pools; give prefill_instances", function()
+    says("instances is 2, but the pools have 3", function() run(nil, { instances = 2 }) end)
+    says("cluster.prefill_tp: has no effect without pools; set prefill_instances", function()
       blis.run { cluster = { instances = 2, prefill_tp = 2 }, workload = { requests = 1 } }
     end)
     says("cluster.decode_nic_gb_s: has no effect with groups", function()

@@ -145,7 +145,7 @@ local shows = {
   end,
 }
 
-describe("prefill and decode apart", function()
+describe("prefill/decode disaggregation", function()
   it("does what each feature says", function()
     local plain = blis.run(experiment())
     for _, feature in ipairs(features) do

@@ -78,10 +78,10 @@ describe("the encode stage", function()
   end)
 
   it("needs instances that encode, and others", function()
-    fails("there are no instances that encode", { encode_base_us = 1, encode_us_per_token = 1 },
+    fails("the cluster has no encode instances", { encode_base_us = 1, encode_us_per_token = 1 },
       { encode_instances = 0 })
     fails("no instance prefills or decodes", nil, { prefill_instances = 0, decode_instances = 0 })
-    fails("3 instances, and 4 in pools", nil, { instances = 3, encode_instances = 2 })
+    fails("instances is 3, but the pools have 4", nil, { instances = 3, encode_instances = 2 })
   end)
 
   it("costs nothing under go-blis, and is off", function()

@@ -114,10 +114,10 @@ describe("decisions of stages", function()
   it("names the stages that it knows", function()
     local sim <close> = blis.simulation(spec_of())
     assert.error_matches(function() sim:pin("request_7", "instance_1", "foo") end,
-      "'foo' is not allowed, expected one of any, prefill, decode")
+      "invalid value 'foo': expected one of any, prefill, decode")
     local decisions = sim:run().decisions
     assert.error_matches(function() decisions:scorers("foo") end,
-      "'foo' is not allowed, expected one of decode, prefill")
+      "invalid value 'foo': expected one of decode, prefill")
   end)
 
   it("have regrets", function()

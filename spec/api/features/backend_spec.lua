@@ -121,18 +121,18 @@ describe("cluster.backend", function()
       .. "sglang.max_running_requests", { backend = "sglang", max_num_seqs = 4 })
     refuses("cluster.engine_preset: has no effect", { backend = "sglang",
       engine_preset = "routesim" })
-    refuses("cluster.backend_version: '0.17.0' is not allowed", { backend = "sglang",
+    refuses("cluster.backend_version: invalid value '0.17.0'", { backend = "sglang",
       backend_version = "0.17.0" })
   end)
 
   it("refuses wrong values", function()
-    refuses("cluster.sglang: 4 is not allowed, expected a table", { backend = "sglang",
+    refuses("cluster.sglang: invalid value 4: expected a table", { backend = "sglang",
       sglang = 4 })
     refuses("did you mean 'schedule_policy'", { backend = "sglang",
       sglang = { schedule_polic = 1 } })
-    refuses("chunked_prefill_size: 0 is not allowed", { backend = "sglang",
+    refuses("chunked_prefill_size: invalid value 0", { backend = "sglang",
       sglang = { chunked_prefill_size = 0 } })
-    refuses("chunked_prefill_size: 8 is not allowed, expected at least the page size, 16",
+    refuses("chunked_prefill_size: invalid value 8: expected at least the page size, 16",
       { backend = "sglang", sglang = { chunked_prefill_size = 8, page_size = 16 } })
     refuses("block_size is 16 and sglang.page_size 8", { backend = "sglang", block_size = 16,
       sglang = { page_size = 8 } })

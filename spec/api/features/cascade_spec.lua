@@ -203,26 +203,27 @@ describe("a cascade", function()
   it("says what is wrong with it", function()
     local chain = { s, l }
     for _, case in ipairs {
-      { 3, "cascade: 3 is not allowed, expected the name of a cascade" },
-      { {}, "cascade: a table is not allowed" },
+      { 3, "cascade: invalid value 3: expected the name of a cascade" },
+      { {}, "cascade: invalid value of type table" },
       { "cognitora.cascad", "unknown cascade 'cognitora.cascad'; did you mean" },
       { { chain = {} }, "cascade cognitora.cascade: chain: it is empty" },
-      { { chain = "x" }, "chain: 'x' is not allowed, expected a list of strings" },
-      { { chain = { s, 3 } }, "chain: a table is not allowed, expected a list of strings" },
+      { { chain = "x" }, "chain: invalid value 'x': expected a list of strings" },
+      { { chain = { s, 3 } }, "chain: invalid value of type table: expected a list of strings" },
       { { chains = { x = s } }, "expected a table of lists of strings by name" },
       { { chain = { s, s } }, "duplicate model '" .. s .. "'" },
       { { chain = { s, "qwen3-15b" } }, "no instance serves the model 'qwen3-15b'" },
       { { chain = { s, s:match "[^/]*$" } }, "duplicate model" },
       { { chain = chain, threshold = 1 }, "unknown option 'threshold'" },
       { { chain = chain, qality = 1 }, "unknown option 'qality'; did you mean 'quality'?" },
-      { { chain = chain, quality = 1 }, "cascade.quality: 1 is not allowed, expected a function" },
+      { { chain = chain, quality = 1 }, "cascade.quality: invalid value 1: expected a function" },
       { blis.scorer "queue-depth", "cascade: got a scorer, expected a cascade" },
     } do
       says(small.message_of(blis.run, experiment(case[1])), case[2])
     end
-    says(small.message_of(blis.cascade), "cascade: nil is not allowed, expected the name of")
+    says(small.message_of(blis.cascade), "cascade: invalid value nil: expected the name of")
     says(small.message_of(blis.run, { cluster = { instances = 2, model = l },
-      cascade = { chain = chain } }), "no instance serves the model '" .. s .. "'; there is only")
+      cascade = { chain = chain } }), "no instance serves the model '" .. s
+      .. "'; the models served are")
   end)
 
   it("says what is wrong with what functions return", function()
@@ -286,18 +287,19 @@ cascade:
   it("says where it is wrong", function()
     local outcome = run_with "cascade:\n  chains: 3\n"
     assert.equal(1, outcome.status)
-    says(outcome.err, "chains: 3 is not allowed, expected a table of lists of strings by name")
+    says(outcome.err, "chains: invalid value 3: expected a table of lists of strings by name")
   end)
 
   it("says what is wrong with groups, by line and by the keys of the file", function()
     local function problem(text) return run_with(text).err:gsub("^blis: %S-(:%d+:)", "%1") end
     says(problem "groups:\n  - { instances: 1 }\n  - { instances: 0 }\n",
-      ":3: groups[2].instances: 0 is not allowed, expected an integer from 1 to 1000000")
+      ":3: groups[2].instances: invalid value 0: expected an integer from 1 to 1000000")
     says(problem "groups:\n  - { instance: 1 }\n",
       ":2: groups[1]: unknown option 'instance'; did you mean 'instances'?")
     local unknown = problem "groups: [{ foo: 1 }]\n"
     says(unknown, ":1: groups[1]: unknown option 'foo'; known are instances, watts")
     says(unknown, ", gpu_watts, gpu_idle_watts")
-    says(problem "groups: []\n", ":1: groups: a table is not allowed, expected a list of groups")
+    says(problem "groups: []\n", ":1: groups: invalid value of type table: expected a list of "
+      .. "groups")
   end)
 end)

@@ -174,7 +174,7 @@ describe("LoRA adapters", function()
     local ok, problem = pcall(r.plot, blis.run { workload = traffic { { 0, nil, 1 } } },
       { show = "lora" })
     assert.is_false(ok)
-    assert.matches("needs series_interval_us and cluster.lora", tostring(problem), 1, true)
+    assert.matches("requires series_interval_us and cluster.lora", tostring(problem), 1, true)
   end)
 
   it("hold up everybody behind a cold one where the order says so", function()
@@ -358,16 +358,16 @@ describe("LoRA adapters", function()
     says("cluster.lora.adapters", run, { adapters = {} }, list)
     says("cluster.lora.adapters is missing, expected a list of ids or of { id =, rank =, "
       .. "weight = }, or a number from 1 to 100000", run, { slots = 4 }, list)
-    says("cluster.lora.adapters[1]: 5 is not allowed, expected an id or { id =", run,
+    says("cluster.lora.adapters[1]: invalid value 5: expected an id or { id =", run,
       { adapters = { 5 } }, list)
     says("cluster.lora.adapters", run, { adapters = 0 }, list)
-    says("cluster.lora.host_slots: 2 is not allowed, expected at least slots, 4, or 0 for all",
+    says("cluster.lora.host_slots: invalid value 2: expected at least slots, 4, or 0 for all",
       run, { adapters = 9, slots = 4, host_slots = 2 }, list)
     says("did you mean 'slots'?", run, { adapters = 9, slot = 4 }, list)
     assert.is_nil(rawget(run({ adapters = { "legl" }, slots = 0 }, list), "lora"))
     says("cluster.lora.adapters[2] is nil", run, { adapters = { "a", nil, "b" } }, list)
     says("cluster.lora.adapters: got a value at [b]", run, { adapters = { "a", b = 8 } }, list)
-    says("cluster.lora.adapters[1]: '' is not allowed", run, { adapters = { "" } }, list)
+    says("cluster.lora.adapters[1]: invalid value ''", run, { adapters = { "" } }, list)
     says("expected a name without control characters", run, { adapters = { "a\0b", "a\0c" } },
       list)
     says("cluster.lora: to load an adapter of rank 8 takes 1.6e+307 us", run,
@@ -378,7 +378,7 @@ describe("LoRA adapters", function()
       model = "qwen3-14b", lora = { adapters = 9, slots = 1000000, rank = 65536,
         footprint_bytes_per_rank = 1e12, load_bandwidth_bytes_us = 1e12,
         fetch_bandwidth_bytes_us = 1e12 } } })
-    says("cluster.lora: 9", run, 9, list)
+    says("cluster.lora: invalid value 9", run, 9, list)
     says("cluster.lora.order", run, { adapters = 9, order = "any" }, list)
     says("cluster.lora.step_overhead_tiers[1].factor", run, { adapters = 9,
       step_overhead_tiers = { { rank = 8, factor = -1 } } }, list)

@@ -263,21 +263,21 @@ describe("data-parallel ranks", function()
   end)
 
   it("refuse what cannot be", function()
-    says("cluster.ranks: '4' is not allowed, expected a number of ranks", "4")
+    says("cluster.ranks: invalid value '4': expected a number of ranks", "4")
     says("cluster.ranks.count", 0)
     says("cluster.ranks.count", { barrier = true })
     says("cluster.ranks.prefill_interval", { count = 2, prefill_interval = 0 })
     says("unknown option 'size'", { count = 2, size = 3 })
     says("dp is 2 and ranks 2", 2, { dp = 2 })
-    says("expert_imbalance needs expert_share", { count = 2, expert_imbalance = 1.5 })
+    says("expert_imbalance requires expert_share", { count = 2, expert_imbalance = 1.5 })
     says("expert_share: has no effect", { count = 2, expert_share = 0.5 })
-    says("cluster.ranks.expert_imbalance: 0.5", { count = 2, expert_imbalance = 0.5,
+    says("cluster.ranks.expert_imbalance: invalid value 0.5", { count = 2, expert_imbalance = 0.5,
       expert_share = 0.5 })
-    says("cluster.ranks.expert_imbalance[2]: -1", { count = 2, expert_imbalance = { 1, -1 },
-      expert_share = 0.5 })
+    says("cluster.ranks.expert_imbalance[2]: invalid value -1", { count = 2,
+      expert_imbalance = { 1, -1 }, expert_share = 0.5 })
     for _, loads in ipairs { { 1, 2, 3 }, { 5 }, {} } do
-      says(("cluster.ranks.expert_imbalance: a list of %d loads is not allowed, expected a number "
-        .. "from 1 on, or a list of 2 loads, one of each rank"):format(#loads),
+      says(("cluster.ranks.expert_imbalance: invalid list of length %d: expected a number "
+        .. "of at least 1, or a list of 2 loads, one per rank"):format(#loads),
         { count = 2, expert_imbalance = loads, expert_share = 0.5 })
     end
     says("all loads are 0", { count = 2, expert_imbalance = { 0, 0 }, expert_share = 0.5 })

@@ -224,20 +224,20 @@ describe("router replicas", function()
   end)
 
   it("report wrong options", function()
-    says("routers.replicas: 0 is not allowed, expected an integer from 1 to 64", { replicas = 0 })
+    says("routers.replicas: invalid value 0: expected an integer from 1 to 64", { replicas = 0 })
     says("routers.share: has no effect with sync.mode = 'none'",
       { replicas = 2, share = { "prefix" } })
     says("routers.sync: has no effect without share", { replicas = 2, sync = "events" })
-    says("routers.share[1]: 'sessions' is not allowed", { replicas = 2, sync = "events",
+    says("routers.share[1]: invalid value 'sessions'", { replicas = 2, sync = "events",
       share = { "sessions" } })
-    says("routers.sync.own: 'published' is for the modes periodic and pull-push",
+    says("routers.sync.own: 'published' requires mode periodic or pull-push",
       { replicas = 2, share = { "in-flight" }, sync = { mode = "events", own = "published" } })
-    says("routers.faults[1].replica: 3 is not allowed, expected a replica from 1 to 2",
+    says("routers.faults[1].replica: invalid value 3: expected a replica from 1 to 2",
       { replicas = 2, faults = { { kind = "crash", replica = 3, at = 0 } } })
     says("routers.faults: replica 1 crashes at 5 us, while it is down", { replicas = 2,
       faults = { { kind = "crash", replica = 1, at = 0 },
         { kind = "crash", replica = 1, at = "5us" } } })
-    says("routers.sync.phases_us: 1 values are not allowed, expected 2", { replicas = 2,
+    says("routers.sync.phases_us: expected 2 values, one per replica, got 1", { replicas = 2,
       share = { "prefix" }, sync = { mode = "pull-push", phases_us = { 0 } } })
     says("cannot observe the decisions of other replicas", { replicas = 2, share = { "prefix" },
       sync = "events" }, { routing = "round-robin" })

@@ -440,25 +440,26 @@ describe("speculative decoding", function()
   end)
 
   it("says what is wrong", function()
-    says("cluster.speculation: method 'draft' needs draft_base_us or draft_per_sequence_us",
+    says("cluster.speculation: method 'draft' requires draft_base_us or draft_per_sequence_us",
       { method = "draft", acceptance = 0.5 }, { 4 })
-    says("cluster.speculation.acceptance: there are 2 probabilities for 3 tokens",
+    says("cluster.speculation.acceptance: expected one probability per draft token",
       ngram(3, { 0.5, 0.5 }), { 4 })
     says("cluster.speculation.acceptance[2]", ngram(2, { 0.5, 2 }), { 4 })
-    says("cluster.speculation.acceptance: 'often' is not allowed, expected a number from 0 to 1, a "
-      .. "list of such, a function(request, position), or a table", ngram(2, "often"), { 4 })
+    says("cluster.speculation.acceptance: invalid value 'often': expected a number from 0 to 1, a "
+      .. "list of such numbers, a function(request, position), or a "
+      .. "table", ngram(2, "often"), { 4 })
     says("cluster.speculation.acceptance is missing, expected a number from 0 to 1, a list of such",
       ngram(2), { 4 })
     says("cluster.speculation.acceptance[2] is nil", ngram(3, { 0.5, nil, 0.5 }), { 4 })
     says("cluster.speculation.acceptance: got a value at [draft]", ngram(1, { 0.5, draft = 1 }),
       { 4 })
-    says("cluster.speculation.acceptance: there are slo_class and tenant; expected one",
+    says("cluster.speculation.acceptance: slo_class cannot be combined with tenant",
       ngram(1, { slo_class = { a = 1 }, tenant = { b = 1 }, default = 1 }), { 4 })
     says("cluster.speculation.acceptance.default is missing", ngram(1, { tenant = { b = 1 } }),
       { 4 })
     says("cluster.speculation.acceptance: there is a default of nothing",
       ngram(1, { default = 1 }), { 4 })
-    says("cluster.speculation.acceptance.tenant.b: there are 1 probabilities for 2 tokens",
+    says("cluster.speculation.acceptance.tenant.b: expected one probability per draft token",
       ngram(2, { tenant = { b = { 1 } }, default = 1 }), { 4 })
     says("cluster.speculation.acceptance.tenant", ngram(2, { tenant = {}, default = 1 }), { 4 })
     says("cluster.speculation.acceptance.tenant.1: expected names",
@@ -468,8 +469,8 @@ describe("speculative decoding", function()
     local ok, message = pcall(blis.instance, { kv_blocks = 100,
       speculation = ngram(2, function() return 1 end) })
     assert.is_false(ok)
-    assert.truthy(tostring(message):find("instance.speculation.acceptance: what requests differ by "
-      .. "is known in a cluster only", 1, true))
+    assert.truthy(tostring(message):find("instance.speculation.acceptance: acceptance by request "
+      .. "requires a cluster", 1, true))
     says("cluster.speculation.tokens", ngram(17, 0.5), { 4 })
     says("cluster.speculation", 3, { 4 })
     assert.is_nil(rawget(run(nil, { 4 }), "speculation"))
@@ -495,11 +496,11 @@ describe("speculative decoding", function()
     assert.equal(5, count) -- no flag is ignored; three rates are three tokens
     for text, expected in pairs {
       [""] = "speculative decoding needs --speculative-method and --speculative-acceptance",
-      ["--speculative-acceptance 0.5,x"] = "'x' is not allowed, expected a number from 0 to 1",
-      ["--speculative-acceptance 0.5,1.1"] = "--speculative-acceptance: '1.1' is not allowed",
+      ["--speculative-acceptance 0.5,x"] = "invalid value 'x': expected a number from 0 to 1",
+      ["--speculative-acceptance 0.5,1.1"] = "--speculative-acceptance: invalid value '1.1'",
       ["--speculative-acceptance 0.5,0.4 --speculative-tokens 3 --draft-base-us 9"] =
-        "--speculative-acceptance: there are 2 probabilities for 3 tokens",
-      ["--speculative-acceptance 0.5"] = "needs --draft-base-us or --draft-per-sequence-us",
+        "--speculative-acceptance: expected one probability per draft token",
+      ["--speculative-acceptance 0.5"] = "requires --draft-base-us or --draft-per-sequence-us",
     } do
       local done = program.shell(line .. text)
       assert.not_equal(0, done.status)

@@ -205,9 +205,9 @@ describe("weka corpora", function()
     assert.same({ "subagents with the agent_id of an earlier one of their conversation, which have "
       .. "a session of their own: 3" }, { (file:notes()[1]:gsub("^[^:]*: ", "")) })
     assert.equal(1, #file:notes())
-    says(message_of(line("c", marker(1, "a:b"))), ":1: key 'agent_id': 'a:b' is not allowed, "
+    says(message_of(line("c", marker(1, "a:b"))), ":1: key 'agent_id': invalid value 'a:b': "
       .. "expected a name without ':'")
-    says(message_of(line("c:d", marker(1, "a"))), ":1: key 'id': 'c:d' is not allowed, expected a "
+    says(message_of(line("c:d", marker(1, "a"))), ":1: key 'id': invalid value 'c:d': expected a "
       .. "name without ':'")
   end)
 
@@ -231,7 +231,7 @@ describe("weka corpora", function()
     says(wrong [[{"t":0,"out":1}]], "key 'in': is missing")
     says(wrong [[{"t":"x","in":1,"out":1}]], "key 't'")
     says(wrong [[{"t":0,"in":-1,"out":1}]], "key 'in'")
-    says(wrong [[{"t":0,"type":"x","in":1,"out":1}]], "expected n, s or subagent")
+    says(wrong [[{"t":0,"type":"x","in":1,"out":1}]], "expected n, s, or subagent")
     says(wrong [[{"t":0,"in":1,"out":1,"hash_ids":[-3]}]], "hash_ids")
     says(wrong [[7]], "object")
     says(message_of [[{"block_size":64,"requests":[]}]], "key 'id': is missing")
@@ -376,7 +376,7 @@ describe("models of a corpus", function()
       "workload.models: no instance serves 'gpt', expected " .. llama .. " or " .. qwen)
     os.remove(path)
     says(small.message_of(blis.run, { workload = { graphs = { {} }, models = "x", rate = 1 } }),
-      "'models' is for the path of a file")
+      "'models' requires the path of a file")
   end)
 end)
 
@@ -493,7 +493,7 @@ describe("nonsense in files of graphs", function()
   end)
 
   it("of names: none, or the same one again", function()
-    says(message_of((whole.weka:gsub('"a"', '""'))), ":1: key 'id': '' is not allowed")
+    says(message_of((whole.weka:gsub('"a"', '""'))), ":1: key 'id': invalid value ''")
     local list, file = read(whole.weka .. "\n" .. whole.weka)
     assert.equal(2, #list)
     says(table.concat(file:notes(), "\n"), "conversations with the id of an earlier one, and so "
@@ -590,9 +590,9 @@ describe("other files of graphs", function()
     for change, message in pairs {
       ['"num_turns":1|"num_turns":2'] =
         ":2: key 'assistant_response_length': an array has not num_turns items",
-      ['"num_turns":1|"num_turns":-1'] = ":2: key 'num_turns': -1 is not allowed",
+      ['"num_turns":1|"num_turns":-1'] = ":2: key 'num_turns': invalid value -1",
       ['"num_turns":1|"num_turns":1e6'] = ":2: key 'num_turns':",
-      ['[3]|[-3]'] = ":2: key 'tool_call_output_length': item 1: -3 is not allowed",
+      ['[3]|[-3]'] = ":2: key 'tool_call_output_length': item 1: invalid value -3",
       ['[0.5]|["x"]'] = ":2: key 'tool_call_latency': item 1: 'x' is not a number",
       ['[5]|5'] = ":2: key 'assistant_response_length': 5 is not",
       ['"input_prompt_length":10|"input":10'] = ":2: key 'input_prompt_length': is missing",
@@ -668,9 +668,9 @@ describe("other files of graphs", function()
         ":2: key 'input_length': is missing",
       [ [[{"session_id":"a","delay":0,"input_length":2}]] ] = ":1: key 'output_length': is missing",
       [ [[{"session_id":"a","delay":0,"input_length":null,"output_length":2}]] ] =
-        ":1: key 'input_length': null is not allowed, expected a value",
+        ":1: key 'input_length': invalid value null: expected a value",
       [ [[{"session_id":"a","delay":-1,"input_length":2,"output_length":2}]] ] =
-        ":1: key 'delay': -1 is not allowed",
+        ":1: key 'delay': invalid value -1",
       [ [[{"session_id":[],"delay":1,"input_length":2,"output_length":2}]] ] =
         ":1: key 'session_id'",
       [ [[{"session_id":"a","timestamp":5,"delay":1,"input_length":2,"output_length":2}]] .. "\n"
@@ -777,10 +777,10 @@ describe("other files of graphs", function()
       end
       assert.equal(hashes[1], hashes[2], reading)
     end
-    says(small.message_of(blis.run, { workload = { graphs = corpus } }), "give rate or concurrency")
+    says(small.message_of(blis.run, { workload = { graphs = corpus } }), "set rate or concurrency")
     says(small.message_of(blis.run, { workload = { graphs = "nosuch.jsonl", rate = 1 } }),
       "nosuch.jsonl")
     says(small.message_of(blis.run, { workload = { graphs = { {} }, reading = "aiperf" } }),
-      "'reading' is for the path of a file")
+      "'reading' requires the path of a file")
   end)
 end)

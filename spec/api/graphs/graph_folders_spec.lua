@@ -115,7 +115,7 @@ describe("a folder of session graphs", function()
     says(message_of { ["1.json"] = good, ["2.json"] = '{"id":\n7,,}' }, "FOLDER/2.json:2: ")
     says(message_of { ["1.json"] = good, ["2.jsonl"] = line "b" .. "{" }, "FOLDER/2.jsonl:2: ")
     says(message_of { ["1.json"] = good, ["2.json"] = good:gsub('"in": 64', '"in": -1') },
-      "FOLDER/2.json:1: key 'in': -1 is not allowed")
+      "FOLDER/2.json:1: key 'in': invalid value -1")
     -- A .json file is one conversation, whatever its lines are.
     local small_ids = (line "a" .. line "b"):gsub("%d+615", "9")
     says(message_of { ["1.json"] = small_ids }, "FOLDER/1.json:2: ")

@@ -249,17 +249,17 @@ describe("session graphs that are played as AgentX does", function()
 
   it("say what does not go together", function()
     local graph = { node() }
-    says(message_of { graphs = { graph }, play = "agentx" }, "needs concurrency")
+    says(message_of { graphs = { graph }, play = "agentx" }, "requires concurrency")
     says(message_of { graphs = { graph }, play = "agent" }, "agentx")
     for _, name in ipairs { "duration_us", "tree_idle_cap_us", "idle_cap_us",
       "warm_up_requests" } do
       says(message_of { graphs = { graph }, rate = 1, [name] = 5 },
-        name .. " is for graphs with concurrency")
+        name .. " requires concurrency")
     end
     says(message_of { graphs = { graph }, concurrency = 1, response_grace_us = 5 },
-      "response_grace_us is for graphs with duration_us")
+      "response_grace_us requires duration_us")
     says(message_of({ graphs = { graph }, concurrency = 1, duration_us = 5 }, { warm_up_us = 1 }),
-      "a warm-up or a duration of its own")
+      "a workload that sets its own warm-up or duration")
   end)
 end)
 
@@ -267,10 +267,10 @@ describe("starts of session graphs", function()
   it("are those of who starts them, and nobody else's", function()
     local graph = { start_us = 7, node() }
     says(message_of { graphs = { { node() }, graph }, rate = 1 },
-      "workload.graphs[2]: start_us is 7, but rate says when graphs start")
-    says(message_of { graphs = { graph }, concurrency = 1 }, "but concurrency says when")
+      "workload.graphs[2]: start_us is 7, but rate already sets when graphs start")
+    says(message_of { graphs = { graph }, concurrency = 1 }, "but concurrency already sets when")
     says(message_of { graphs = function() return graph end, count = 1, rate = 1 },
-      "graphs[1]: start_us is 7, but rate says")
+      "graphs[1]: start_us is 7, but rate already")
     assert.equal(7, run({ graphs = { graph } }).requests[1].arrival_us)
   end)
 
@@ -280,8 +280,8 @@ describe("starts of session graphs", function()
     file:write [[{"request_id":"A","input_length":9,"output_length":2,"timestamp":70}
 {"request_id":"B","input_length":9,"output_length":2,"wait_for":["A"]}]]
     file:close()
-    says(run({ graphs = path, rate = 1 }).setup.notes, "recorded starts of graphs are not used, "
-      .. "for rate says when they start")
+    says(run({ graphs = path, rate = 1 }).setup.notes, "recorded start times of graphs are "
+      .. "ignored, because rate is set")
     assert.is_nil(run({ graphs = path }).setup.notes:find "recorded starts")
     os.remove(path)
   end)

@@ -287,12 +287,10 @@ describe("session graphs", function()
     assert.equal(5, #result.requests:groups "session")
     for what, key in pairs { ["the string 'foo'"] = "foo", ["5"] = 5 } do
       says(select(2, pcall(result.requests.groups, result.requests, key)), "requests:groups: "
-        .. what .. " is not allowed, expected one of slo_class, tenant, model, adapter, session, "
-        .. "program")
+        .. "expected one of slo_class, tenant, model, adapter, session, program, got " .. what)
     end
-    says(select(2, pcall(result.requests.spread, result.requests, "ttft")), "requests:spread: the "
-      .. "string 'ttft' is not allowed, expected one of ttft_us, itl_us, e2e_us, "
-      .. "scheduling_delay_us")
+    says(select(2, pcall(result.requests.spread, result.requests, "ttft")), "requests:spread: "
+      .. "expected one of ttft_us, itl_us, e2e_us, scheduling_delay_us, got the string 'ttft'")
     local none = blis.run { workload = { rate = 9, requests = 3 } }.requests:groups "session"
     assert.same({ 1, "", 3 }, { #none, none[1].name, none[1].arrived })
     says(small.message_of(result.requests.groups, result.requests, "client"), "client")
@@ -346,9 +344,9 @@ describe("session graphs", function()
       assert.equal(result.hash, of(1).hash)
       assert.are_not.equal(result.hash, of(2).hash)
     end
-    says(small.message_of(run, { preset = "rag", count = 1 }), "give rate or concurrency")
+    says(small.message_of(run, { preset = "rag", count = 1 }), "requires rate or concurrency")
     says(small.message_of(run, { preset = "rag", graphs = { { diamond[1] } }, count = 1 }),
-      "exclude each other")
+      "cannot be combined with")
   end)
 
   it("are complete without a background request that never fits", function()
@@ -425,7 +423,7 @@ describe("session graphs", function()
       for key, value in pairs(changes) do changed[key] = value end
       return { { node, changed } }
     end
-    says(of(3), "workload.graphs: 3 is not allowed, expected a list of graphs")
+    says(of(3), "workload.graphs: invalid value 3: expected a list of graphs")
     says(of {}, "workload.graphs: the list is empty, expected a list of graphs")
     says(of { { node }, [3] = { node } }, "workload.graphs[2] is nil")
     says(of { node = node }, "workload.graphs: got a value at [node], expected a list of graphs")
@@ -472,9 +470,9 @@ describe("session graphs", function()
     for _, extends in ipairs { "b", "c" } do
       assert.equal(5, blis.run { workload = { graphs = last(extends), rate = 1 } }.completed)
     end
-    says(of({ { node } }, { rate = 1, concurrency = 1 }), "exclude each other")
+    says(of({ { node } }, { rate = 1, concurrency = 1 }), "cannot be combined with")
     says(of({ { start_us = 9, node }, { start_us = 5, node } }), "starts before the one in front")
-    says(of(function() return {} end), "graphs of a function might never end")
+    says(of(function() return {} end), "a function might never stop returning graphs")
     says(of(function() return { node } end, { horizon_us = 1000 }),
       "graphs[1]: start_us is missing")
     local function timed(_, number) return { start_us = number * 400, node } end

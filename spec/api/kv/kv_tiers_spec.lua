@@ -545,26 +545,27 @@ describe("KV tiers", function()
   end)
 
   it("say what is wrong", function()
-    says("preset vllm-0.22 leaves the size of tier 'cpu' to you", function() run "vllm-0.22" end)
+    says("preset vllm-0.22 does not set the size of tier 'cpu'", function() run "vllm-0.22" end)
     says("did you mean 'vllm-0.22'?", function() run { preset = "vllm" } end)
     says("unknown option 'red_gb_s'; did you mean 'read_gb_s'?",
       function() run { { name = "a", gb = 1, red_gb_s = 3 } } end)
-    says("kv_tiers[1].policy: 'lrv' is not allowed, expected lru, fifo, lfu, arc, reuse-hint or a "
+    says("kv_tiers[1].policy: invalid value 'lrv': expected lru, fifo, lfu, arc, reuse-hint or a "
       .. "function",
       function() run { cpu { policy = "lrv" } } end)
-    says("kv_tiers[1].stage: 'b' is no earlier tier", function() run { cpu { stage = "b" } } end)
+    says("kv_tiers[1].stage: 'b' is not an earlier tier",
+      function() run { cpu { stage = "b" } } end)
     says("kv_tiers[2].name: 'cpu' is the name of an earlier tier",
       function() run { cpu(), cpu() } end)
     says("expected a name without control characters",
       function() run { cpu { name = "a\nb" } } end)
-    says("expected its size, blocks or gb, one of the two",
+    says("expected a size, either blocks or gb",
       function() run { cpu { blocks = 1 } } end)
-    says("there are 0 tiers, expected 1 to 8", function() run {} end)
-    says("kv_tiers: 3 is not allowed", function() run(3) end)
+    says("got 0 tiers, expected 1 to 8", function() run {} end)
+    says("kv_tiers: invalid value 3", function() run(3) end)
     says("kv_tiers[2] is nil", function() run { cpu {}, [3] = cpu { name = "b" } } end)
     says("has no effect without scope", function() run { cpu { instances_per_node = 2 } } end)
-    says("needs instances_per_node", function() run { cpu { scope = "node" } } end)
-    says("is for tiers of scope instance", function() run { cpu { scope = "cluster",
+    says("requires instances_per_node", function() run { cpu { scope = "node" } } end)
+    says("requires scope instance", function() run { cpu { scope = "cluster",
       shared = true } } end)
     says("peer_weight: has no effect without shared",
       function() run { cpu { peer_weight = 0.1 } } end)
@@ -575,7 +576,7 @@ describe("KV tiers", function()
     says("expected a multiple of the KV blocks' 16 tokens",
       function() run { cpu(), chunk_tokens = 100 } end)
     says("requires profile design", function() run({ cpu() }, { profile = "go-blis" }) end)
-    says("kv_cpu_blocks is a CPU tier of its own", function()
+    says("cannot be combined with kv_cpu_blocks", function()
       run({ cpu() }, { cluster = { instances = 2, kv_cpu_blocks = 10 } })
     end)
     says("the stage has a stage itself", function()

@@ -44,7 +44,7 @@ describe("the coverage of step times", function()
     -- Each request is a prefill of more than 64 tokens, alone or with a few others.
     assert.is_true(fast.coverage.steps_beyond > 10 and fast.coverage.steps_beyond <= 60)
     assert.is_true(fast.coverage.share_beyond > 0 and fast.coverage.share_beyond < 0.5)
-    says(tostring(fast), ("coverage    %.1f %% of the steps beyond what step times were fitted to")
+    says(tostring(fast), ("coverage    %.1f %% of the steps outside the calibrated range")
       :format(100 * fast.coverage.share_beyond))
     says(tostring(fast), "up to 64 tokens a step")
     assert.same({ fitted_on = "one afternoon", extrapolated = false,

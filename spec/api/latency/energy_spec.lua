@@ -160,11 +160,11 @@ describe("the energy of a run", function()
       "gpu_step_watts: it returned the string 'much', expected W of a GPU from 0 to 1000000")
     says(small.message_of(mixed, { gpu_step_watts = function(step) return step.watts.none end }),
       "gpu_step_watts: ")
-    says(small.message_of(mixed, { gpu_step_watts = 5 }), "cluster.gpu_step_watts: 5 is not "
-      .. "allowed, expected a function(step) that returns W")
+    says(small.message_of(mixed, { gpu_step_watts = 5 }), "cluster.gpu_step_watts: invalid value "
+      .. "5: expected a function(step) that returns W")
     says(small.message_of(mixed, { gpu_step_watts = print, gpu_decode_watts = 5 }),
-      "gpu_step_watts and gpu_decode_watts both say what a GPU draws in steps")
-    says(small.message_of(run, { gpu_step_watts = print }), "give gpu_idle_watts as well")
+      "gpu_step_watts cannot be combined with gpu_decode_watts")
+    says(small.message_of(run, { gpu_step_watts = print }), "set gpu_idle_watts as well")
   end)
 
   it("is that of the requests, by the tokens that were computed for each", function()
@@ -274,15 +274,15 @@ describe("the energy of a run", function()
     refused({}, "cluster.carbon_g_per_kwh: expected at least one step")
     refused({ { 5, 400 } }, "cluster.carbon_g_per_kwh[1]: 5 us is not 0")
     refused({ { 0, 400 }, { 0, 1 } }, "cluster.carbon_g_per_kwh[2]: 0 us is not after 0 us")
-    refused({ { 0, -5 } }, "cluster.carbon_g_per_kwh[1][2]: -5 is not allowed, expected a number "
+    refused({ { 0, -5 } }, "cluster.carbon_g_per_kwh[1][2]: invalid value -5: expected a number "
       .. "of g per kWh from 0 to 1000000")
-    refused({ { 0, 5 }, { 0.5, 5 } }, "cluster.carbon_g_per_kwh[2][1]: 0.5 is not allowed, "
+    refused({ { 0, 5 }, { 0.5, 5 } }, "cluster.carbon_g_per_kwh[2][1]: invalid value 0.5: "
       .. "expected a whole number of microseconds")
-    refused({ { 0, 5, 1 } }, "cluster.carbon_g_per_kwh[1]: a table is not allowed")
+    refused({ { 0, 5, 1 } }, "cluster.carbon_g_per_kwh[1]: invalid value of type table")
     file:write("600,1\n"):flush()
     refused(path, path .. ":6: time_s: 600000000 us is not after 700000000 us")
     file:write("900,much\n"):flush()
-    refused(path, path .. ":7: g_per_kwh: 'much' is not allowed")
+    refused(path, path .. ":7: g_per_kwh: invalid value 'much'")
     os.remove(path)
   end)
 
@@ -334,45 +334,45 @@ describe("the energy of a run", function()
     local function refused(cluster, text)
       says(small.message_of(run, cluster), text)
     end
-    refused({ gpu_power_cap_watts = 200 }, "cluster.gpu_power_cap_watts is 200, but what a GPU "
-      .. "draws without it is not known; give gpu_watts, or power_cap_slowdown")
+    refused({ gpu_power_cap_watts = 200 }, "cluster.gpu_power_cap_watts is 200, but the power of a "
+      .. "GPU without it is unknown; set gpu_watts or power_cap_slowdown")
     refused({ gpu_power_cap_watts = 200, gpu_watts = 300 }, "is 200, below the 300 W of some "
-      .. "steps, but how much slower they get is not known; give power_cap_exponent or "
-      .. "power_cap_slowdown")
+      .. "steps, but their slowdown is unknown; set power_cap_exponent or power_cap_slowdown")
     refused({ gpu_watts = 300, power_cap_exponent = 0.5 },
       "cluster.power_cap_exponent: has no effect without gpu_power_cap_watts")
     local function with_rows(...)
       return { gpu_watts = 300, gpu_power_cap_watts = 100, power_cap_slowdown = { ... } }
     end
-    refused(with_rows({ 200, 2, 1 }), "what a cap of 100 W does is not known, the lowest row has "
+    refused(with_rows({ 200, 2, 1 }), "the effect of a cap of 100 W is unknown; the lowest row has "
       .. "200 W")
     refused(with_rows({ 50, 2, 1 }, { 50, 1, 1 }), "cluster.power_cap_slowdown[2]: 50 W is not "
       .. "above 50 W")
-    refused(with_rows({ 50, 2, 1 }, { 200, 0.5, 1 }), "cluster.power_cap_slowdown[2][2]: 0.5 is "
-      .. "not allowed, expected a factor from 1 to 1000000: the slowdown of steps")
-    refused(with_rows({ 50, 1, 0.999 }), "cluster.power_cap_slowdown[1][3]: 0.999 is not allowed")
-    refused(with_rows({ 50, 1, "1" }), "cluster.power_cap_slowdown[1][3]: '1' is not allowed")
+    refused(with_rows({ 50, 2, 1 }, { 200, 0.5, 1 }), "cluster.power_cap_slowdown[2][2]: invalid "
+      .. "value 0.5: expected a factor from 1 to 1000000: the slowdown of steps")
+    refused(with_rows({ 50, 1, 0.999 }), "cluster.power_cap_slowdown[1][3]: invalid value 0.999")
+    refused(with_rows({ 50, 1, "1" }), "cluster.power_cap_slowdown[1][3]: invalid value '1'")
     refused(with_rows({ 50, 1, 2e6 }), "cluster.power_cap_slowdown[1][3]: ")
-    refused(with_rows({ 0, 1, 1 }), "cluster.power_cap_slowdown[1][1]: 0 is not allowed, expected "
+    refused(with_rows({ 0, 1, 1 }), "cluster.power_cap_slowdown[1][1]: invalid value 0: expected "
       .. "W above 0")
-    refused(with_rows({ 50, 1 }), "cluster.power_cap_slowdown[1]: a table is not allowed, expected "
-      .. "{ watts, prefill_factor, decode_factor }")
+    refused(with_rows({ 50, 1 }), "cluster.power_cap_slowdown[1]: invalid value of type table: "
+      .. "expected { watts, prefill_factor, decode_factor }")
     assert.equal(run { gpu_watts = 300 }.hash, run(with_rows { 50, 1, 1 }).hash)
     refused(with_rows(), "expected at least one row")
     refused({ gpu_watts = 300, gpu_power_cap_watts = 100, power_cap_exponent = 1,
-      power_cap_slowdown = { { 50, 1, 1 } } }, "both say what a cap does")
+      power_cap_slowdown = { { 50, 1, 1 } } }, "power_cap_exponent cannot be combined with "
+        .. "power_cap_slowdown")
   end)
 
   it("is never made up of a part of what has to be known", function()
     local function refused(cluster, text)
       says(small.message_of(run, cluster), text)
     end
-    refused({ gpu_prefill_watts = 300 }, "cluster.gpu_prefill_watts is 300, but what a GPU draws "
-      .. "in steps without prompt tokens is not known; give gpu_decode_watts as well")
-    refused({ gpu_decode_watts = 200, gpu_idle_watts = 60 }, "in steps with prompt tokens is not "
-      .. "known; give gpu_prefill_watts as well")
-    refused({ gpu_decode_watts = 200, gpu_watts = 300 }, "without requests is not known; give "
+    refused({ gpu_prefill_watts = 300 }, "cluster.gpu_prefill_watts is 300, but the power of a GPU "
+      .. "in steps without prompt tokens is unknown; set gpu_decode_watts as well")
+    refused({ gpu_decode_watts = 200, gpu_idle_watts = 60 }, "in steps with prompt tokens is "
+      .. "unknown; set gpu_prefill_watts as well")
+    refused({ gpu_decode_watts = 200, gpu_watts = 300 }, "without requests is unknown; set "
       .. "gpu_idle_watts as well")
-    refused({ pue = 0.9 }, "cluster.pue: 0.9 is not allowed")
+    refused({ pue = 0.9 }, "cluster.pue: invalid value 0.9")
   end)
 end)

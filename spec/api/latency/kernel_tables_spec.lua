@@ -92,11 +92,11 @@ describe("kernel tables", function()
       assert.is_false(ok)
       return tostring(problem)
     end
-    assert.matches("kernel_tables: 7 is not allowed, expected true, false, or the path of a folder",
+    assert.matches("kernel_tables: invalid value 7: expected true, false, or the path of a folder",
       message(7))
     assert.matches("has none of the files gemm.csv, moe.csv, allreduce.csv", message "/nowhere")
     local folder = folder_of { ["gemm.csv"] = slow:gsub("900,900\n", "900,x\n") }
-    assert.matches("gemm.csv:2: column 7: 'x' is not allowed, expected a number above 0",
+    assert.matches("gemm.csv:2: column 7: invalid value 'x': expected a number above 0",
       message(folder))
     assert.matches("kernel_tables has no effect with latency model calibrated",
       message(folder, "calibrated"))

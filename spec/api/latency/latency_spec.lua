@@ -107,7 +107,7 @@ describe("a built-in latency model", function()
   end)
 
   it("needs what it needs", function()
-    says(small.message_of(model, "roofine"), "'roofine' is not allowed, expected one of "
+    says(small.message_of(model, "roofine"), "invalid value 'roofine': expected one of "
       .. "calibrated, composed, trained-physics, roofline, blackbox, piecewise")
     says(small.message_of(model, "roofline", { model = "llama-2-70b-x" }), "llama-2-70b-x")
     says(small.message_of(model, "roofline", { hardwar = "H100" }), "did you mean 'hardware'?")
@@ -136,8 +136,8 @@ describe("a built-in latency model", function()
     options.latency_model = "roofline"
     assert.equal(blis.run(small.experiment { cluster = options }).hash, r.hash)
     spec.cluster.tp = 2
-    says(small.message_of(blis.run, spec), "cluster.tp: 2 is not allowed, the latency model was "
-      .. "made for 1")
+    says(small.message_of(blis.run, spec), "cluster.tp: invalid value 2: the latency model was "
+      .. "created for 1")
   end)
 end)
 
@@ -341,16 +341,16 @@ describe("a failing latency model in Lua", function()
   it("is refused when it is no model", function()
     says(small.message_of(blis.latency_model, {}), "latency_model.step_time is missing, expected a "
       .. "function(batch)")
-    says(small.message_of(blis.latency_model, { step_time = 5 }), "5 is not allowed")
+    says(small.message_of(blis.latency_model, { step_time = 5 }), "invalid value 5")
     says(small.message_of(blis.latency_model, { step_time = print, fixed_overhead = -1 }),
-      "latency_model.fixed_overhead: -1 is not allowed, expected microseconds from 0 to 2^53")
+      "latency_model.fixed_overhead: invalid value -1: expected microseconds from 0 to 2^53")
     says(small.message_of(blis.latency_model, { step_time = print, queueing_time = 0 / 0 }),
       "latency_model.queueing_time")
     says(small.message_of(blis.latency_model, { step_times = print }), "did you mean 'step_time'?")
-    says(small.message_of(blis.latency_model, 5), "5 is not allowed")
-    says(small.message_of(blis.latency_model, { step_time = print }, {}), "options go with")
+    says(small.message_of(blis.latency_model, 5), "invalid value 5")
+    says(small.message_of(blis.latency_model, { step_time = print }, {}), "options require")
     says(small.message_of(blis.run, small.experiment { cluster = { latency_model = 5 } }),
-      "cluster.latency_model: 5 is not allowed, expected one of calibrated, composed, "
+      "cluster.latency_model: invalid value 5: expected one of calibrated, composed, "
         .. "trained-physics, roofline, blackbox, piecewise, "
         .. "what blis.latency_model returned, or a function(batch)")
   end)

@@ -81,7 +81,7 @@ describe("a policy behind HTTP #host", function()
       return small.message_of(blis.run, small.experiment { routing = routing })
     end
     says(message(url .. "/fail"), "it answered with status 500")
-    says(message(url .. "/other"), "target is 'instance_7', which is no candidate")
+    says(message(url .. "/other"), "target is 'instance_7', which is not a candidate")
     says(message "http://127.0.0.1:9/", "it did not answer: ")
     says(message "here", "url: 'here', expected http://HOST:PORT/PATH")
   end)
@@ -153,7 +153,7 @@ describe("a policy in another process", function()
     says(small.message_of(blis.run, run(always '{"unconstrained_target":3}')),
       "the answer has unconstrained_target, which requires target")
     says(small.message_of(blis.run, run(always '{"target":1,"unconstrained_target":-3}')),
-      "its answer.unconstrained_target: -3 is not allowed")
+      "its answer.unconstrained_target: invalid value -3")
   end)
 
   it("is told of instances what is asked for", function()
@@ -226,7 +226,7 @@ priority: {type: external, params: {command: "while read -r line; do echo '{\"sc
     says(message_of(always "{}"), "routing policy 'external', request_0, at ")
     says(message_of(always "{}"), "its answer.target is missing, expected a string")
     says(message_of(always '{"target":"instance_9"}'),
-      "target is 'instance_9', which is no candidate of this decision")
+      "target is 'instance_9', which is not a candidate of this decision")
     says(message_of(always '{"tarket":1}'), "unknown option 'tarket'; did you mean 'target'?")
     says(message_of(always '{"target":"instance_0","id":7}'),
       "it answers question 7, and was asked question 2")

@@ -175,7 +175,7 @@ describe("policies with new", function()
     local function message(scorer)
       return small.message_of(small.run_scorer, scorer)
     end
-    says(message { name = "x", new = 5 }, "routing.scorers[1][1].new: 5 is not allowed")
+    says(message { name = "x", new = 5 }, "routing.scorers[1][1].new: invalid value 5")
     says(message { name = "x", new = function() end },
       "routing.scorers[1][1].new: the function returned nil, expected a table")
     says(message { name = "x", new = function() return {} end },
@@ -232,7 +232,7 @@ describe("a policy that remembers something between runs", function()
     it("is told, and with new there is nothing to tell: " .. how, function()
       local plain = program.run(path, "plain", how)
       assert.equal(0, plain.status, plain.err)
-      says(plain.err, "note: the same experiment was run twice and came to two results")
+      says(plain.err, "note: two runs of the same experiment gave different results")
       local fresh = program.run(path, "fresh", how)
       assert.equal(0, fresh.status, fresh.err)
       assert.equal("", fresh.err)
@@ -245,7 +245,7 @@ describe("a policy that remembers something between runs", function()
     local often = program.run(path, "plain", "4").out
     says(once, "\n  " .. short)
     says(often, "routing=counting: " .. short)
-    says(often, "no interval and no p-value, for runs are not independent")
+    says(often, "no interval and no p-value, because runs are not independent")
     assert.not_matches("p [=<]", often)
     local swept = program.run(path, "plain", "sweep").out
     says(swept, "rate=20: " .. short)

@@ -91,7 +91,7 @@ describe("functions that hear of requests", function()
   end)
 
   it("must be functions", function()
-    says(small.message_of(blis.run, { on_arrival = 5 }), "on_arrival: 5 is not allowed")
+    says(small.message_of(blis.run, { on_arrival = 5 }), "on_arrival: invalid value 5")
   end)
 end)
 
@@ -233,7 +233,7 @@ describe("a preemption policy", function()
     says(small.message_of(tight, function(running) return running[1].tokens end),
       "has no field 'tokens'")
     says(small.message_of(tight, "fcsf"), "did you mean 'fcfs'?")
-    says(small.message_of(tight, { name = "x" }), "preemption.victim: nil")
+    says(small.message_of(tight, { name = "x" }), "preemption.victim: invalid value nil")
   end)
 end)
 
@@ -294,7 +294,7 @@ describe("policies by constructor", function()
   end)
 
   it("must be described rightly", function()
-    says(small.message_of(blis.autoscaler, { name = "a" }), "autoscaler.decide: nil")
+    says(small.message_of(blis.autoscaler, { name = "a" }), "autoscaler.decide: invalid value nil")
     says(small.message_of(blis.scheduler, { name = "a", goes_befor = 1 }), "did you mean")
     says(small.message_of(blis.admission, 5), "the name of an admission policy")
   end)

@@ -210,18 +210,18 @@ describe("on_event", function()
     local function error_of(fields) return message_of(run, fields) end
     says(error_of { events = { "prefil_complete" }, on_event = print },
       "router.events[1]: unknown event 'prefil_complete'; did you mean 'prefill_complete'?")
-    says(error_of { events = { 3 }, on_event = print }, "router.events[1]: 3 is not allowed")
-    says(error_of { events = "x", on_event = print }, "router.events: 'x' is not allowed")
-    says(error_of { events = {}, on_event = print }, "router.events: it is empty, expected a list")
+    says(error_of { events = { 3 }, on_event = print }, "router.events[1]: invalid value 3")
+    says(error_of { events = "x", on_event = print }, "router.events: invalid value 'x'")
+    says(error_of { events = {}, on_event = print }, "router.events: empty list: expected a list")
     says(error_of { events = { request_arrival = true }, on_event = print },
-      "router.events: it has the key 'request_arrival', expected a list of events")
+      "router.events: unexpected key 'request_arrival': expected a list")
     says(error_of { events = { "request_arrival", [3] = "batch_schedule" }, on_event = print },
-      "it has the key 3, expected a list")
+      "unexpected key 3: expected a list")
     says(error_of { events = { "request_arrival", "request_arrival" }, on_event = print },
       "router.events[2]: 'request_arrival' is a duplicate of [1]")
     says(error_of { events = { "token_generated" }, on_event = function(e) return e.tokn end },
       "an event has no field 'tokn'; did you mean 'token'?")
-    says(error_of { name = "two\nlines" }, "router.name: 'two\\x0alines' is not allowed")
+    says(error_of { name = "two\nlines" }, "router.name: invalid value 'two\\x0alines'")
     says(error_of { on_event = print }, "on_event requires events")
     says(error_of { events = { "request_arrival" } }, "on_event requires events")
     says(error_of { events = { "request_arrival" }, on_event = 3 }, "router.on_event")
@@ -353,7 +353,7 @@ describe("custom metrics of policies", function()
     says(error_of { 7 }, "expected a string")
     says(error_of { [""] = 1 }, "a metric is named by the string '', expected a string of 1 to 200")
     says(error_of { ["a\nb"] = 1 }, "the string 'a\\x0ab', expected a string of 1 to 200 bytes")
-    says(error_of { [("x"):rep(201)] = 1 }, "a metric is named by a long text")
+    says(error_of { [("x"):rep(201)] = 1 }, "a metric is named by a long string")
     local guard = {
       name = "guard", decide = function() return true end,
       custom_metrics = function() return { same = 2 } end,

@@ -33,7 +33,7 @@ describe("an admission policy", function()
     local few, fewer = of({ b = 9, a = 6 }), of({ a = 2 })
     assert.is_true(few.rejected > 0 and fewer.rejected > few.rejected)
     says(small.message_of(of, { a = -1 }), "expected a table of numbers by name, each from 0 to")
-    says(small.message_of(of, { 5 }), "admission tenant-quota.quota: a table is not allowed")
+    says(small.message_of(of, { 5 }), "admission tenant-quota.quota: invalid value of type table")
   end)
 
   it("may answer with true and false", function()

@@ -13,20 +13,20 @@ describe("options of a queue that change nothing", function()
   it("are errors that name what they go with", function()
     for _, case in ipairs {
       { { dispatch = "event", cycle_us = 500 },
-        "queue.cycle_us changes nothing without dispatch 'cycle' or 'tick'" },
+        "queue.cycle_us has no effect without dispatch 'cycle' or 'tick'" },
       { { slo_targets = { critical = 5 } },
-        "queue.slo_targets changes nothing without queue.order = 'slo-deadline'" },
+        "queue.slo_targets has no effect without queue.order = 'slo-deadline'" },
       { { slo_targets = { critical = 5 }, order = first },
-        "queue.slo_targets changes nothing without queue.order = 'slo-deadline'" },
+        "queue.slo_targets has no effect without queue.order = 'slo-deadline'" },
       { { service_half_life_s = 3 },
-        "queue.service_half_life_s changes nothing without fairness = 'least-service'" },
+        "queue.service_half_life_s has no effect without fairness = 'least-service'" },
       { { service_weight = 1 },
-        "queue.service_weight changes nothing without fairness = 'least-service'" },
+        "queue.service_weight has no effect without fairness = 'least-service'" },
       { { wait_weight = 1, fairness = first },
-        "queue.wait_weight changes nothing without fairness = 'least-service'" },
+        "queue.wait_weight has no effect without fairness = 'least-service'" },
       { { saturation = { "concurrency", max_concurrency = 3 }, max_concurrency = 5 },
-        "queue.max_concurrency is a parameter of the detector that queue.saturation gives" },
-      { { sheds = true }, "queue.sheds changes nothing without max_requests" },
+        "queue.max_concurrency is a parameter of the detector in queue.saturation" },
+      { { sheds = true }, "queue.sheds has no effect without max_requests" },
     } do
       assert.matches(case[2], problem(case[1]), 1, true)
     end
@@ -53,7 +53,7 @@ describe("options of a queue that change nothing", function()
   end)
 
   it("are holes and names in a list of bands", function()
-    local expected = "queue.bands: a table is not allowed, expected a list of { priority ="
+    local expected = "queue.bands: invalid value of type table: expected a list of { priority ="
     assert.matches(expected, problem { bands = { [1] = { priority = 1 }, [3] = { priority = 2 } } },
       1, true)
     assert.matches(expected, problem { bands = { { priority = 1 }, default = 3 } }, 1, true)

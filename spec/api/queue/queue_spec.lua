@@ -261,7 +261,7 @@ describe("a queue of the gateway", function()
     assert.equal(run({}).hash, run(blis.queue()).hash)
     local ok, problem = pcall(blis.queue, false)
     assert.is_false(ok)
-    assert.matches("queue: false is not allowed", tostring(problem))
+    assert.matches("queue: invalid value false", tostring(problem))
   end)
 
   it("knows parameters of detectors by their other names, too", function()
@@ -350,7 +350,7 @@ describe("a queue of the gateway", function()
   it("says what is wrong", function()
     assert.matches("max_concurrency is a parameter of queue.saturation = 'concurrency'",
       failure { max_concurrency = 5 })
-    assert.matches("usage_limit_threshold is a parameter of usage_limit = 'linear'",
+    assert.matches("usage_limit_threshold requires usage_limit = 'linear'",
       failure { usage_limit = "static", usage_limit_threshold = 0.5 })
     assert.matches("queue.bands%[1%].priority is missing",
       failure { bands = { { max_requests = 5 } } })
@@ -361,7 +361,7 @@ describe("a queue of the gateway", function()
       order = function() return 0 / 0 end })
     assert.matches("band selection.*one of 1 bands, or nil", failure {
       band_selection = function() return 2 end })
-    assert.matches("queue.fairness: 'fair'", failure { fairness = "fair" })
+    assert.matches("queue.fairness: invalid value 'fair'", failure { fairness = "fair" })
     assert.matches("queue.order.key", failure { order = { name = "mine", key = 3 } })
     assert.matches("band_selection depends on the interval", failure {
       dispatch = "event", band_selection = function() return 1 end })

@@ -20,6 +20,6 @@ describe("a class that starves in the gateway's queue", function()
     local text = tostring(starving_run { bands = { { priority = -1, max_requests = 1 } },
       saturation = { "concurrency", max_concurrency = 1 } })
     assert.matches("class batch starves", text, 1, true)
-    assert.matches("look at the gateway's queue, scheduler, priority and admission", text, 1, true)
+    assert.matches("check the gateway's queue, scheduler, priority, and admission", text, 1, true)
   end)
 end)

@@ -134,7 +134,7 @@ describe("what is told of the gateway's queue", function()
   end)
 
   it("is an error when ceilings would keep everybody in", function()
-    assert.matches("max_ceiling: 0%S* is not allowed", failure {
+    assert.matches("max_ceiling: invalid value 0%S*", failure {
       usage_limit = { "priority-holdback", min_ceiling = 0, max_ceiling = 0 } })
     assert.matches("min_ceiling 0.9 is above max_ceiling 0.5", failure {
       usage_limit = { "priority-holdback", min_ceiling = 0.9, max_ceiling = 0.5 } })

@@ -359,16 +359,17 @@ describe("an autoscaler", function()
     assert.is_true(sessions(false).completed > 90)
     local ok, message = pcall(sessions, true)
     assert.is_false(ok)
-    assert.matches("autoscaler oracle: requests of this workload follow on answers",
+    assert.matches("autoscaler oracle: requests of this workload depend on responses",
       tostring(message), 1, true)
-    assert.matches("give sessions closed_loop = false", tostring(message), 1, true)
+    assert.matches("set closed_loop = false for sessions", tostring(message), 1, true)
   end)
 
   it("is refused where it makes no sense", function()
     local wrong = {
       { { scaling = { max_replicas = 2 } }, "no effect without autoscaler" },
       { { autoscaler = "hpe" }, "unknown autoscaler 'hpe'" },
-      { { autoscaler = "hpa", scaling = { min_replicas = 2 } }, "begins with 1 instances" },
+      { { autoscaler = "hpa", scaling = { min_replicas = 2 } },
+        "starts with 1 instance, expected 2 to 8" },
       { { autoscaler = "hpa", scaling = { max_replicas = 0 } }, "max_replicas" },
       { { autoscaler = "hpa", scaling = { min_replicas = 9 } }, "more than max_replicas" },
       { { autoscaler = "hpa", scaling = { loading_delay_us = -1 } }, "loading_delay_us" },
@@ -378,24 +379,24 @@ describe("an autoscaler", function()
           loading_delay_us = { mean_us = 1, stddev_us = 1, distribution = "exponential" } } },
         "loading_delay_us" },
       { { autoscaler = "hpa", scaling = { trigger_queue_depth = 0 } }, "trigger_queue_depth" },
-      { { autoscaler = "hpa", scaling = { trigger_slo_attainment = 0.9 } }, "needs a target" },
-      { { autoscaler = "hpa", scaling = { warmup_factor = 2 } }, "needs warmup_duration_us" },
+      { { autoscaler = "hpa", scaling = { trigger_slo_attainment = 0.9 } }, "requires a target" },
+      { { autoscaler = "hpa", scaling = { warmup_factor = 2 } }, "requires warmup_duration_us" },
       { { autoscaler = "hpa", scaling = { drain = "later" } }, "wait, redirect, immediate" },
-      { { autoscaler = { prefill = "hpa" } }, "no pools of prefill and decode" },
-      { { autoscaler = "hpa", scaling = { decode = {} } }, "no pools of prefill and decode" },
+      { { autoscaler = { prefill = "hpa" } }, "no prefill and decode pools" },
+      { { autoscaler = "hpa", scaling = { decode = {} } }, "no prefill and decode pools" },
       { { autoscaler = "hpa", cluster = { prefill_instances = 1, decode_instances = 1 },
-        scaling = { min_replicas = 0 } }, "hand-offs need one instance of each stage" },
+        scaling = { min_replicas = 0 } }, "hand-offs require one instance of each stage" },
       { { autoscaler = "hpa", cluster = { prefill_instances = 1, decode_instances = 3 },
-        scaling = { decode = { max_replicas = 2 } } }, "begins with 3 decode instances" },
+        scaling = { decode = { max_replicas = 2 } } }, "starts with 3 decode instances" },
       { { autoscaler = "hpa", cluster = { prefill_instances = 1, decode_instances = 1 },
-        scaling = { decode = { max_starts = 900 } } }, "scaling.decode.max_starts: max_starts is "
-        .. "of all instances, and belongs into scaling" },
+        scaling = { decode = { max_starts = 900 } } }, "scaling.decode.max_starts: max_starts "
+        .. "applies to all instances; set it in scaling" },
       { { autoscaler = "hpa", cluster = { prefill_instances = 1, decode_instances = 1 },
         scaling = { prefill = { e2e_target_us = -1 } } }, "scaling.prefill.e2e_target_us: -1" },
       { { autoscaler = "hpa", scaling = { loading_delay_us = { mean = 3 } } },
         "scaling.loading_delay_us: unknown option 'mean'; did you mean 'mean_us'?" },
       { { autoscaler = "hpa", scaling = { loading_delay_us = { mean_us = -3 } } },
-        "scaling.loading_delay_us.mean_us: -3 is not allowed" },
+        "scaling.loading_delay_us.mean_us: invalid value -3" },
       { { autoscaler = "hpa", scaling = { loading_delay_us = { mean_us = 3,
         distribution = "gamma" } } }, "scaling.loading_delay_us.distribution: 'gamma'" },
       { { autoscaler = { "hpa", "keda" } }, "autoscaler: got a value at [2]" },
@@ -410,10 +411,10 @@ describe("an autoscaler", function()
         "none has nodes with 1 GPUs of type 'H100'" },
       { { autoscaler = "hpa", scaling = {
           node_pools = { { name = "a", gpu = "H100" }, { name = "a", gpu = "L40S" } } } },
-        "scaling.node_pools[2]: there is a node pool 'a' already" },
+        "scaling.node_pools[2]: duplicate node pool 'a'" },
       { { autoscaler = "hpa", scaling = {
           node_pools = { { name = "a", gpu = "H100", nodes = 3, max_nodes = 2 } } } },
-        "max_nodes is 2, less than the 3 nodes at first" },
+        "max_nodes is 2, less than the 3 initial nodes" },
     }
     for _, one in ipairs(wrong) do
       local ok, message = pcall(run, one[1])

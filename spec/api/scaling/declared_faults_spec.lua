@@ -197,7 +197,7 @@ describe("a declared fault", function()
       recover_after = seconds(1) }, { at = seconds(15), instance = 1, kind = "crash",
       requests = "rerouted" } }
     assert.equal(twice.faults[1].retried, twice.retried)
-    assert.matches(("in all %d requests rerouted, %d sent again"):format(twice.rerouted,
+    assert.matches(("in total %d requests rerouted, %d to be retried"):format(twice.rerouted,
       twice.retried), tostring(twice), 1, true)
   end)
 
@@ -457,8 +457,9 @@ describe("a declared fault", function()
       { { { at = at, instance = 1, kind = "slow", factor = 0 } }, "faults[1].factor" },
       { { { at = at, instance = 1, kind = "crash", until_us = 3 } }, "unknown option 'until_us'" },
       { { { at = at, instance = 1, kind = "flap" } }, "recover_after is missing" },
-      { { { at = at, instance = 1, kind = "crash", mtbf = "5us" } }, "without mtbf" },
-      { { { at = at, instance = 1, kind = "crash", seed = 5 } }, "seed is for faults with mtbf" },
+      { { { at = at, instance = 1, kind = "crash", mtbf = "5us" } },
+        "at cannot be combined with mtbf" },
+      { { { at = at, instance = 1, kind = "crash", seed = 5 } }, "seed requires mtbf" },
       { { { mtbf = "5us", instance = 4, kind = "crash" } }, "unknown instance_3" },
       { { { at = at, instance = 1, kind = "crash", factor = 3 } },
         "faults[1]: factor has no effect on a fault of kind crash; it applies to slow" },
@@ -488,7 +489,7 @@ describe("a declared fault", function()
       { { { at = at, instance = 1, kind = "flap", recover_after = "5us", times = 100000,
         every = math.maxinteger // 4 } }, "faults[1]: 100000 times every 2305843009213693951 us" },
       { { { at = math.maxinteger, kind = "rolling-restart", recover_after = "5us" } },
-        "more than a simulation can count" },
+        "exceeds the maximum simulated time" },
       { { { at = at, instance = 1.5, kind = "crash" } }, "faults[1].instance: 1.5" },
       { { { at = at, instance = 1, kind = "crash" }, nil, { at = at, instance = 1,
         kind = "crash" } }, "faults[2] is nil, but [3] has a value" },

@@ -51,7 +51,7 @@ local features = {
     s.scaling.min_replicas = 0
     s.autoscaler = { "keda", metrics = { queue_depth = 2 }, cooldown_seconds = 3 }
   end },
-  { "prefill and decode apart", function(s)
+  { "prefill/decode disaggregation", function(s)
     s.cluster.prefill_instances, s.cluster.decode_instances = 1, 1
     s.cluster.instances, s.disaggregation = nil, {}
   end },
@@ -67,7 +67,7 @@ local features = {
 local refused = {
   ["no records + a series and targets"] = "needs records",
   ["no records + a warm-up"] = "needs records",
-  ["prefill and decode apart + nothing at times"] = "hand-offs need one instance of each",
+  ["prefill/decode disaggregation + nothing at times"] = "hand-offs require one instance of each",
   ["sessions + surges"] = "closed_loop = false",
 }
 

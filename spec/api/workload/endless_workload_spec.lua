@@ -34,7 +34,7 @@ describe("a workload function without an end", function()
       return { start_us = 7, { id = "a", prompt_tokens = 1, output_tokens = 1 } }
     end }
     assert.matches("endless_workload_spec.lua:%d+ returned 100000 graphs in a row with start_us = "
-      .. "7; advance start_us, or give count", message)
+      .. "7; advance start_us, or set count", message)
   end)
 end)
 

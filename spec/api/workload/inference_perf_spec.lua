@@ -160,7 +160,7 @@ data:
     local stage = load_of "{ stages: [{ rate: 5, duration: 20 }] }"
     for text, expected in pairs {
       [load_of "{ stages: [{ rate: REPLACE_ENV_RATE, duration: 20 }] }" .. lengths] =
-        ":1: load.stages[1].rate is the placeholder 'REPLACE_ENV_RATE': replace it by a number",
+        ":1: load.stages[1].rate is the placeholder 'REPLACE_ENV_RATE': replace it with a number",
       [load_of "{ stages: [{ rate: -1, duration: 20 }] }" .. lengths] =
         ":1: load.stages[1].rate is -1, expected a number from 1e-09",
       [load_of "{ stages: [] }" .. lengths] = ":1: load.stages has no stage",

@@ -121,17 +121,17 @@ describe("a trace that stays in its file", function()
   it("says what is wrong", function()
     local stream = blis.trace.stream(paths[1])
     says("a stream has no field '1'; use stream:list()", function() return stream[1] end)
-    says("cut.skip: -1 is not allowed", function() stream:cut { skip = -1 } end)
-    says("factor: 0 is not allowed", function() stream:scale(0) end)
-    says("filter: 7 is not allowed", function() stream:filter(7) end)
+    says("cut.skip: invalid value -1", function() stream:cut { skip = -1 } end)
+    says("factor: invalid value 0", function() stream:scale(0) end)
+    says("filter: invalid value 7", function() stream:filter(7) end)
     says("no", function() stream:filter(function() error "no" end) end)
     says("vllm.json: a single JSON text cannot be streamed", function()
       blis.trace.stream "tests/data/traces/vllm.json"
     end)
-    says("blis.trace.stream: 5 is not allowed", function() blis.trace.stream(5) end)
+    says("blis.trace.stream: invalid value 5", function() blis.trace.stream(5) end)
     says("x.jsonl: no requests to write; an empty trace could not be read",
       function() stream:cut { start_us = 1 << 50 }:write "x.jsonl" end)
-    says("workload.stream: 'sometimes' is not allowed, expected one of auto, always, never",
+    says("workload.stream: invalid value 'sometimes': expected one of auto, always, never",
       function() blis.run { workload = { trace = paths[1], stream = "sometimes" } } end)
     says("stream = 'always' cannot be combined with session_mode = 'closed-loop'", function()
       blis.run { workload = { trace = paths[1], stream = "always", session_mode = "closed-loop" } }

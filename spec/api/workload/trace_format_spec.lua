@@ -130,7 +130,7 @@ describe("a trace format of a script", function()
     local function nothing() return {} end
     says(add { read = nothing }, "trace_format.name")
     says(add { name = "spec-x" }, "trace_format.read")
-    says(add { name = "a b", read = nothing }, "'a b' is not allowed")
+    says(add { name = "a b", read = nothing }, "invalid value 'a b'")
     for _, name in ipairs { "mooncake", "weka", "genai-perf", "spec-lines" } do
       says(add { name = name, read = nothing }, ("a format '%s' exists already"):format(name))
     end

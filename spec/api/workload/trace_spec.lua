@@ -87,30 +87,30 @@ describe("the tools for workloads", function()
     for _, case in ipairs {
       { "cut: unknown option 'strat_us'; did you mean 'start_us'?",
         function() list:cut { strat_us = 1 } end },
-      { "cut.limit: -1 is not allowed, expected an integer of at least 0",
+      { "cut.limit: invalid value -1: expected an integer of at least 0",
         function() list:cut { limit = -1 } end },
       { "end_us is 3; it must be after start_us, which is 7",
         function() list:cut { start_us = 7, end_us = 3 } end },
-      { "factor: 0 is not allowed, expected a number above 0", function() list:scale(0) end },
-      { "nan is not allowed", function() list:scale(0 / 0) end },
-      { "warp: nil is not allowed, expected a list of points", function() list:warp() end },
-      { "warp[2]: 5 is not allowed, expected two times, { from_us, to_us }",
+      { "factor: invalid value 0: expected a number above 0", function() list:scale(0) end },
+      { "invalid value nan", function() list:scale(0 / 0) end },
+      { "warp: invalid value nil: expected a list of points", function() list:warp() end },
+      { "warp[2]: invalid value 5: expected two times, { from_us, to_us }",
         function() list:warp { { 0, 0 }, 5 } end },
-      { "warp[1][2]: -1 is not allowed", function() list:warp { { 0, -1 } } end },
+      { "warp[1][2]: invalid value -1", function() list:warp { { 0, -1 } } end },
       { "point 2 of a time warp is 1 us to 0 us", function()
         list:warp { { 0, 5 }, { 1, 0 } }
       end },
       { "a time warp needs at least one point", function() list:warp {} end },
-      { "max_turns: 0 is not allowed", function() list:cap(0) end },
-      { "filter: 'x' is not allowed, expected a function(request)",
+      { "max_turns: invalid value 0", function() list:cap(0) end },
+      { "filter: invalid value 'x': expected a function(request)",
         function() list:filter "x" end },
       { "attempt to compare", function()
         list:filter(function(request) return request.prompt_tokens < nil end)
       end },
-      { "merge[2]: 5 is not allowed", function() blis.trace.merge { list, 5 } end },
+      { "merge[2]: invalid value 5", function() blis.trace.merge { list, 5 } end },
       { "no workloads to merge", function() blis.trace.merge {} end },
-      { "path: nil is not allowed", function() list:write() end },
-      { "write.format: 'azure' is not allowed, expected one of tracev2, routesim",
+      { "path: invalid value nil", function() list:write() end },
+      { "write.format: invalid value 'azure': expected one of tracev2, routesim",
         function() list:write("x", { format = "azure" }) end },
       { "cannot tell the trace format from the name '.txt'", function() list:write "x.txt" end },
       { "a workload has no field 'cutt'", function() list:cutt() end },
@@ -293,7 +293,7 @@ describe("the trace of a run", function()
     local result = blis.run { workload = { requests = 2 } }
     says(small.message_of(result.trace, result), "keep_requests = true")
     says(small.message_of(result.write_trace, result, "x"), "keep_requests = true")
-    says(small.message_of(result.write_trace, result), "write_trace: nil is not allowed")
+    says(small.message_of(result.write_trace, result), "write_trace: invalid value nil")
     says(small.message_of(blis.run, { keep_requests = true, keep_records = false }),
       "keep_requests needs records")
   end)

@@ -337,11 +337,11 @@ describe("a wrong specification", function()
     { with_client { reasoning = { multi_turn = { max_rounds = 2.5 } } },
       "workload.clients[2].reasoning.multi_turn.max_rounds: '2.5' is not a whole number" },
     { with_client { adapter = "a" }, "workload.clients[2].adapter: client 2: unknown adapter 'a'" },
-    { with_client { id = print }, "workload.clients[2].id: a function is not allowed here" },
+    { with_client { id = print }, "workload.clients[2].id: invalid value of type function" },
     { with_client { id = circle }, "nested too deeply or contain themselves" },
-    { "chat.yaml", "workload: 'chat.yaml' is not allowed; a specification in a file is { file = "
-      .. "'chat.yaml' }, a trace is blis.trace.read('chat.yaml')" },
-    { "chatbot", "workload: 'chatbot' is not allowed; the preset is { preset = 'chatbot' }" },
+    { "chat.yaml", "workload: invalid value 'chat.yaml'; for a specification in a file, use { file "
+      .. "= 'chat.yaml' }; for a trace, blis.trace.read('chat.yaml')" },
+    { "chatbot", "workload: invalid value 'chatbot'; for the preset, use { preset = 'chatbot' }" },
     { { sessions = { max_rounds = 2, think_time_us = 1 << 62 } }, "think_time_us" },
     { { clients = {} }, "the workload has no clients" },
     { { clients = { {} }, aggregate_rate = 1 }, "input_distribution is missing" },
@@ -406,17 +406,17 @@ describe("functions of a script", function()
       .. "request 1, expected a whole number of microseconds of at least 0" },
     { { arrival = function() return 0 / 0 end }, "nan for request 1" },
     { { arrival = function() return "5" end }, "'5' for request 1" },
-    { { prompt = -5 }, "workload.prompt: -5 is not allowed, expected a whole number or {" },
-    { { prompt = 1.5 }, "workload.prompt: 1.5 is not allowed" },
+    { { prompt = -5 }, "workload.prompt: invalid value -5: expected a whole number or {" },
+    { { prompt = 1.5 }, "workload.prompt: invalid value 1.5" },
     { { arrival = { "poisson", cv = 3 } }, "workload.arrival: cv, shape and scale are for gamma "
       .. "and weibull; they have no effect" },
     { { arrival = { "gamma", shape = 3 } },
       "shape and scale have no effect unless both are given" },
-    { { tokens = "none" }, "workload.tokens: 'none' is not allowed, expected one of drawn, lazy" },
+    { { tokens = "none" }, "workload.tokens: invalid value 'none': expected one of drawn, lazy" },
     { { prompt = function() error "no luck" end }, "no luck" },
     { { arrival = function() return 5 end, requests = 0, horizon_us = 9 },
       "requests must be above 0" },
-    { { output = function() return 5 end, sessions = { max_rounds = 2 } }, "do not go with" },
+    { { output = function() return 5 end, sessions = { max_rounds = 2 } }, "not functions" },
     { { preset = "bursty", prompt = 5 }, "preset 'bursty' cannot be combined with 'prompt'" },
     { { preset = "bursti" }, "did you mean 'bursty'" },
   } do
@@ -495,7 +495,7 @@ describe("functions of a script", function()
       coroutine.yield { arrival_us = 5, prompt_tokens = 5, output_tokens = 1 }
       coroutine.yield { arrival_us = 4, prompt_tokens = 5, output_tokens = 1 }
     end), "request 2: arrival_us is 4, before that of the previous request, 5" },
-    { { generator = 5 }, "workload.generator: 5" },
+    { { generator = 5 }, "workload.generator: invalid value 5" },
   } do
     it(("that make wrong requests are named (%d)"):format(i), function()
       says(small.message_of(blis.workload, case[1]), case[2])
@@ -549,9 +549,10 @@ describe("a trace", function()
   end)
 
   it("that is none is named", function()
-    says(small.message_of(blis.run, { workload = { trace = 5 } }), "workload.trace: 5")
+    says(small.message_of(blis.run, { workload = { trace = 5 } }),
+      "workload.trace: invalid value 5")
     says(small.message_of(blis.run, { workload = { trace = path, think_time = 5 } }),
-      "think_time needs session_mode = 'closed-loop'")
+      "think_time requires session_mode = 'closed-loop'")
     says(small.message_of(blis.workload, { trace = path, session_mode = "closed-loop" }),
       "cannot be listed beforehand")
   end)

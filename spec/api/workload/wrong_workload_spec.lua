@@ -86,7 +86,7 @@ local places = {
 
 -- What is read by the core says it in other words.
 local number_words = { "expected", "is not a number", "is not a whole number", "must be",
-  "is not allowed" }
+  "invalid value" }
 local word_words = { "expected", "unknown", "neither", "is no version" }
 local list_words = { "expected", "is not a mapping", "is not a list", "must be", "must have",
   "excludes", "has no end" }

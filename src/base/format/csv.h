@@ -12,8 +12,8 @@
  *   BLIS_TRY(blis_csv_next(csv, &has_row, error));
  *   BLIS_TRY(blis_csv_int64(csv, arrival, 0, INT64_MAX, &time_us, error));
  *
- * Error messages have the form "trace.csv:17: column 'arrival_us': '-3' is not allowed (0 or
- * more)". After blis_csv_next has failed, only blis_csv_close is allowed.
+ * Error messages have the form "trace.csv:17: column 'arrival_us': invalid value '-3': expected 0
+ * or more". After blis_csv_next has failed, only blis_csv_close is allowed.
  */
 #ifndef BLIS_BASE_FORMAT_CSV_H
 #define BLIS_BASE_FORMAT_CSV_H
@@ -102,6 +102,11 @@ BLIS_MUSTUSE blis_status blis_csv_bool(const blis_csv *csv, size_t column, bool 
  * "file:line: column 'x': 'value' " followed by what.
  */
 blis_status blis_csv_fail(const blis_csv *csv, size_t column, const char *what, blis_error *error);
+
+/* Fails likewise: "file:line: column 'x': invalid value 'value': expected " and what is expected.
+ */
+blis_status blis_csv_invalid(const blis_csv *csv, size_t column, const char *expected,
+                             blis_error *error);
 
 /*
  * Appends a field. The field is quoted if it contains a comma, a quote, or a line end, starts with

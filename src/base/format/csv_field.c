@@ -23,6 +23,15 @@ blis_status blis_csv_fail(const blis_csv *csv, size_t column, const char *what, 
                    blis_show(blis_csv_field(csv, column)).text, what);
 }
 
+blis_status blis_csv_invalid(const blis_csv *csv, size_t column, const char *expected,
+                             blis_error *error) {
+  char place[192];
+  describe(csv, column, place);
+  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld: %s: invalid value %s: expected %s",
+                   blis_csv_name(csv), (long long)blis_csv_line(csv), place,
+                   blis_show(blis_csv_field(csv, column)).text, expected);
+}
+
 /* If the file is not a table, its first line can contain any bytes. */
 static void hide_control_characters(char *text) {
   for (; *text != '\0'; text++) {
@@ -65,13 +74,6 @@ blis_status blis_csv_text(const blis_csv *csv, size_t column, blis_slice *text, 
                    blis_csv_name(csv), (long long)blis_csv_line(csv), place, blis_csv_count(csv));
 }
 
-static blis_status fail_range(const blis_csv *csv, size_t column, blis_range_text range,
-                              blis_error *error) {
-  char what[96];
-  snprintf(what, sizeof what, "is not allowed, expected %s", range.text);
-  return blis_csv_fail(csv, column, what, error);
-}
-
 blis_status blis_csv_int64(const blis_csv *csv, size_t column, int64_t min, int64_t max,
                            int64_t *value, blis_error *error) {
   blis_slice text;
@@ -83,7 +85,7 @@ blis_status blis_csv_int64(const blis_csv *csv, size_t column, int64_t min, int6
     return blis_csv_fail(csv, column, blis_number_fault_text(fault), error);
   }
   if (parsed < min || parsed > max) {
-    return fail_range(csv, column, blis_range_of_int64(min, max), error);
+    return blis_csv_invalid(csv, column, blis_range_of_int64(min, max).text, error);
   }
   *value = parsed;
   return BLIS_OK;
@@ -99,7 +101,7 @@ blis_status blis_csv_double(const blis_csv *csv, size_t column, double min, doub
     return blis_csv_fail(csv, column, blis_number_fault_text(fault), error);
   }
   if (parsed < min || parsed > max) {
-    return fail_range(csv, column, blis_range_of_double(min, max), error);
+    return blis_csv_invalid(csv, column, blis_range_of_double(min, max).text, error);
   }
   *value = parsed;
   return BLIS_OK;

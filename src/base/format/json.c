@@ -162,7 +162,13 @@ static blis_shown show(blis_json_value value) {
   return shown;
 }
 
-blis_status blis_json_fail(blis_json_value value, const char *what, blis_error *error) {
+/* How messages begin: " key 'rate': item 2:"; "" at the top of a tree. */
+typedef struct place {
+  char text[256];
+} place;
+
+static place place_of(blis_json_value value) {
+  place found;
   char key[192] = "";
   char item[32] = "";
   if (value.key != NULL) {
@@ -171,16 +177,24 @@ blis_status blis_json_fail(blis_json_value value, const char *what, blis_error *
   if (value.item > 0) {
     snprintf(item, sizeof item, " item %zu:", value.item);
   }
-  bool is_missing = value.node == NULL;
-  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld:%s%s %s %s", value.json->file,
-                   (long long)value.json->line, key, item, is_missing ? "is" : show(value).text,
-                   is_missing ? "missing" : what);
+  snprintf(found.text, sizeof found.text, "%s%s", key, item);
+  return found;
 }
 
-static blis_status fail_range(blis_json_value value, blis_range_text range, blis_error *error) {
-  char what[96];
-  snprintf(what, sizeof what, "is not allowed, expected %s", range.text);
-  return blis_json_fail(value, what, error);
+blis_status blis_json_fail(blis_json_value value, const char *what, blis_error *error) {
+  bool is_missing = value.node == NULL;
+  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld:%s %s %s", value.json->file,
+                   (long long)value.json->line, place_of(value).text,
+                   is_missing ? "is" : show(value).text, is_missing ? "missing" : what);
+}
+
+blis_status blis_json_invalid(blis_json_value value, const char *expected, blis_error *error) {
+  if (value.node == NULL) {
+    return blis_json_fail(value, "", error);
+  }
+  return blis_fail(error, BLIS_ERR_PARSE, "%s:%lld:%s invalid value %s: expected %s",
+                   value.json->file, (long long)value.json->line, place_of(value).text,
+                   show(value).text, expected);
 }
 
 /* Returns whether the value is a whole number, exact or not. */
@@ -213,7 +227,7 @@ blis_status blis_json_int64(blis_json_value value, int64_t min, int64_t max, int
                           error);
   }
   if (whole < min || whole > max) {
-    return fail_range(value, blis_range_of_int64(min, max), error);
+    return blis_json_invalid(value, blis_range_of_int64(min, max).text, error);
   }
   *result = whole;
   return BLIS_OK;
@@ -241,7 +255,7 @@ blis_status blis_json_double(blis_json_value value, double min, double max, doub
     return blis_json_fail(value, "is not a finite number", error);
   }
   if (number < min || number > max) {
-    return fail_range(value, blis_range_of_double(min, max), error);
+    return blis_json_invalid(value, blis_range_of_double(min, max).text, error);
   }
   *result = number;
   return BLIS_OK;

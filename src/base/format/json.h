@@ -147,4 +147,7 @@ BLIS_MUSTUSE blis_status blis_json_need_object(blis_json_value value, blis_error
 /* Fails with BLIS_ERR_PARSE at a value. The message contains the location, the value, and what. */
 blis_status blis_json_fail(blis_json_value value, const char *what, blis_error *error);
 
+/* Fails likewise: the place, then "invalid value VALUE: expected " and what is expected. */
+blis_status blis_json_invalid(blis_json_value value, const char *expected, blis_error *error);
+
 #endif

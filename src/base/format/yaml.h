@@ -104,6 +104,9 @@ blis_yaml_place blis_yaml_place_of(const blis_yaml_node *node);
 /* Fails with BLIS_ERR_PARSE at a node. The message contains the location, the value, and what. */
 blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what, blis_error *error);
 
+/* Fails likewise: the place, then "invalid value VALUE: expected " and what is expected. */
+blis_status blis_yaml_invalid(const blis_yaml_node *node, const char *expected, blis_error *error);
+
 /*
  * The kind of a plain scalar when no type is expected, as in a table for a script. Numbers follow
  * the rules above. Only true and false are booleans.

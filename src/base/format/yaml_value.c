@@ -215,18 +215,16 @@ blis_status blis_yaml_fail(const blis_yaml_node *node, const char *what, blis_er
                    show(node).text, what);
 }
 
+blis_status blis_yaml_invalid(const blis_yaml_node *node, const char *expected, blis_error *error) {
+  return blis_fail(error, BLIS_ERR_PARSE, "%s invalid value %s: expected %s",
+                   blis_yaml_place_of(node).text, show(node).text, expected);
+}
+
 /* Fails for a value of another type. A quoted scalar gets a hint, because it may look right. */
 static blis_status fail_type(const blis_yaml_node *node, const char *type, blis_error *error) {
   bool is_quoted = node->type == BLIS_YAML_SCALAR && !node->is_plain && node->place == NULL;
   char what[96];
   snprintf(what, sizeof what, "%sis not %s", is_quoted ? "in quotes " : "", type);
-  return blis_yaml_fail(node, what, error);
-}
-
-static blis_status fail_range(const blis_yaml_node *node, blis_range_text range,
-                              blis_error *error) {
-  char what[96];
-  snprintf(what, sizeof what, "is not allowed, expected %s", range.text);
   return blis_yaml_fail(node, what, error);
 }
 
@@ -238,14 +236,14 @@ blis_status blis_yaml_int64(const blis_yaml_node *node, int64_t min, int64_t max
     return fail_type(node, "a whole number", error);
   }
   if (is_real && !(found.real > -0x1p63 && found.real < 0x1p63)) {
-    return fail_range(node, blis_range_of_int64(min, max), error);
+    return blis_yaml_invalid(node, blis_range_of_int64(min, max).text, error);
   }
   int64_t whole = is_real ? (int64_t)found.real : found.integer;
   if (is_real && (double)whole != found.real) {
     return fail_type(node, "a whole number", error);
   }
   if (whole < min || whole > max) {
-    return fail_range(node, blis_range_of_int64(min, max), error);
+    return blis_yaml_invalid(node, blis_range_of_int64(min, max).text, error);
   }
   *value = whole;
   return BLIS_OK;
@@ -258,7 +256,7 @@ blis_status blis_yaml_double(const blis_yaml_node *node, double min, double max,
     return fail_type(node, "a number", error);
   }
   if (!(found.real >= min && found.real <= max)) {
-    return fail_range(node, blis_range_of_double(min, max), error);
+    return blis_yaml_invalid(node, blis_range_of_double(min, max).text, error);
   }
   *value = found.real;
   return BLIS_OK;

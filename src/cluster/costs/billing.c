@@ -107,7 +107,7 @@ blis_status blis_cluster_set_billing(blis_cluster *cluster, uint32_t group,
                                      const blis_billing *given, blis_error *error) {
   if (given->granularity_us < 0 || given->minimum_us < 0) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "billing: %" PRId64 " us is not allowed, expected at "
+                     "billing: invalid value %" PRId64 " us: expected at "
                      "least 0",
                      blis_min_i64(given->granularity_us, given->minimum_us));
   }

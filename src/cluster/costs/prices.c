@@ -86,7 +86,7 @@ static blis_status check(const blis_price_step *steps, size_t count, blis_error 
   for (size_t i = 0; i < count; i++) {
     if (!(steps[i].per_hour >= 0) || isinf(steps[i].per_hour)) {
       return blis_fail(error, BLIS_ERR_INVALID,
-                       "prices: %g is not allowed, expected a finite number of "
+                       "prices: invalid value %g: expected a finite number of "
                        "at least 0",
                        steps[i].per_hour);
     }

@@ -270,7 +270,7 @@ static blis_status check_cell(blis__table_kind kind, const char *name, long line
     return cell.length > 0 && cell.length < 64
                ? BLIS_OK
                : blis_fail(error, BLIS_ERR_PARSE,
-                           "%s:%ld: column '%s': %s is not allowed, expected 1 to 63 characters",
+                           "%s:%ld: column '%s': invalid value %s: expected 1 to 63 characters",
                            name, line, FORMATS[kind].columns[column], blis_show(cell).text);
   }
   if ((may_be_empty && cell.length == 0) || read_number(cell, &value)) {
@@ -278,7 +278,7 @@ static blis_status check_cell(blis__table_kind kind, const char *name, long line
   }
   return blis_fail(
       error, BLIS_ERR_PARSE,
-      "%s:%ld: column %zu: %s is not allowed, expected a number above 0 and up to 1e12%s", name,
+      "%s:%ld: column %zu: invalid value %s: expected a number above 0 and up to 1e12%s", name,
       line, column + 1, blis_show(cell).text, may_be_empty ? ", or nothing" : "");
 }
 

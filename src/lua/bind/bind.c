@@ -184,7 +184,7 @@ const char *push_what(lua_State *L, int index) {
   case LUA_TBOOLEAN:
     return luaL_tolstring(L, index, NULL);
   case LUA_TSTRING:
-    return lua_rawlen(L, index) > SHOWN_TEXT ? lua_pushliteral(L, "a long text")
+    return lua_rawlen(L, index) > SHOWN_TEXT ? lua_pushliteral(L, "a long string")
                                              : push_shown_text(L, index);
   case LUA_TNONE:
     return lua_pushliteral(L, "nothing");
@@ -312,7 +312,7 @@ int check_word(lua_State *L, int argument, const char *fallback, const char *con
   int index = index_of(word, words);
   return index >= 0 ? index
                     : luaL_argerror(L, argument,
-                                    lua_pushfstring(L, "'%s' is not allowed, expected one of %s",
+                                    lua_pushfstring(L, "invalid value '%s': expected one of %s",
                                                     word, push_list(L, words)));
 }
 
@@ -321,8 +321,7 @@ int check_word_of(lua_State *L, int argument, const char *function, const char *
       lua_type(L, argument) == LUA_TSTRING ? index_of(lua_tostring(L, argument), words) : -1;
   if (index < 0) {
     const char *what = push_what(L, argument);
-    return luaL_error(L, "%s: %s is not allowed, expected one of %s", function, what,
-                      push_list(L, words));
+    return luaL_error(L, "%s: expected one of %s, got %s", function, push_list(L, words), what);
   }
   return index;
 }

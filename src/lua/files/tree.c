@@ -177,7 +177,7 @@ static blis_yaml_node *make_node(building *b, int index, const char *place) {
     text = lua_tolstring(L, index, &length);
     return check_made(L, blis_yaml_make_text(b->yaml, place, text, length));
   default:
-    raise_place(L, place, lua_pushfstring(L, "a %s is not allowed here", luaL_typename(L, index)));
+    raise_place(L, place, lua_pushfstring(L, "invalid value of type %s", luaL_typename(L, index)));
     return NULL;
   }
 }

@@ -186,7 +186,7 @@ static int64_t check_amount(lua_State *L, const char *name, blis_record_form for
   double most = (double)blis_record_form_facts_of(form)->most / parts;
   double amount = check_field_number(L, RECORD, name);
   if (!(amount >= 0 && amount <= most)) {
-    luaL_error(L, "%s: %f is not allowed, expected a number from 0 to %f", name, amount, most);
+    luaL_error(L, "%s: invalid value %f: expected a number from 0 to %f", name, amount, most);
   }
   return (int64_t)(amount * parts + 0.5);
 }

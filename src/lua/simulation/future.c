@@ -6,9 +6,9 @@ static blis_status read_all(bind_future *f, blis_error *error) {
   const blis_request_source *source = &f->source.source;
   if (source->ended != NULL) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "autoscaler oracle: requests of this workload follow on answers, and "
-                     "nobody knows beforehand when these come; give sessions closed_loop = "
-                     "false, or a trace session_mode = 'fixed'");
+                     "autoscaler oracle: requests of this workload depend on responses, so their "
+                     "arrival times are unknown in advance; set closed_loop = false for sessions, "
+                     "or session_mode = 'fixed' for a trace");
   }
   blis_request request;
   bool done = false;

@@ -265,7 +265,7 @@ static blis_status check_weights(const cognitora *self, blis_error *error) {
   if (!(sum > 0)) {
     return blis_fail(error, BLIS_ERR_INVALID,
                      "routing policy cognitora.score: kv, load, power, and capacity are all 0; "
-                     "expected one above 0 or more");
+                     "expected at least one above 0");
   }
   return BLIS_OK;
 }

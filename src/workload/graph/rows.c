@@ -341,11 +341,7 @@ blis_status blis__graph_text(blis__graph_rows *rows, uint32_t *id, const char *f
 
 blis_status blis__graph_need(blis_json_value object, const char *key, blis_error *error) {
   blis_json_value value = blis_json_member(object, key);
-  return blis_json_has(value) ? BLIS_OK
-                              : blis_json_fail(value,
-                                               "is not allowed, expected a "
-                                               "value",
-                                               error);
+  return blis_json_has(value) ? BLIS_OK : blis_json_invalid(value, "a value", error);
 }
 
 blis_status blis__graph_add(blis__graph_rows *rows, int64_t line, const blis_graph_node *node,

@@ -77,7 +77,7 @@ static blis_status read_type(blis_json_value call, blis_slice *type, blis_error 
   }
   if (!blis_slice_equals(*type, "n") && !blis_slice_equals(*type, "s") &&
       !blis_slice_equals(*type, "subagent")) {
-    return blis_json_fail(value, "is not allowed, expected n, s or subagent", error);
+    return blis_json_invalid(value, "n, s, or subagent", error);
   }
   return BLIS_OK;
 }
@@ -112,10 +112,8 @@ static blis_status read_call(reading *r, uint32_t agent, blis_json_value value, 
   BLIS_TRY(read_type(value, &type, error));
   call.is_streamed = blis_slice_equals(type, "s");
   if (call.is_streamed && agent != 0 && r->rows.options->reading == BLIS_GRAPH_INFERENCE_PERF) {
-    return blis_json_fail(blis_json_member(value, "type"),
-                          "is not allowed inside a subagent with reading "
-                          "inference-perf, expected n",
-                          error);
+    return blis_json_invalid(blis_json_member(value, "type"),
+                             "n inside a subagent with reading inference-perf", error);
   }
   blis_json_value stop = blis_json_member(value, "stop");
   blis_slice text = {0};
@@ -210,8 +208,7 @@ static blis_status read_id(reading *r, blis_json_value object, const char *key, 
   BLIS_TRY(blis__graph_name(&r->rows, object, key, id, error));
   return strchr(blis_intern_text(r->rows.strings, *id), ':') == NULL
              ? BLIS_OK
-             : blis_json_fail(blis_json_member(object, key),
-                              "is not allowed, expected a name without ':'", error);
+             : blis_json_invalid(blis_json_member(object, key), "a name without ':'", error);
 }
 
 /* Names the session of a subagent. Subagents with the same agent_id are separate sessions. */
@@ -299,7 +296,7 @@ static blis_status read_scope(blis__weka *w, blis_json_value top, blis_error *er
   w->is_global = blis_slice_equals(scope, "global");
   return w->is_global || blis_slice_equals(scope, "local")
              ? BLIS_OK
-             : blis_json_fail(value, "is not allowed, expected local or global", error);
+             : blis_json_invalid(value, "local or global", error);
 }
 
 static blis_status note_same_id(reading *r, blis_error *error) {
@@ -333,7 +330,7 @@ static blis_status read_conversation(reading *r, blis_json_value top, blis_error
   BLIS_TRY(blis__graph_need(top, "id", error));
   BLIS_TRY(read_id(r, top, "id", &w->id, error));
   if (w->id == 0) {
-    return blis_json_fail(blis_json_member(top, "id"), "is not allowed, expected a name", error);
+    return blis_json_invalid(blis_json_member(top, "id"), "a name", error);
   }
   BLIS_TRY(note_same_id(r, error));
   w->block_tokens = USUAL_BLOCK_TOKENS;
@@ -342,8 +339,7 @@ static blis_status read_conversation(reading *r, blis_json_value top, blis_error
     w->block_tokens = options->hash_block_tokens;
   }
   if (w->block_tokens == 0) {
-    return blis_json_fail(blis_json_member(top, "block_size"),
-                          "is not allowed, expected at least 1", error);
+    return blis_json_invalid(blis_json_member(top, "block_size"), "at least 1", error);
   }
   BLIS_TRY(read_scope(w, top, error));
   blis__blocks_clear(&w->blocks, !w->is_global);

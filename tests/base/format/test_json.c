@@ -111,9 +111,9 @@ static void wrong_values_are_named(void) {
   FAILS(blis_json_int64(MEMBER("n"), 0, 1, &whole, &error),
         "t.json:7: key 'n': 3.25 is not a whole number");
   FAILS(blis_json_int64(MEMBER("i"), 0, INT64_MAX, &whole, &error),
-        "t.json:7: key 'i': -4 is not allowed, expected 0 or more");
+        "t.json:7: key 'i': invalid value -4: expected 0 or more");
   FAILS(blis_json_double(MEMBER("n"), 0, 1, &real, &error),
-        "t.json:7: key 'n': 3.25 is not allowed, expected 0 to 1");
+        "t.json:7: key 'n': invalid value 3.25: expected 0 to 1");
   FAILS(blis_json_double(MEMBER("b"), 0, 1, &real, &error),
         "t.json:7: key 'b': true is not a number");
   FAILS(blis_json_bool(MEMBER("z"), &flag, &error),

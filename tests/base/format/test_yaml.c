@@ -287,7 +287,7 @@ static void wrong_values_are_named(void) {
   FAILS(blis_yaml_int64(blis_yaml_item(GET("list"), 1), 0, 9, &whole, &error),
         "s.yaml:5: key 'list': item 2: 'x' is not a whole number");
   FAILS(blis_yaml_int64(blis_yaml_get(GET("map"), "inner"), 0, INT64_MAX, &whole, &error),
-        "s.yaml:7: key 'inner': '-2' is not allowed, expected 0 or more");
+        "s.yaml:7: key 'inner': invalid value '-2': expected 0 or more");
   FAILS(blis_yaml_bool(GET("rate"), &flag, &error),
         "s.yaml:1: key 'rate': 'fast' is not a boolean (true or false)");
   FAILS(blis_yaml_text(GET("map"), &text, &error),

@@ -65,7 +65,7 @@ static void lists_are_checked(void) {
   CHECK_STR(error.message, "prices: steps must be in order of time");
   const blis_price_step below[] = {{0, -1}};
   CHECK_STATUS(set(&s, below, 1, &error), BLIS_ERR_INVALID);
-  CHECK_STR(error.message, "prices: -1 is not allowed, expected a finite "
+  CHECK_STR(error.message, "prices: invalid value -1: expected a finite "
                            "number of at least 0");
   const blis_price_step fine[] = {{0, 1}};
   CHECK_OK(set(&s, fine, 1, &error), &error);

@@ -162,7 +162,7 @@ static const wrong_value wrong_values[] = {
     {"top", "aggregate_rate: -1\nhorizon: 9\n",
      "spec.yaml:6: aggregate_rate is -1; expected a number of at least 0"},
     {"top", "aggregate_rate: fast\n", "'fast' is not a number"},
-    {"top", "aggregate_rate: .inf\n", "is not allowed"},
+    {"top", "aggregate_rate: .inf\n", "invalid value"},
     {"top", "num_requests: 9\n", "aggregate_rate is 0 and client 1 has no lifecycle windows"},
     {"top", "aggregate_rate: 1\n", "the workload never ends"},
     {"top", "aggregate_rate: 1\nnum_requests: -1\n",

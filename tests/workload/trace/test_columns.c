@@ -67,7 +67,7 @@ static void the_user_decides(void) {
   CHECK_STR(described(names, "output=timestamp,timestamp=a"),
             "timestamp=a, prompt=prompt_tokens, output=timestamp");
   CHECK_STR(described(names, ""), "timestamp=timestamp, prompt=prompt_tokens");
-  CHECK_CONTAINS(described(names, "timestamp"), "'timestamp' is not allowed, expected ROLE=COLUMN");
+  CHECK_CONTAINS(described(names, "timestamp"), "invalid value 'timestamp': expected ROLE=COLUMN");
   CHECK_CONTAINS(described(names, "=a"), "expected ROLE=COLUMN");
   CHECK_CONTAINS(described(names, "prompt="), "expected ROLE=COLUMN");
   CHECK_CONTAINS(described(names, "promt=a"), "did you mean 'prompt'");

@@ -1,5 +1,5 @@
 /*
- * Every field of every trace format, broken in every way: what is not allowed
+ * Every field of every trace format, broken in every way: an invalid value
  * is an error that names the file, the line, the field and the value.
  */
 #include <math.h>

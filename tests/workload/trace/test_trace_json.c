@@ -70,9 +70,9 @@ static void wrong_compact_rows_are_named(void) {
       {"# about\n\n{\"ts\": 0, \"prompt_tokens\": 1}", "bad.jsonl:3: key 'gen_tokens': is missing"},
       {"{\"ts\": 0, \"prompt_tokens\": \"1\", \"gen_tokens\": 1}",
        "key 'prompt_tokens': '1' is not a whole number"},
-      {COMPACT ", \"priority\": 256}", "key 'priority': 256 is not allowed, expected 0 to 255"},
+      {COMPACT ", \"priority\": 256}", "key 'priority': invalid value 256: expected 0 to 255"},
       {COMPACT ", \"lora_adapter\": 3.5}", "key 'lora_adapter': 3.5"},
-      {COMPACT ", \"reason_ratio\": 2}", "key 'reason_ratio': 2 is not allowed, expected 0 to 1"},
+      {COMPACT ", \"reason_ratio\": 2}", "key 'reason_ratio': invalid value 2: expected 0 to 1"},
       {COMPACT ", \"streaming\": 1}", "key 'streaming': 1 is neither"},
       {COMPACT ", \"think_us\": -1}", "key 'think_us': -1"},
       {COMPACT ", \"conversation_id\": []}", "key 'conversation_id'"},
@@ -200,7 +200,7 @@ static void wrong_vllm_results_are_named(void) {
        "key 'output_lens': an array has 1 entries; input_lens has 2"},
       {"{\"input_lens\": [1, -2], \"output_lens\": [1, 1], "
        "\"start_times\": [0, 1]}",
-       "key 'input_lens': item 2: -2 is not allowed"},
+       "key 'input_lens': item 2: invalid value -2"},
       {"{\"input_lens\": [1], \"output_lens\": [1], \"start_times\": [\"x\"]}",
        "key 'start_times': item 1: 'x' is not a number"},
       {"{\"input_lens\": [1], \"output_lens\": [1], \"start_times\": [0], "
@@ -413,14 +413,14 @@ static void otel_texts_may_be_lines(void) {
 static void wrong_otel_texts_are_named(void) {
   static const bad_trace cases[] = {
       {SPANS(SPAN("1", PROMPT("\"-1\""))),
-       "bad.json:1: key 'intValue': '-1' is not allowed, expected 0 to"},
+       "bad.json:1: key 'intValue': invalid value '-1': expected 0 to"},
       {SPANS(SPAN("1", PROMPT("\"x\""))), "bad.json:1: key 'intValue': 'x' is not a number"},
       {SPANS(SPAN("1", ATTRIBUTE("llm.prompt_tokens", "stringValue", "\"5\""))),
        "bad.json:1: key 'intValue': is missing"},
       {SPANS("{\"attributes\": [" PROMPT("1") "]}"),
        "bad.json:1: key 'startTimeUnixNano': is missing"},
       {SPANS(SPAN("1", PROMPT("1"))) "\n" SPANS(SPAN("-1", PROMPT("1"))),
-       "bad.json:2: key 'startTimeUnixNano': -1 is not allowed"},
+       "bad.json:2: key 'startTimeUnixNano': invalid value -1"},
       {"{\"resourceSpans\": 5}", "key 'resourceSpans': 5 is not an array"},
       {"{\"resourceSpans\": [5]}", "key 'resourceSpans': item 1: 5 is not an object"},
       {SPANS("5"), "key 'spans': item 1: 5 is not an object"},

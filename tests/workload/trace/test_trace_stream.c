@@ -599,7 +599,7 @@ static void what_cannot_be_streamed_says_so(void) {
   check_no_stream(temp_file("x.txt", "hello\n"), "not recognized as a trace");
   check_no_stream(temp_file("bad.csv", "arrived_at,num_prefill_tokens,num_decode_tokens\n"
                                        "0,1,1\n5,1,-1\n"),
-                  "bad.csv:3: column 'num_decode_tokens': '-1' is not allowed");
+                  "bad.csv:3: column 'num_decode_tokens': invalid value '-1'");
   check_no_stream(temp_file("bad.csv", "arrived_at,num_prefill_tokens,num_decode_tokens"),
                   "the trace has no rows");
 }

@@ -60,10 +60,10 @@ static void wrong_rows_are_named(void) {
   static const bad_trace cases[] = {
       {BURST "x,GPT-4,1,2,3\n", "bad.csv:2: column 'Timestamp': 'x' is not a number"},
       {BURST "1,GPT-4,1,2,3\n-1,GPT-4,1,2,3\n",
-       "bad.csv:3: column 'Timestamp': '-1' is not allowed"},
+       "bad.csv:3: column 'Timestamp': invalid value '-1'"},
       {BURST "1,GPT-4,1.5,2,3\n",
        "bad.csv:2: column 'Request tokens': '1.5' is not a whole number"},
-      {BURST "1,GPT-4,1,-2,3\n", "bad.csv:2: column 'Response tokens': '-2' is not allowed, "
+      {BURST "1,GPT-4,1,-2,3\n", "bad.csv:2: column 'Response tokens': invalid value '-2': "
                                  "expected 0 to 1000000000"},
       {BURST "1,GPT-4,1,2\n", "bad.csv:2: "},
       {BURST, "bad.csv: the trace has no rows"},
@@ -71,13 +71,13 @@ static void wrong_rows_are_named(void) {
       {"Model,Request tokens,Response tokens\nGPT-4,1,2\n",
        "bad.csv: no column 'Timestamp'; the columns are Model"},
       {VIDUR "0,1\n", "bad.csv:2: "},
-      {VIDUR "1e300,1,2\n", "column 'arrived_at': '1e300' is not allowed"},
+      {VIDUR "1e300,1,2\n", "column 'arrived_at': invalid value '1e300'"},
       {VIDUR "0,2000000000,2\n", "column 'num_prefill_tokens'"},
       {"num_prefill_tokens,num_decode_tokens,num_total_tokens,pd_ratio\n"
        "1,2,3,0.5\n",
        "no column 'arrived_at'"},
       {SPLIT "0,0,1,5,many\n", "bad.csv:2: column 'token_size': 'many' is not a number"},
-      {SPLIT "0,0,2,5,6\n", "bad.csv:2: column 'batch_size': '2' is not allowed"},
+      {SPLIT "0,0,2,5,6\n", "bad.csv:2: column 'batch_size': invalid value '2'"},
   };
   check_refused("bad.csv", cases, COUNT(cases));
 }

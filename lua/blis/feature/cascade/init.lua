@@ -18,8 +18,8 @@ local function check_cascade(given, cluster)
   for _, parameter in ipairs(#models == 1 and given.parameters or {}) do
     local is_model = parameter.name:match "^chain" and parameter.value ~= ""
     if is_model and not served.find(parameter.value, models)[1] then
-      errors.invalid("cascade: no instance serves the model '%s'; there is only %s. A cascade is "
-        .. "for clusters with groups of different models", parameter.value, models[1])
+      errors.invalid("cascade: no instance serves the model '%s'; the models served are %s. A "
+        .. "cascade requires groups with different models", parameter.value, models[1])
     end
   end
 end

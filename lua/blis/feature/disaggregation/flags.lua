@@ -26,7 +26,7 @@ local function option_of(cli)
   local decider = all.decider
   if all.prefix_threshold and decider ~= "prefix-threshold" then
     if cli.command == "replay" then
-      cli.fail("--pd-prefix-threshold needs --pd-decider prefix-threshold")
+      cli.fail("--pd-prefix-threshold requires --pd-decider prefix-threshold")
     end
     cli.talk("--pd-prefix-threshold has no effect without --pd-decider prefix-threshold")
     all.prefix_threshold = nil

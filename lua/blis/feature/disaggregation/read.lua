@@ -42,7 +42,7 @@ local function read_encode(values, given, experiment, cluster, routing, path)
     for _, name in ipairs { "encode_decider", "encode_base_us", "encode_us_per_token",
       "encode_routing" } do
       if values[name] ~= nil and values[name] ~= "never" then
-        errors.invalid("%s.%s: there are no instances that encode; give encode_instances, or a "
+        errors.invalid("%s.%s: the cluster has no encode instances; set encode_instances, or add a "
           .. "group with role = \"encode\"", path, name)
       end
     end
@@ -79,8 +79,8 @@ end
 local function overlap_portion(values, path)
   if values.overlap == "none" then return 0.0 end
   if values.order ~= "destination" then
-    errors.invalid("%s.overlap: '%s' needs order = \"destination\": room is there before the "
-      .. "prefill", path, values.overlap)
+    errors.invalid("%s.overlap: '%s' requires order = \"destination\", which reserves blocks "
+      .. "before the prefill", path, values.overlap)
   end
   return values.overlap == "chunks" and 1.0 or 1 / values.layer_groups
 end
@@ -142,8 +142,8 @@ function disaggregation.read(experiment, cluster, routing)
   local given, path = experiment.disaggregation, "disaggregation"
   if not cluster.has_pools then
     if given ~= nil then
-      errors.invalid("%s: the cluster has no pools; give prefill_instances and decode_instances, "
-        .. "or groups with a role", path)
+      errors.invalid("%s: the cluster has no pools; set prefill_instances and decode_instances, or "
+        .. "groups with a role", path)
     end
     return nil
   end
@@ -158,8 +158,8 @@ function disaggregation.read(experiment, cluster, routing)
       .. "links; leave it out", path)
   end
   if values.stage_order == "prefill-first" and values.decider ~= "always" then
-    errors.invalid("%s: with stage_order = \"prefill-first\" every request is split; leave out the "
-      .. "decider, or let it be \"always\"", path)
+    errors.invalid("%s: with stage_order = \"prefill-first\" every request is split; remove the "
+      .. "decider, or set it to \"always\"", path)
   end
   values.decider = read_decider(values, path)
   values.prefill_routing, values.prefill_ties = read_stage_routing(values, "prefill", experiment,

@@ -53,7 +53,7 @@ local function fault_lines(list, r)
     lines[most_lines + 1] = ("... and %s"):format(plural(#list - most_lines, "more fault"))
   end
   if #list > 1 and r.rerouted + r.retried > 0 then
-    lines[#lines + 1] = ("in all %s rerouted, %s sent again"):format(
+    lines[#lines + 1] = ("in total %s rerouted, %s to be retried"):format(
       plural(r.rerouted, "request"), count(r.retried))
   end
   return lines
@@ -72,7 +72,7 @@ local function fault_section(r, parts)
   end
   return parts.section("faults", "Faults", parts.table(
     parts.first_of(#list, most_rows, "All faults"), { "time (s)", "kind", "instance", "lost",
-      "rerouted", "sent again", "" }, rows, { [2] = true, [3] = true }))
+      "rerouted", "retried", "" }, rows, { [2] = true, [3] = true }))
 end
 
 faults.page = { title = "Faults", at = 21, section = fault_section }
@@ -80,8 +80,15 @@ faults.page = { title = "Faults", at = 21, section = fault_section }
 -- More faults than this are counted.
 local most_faults = 4
 
-local function fault_text(fault)
-  local whom = fault.instance and ("instance_%d"):format(fault.instance) or "any instance"
+--- The format of instance ids, with leading zeros as in results.
+local function id_format(config)
+  local count = config.scaling and config.scaling.max_starts or instances_of(config.cluster)
+  local digits = config.go_blis and 1 or #tostring(math.max(count - 1, 0))
+  return ("instance_%%0%dd"):format(digits)
+end
+
+local function fault_text(fault, ids)
+  local whom = fault.instance and ids:format(fault.instance) or "any instance"
   local when = fault.mtbf_us and "every " .. options.seconds(fault.mtbf_us) .. " on average"
     or "at " .. options.seconds(fault.at_us)
   local fate = options.fates[fault.requests]
@@ -92,13 +99,13 @@ local function fault_text(fault)
     fate and ", its requests " .. fate or "")
 end
 
-local function faults_text(given, plans)
+local function faults_text(given, plans, ids)
   local words, others = {}, 0
   for _, list in ipairs { given.declared, given.random } do
     for _, one in ipairs(list) do
       local is_told = not (plans and one.gives_back)
       if is_told and #words < most_faults then
-        words[#words + 1] = fault_text(one)
+        words[#words + 1] = fault_text(one, ids)
       elseif is_told then
         others = others + 1
       end
@@ -109,7 +116,7 @@ local function faults_text(given, plans)
 end
 
 function faults.asked(config, add)
-  if config.faults then add("faults", faults_text(config.faults, config.spot_plans)) end
+  if config.faults then add("faults", faults_text(config.faults, config.spot_plans, id_format(config))) end
 end
 
 return faults

@@ -17,7 +17,7 @@ local function instance_of(given, path)
     or place and place - 1
   if not number or number < 0 or number > 999999 then
     schema.raise_value(path .. ".instance", given,
-      "an id such as 'instance_2', or a place in sim.instances from 1")
+      "an id such as 'instance_2', or an index of sim.instances, from 1")
   end
   return number
 end
@@ -26,8 +26,8 @@ end
 local function note_place(read, place, path, instances)
   if read.is_noted or math.type(place) ~= "integer" or place >= instances then return end
   read.is_noted = true
-  notices.tell(("%s.instance = %d is place %d in sim.instances, with the id instance_%d (ids "
-    .. "count from 0)"):format(path, place, place, place - 1))
+  notices.tell(("%s.instance = %d is index %d of sim.instances, which has the id instance_%d (ids "
+    .. "start at 0)"):format(path, place, place, place - 1))
 end
 
 local function effect_of(values, kind)
@@ -47,7 +47,7 @@ end
 
 local function needs(values, name, path)
   if values[name] == nil then
-    errors.invalid("%s: %s is missing, for a fault of kind %s", path, name, values.kind)
+    errors.invalid("%s: %s is missing; required for a fault of kind %s", path, name, values.kind)
   end
 end
 
@@ -75,7 +75,7 @@ local function check_recovery(given, values, path)
   end
   if given.restart_time ~= nil and values.kind ~= "hang" and values.restart_time > recover_us then
     errors.invalid("%s: restart_time is %d us, but must be at most recover_after, %d us, because "
-      .. "it is the last part of it", path, values.restart_time, recover_us)
+      .. "recover_after includes it", path, values.restart_time, recover_us)
   end
   if given.retry_after ~= nil and values.requests ~= "retried" then
     errors.invalid("%s: retry_after requires requests = 'retried'", path)
@@ -102,7 +102,7 @@ end
 --- The times of several, of which the last must be one.
 local function check_last(values, count, path)
   if values.every > (latest_us - values.at) // count then
-    errors.invalid("%s: %d times every %d us from %d us on is more than a simulation can count",
+    errors.invalid("%s: %d faults every %d us from %d us exceed the maximum simulated time",
       path, count, values.every, values.at)
   end
 end
@@ -136,10 +136,11 @@ local several = {
 
 local function random_of(values, path)
   if several[values.kind] then
-    errors.invalid("%s: a fault of kind %s has a time, at, and no mtbf", path, values.kind)
+    errors.invalid("%s: a fault of kind %s requires a time (at); mtbf does not "
+      .. "apply", path, values.kind)
   end
   if values.at ~= nil then
-    errors.invalid("%s: at is for faults without mtbf", path)
+    errors.invalid("%s: at cannot be combined with mtbf", path)
   end
   local effect = effect_of(values)
   effect.mtbf_us, effect.seed = values.mtbf, values.seed
@@ -164,7 +165,7 @@ local function read_one(read, given, path, instances, may_grow, firsts)
     read.random[#read.random + 1] = random_of(values, path)
     return
   end
-  if values.seed then errors.invalid("%s: seed is for faults with mtbf", path) end
+  if values.seed then errors.invalid("%s: seed requires mtbf", path) end
   needs(values, "at", path)
   if several[values.kind] then
     several[values.kind](read.declared, values, path, firsts)

@@ -23,10 +23,10 @@ local function tier_of(text, cli)
   for item in ((rest or "") .. ","):gmatch "([^,]*)," do
     local key, value = item:match "^%s*([%w_]+)=(%S+)%s*$"
     if not key then
-      cli.fail("--kv-tier: '%s' is not allowed, expected NAME:KEY=VALUE,... such as "
+      cli.fail("--kv-tier: invalid value '%s': expected NAME:KEY=VALUE,... such as "
         .. "cpu:gb=64,read_gb_s=32", text)
     end
-    if tier[key] ~= nil then cli.fail("--kv-tier: '%s' is given twice", key) end
+    if tier[key] ~= nil then cli.fail("--kv-tier: duplicate tier '%s'", key) end
     tier[key] = value_of(key, value)
   end
   return tier
@@ -39,7 +39,7 @@ function tier_flags.read(cli)
   local all = {}
   for key, value in pairs(cli.values.kv_tiers) do all[key] = value end
   if not all.preset and not all.tiers then
-    cli.fail("flags of KV tiers need --kv-tiers or --kv-tier")
+    cli.fail("flags of KV tiers require --kv-tiers or --kv-tier")
   end
   for i, text in ipairs(all.tiers or {}) do all[i] = tier_of(text, cli) end
   all.tiers = nil

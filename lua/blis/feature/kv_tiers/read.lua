@@ -80,14 +80,15 @@ end
 --- Options that would do nothing.
 local function check_companions(given, values, path)
   if values.scope == "node" and values.instances_per_node == nil then
-    errors.invalid("%s: scope = \"node\" needs instances_per_node", path)
+    errors.invalid("%s: scope = \"node\" requires instances_per_node", path)
   end
   if given.instances_per_node ~= nil and values.scope ~= "node" then
     errors.invalid("%s.instances_per_node: has no effect without scope = \"node\"", path)
   end
   for _, name in ipairs { "shared", "survives" } do
     if values[name] and values.scope ~= "instance" then
-      errors.invalid("%s.%s: is for tiers of scope instance; all use one of scope %s", path, name,
+      errors.invalid("%s.%s: requires scope instance; instances share a tier of scope "
+        .. "%s", path, name,
         values.scope)
     end
   end
@@ -112,9 +113,9 @@ end
 local function read_size(given, values, path, preset)
   if (given.blocks == nil) == (given.gb == nil) then
     errors.invalid(given.blocks == nil and preset
-      and "%s: preset %s leaves the size of tier '%s' to you; give { name = \"%s\", gb = ... } "
+      and "%s: preset %s does not set the size of tier '%s'; set { name = \"%s\", gb = ... } "
         .. "(--kv-tier %s:gb=...)"
-      or "%s: expected its size, blocks or gb, one of the two",
+      or "%s: expected a size, either blocks or gb",
       path, preset, values.name, values.name, values.name)
   end
   values.blocks = values.blocks or 0
@@ -128,7 +129,7 @@ local function read_stage(values, place, path)
   end
   local at = place[values.stage]
   if not at then
-    errors.invalid("%s.stage: '%s' is no earlier tier", path, values.stage)
+    errors.invalid("%s.stage: '%s' is not an earlier tier", path, values.stage)
   end
   values.stage_index = at - 1
 end
@@ -193,15 +194,14 @@ function kv_tiers.read(given, profile, cluster)
       path)
   end
   if (cluster.kv_cpu_blocks or 0) > 0 then
-    errors.invalid("%s: kv_cpu_blocks is a CPU tier of its own, that of BLIS (Go); expected one of "
-      .. "them", path)
+    errors.invalid("%s: cannot be combined with kv_cpu_blocks, the CPU tier of BLIS (Go)", path)
   end
   local named, list = split(given, path)
   schema.read(sections.all, named, path, profile) -- as given, for its messages
   local options, tiers = fill(named, list, path)
   local values = schema.read(sections.all, options, path, profile)
   if #tiers == 0 or #tiers > most_tiers then
-    errors.invalid("%s: there are %d tiers, expected 1 to %d", path, #tiers, most_tiers)
+    errors.invalid("%s: got %d tiers, expected 1 to %d", path, #tiers, most_tiers)
   end
   local place = {}
   for i, tier in ipairs(tiers) do

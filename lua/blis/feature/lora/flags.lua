@@ -21,8 +21,8 @@ end
 --- { [8] = { k6 = 0.02, k7 = 1 } } as a list, by rank.
 local function tiers_of(given)
   if type(given) ~= "table" then
-    errors.invalid("config.lora.step_overhead_tiers: %s is not allowed, expected ranks with k6 "
-      .. "and k7", errors.show(given))
+    errors.invalid("config.lora.step_overhead_tiers: %s: expected ranks with k6 "
+      .. "and k7", errors.invalid_value(given))
   end
   local tiers = {}
   for key, tier in pairs(given) do
@@ -48,7 +48,7 @@ end
 local function read_file(root)
   local given = type(root) == "table" and root.lora
   if type(given) ~= "table" then
-    errors.invalid("config.lora: nothing is given, expected its options")
+    errors.invalid("config.lora: missing value; expected options")
   end
   for key in pairs(root) do
     if key ~= "lora" then
@@ -79,7 +79,7 @@ local function with_affinity(scorers, weight, cli)
   end
   for _, name in ipairs(names) do
     if name == "lora-affinity" then
-      cli.fail("--lora-scorer-weight: the scorer lora-affinity has a weight already")
+      cli.fail("--lora-scorer-weight: the scorer lora-affinity already has a weight")
     end
   end
   if type(scorers) == "string" then return ("%s,lora-affinity:%.17g"):format(scorers, weight) end

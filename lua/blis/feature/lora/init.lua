@@ -41,8 +41,8 @@ end
 local function lora_text(group)
   local given = group.lora
   if not given then return nil end
-  local host = given.host_slots > 0 and ("%s in the memory of its host"):format(
-    format.plural(given.host_slots, "place")) or "room for all in the memory of its host"
+  local host = given.host_slots > 0 and ("%s in host memory"):format(
+    format.plural(given.host_slots, "slot")) or "all adapters in host memory"
   return ("%s of %s; %s on the GPUs of an instance, %s; %s"):format(
     format.plural(#given.adapters, "adapter"), ranks_text(given.adapters),
     format.plural(given.slots, "slot"), host,

@@ -6,7 +6,7 @@ local group = "LoRA adapters"
 local function read_count(text, flag)
   local count = math.tointeger(tonumber(text))
   if not count or count < 1 or count > 100000 then
-    errors.invalid("%s: '%s' is not allowed, expected a number from 1 to 100000", flag, text)
+    errors.invalid("%s: invalid value '%s': expected a number from 1 to 100000", flag, text)
   end
   return count
 end

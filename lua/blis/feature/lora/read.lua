@@ -121,7 +121,7 @@ function lora.read(given, path, profile)
   if values.slots == 0 then return nil end
   local adapters = read_adapters(values.adapters, values, path .. ".adapters")
   if values.host_slots > 0 and values.host_slots < values.slots then
-    errors.invalid("%s.host_slots: %d is not allowed, expected at least slots, %d, or 0 for all",
+    errors.invalid("%s.host_slots: invalid value %d: expected at least slots, %d, or 0 for all",
       path, values.host_slots, values.slots)
   end
   local largest = 1

@@ -67,11 +67,11 @@ function companions.check_detector(values, detector, path)
     for _, name in ipairs(of_detector[owner]) do
       local is_there = values[name] ~= nil
       if is_there and type(detector) == "table" and used == owner then
-        errors.invalid("%s.%s is a parameter of the detector that %s.saturation gives with "
-          .. "parameters of its own; give it there", path, name, path)
+        errors.invalid("%s.%s is a parameter of the detector in %s.saturation; set it "
+          .. "there", path, name, path)
       elseif is_there and used ~= owner then
-        errors.invalid("%s.%s is a parameter of %s.saturation = '%s', which is not used; give it "
-          .. "with the detector, { name, parameter = value, ... }", path, name, path, owner)
+        errors.invalid("%s.%s is a parameter of %s.saturation = '%s', which is not used; set it "
+          .. "with the detector: { name, parameter = value, ... }", path, name, path, owner)
       end
     end
   end
@@ -85,7 +85,7 @@ function companions.check(values, options, path)
   for _, rule in ipairs(rules) do
     local name, with, is_there = table.unpack(rule)
     if options[name] ~= nil and not is_there(values) then
-      errors.invalid("%s.%s changes nothing without %s", path, name, with)
+      errors.invalid("%s.%s has no effect without %s", path, name, with)
     end
   end
 end

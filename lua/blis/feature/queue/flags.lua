@@ -12,7 +12,7 @@ local function by_key(cli, flag, text, expected, read)
     local key, rest = part:match "^%s*([^=]-)%s*=%s*(.-)%s*$"
     local value = key and key ~= "" and read(rest, key)
     if not value then
-      cli.fail("%s: '%s' is not allowed, expected %s", flag, part, expected)
+      cli.fail("%s: invalid value '%s': expected %s", flag, part, expected)
     elseif seen[key] then
       cli.fail("%s: %s is given twice", flag, key)
     end

@@ -25,7 +25,7 @@ function queue.flags(spec, cli)
     spec.queue = flags.read(cli)
     if is_go_blis then spec.admission = { "always-admit" } end -- the queue takes its place
   elseif not is_go_blis and next(cli.values.queue) ~= nil then
-    cli.talk("flags of the gateway's queue have no effect without --flow-control")
+    cli.talk("flags of the gateway queue have no effect without --flow-control")
   end
 end
 

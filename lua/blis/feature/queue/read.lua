@@ -51,8 +51,7 @@ local function read_limit(values, options, path)
   local given = values.usage_limit
   if values.usage_limit_threshold then
     if options.usage_limit ~= nil and options.usage_limit ~= "linear" then
-      errors.invalid("%s.usage_limit_threshold is a parameter of usage_limit = 'linear', and "
-        .. "another one is given", path)
+      errors.invalid("%s.usage_limit_threshold requires usage_limit = 'linear'", path)
     end
     given = { "linear", threshold = values.usage_limit_threshold }
   end
@@ -199,8 +198,7 @@ end
 ---@return blis.Policy
 function queue.new(options)
   if options == false then
-    schema.raise_value("queue", options, "the options of a queue; an experiment without queue = "
-      .. "has none")
+    schema.raise_value("queue", options, "the options of a queue (omit queue for no queue)")
   end
   local given = options == nil and {} or plain(options, "queue")
   queue.read(given, "design")

@@ -4,7 +4,7 @@ local errors = require "blis.errors"
 local group = "Data-parallel ranks"
 
 local function read_imbalance(text, flag)
-  return tonumber(text) or errors.invalid("%s: '%s' is not allowed, expected a number of at least "
+  return tonumber(text) or errors.invalid("%s: invalid value '%s': expected a number of at least "
     .. "1",
     flag, text)
 end

@@ -11,14 +11,14 @@ end
 
 --- Maximum over mean of the loads; a number is this ratio.
 local function read_imbalance(given, path, count)
-  local expected = ("a number from 1 on, or a list of %d loads, one of each rank"):format(count)
+  local expected = ("a number of at least 1, or a list of %d loads, one per rank"):format(count)
   if type(given) ~= "table" then
     if not is_load(given) or given < 1 then schema.raise_value(path, given, expected) end
     return given
   end
   schema.check_list(given, path, expected)
   if #given ~= count then
-    errors.invalid("%s: a list of %d loads is not allowed, expected %s", path, #given, expected)
+    errors.invalid("%s: invalid list of length %d: expected %s", path, #given, expected)
   end
   local most, sum = 0, 0
   for i, load in ipairs(given) do
@@ -27,7 +27,7 @@ local function read_imbalance(given, path, count)
     end
     most, sum = math.max(most, load), sum + load
   end
-  if sum == 0 then errors.invalid("%s: all loads are 0, expected one above", path) end
+  if sum == 0 then errors.invalid("%s: all loads are 0, expected at least one above 0", path) end
   return most / (sum / #given)
 end
 
@@ -42,8 +42,8 @@ local function factor_of(values, path)
   local imbalance = read_imbalance(values.expert_imbalance, path .. ".expert_imbalance",
     values.count)
   if not values.expert_share then
-    errors.invalid("%s: expert_imbalance needs expert_share, the part of a step's time that "
-      .. "expert layers take", path)
+    errors.invalid("%s: expert_imbalance requires expert_share, the fraction of step time spent in "
+      .. "expert layers", path)
   end
   return 1 + values.expert_share * (imbalance - 1)
 end
@@ -85,8 +85,8 @@ end
 ---@param most integer targets at most
 function ranks.expand(values, path, most)
   if values.dp > 1 then
-    errors.invalid("%s: dp is %d and ranks %d; dp is for replicas that share a batch, ranks have "
-      .. "one each; leave one of them out", path, values.dp, values.ranks.count)
+    errors.invalid("%s: dp is %d and ranks %d; dp replicas share a batch, and ranks have separate "
+      .. "batches; set only one of them", path, values.dp, values.ranks.count)
   end
   local count = values.instances * values.ranks.count
   if count > most then

@@ -53,8 +53,8 @@ function routers.notes(config)
   if not config.routers then return {} end
   local notes = {}
   if config.queue then
-    notes[#notes + 1] = "The gateway queue is one for all router replicas: limits per replica are "
-      .. "not modelled."
+    notes[#notes + 1] = "All router replicas share one gateway queue: limits per replica are not "
+      .. "modeled."
   end
   if config.disaggregation then
     notes[#notes + 1] = "Only the policy `routing` has replicas: all replicas share the policies "

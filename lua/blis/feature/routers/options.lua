@@ -9,7 +9,7 @@ local function read_list(text)
   local list = {}
   for word in text:gmatch "[^,%s]+" do list[#list + 1] = word end
   if #list > 0 then return list end
-  errors.invalid("--router-share: '%s' is not allowed, expected prefix, in-flight, or both with a "
+  errors.invalid("--router-share: invalid value '%s': expected prefix, in-flight, or both with a "
     .. "comma", text)
 end
 

@@ -36,7 +36,7 @@ local function set_shared(core, share, path)
   for i, name in ipairs(share) do
     local field = shareable[name]
     if not field then
-      errors.invalid("%s[%d]: '%s' is not allowed, expected 'prefix' or 'in-flight'", path, i, name)
+      errors.invalid("%s[%d]: invalid value '%s': expected 'prefix' or 'in-flight'", path, i, name)
     end
     core[field] = true
   end
@@ -54,7 +54,7 @@ local function check_sharing(values, sync, path)
       .. "{ 'in-flight' }, or both", path)
   end
   if sync.own == "published" and sync.mode ~= "periodic" and sync.mode ~= "pull-push" then
-    errors.invalid("%s.sync.own: 'published' is for the modes periodic and pull-push", path)
+    errors.invalid("%s.sync.own: 'published' requires mode periodic or pull-push", path)
   end
 end
 
@@ -72,7 +72,7 @@ local function fault_of(given, count, path)
   local wanted, other = "replica", "replicas"
   if not is_crash then wanted, other = other, wanted end
   if values[wanted] == nil then
-    errors.invalid("%s.%s: is missing, for a fault of kind %s", path, wanted, values.kind)
+    errors.invalid("%s.%s: missing; required for a fault of kind %s", path, wanted, values.kind)
   end
   if values[other] ~= nil then
     errors.invalid("%s.%s: has no effect on a fault of kind %s", path, other, values.kind)
@@ -126,8 +126,8 @@ end
 local function phases_of(sync, count, path)
   if not sync.phases_us then return nil end
   if #sync.phases_us ~= count then
-    errors.invalid("%s.sync.phases_us: %d values are not allowed, expected %d, one per replica",
-      path, #sync.phases_us, count)
+    errors.invalid("%s.sync.phases_us: expected %s, one per replica, got %d", path,
+      count == 1 and "1 value" or count .. " values", #sync.phases_us)
   end
   local phases = {}
   for i, value in ipairs(sync.phases_us) do

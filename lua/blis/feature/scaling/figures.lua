@@ -162,7 +162,7 @@ end
 ---@return (string|string[])[]
 function scaling.lines(given)
   local lines = {
-    { "replicas", ("%.2f paid, %.2f ready on average, at most %d; %s seconds"):format(
+    { "replicas", ("%.2f billed, %.2f ready on average, at most %d; %s seconds"):format(
       given.mean_paid, given.mean_ready, given.most_paid,
       format.count(math.tointeger(given.replica_seconds // 1))) },
     { "scaling", ("%s up, %d down, %s, %s started, by %s"):format(
@@ -180,7 +180,7 @@ function scaling.lines(given)
       plural(given.waited, "request"), given.waited_mean_ms / 1e3, given.waited_max_ms / 1e3))
   end
   if given.over_provisioned_seconds then
-    add(("%.0f instance-seconds too many and %.0f too few for the load"):format(
+    add(("%.0f instance-seconds over-provisioned and %.0f under-provisioned"):format(
       given.over_provisioned_seconds, given.under_provisioned_seconds))
   end
   return lines

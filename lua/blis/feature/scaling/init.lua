@@ -27,8 +27,7 @@ local function autoscaler_of(cli)
     cli.values.scaling.interval_us = policies.autoscaler_interval_us
   end
   if given == nil and policies.autoscaler_parameters then
-    cli.fail("--autoscaler-parameter needs --autoscaler, the name of the autoscaler "
-      .. "that it is for")
+    cli.fail("--autoscaler-parameter requires --autoscaler")
   end
   if given == nil then return nil end
   local autoscaler = type(given) == "table" and given or { given }

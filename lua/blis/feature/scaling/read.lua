@@ -39,7 +39,7 @@ local function check_triggers(values, path)
   local has_target = values.ttft_target_us > 0 or values.tpot_target_us > 0
     or values.e2e_target_us > 0
   if values.trigger_slo_attainment > 0 and not has_target then
-    errors.invalid("%s.trigger_slo_attainment needs a target: %s.ttft_target_us, "
+    errors.invalid("%s.trigger_slo_attainment requires a target: %s.ttft_target_us, "
       .. "%s.tpot_target_us or %s.e2e_target_us (--autoscaler-ttft-target and so on), or "
       .. "slo_targets of one class alone", path, path, path, path)
   end
@@ -54,8 +54,9 @@ local function check_bounds(values, instances, path, what)
     errors.invalid("%s: min_replicas is %d, more than max_replicas, %d", path, low, high)
   end
   if instances < low or instances > high then
-    errors.invalid("%s: the cluster begins with %d %s, expected %d to %d "
-      .. "(min_replicas to max_replicas)", path, instances, what, low, high)
+    errors.invalid("%s: the cluster starts with %d %s, expected %d to %d (min_replicas to "
+      .. "max_replicas)", path, instances,
+      instances == 1 and what:sub(1, -2) or what, low, high)
   end
 end
 
@@ -80,12 +81,12 @@ local function read_node_pools(given, path, cluster)
   for i, one in ipairs(given) do
     local pool = schema.read(node_pool, one, ("%s[%d]"):format(path, i))
     if names[pool.name] then
-      errors.invalid("%s[%d]: there is a node pool '%s' already", path, i, pool.name)
+      errors.invalid("%s[%d]: duplicate node pool '%s'", path, i, pool.name)
     end
     names[pool.name] = true
     pool.max_nodes = pool.max_nodes or pool.nodes
     if pool.max_nodes < pool.nodes then
-      errors.invalid("%s[%d]: max_nodes is %d, less than the %d nodes at first", path, i,
+      errors.invalid("%s[%d]: max_nodes is %d, less than the %d initial nodes", path, i,
         pool.max_nodes, pool.nodes)
     end
     pool.gpu, pool.gpu_price_per_hour = catalogue.gpu_name(pool.gpu, cluster.catalogue)
@@ -106,8 +107,8 @@ local function read_go_blis(autoscaler, given, cluster)
     errors.invalid("autoscaler: profile go-blis supports only '%s'", go_blis_autoscaler)
   end
   if cluster.groups then
-    errors.invalid("autoscaler: under profile go-blis instances that come have no role; it cannot "
-      .. "be combined with pools of prefill and decode, nor with groups")
+    errors.invalid("autoscaler: under profile go-blis, new instances have no role, so an "
+      .. "autoscaler cannot be combined with prefill and decode pools or with groups")
   end
   if cluster.ranks then
     errors.invalid("autoscaler: profile go-blis does not support data-parallel ranks with an "
@@ -171,7 +172,7 @@ local function options_of(given, stage)
   end
   for _, name in ipairs(own and of_all or {}) do
     if own[name] ~= nil then
-      errors.invalid("scaling.%s.%s: %s is of all instances, and belongs into scaling", stage, name,
+      errors.invalid("scaling.%s.%s: %s applies to all instances; set it in scaling", stage, name,
         name)
     end
   end
@@ -183,8 +184,8 @@ end
 local function read_values(given, path, version, slo_targets)
   local values = schema.read(section, usual.scaling(given, version), path)
   if values.warmup_factor and not values.warmup_duration_us then
-    errors.invalid("%s: warmup_factor needs warmup_duration_us, the time for which steps take so "
-      .. "many times as long", path)
+    errors.invalid("%s: warmup_factor requires warmup_duration_us, the duration of the "
+      .. "slowdown", path)
   end
   fill_delays(section.options, values)
   add_targets(values, slo_targets)
@@ -202,7 +203,7 @@ local function read_stages(autoscaler, given, cluster, slo_targets)
       local values = read_values(options_of(given, stage), "scaling." .. stage, version,
         slo_targets)
       if values.min_replicas < 1 then
-        errors.invalid("scaling.%s: min_replicas is 0, and hand-offs need one instance of each "
+        errors.invalid("scaling.%s: min_replicas is 0, but hand-offs require one instance of each "
           .. "stage", stage)
       end
       check_bounds(values, count_of(cluster, stage), "scaling." .. stage, stage .. " instances")
@@ -218,7 +219,7 @@ local function check_alike(cluster)
   for _, group in ipairs(cluster.groups or {}) do
     if group.model ~= cluster.groups[1].model then
       errors.invalid("autoscaler: the groups of the cluster serve different models (%s, %s), and "
-        .. "one number of instances cannot follow the load of both", cluster.groups[1].model,
+        .. "one instance count cannot follow the load of both", cluster.groups[1].model,
         group.model)
     end
   end
@@ -226,8 +227,8 @@ end
 
 local function read_one_pool(autoscaler, given, cluster, slo_targets)
   if is_by_stage(autoscaler) or type(given) == "table" and (given.prefill or given.decode) then
-    errors.invalid("autoscaler: the cluster has no pools of prefill and decode to be scaled apart; "
-      .. "give prefill_instances and decode_instances")
+    errors.invalid("autoscaler: the cluster has no prefill and decode pools to scale separately; "
+      .. "set prefill_instances and decode_instances")
   end
   check_alike(cluster)
   local version = defaults.of(cluster.defaults)
@@ -273,8 +274,8 @@ function scaling.read(autoscaler, given, cluster, profile, slo_targets, traffic_
   end
   if autoscaler == nil then
     if given ~= nil then
-      errors.invalid("scaling has no effect without autoscaler, the name of one or what "
-        .. "blis.autoscaler returned")
+      errors.invalid("scaling has no effect without autoscaler (a name, or a result of "
+        .. "blis.autoscaler)")
     end
     return nil
   end
@@ -286,7 +287,7 @@ function scaling.read(autoscaler, given, cluster, profile, slo_targets, traffic_
   values.node_pools = read_node_pools(values.node_pools, "scaling.node_pools", cluster)
   values.max_starts = values.max_starts or usual_starts(most, traffic_us, read_faults)
   if values.max_starts < count_of(cluster) then
-    errors.invalid("scaling.max_starts is %d, less than the %d instances at first",
+    errors.invalid("scaling.max_starts is %d, less than the %d initial instances",
       values.max_starts, count_of(cluster))
   end
   values.max_starts = values.max_starts * most_ranks(cluster)

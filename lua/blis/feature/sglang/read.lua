@@ -69,7 +69,7 @@ function sglang.read(given, path, profile, values)
     schema.raise_value(path .. ".chunked_prefill_size", 0, "at least 1, or -1 for no chunks")
   end
   if chunk > 0 and chunk < values.block_size then
-    errors.invalid("%s.chunked_prefill_size: %d is not allowed, expected at least the page size, "
+    errors.invalid("%s.chunked_prefill_size: invalid value %d: expected at least the page size, "
       .. "%d, or -1 for no chunks", path, chunk, values.block_size)
   end
   values.is_usual.max_num_batched_tokens = own.chunked_prefill_size == nil

@@ -9,7 +9,7 @@ local function read_acceptance(text, flag)
   for part in (text .. ","):gmatch("([^,]*),") do
     local number = tonumber(part)
     if not number or not (number >= 0 and number <= 1) then
-      errors.invalid("%s: '%s' is not allowed, expected a number from 0 to 1", flag, part)
+      errors.invalid("%s: invalid value '%s': expected a number from 0 to 1", flag, part)
     end
     list[#list + 1] = number
   end
@@ -37,8 +37,8 @@ return {
     {
       name = "acceptance", type = "any", required = true, flag = "--speculative-acceptance",
       group = group, metavar = "P,...", from_text = read_acceptance,
-      expected = "a number from 0 to 1, a list of such, a function(request, position), or a table "
-        .. "of such numbers and lists by name",
+      expected = "a number from 0 to 1, a list of such numbers, a function(request, position), or "
+        .. "a table of such numbers and lists by name",
       flag_doc = "Acceptance rate of a draft token, provided that all earlier ones are accepted: "
         .. "one value for all positions, or one per position.",
       doc = "Acceptance rate of a draft token, provided that all earlier ones of the step are "

@@ -19,7 +19,7 @@ local function read_acceptance(given, count, path, expected)
     for i = 1, count do list[i] = given end
     return list
   end
-  schema.check_list(given, path, expected or "a number from 0 to 1, or a list of such")
+  schema.check_list(given, path, expected or "a number from 0 to 1, or a list of such numbers")
   for i, one in ipairs(given) do
     if not is_probability(one) then
       schema.raise_value(("%s[%d]"):format(path, i), one, "a number from 0 to 1")
@@ -27,7 +27,8 @@ local function read_acceptance(given, count, path, expected)
     list[i] = one
   end
   if #list ~= count then
-    errors.invalid("%s: there are %d probabilities for %d tokens; expected one for each", path,
+    errors.invalid("%s: expected one probability per draft token: list length %d, draft tokens %d",
+      path,
       #list, count)
   end
   return list
@@ -40,7 +41,7 @@ local function key_of(given, path)
   for _, key in ipairs(keys) do
     if given[key] ~= nil then
       if found then
-        errors.invalid("%s: there are %s and %s; expected one of these", path, found, key)
+        errors.invalid("%s: %s cannot be combined with %s", path, found, key)
       end
       found = key
     end
@@ -67,7 +68,7 @@ local function by_name(given, key, count, path)
     lists[name] = read_acceptance(one, count, where)
   end
   if given.default == nil then
-    errors.invalid("%s.default is missing: what holds for every other %s", path, key)
+    errors.invalid("%s.default is missing: the value for every other %s", path, key)
   end
   local default = read_acceptance(given.default, count, path .. ".default")
   return function(request, position)
@@ -96,7 +97,7 @@ function speculation.read(given, path, profile)
   local values = schema.read(section, given, path, profile)
   local is_lookup = values.method == "ngram"
   if not is_lookup and not values.draft_base_us and not values.draft_per_sequence_us then
-    errors.invalid("%s: method '%s' needs draft_base_us or draft_per_sequence_us: free drafts "
+    errors.invalid("%s: method '%s' requires draft_base_us or draft_per_sequence_us: free drafts "
       .. "overstate the speedup", path, values.method)
   end
   local list, of = acceptance_of(values.acceptance, values.tokens, path .. ".acceptance")

@@ -31,7 +31,7 @@ end
 local function spot_text(plans)
   local words = {}
   for i, plan in ipairs(plans) do
-    words[i] = ("%s%s, by %s; %s notice, serving again %s after there is room; unfinished "
+    words[i] = ("%s%s, by %s; %s notice, serving again %s after capacity returns; unfinished "
       .. "requests %s"):format(plan.group and ("group %d: "):format(plan.group) or "",
       units_text(plan), plan.trace and "the trace " .. plan.trace
       or format.plural(plan.steps, "step"), options.seconds(plan.notice_us),

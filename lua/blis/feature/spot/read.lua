@@ -26,7 +26,7 @@ local function number_of(row, name, path)
   if text == nil or text == "" then return nil end
   local number = tonumber(text)
   if not number or not (number >= 0 and number < 1e12) then
-    errors.invalid("%s:%d: %s: '%s' is not allowed, expected a number of at least 0", path,
+    errors.invalid("%s:%d: %s: invalid value '%s': expected a number of at least 0", path,
       row.line, name, text)
   end
   return number
@@ -57,7 +57,7 @@ local function read_steps(given, path, instances, first_price)
       errors.invalid("%s: expected 'available' or 'gpu_price_per_hour'", where)
     end
     if values.at <= before.at then
-      errors.invalid("%s: at = %d us is not after %d us, the step before", where, values.at,
+      errors.invalid("%s: at = %d us is not after %d us, the previous step", where, values.at,
         before.at)
     end
     before = { at = values.at, available = values.available or before.available,
@@ -167,8 +167,8 @@ function spot.read(cluster, has_autoscaler)
     if group.spot then
       local path = cluster.groups and ("cluster.groups[%d].spot"):format(i) or "cluster.spot"
       if has_autoscaler then
-        errors.invalid("%s: with an autoscaler, which decides how many instances there are, spot "
-          .. "capacity is not modelled; faults of kind reclaim are", path)
+        errors.invalid("%s: spot capacity cannot be combined with an autoscaler; use faults of "
+          .. "kind reclaim", path)
       end
       local values, steps = read_group(group, path, cluster)
       add_reclaims(made.reclaims, group, first, steps, values)

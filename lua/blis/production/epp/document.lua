@@ -60,11 +60,11 @@ function Reader:fail(line, ...) self.problems:add(line, ...) end
 ---@return boolean goes_on
 function Reader:change(change, part, line)
   if versions.refuses(change, self.version) then
-    self:fail(line, "%s is gone since %s (%s): %s", part, change.since, change.source,
+    self:fail(line, "%s was removed in %s (%s): %s", part, change.since, change.source,
       change.advice)
     return false
   end
-  self.findings:add("rewritten", part, line, "%s refuses it (%s): %s", change.since,
+  self.findings:add("rewritten", part, line, "%s rejects it (%s): %s", change.since,
     change.source, change.advice)
   return true
 end
@@ -72,7 +72,7 @@ end
 --- Whether the version knows what came later.
 function Reader:knows(since, part, line)
   if since and self.version and versions.is_after(since, self.version) then
-    self:fail(line, "%s came with %s, and the file is read as %s", part, since, self.version)
+    self:fail(line, "%s was added in %s, but the file is read as %s", part, since, self.version)
     return false
   end
   return true
@@ -198,7 +198,7 @@ function Reader:check_required(kind, known, read, line)
   end
   for name, change in pairs(versions.required[kind] or {}) do
     if read[name] == nil and versions.refuses(change, self.version) then
-      self:fail(line, "%s: %s is missing; %s asks for it (%s)", kind, name, change.since,
+      self:fail(line, "%s: %s is missing; %s requires it (%s)", kind, name, change.since,
         change.source)
     end
   end
@@ -267,7 +267,7 @@ end
 
 function Reader:add_instance(made)
   if self.by_name[made.name] then
-    self:fail(made.line, "plugin name '%s' is given twice; name defaults to type", made.name)
+    self:fail(made.line, "duplicate plugin name '%s'; name defaults to type", made.name)
     return
   end
   made.is_exact = self.exact[made.name]
@@ -335,7 +335,7 @@ function Reader:resolve(object, key, what)
   if name == nil then return nil end
   local found = self.by_name[name]
   if not found and not self.gone[name] then
-    self:fail(self:line(object, key), "%s: there is no plugin '%s'%s", what, name,
+    self:fail(self:line(object, key), "%s: unknown plugin '%s'%s", what, name,
       errors.suggestion(name, sorted.names(self.by_name)))
   end
   return found
@@ -382,7 +382,7 @@ function Reader:read_profile_entry(profile, entry, what)
   if not plugin then return end
   local line = self:line(entry, "weight") or self:line(entry, "pluginRef")
   if weight and plugin.known.role ~= "scorer" then
-    self:fail(line, "%s: a weight is for scorers, and '%s' is a %s", what, plugin.name,
+    self:fail(line, "%s: only scorers can have a weight; '%s' is a %s", what, plugin.name,
       plugin.known.role)
   end
   self:add_stage(profile, plugin, weight, line)
@@ -398,7 +398,7 @@ function Reader:read_profile(entry, i)
     return
   end
   for _, other in ipairs(self.profiles) do
-    if other.name == name then self:fail(line, "profile '%s' is given twice", name) end
+    if other.name == name then self:fail(line, "duplicate profile '%s'", name) end
   end
   local profile = { name = name, filters = {}, scorers = {}, line = line }
   self.profiles[#self.profiles + 1] = profile
@@ -472,7 +472,7 @@ function Reader:read_handler()
   for _, one in ipairs(self.instances) do
     if one.known.role == "handler" then
       if handler then
-        self:fail(one.line, "there are two profile handlers, %s and %s", handler.name, one.name)
+        self:fail(one.line, "two profile handlers, %s and %s; expected one", handler.name, one.name)
       end
       handler = one
     end
@@ -554,7 +554,7 @@ function Reader:check_band_priority(bands, band, what)
   end
   for i = 1, #bands - 1 do
     if own ~= nil and bands[i].priority == own then
-      self:fail(self:line(band, "priority"), "%s: priority %d is given twice", what, own)
+      self:fail(self:line(band, "priority"), "%s: duplicate priority %d", what, own)
     end
   end
 end
@@ -674,7 +674,7 @@ function document.read(path, version)
   local text, line = embedded.find(text_file.read(path), path)
   local root, where = core.yaml_parse(text, path)
   local what = "llm-d EndpointPickerConfig, read as "
-    .. (version and "of " .. version or "what any version takes")
+    .. (version and "of " .. version or "keys of any version")
   local self = setmetatable({ root = root, where = where, version = version,
     problems = findings.problems(path), findings = findings.new(path, what), instances = {},
     by_name = {}, gone = {}, profiles = {}, exact = {} }, Reader)

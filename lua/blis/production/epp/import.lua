@@ -89,7 +89,7 @@ function Importer:producer_of(plugin)
   end
   local found = self.model.by_name[name]
   if not found then
-    self.problems:add(plugin.line, "%s: there is no producer '%s'%s", plugin.name, name,
+    self.problems:add(plugin.line, "%s: unknown producer '%s'%s", plugin.name, name,
       errors.suggestion(name, sorted.names(self.model.by_name)))
   end
   return found
@@ -101,7 +101,7 @@ function Importer:approx_index(producer)
   local least = producer.is_exact and 1 or least_block
   local size = math.max(least, given.blockSizeTokens or usual_block)
   if given.blockSizeTokens and given.blockSizeTokens < least then
-    self:add("note", producer, "blockSizeTokens %d: the router never takes less than %d",
+    self:add("note", producer, "blockSizeTokens %d: the router uses at least %d",
       given.blockSizeTokens, least_block)
   end
   index.block_size = size
@@ -111,8 +111,8 @@ function Importer:approx_index(producer)
   index.max_prefix_tokens = most
   if given.autoTune ~= false and not self.has_told_tune then
     self.has_told_tune = true
-    self:add("note", producer, "autoTune: the router takes capacity from the engine's metrics, "
-      .. "here it is lruCapacityPerServer")
+    self:add("note", producer, "autoTune: the router reads the capacity from the engine's metrics; "
+      .. "blis uses lruCapacityPerServer")
   end
   return index
 end
@@ -128,8 +128,8 @@ function Importer:prefix_index(plugin, into)
   if producer.type == "precise-prefix-cache-producer" then
     into.producer = "precise"
     if producer.parameters.speculativeIndexing then
-      self:add("routing", producer, "speculativeIndexing: entries for what was sent just now are "
-        .. "not simulated")
+      self:add("routing", producer, "speculativeIndexing: entries for requests that were just sent "
+        .. "are not simulated")
     end
     return into
   end
@@ -195,7 +195,8 @@ function Importer:filter(plugin, profile)
   elseif plugin.type == "prefix-cache-affinity-filter" then
     local producer = self:producer_of(plugin)
     if producer and producer.type ~= "approx-prefix-cache-producer" then
-      return self:missing(plugin, "here it has an approximate index alone; all candidates stay")
+      return self:missing(plugin, "blis supports only an approximate index here; all candidates "
+        .. "stay")
     end
     local index = producer and values_of_index(self:approx_index(producer)) or {}
     for name, value in pairs(index) do made[name] = value end
@@ -213,8 +214,8 @@ function Importer:scorer_entry(made, item, profile)
   self:add("taken", plugin, "scorer %s of profile %s, weight %s", made[1], profile.name,
     errors.show(weight))
   if weight < 0 then
-    self:add("note", plugin, "weight %s is negative: profile %s prefers what this scorer likes "
-      .. "least", errors.show(weight), profile.name)
+    self:add("note", plugin, "weight %s is negative: profile %s prefers endpoints with a low "
+      .. "score", errors.show(weight), profile.name)
     return { "inverted", -weight, base = made }
   end
   table.insert(made, 2, weight)
@@ -224,10 +225,11 @@ end
 function Importer:scorer(item, profile)
   local plugin = item.plugin
   local known = plugin.known
-  if known.missing then return self:missing(plugin, known.missing .. "; it scores all alike") end
+  if known.missing then return self:missing(plugin, known.missing .. "; it gives all endpoints the "
+    .. "same score") end
   if plugin.type == "no-hit-lru-scorer" then
-    self:add("note", plugin, "the router tells cold requests by its default approximate index, "
-      .. "here the caches themselves tell")
+    self:add("note", plugin, "the router detects cold requests with its default approximate index; "
+      .. "blis reads the caches")
   end
   local made = self:parameters(plugin, { known.name })
   if plugin.type == "prefix-cache-scorer" and not self:prefix_index(plugin, made) then
@@ -273,7 +275,7 @@ function Importer:stages(profile)
   local picker = profile.picker
   self:add("taken", picker, "picker of profile %s", profile.name)
   if (picker.parameters.maxNumOfEndpoints or 1) > 1 then
-    self:add("ignored", picker, "maxNumOfEndpoints: the first endpoint is the one that counts")
+    self:add("ignored", picker, "maxNumOfEndpoints: only the first endpoint is used")
   end
   return { filters = filters, scorers = scorers, picker = picker.known.name }
 end
@@ -317,19 +319,19 @@ function Importer:profile_named(name, what, handler)
     if profile.name == name then return profile end
   end
   if what then
-    self.problems:add(handler.line, "%s: there is no profile '%s' for the stage %s", handler.name,
+    self.problems:add(handler.line, "%s: unknown profile '%s' for the stage %s", handler.name,
       name, what)
   end
 end
 
 function Importer:decider(handler, name)
   if name == nil then
-    self:add("note", handler, "no decider for prefill: nothing is split")
+    self:add("note", handler, "no prefill decider: no request is split")
     return "never"
   end
   local plugin = self.model.by_name[name]
   if not plugin then
-    self.problems:add(handler.line, "%s: there is no decider '%s'%s", handler.name, name,
+    self.problems:add(handler.line, "%s: unknown decider '%s'%s", handler.name, name,
       errors.suggestion(name, sorted.names(self.model.by_name)))
     return nil
   end
@@ -342,9 +344,8 @@ function Importer:decider(handler, name)
     return nil
   end
   local made = self:parameters(plugin, { "llmd.prefix-based" })
-  self:add("note", plugin, "the router looks into its default approximate index, here the caches "
-    .. "themselves tell")
-  self:add("taken", plugin, "splits from %d tokens on that are not cached",
+  self:add("note", plugin, "the router reads its default approximate index; blis reads the caches")
+  self:add("taken", plugin, "splits requests with at least %d uncached tokens",
     made.non_cached_tokens or 0)
   return made
 end
@@ -354,7 +355,7 @@ function Importer:encode_stage(handler, deciders, profile)
   self.disaggregation.encode_routing = self:routing(profile)
   local decider = deciders.encode and self.model.by_name[deciders.encode]
   if deciders.encode and not decider then
-    self.problems:add(handler.line, "%s: there is no decider '%s'", handler.name, deciders.encode)
+    self.problems:add(handler.line, "%s: unknown decider '%s'", handler.name, deciders.encode)
   end
   self.disaggregation.encode_decider = decider and "multimodal" or "never"
   self.disaggregation.encode_base_us, self.disaggregation.encode_us_per_token = 20000, 20
@@ -382,8 +383,8 @@ function Importer:disaggregate(handler)
   self.disaggregation.prefill_routing = self:routing(prefill)
   if self:first_stage(handler) == "prefill" then
     if deciders.prefill then
-      self.problems:add(handler.line, "%s: a prefill decider does not go with stageOrder prefill "
-        .. "first", handler.name)
+      self.problems:add(handler.line, "%s: a prefill decider cannot be combined with stageOrder "
+        .. "prefill first", handler.name)
     end
     self.disaggregation.stage_order = "prefill-first"
     self:add("taken", handler, "prefill first")
@@ -465,8 +466,8 @@ function Importer:legacy_admission()
   local made = self:saturation()
   if self.experiment.admission then return end
   if made[1] ~= "utilization" then
-    self.findings:add("routing", made[1] .. "-detector", nil, "without the gate flowControl only "
-      .. "the utilization detector is simulated; nothing is shed")
+    self.findings:add("routing", made[1] .. "-detector", nil, "without the gate flowControl, only "
+      .. "the utilization detector is simulated; no request is shed")
     return
   end
   self.experiment.admission = { "gaie-legacy", qd_threshold = made.queue_depth_threshold,
@@ -496,12 +497,12 @@ function Importer:bands_of(flow)
       max_bytes = not_zero(band.max_bytes) }
     if band.fairness or band.order then
       self.findings:add("routing", ("flowControl.priorityBands[%d]"):format(i), nil,
-        "fairness and order of single bands are not simulated: those of defaultPriorityBand hold")
+        "fairness and order per band are not simulated: defaultPriorityBand applies to all bands")
     end
   end
   if flow.defaultNegativePriorityBand then
     self.findings:add("routing", "flowControl.defaultNegativePriorityBand", nil,
-      "bands below 0 are as the others here")
+      "blis treats bands below 0 like the others")
   end
   return #bands > 0 and bands or nil
 end
@@ -530,7 +531,7 @@ function Importer:admit()
   for _, plugin in ipairs(self.model.plugins) do
     if plugin.known.role == "admitter" then
       if self.experiment.admission then
-        self.problems:add(plugin.line, "two admitters, and one is simulated")
+        self.problems:add(plugin.line, "two admitters, of which one is simulated")
       end
       self.experiment.admission = self:parameters(plugin, { plugin.known.name })
       self:add("taken", plugin, "admission policy %s", plugin.known.name)
@@ -555,7 +556,7 @@ function Importer:tell_rest()
     elseif plugin.known.role == "producer" then
       if not plugin.known.missing then self:add("taken", plugin, "what its readers know") end
     elseif not used[plugin.name] then
-      self:add("ignored", plugin, "no profile and no policy names it")
+      self:add("ignored", plugin, "no profile or policy refers to it")
     end
   end
 end

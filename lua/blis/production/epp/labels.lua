@@ -33,8 +33,8 @@ local function use(importer, plugin, label, examples)
   local known = importer.known_labels[label]
   importer.labels[label] = importer.labels[label] or known or examples
   if not known then
-    importer:add("note", plugin, "the values of the label %s are examples: put in those of your "
-      .. "endpoints", errors.show(label))
+    importer:add("note", plugin, "the values of the label %s are examples: replace them with those "
+      .. "of your endpoints", errors.show(label))
   end
   return code "labels"
 end
@@ -69,7 +69,7 @@ local function match(made, label, values)
   made.match = made.match or {}
   made.match[label] = made.match[label] and common(made.match[label], values) or values
   if #made.match[label] == 0 then
-    return ("no endpoint can have what it asks of the label %s"):format(errors.show(label))
+    return ("no endpoint can satisfy its condition on the label %s"):format(errors.show(label))
   end
 end
 
@@ -149,7 +149,7 @@ function selector.label(made, value, given)
 end
 
 function selector.validValues(_, _, given)
-  if given.label == nil then return "validValues: the label is missing that they are of" end
+  if given.label == nil then return "validValues: label is missing" end
 end
 
 function selector.allowsNoLabel(made, value)
@@ -184,14 +184,14 @@ function labels.selector(importer, plugin, profile)
     if selector[name] then
       problem = selector[name](made, given[name], given)
     else
-      problem = ("it has no parameter '%s'%s"):format(name, errors.suggestion(name,
+      problem = ("unknown parameter '%s'%s"):format(name, errors.suggestion(name,
         sorted.names(selector)))
     end
     if problem then importer.problems:add(plugin.line, "%s: %s", plugin.name, problem) end
   end
   local names = labels_of(made)
   if #names == 0 then
-    importer:add("note", plugin, "it names no label: all candidates stay")
+    importer:add("note", plugin, "it selects no label: all candidates stay")
     return nil
   end
   for _, label in ipairs(names) do

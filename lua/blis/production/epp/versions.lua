@@ -92,7 +92,7 @@ versions.values = {
     advice = "write x-llm-d-slo-ttft-ms", source = "release notes of 0.10" },
   MaxMinHeap = { since = "0.10", new = "PriorityQueue", advice = "write PriorityQueue",
     source = "#1690" },
-  ListQueue = { since = "0.10", advice = "leave it out: there is one kind of queue",
+  ListQueue = { since = "0.10", advice = "remove it: there is only one kind of queue",
     source = "#1831" },
 }
 

@@ -105,7 +105,7 @@ local function check_mapped(made, allow_missing)
   for i, one in ipairs(missing) do
     lines[i] = ("%s: %s: %s"):format(made.findings.source, one.part, one.text)
   end
-  lines[#lines + 1] = ("This has no counterpart in %s; --allow-missing leaves it out"):format(
+  lines[#lines + 1] = ("This has no counterpart in %s; --allow-missing omits it"):format(
     made.system)
   errors.raise("parse", table.concat(lines, "\n"))
 end
@@ -138,7 +138,8 @@ local function comment_lines(made)
     core.source_id or "") }
   lines[1] = lines[1]:gsub(" %(%)$", "")
   if made.equal then
-    local text = "read again it takes %d of %d decisions of the conformance workload alike%s"
+    local text = "when imported again, it makes %d of %d decisions of the conformance workload "
+      .. "alike%s"
     lines[#lines + 1] = text:format(made.equal, made.decisions,
       made.up_to_ties and ", up to ties" or "")
     lines[#lines + 1] = "result hash " .. made.hash

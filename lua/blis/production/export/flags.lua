@@ -97,7 +97,7 @@ end
 local function tell_rest(points, tell)
   for _, name in ipairs { "admission", "queue", "disaggregation", "scheduler", "preemption",
     "priority", "cascade", "autoscaler" } do
-    if points[name] ~= nil then tell:add("unmapped", name, nil, "no flag says it") end
+    if points[name] ~= nil then tell:add("unmapped", name, nil, "no flag sets it") end
   end
 end
 
@@ -118,7 +118,7 @@ function flags.of(system, points, source)
     table.move(known.words, 1, #known.words, 2, words)
     add_parameters(words, known.parameters, router, tell)
     if router[1] == "smg.cache_aware" and router.gate ~= "mean" then
-      tell:add("unmapped", router[1], nil, "gate 'range' is that of older versions; f8daa883 has "
+      tell:add("unmapped", router[1], nil, "gate 'range' belongs to older versions; f8daa883 uses "
         .. "'mean'")
     end
   else

@@ -10,7 +10,7 @@ local range_label = "llm-d.ai/context-length-range"
 --- Configured labels of instances correspond to labels of the endpoints.
 local function keep(exporter, label, given)
   if not exporter.labels[label] then
-    exporter.findings:add("note", "label " .. label, nil, "endpoints have to have it there")
+    exporter.findings:add("note", "label " .. label, nil, "endpoints must have it in a selector")
   end
   exporter.labels[label] = (given.labels or {})[label]
 end

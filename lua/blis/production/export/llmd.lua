@@ -56,8 +56,8 @@ local nearest = { ["queue-depth"] = { "llm-d.queue-scorer" },
   ["no-hit-lru"] = { "llm-d.no-hit-lru-scorer" } }
 
 local function no_part(role, name)
-  return ("there is no %s like '%s'%s"):format(role, name, role == "scorer" and nearest[name]
-    and (" with these parameters; the nearest is %s"):format(nearest[name][1]) or "")
+  return ("no %s corresponds to '%s'%s"):format(role, name, role == "scorer" and nearest[name]
+    and (" with these parameters; the closest is %s"):format(nearest[name][1]) or "")
 end
 
 --- The scorer that is exported for a scorer of the design documents: the nearest of llm-d.
@@ -66,8 +66,8 @@ function Exporter:nearest(scorer, at)
   name = names.canonical("scorer", name)
   local near = nearest[name]
   if not near or next(parameters or {}) ~= nil then return scorer end
-  self.findings:add("note", at, nil, "'%s' is exported as %s, the nearest one, which may decide "
-    .. "otherwise", name, near[1])
+  self.findings:add("note", at, nil, "'%s' is exported as %s, the closest one, which may decide "
+    .. "differently", name, near[1])
   return near
 end
 
@@ -83,7 +83,7 @@ function Exporter:part(role, given, what)
   end
   local there, unknown = names.parameters_of(kind, parameters)
   for _, one in ipairs(unknown) do
-    self:unmapped(what, "%s has no parameter like '%s'", kind, one)
+    self:unmapped(what, "%s has no parameter that corresponds to '%s'", kind, one)
   end
   return self:plugin(kind, there)
 end
@@ -91,12 +91,12 @@ end
 --- The producer that a scorer of prefixes reads.
 function Exporter:producer(lookup)
   if lookup.producer == "precise" then
-    self.findings:add("note", "precise-prefix-cache-producer", nil, "kvEventsConfig and the model "
-      .. "of the tokens are up to the deployment")
+    self.findings:add("note", "precise-prefix-cache-producer", nil, "kvEventsConfig and the "
+      .. "tokenizer model depend on the deployment")
     return self:plugin "precise-prefix-cache-producer"
   end
   if lookup.block_size < least_block then
-    self:unmapped("llm-d.prefix-cache-scorer", "block_size %d: the router never takes less than "
+    self:unmapped("llm-d.prefix-cache-scorer", "block_size %d: the router uses at least "
       .. "%d", lookup.block_size, least_block)
   end
   return self:plugin("approx-prefix-cache-producer", {
@@ -214,12 +214,12 @@ function Exporter:picker(profile, routing, what)
   local picker = routing.picker or "best"
   if picker == "best" then
     self.findings:add("note", what .. ".picker", nil,
-      "ties go to the %s here, max-score-picker draws among them", routing.tie or "lowest-id")
+      "ties go to the %s in blis; max-score-picker chooses at random", routing.tie or "lowest-id")
     picker = "llm-d.max-score-picker"
   end
   if picker == "llm-d.max-score-picker" and routing.tie and routing.picker
     and routing.tie ~= "random" then
-    self.findings:add("note", what .. ".tie", nil, "max-score-picker draws among equals")
+    self.findings:add("note", what .. ".tie", nil, "max-score-picker chooses at random among ties")
   end
   local ref = self:part("picker", picker, what .. ".picker")
   if ref then table.insert(profile.plugins, { pluginRef = ref }) end
@@ -246,8 +246,8 @@ function Exporter:profile(name, given, what, role)
   else
     local label = type(given) == "string" and given or type(given) == "table"
       and getmetatable(given) == nil and given[1]
-    self:unmapped(what, type(label) == "string" and "the routing policy '%s' is no sum of scores "
-      .. "of llm-d" or "it is written in Lua%s", type(label) == "string" and label or "")
+    self:unmapped(what, type(label) == "string" and "the routing policy '%s' is not a sum of llm-d "
+      .. "scores" or "it is written in Lua%s", type(label) == "string" and label or "")
   end
   table.insert(self.profiles, profile)
 end
@@ -256,7 +256,7 @@ function Exporter:decider(given)
   local name, parameters = names.parts_of(given)
   name = names.canonical("decider", name)
   if name ~= "llmd.prefix-based" then
-    self:unmapped("disaggregation.decider", "there is no decider like it")
+    self:unmapped("disaggregation.decider", "no decider corresponds to it")
     return nil
   end
   local there = names.parameters_of("prefix-based-pd-decider", { non_cached_tokens =
@@ -270,7 +270,7 @@ local of_picker = { decider = true, prefill_routing = true, decode_routing = tru
 
 function Exporter:encode_stage(given, routing)
   if given.encode_decider == "always" then
-    self:unmapped("disaggregation.encode_decider", "there is no decider that encodes all requests")
+    self:unmapped("disaggregation.encode_decider", "no decider encodes all requests")
   end
   self:profile("encode", given.encode_routing or routing, "encode_routing", "encode-filter")
   return self:plugin "always-disagg-multimodal-decider"
@@ -336,7 +336,7 @@ function llmd.of(points, source)
   self:admission(points.admission)
   queue.add(self, points.queue)
   for _, name in ipairs { "scheduler", "preemption", "priority", "cascade", "autoscaler" } do
-    if points[name] ~= nil then self:unmapped(name, "it is no part of the endpoint picker") end
+    if points[name] ~= nil then self:unmapped(name, "it is not part of the endpoint picker") end
   end
   local root = { apiVersion = "llm-d.ai/v1alpha1", kind = "EndpointPickerConfig",
     featureGates = self.gates, plugins = self.plugins, schedulingProfiles = self.profiles,

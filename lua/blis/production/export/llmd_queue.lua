@@ -44,8 +44,8 @@ local function tell_rest(self, given)
       self:unmapped("queue." .. name, "%s", same[2])
     elseif not same and not exported[name] and not detector_options[name] then
       self.findings:add("note", "queue." .. name, nil, "omitted: %s", name == "slo_targets"
-        and "requests bring their deadlines, in the header x-llm-d-slo-ttft-ms"
-        or "it is no part of the router's configuration")
+        and "requests state their deadlines in the header x-llm-d-slo-ttft-ms"
+        or "it is not part of the router's configuration")
     end
   end
 end

@@ -138,7 +138,7 @@ end
 local function read_items(value)
   if type(value.scorers) ~= "table" then error("scorers: expected a list", 0) end
   if value.filters or value.picker and value.picker ~= "best" then
-    error("filters and pickers are not there in a selector", 0)
+    error("a selector does not support filters and pickers", 0)
   end
   local items = {}
   for i, item in ipairs(value.scorers) do
@@ -176,7 +176,7 @@ return function(load_policy)
     for i, f in ipairs(fields) do candidates[i] = candidate_of(f, q, i) end
     local chosen = route(request, candidates)
     if math.type(chosen) ~= "integer" or chosen < 1 or chosen > #candidates then
-      error(("the policy returned %s, expected the place of a candidate"):format(
+      error(("the policy returned %s, expected the index of a candidate"):format(
         tostring(chosen)), 0)
     end
     return chosen

@@ -33,9 +33,9 @@ local function check_rules(result)
   for _, one in ipairs(result.scenarios) do
     local share = one.changes.dominated
     if share.new > share.base + dominated_tolerance then
-      break_rule(result, one.id, "no dominated choice", "%.1f %% of the decisions take an instance "
-        .. "while another one has a shorter queue, fewer requests, no fuller cache, and knows as "
-        .. "much of the prompt; with %s %.1f %%", 100 * share.new, result.base.name,
+      break_rule(result, one.id, "no dominated choice", "%.1f %% of the decisions choose an "
+        .. "instance although another has a shorter queue, fewer requests, no fuller cache, and as "
+        .. "much of the prompt cached; with %s, %.1f %%", 100 * share.new, result.base.name,
         100 * share.base)
     end
   end

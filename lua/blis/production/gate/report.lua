@@ -80,8 +80,8 @@ local header = { "scenario", "figure", "base", "new", "change", "95 % interval",
 
 local function change_lines(change)
   return {
-    ("%s at %.3f s: base takes %s, new %s%s"):format(change.request, change.time_us / 1e6,
-      change.base, change.new, change.dominated and ", which is worse in everything" or ""),
+    ("%s at %.3f s: base chooses %s, new %s%s"):format(change.request, change.time_us / 1e6,
+      change.base, change.new, change.dominated and ", which is worse in every respect" or ""),
     ("  %s: %s"):format(change.base, change.base_signals),
     ("  %s: %s"):format(change.new, change.new_signals),
     "  for the base: " .. explain.text(change.base_terms),

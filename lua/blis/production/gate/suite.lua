@@ -44,21 +44,21 @@ local function stock()
   return {
     scenario("kv-50", "KV caches about half full", { cluster = { kv_blocks = 2400 } }),
     scenario("kv-75", "KV caches about three quarters full", { cluster = { kv_blocks = 1700 } }),
-    scenario("kv-100", "KV caches full: requests wait for room", {
+    scenario("kv-100", "KV caches full: requests wait for free blocks", {
       cluster = { kv_blocks = 1350 } }),
     scenario("bursts", "arrivals in bursts", {
       workload = { arrival = { "gamma", cv = 4 }, rate = 28 } }),
     scenario("long-prompts", "one prompt in ten is longer than 6,900 tokens", {
       workload = { rate = 10, prompt = { "exponential", mean = 3000, min = 64, max = 24000 },
         prefixes = { groups = 12, tokens = 1024 } } }),
-    scenario("sessions", "conversations that come back with all that was said", {
+    scenario("sessions", "conversations that resend their whole history", {
       workload = { rate = 5, requests = 400, prefixes = { groups = 4, tokens = 1024 },
         sessions = { max_rounds = 6, think_time_us = 1500000, closed_loop = false } } }),
-    scenario("lora-mix", "16 adapters, a few of them popular, and room for 4 in an instance", {
+    scenario("lora-mix", "16 adapters, a few of them popular, and 4 slots per instance", {
       cluster = { lora = { slots = 4, adapters = 16 } }, workload = { rate = 20 } }),
-    scenario("disaggregation", "prefill and decode apart", {
+    scenario("disaggregation", "prefill/decode disaggregation", {
       cluster = { instances = 5, prefill_instances = 3, decode_instances = 2 } }),
-    scenario("faults", "an instance is gone for five seconds", {
+    scenario("faults", "an instance is down for five seconds", {
       options = { faults = { { at = 4000000, instance = "instance_1", kind = "crash",
         recover_after = 5000000, requests = "rerouted" } } } }),
   }
@@ -76,7 +76,7 @@ local function check(given, path)
   for i, one in ipairs(given.scenarios) do
     local at = ("scenarios[%d]"):format(i)
     if type(one) ~= "table" or type(one.id) ~= "string" then fail(path, "%s: id is missing", at) end
-    if seen[one.id] then fail(path, "%s: id '%s' is given twice", at, one.id) end
+    if seen[one.id] then fail(path, "%s: duplicate id '%s'", at, one.id) end
     seen[one.id] = true
     for _, name in ipairs { "cluster", "workload" } do
       if type(one[name]) ~= "table" then

@@ -109,7 +109,8 @@ local function overload_of(self)
   end
   local growth = queue_growth(course)
   if growth then
-    return ("the queue grew by %s requests while %s arrived, so %s of the load had no capacity")
+    return ("the queue grew by %s requests while %s arrived, so the capacity was too low for %s of "
+      .. "the load")
       :format(count(growth // 1 | 0), count(course.requests),
         percent(math.min(1, growth / course.requests)))
   end
@@ -127,7 +128,7 @@ local function check_deadlines(self)
   if share < many_lost then return end
   self:add(share >= most_lost and "invalid" or "warning", "time-outs", "%s of %s requests (%s) "
     .. "timed out, although queues were short: their deadlines are shorter than their computation. "
-    .. "E2E and ITL leave them out.", count(r.timed_out), count(r.arrived), percent(share))
+    .. "E2E and ITL exclude them.", count(r.timed_out), count(r.arrived), percent(share))
 end
 
 local function check_overload(self)
@@ -194,15 +195,15 @@ local function check_saturation(self)
   if self.is_overloaded then return end
   for _, one in ipairs(self.bottlenecks) do
     self:add("warning", "saturated", "%s. %s", one.text, remedies[one.code]
-      or "It limits the cluster; latencies contain waits for it.")
+      or "It limits the cluster, and latencies include waits for it.")
   end
 end
 
 local function check_length(self)
   local r, course = self.result, self.course
   if r.completed < fewest_requests then
-    self:add("warning", "short", "only %s requests completed. The p99 of fewer than %s requests is "
-      .. "about their maximum. Run more requests.", count(r.completed), count(fewest_requests))
+    self:add("warning", "short", "only %s requests completed. With fewer than %s requests, the p99 "
+      .. "is close to the maximum. Run more requests.", count(r.completed), count(fewest_requests))
     return
   end
   local e2e_us = r.e2e_ms.mean * 1000

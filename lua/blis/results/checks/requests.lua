@@ -68,8 +68,8 @@ local function check_populations(self)
   local r = self.result
   local first, whole = r.ttft_ms.count, r.e2e_ms.count
   if math.abs(first - whole) >= much_different * r.arrived then
-    self:add("warning", "populations", "TTFT is of the %s requests that got a first token, E2E and "
-      .. "ITL of the %s that completed. Do not compare one with the other.", count(first),
+    self:add("warning", "populations", "TTFT covers the %s requests that got a first token; E2E "
+      .. "and ITL cover the %s that completed. Do not compare them with each other.", count(first),
       count(whole))
   end
 end
@@ -85,8 +85,8 @@ local function check_lengths(self)
     return
   end
   self:add("warning", "identical-lengths", "all %s requests have %s prompt tokens and %s output "
-    .. "tokens. Equal requests end together, so policies see ties and send requests in clumps; "
-    .. "real lengths vary. Set a spread (--prompt-tokens-stdev, --output-tokens-stdev).",
+    .. "tokens. Equal requests end together, so policies encounter ties and send requests in "
+    .. "bursts; real lengths vary. Set a spread (--prompt-tokens-stdev, --output-tokens-stdev).",
     count(course.requests), count(course.most_prompt_tokens), count(course.most_output_tokens))
 end
 
@@ -97,9 +97,9 @@ local function check_thrashing(self)
   local r, saved = self.result, 0
   for _, instance in ipairs(r.instances) do saved = saved + (instance.cpu_saved or 0) end
   if saved < fewest_saved or r.kv_thrashing_rate < much_thrashing then return end
-  self:add("warning", "kv-thrashing", "blocks move to CPU memory and come back immediately: "
-    .. "%s reloads per saved block. The KV cache is too small for the running requests. Add KV "
-    .. "blocks or instances.",
+  self:add("warning", "kv-thrashing", "blocks are offloaded to CPU memory and reloaded "
+    .. "immediately: %s reloads per saved block. The KV cache is too small for the running "
+    .. "requests. Add KV blocks or instances.",
     number(r.kv_thrashing_rate, 2))
 end
 
@@ -111,8 +111,8 @@ local function check_targets(self)
     if class.arrived == 0 and class.name ~= "default" then
       local names = {}
       for i, one in ipairs(r.by_slo_class) do names[i] = one.name == "" and "(none)" or one.name end
-      self:add("warning", "unmatched-target", "slo_targets has class %s, and no request has it. "
-        .. "The classes of the requests are %s.", class.name, table.concat(names, ", "))
+      self:add("warning", "unmatched-target", "slo_targets has class %s, but no request has this "
+        .. "class. The classes of the requests are %s.", class.name, table.concat(names, ", "))
     end
   end
 end
@@ -124,8 +124,8 @@ local function check_coverage(self)
   local coverage = rawget(self.result, "coverage")
   if not coverage or coverage.share_beyond < much_beyond then return end
   local known = rawget(self.result.setup, "coverage")
-  self:add("warning", "extrapolation", "%s of the steps are beyond the data that step times were "
-    .. "fitted to%s. Their error is unknown.", percent(coverage.share_beyond),
+  self:add("warning", "extrapolation", "%s of the steps are outside the calibrated range%s. Their "
+    .. "error is unknown.", percent(coverage.share_beyond),
     known and (" (%s)"):format(known.limits) or "")
 end
 

@@ -57,12 +57,12 @@ local function check_group(self, group)
   for _, one in ipairs(group) do idle = idle + (one.requests == 0 and 1 or 0) end
   local few, share = busiest(group)
   if idle > 0 then
-    self:add("warning", "imbalance", "%s of %s instances never got a request, and %s of the "
+    self:add("warning", "imbalance", "%s of %s instances received no request, and %s of the "
       .. "requests went to %s of them. Check the routing policy, whose scores may tie.",
       count(idle), count(n), percent(share), count(few))
   elseif few <= few_instances * n and group.routed >= enough_to_compare * n then
     self:add("warning", "imbalance", "%s of the requests went to %s of %s instances. The cluster "
-      .. "serves less than its instances could. Check the routing policy.", percent(share),
+      .. "serves less load than its instances could. Check the routing policy.", percent(share),
       count(few), count(n))
   elseif group[1].requests > far_above * group.routed / n
     and group.routed >= enough_to_compare * n then
@@ -115,8 +115,8 @@ local function check_herding(self)
     sum, parts = sum + most / size, parts + 1
   end
   if sum / parts < herd then return end
-  self:add("warning", "herding", "of %d requests in a row, %s go to one instance, and then to "
-    .. "another (oscillation). Check the age of the signals of the routing policy "
+  self:add("warning", "herding", "of %d consecutive requests, %s go to one instance, and the next "
+    .. "to another (oscillation). Check the age of the signals of the routing policy "
     .. "(snapshot_refresh_us).", size, percent(sum / parts))
 end
 
@@ -135,8 +135,8 @@ local function check_classes(self)
     local share = (completed - class.completed) / math.max(1, others)
     if class.arrived >= enough_requests and others >= enough_requests and share > fed_share
       and class.completed < starved_share * class.arrived then
-      self:add("warning", "starvation", "class %s starves: %s of its requests completed, and %s of "
-        .. "the others; look at %sscheduler, priority and admission.",
+      self:add("warning", "starvation", "class %s starves: %s of its requests completed, compared "
+        .. "with %s of the others; check %sscheduler, priority, and admission.",
         class.name == "" and "(none)" or class.name, percent(class.completed / class.arrived),
         percent(share), first)
     end

@@ -287,7 +287,7 @@ static blis_status state_one(const blis__column *columns, size_t count, blis_sli
   const char *equals = memchr(item.data, '=', item.length);
   if (equals == NULL || equals == item.data || equals + 1 == item.data + item.length) {
     return blis_fail(error, BLIS_ERR_INVALID,
-                     "columns: %s is not allowed, expected ROLE=COLUMN such as "
+                     "columns: invalid value %s: expected ROLE=COLUMN such as "
                      "timestamp=start_time",
                      blis_show(item).text);
   }

@@ -165,7 +165,7 @@ static blis_status read_whole(blis_json_value value, int64_t min, int64_t max, i
   if (fault != BLIS_NUMBER_OK) {
     snprintf(what, sizeof what, "%s", blis_number_fault_text(fault));
   } else if (parsed < min || parsed > max) {
-    snprintf(what, sizeof what, "is not allowed, expected %s", blis_range_of_int64(min, max).text);
+    return blis_json_invalid(value, blis_range_of_int64(min, max).text, error);
   } else {
     *result = parsed;
     return BLIS_OK;
