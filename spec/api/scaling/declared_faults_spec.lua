@@ -489,7 +489,7 @@ describe("a declared fault", function()
       { { { at = at, instance = 1, kind = "flap", recover_after = "5us", times = 100000,
         every = math.maxinteger // 4 } }, "faults[1]: 100000 times every 2305843009213693951 us" },
       { { { at = math.maxinteger, kind = "rolling-restart", recover_after = "5us" } },
-        "exceeds the maximum simulated time" },
+        "the maximum simulated time" },
       { { { at = at, instance = 1.5, kind = "crash" } }, "faults[1].instance: 1.5" },
       { { { at = at, instance = 1, kind = "crash" }, nil, { at = at, instance = 1,
         kind = "crash" } }, "faults[2] is nil, but [3] has a value" },
