@@ -46,7 +46,7 @@ describe("blis.compare with replications", function()
       end
     end
     small.says(tostring(found), "from round-robin is seen (p = 0.09 among 3 "
-      .. "policies); one beyond 1.0 % to 5.0 % is excluded")
+      .. "policies); changes outside 1.0 % to 5.0 % are excluded")
     assert.is_nil(tostring(found):find("loses to", 1, true))
   end)
 

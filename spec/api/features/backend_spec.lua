@@ -111,7 +111,7 @@ describe("cluster.backend", function()
   end)
 
   it("names the engines that exist", function()
-    refuses("cluster.backend: 'triton' is not allowed, expected one of vllm, sglang, trtllm",
+    refuses("cluster.backend: invalid value 'triton': expected one of vllm, sglang, trtllm",
       { backend = "triton" })
   end)
 
