@@ -400,8 +400,7 @@ describe("wrong flags of blis run", function()
       { { "--output-tokens-stdev", "1" }, "run: --output-tokens-stdev: 1 is neither 0 nor between "
         .. "--output-tokens-min and --output-tokens-max, 2 and 7000" .. hint },
       { { "--timeout", "0" },
-        "run: --timeout: invalid value 0: expected a timeout above 0, or below 0 for "
-          .. "none" .. hint },
+        "run: --timeout: invalid value 0: expected above 0, or below 0 for none" .. hint },
       { { "--num-requests", "0" },
         "run: --num-requests: 0 means no limit, and requires --horizon" .. hint },
       { { "--concurrency", "2" }, "run: --concurrency requires --num-requests or "

@@ -33,7 +33,7 @@ describe("a candidate", function()
       assert.equal(own.quality, made.quality)
       assert.equal(own.chain, made.chain)
     end
-    fails("has none", {}, { cascade = escalate })
+    fails("this scenario has no cascade", {}, { cascade = escalate })
     fails("cannot set 'quality'", { cascade = own }, { cascade = { quality = escalate } })
     fails("cannot set 'chain'", { cascade = own }, { cascade = { chain = { "small" } } })
   end)

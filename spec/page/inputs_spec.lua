@@ -33,8 +33,7 @@ describe("what was run", function()
     says({ workload = function()
       count = count + 1
       return count < 4 and { arrival_us = count, prompt_tokens = 4, output_tokens = 2 } or nil
-    end }, "Traffic: requests returned by a function of spec/page/inputs_spec.lua:",
-      " returns.")
+    end }, "Traffic: requests returned by a function of spec/page/inputs_spec.lua:")
     says({ workload = blis.workload { rate = 5, requests = 1200, prompt_tokens = 4,
       output_tokens = 2 } },
       "Traffic: generated requests: 5 requests/s, 1,200 requests, 4 prompt tokens, ")

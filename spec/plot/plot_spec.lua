@@ -279,7 +279,7 @@ describe("pictures of runs", function()
       { { show = "ttfx" }, "plot: show: invalid value 'ttfx'; did you mean 'ttft'?" },
       { { show = {} }, "expected a name or a list of names" },
       { { show = "replicas" }, "plot: show: 'replicas' requires an autoscaler" },
-      { { show = "tiers" }, "plot: show: 'tiers' needs series_interval_us and kv_tiers" },
+      { { show = "tiers" }, "plot: show: 'tiers' requires series_interval_us and kv_tiers" },
       { { widht = 3 }, "plot: unknown option 'widht'; did you mean 'width'?" },
       { { width = 2 }, "plot: width: invalid value 2: expected an integer from 5 to 20000" },
       { { log = "z" }, "expected 'x', 'y' or 'xy'" },
@@ -423,7 +423,7 @@ describe("blis plot", function()
         identity = "plot", trial = function(p) return { y = p.x } end }
         :run { quiet = true, store = store, shard = "0/1" }
       assert.equal(found:plot { y = "y" } .. "\n", commands.output_of("plot", store, "--y", "y"))
-      for words, said in pairs { [{}] = "FILE is missing", [{ a, "--x", "y" }] = "--x is for",
+      for words, said in pairs { [{}] = "FILE is missing", [{ a, "--x", "y" }] = "--x requires",
         [{ a, "--show", "z" }] = "--show: invalid value 'z'",
         [{ store, "--show", "curve", "--show", "front" }] = "expected either 'curve' or 'front'",
         [{ folder .. "/none.blis" }] = "none.blis" } do

@@ -179,7 +179,7 @@ schedulingProfiles:
     fails("plugins:\n- type: queue-scorer\n- type: priority-holdback-policy\n",
       "priority-holdback-policy was added in 0.10", { version = "0.9" })
     fails("plugins:\n- type: prefix-based-pd-decider\n  parameters: { promptTokens: 9 }\n",
-      "prefix-based-pd-decider: promptTokens came with 0.10", { version = "0.9" })
+      "prefix-based-pd-decider: promptTokens was added in 0.10", { version = "0.9" })
   end)
 end)
 

@@ -246,7 +246,7 @@ describe("an export", function()
   it("says that ties are drawn there", function()
     local made = export.of("llm-d", subject_of { routing = { "weighted",
       scorers = "llm-d.queue-scorer:1" } }, {})
-    assert.matches("ties go to the lowest-id here", export.text(made), 1, true)
+    assert.matches("ties go to the lowest-id in blis", export.text(made), 1, true)
     assert.matches("alike, up to ties", export.text(made), 1, true)
     assert.equal(made.decisions, made.equal)
   end)

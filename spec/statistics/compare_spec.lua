@@ -45,7 +45,7 @@ describe("blis.compare with replications", function()
         pair.p_value, pair.adjusted_p = 0.03, 0.09
       end
     end
-    small.says(tostring(found), "from round-robin is seen (p = 0.09 among 3 "
+    small.says(tostring(found), "and round-robin (p = 0.09 among 3 "
       .. "policies); changes outside 1.0 % to 5.0 % are excluded")
     assert.is_nil(tostring(found):find("loses to", 1, true))
   end)

@@ -91,8 +91,8 @@ local function latency_table(r)
     local row, has = latency_row(one[1], one[2], drawn, r)
     rows[i], has_intervals = row, has_intervals or has
   end
-  local caption = "Times in ms" .. (has_intervals and ("; below them %g %% intervals for other "
-    .. "traffic like this, %s"):format(level * 100, tostring(drawn)) or "")
+  local caption = "Times in ms" .. (has_intervals and ("; below them %g %% intervals for similar "
+    .. "traffic, %s"):format(level * 100, tostring(drawn)) or "")
   return parts.table(caption, { "", "count", table.unpack(statistics_shown) }, rows)
 end
 

@@ -119,13 +119,16 @@ static void test_faults(void) {
       {BLIS__TABLE_PRODUCTS, "gpu,dtype,n,k,m1\nA,bf16,1,1\n",
        "t.csv:2: 4 columns, but the first row has 5"},
       {BLIS__TABLE_PRODUCTS, "gpu,dtype,n,k,m1\nA,bf16,1,1,1,1\n", "more than the 5 columns"},
-      {BLIS__TABLE_PRODUCTS, "gpu,dtype,n,k,m1\nA,bf16,1,x,1\n", "t.csv:2: column 4: 'x'"},
-      {BLIS__TABLE_PRODUCTS, "gpu,dtype,n,k,m1,m2\nA,bf16,1,1,1,-1\n", "column 6: '-1'"},
-      {BLIS__TABLE_PRODUCTS, "gpu,dtype,n,k,m1,m2\nA,bf16,1,1,1,nan\n", "column 6: 'nan'"},
-      {BLIS__TABLE_PRODUCTS, "gpu,dtype,n,k,m1\n,bf16,1,1,1\n", "column 'gpu': ''"},
+      {BLIS__TABLE_PRODUCTS, "gpu,dtype,n,k,m1\nA,bf16,1,x,1\n",
+       "t.csv:2: column 4: invalid value 'x'"},
+      {BLIS__TABLE_PRODUCTS, "gpu,dtype,n,k,m1,m2\nA,bf16,1,1,1,-1\n",
+       "column 6: invalid value '-1'"},
+      {BLIS__TABLE_PRODUCTS, "gpu,dtype,n,k,m1,m2\nA,bf16,1,1,1,nan\n",
+       "column 6: invalid value 'nan'"},
+      {BLIS__TABLE_PRODUCTS, "gpu,dtype,n,k,m1\n,bf16,1,1,1\n", "column 'gpu': invalid value ''"},
       {BLIS__TABLE_EXPERTS, "gpu,dtype,n,k,m1\n", "gpu,dtype,experts,chosen,hidden,width,local,n1"},
       {BLIS__TABLE_ALLREDUCES, "gpu,gpus,b256,b500\n", "256 bytes and its doublings"},
-      {BLIS__TABLE_ALLREDUCES, "gpu,gpus,b256,b512\nA,2,1,\n", "column 4: ''"},
+      {BLIS__TABLE_ALLREDUCES, "gpu,gpus,b256,b512\nA,2,1,\n", "column 4: invalid value ''"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     blis_error error = {0};

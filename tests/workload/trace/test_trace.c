@@ -121,7 +121,7 @@ static void wrong_mooncake_rows_are_named(void) {
            "\"hash_ids\": [1, 2, 3]}",
        "has 3 ids; 600 tokens in blocks of 512 need 2"},
       {ROW "{\"timestamp\": 0, \"input_length\": -5, \"output_length\": 1}",
-       "bad.jsonl:2: key 'input_length': -5"},
+       "bad.jsonl:2: key 'input_length': invalid value -5"},
       {ROW "{\"timestamp\": 0, \"input_length\": 5, \"output_length\": \"x\"}",
        "bad.jsonl:2: key 'output_length'"},
       {ROW "{\"timestamp\": -1, \"input_length\": 5, \"output_length\": 1}",
@@ -129,7 +129,7 @@ static void wrong_mooncake_rows_are_named(void) {
       {ROW "{\"input_length\": 5, \"output_length\": 1}", "bad.jsonl:2: key 'timestamp'"},
       {ROW "{\"timestamp\": 0, \"input_length\": 5000000000, "
            "\"output_length\": 1}",
-       "bad.jsonl:2: key 'input_length': 5000000000"},
+       "bad.jsonl:2: key 'input_length': invalid value 5000000000"},
       {ROW "{\"timestamp\": 0, \"input_length\": 600, \"output_length\": 1, "
            "\"hash_ids\": [1, -2]}",
        "bad.jsonl:2: key 'hash_ids'"},
@@ -264,7 +264,7 @@ static void wrong_azure_rows_are_named(void) {
       {AZURE "1700000000,1,2\n", "is not a time"},
       {AZURE "2024-02-01 00:00:00+1:00,1,2\n", "is not a time"},
       {AZURE "2024-02-01 00:00:00,1,2\n2024-02-01 00:00:00,-1,2\n",
-       "bad.csv:3: column 'ContextTokens': '-1'"},
+       "bad.csv:3: column 'ContextTokens': invalid value '-1'"},
       {AZURE "2024-02-01 00:00:00,1,many\n",
        "bad.csv:2: column 'GeneratedTokens': 'many' is not a number"},
       {AZURE "2024-02-01 00:00:00,1,2.5\n", "is not a whole number"},

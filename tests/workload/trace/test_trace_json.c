@@ -66,7 +66,7 @@ static void compact_rows_may_tell_everything(void) {
 static void wrong_compact_rows_are_named(void) {
   static const bad_trace cases[] = {
       {COMPACT "}\n{\"ts\": -1, \"prompt_tokens\": 1, \"gen_tokens\": 2}",
-       "bad.jsonl:2: key 'ts': -1"},
+       "bad.jsonl:2: key 'ts': invalid value -1"},
       {"# about\n\n{\"ts\": 0, \"prompt_tokens\": 1}", "bad.jsonl:3: key 'gen_tokens': is missing"},
       {"{\"ts\": 0, \"prompt_tokens\": \"1\", \"gen_tokens\": 1}",
        "key 'prompt_tokens': '1' is not a whole number"},
@@ -74,11 +74,11 @@ static void wrong_compact_rows_are_named(void) {
       {COMPACT ", \"lora_adapter\": 3.5}", "key 'lora_adapter': 3.5"},
       {COMPACT ", \"reason_ratio\": 2}", "key 'reason_ratio': invalid value 2: expected 0 to 1"},
       {COMPACT ", \"streaming\": 1}", "key 'streaming': 1 is neither"},
-      {COMPACT ", \"think_us\": -1}", "key 'think_us': -1"},
+      {COMPACT ", \"think_us\": -1}", "key 'think_us': invalid value -1"},
       {COMPACT ", \"conversation_id\": []}", "key 'conversation_id'"},
       {COMPACT ", \"arrival_us\": 2000}", "key 'arrival_us': 2000 is another time than ts"},
-      {COMPACT ", \"arrival_us\": -1}", "key 'arrival_us': -1"},
-      {COMPACT ", \"turn\": 3000000000}", "key 'turn': 3000000000"},
+      {COMPACT ", \"arrival_us\": -1}", "key 'arrival_us': invalid value -1"},
+      {COMPACT ", \"turn\": 3000000000}", "key 'turn': invalid value 3000000000"},
       {COMPACT ", \"segments\": \"+\"}", "is not a list of segments"},
       {COMPACT ", \"segments\": \"1:99+\"}",
        "'1:99+' has 99 tokens; the prompt has 100, which must be as many"},
@@ -166,14 +166,15 @@ static void wrong_bailian_rows_are_named(void) {
        "bad.jsonl:1: key 'parent_chat_id': the parents of chat 1 form a cycle"},
       {CHAT("1", "1", "0", "5", ""), "the parents of chat 1 form a cycle"},
       {CHAT("\"a\"", "-1", "0", "5", ""), "key 'chat_id': 'a'"},
-      {CHAT("1", "-2", "0", "5", ""), "key 'parent_chat_id': -2"},
+      {CHAT("1", "-2", "0", "5", ""), "key 'parent_chat_id': invalid value -2"},
       {CHAT("1", "-1", "\"0\"", "5", ""), "key 'timestamp': '0'"},
-      {CHAT("1", "-1", "0", "5", ", \"turn\": -1"), "key 'turn': -1"},
+      {CHAT("1", "-1", "0", "5", ", \"turn\": -1"), "key 'turn': invalid value -1"},
       {CHAT("1", "-1", "0", "5", ", \"turn_id\": 1.5"), "key 'turn_id': 1.5"},
       {CHAT("1", "-1", "0", "33", ", \"hash_ids\": [1,2,3,4]"),
        "bad.jsonl:1: key 'hash_ids' has 4 ids; 33 tokens in blocks of 16 "
        "need 3"},
-      {CHAT("1", "-1", "0", "33", ", \"hash_ids\": [1,-2]"), "key 'hash_ids': item 2: -2"},
+      {CHAT("1", "-1", "0", "33", ", \"hash_ids\": [1,-2]"),
+       "key 'hash_ids': item 2: invalid value -2"},
   };
   check_refused("bad.jsonl", cases, COUNT(cases));
 }
@@ -300,7 +301,7 @@ static void wrong_llmservingsim_rows_are_named(void) {
       {FLAT ", \"input_tok_ids\": [1]}",
        "bad.jsonl:1: key 'input_tok_ids': an array does not have as many ids "
        "as input_toks says"},
-      {FLAT ", \"input_tok_ids\": [1, -1]}", "key 'input_tok_ids': item 2: -1"},
+      {FLAT ", \"input_tok_ids\": [1, -1]}", "key 'input_tok_ids': item 2: invalid value -1"},
       {FLAT "}\n{\"arrival_time_ns\": 0, \"sub_requests\": []}",
        "bad.jsonl:2: key 'sub_requests': an array is empty; a row needs at "
        "least one call"},
