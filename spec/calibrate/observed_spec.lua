@@ -42,7 +42,7 @@ describe("measurements in tables", function()
   it("are told which columns are not read", function()
     local told, tell = {}, notices.tell
     finally(function() notices.tell = tell end)
-    notices.tell = function(line) told[#told + 1] = line:match "columns.*" end
+    notices.tell = function(line) told[#told + 1] = line:match "ignored columns.*" end
     read("prompt_tokens,output_tokens,ttft_ms,e2e_ms,queue_ms,model\n10,5,20,60,1,m\n")
     read("rate_rps,prompt_tokens,output_tokens,ttft_ms,e2e_ms,seed\n1,10,5,20,60,1\n")
     assert.same({ "ignored columns: 'queue_ms'", "ignored columns: 'seed'" },

@@ -116,7 +116,7 @@ describe("a duration on a command line #host", function()
         "--shape: 'period=2' has no unit; write period=2s" },
       { { "trace", "warp", "--points", "0:0,60:30", "x" }, "--points: '60' has no unit" },
       { { "run", "--slo-ttft", "default=500" },
-        "--slo-ttft: invalid value 'default=500': has no unit; write 500ms or 500s" },
+        "--slo-ttft: invalid value 'default=500': missing unit; write 500ms or 500s" },
       { { "run", "--slo-ttft", "default=5parsecs" }, "expected CLASS=DURATION" },
       { { "capacity", "--target", "ttft_ms.p99=5 parsecs" },
         "expected a number of ms, or a duration such as 500ms" },

@@ -106,7 +106,7 @@ describe("flags of session graphs #host", function()
     says("--graphs cannot be combined with --workload rag", "run " .. rag .. "--graphs x")
     says("--shape cannot be combined with --graphs", "run --graphs x --rate 1 --shape surges")
     says("--arrival has no effect without --rate", "run --graphs x --arrival constant")
-    says("no recorded starts", "run --graphs tests/data/graphs/weka.jsonl")
+    says("no recorded start times", "run --graphs tests/data/graphs/weka.jsonl")
   end)
 
   it("let searches say how many tasks there are", function()

@@ -283,7 +283,7 @@ describe("pictures of runs", function()
       { { widht = 3 }, "plot: unknown option 'widht'; did you mean 'width'?" },
       { { width = 2 }, "plot: width: invalid value 2: expected an integer from 5 to 20000" },
       { { log = "z" }, "expected 'x', 'y' or 'xy'" },
-      { { show = "queue", log = "y" }, "has to be above 0" },
+      { { show = "queue", log = "y" }, "must be above 0" },
       { { path = "a.jpg" }, "plot: invalid value 'a.jpg': expected a name that ends in .svg" },
       { { path = "" }, "plot: invalid value '': expected the path of a file" },
       { { columns = 0 }, "plot: columns: invalid value 0" },
@@ -292,7 +292,7 @@ describe("pictures of runs", function()
       small.says(small.message_of(result.plot, result, case[1]), case[2])
     end
     local bare = blis.run(small.experiment { keep_records = false })
-    small.says(small.message_of(bare.plot, bare), "'latencies' needs records")
+    small.says(small.message_of(bare.plot, bare), "'latencies' requires records")
     small.says(small.message_of(bare.plot, bare, { show = "kv" }), "requires series_interval_us")
   end)
 end)

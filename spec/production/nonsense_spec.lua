@@ -122,7 +122,8 @@ describe("a policy in a file", function()
     fails("return", "the script returns nothing")
     fails("x =", "this is not valid Lua: %S+%.lua:1: unexpected symbol")
     fails("\27Lua", "this is not valid Lua")
-    fails("return { routing = 'weighted', queue = { ttl_us = 'x' } }", "queue.ttl_us: invalid value 'x'")
+    fails("return { routing = 'weighted', queue = { ttl_us = 'x' } }",
+      "queue.ttl_us: invalid value 'x'")
     fails("return { routing = 'weighted', admission = 'no-such' }", "unknown admission policy")
   end)
 

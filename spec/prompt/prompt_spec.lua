@@ -115,7 +115,7 @@ describe("the prompt on a terminal #host", function()
   it("tells errors in a line, and more when asked", function()
     local seen = run(typing("error 'first'", "traceback()", "x = = 1",
       "blis.run { clutser = 1 }"))
-    assert.matches("\nblis: stdin:1: first %(traceback%(%) tells where%)\n> traceback%(%)\n"
+    assert.matches("\nblis: stdin:1: first %(traceback%(%) shows where%)\n> traceback%(%)\n"
       .. "stdin:1: first\nstack traceback:\n", seen.screen)
     assert.matches("blis: stdin:1: unexpected symbol near '='\n", seen.screen)
     assert.is_truthy(seen.screen:find("did you mean 'cluster'?", 1, true))

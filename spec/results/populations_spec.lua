@@ -102,7 +102,7 @@ describe("the steady state", function()
     assert.is_false(fake(100, 1.31).steady.is_settled)
     assert.is_false(fake(10000, 106).steady.is_settled)
     says(fake(10000, 106).setup.notes, "10000 requests arrived in the window, and 10600 completed "
-      .. "in it: the queue of the start drains")
+      .. "in it: the initial queue drains")
     says(fake(10000, 94).setup.notes, "a queue grows")
     assert.is_false(fake(10000, 100, true).steady.is_settled)
     assert.is_nil(fake(0, 0).steady.is_settled == false or nil)

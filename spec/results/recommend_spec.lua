@@ -200,7 +200,7 @@ describe("blis.recommend", function()
     apart.high = 9
     says(found:headline(), "a (aggregated) seems to sustain more load per GPU than b")
     together.goodput, apart.goodput, apart.per_gpu = 9, 6, 3
-    says(found:headline(), "takes 1.50 times the load of b (disaggregated) per GPU; their interv")
+    says(found:headline(), "sustains 1.50 times the load of b (disaggregated) per GPU; their ")
     -- The same model and GPU at two TP degrees.
     local function subject(tp)
       local regime = { gpu = "H100", layers = 32, hidden_size = 4096, weights = "bf16",

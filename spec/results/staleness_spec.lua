@@ -20,7 +20,7 @@ local function note_of(spec)
   notices.collect(before)
   assert(ok, problem)
   for _, line in ipairs(lines) do
-    if line:find("age of what they read", 1, true) then return line end
+    if line:find("the age of their signals", 1, true) then return line end
   end
 end
 

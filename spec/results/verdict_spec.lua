@@ -363,7 +363,7 @@ describe("requests", function()
   end)
 
   it("of different metrics differ where many got a first token only", function()
-    says(has(run { horizon_us = 20000000 }, "populations", "warning"), "TTFT is of the ")
+    says(has(run { horizon_us = 20000000 }, "populations", "warning"), "TTFT covers the ")
     has_not(run(), "populations")
   end)
 

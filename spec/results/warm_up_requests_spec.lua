@@ -57,7 +57,7 @@ describe("warm_up_requests", function()
 
   it("is one of two ways, and needs records", function()
     says(message_of(blis.run, small.experiment { warm_up_requests = 1, warm_up_us = 1 }),
-      "two ways")
+      "warm_up_us cannot be combined with")
     says(message_of(blis.run, small.experiment { warm_up_requests = 1, keep_records = false }),
       "warm_up_requests needs records")
     says(message_of(blis.run, small.experiment { warm_up_requests = -1 }), "warm_up_requests")

@@ -78,8 +78,8 @@ x                        square
 4  16.0430 (16.0420 to 16.0440)
 5  25.0430 (25.0420 to 25.0440)
 
-intervals need 4 replications or more; a change of 5 % in square shows with about 4, of 10 % ]]
-      .. "with 4 (blis.statistics.power)",
+intervals require at least 4 replications; detecting a change of 5 % in square takes about 4, ]]
+      .. "of 10 % about 4 (blis.statistics.power)",
       tostring(run(new_sweep { report = { "square" } }, { jobs = 1 })))
   end)
 

@@ -136,8 +136,8 @@ describe("the points of a sweep", function()
       { { parameters = { { "a", { { label = "f", value = 1 }, { label = "f", value = 2 } } } } },
         "parameters[1] (a), value 2: the label 'f' is used for two different values" },
       { { parameters = { { "a", { { label = {}, value = 1 } } } } },
-        "parameters[1] (a), value 1: invalid value of type table as a label, expected a string, a "
-          .. "number or a boolean" },
+        "parameters[1] (a), value 1: label: invalid value of type table: expected a string, "
+          .. "a number, or a boolean" },
       { { parameters = { { "a", from = 1, to = 2, steps = 100000 },
           { "b", from = 1, to = 2, steps = 100000 } } },
         "parameters: a grid of more than 10000000 points; sampling = \"sobol\" with samples = ... "

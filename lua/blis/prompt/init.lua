@@ -44,7 +44,7 @@ prompt.words = complete.words
 local introduction = [[
 help "TOPIC" explains a function, option, figure, signal or policy: help "ttft", help "cluster",
 help(blis.run). Tab completes names and options. An expression prints its value, Ctrl-C ends what
-runs or clears the line, Ctrl-D leaves. traceback() tells more of the last error.]]
+runs or clears the line, Ctrl-D leaves. traceback() shows details of the last error.]]
 
 local function help(...)
   local topic = ...

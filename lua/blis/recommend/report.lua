@@ -114,7 +114,7 @@ end
 
 local function why_unsure(a, b)
   local is_stuck = report.stays_overloaded(a) or report.stays_overloaded(b)
-  return is_stuck and "one of them does not recover from a surge" or "their intervals meet"
+  return is_stuck and "one of them does not recover from a surge" or "their intervals overlap"
 end
 
 --- How much more the better of two takes: by their goodputs, or else what is sure of it.
