@@ -40,15 +40,18 @@ local function write_residuals()
     return measured.errors(runs, { latency_model = latency_model, kernel_tables = has_tables,
       catalogue = { "data/latency/composed.yaml" } })
   end
+  local in_sample = shipped("composed", true)
   write("data/validation/residuals.yaml", residuals.text(
-    residuals.rows(by.part, by.model, by.gpu), {
-      { name = "calibrated", errors = shipped "calibrated" },
-      { name = "composed", errors = shipped("composed", true) },
-      { name = "without_part", errors = by.part },
-      { name = "without_model", errors = by.model },
-      { name = "closed_form", errors = shipped("composed", false) },
-      { name = "closed_form_without_model", errors = closed_form },
-    }, residuals.between(by.part, by.model)))
+    residuals.rows(by.part, by.model, by.gpu), in_sample,
+    residuals.between(by.part, by.model)))
+  write("tests/data/truth/groups.yaml", residuals.groups_text {
+    { name = "calibrated", errors = shipped "calibrated" },
+    { name = "composed", errors = in_sample },
+    { name = "without_part", errors = by.part },
+    { name = "without_model", errors = by.model },
+    { name = "closed_form", errors = shipped("composed", false) },
+    { name = "closed_form_without_model", errors = closed_form },
+  })
   write("tests/data/truth/left_out.csv", residuals.csv(by))
 end
 

@@ -2,6 +2,7 @@
 ---
 --- The figures may be cited but the files are not part of this repository, so they are read from
 --- folders that are given: that of published.lua, and that of stages.lua.
+local measured_range = require "blis.results.measured_range"
 local published = require "published"
 local stages = require "stages"
 
@@ -17,6 +18,7 @@ local measured = {}
 ---@field source string "InferenceX", "Qwen3-32B", or "stages"
 ---@field group string model and GPU
 ---@field part string what separates runs of a group: TP degree and version, or workload
+---@field versions integer[] minor numbers of the versions of vLLM that were in use
 ---@field model string
 ---@field gpu string
 ---@field rows validation.Row[]
@@ -56,6 +58,7 @@ end
 ---@field prefill_share number of the time of steps: steps with prompt tokens
 ---@field waits boolean requests waited for KV blocks
 ---@field regime? table
+---@field values table<string, number> of blis.results.measured_range
 
 local function prefill_share_of(result)
   local prefill_us, busy_us = 0, 0
@@ -74,12 +77,14 @@ function measured.errors(runs, variant)
   for _, run in ipairs(runs) do
     local means, result = run.simulate(variant)
     local share = prefill_share_of(result)
+    local values = rawget(result.setup, "regime") and measured_range.of_group(
+      measured_range.of_run(result), result.setup, share)
     local waits = result.preemptions > 0 or result.kv_allocation_failures > 0
     for i, row in ipairs(run.rows) do
       local mean = assert(means[i], row.name .. ": no request completed")
       list[#list + 1] = {
         run = run, row = row, prefill_share = share, waits = waits,
-        regime = rawget(result.setup, "regime"), tp = result.setup.tp,
+        regime = rawget(result.setup, "regime"), tp = result.setup.tp, values = values,
         tpot = mean.tpot / row.tpot - 1, ttft = row.ttft and mean.ttft / row.ttft - 1,
         e2e = row.e2e and mean.e2e / row.e2e - 1,
       }

@@ -34,7 +34,7 @@ Closed-loop rows of InferenceX (vLLM 0.11 to 0.19), Qwen3-32B under vLLM 0.12 (s
 scheduling; its source does not state how requests arrived, so TTFT is not judged), and 56 stages
 of the accuracy study of inference-sim (vLLM 0.14 and 0.15). These files are not part of this
 repository: `scripts/validate --residuals DIR...` reads them, and writes
-[data/validation/residuals.yaml](../data/validation/residuals.yaml), which this section shows.
+[tests/data/truth/groups.yaml](../tests/data/truth/groups.yaml), which this section shows.
 
 For the columns "held out", all 34 parameters of the fit are fitted again without a group of rows.
 The parameters are scales by GPU family and format, times per layer and step, KV rates, and engine

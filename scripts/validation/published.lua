@@ -117,12 +117,19 @@ local function means_of(result)
   return { ttft = ttft / count / 1000, tpot = tpot / count / 1000, e2e = e2e / count / 1000 }
 end
 
+--- The minor number of the engine's version 0.x.
+local function version_of(row, set)
+  local text = row.engine_version ~= "" and tostring(row.engine_version) or set.version
+  return math.tointeger(tonumber(text:match "^0%.(%d+)"))
+end
+
 local function run_of(row, set, folder)
   return {
     source = set.name, group = ("%s on %s"):format(row.model, row.gpu), gpu = row.gpu,
     model = row.model, part = ("TP %d, vLLM %s"):format(row.tp, row.engine_version),
     rows = { { name = ("%d/%d, %d at once"):format(row.isl, row.osl, row.concurrency),
       ttft = set.judges_ttft and row.ttft_mean_ms or nil, tpot = row.tpot_ms } },
+    versions = { version_of(row, set) },
     simulate = function(variant)
       local result = blis.run { cluster = cluster_of(row, set, folder, variant), seed = 1,
         routing = "round-robin", workload = workload_of(row, set, variant) }

@@ -24,7 +24,7 @@ end
 
 local function accuracy_table()
   local groups, header, lines = {}, { "Rows", "n" }, {}
-  for _, group in ipairs(core.yaml_read("data/validation/residuals.yaml").residuals.groups) do
+  for _, group in ipairs(core.yaml_read("tests/data/truth/groups.yaml").groups) do
     groups[group.name] = group
   end
   for _, kind in ipairs(kinds) do header[#header + 1] = kind.title end

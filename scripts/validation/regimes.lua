@@ -1,11 +1,13 @@
---- The sections of docs/validation.md about data/validation/residuals.yaml: errors by group of
---- rows, in sample and held out, and the expected errors by regime.
+--- The sections of docs/validation.md about data/validation/residuals.yaml, the expected errors by
+--- regime, and about tests/data/truth/groups.yaml, errors by group of rows, in sample and held out.
 local core = require "blis.core"
 local markdown = require "markdown"
 
 local regimes = {}
 
 local function data() return core.yaml_read("data/validation/residuals.yaml").residuals end
+
+local function groups() return core.yaml_read("tests/data/truth/groups.yaml").groups end
 
 local kinds = {
   { key = "calibrated", title = "`calibrated`" },
@@ -23,7 +25,7 @@ end
 local function figures_table(name)
   local header, rows = { "rows", "n" }, {}
   for _, kind in ipairs(kinds) do header[#header + 1] = kind.title end
-  for _, group in ipairs(data().groups) do
+  for _, group in ipairs(groups()) do
     if group.composed[name] then
       local row = { group.name, tostring(group.rows) }
       for _, kind in ipairs(kinds) do row[#row + 1] = mean_of(group[kind.key], name) end

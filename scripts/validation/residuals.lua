@@ -2,6 +2,7 @@
 --- had seen of it, as lua/blis/results/residuals.lua reads them.
 local bands = require "bands"
 local measured = require "measured"
+local measured_range = require "blis.results.measured_range"
 
 local residuals = {}
 
@@ -99,6 +100,30 @@ local function by_share(errors)
   return shares, tpot
 end
 
+--- The range of the runs whose errors of a metric count, by the keys of
+--- blis.results.measured_range; nil without such runs.
+local function range_of(errors, metric)
+  local range, is_known = {}, false
+  local function add(key, value)
+    local pair_of = range[key] or { value, value }
+    range[key] = { math.min(pair_of[1], value), math.max(pair_of[2], value) }
+  end
+  for _, one in ipairs(errors) do
+    if one[metric] and (metric == "tpot" or not one.waits) then
+      is_known = true
+      for key, value in pairs(one.values) do add(key, value) end
+      for _, version in ipairs(one.run.versions) do add("version", version) end
+    end
+  end
+  return is_known and range or nil
+end
+
+--- Adds the ranges of TPOT and TTFT to a row.
+local function with_ranges(row, errors)
+  row.tpot_range, row.ttft_range = range_of(errors, "tpot"), range_of(errors, "ttft")
+  return row
+end
+
 local function row_of(level, errors, regime)
   local shares, tpot = by_share(errors)
   local row = { level = level, rows = #errors, prefill_share = shares, tpot = bands.floor(tpot),
@@ -107,7 +132,7 @@ local function row_of(level, errors, regime)
     row.family, row.weights, row.has_experts, row.is_async = family_of(regime.gpu), regime.weights,
       regime.has_experts, regime.is_async
   end
-  return row
+  return with_ranges(row, errors)
 end
 
 -- Residuals of the format level where the measurements contain one model or none: those that are
@@ -150,12 +175,25 @@ local function models_of(errors)
   return list
 end
 
+--- The union of two ranges.
+local function union(a, b)
+  local range = {}
+  for key, pair_of in pairs(a) do range[key] = pair_of end
+  for key, pair_of in pairs(b) do
+    local other = range[key] or pair_of
+    range[key] = { math.min(pair_of[1], other[1]), math.max(pair_of[2], other[2]) }
+  end
+  return range
+end
+
 --- The largest of each figure of rows: what is not better known than any of them. At least what is
 --- reported for GPUs of families and formats of experts that no fit contains.
 local function largest(level, rows)
   local found = { level = level, rows = 0, tpot = { 0.15, 0.25 }, ttft = { 0.20, 0.40 } }
   for _, row in ipairs(rows) do
     found.rows = found.rows + row.rows
+    found.tpot_range = union(found.tpot_range or {}, row.tpot_range)
+    found.ttft_range = union(found.ttft_range or {}, row.ttft_range or {})
     local t = row.tpot
     local tpot = { math.max(t[1], t[3] or 0), math.max(t[2], t[4] or 0) }
     for i = 1, 2 do
@@ -181,9 +219,21 @@ end
 --- A row of models that the fit does not contain.
 local function unseen_row(level, errors)
   local groups = by_group(errors)
-  return { level = level, rows = #errors,
+  return with_ranges({ level = level, rows = #errors,
     tpot = bands.pair(bands.scale(groups, "tpot", assumed[level])),
-    ttft = bands.pair(bands.scale(groups, "ttft", assumed[level])) }
+    ttft = bands.pair(bands.scale(groups, "ttft", assumed[level])) }, errors)
+end
+
+--- The runs of a study on a GPU family: reported errors are of more runs of the same study, whose
+--- lengths and loads are those of these runs.
+local function of_study(errors, reported_row)
+  local list, source = {}, reported_row.weights == "bf16" and "stages" or "InferenceX"
+  for _, one in ipairs(errors) do
+    if one.run.source == source and family_of(one.regime.gpu) == reported_row.family then
+      list[#list + 1] = one
+    end
+  end
+  return list
 end
 
 --- Adds the rows of the levels model and format; returns the errors of the level family: models
@@ -208,7 +258,7 @@ local function add_formats(rows, by_part, by_model)
   for _, one in ipairs(reported) do
     local row = { level = "format", rows = 0 }
     for name, value in pairs(one) do row[name] = value end
-    rows[#rows + 1] = row
+    rows[#rows + 1] = with_ranges(row, of_study(by_part, one))
   end
   return unknown
 end
@@ -234,6 +284,20 @@ local function numbers(list)
   return "[" .. table.concat(texts, ", ") .. "]"
 end
 
+--- "{prompt: [600, 8192], ...}", the quantities that a metric depends on.
+local function range_text(range, metric)
+  local texts = {}
+  for _, quantity in ipairs(measured_range.quantities) do
+    local pair_of = quantity[metric] and range[quantity.key]
+    if pair_of then
+      local number = ("%%.%df"):format(quantity.digits)
+      texts[#texts + 1] = ("%s: [%s, %s]"):format(quantity.key, number:format(pair_of[1]),
+        number:format(pair_of[2]))
+    end
+  end
+  return "{" .. table.concat(texts, ", ") .. "}"
+end
+
 local function row_text(row)
   local parts = { "level: " .. row.level }
   local function add(name, text) parts[#parts + 1] = name .. ": " .. text end
@@ -245,23 +309,33 @@ local function row_text(row)
   for _, name in ipairs { "prefill_share", "tpot", "ttft" } do
     if row[name] then add(name, numbers(row[name])) end
   end
+  for _, metric in ipairs { "tpot", "ttft" } do
+    local range = row[metric] and row[metric .. "_range"]
+    if range then add(metric .. "_range", range_text(range, metric)) end
+  end
   return "    - {" .. table.concat(parts, ", ") .. "}"
 end
 
 local head = [[
 # Residuals of the composed step-time model by regime. Written by scripts/validate --residuals.
-# lua/blis/results/residuals.lua describes the keys.
+# lua/blis/engine/residuals.lua describes the keys.
 #
 # Relative errors of mean TPOT and TTFT on runs that took no part in the fit: all parameters of
 # scripts/validation/parameters.lua were fitted again without them. Half of the rows are within the
 # first number, four fifths within the second. Levels below "model" count each model and GPU once,
-# and one more that is assumed (scripts/validation/bands.lua).
+# and one more that is assumed (scripts/validation/bands.lua). tpot_range and ttft_range are the
+# smallest and largest values of these runs (lua/blis/results/measured_range.lua).
 #
 # Sources: InferenceX (246 rows, vLLM 0.11 to 0.19, Apache-2.0), Qwen3-32B under vLLM 0.12 (30 rows,
 # ai-dynamo/aiconfigurator 095f58a51c4c, Apache-2.0), and 56 stages of the accuracy study of
 # inference-sim (vLLM 0.14 and 0.15). Rows with "rows: 0" are errors of the same constants on more
 # rows of InferenceX that the fit did not see, as reported with the constants.
 ]]
+
+--- "InferenceX, vLLM 0.17": a row of the table by engine version.
+local function version_name(run)
+  return run.source == "InferenceX" and ("InferenceX, vLLM 0.%d"):format(run.versions[1]) or nil
+end
 
 local sources = { InferenceX = "all InferenceX", stages = "all stages" }
 
@@ -281,7 +355,7 @@ end
 local function group_lines(kinds)
   local lines, by_kind, order, is_known = {}, {}, {}, {}
   for _, name_of in ipairs { function(run) return run.group end,
-    function(run) return sources[run.source] end } do
+    function(run) return sources[run.source] end, version_name } do
     for k, kind in ipairs(kinds) do
       by_kind[k] = by_kind[k] or {}
       for _, one in ipairs(kind.errors) do
@@ -295,21 +369,32 @@ local function group_lines(kinds)
     end
   end
   for _, name in ipairs(order) do
-    lines[#lines + 1] = ("    - name: %s\n      rows: %d"):format(name, #by_kind[1][name])
+    lines[#lines + 1] = ("  - name: %s\n    rows: %d"):format(name, #by_kind[1][name])
     for k, kind in ipairs(kinds) do
-      lines[#lines + 1] = ("      %s: %s"):format(kind.name, figures_of(by_kind[k][name]))
+      lines[#lines + 1] = ("    %s: %s"):format(kind.name, figures_of(by_kind[k][name]))
     end
   end
   return lines
 end
 
+local head_of_groups = [[
+# Errors of groups of rows by several step-time models: mean, half of the rows, four fifths of the
+# rows. Written by scripts/validate --residuals. Sources: data/validation/residuals.yaml.
+]]
+
+--- The text of tests/data/truth/groups.yaml, for docs/validation.md.
+---@param kinds { name: string, errors: validation.Error[] }[] errors to compare
+---@return string
+function residuals.groups_text(kinds)
+  return head_of_groups .. "groups:\n" .. table.concat(group_lines(kinds), "\n") .. "\n"
+end
+
 --- The text of data/validation/residuals.yaml.
 ---@param rows table[] of residuals.rows
----@param kinds { name: string, errors: validation.Error[] }[] errors to compare; the second one is
---- in sample
+---@param shipped validation.Error[] of the shipped constants
 ---@param between table<string, table<string, number[]>>
 ---@return string
-function residuals.text(rows, kinds, between)
+function residuals.text(rows, shipped, between)
   local lines = { head .. "residuals:", "  families:" }
   local function add(line) lines[#lines + 1] = line end
   for _, family in ipairs(families) do
@@ -317,7 +402,7 @@ function residuals.text(rows, kinds, between)
   end
   add "  # Models that the fit contains."
   add "  models:"
-  for _, text in ipairs(models_of(kinds[2].errors)) do add("    - " .. text) end
+  for _, text in ipairs(models_of(shipped)) do add("    - " .. text) end
   add "  regimes:"
   for _, row in ipairs(rows) do add(row_text(row)) end
   add "  # Errors of the quotient of two setups: errors that both have cancel."
@@ -326,9 +411,6 @@ function residuals.text(rows, kinds, between)
     add(("    %s: {tpot: %s, ttft: %s}"):format(name, numbers(between[name].tpot),
       numbers(between[name].ttft)))
   end
-  add "  # Errors of groups of rows: mean, half of the rows, four fifths of the rows."
-  add "  groups:"
-  for _, line in ipairs(group_lines(kinds)) do add(line) end
   return table.concat(lines, "\n") .. "\n"
 end
 

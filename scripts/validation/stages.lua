@@ -123,7 +123,7 @@ local function run_of(run)
   end
   return {
     source = "stages", group = ("%s on %s"):format(first.model, first.hardware),
-    model = first.model, gpu = first.hardware, part = run.name, rows = rows,
+    model = first.model, gpu = first.hardware, versions = { 14, 15 }, part = run.name, rows = rows,
     simulate = function(variant) return simulate(run, variant) end,
   }
 end

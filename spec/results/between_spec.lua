@@ -57,7 +57,7 @@ describe("differences between setups", function()
   end)
 
   it("has no bound where TTFT has none", function()
-    local error = { tpot_band = 0.1, is_measured = true }
+    local error = { tpot_band = 0.1, tpot_level = "model" }
     local first, other = between.subject(one), subject_on("H200", { error = error })
     local found = between.judge(first, other)
     assert.is_nil(found[2].error)

@@ -206,7 +206,7 @@ describe("blis.recommend", function()
       local regime = { gpu = "H100", layers = 32, hidden_size = 4096, weights = "bf16",
         has_experts = false, is_async = true }
       return { step_times = { { regime = regime, tp = tp, dp = 1 } }, ttft_ms = 50, e2e_ms = 900,
-        error = { tpot_band = 0.05, ttft_band = 0.1, is_measured = true } }
+        error = { tpot_band = 0.05, ttft_band = 0.1, tpot_level = "model", ttft_level = "model" } }
     end
     together.subject, apart.subject = subject(1), subject(2)
     assert.is_nil(found:headline():find("within the error", 1, true))

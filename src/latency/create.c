@@ -369,6 +369,15 @@ static bool has_usual_attention(const blis__step_work *work) {
   return true;
 }
 
+/* Bytes of an element of the KV cache. */
+static double kv_bytes(const blis_latency_config *config) {
+  const blis_layered_model *layered = config->layered;
+  if (layered == NULL) {
+    return 2;
+  }
+  return layered->kv_bytes > 0 ? layered->kv_bytes : layered->model_bytes;
+}
+
 blis_status blis_latency_regime(const blis_alloc *alloc, const blis_latency_config *config,
                                 blis_step_regime *regime, blis_error *error) {
   blis__step_work work = {0};
@@ -384,6 +393,7 @@ blis_status blis_latency_regime(const blis_alloc *alloc, const blis_latency_conf
       .is_async = config->composed.is_async,
       .layers = (int64_t)layers,
       .hidden_size = (int64_t)work.hidden,
+      .kv_bits = 8 * kv_bytes(config),
   };
   blis__work_free(alloc, &work);
   return BLIS_OK;

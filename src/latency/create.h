@@ -79,6 +79,7 @@ typedef struct blis_step_regime {
   bool is_async;
   int64_t layers;      /* of the model */
   int64_t hidden_size; /* of the model */
+  double kv_bits;      /* of an element of the KV cache */
 } blis_step_regime;
 
 /* Determines the regime of a configuration. blis_latency_create must succeed for it, and its kind

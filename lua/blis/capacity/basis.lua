@@ -15,6 +15,7 @@ local basis = {}
 --- "sequence slots"
 ---@field share_beyond number? share of the steps beyond the data that step times were fitted to
 ---@field expected_error number? of TPOT, which four fifths of the setups of this regime are within
+---@field error_reason string? why this error is not known
 ---@field model_range blis.ModelRange? the answer over that error
 ---@field requests_per_sec number offered there
 ---@field goodput_per_sec number? requests/s that meet the latency targets of one request
@@ -73,6 +74,7 @@ function basis.of(r, value, targets)
     binding_constraint = load_checks.binding_constraint(r),
     share_beyond = coverage and coverage.share_beyond, requests_per_sec = offered,
     expected_error = r.expected_error and r.expected_error.tpot_band,
+    error_reason = r.expected_error and r.expected_error.tpot_reason,
     attainment = attainment, goodput_per_sec = attainment and offered * attainment,
   }
   local findings = {}
@@ -107,7 +109,11 @@ function basis.text(one)
     parts[#parts + 1] = ("%s of the steps outside the calibrated range"):format(
       format.percent(one.share_beyond))
   end
-  if one.model_range then parts[#parts + 1] = basis.range_text(one.model_range) end
+  if one.model_range then
+    parts[#parts + 1] = basis.range_text(one.model_range)
+  elseif one.error_reason then
+    parts[#parts + 1] = ("the error of step times is unknown (%s)"):format(one.error_reason)
+  end
   return table.concat(parts, "; ")
 end
 

@@ -1,5 +1,6 @@
 --- The parts of engine steps, for `blis models NAME --steps`: where time is spent.
 local core = require "blis.core"
+local expected_error = require "blis.results.expected_error"
 local format = require "blis.format"
 
 local step_parts = {}
@@ -30,7 +31,7 @@ local batches = {
 local columns = { "products_us", "experts_us", "attention_us", "links_us", "other_us", "host_us",
   "total_us", "front_end_us" }
 local titles = { "step", "products", "experts", "attention", "all-reduces", "other", "host",
-  "total (us)", "front end (us)" }
+  "total (us)", "front end (us)", "80% within" }
 
 --- Time of a prompt in an idle front end; nil without a prompt or a front end.
 local function front_end_us(cluster, batch)
@@ -40,14 +41,29 @@ local function front_end_us(cluster, batch)
 end
 
 --- Steps with their parts in microseconds: a list of { batch =, products_us =, ... }.
+--- error_band is the error that four fifths of the setups are within, with error_reason if unknown.
 ---@param cluster table options of a cluster, read, with latency model composed
+---@param facts table of core.engine_facts
 ---@return table[]
-function step_parts.of(cluster)
+function step_parts.of(cluster, facts)
   local list = core.step_parts(cluster, batches)
   for i, parts in ipairs(list) do
     parts.batch, parts.front_end_us = batches[i].name, front_end_us(cluster, batches[i])
+    parts.error_band, parts.error_reason = expected_error.of_step(facts, batches[i])
   end
   return list
+end
+
+--- Why errors of steps are unknown, each reason once.
+local function reason_lines(list)
+  local lines, is_known = "", {}
+  for _, parts in ipairs(list) do
+    local reason = parts.error_reason
+    if reason and not is_known[reason] then
+      lines, is_known[reason] = lines .. ("  Unknown error (-): %s.\n"):format(reason), true
+    end
+  end
+  return lines
 end
 
 local expert_keys = { "experts", "chosen", "hidden", "width", "local" }
@@ -87,23 +103,26 @@ end
 
 --- The parts as a table, and a sentence about the columns.
 ---@param cluster table
+---@param facts table of core.engine_facts
 ---@return string
-function step_parts.text(cluster)
-  local rows = {}
-  for i, parts in ipairs(step_parts.of(cluster)) do
+function step_parts.text(cluster, facts)
+  local rows, list = {}, step_parts.of(cluster, facts)
+  for i, parts in ipairs(list) do
     local row = { "  " .. parts.batch }
     for k, column in ipairs(columns) do
       local us = parts[column]
       row[k + 1] = us and format.count(math.floor(us + 0.5)) or "-"
     end
+    row[#columns + 2] = parts.error_band and ("%.0f%%"):format(100 * parts.error_band) or "-"
     rows[i] = row
   end
   local hidden = cluster.async_scheduling
     and "Host time is hidden where the GPU takes longer (asynchronous scheduling)."
     or "Host time is added (synchronous scheduling)."
   return ("\nparts of steps by composed, decodes at 1,024 tokens of context\n%s\n  %s The front "
-    .. "end precedes the wait queue.\n"):format(format.table(titles, rows), hidden)
-    .. step_parts.kernels_text(cluster)
+    .. "end precedes the wait queue. 80%% of measured setups err by at most the last column: TPOT "
+    .. "with decodes, TTFT without.\n"):format(format.table(titles, rows), hidden)
+    .. reason_lines(list) .. step_parts.kernels_text(cluster)
 end
 
 local function write_shape(writer, kernel, name, shape)
@@ -133,12 +152,16 @@ end
 --- Writes the parts as a JSON array, and the source of the time of every kernel.
 ---@param writer any
 ---@param cluster table
-function step_parts.write(writer, cluster)
+---@param facts table of core.engine_facts
+function step_parts.write(writer, cluster, facts)
   writer:array("step_parts")
-  for _, parts in ipairs(step_parts.of(cluster)) do
+  for _, parts in ipairs(step_parts.of(cluster, facts)) do
     writer:object():field("batch", parts.batch)
     for _, column in ipairs(columns) do
       if parts[column] then writer:field(column, parts[column]) end
+    end
+    for _, name in ipairs { "error_band", "error_reason" } do
+      if parts[name] then writer:field(name, parts[name]) end
     end
     writer:done()
   end

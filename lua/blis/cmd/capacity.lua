@@ -114,8 +114,8 @@ local function write(writer, found)
   for _, key in ipairs { "targets", "notes" } do json.write_list(writer, key, found[key]) end
   if found.basis then
     json.write_object(writer, "basis", { "value", "gpus", "hardware", "usd_per_hour",
-      "binding_constraint", "share_beyond", "expected_error", "requests_per_sec",
-      "goodput_per_sec", "attainment" }, found.basis)
+      "binding_constraint", "share_beyond", "expected_error", "error_reason",
+      "requests_per_sec", "goodput_per_sec", "attainment" }, found.basis)
     if found.basis.model_range then
       json.write_object(writer, "model_range", { "error", "low", "high" }, found.basis.model_range)
     end

@@ -201,7 +201,7 @@ local function write_engine(writer, facts, cluster, has_parts)
     writer:object():field("batch", example.batch):field("step_us", example.step_us):done()
   end
   writer:done()
-  if has_parts then step_parts.write(writer, cluster) end
+  if has_parts then step_parts.write(writer, cluster, facts) end
   if facts.coverage then
     writer:object("coverage")
     write_fields(writer, facts.coverage, { "fitted_on", "limits", "extrapolated" })
@@ -275,7 +275,7 @@ local function print_text(shown)
   print_fields(model)
   if facts then
     print_engine(facts, shown.cluster)
-    if shown.has_parts then command.print(step_parts.text(shown.cluster)) end
+    if shown.has_parts then command.print(step_parts.text(shown.cluster, facts)) end
   elseif shown.size then
     command.print(("\nKV cache\n  %s blocks (%s tokens)\n"):format(
       format.count(shown.size.kv_blocks), format.count(shown.size.kv_tokens)))

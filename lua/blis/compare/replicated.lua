@@ -249,7 +249,7 @@ local function subject_of(stage, known, i)
   return {
     step_times = list[1].step_times, ttft_ms = mean "ttft_ms", tpot_ms = mean "tpot_ms",
     e2e_ms = mean "e2e_ms", error = { tpot_band = band "tpot_band", ttft_band = band "ttft_band",
-      is_measured = list[1].error.is_measured },
+      tpot_level = list[1].error.tpot_level, ttft_level = list[1].error.ttft_level },
   }
 end
 

@@ -31,6 +31,9 @@ local path = "validation/residuals.yaml"
 ---@field tpot number[] half of the rows are within the first, four fifths within the second; with
 --- prefill_share, four numbers: for the smaller share, then for the larger one
 ---@field ttft? number[]
+---@field tpot_range? table<string, number[]> smallest and largest value of the measured runs, by
+--- the quantities of blis.results.measured_range
+---@field ttft_range? table<string, number[]>
 ---@field many_gpus? number errors of TPOT at tp 4 and more, relative to those at less
 
 local loaded
@@ -123,6 +126,31 @@ function residuals.require_measured(regime)
   end
 end
 
+---@class blis.Unmeasured
+---@field text string what was not measured
+---@field ttft_only? boolean TPOT does not depend on it
+
+--- What was not measured of a group of instances: data of the user in place of those that the
+--- residuals are of, and options that change step times in a way that no measured run had.
+---@param group table of result.setup, with its regime
+---@return blis.Unmeasured[]
+function residuals.unmeasured(group)
+  local regime, options, list = group.regime, rawget(group, "step_options") or {}, {}
+  local function add(is_given, text, ttft_only)
+    if is_given then list[#list + 1] = { text = text, ttft_only = ttft_only } end
+  end
+  add(regime.has_own_gpu, "a GPU with rates of the user")
+  add(regime.has_own_constants, "constants of a catalogue file")
+  add(type(options.kernel_tables) == "string", "kernel tables of a folder")
+  add(options.kernel_tables == false, "step times without kernel tables")
+  add(options.engine_scale, "step times with engine_scale")
+  add((rawget(group, "dp") or 1) > 1, "data parallelism inside an instance")
+  add(options.gpu_power_cap_watts, "steps under a power cap")
+  add(options.batching, "batches that change only at their end")
+  add(options.kv_cpu_blocks, "blocks from CPU memory", true)
+  return list
+end
+
 local levels = { "model", "format", "family", "nothing" }
 
 --- The residuals of a regime: the first row that fits its level, otherwise one of the next level.
@@ -134,19 +162,28 @@ function residuals.of(regime)
   return residuals.of_level(regime, level), level
 end
 
---- The same with a given level.
+--- The rows that fit a regime: those of its level first, then those of the next levels.
+---@param regime table
+---@param level string
+---@return blis.ResidualRow[]
+function residuals.candidates(regime, level)
+  local family, is_below, list = family_of(regime.gpu), false, {}
+  for _, name in ipairs(levels) do
+    is_below = is_below or name == level
+    for _, row in ipairs(residuals.data().regimes) do
+      if is_below and fits(row, name, family, regime) then list[#list + 1] = row end
+    end
+  end
+  return list
+end
+
+--- The same with a given level: the first of these rows.
 ---@param regime table
 ---@param level string
 ---@return blis.ResidualRow
 function residuals.of_level(regime, level)
-  local family, is_below = family_of(regime.gpu), false
-  for _, name in ipairs(levels) do
-    is_below = is_below or name == level
-    for _, row in ipairs(residuals.data().regimes) do
-      if is_below and fits(row, name, family, regime) then return row end
-    end
-  end
-  error("data/" .. path .. ": no row for any GPU")
+  return residuals.candidates(regime, level)[1]
+    or error("data/" .. path .. ": no row for any GPU")
 end
 
 local many_gpus = 4

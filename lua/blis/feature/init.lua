@@ -12,6 +12,7 @@
 ---@field part? string field of a result with the feature's metrics
 ---@field line? string name of its line in summaries; metrics refer to it in `shown`
 ---@field without? table<string, any> rules for traffic in an experiment without the feature
+---@field unmeasured? blis.Unmeasured what no measured run had, if results contain the part
 ---@field flags_at? number position of its groups of flags; the help of commands shows all groups by
 --- ascending positions
 
@@ -82,23 +83,34 @@ local features = {}
 ---@type blis.feature.Entry[]
 local list = {
   { name = "disaggregation", experiment = { "disaggregation" }, cluster = { "has_pools" },
-    part = "handoffs", line = "hand-offs", flags_at = 51 },
-  { name = "kv_tiers", experiment = { "kv_tiers" }, part = "kv_tiers", line = "KV tiers",
+    part = "handoffs",
+    unmeasured = { text = "hand-offs between pools" }, line = "hand-offs", flags_at = 51 },
+  { name = "kv_tiers", experiment = { "kv_tiers" }, part = "kv_tiers",
+    unmeasured = { text = "KV tiers", ttft_only = true }, line = "KV tiers",
     flags_at = 35 },
-  { name = "queue", experiment = { "queue" }, part = "queue", line = "queue", flags_at = 53 },
-  { name = "speculation", cluster = { "speculation" }, part = "speculation", line = "speculation",
+  { name = "queue", experiment = { "queue" }, part = "queue",
+    unmeasured = { text = "waits in a gateway queue", ttft_only = true }, line = "queue",
+    flags_at = 53 },
+  { name = "speculation", cluster = { "speculation" }, part = "speculation",
+    unmeasured = { text = "speculative decoding" }, line = "speculation",
     flags_at = 56 },
   { name = "sglang", cluster = { "sglang" }, flags_at = 50.5 },
   { name = "trtllm", cluster = { "trtllm" }, flags_at = 50.7 },
-  { name = "ranks", cluster = { "ranks" }, part = "ranks", line = "ranks", flags_at = 54 },
-  { name = "lora", cluster = { "lora" }, part = "lora", line = "adapters", flags_at = 55,
+  { name = "ranks", cluster = { "ranks" }, part = "ranks",
+    unmeasured = { text = "data-parallel ranks" }, line = "ranks", flags_at = 54 },
+  { name = "lora", cluster = { "lora" }, part = "lora",
+    unmeasured = { text = "LoRA adapters" }, line = "adapters", flags_at = 55,
     without = { refuses_adapters = true } },
-  { name = "faults", experiment = { "faults" }, part = "faults" },
-  { name = "spot", cluster = { "spot" }, part = "spot", line = "spot" },
+  { name = "faults", experiment = { "faults" }, part = "faults",
+    unmeasured = { text = "failing instances", ttft_only = true } },
+  { name = "spot", cluster = { "spot" }, part = "spot",
+    unmeasured = { text = "spot instances", ttft_only = true }, line = "spot" },
   { name = "routers", experiment = { "routers" }, part = "routers", line = "routers",
     flags_at = 52 },
-  { name = "scaling", experiment = { "autoscaler", "scaling" }, part = "scaling", flags_at = 90 },
-  { name = "cascade", experiment = { "cascade" }, part = "cascade" },
+  { name = "scaling", experiment = { "autoscaler", "scaling" }, part = "scaling",
+    unmeasured = { text = "waits for new instances", ttft_only = true }, flags_at = 90 },
+  { name = "cascade", experiment = { "cascade" }, part = "cascade",
+    unmeasured = { text = "cascades of models", ttft_only = true } },
   { name = "energy", flags_at = 40 },
 }
 
@@ -323,6 +335,19 @@ function features.judge(r, judgment)
     local judge = value and features.module(entry).judge
     if judge then judge(value, r, judgment) end
   end
+end
+
+--- Returns what the features of a result have that no measured run had.
+---@param r blis.Result
+---@return blis.Unmeasured[]
+function features.unmeasured(r)
+  local found = {}
+  for _, entry in ipairs(list) do
+    if entry.unmeasured and entry.part and rawget(r, entry.part) then
+      found[#found + 1] = entry.unmeasured
+    end
+  end
+  return found
 end
 
 --- Returns the parts of results that pages have a section for, in the order of these sections.

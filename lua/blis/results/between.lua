@@ -98,6 +98,12 @@ function between.kind(a, b)
   return are_equal(steps, other_steps) and "same" or "part"
 end
 
+--- True if the error of a metric is from runs of the format on the GPU family.
+local function is_measured(error, key)
+  local level = error[key .. "_level"]
+  return level == "model" or level == "format"
+end
+
 --- The relative error of the quotient of TPOT or TTFT that four fifths of the setups are within;
 --- nil = no bound.
 local function error_between(kind, key, a, b)
@@ -105,7 +111,7 @@ local function error_between(kind, key, a, b)
   local one, other = a.error[band], b.error[band]
   if not one or not other then return nil end
   local common = residuals.data().between[kind][key][2]
-  if a.error.is_measured and b.error.is_measured then return common end
+  if is_measured(a.error, key) and is_measured(b.error, key) then return common end
   return math.max(common, math.sqrt(one ^ 2 + other ^ 2))
 end
 
@@ -180,7 +186,7 @@ end
 function between.note(difference, limit)
   if limit == false or limit and math.abs(difference) > limit then return "" end
   return limit and ("within the error of the model between these setups (%.0f%%)"):format(
-    100 * limit) or "the model has no bound for this difference: TTFT depends on a queue"
+    100 * limit) or "the model has no bound for this difference"
 end
 
 --- Sentences about the differences that are inside the error of the model, of each result to the

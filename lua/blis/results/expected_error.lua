@@ -6,8 +6,15 @@
 --- into decode steps, and of runs whose time goes into steps with prompt tokens, weigh as the run's
 --- time does. Instances of several regimes weigh by the time that they compute.
 ---
---- TTFT has no bound where requests wait for KV blocks, or where it keeps rising: the wait depends
---- on the difference of two rates that are nearly equal.
+--- If a run is outside the range of the runs that a regime's residuals are from, the residuals of
+--- the next level apply: those of other models or formats, whose runs reached further. The error is
+--- unknown if no residual is from such runs. It is also unknown for setups with properties that no
+--- measured run had, such as hand-offs between pools.
+---
+--- TTFT has no bound where requests wait for KV blocks or sequence slots, or where it keeps rising:
+--- the wait depends on the difference of two rates that are nearly equal.
+local features = require "blis.feature"
+local measured_range = require "blis.results.measured_range"
 local residuals = require "blis.engine.residuals"
 
 local expected_error = {}
@@ -24,10 +31,23 @@ local function is_overloaded(result)
   return false
 end
 
+-- Running requests per instance, of max_num_seqs, and waiting requests per running one, from which
+-- on the wait for a slot dominates TTFT.
+local full_slots, long_queue = 0.9, 0.1
+
+--- True if requests waited because max_num_seqs requests ran on each instance.
+local function waits_for_slots(result, run)
+  local slots, delay = rawget(result.setup, "max_num_seqs"), result.scheduling_delay_ms
+  if not slots or not run.batch or delay.count == 0 then return false end
+  local e2e = result.e2e_ms
+  return run.batch >= full_slots * slots
+    and delay.mean >= long_queue * math.max(e2e.mean - delay.mean, 0)
+end
+
 ---@class blis.results.Exposure
----@field regime table
----@field tp integer
+---@field group table of result.setup
 ---@field weight number busy time, us
+---@field prefill_us number
 ---@field prefill_share number
 
 --- The regimes of a result with the time that their instances compute; nil where step times of a
@@ -38,9 +58,8 @@ local function exposures_of(result)
   local groups = setup and rawget(setup, "groups") or { setup }
   if #groups == 0 then return nil end
   for i, group in ipairs(groups) do
-    local regime = rawget(group, "regime")
-    if not regime then return nil end
-    list[i] = { regime = regime, tp = rawget(group, "tp") or 1, weight = 0, prefill_us = 0 }
+    if not rawget(group, "regime") then return nil end
+    list[i] = { group = group, weight = 0, prefill_us = 0 }
   end
   for _, instance in ipairs(rawget(result, "instances") or {}) do
     local one = list[#list > 1 and rawget(instance, "group") or 1]
@@ -55,30 +74,113 @@ local function exposures_of(result)
   return list
 end
 
-local function combined(exposures)
-  local total, sum = 0, { 0, 0, 0, 0 }
-  local has_ttft, level_names, texts = true, {}, {}
-  for _, one in ipairs(exposures) do total = total + one.weight end
-  for _, one in ipairs(exposures) do
-    local row, level = residuals.of(one.regime)
-    local weight = total > 0 and one.weight / total or 1 / #exposures
-    local half, band = residuals.tpot(row, one.prefill_share, one.tp)
-    local values = { half, band, row.ttft and row.ttft[1] or 0, row.ttft and row.ttft[2] or 0 }
-    for i, value in ipairs(values) do sum[i] = sum[i] + weight * value end
-    has_ttft = has_ttft and row.ttft ~= nil
-    level_names[level] = true
-    local name = residuals.name(one.regime)
-    if not texts[name] then texts[#texts + 1], texts[name] = name, true end
+---@class blis.results.MetricError
+---@field half? number nil = unknown
+---@field band? number
+---@field level? string of the residuals
+---@field beyond? blis.results.Beyond what is outside of the regime's own range, or of all ranges
+
+--- The error of a metric in one regime: that of the first residuals whose runs are like this one.
+---@return blis.results.MetricError
+local function error_of(group, metric, values)
+  local level, own_beyond, last = residuals.level(group.regime), nil, nil
+  for i, row in ipairs(residuals.candidates(group.regime, level)) do
+    if i == 1 and not row[metric] then return {} end
+    if row[metric] then
+      local beyond = measured_range.beyond(row[metric .. "_range"], metric, values)
+      if not beyond then
+        local half, band = row[metric][1], row[metric][2]
+        if metric == "tpot" then
+          half, band = residuals.tpot(row, values.prefill_share or 0, rawget(group, "tp") or 1)
+        end
+        return { half = half, band = band, level = i == 1 and level or row.level,
+          beyond = own_beyond }
+      end
+      own_beyond, last = own_beyond or beyond, beyond
+    end
   end
-  return sum, has_ttft, level_names, table.concat(texts, "; ")
+  return { beyond = last }
 end
 
-local levels = { "nothing", "family", "format", "model" }
+local levels = { nothing = 1, family = 2, format = 3, model = 4 }
 
-local function ttft_reason_of(result, has_ttft)
+--- The lower of two levels.
+local function lower(a, b)
+  if not a or not b then return a or b end
+  return levels[a] < levels[b] and a or b
+end
+
+--- The error of a metric over all regimes of a run, by the time that their instances compute.
+---@return blis.results.MetricError
+local function combined(exposures, metric, run)
+  local total, sum = 0, { half = 0, band = 0 }
+  for _, one in ipairs(exposures) do total = total + one.weight end
+  for _, one in ipairs(exposures) do
+    local weight = total > 0 and one.weight / total or 1 / #exposures
+    local found = error_of(one.group, metric, measured_range.of_group(run, one.group,
+      one.prefill_share))
+    if not found.half then return found end
+    sum.half, sum.band = sum.half + weight * found.half, sum.band + weight * found.band
+    sum.level, sum.beyond = lower(sum.level, found.level), sum.beyond or found.beyond
+  end
+  return sum
+end
+
+--- What the engines and the features of a run have that no measured run had, for a metric.
+local function unmeasured_of(result, exposures, metric)
+  local names, is_known = {}, {}
+  local function add(list)
+    for _, one in ipairs(list or {}) do
+      if (metric == "ttft" or not one.ttft_only) and not is_known[one.text] then
+        names[#names + 1], is_known[one.text] = one.text, true
+      end
+    end
+  end
+  for _, one in ipairs(exposures) do add(residuals.unmeasured(one.group)) end
+  add(features.unmeasured(result))
+  return #names > 0 and "not measured: " .. table.concat(names, ", ") or nil
+end
+
+local function range_reason(found)
+  if found.half then return nil end
+  return found.beyond and "not measured: " .. measured_range.text(found.beyond)
+    or "not measured in this regime"
+end
+
+local function wait_reason(result, run)
   return waits_for_kv(result) and "requests queued for KV"
     or is_overloaded(result) and "overloaded, so it depends on the length of the run"
-    or not has_ttft and "not measured in this regime" or nil
+    or waits_for_slots(result, run) and "requests queued for sequence slots" or nil
+end
+
+--- The names of the regimes.
+local function regimes_text(exposures)
+  local texts = {}
+  for _, one in ipairs(exposures) do
+    local name = residuals.name(one.group.regime)
+    if not texts[name] then texts[#texts + 1], texts[name] = name, true end
+  end
+  return table.concat(texts, "; ")
+end
+
+--- Quantities of a run that are outside of all measured ranges, so that the error of a metric is
+--- unknown: texts by metric. Reads no verdict.
+---@param result blis.Result
+---@return { metrics: string[], text: string }[]
+function expected_error.extrapolations(result)
+  local exposures, list, by_text = exposures_of(result), {}, {}
+  if not exposures then return list end
+  local run = measured_range.of_run(result)
+  for _, metric in ipairs { "tpot", "ttft" } do
+    local found = combined(exposures, metric, run)
+    if not found.half and found.beyond then
+      local text = measured_range.text(found.beyond)
+      local one = by_text[text] or { metrics = {}, text = text }
+      if not by_text[text] then list[#list + 1], by_text[text] = one, one end
+      table.insert(one.metrics, metric:upper())
+    end
+  end
+  return list
 end
 
 --- The expected error of a result, or nil where the latency model has no residuals.
@@ -87,15 +189,44 @@ end
 function expected_error.of_result(result)
   local exposures = exposures_of(result)
   if not exposures then return nil end
-  local sum, has_ttft, level_names, text = combined(exposures)
-  local reason, level = ttft_reason_of(result, has_ttft), nil
-  for _, name in ipairs(levels) do level = level or level_names[name] and name or nil end
+  local run = measured_range.of_run(result)
+  local tpot, ttft = combined(exposures, "tpot", run), combined(exposures, "ttft", run)
+  local tpot_reason = range_reason(tpot) or unmeasured_of(result, exposures, "tpot")
+  local ttft_reason = wait_reason(result, run) or range_reason(ttft)
+    or unmeasured_of(result, exposures, "ttft")
+  local level
+  for _, one in ipairs(exposures) do level = lower(level, (residuals.level(one.group.regime))) end
+  local function known(found, reason, name) return not reason and found[name] or nil end
+  local function note(found, reason)
+    return not reason and found.beyond and measured_range.text(found.beyond) or nil
+  end
   return {
-    tpot = sum[1], tpot_band = sum[2],
-    ttft = not reason and sum[3] or nil, ttft_band = not reason and sum[4] or nil,
-    ttft_reason = reason, level = level, is_measured = level == "model" or level == "format",
-    regime = text,
+    tpot = known(tpot, tpot_reason, "half"), tpot_band = known(tpot, tpot_reason, "band"),
+    tpot_level = known(tpot, tpot_reason, "level"), tpot_reason = tpot_reason,
+    tpot_note = note(tpot, tpot_reason),
+    ttft = known(ttft, ttft_reason, "half"), ttft_band = known(ttft, ttft_reason, "band"),
+    ttft_level = known(ttft, ttft_reason, "level"), ttft_reason = ttft_reason,
+    ttft_note = note(ttft, ttft_reason),
+    level = level, is_measured = level == "model" or level == "format",
+    regime = regimes_text(exposures),
   }
+end
+
+--- The error that four fifths of the setups are within for a step of an engine: of TPOT for a step
+--- with decodes, of TTFT for a prompt. nil = unknown, or no residuals; then with the reason.
+---@param facts table of core.engine_facts
+---@param step { decodes?: integer, context?: integer, prompt?: integer }
+---@return number?
+---@return string? reason
+function expected_error.of_step(facts, step)
+  if not rawget(facts, "regime") then return nil, "no residuals of this step-time model" end
+  local metric = step.decodes and "tpot" or "ttft"
+  local found = error_of(facts, metric, measured_range.of_group({ batch = step.decodes or 1,
+    context = step.context, prompt = step.prompt, computed = step.prompt }, facts,
+    step.decodes and not step.prompt and 0 or nil))
+  local missing = residuals.unmeasured(facts)[1]
+  if found.half and not missing then return found.band end
+  return nil, range_reason(found) or "not measured: " .. missing.text
 end
 
 local function percent(share) return ("%.0f%%"):format(share * 100) end
@@ -113,18 +244,36 @@ local function figure(name, times, half, band)
     percent(band))
 end
 
+--- "TPOT 21.3 ms (expected error 8%; ...)", or why there is no bound.
+local function metric_text(name, key, times, error)
+  if not error[key] then return ("%s: no bound, %s"):format(name, error[key .. "_reason"]) end
+  return figure(name, times, error[key], error[key .. "_band"])
+end
+
+local others = { format = "another model or GPU", family = "other formats",
+  nothing = "other GPU families" }
+
+--- Where an error is from if the run is outside of the range of its own regime.
+local function note_of(name, error, key)
+  local note = error[key .. "_note"]
+  return note and ("%s: %s in this regime, so its error is that of %s"):format(name, note,
+    others[error[key .. "_level"]]) or nil
+end
+
 --- The lines of a summary; none without an expected error.
 ---@param error? table of expected_error.of_result
 ---@param result? blis.Result whose means the lines contain
 ---@return string[]
 function expected_error.lines(error, result)
   if not error then return {} end
-  return {
-    "accuracy    " .. figure("TPOT", result and result.itl_ms, error.tpot, error.tpot_band),
-    "            " .. (error.ttft and figure("TTFT", result and result.ttft_ms, error.ttft,
-      error.ttft_band) or "TTFT: no bound, " .. error.ttft_reason),
+  local lines = {
+    "accuracy    " .. metric_text("TPOT", "tpot", result and result.itl_ms, error),
+    "            " .. metric_text("TTFT", "ttft", result and result.ttft_ms, error),
     ("            %s: %s"):format(notes[error.level], error.regime),
   }
+  lines[#lines + 1] = note_of("            TPOT", error, "tpot")
+  lines[#lines + 1] = note_of("            TTFT", error, "ttft")
+  return lines
 end
 
 return expected_error

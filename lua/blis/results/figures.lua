@@ -305,12 +305,19 @@ figures.classes = {
       .. "\"invalid\": metrics depend on the length of the run or describe no requests" },
     { name = "reasons", class = "VerdictReason", is_list = true, doc = "the gravest first" } }),
   class("ExpectedError", "Expected error of means, with latency model composed. Relative.", nil, {
-    { name = "tpot", type = "number", unit = "0 to 1", doc = "median TPOT error of held-out setups "
-      .. "in this regime" },
-    { name = "tpot_band", type = "number", unit = "0 to 1", doc = "four fifths are within this" },
+    { name = "tpot", type = "number?", unit = "0 to 1", doc = "median TPOT error of held-out "
+      .. "setups in this regime; nil = no bound" },
+    { name = "tpot_band", type = "number?", unit = "0 to 1", doc = "four fifths are within this" },
+    { name = "tpot_level", type = "string?", doc = "what these setups have in common with this "
+      .. "one, as level" },
+    { name = "tpot_reason", type = "string?", doc = "why TPOT has no bound" },
+    { name = "tpot_note", type = "string?", doc = "what is outside of the measured range of the "
+      .. "regime, so that the error is that of other setups" },
     { name = "ttft", type = "number?", unit = "0 to 1", doc = "the same for TTFT; nil = no bound" },
     { name = "ttft_band", type = "number?", unit = "0 to 1", doc = "four fifths for TTFT" },
+    { name = "ttft_level", type = "string?", doc = "as tpot_level, for TTFT" },
     { name = "ttft_reason", type = "string?", doc = "why TTFT has no bound" },
+    { name = "ttft_note", type = "string?", doc = "as tpot_note, for TTFT" },
     { name = "level", type = "string", doc = "what was measured: \"model\": this model on this "
       .. "GPU; \"format\": another model, or another GPU of the family; \"family\": other formats "
       .. "on this GPU family; \"nothing\": none of these" },

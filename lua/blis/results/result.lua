@@ -440,6 +440,27 @@ local function has_front_end(cluster)
   return false
 end
 
+-- Options of an engine that change step times, or what TTFT contains, with their usual values.
+local step_options = { kernel_tables = true, engine_scale = false, batching = "iteration",
+  gpu_power_cap_watts = false, kv_cpu_blocks = 0 }
+
+--- Notes what the expected error depends on: the version of the engines, and unusual options.
+local function set_step_options(setup, config)
+  local groups = config.cluster.groups or { config.cluster }
+  for i, group in ipairs(rawget(setup, "groups") or { setup }) do
+    if group.regime then
+      group.regime.version = groups[i].backend_number
+      for name, usual in next, step_options do
+        local value = groups[i][name]
+        if value ~= nil and value ~= usual then
+          group.step_options = group.step_options or {}
+          group.step_options[name] = value
+        end
+      end
+    end
+  end
+end
+
 --- Policies other than the routing policy.
 local function set_policies(setup, config)
   local cluster = config.cluster
@@ -477,6 +498,7 @@ function result.new(summary, config)
   end
   summary.clamped = nil
   set_policies(summary.setup, config)
+  set_step_options(summary.setup, config)
   if config.keep_requests then trace_headers[summary] = header_of(config) end
   return warm_up.check_load(of_summary(summary))
 end

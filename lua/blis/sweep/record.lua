@@ -150,7 +150,7 @@ local function write_subject(writer, subject)
   writer:object "subject"
   write_fields(writer, subject, { "ttft_ms", "tpot_ms", "e2e_ms" })
   writer:object "error"
-  write_fields(writer, subject.error, { "tpot_band", "ttft_band", "is_measured" })
+  write_fields(writer, subject.error, { "tpot_band", "ttft_band", "tpot_level", "ttft_level" })
   writer:done():array "step_times"
   for _, one in ipairs(subject.step_times) do
     writer:object():field("tp", one.tp):field("dp", one.dp):object "regime"

@@ -11,6 +11,7 @@
 #include "lua/bind/bind.h"
 #include "lua/bind/profile.h"
 #include "lua/engine/capacity.h"
+#include "lua/engine/catalogue.h"
 #include "lua/engine/engine_model.h"
 #include "lua/engine/kv_layout.h"
 #include "lua/engine/layered_kv.h"
@@ -134,6 +135,27 @@ static void share_experts(lua_State *L, bind_engine *engine) {
       &error);
 }
 
+static bool has_equal_rates(const blis_hardware_spec *a, const blis_hardware_spec *b) {
+  return a->peak_tflops == b->peak_tflops && a->fp8_tflops == b->fp8_tflops &&
+         a->fp4_tflops == b->fp4_tflops && a->int8_tops == b->int8_tops &&
+         a->bandwidth_tb_s == b->bandwidth_tb_s && a->link_gb_s == b->link_gb_s &&
+         strcmp(a->link, b->link) == 0;
+}
+
+/* Notes what the user's catalog files change of the data that the expected error is about. */
+static void note_own_data(lua_State *L, const bind_engine_model *m, bind_engine *engine) {
+  const blis_catalogue *shipped = check_catalogue(L);
+  if (m->catalogue == shipped) {
+    return;
+  }
+  const blis_catalogue_hardware *known = NULL;
+  blis_error error;
+  const char *name = m->hardware->name;
+  engine->has_own_constants = blis__catalogue_composed(m->catalogue, name) != NULL;
+  engine->has_own_gpu = blis_catalogue_find_hardware(shipped, name, &known, &error) != BLIS_OK ||
+                        !has_equal_rates(&known->spec, &m->hardware->spec);
+}
+
 static void check_latency(lua_State *L, int index, const bind_engine_model *m,
                           bind_engine *engine) {
   blis_latency_config config = check_latency_config(L, index, m);
@@ -150,6 +172,7 @@ static void check_latency(lua_State *L, int index, const bind_engine_model *m,
   snprintf(engine->latency_name, ENGINE_NAME_SIZE, "%s", engine->latency.ops->name);
   if (strcmp(m->kind, "composed") == 0) {
     check_status(L, blis_latency_regime(&alloc, &config, &engine->regime, &error), &error);
+    note_own_data(L, m, engine);
   }
   blis_latency_warnings(&config, add_note, engine);
   if (m->layered != NULL && m->layered->notes[0] != '\0') {

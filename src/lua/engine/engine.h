@@ -31,14 +31,16 @@ typedef struct bind_engine {
   char latency_name[ENGINE_NAME_SIZE];
   int64_t tp;
   int64_t dp;
-  double kv_bytes_per_token;     /* on one GPU; 0 = unknown */
-  blis_fixed_kv fixed_kv;        /* in addition to kv_bytes_per_token, on one GPU */
-  double gpu_price_per_hour;     /* US dollars; 0 = unknown */
-  bool strict_coverage;          /* steps outside of the model's coverage are errors */
-  bool is_capacity_computed;     /* config.kv_blocks was computed */
-  blis_kv_capacity capacity;     /* terms of the computation; all zero if it was not computed */
-  blis_step_regime regime;       /* regime of the composed model; its weights are NULL for other
-                                    models */
+  double kv_bytes_per_token; /* on one GPU; 0 = unknown */
+  blis_fixed_kv fixed_kv;    /* in addition to kv_bytes_per_token, on one GPU */
+  double gpu_price_per_hour; /* US dollars; 0 = unknown */
+  bool strict_coverage;      /* steps outside of the model's coverage are errors */
+  bool is_capacity_computed; /* config.kv_blocks was computed */
+  blis_kv_capacity capacity; /* terms of the computation; all zero if it was not computed */
+  blis_step_regime regime;   /* regime of the composed model; its weights are NULL for other
+                                models */
+  bool has_own_gpu;       /* the user describes the GPU: its rates are not those of the catalog */
+  bool has_own_constants; /* constants of the composed model come from the user's catalog file */
   char notes[ENGINE_NOTES_SIZE]; /* one sentence per line */
 } bind_engine;
 

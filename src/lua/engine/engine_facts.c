@@ -75,7 +75,7 @@ static void set_coverage(lua_State *L, const blis_coverage *coverage) {
 /* Sets the properties that determine the error of step times, for results/expected_error.lua. */
 static void set_regime(lua_State *L, const bind_engine *engine) {
   const blis_step_regime *regime = &engine->regime;
-  lua_createtable(L, 0, 7);
+  lua_createtable(L, 0, 11);
   set_field_string(L, "gpu", engine->hardware);
   set_field_string(L, "weights", regime->weights);
   lua_pushboolean(L, regime->has_experts);
@@ -86,6 +86,16 @@ static void set_regime(lua_State *L, const bind_engine *engine) {
   lua_setfield(L, -2, "is_async");
   set_field_integer(L, "layers", regime->layers);
   set_field_integer(L, "hidden_size", regime->hidden_size);
+  set_field_number(L, "kv_bits", regime->kv_bits);
+  set_field_integer(L, "step_tokens", engine->config.max_batched_tokens);
+  if (engine->has_own_gpu) {
+    lua_pushboolean(L, true);
+    lua_setfield(L, -2, "has_own_gpu");
+  }
+  if (engine->has_own_constants) {
+    lua_pushboolean(L, true);
+    lua_setfield(L, -2, "has_own_constants");
+  }
   lua_setfield(L, -2, "regime");
 }
 

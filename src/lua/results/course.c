@@ -29,6 +29,11 @@ static void set_ttft(lua_State *L, const blis_course *course) {
   lua_setfield(L, -2, "ttft_ms");
 }
 
+static void set_double(lua_State *L, const char *name, double value) {
+  lua_pushnumber(L, value);
+  lua_setfield(L, -2, name);
+}
+
 static void set_integer(lua_State *L, const char *name, int64_t value) {
   lua_pushinteger(L, value);
   lua_setfield(L, -2, name);
@@ -38,7 +43,7 @@ int bind_records_course(lua_State *L) {
   const bind_records *records = check_records(L, 1);
   blis_course course;
   blis_course_measure(&course, records->recorder);
-  lua_createtable(L, 0, 14);
+  lua_createtable(L, 0, 17);
   set_integer(L, "requests", course.requests);
   set_integer(L, "from_us", course.from_us);
   set_integer(L, "to_us", course.to_us);
@@ -47,10 +52,11 @@ int bind_records_course(lua_State *L) {
   set_counts(L, "in_system", course.in_system);
   set_counts(L, "first_tokens", course.first_tokens);
   set_ttft(L, &course);
-  lua_pushnumber(L, course.running);
-  lua_setfield(L, -2, "running");
-  lua_pushnumber(L, course.held_tokens);
-  lua_setfield(L, -2, "held_tokens");
+  set_double(L, "running", course.running);
+  set_double(L, "held_tokens", course.held_tokens);
+  set_double(L, "prompt_of_token", course.prompt_of_token);
+  set_double(L, "output_of_token", course.output_of_token);
+  set_double(L, "context_of_token", course.context_of_token);
   set_integer(L, "least_prompt_tokens", course.least_prompt_tokens);
   set_integer(L, "most_prompt_tokens", course.most_prompt_tokens);
   set_integer(L, "least_output_tokens", course.least_output_tokens);

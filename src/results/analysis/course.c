@@ -78,6 +78,29 @@ static void add_record(blis_course *course, const blis_record *record) {
   course->held_tokens += (double)ran_us * tokens;
 }
 
+static double quotient_of(double sum, double count) {
+  return count > 0 ? sum / count : 0;
+}
+
+/* The lengths that tokens are part of. Long requests have most of the tokens, and of the time. */
+static void measure_lengths(blis_course *course, const blis_recorder *recorder) {
+  double prompts = 0;
+  double outputs = 0;
+  for (size_t i = 0; i < blis_recorder_count(recorder); i++) {
+    const blis_record record = blis_recorder_record(recorder, i);
+    double prompt = (double)record.prompt_tokens;
+    double output = (double)record.output_tokens;
+    prompts += prompt;
+    outputs += output;
+    course->prompt_of_token += prompt * prompt;
+    course->output_of_token += output * output;
+    course->context_of_token += output * (prompt + output / 2);
+  }
+  course->prompt_of_token = quotient_of(course->prompt_of_token, prompts);
+  course->output_of_token = quotient_of(course->output_of_token, outputs);
+  course->context_of_token = quotient_of(course->context_of_token, outputs);
+}
+
 /* Converts sums to means, and changes to numbers. */
 static void finish(blis_course *course) {
   int64_t waiting = 0;
@@ -104,4 +127,5 @@ void blis_course_measure(blis_course *course, const blis_recorder *recorder) {
     add_record(course, &record);
   }
   finish(course);
+  measure_lengths(course, recorder);
 }

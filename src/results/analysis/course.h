@@ -27,9 +27,13 @@ typedef struct blis_course {
   int64_t in_system[BLIS_COURSE_PARTS];    /* requests in the system at the end of the part */
   int64_t first_tokens[BLIS_COURSE_PARTS]; /* arrivals in the part that got a first token */
   double ttft_us[BLIS_COURSE_PARTS];       /* mean TTFT of these requests; 0 if there are none */
-  double running;     /* mean number of requests between their admission and their end */
-  double held_tokens; /* mean number of tokens in the KV cache, assuming no sharing: the whole
-                         prompt and half of the output while a request runs */
+  double running;          /* mean number of requests between their admission and their end */
+  double held_tokens;      /* mean number of tokens in the KV cache, assuming no sharing: the whole
+                              prompt and half of the output while a request runs */
+  double prompt_of_token;  /* length of the prompt that a prompt token is part of, the mean over all
+                              prompt tokens */
+  double output_of_token;  /* planned length of the output that an output token is part of */
+  double context_of_token; /* tokens before an output token, the mean over all output tokens */
   uint32_t least_prompt_tokens, most_prompt_tokens;
   uint32_t least_output_tokens, most_output_tokens;
 } blis_course;

@@ -1,5 +1,7 @@
 --- Checks of the requests of a run: those that were not served, metrics of different requests,
 --- identical requests, and steps beyond the data of the latency model.
+local deferred = require "blis.deferred"
+local expected_error = deferred "blis.results.expected_error"
 local figures = require "blis.results.figures"
 local format = require "blis.format"
 
@@ -129,6 +131,14 @@ local function check_coverage(self)
     known and (" (%s)"):format(known.limits) or "")
 end
 
+--- Reports quantities of the run that no measured run of the step-time model had.
+local function check_measured_range(self)
+  for _, one in ipairs(expected_error.extrapolations(self.result)) do
+    self:add("warning", "extrapolation", "%s. The error of %s is unknown.",
+      (one.text:gsub("^%l", string.upper)), table.concat(one.metrics, " and "))
+  end
+end
+
 -- A longest TTFT above both this multiple of the median and this number of ms is an outlier.
 local far_beyond, long_ms, fewest = 50, 10000, 20
 
@@ -151,6 +161,7 @@ function checks.check(self)
   check_targets(self)
   check_thrashing(self)
   check_coverage(self)
+  check_measured_range(self)
   check_outliers(self)
 end
 
