@@ -67,6 +67,8 @@ local series = {}
 ---@field prefill_requests integer[] that computed tokens of their prompts
 ---@field prefill_tokens integer[] computed
 ---@field decode_requests integer[] that computed a token each
+---@field in_front_end integer[] requests that were routed here and not yet in the wait queue: those
+--- in the API server
 ---@field waiting integer[] in the wait queue, those included whose KV is being loaded
 ---@field used_kv_blocks integer[] referenced by requests
 

@@ -29,9 +29,11 @@ local function draw_row(out, pid, its, row, kv_blocks)
   if kv_blocks then share = kv / kv_blocks end
   local busy_us
   if n > 1 then busy_us = its.busy_us[row] end
+  local in_front_end = its.in_front_end and its.in_front_end[row] or 0
   out:slice(pid, steps.tid, name, "step", its.start_us[row], its.end_us[row], "steps",
     n > 1 and n or nil, "busy_us", busy_us, "decode_requests", mean(decodes, n),
-    "prefill_requests", mean(prefills, n), "prefill_tokens", mean(tokens, n), "waiting",
+    "prefill_requests", mean(prefills, n), "prefill_tokens", mean(tokens, n),
+    "in_front_end", in_front_end > 0 and mean(in_front_end, n) or nil, "waiting",
     mean(its.waiting[row], n), "kv_blocks", kv, "kv_utilization", share)
 end
 

@@ -203,6 +203,49 @@ describe("latency model composed", function()
       assert.is_true(first.ttft_us > 0)
     end)
 
+    it("is part of records: front end, queue, and prefill add up to TTFT", function()
+      for _, one in ipairs(burst({}).requests) do
+        local queue_us = one.scheduling_delay_us - one.frontend_us
+        local prefill_us = one.ttft_us - one.scheduling_delay_us
+        assert.is_true(one.frontend_us > 0 and queue_us >= 0 and prefill_us > 0)
+        assert.equal(one.ttft_us, one.frontend_us + queue_us + prefill_us)
+      end
+    end)
+
+    --- A burst of 64 prompts, sent by a router that reads signals, with the log of its steps.
+    local function observed(frontend)
+      local seen, i = {}, 0
+      local result = blis.run { keep_steps = true, cluster = { model = llama, hardware = "H100",
+        kv_blocks = 30000, frontend = frontend },
+        routing = function(_, candidates)
+          seen[#seen + 1] = { pending = candidates[1].pending,
+            queue_depth = candidates[1].queue_depth,
+            prefill = candidates[1].pending_prefill_tokens }
+          return 1
+        end,
+        workload = function()
+          i = i + 1
+          if i <= 64 then return { arrival_us = i, prompt_tokens = 1024, output_tokens = 1 } end
+        end }
+      return seen, result.step_log.instances[1]
+    end
+
+    it("is part of signals: requests in it, in the queue, and tokens to compute", function()
+      local seen = observed "completions"
+      assert.same({ pending = 63, queue_depth = 0, prefill = 63 * 1024 }, seen[64])
+    end)
+
+    it("is part of the log of steps", function()
+      local _, steps = observed "completions"
+      assert.is_true(steps.in_front_end[1] >= 60)
+      assert.equal(0, steps.in_front_end[#steps.steps])
+      for k = 2, #steps.steps do
+        assert.is_true(steps.in_front_end[k] <= steps.in_front_end[k - 1])
+      end
+      local _, others = observed "none"
+      for k = 1, #others.steps do assert.equal(0, others.in_front_end[k]) end
+    end)
+
     it("names an option without effect", function()
       assert.error_matches(function() burst { frontend = "none", frontend_rate = 3 } end,
         "cluster.frontend_rate has no effect without a front end", 1, true)

@@ -10,7 +10,8 @@ static const struct {
   { #name, offsetof(blis_step_entry, name) }
     COLUMN(steps),           COLUMN(start_us),         COLUMN(end_us),
     COLUMN(busy_us),         COLUMN(prefill_requests), COLUMN(prefill_tokens),
-    COLUMN(decode_requests), COLUMN(waiting),          COLUMN(used_kv_blocks),
+    COLUMN(decode_requests), COLUMN(in_front_end),     COLUMN(waiting),
+    COLUMN(used_kv_blocks),
 #undef COLUMN
 };
 

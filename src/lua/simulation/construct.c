@@ -231,7 +231,9 @@ static void check_cluster_instances(lua_State *L, int options, bind_simulation *
 
 static blis_status keep_step(void *ud, uint32_t instance, const blis_step_report *report,
                              blis_error *error) {
-  BLIS_TRY_MEM(blis_step_log_add(ud, instance, report), error);
+  bind_simulation *sim = ud;
+  double in_front_end = blis_cluster_signal(sim->cluster, instance, BLIS_SIGNAL_PENDING);
+  BLIS_TRY_MEM(blis_step_log_add(&sim->steps, instance, report, (int64_t)in_front_end), error);
   return BLIS_OK;
 }
 
@@ -246,7 +248,7 @@ static void read_steps(lua_State *L, int config, bind_simulation *sim) {
     blis_step_log_init(&sim->steps, &alloc, KEPT_ROWS,
                        opt_field_integer(L, config, "keep_steps_from_us", 0),
                        opt_field_integer(L, config, "keep_steps_to_us", INT64_MAX));
-    sim->step_sink = (blis_step_sink){.ud = &sim->steps, .step = keep_step};
+    sim->step_sink = (blis_step_sink){.ud = sim, .step = keep_step};
   }
 }
 

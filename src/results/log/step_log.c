@@ -29,6 +29,7 @@ static void append(blis_step_entry *a, const blis_step_entry *b) {
   a->prefill_requests += b->prefill_requests;
   a->prefill_tokens += b->prefill_tokens;
   a->decode_requests += b->decode_requests;
+  a->in_front_end += b->in_front_end;
   a->waiting += b->waiting;
   a->used_kv_blocks += b->used_kv_blocks;
 }
@@ -72,8 +73,8 @@ static void cut(blis_step_entry *last, int64_t now_us) {
   }
 }
 
-blis_status blis_step_log_add(blis_step_log *log, uint32_t instance,
-                              const blis_step_report *report) {
+blis_status blis_step_log_add(blis_step_log *log, uint32_t instance, const blis_step_report *report,
+                              int64_t in_front_end) {
   if (report->end_us < log->from_us || report->start_us > log->to_us) {
     return BLIS_OK;
   }
@@ -87,6 +88,7 @@ blis_status blis_step_log_add(blis_step_log *log, uint32_t instance,
       .prefill_requests = report->prefill_requests,
       .prefill_tokens = report->prefill_tokens,
       .decode_requests = report->decode_requests,
+      .in_front_end = in_front_end,
       .waiting = report->waiting,
       .used_kv_blocks = report->used_kv_blocks,
   };

@@ -28,6 +28,7 @@ typedef struct blis_step_entry {
   int64_t prefill_requests;
   int64_t prefill_tokens;
   int64_t decode_requests;
+  int64_t in_front_end; /* routed here and not yet in the wait queue */
   int64_t waiting;
   int64_t used_kv_blocks;
 } blis_step_entry;
@@ -59,6 +60,6 @@ void blis_step_log_deinit(blis_step_log *log);
  * leaves the log unchanged.
  */
 BLIS_MUSTUSE blis_status blis_step_log_add(blis_step_log *log, uint32_t instance,
-                                           const blis_step_report *report);
+                                           const blis_step_report *report, int64_t in_front_end);
 
 #endif

@@ -16,7 +16,7 @@ static blis_step_report report_at(int64_t start_us, int64_t end_us) {
 
 static void add(blis_step_log *log, uint32_t instance, int64_t start_us, int64_t end_us) {
   blis_step_report report = report_at(start_us, end_us);
-  CHECK(blis_step_log_add(log, instance, &report) == BLIS_OK);
+  CHECK(blis_step_log_add(log, instance, &report, 3) == BLIS_OK);
 }
 
 static const blis_step_entry *entry(const blis_step_log *log, size_t instance, size_t index) {
@@ -41,6 +41,7 @@ static void steps_are_entries_of_their_own(void) {
   CHECK_EQ_I64(second->prefill_tokens, 100);
   CHECK_EQ_I64(second->decode_requests, 7);
   CHECK_EQ_I64(second->used_kv_blocks, 40);
+  CHECK_EQ_I64(second->in_front_end, 3);
   blis_step_log_deinit(&log);
   blis_step_log_deinit(&log);
 }
@@ -135,7 +136,7 @@ static void no_memory_leaves_nothing(void) {
     for (int64_t i = 0; i < 40; i++) {
       size_t before = log.count;
       blis_step_report report = report_at(10 * i, 10 * i + 10);
-      if (blis_step_log_add(&log, (uint32_t)(i % 3), &report) != BLIS_OK) {
+      if (blis_step_log_add(&log, (uint32_t)(i % 3), &report, 0) != BLIS_OK) {
         CHECK(log.count == before);
       }
     }
