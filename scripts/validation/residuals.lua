@@ -124,11 +124,28 @@ local function with_ranges(row, errors)
   return row
 end
 
+local fewest_of_version = 10
+
+--- Errors by engine version, of regimes with two versions or more that have enough rows.
+local function by_version(errors)
+  local groups, order = grouped(errors, function(one) return one.run.versions[1] end)
+  local list = {}
+  for _, version in ipairs(order) do
+    local some = groups[version]
+    if #some >= fewest_of_version then
+      list[#list + 1] = { version = version, tpot = bands.floor(pair(some, "tpot")),
+        ttft = bands.floor(pair(without_waits(some), "ttft")) }
+    end
+  end
+  return #list > 1 and list or nil
+end
+
 local function row_of(level, errors, regime)
   local shares, tpot = by_share(errors)
   local row = { level = level, rows = #errors, prefill_share = shares, tpot = bands.floor(tpot),
     ttft = bands.floor(pair(without_waits(errors), "ttft")) }
   if regime then
+    row.versions = by_version(errors)
     row.family, row.weights, row.has_experts, row.is_async = family_of(regime.gpu), regime.weights,
       regime.has_experts, regime.is_async
   end
@@ -309,6 +326,14 @@ local function row_text(row)
   for _, name in ipairs { "prefill_share", "tpot", "ttft" } do
     if row[name] then add(name, numbers(row[name])) end
   end
+  if row.versions then
+    local texts = {}
+    for i, one in ipairs(row.versions) do
+      texts[i] = ("{version: %d, tpot: %s%s}"):format(one.version, numbers(one.tpot),
+        one.ttft and ", ttft: " .. numbers(one.ttft) or "")
+    end
+    add("versions", "[" .. table.concat(texts, ", ") .. "]")
+  end
   for _, metric in ipairs { "tpot", "ttft" } do
     local range = row[metric] and row[metric .. "_range"]
     if range then add(metric .. "_range", range_text(range, metric)) end
@@ -324,7 +349,8 @@ local head = [[
 # scripts/validation/parameters.lua were fitted again without them. Half of the rows are within the
 # first number, four fifths within the second. Levels below "model" count each model and GPU once,
 # and one more that is assumed (scripts/validation/bands.lua). tpot_range and ttft_range are the
-# smallest and largest values of these runs (lua/blis/results/measured_range.lua).
+# smallest and largest values of these runs (lua/blis/results/measured_range.lua). "versions" has
+# the errors by version of vLLM (minor numbers), where two versions have ten rows or more.
 #
 # Sources: InferenceX (246 rows, vLLM 0.11 to 0.19, Apache-2.0), Qwen3-32B under vLLM 0.12 (30 rows,
 # ai-dynamo/aiconfigurator 095f58a51c4c, Apache-2.0), and 56 stages of the accuracy study of

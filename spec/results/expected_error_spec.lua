@@ -2,6 +2,7 @@ local blis = require "blis"
 local core = require "blis.core"
 local expected_error = require "blis.results.expected_error"
 local json = require "blis.results.json"
+local measured_range = require "blis.results.measured_range"
 local residuals = require "blis.engine.residuals"
 local small = require "spec.support.small"
 
@@ -10,8 +11,16 @@ local llama = "meta-llama/llama-3.1-8b-instruct"
 local function run(cluster, workload)
   cluster.latency_model = cluster.latency_model or "composed"
   cluster.model, cluster.tp = cluster.model or llama, cluster.tp or 1
-  return blis.run { cluster = cluster, workload = workload or { rate = 5, num_requests = 40,
-    prompt_tokens = 200, output_tokens = 20 } }
+  return blis.run { cluster = cluster, workload = workload or { clients = { { id = "c",
+    concurrency = 16, input_distribution = 600, output_distribution = 250 } },
+    num_requests = 64 } }
+end
+
+--- Requests in a closed loop.
+local function loop(prompt, output, concurrency, count)
+  return { num_requests = count or 2 * concurrency, clients = { { id = "c",
+    concurrency = concurrency, timeout_us = 0, input_distribution = prompt,
+    output_distribution = output } } }
 end
 
 local function row_of(level, family, weights, has_experts, is_async)
@@ -23,34 +32,37 @@ local function row_of(level, family, weights, has_experts, is_async)
   end
 end
 
+local levels = { "model", "format", "family", "nothing" }
+
 describe("the expected error of a run", function()
   it("is that of its regime, by the share of time in steps with prompt tokens", function()
     local result = run { hardware = "H100" }
     local error, row = result.expected_error, row_of("model", "Hopper", "bf16", false, true)
     assert.equal("model", error.level)
+    assert.equal("model", error.tpot_level)
+    assert.is_nil(error.tpot_note)
     assert.is_true(error.is_measured)
     assert.equal("H100, bf16, dense, asynchronous scheduling", error.regime)
     local least, most = math.min(row.tpot[2], row.tpot[4]), math.max(row.tpot[2], row.tpot[4])
     assert.is_true(error.tpot_band >= least and error.tpot_band <= most)
-    assert.equal(row.ttft[2], error.ttft_band)
-    local sync = run({ hardware = "H100", async_scheduling = false }).expected_error
+    local sync = run({ hardware = "H100", async_scheduling = false, tp = 2 }).expected_error
     assert.is_nil(sync.ttft)
     assert.equal("not measured in this regime", sync.ttft_reason)
   end)
 
   it("moves with the mix of steps", function()
-    local row = row_of("model", "Hopper", "bf16", false, true)
-    local decodes = run({ hardware = "H100" }, { rate = 5, num_requests = 40, prompt_tokens = 20,
-      output_tokens = 400 }).expected_error
-    local prefills = run({ hardware = "H100" }, { rate = 5, num_requests = 40,
-      prompt_tokens = 2000, output_tokens = 4 }).expected_error
-    assert.equal(row.tpot[1], decodes.tpot)
-    assert.equal(row.tpot[3], prefills.tpot)
-    assert.equal(row.tpot[4], prefills.tpot_band)
+    local row = row_of("model", "Hopper", "fp8", false, true)
+    local function error_of(prompt, output)
+      return run({ hardware = "H200", tp = 8, model = "nvidia/Llama-3.1-70B-Instruct-FP8" },
+        loop(prompt, output, 8)).expected_error
+    end
+    assert.near(row.tpot[2], error_of(1000, 3000).tpot_band, 0.002)
+    assert.near(row.tpot[4], error_of(7000, 600).tpot_band, 0.002)
+    assert.equal(row.ttft[2], error_of(1000, 1000).ttft_band)
   end)
 
   it("has a level by what was measured", function()
-    local function level(cluster) return run(cluster).expected_error.level end
+    local function level(cluster) return run(cluster, loop(600, 20, 8)).expected_error.level end
     assert.equal("model", level { hardware = "H100" })
     assert.equal("format", level { hardware = "H200" })
     assert.equal("format", level { hardware = "H100", model = "openai/gpt-oss-120b", tp = 2 })
@@ -77,17 +89,29 @@ describe("the expected error of a run", function()
     assert.matches("TTFT: no bound, requests queued for KV", tostring(result), 1, true)
   end)
 
+  it("leaves TTFT without bound where requests wait for slots", function()
+    local result = run({ hardware = "H100", max_num_seqs = 16 }, loop(600, 250, 32))
+    assert.equal("requests queued for sequence slots", result.expected_error.ttft_reason)
+    assert.is_not_nil(result.expected_error.tpot)
+    assert.is_nil(run({ hardware = "H100", max_num_seqs = 16 }).expected_error.ttft_reason)
+  end)
+
   it("leaves TTFT without bound under overload", function()
     local result = run({ hardware = "H100", max_num_seqs = 1 }, { rate = 50, num_requests = 400,
       prompt_tokens = 200, output_tokens = 200 })
     assert.matches("^overloaded", result.expected_error.ttft_reason)
   end)
 
+  it("has no TPOT where no request has two tokens", function()
+    local error = run({ hardware = "H100" }, loop(600, 1, 8)).expected_error
+    assert.is_nil(error.tpot)
+    assert.equal("no request has a second token", error.tpot_reason)
+  end)
+
   it("combines groups of instances in several regimes", function()
     local function error_of(groups)
       return blis.run { cluster = { model = llama, latency_model = "composed", groups = groups },
-        workload = { rate = 10, num_requests = 100, prompt_tokens = 200, output_tokens = 20 },
-        routing = "round-robin" }.expected_error
+        workload = loop(600, 250, 40), routing = "round-robin" }.expected_error
     end
     local known = { instances = 1, hardware = "H100", tp = 1 }
     local unknown = { instances = 1, hardware = "MI300X", tp = 1 }
@@ -95,6 +119,7 @@ describe("the expected error of a run", function()
     local worst = error_of { unknown }
     assert.is_true(both.tpot_band > alone.tpot_band and both.tpot_band < worst.tpot_band)
     assert.equal("nothing", both.level)
+    assert.equal("nothing", both.tpot_level)
     assert.equal("H100, bf16, dense, asynchronous scheduling; MI300X, bf16, dense, asynchronous "
       .. "scheduling", both.regime)
   end)
@@ -104,6 +129,7 @@ describe("the expected error of a run", function()
     assert.is_nil(result.expected_error)
     assert.is_nil(tostring(result):match "expected error")
     assert.same({}, expected_error.lines(nil))
+    assert.same({}, expected_error.extrapolations(result))
   end)
 
   it("is part of the text and of JSON", function()
@@ -120,6 +146,196 @@ describe("the expected error of a run", function()
     assert.matches("cluster.strict_coverage: the error of step times is unknown: no run of this "
       .. "regime was measured (B200, bf16, dense, asynchronous scheduling)",
       small.message_of(run, { hardware = "B200", strict_coverage = true }), 1, true)
+    assert.matches("cluster.strict_coverage: the error of TPOT is unknown: 60,002 tokens of context "
+      .. "at decode (measured: 689 to ", small.message_of(run, { hardware = "H100", strict_coverage = true },
+        loop(60000, 4, 1)), 1, true)
+  end)
+end)
+
+--- A reason of a verdict by its code.
+local function reason_of(result, code)
+  for _, one in ipairs(result.verdict.reasons) do
+    if one.code == code then return one.text end
+  end
+end
+
+describe("the expected error beyond the measured runs", function()
+  it("is unknown for long prompts, with a reason in the verdict", function()
+    local result = run({ hardware = "H100" }, loop(100000, 4, 1))
+    local error = result.expected_error
+    assert.is_nil(error.ttft)
+    assert.matches("^beyond the measured runs: prompts of 100,000 tokens %(measured: 565 to "
+      .. "[%d,]+%)$", error.ttft_reason)
+    local reason = reason_of(result, "extrapolation")
+    assert.matches("^no measured run is like this one: 100,002 tokens of context at decode "
+      .. "%(measured: 689 to [%d,]+%)%. The error of TPOT is unknown%.$", reason)
+    assert.matches("prompts of 100,000 tokens %(measured: 565 to [%d,]+%)%. The error of TTFT is "
+      .. "unknown%.\n", (tostring(result):gsub("\n%s+", " "):gsub("unknown%.", "unknown.\n")))
+    assert.matches("TTFT: no bound, beyond the measured runs", tostring(result), 1, true)
+    local read = core.json_read(json.text { result = result })
+    assert.is_nil(read.expected_error.ttft)
+    assert.equal(error.ttft_reason, read.expected_error.ttft_reason)
+    assert.matches("beyond the measured runs: prompts", require "blis.page".text(result), 1, true)
+  end)
+
+  it("counts the tokens of long prompts, not their number", function()
+    local some = { num_requests = 60, clients = {
+      { id = "a", concurrency = 8, timeout_us = 0, input_distribution = { "empirical", ["500"] = 50,
+        ["100000"] = 1 }, output_distribution = 250 } } }
+    assert.is_nil(run({ hardware = "H100" }, some).expected_error.ttft)
+    some.clients[1].input_distribution = { "empirical", ["500"] = 50, ["1000"] = 1 }
+    assert.is_not_nil(run({ hardware = "H100" }, some).expected_error.ttft)
+  end)
+
+  it("is unknown for long outputs, contexts, and large batches", function()
+    local function reason(cluster, workload)
+      cluster.hardware = cluster.hardware or "H100"
+      return run(cluster, workload).expected_error.tpot_reason or ""
+    end
+    assert.matches("20,600 tokens of context at decode", reason({}, loop(600, 40000, 1, 1)), 1,
+      true)
+    assert.matches("tokens of context at decode", reason({}, loop(60000, 20, 2)), 1, true)
+    assert.matches("running requests per instance", reason({ hardware = "B200", max_num_seqs = 2000,
+      max_num_batched_tokens = 16384 }, loop(16, 250, 1800, 1800)), 1, true)
+    assert.matches("max_num_batched_tokens of 65,536", reason({ max_num_batched_tokens = 65536 }),
+      1, true)
+    assert.matches("tp 16", reason { hardware = "B200", tp = 16, model = "openai/gpt-oss-120b" }, 1,
+      true)
+    assert.matches("bits per KV element", reason { kv_cache_dtype = "nvfp4" }, 1, true)
+    assert.matches("vLLM 0.25", reason { backend_version = "0.25.0" }, 1, true)
+    assert.matches("vLLM 0.8", reason { backend_version = "0.8.5" }, 1, true)
+    assert.equal("", reason { backend_version = "0.14.0" })
+  end)
+
+  it("is that of other setups where these reached further, and not smaller", function()
+    local own = run({ hardware = "H100" }).expected_error
+    assert.equal("family", own.ttft_level)
+    assert.matches("computed prompt tokens per request (measured: ", own.ttft_note, 1, true)
+    assert.matches("TTFT: error of other formats; 600 computed prompt tokens",
+      tostring(run { hardware = "H100" }), 1, true)
+    local row = row_of("model", "Hopper", "bf16", false, true)
+    assert.is_true(own.ttft_band > row.ttft[2])
+    local long = run({ hardware = "H100" }, loop(6000, 250, 16)).expected_error
+    assert.is_true(long.tpot_band > own.tpot_band)
+    assert.is_not_nil(long.tpot_note)
+  end)
+
+  it("is the largest error below all ranges", function()
+    local low = run({ hardware = "H100" }, { rate = 0.1, num_requests = 20, prompt_tokens = 600,
+      output_tokens = 20 })
+    assert.equal("nothing", low.expected_error.tpot_level)
+    assert.is_nil(reason_of(low, "extrapolation"))
+  end)
+
+  it("depends on a stated engine version where versions differ", function()
+    local function band(version)
+      return run({ hardware = "B200", model = "MiniMaxAI/MiniMax-M2.5", tp = 4,
+        backend_version = version }, loop(1000, 200, 16)).expected_error.ttft_band
+    end
+    local row = row_of("model", "Blackwell", "fp8_block", true, true)
+    assert.equal(row.versions[1].ttft[2], band "0.17.0")
+    assert.equal(row.versions[2].ttft[2], band "0.19.0")
+    assert.equal(row.ttft[2], band "0.18.0")
+    assert.equal(row.ttft[2], band(nil))
+  end)
+end)
+
+-- Setups that no measured run had. Each has the name of what is missing, and whether TPOT depends
+-- on it.
+describe("the expected error of unmeasured setups", function()
+  local function error_of(changes, cluster)
+    local spec = { cluster = { model = llama, hardware = "H100", tp = 1 },
+      workload = loop(600, 100, 8, 24) }
+    for key, value in pairs(changes) do spec[key] = value end
+    for key, value in pairs(cluster or {}) do spec.cluster[key] = value end
+    return blis.run(spec).expected_error
+  end
+
+  local function is_unknown(text, has_tpot, changes, cluster)
+    local error = error_of(changes, cluster)
+    assert.matches(text, error.ttft_reason, 1, true)
+    assert.is_nil(error.ttft)
+    if has_tpot then
+      assert.is_not_nil(error.tpot)
+    else
+      assert.matches(text, error.tpot_reason, 1, true)
+    end
+  end
+
+  it("is unknown for data and options of the user", function()
+    is_unknown("a GPU with rates of the user", false, {}, { hardware = { name = "H100",
+      peak_tflops = 900, bandwidth_tb_s = 3, memory_gib = 80 } })
+    is_unknown("a GPU with rates of the user", false, {}, { hardware = { name = "mine",
+      peak_tflops = 900, bandwidth_tb_s = 3, memory_gib = 80 } })
+    is_unknown("step times without kernel tables", false, {}, { kernel_tables = false })
+    is_unknown("step times with engine_scale", false, {}, { engine_scale = 1.2 })
+    is_unknown("steps under a power cap", false, {}, { gpu_watts = 700, gpu_power_cap_watts = 500,
+      power_cap_exponent = 0.5 })
+    is_unknown("batches that change only at their end", false, {}, { batching = "boundary" })
+    is_unknown("blocks from CPU memory", true, {}, { kv_cpu_blocks = 100 })
+    is_unknown("data parallelism inside an instance", false, {}, { model = "qwen/qwen3-30b-a3b",
+      tp = 2, dp = 2 })
+  end)
+
+  it("is unknown for features", function()
+    is_unknown("hand-offs between pools", false, {}, { prefill_instances = 1,
+      decode_instances = 1 })
+    is_unknown("speculative decoding", false, {}, { speculation = { method = "ngram",
+      tokens = 3, acceptance = 0.7 } })
+    is_unknown("KV tiers", true, { kv_tiers = { { name = "cpu", gib = 10 } } })
+    is_unknown("failing instances", true, { faults = { { at_us = 100000, kind = "crash",
+      instance = 1, duration_us = 1000000 } } }, { instances = 2 })
+  end)
+end)
+
+-- Every row whose runs have a range contains it, and rows of lower levels reach at least as far.
+describe("the measured ranges of the residuals", function()
+  it("are stored for every metric with residuals", function()
+    for _, row in ipairs(residuals.data().regimes) do
+      for _, metric in ipairs { "tpot", "ttft" } do
+        local range = row[metric .. "_range"]
+        assert.equal(row[metric] ~= nil, range ~= nil)
+        for _, quantity in ipairs(range and measured_range.quantities or {}) do
+          local pair = quantity[metric] and range[quantity.key]
+          if quantity[metric] then assert.is_true(pair[1] <= pair[2]) end
+        end
+      end
+    end
+  end)
+
+  it("accept values inside, and values near them", function()
+    local range = { prompt = { 500, 8000 }, computed = { 100, 8000 }, tp = { 1, 8 },
+      kv_bits = { 8, 16 } }
+    local function beyond(values) return measured_range.beyond(range, "ttft", values) end
+    assert.is_nil(beyond {})
+    assert.is_nil(beyond { prompt = 16000, computed = 50, tp = 8, kv_bits = 8 })
+    assert.equal("prompt", beyond { prompt = 16001 }.quantity.key)
+    assert.is_nil(beyond { prompt = 1 })
+    assert.is_true(beyond { computed = 49 }.is_below)
+    assert.equal("tp", beyond { computed = 49, tp = 9 }.quantity.key)
+    assert.is_false(beyond { kv_bits = 4.5 }.is_below)
+    assert.is_nil(measured_range.beyond(nil, "ttft", { prompt = 1e9 }))
+    assert.equal("prompts of 16,001 tokens (measured: 500 to 8,000)",
+      measured_range.text(beyond { prompt = 16001 }))
+  end)
+
+  it("never announce less with more tokens", function()
+    local last = 0
+    for _, prompt in ipairs { 600, 2000, 6000, 14000, 40000, 100000 } do
+      local error = run({ hardware = "H100" }, loop(prompt, 20, 2, 2)).expected_error
+      local band = error.ttft_band or math.huge
+      assert.is_true(band >= last, ("%d: %s"):format(prompt, band))
+      last = band
+    end
+    assert.equal(math.huge, last)
+  end)
+
+  it("have a row of every level", function()
+    for _, level in ipairs(levels) do
+      local found = false
+      for _, row in ipairs(residuals.data().regimes) do found = found or row.level == level end
+      assert.is_true(found, level)
+    end
   end)
 end)
 
@@ -147,7 +363,8 @@ local function announced(row)
     is_async = row.is_async == "true", has_usual_attention = true,
     layers = tonumber(row.layers), hidden_size = tonumber(row.hidden_size) }
   local found = residuals.of_level(regime, level_of[row.left_out])
-  local half, band = residuals.tpot(found, tonumber(row.prefill_share), tonumber(row.tp))
+  local half, band = residuals.tpot(found, { prefill_share = tonumber(row.prefill_share),
+    tp = tonumber(row.tp) })
   return { half = half, band = band, error = math.abs(tonumber(row.tpot)) }
 end
 

@@ -248,7 +248,8 @@ return {
       doc = "Reject models, GPUs, and GPU counts that the step-time coefficients do not cover. A "
         .. "run whose steps exceed the calibrated range of tokens, requests, or context fails at "
         .. "its end. With composed: reject a weight format that was not measured on this GPU "
-        .. "family. Without this option, results report the fraction of such steps.",
+        .. "family, and runs beyond all measured ones, such as long prompts. Without this option, "
+        .. "results report the fraction of such steps.",
     },
     {
       name = "engine_version", type = "string", flag = "--engine-version",

@@ -34,6 +34,7 @@ local path = "validation/residuals.yaml"
 ---@field tpot_range? table<string, number[]> smallest and largest value of the measured runs, by
 --- the quantities of blis.results.measured_range
 ---@field ttft_range? table<string, number[]>
+---@field versions? { version: integer, tpot: number[], ttft?: number[] }[] by version of vLLM
 ---@field many_gpus? number errors of TPOT at tp 4 and more, relative to those at less
 
 local loaded
@@ -188,23 +189,48 @@ end
 
 local many_gpus = 4
 
---- Half and four fifths of the TPOT residuals at a share of time in steps with prompt tokens, and
---- at a TP degree.
+--- The residuals of a version of vLLM; nil where it has too few rows, and for other regimes.
+local function of_version(row, version)
+  for _, one in ipairs(version and row.versions or {}) do
+    if one.version == version then return one end
+  end
+  return nil
+end
+
+---@class blis.ResidualPlace
+---@field prefill_share? number
+---@field tp? integer
+---@field version? integer of vLLM: 1000 * major + minor; nil = the latest
+
+--- Half and four fifths of the TPOT residuals at a share of time in steps with prompt tokens, at a
+--- TP degree, and of an engine version.
 ---@param row blis.ResidualRow
----@param prefill_share number
----@param tp integer
+---@param place blis.ResidualPlace
 ---@return number half
 ---@return number band
-function residuals.tpot(row, prefill_share, tp)
+function residuals.tpot(row, place)
+  local own = of_version(row, place.version)
+  if own then return own.tpot[1], own.tpot[2] end
   local t, shares = row.tpot, row.prefill_share
   if not shares then
     local factor = math.sqrt(row.many_gpus or 1)
-    if tp < many_gpus then factor = 1 / factor end
+    if (place.tp or 1) < many_gpus then factor = 1 / factor end
     return t[1] * factor, t[2] * factor
   end
-  local place = (prefill_share - shares[1]) / math.max(shares[2] - shares[1], 1e-9)
-  place = math.max(0, math.min(1, place))
-  return t[1] + (t[3] - t[1]) * place, t[2] + (t[4] - t[2]) * place
+  local at = ((place.prefill_share or 0) - shares[1]) / math.max(shares[2] - shares[1], 1e-9)
+  at = math.max(0, math.min(1, at))
+  return t[1] + (t[3] - t[1]) * at, t[2] + (t[4] - t[2]) * at
+end
+
+--- Half and four fifths of the TTFT residuals.
+---@param row blis.ResidualRow with ttft
+---@param place blis.ResidualPlace
+---@return number half
+---@return number band
+function residuals.ttft(row, place)
+  local own = of_version(row, place.version)
+  local pair = own and own.ttft or row.ttft
+  return pair[1], pair[2]
 end
 
 return residuals

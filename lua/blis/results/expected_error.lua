@@ -13,6 +13,7 @@
 ---
 --- TTFT has no bound where requests wait for KV blocks or sequence slots, or where it keeps rising:
 --- the wait depends on the difference of two rates that are nearly equal.
+local errors = require "blis.errors"
 local features = require "blis.feature"
 local measured_range = require "blis.results.measured_range"
 local residuals = require "blis.engine.residuals"
@@ -80,19 +81,21 @@ end
 ---@field level? string of the residuals
 ---@field beyond? blis.results.Beyond what is outside of the regime's own range, or of all ranges
 
---- The error of a metric in one regime: that of the first residuals whose runs are like this one.
+--- The error of a metric in one regime: that of the first residuals whose runs are like this one,
+--- and at least that of its own regime. If a run is below all ranges, the last residuals apply,
+--- which are the largest: a smaller step consists of the same launches and reads of weights.
 ---@return blis.results.MetricError
 local function error_of(group, metric, values)
   local level, own_beyond, last = residuals.level(group.regime), nil, nil
-  for i, row in ipairs(residuals.candidates(group.regime, level)) do
-    if i == 1 and not row[metric] then return {} end
+  local half, band = 0, 0
+  local rows = residuals.candidates(group.regime, level)
+  if not rows[1][metric] then return {} end
+  for i, row in ipairs(rows) do
     if row[metric] then
       local beyond = measured_range.beyond(row[metric .. "_range"], metric, values)
-      if not beyond then
-        local half, band = row[metric][1], row[metric][2]
-        if metric == "tpot" then
-          half, band = residuals.tpot(row, values.prefill_share or 0, rawget(group, "tp") or 1)
-        end
+      local row_half, row_band = residuals[metric](row, values)
+      half, band = math.max(half, row_half), math.max(band, row_band)
+      if not beyond or i == #rows and beyond.is_below then
         return { half = half, band = band, level = i == 1 and level or row.level,
           beyond = own_beyond }
       end
@@ -143,7 +146,7 @@ end
 
 local function range_reason(found)
   if found.half then return nil end
-  return found.beyond and "not measured: " .. measured_range.text(found.beyond)
+  return found.beyond and "beyond the measured runs: " .. measured_range.text(found.beyond)
     or "not measured in this regime"
 end
 
@@ -151,6 +154,12 @@ local function wait_reason(result, run)
   return waits_for_kv(result) and "requests queued for KV"
     or is_overloaded(result) and "overloaded, so it depends on the length of the run"
     or waits_for_slots(result, run) and "requests queued for sequence slots" or nil
+end
+
+--- Why a metric has no value; nil if it has one.
+local function missing_reason(result, name, token)
+  local times = rawget(result, name)
+  return times and times.count == 0 and ("no request has a %s token"):format(token) or nil
 end
 
 --- The names of the regimes.
@@ -183,6 +192,16 @@ function expected_error.extrapolations(result)
   return list
 end
 
+--- Raises an error for a run that no measured run is like, with strict_coverage.
+---@param result blis.Result
+function expected_error.require_measured(result)
+  local first = expected_error.extrapolations(result)[1]
+  if first then
+    errors.invalid("cluster.strict_coverage: the error of %s is unknown: %s",
+      table.concat(first.metrics, " and "), first.text)
+  end
+end
+
 --- The expected error of a result, or nil where the latency model has no residuals.
 ---@param result blis.Result
 ---@return table?
@@ -191,8 +210,9 @@ function expected_error.of_result(result)
   if not exposures then return nil end
   local run = measured_range.of_run(result)
   local tpot, ttft = combined(exposures, "tpot", run), combined(exposures, "ttft", run)
-  local tpot_reason = range_reason(tpot) or unmeasured_of(result, exposures, "tpot")
-  local ttft_reason = wait_reason(result, run) or range_reason(ttft)
+  local tpot_reason = missing_reason(result, "itl_ms", "second") or range_reason(tpot)
+    or unmeasured_of(result, exposures, "tpot")
+  local ttft_reason = missing_reason(result, "ttft_ms", "first") or wait_reason(result, run) or range_reason(ttft)
     or unmeasured_of(result, exposures, "ttft")
   local level
   for _, one in ipairs(exposures) do level = lower(level, (residuals.level(one.group.regime))) end
@@ -256,8 +276,7 @@ local others = { format = "another model or GPU", family = "other formats",
 --- Where an error is from if the run is outside of the range of its own regime.
 local function note_of(name, error, key)
   local note = error[key .. "_note"]
-  return note and ("%s: %s in this regime, so its error is that of %s"):format(name, note,
-    others[error[key .. "_level"]]) or nil
+  return note and ("%s: error of %s; %s"):format(name, others[error[key .. "_level"]], note) or nil
 end
 
 --- The lines of a summary; none without an expected error.

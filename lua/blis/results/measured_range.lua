@@ -98,23 +98,32 @@ end
 ---@field value number
 ---@field least number measured
 ---@field most number measured
+---@field is_below boolean below the range, of a quantity with a tolerance
 
---- The first quantity that is outside of a range; nil if all are inside.
+--- What is outside of a measured pair of values; nil if nothing is.
+local function beyond_of(quantity, measured, value)
+  local factor = quantity.is_exact and 1 or near
+  local is_below = quantity.has_least and value < measured[1] / factor
+  if not is_below and value <= measured[2] * factor then return nil end
+  return { quantity = quantity, value = value, least = measured[1], most = measured[2],
+    is_below = is_below and not quantity.is_exact }
+end
+
+--- The first quantity that is outside of a range, those that are below it last; nil if all are
+--- inside.
 ---@param range? table<string, number[]> by the keys of the quantities
 ---@param metric "tpot"|"ttft"
 ---@param values table<string, number>
 ---@return blis.results.Beyond?
 function ranges.beyond(range, metric, values)
+  local below
   for _, quantity in ipairs(range and ranges.quantities or {}) do
     local measured, value = range[quantity.key], values[quantity.key]
-    if quantity[metric] and measured and value then
-      local factor = quantity.is_exact and 1 or near
-      if value > measured[2] * factor or quantity.has_least and value < measured[1] / factor then
-        return { quantity = quantity, value = value, least = measured[1], most = measured[2] }
-      end
-    end
+    local found = quantity[metric] and measured and value and beyond_of(quantity, measured, value)
+    if found and not found.is_below then return found end
+    below = below or found or nil
   end
-  return nil
+  return below
 end
 
 local function shown(quantity, value)
@@ -124,13 +133,13 @@ local function shown(quantity, value)
   return format.number(value, 1)
 end
 
---- "prompts of 1,000,000 tokens; measured: 5 to 8,192"
+--- "prompts of 1,000,000 tokens (measured: 565 to 7,509)"
 ---@param beyond blis.results.Beyond
 ---@return string
 function ranges.text(beyond)
   local quantity = beyond.quantity
   local least, most = shown(quantity, beyond.least), shown(quantity, beyond.most)
-  return ("%s; measured: %s"):format(quantity.text:format(shown(quantity, beyond.value)),
+  return ("%s (measured: %s)"):format(quantity.text:format(shown(quantity, beyond.value)),
     least == most and least or ("%s to %s"):format(least, most))
 end
 

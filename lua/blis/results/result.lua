@@ -6,6 +6,7 @@ local drawing = require "blis.drawing"
 local energy = require "blis.results.energy"
 local errors = require "blis.errors"
 local features = require "blis.feature"
+local expected_error = deferred "blis.results.expected_error"
 local figures = require "blis.results.figures"
 local fitness = deferred "blis.results.fitness"
 local format = require "blis.format"
@@ -500,7 +501,9 @@ function result.new(summary, config)
   set_policies(summary.setup, config)
   set_step_options(summary.setup, config)
   if config.keep_requests then trace_headers[summary] = header_of(config) end
-  return warm_up.check_load(of_summary(summary))
+  local made = warm_up.check_load(of_summary(summary))
+  if config.cluster.strict_coverage then expected_error.require_measured(made) end
+  return made
 end
 
 return result

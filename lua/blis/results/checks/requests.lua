@@ -134,8 +134,8 @@ end
 --- Reports quantities of the run that no measured run of the step-time model had.
 local function check_measured_range(self)
   for _, one in ipairs(expected_error.extrapolations(self.result)) do
-    self:add("warning", "extrapolation", "%s. The error of %s is unknown.",
-      (one.text:gsub("^%l", string.upper)), table.concat(one.metrics, " and "))
+    self:add("warning", "extrapolation", "no measured run is like this one: %s. The error of %s is "
+      .. "unknown.", one.text, table.concat(one.metrics, " and "))
   end
 end
 
