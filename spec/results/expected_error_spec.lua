@@ -146,9 +146,10 @@ describe("the expected error of a run", function()
     assert.matches("cluster.strict_coverage: the error of step times is unknown: no run of this "
       .. "regime was measured (B200, bf16, dense, asynchronous scheduling)",
       small.message_of(run, { hardware = "B200", strict_coverage = true }), 1, true)
+    local long = small.message_of(run, { hardware = "H100", strict_coverage = true },
+      loop(60000, 4, 1))
     assert.matches("cluster.strict_coverage: the error of TPOT is unknown: 60,002 tokens of context "
-      .. "at decode (measured: 689 to ", small.message_of(run, { hardware = "H100", strict_coverage = true },
-        loop(60000, 4, 1)), 1, true)
+      .. "at decode (measured: 689 to ", long, 1, true)
   end)
 end)
 
@@ -175,7 +176,12 @@ describe("the expected error beyond the measured runs", function()
     local read = core.json_read(json.text { result = result })
     assert.is_nil(read.expected_error.ttft)
     assert.equal(error.ttft_reason, read.expected_error.ttft_reason)
-    assert.matches("beyond the measured runs: prompts", require "blis.page".text(result), 1, true)
+    local path = os.tmpname()
+    result:report(path)
+    local file = assert(io.open(path))
+    assert.matches("beyond the measured runs: prompts", file:read "a", 1, true)
+    file:close()
+    os.remove(path)
   end)
 
   it("counts the tokens of long prompts, not their number", function()
@@ -187,7 +193,7 @@ describe("the expected error beyond the measured runs", function()
     assert.is_not_nil(run({ hardware = "H100" }, some).expected_error.ttft)
   end)
 
-  it("is unknown for long outputs, contexts, and large batches", function()
+  it("is unknown for long contexts, other engines, and large steps", function()
     local function reason(cluster, workload)
       cluster.hardware = cluster.hardware or "H100"
       return run(cluster, workload).expected_error.tpot_reason or ""
@@ -195,8 +201,6 @@ describe("the expected error beyond the measured runs", function()
     assert.matches("20,600 tokens of context at decode", reason({}, loop(600, 40000, 1, 1)), 1,
       true)
     assert.matches("tokens of context at decode", reason({}, loop(60000, 20, 2)), 1, true)
-    assert.matches("running requests per instance", reason({ hardware = "B200", max_num_seqs = 2000,
-      max_num_batched_tokens = 16384 }, loop(16, 250, 1800, 1800)), 1, true)
     assert.matches("max_num_batched_tokens of 65,536", reason({ max_num_batched_tokens = 65536 }),
       1, true)
     assert.matches("tp 16", reason { hardware = "B200", tp = 16, model = "openai/gpt-oss-120b" }, 1,
@@ -282,7 +286,7 @@ describe("the expected error of unmeasured setups", function()
       decode_instances = 1 })
     is_unknown("speculative decoding", false, {}, { speculation = { method = "ngram",
       tokens = 3, acceptance = 0.7 } })
-    is_unknown("KV tiers", true, { kv_tiers = { { name = "cpu", gib = 10 } } })
+    is_unknown("KV tiers", true, { kv_tiers = { { name = "cpu", gb = 10 } } })
     is_unknown("failing instances", true, { faults = { { at_us = 100000, kind = "crash",
       instance = 1, duration_us = 1000000 } } }, { instances = 2 })
   end)

@@ -212,8 +212,8 @@ function expected_error.of_result(result)
   local tpot, ttft = combined(exposures, "tpot", run), combined(exposures, "ttft", run)
   local tpot_reason = missing_reason(result, "itl_ms", "second") or range_reason(tpot)
     or unmeasured_of(result, exposures, "tpot")
-  local ttft_reason = missing_reason(result, "ttft_ms", "first") or wait_reason(result, run) or range_reason(ttft)
-    or unmeasured_of(result, exposures, "ttft")
+  local ttft_reason = missing_reason(result, "ttft_ms", "first") or wait_reason(result, run)
+    or range_reason(ttft) or unmeasured_of(result, exposures, "ttft")
   local level
   for _, one in ipairs(exposures) do level = lower(level, (residuals.level(one.group.regime))) end
   local function known(found, reason, name) return not reason and found[name] or nil end

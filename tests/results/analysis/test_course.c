@@ -77,6 +77,10 @@ static void lengths_have_their_extremes(void) {
     add(recorder, (int64_t)i, &stays[i]);
   }
   blis_course_measure(&course, recorder);
+  /* Of 18 prompt tokens, 7, 5, and 6 are in prompts of these lengths; likewise 16 output tokens. */
+  CHECK(course.prompt_of_token > 6.11 && course.prompt_of_token < 6.12);
+  CHECK(course.output_of_token > 6.62 && course.output_of_token < 6.63);
+  CHECK(course.context_of_token > 8.93 && course.context_of_token < 8.94);
   CHECK_EQ_I64(course.least_prompt_tokens, 5);
   CHECK_EQ_I64(course.most_prompt_tokens, 7);
   CHECK_EQ_I64(course.least_output_tokens, 3);
