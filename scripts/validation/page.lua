@@ -70,7 +70,19 @@ shows the value between these.
 The expected errors are tested on held-out setups: each model and GPU is excluded from both the fit
 and the table (`spec/results/expected_error_spec.lua`).
 
-TTFT has no bound if requests wait for KV blocks, or if the load is more than the cluster can serve.
+The data also contain the range of the runs behind each row: prompt and context lengths, output
+length, batch size, share of time in steps with prompt tokens, `max_num_batched_tokens`, TP degree,
+KV format, and engine version. A run outside the range of its row has the error of the next level
+whose runs reached further. If no row is from such runs, the error is unknown, and the verdict has
+the reason `extrapolation`. The error is also unknown for setups that were not measured: hand-offs,
+speculative decoding, LoRA adapters, data-parallel ranks, engines other than vLLM, and data of the
+user.
+
+Rows of three regimes are also divided by engine version, for a stated `backend_version`. The other
+regimes have one version, or fewer than ten rows of a second one.
+
+TTFT has no bound if requests wait for KV blocks or sequence slots, or if the load is more than the
+cluster can serve.
 ]]
 
 local between_head = [[

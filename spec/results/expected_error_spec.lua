@@ -148,8 +148,8 @@ describe("the expected error of a run", function()
       small.message_of(run, { hardware = "B200", strict_coverage = true }), 1, true)
     local long = small.message_of(run, { hardware = "H100", strict_coverage = true },
       loop(60000, 4, 1))
-    assert.matches("cluster.strict_coverage: the error of TPOT is unknown: 60,002 tokens of context "
-      .. "at decode (measured: 689 to ", long, 1, true)
+    assert.matches("cluster.strict_coverage: the error of TPOT is unknown: 60,002 tokens of "
+      .. "context at decode (measured: 689 to ", long, 1, true)
   end)
 end)
 
@@ -176,12 +176,14 @@ describe("the expected error beyond the measured runs", function()
     local read = core.json_read(json.text { result = result })
     assert.is_nil(read.expected_error.ttft)
     assert.equal(error.ttft_reason, read.expected_error.ttft_reason)
-    local path = os.tmpname()
+    local base = os.tmpname()
+    local path = base .. ".html"
     result:report(path)
     local file = assert(io.open(path))
     assert.matches("beyond the measured runs: prompts", file:read "a", 1, true)
     file:close()
     os.remove(path)
+    os.remove(base)
   end)
 
   it("counts the tokens of long prompts, not their number", function()
@@ -273,6 +275,7 @@ describe("the expected error of unmeasured setups", function()
       peak_tflops = 900, bandwidth_tb_s = 3, memory_gib = 80 } })
     is_unknown("step times without kernel tables", false, {}, { kernel_tables = false })
     is_unknown("step times with engine_scale", false, {}, { engine_scale = 1.2 })
+    is_unknown("engines other than vLLM", false, {}, { backend = "sglang" })
     is_unknown("steps under a power cap", false, {}, { gpu_watts = 700, gpu_power_cap_watts = 500,
       power_cap_exponent = 0.5 })
     is_unknown("batches that change only at their end", false, {}, { batching = "boundary" })
@@ -286,9 +289,10 @@ describe("the expected error of unmeasured setups", function()
       decode_instances = 1 })
     is_unknown("speculative decoding", false, {}, { speculation = { method = "ngram",
       tokens = 3, acceptance = 0.7 } })
-    is_unknown("KV tiers", true, { kv_tiers = { { name = "cpu", gb = 10 } } })
-    is_unknown("failing instances", true, { faults = { { at_us = 100000, kind = "crash",
-      instance = 1, duration_us = 1000000 } } }, { instances = 2 })
+    is_unknown("KV tiers", true, { kv_tiers = { { name = "cpu", gb = 10,
+      read_gb_s = 20, write_gb_s = 20 } } })
+    is_unknown("failing instances", true, { faults = { { at = "100ms", kind = "crash",
+      instance = 1 } } }, { instances = 2 })
   end)
 end)
 

@@ -443,7 +443,7 @@ end
 
 -- Options of an engine that change step times, or what TTFT contains, with their usual values.
 local step_options = { kernel_tables = true, engine_scale = false, batching = "iteration",
-  gpu_power_cap_watts = false, kv_cpu_blocks = 0 }
+  gpu_power_cap_watts = false, kv_cpu_blocks = 0, backend = "vllm" }
 
 --- Notes what the expected error depends on: the version of the engines, and unusual options.
 local function set_step_options(setup, config)
