@@ -114,8 +114,8 @@ describe("text of candidates", function()
       { "blis['scorer'] = f", says = "changes 'blis'" },
       { "function blis.scorer() end", says = "changes 'blis'" },
       { "local function blis() end", says = "changes 'blis'" },
-      { "x = [==[", "]==]", says = "Lua reads 'return' in line 9 where 'local' is expected" },
-      { "--[[", "]]", says = "Lua reads 'return' in line 9 where 'local' is expected" },
+      { "x = [==[", "]==]", says = "Lua found 'return' in line 9, expected 'local'" },
+      { "--[[", "]]", says = "Lua found 'return' in line 9, expected 'local'" },
     } do
       small.says(problem(case[1], case[2]) or "", case.says)
     end
@@ -145,9 +145,9 @@ describe("text of candidates", function()
       { "table.insert(more, 9)", says = "passes on 'more'" },
       { "local function f() return more end", says = "passes on 'more'" },
       { "local t = { more }", says = "passes on 'more'" },
-      { "more[1] = 9", says = "another value to 'more'" },
-      { "more[more[1]].x = 9", says = "another value to 'more'" },
-      { "local x x, limits.most = 1, 2", says = "another value to 'limits'" },
+      { "more[1] = 9", says = "changes 'more'" },
+      { "more[more[1]].x = 9", says = "changes 'more'" },
+      { "local x x, limits.most = 1, 2", says = "changes 'limits'" },
       { "local _ENV = {}", says = "uses '_ENV'" },
       { "_ENV.ipairs = nil", says = "uses '_ENV'" },
     } do

@@ -173,7 +173,7 @@ data:
       [load_of "3" .. lengths] = ":1: load is 3, expected a section",
       ["load: { stages: [{ rate: 5, duration: 20 }] }\n"] = ":1: data is nil, expected a section",
       [stage .. "data: { type: shareGPT }\n"] = ":3: data.type is 'shareGPT', which has no lengths "
-        .. "that a simulation could draw; expected random, synthetic, shared_prefix, or "
+        .. "to sample; expected random, synthetic, shared_prefix, or "
         .. "conversation_replay; 'blis run --graphs FILE --rate X' plays a ShareGPT file",
       [stage .. "data: { type: random, input_distribution: { min: 9, max: 4 } }\n"] =
         ":3: data.input_distribution.min is 9, expected at most max (4)",
