@@ -185,7 +185,7 @@ describe("an instance by itself", function()
     says(message_of(instance.add, instance, { prompt_tokens = 5 }, 0 / 0), "now_us is nan")
     says(message_of(instance.add, instance, { prompt_tokens = 5 }, "soon"), "now_us is the string")
     for _, profile in ipairs { "nosuch", 3 } do
-      says(message_of(blis.instance, {}, profile), "profile: there is no profile")
+      says(message_of(blis.instance, {}, profile), "unknown profile")
     end
     local list = blis.workload { requests = 2, prefixes = { groups = 1, tokens = 64 } }
     says(message_of(instance.add, instance, list, 3), "no such request")

@@ -167,7 +167,7 @@ describe("blis.kv_cache", function()
       { "number of tokens", function() cache:allocate(1.5) end },
       { "no field 'free'", function() return cache.free end },
       { "no field 'size'", function() return holder.size end },
-      { "kv_cache.blocks: 0", function() blis.kv_cache { blocks = 0 } end },
+      { "kv_cache.blocks: invalid value 0", function() blis.kv_cache { blocks = 0 } end },
       { "kv_cache.blocks is missing", function() blis.kv_cache {} end },
       { "did you mean 'blocks'?", function() blis.kv_cache { block = 5 } end },
     }

@@ -202,7 +202,7 @@ describe("any table of requests", function()
       { csv .. "1,2,3\n", { columns = "timestamp=timestamp", format = "vllm" },
         "columns apply to the formats csv and jsonl" },
       { csv .. "1,2.5,3\n", nil, ":2: column 'prompt_tokens': '2.5' is not a whole number" },
-      { csv .. "1,2,3\n1,-2,3\n", nil, ":3: column 'prompt_tokens': '-2'" },
+      { csv .. "1,2,3\n1,-2,3\n", nil, ":3: column 'prompt_tokens': invalid value '-2'" },
       { csv .. "1,2,3\nx,2,3\n", nil, ":3: column 'timestamp': 'x'" },
       { csv .. "1,2,3\n1,2\n", nil, ":3: the row has 2 fields" },
       { '{"time": 1, "prompt_tokens": 2}\n', nil, "no member is known to be the output" },

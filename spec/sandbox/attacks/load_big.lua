@@ -1,2 +1,2 @@
--- expect: string.rep makes texts
+-- expect: string.rep returns at most
 local s=('x=1 '):rep(3e7) load(s)

@@ -1,2 +1,2 @@
--- expect: string.rep makes texts
+-- expect: string.rep returns at most
 local s=('x'):rep(1<<20) local t={} while true do t[#t+1]=s..#t end
