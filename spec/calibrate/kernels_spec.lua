@@ -92,9 +92,9 @@ describe("kernels of a folder", function()
     local folder = folder_of { ["gemm.csv"] = products_of("H200", { 7, 0.7, 0.5, 3 }, 4.8e6,
       989.5e6) }
     raises(function() kernels.fit(folder, "H100") end,
-      "has no rows of H100, but of H200")
+      "no rows for H100, only for H200")
     local reduces = folder_of { ["allreduce.csv"] = "gpu,gpus,b256,b512\nH200,2,1,2\n" }
-    raises(function() kernels.fit(reduces, "H100") end, "has no rows of H100, but of H200")
+    raises(function() kernels.fit(reduces, "H100") end, "no rows for H100, only for H200")
     assert.equal(0, #kernels.fit(reduces, "H200").fits)
     raises(function() kernels.fit(folder, "Z80") end, "Z80")
     raises(function() kernels.fit("/nowhere", "H100") end,

@@ -250,6 +250,13 @@ for flag, value in pairs { ["--queue-depth-threshold"] = "5", ["--kv-cache-util-
 end
 
 examples["--gateway"] = "--gateway 127.0.0.1:0"
+examples["--kv-events"] = "--kv-events 127.0.0.1:28931"
+examples["--kv-events-replay"] = "--kv-events 127.0.0.1:28941 "
+  .. "--kv-events-replay 127.0.0.1:28951"
+examples["--kv-events-topic"] = "--kv-events 127.0.0.1:28961 --kv-events-topic kv.x"
+examples["--kv-events-format"] = "--kv-events 127.0.0.1:28971 --kv-events-format map"
+examples["--kv-handoff-bandwidth"] = "--kv-handoff-bandwidth 50"
+examples["--kv-handoff-latency"] = "--kv-handoff-bandwidth 50 --kv-handoff-latency 1ms"
 examples["--pins"] = "--pins @/pins.csv"
 examples["--listen"] = "--listen 127.0.0.1:0"
 examples["--port-base"] = "--port-base 18471"

@@ -67,8 +67,10 @@ describe("a prefix index by itself", function()
     local list = blis.workload { requests = 1 }
     local cases = {
       { "did you mean 'capacity'?", function() blis.prefix_index { capacit = 5 } end },
-      { "prefix_index.capacity: invalid value 0", function() blis.prefix_index { capacity = 0 } end },
-      { "prefix_index.block_size: invalid value 1.5", function() blis.prefix_index { block_size = 1.5 } end },
+      { "prefix_index.capacity: invalid value 0",
+        function() blis.prefix_index { capacity = 0 } end },
+      { "prefix_index.block_size: invalid value 1.5",
+        function() blis.prefix_index { block_size = 1.5 } end },
       { "an instance or its index, 1 to 1000000, got 0", function() index:match(5, 0) end },
       { "got nil", function() index:record(5) end },
       { "got the string 'instance_1'", function() index:record(5, "instance_1") end },

@@ -75,7 +75,8 @@ describe("a filter in Lua", function()
     says(small.message_of(run, { filters = {} }), "the list is empty")
     says(small.message_of(run, { filters = { f = not_the_second } }),
       "filters are applied in order")
-    says(small.message_of(run, { filters = { { name = "f" } } }), "filters[1].keep: invalid value nil")
+    says(small.message_of(run, { filters = { { name = "f" } } }),
+      "filters[1].keep: invalid value nil")
     says(small.message_of(run, { filters = { "llm-d.utilization-filte" } }), "did you")
     local routing = { "weighted", filters = { not_the_second } }
     says(small.message_of(blis.run, { routing = routing }),

@@ -392,13 +392,15 @@ describe("an autoscaler", function()
         scaling = { decode = { max_starts = 900 } } }, "scaling.decode.max_starts: max_starts "
         .. "applies to all instances; set it in scaling" },
       { { autoscaler = "hpa", cluster = { prefill_instances = 1, decode_instances = 1 },
-        scaling = { prefill = { e2e_target_us = -1 } } }, "scaling.prefill.e2e_target_us: invalid value" },
+        scaling = { prefill = { e2e_target_us = -1 } } },
+        "scaling.prefill.e2e_target_us: invalid value" },
       { { autoscaler = "hpa", scaling = { loading_delay_us = { mean = 3 } } },
         "scaling.loading_delay_us: unknown option 'mean'; did you mean 'mean_us'?" },
       { { autoscaler = "hpa", scaling = { loading_delay_us = { mean_us = -3 } } },
         "scaling.loading_delay_us.mean_us: invalid value -3" },
       { { autoscaler = "hpa", scaling = { loading_delay_us = { mean_us = 3,
-        distribution = "gamma" } } }, "scaling.loading_delay_us.distribution: invalid value 'gamma'" },
+        distribution = "gamma" } } },
+        "scaling.loading_delay_us.distribution: invalid value 'gamma'" },
       { { autoscaler = { "hpa", "keda" } }, "autoscaler: got a value at [2]" },
       { { autoscaler = "hpa", cluster = {
         groups = { { model = "qwen3-14b" }, { model = "llama-3.1-8b" } } } },

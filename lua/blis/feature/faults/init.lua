@@ -82,8 +82,8 @@ local most_faults = 4
 
 --- The format of instance ids, with leading zeros as in results.
 local function id_format(config)
-  local count = config.scaling and config.scaling.max_starts or instances_of(config.cluster)
-  local digits = config.go_blis and 1 or #tostring(math.max(count - 1, 0))
+  local most = config.scaling and config.scaling.max_starts or instances_of(config.cluster)
+  local digits = config.go_blis and 1 or #tostring(math.max(most - 1, 0))
   return ("instance_%%0%dd"):format(digits)
 end
 
@@ -116,7 +116,8 @@ local function faults_text(given, plans, ids)
 end
 
 function faults.asked(config, add)
-  if config.faults then add("faults", faults_text(config.faults, config.spot_plans, id_format(config))) end
+  if not config.faults then return end
+  add("faults", faults_text(config.faults, config.spot_plans, id_format(config)))
 end
 
 return faults
