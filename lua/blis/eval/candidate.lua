@@ -1,13 +1,12 @@
 --- Candidates: the text of a policy, or a set of parameters, as an optimiser or a language model
 --- proposes it; and what of an experiment it decides.
 local core = require "blis.core"
-local deferred = require "blis.deferred"
 local engines = require "blis.eval.engines"
 local errors = require "blis.errors"
 local fixed = require "blis.eval.fixed"
 local frozen = require "blis.eval.frozen"
 local json = require "blis.json"
-local plan = deferred "blis.eval.plan"
+local plan = require "blis.eval.plan" -- now, because candidates are read where no file opens
 local sandbox = require "blis.sandbox"
 local sorted = require "blis.sorted"
 
