@@ -117,6 +117,29 @@ static void random_traces_keep_their_unit(void) {
   }
 }
 
+/* One row of another clock among times since 1970: the unit of the calendar, so that the gap
+   becomes an error. Relative times have no such jump. */
+static void test_mixed_clocks(void) {
+  static const double strangers[] = {0, 12.5, 1.7e9 / 1e3, 1.7e12};
+  for (size_t k = 0; k < sizeof strangers / sizeof *strangers; k++) {
+    for (int place = 0; place <= 20; place += 10) {
+      blis__clock clock = {0};
+      for (int i = 0; i <= 20; i++) {
+        blis__clock_add(&clock, i == place ? strangers[k] : 1.7e9 + 0.1 * i);
+      }
+      blis__clock_choose(&clock, 0, 0);
+      CHECK(clock.reason == BLIS__CLOCK_EPOCH);
+      CHECK_EQ_DOUBLE(clock.unit_us, strangers[k] > 1e12 ? 1e3 : 1e6);
+    }
+  }
+  blis__clock clock = {0};
+  for (int i = 0; i <= 20; i++) { /* relative microseconds over half an hour */
+    blis__clock_add(&clock, 1e8 * i);
+  }
+  blis__clock_choose(&clock, 1, 0);
+  CHECK_EQ_DOUBLE(clock.unit_us, 1);
+}
+
 int main(void) {
   RUN(units_have_names);
   RUN(epochs_show_their_unit);
@@ -126,5 +149,6 @@ int main(void) {
   RUN(what_is_stated_decides);
   RUN(json_is_sampled);
   RUN(random_traces_keep_their_unit);
+  RUN(test_mixed_clocks);
   return check_done();
 }

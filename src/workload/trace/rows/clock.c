@@ -30,6 +30,9 @@ enum { UNITS = sizeof units / sizeof *units };
 /* Minimum numbers of samples for a rate to count as implausible. */
 enum { SAMPLE_MIN = 10, SAMPLE_MIN_FRACTIONS = 3 };
 
+/* A jump of this share of the span separates two clocks in one file. */
+#define JUMP_SHARE 0.9
+
 /* A typical rate, and the longest typical trace (30 days). */
 #define RATE_USUAL 5.0
 #define SPAN_MAX_S 2.6e6
@@ -55,6 +58,10 @@ const char *blis__clock_unit_name(double unit_us) {
 /* The sample. */
 
 void blis__clock_add(blis__clock *clock, double time) {
+  if (clock->count > 0) {
+    clock->widest = fmax(clock->widest, fabs(time - clock->last));
+  }
+  clock->last = time;
   clock->first = clock->count == 0 ? time : clock->first;
   clock->least = clock->count == 0 || time < clock->least ? time : clock->least;
   clock->most = clock->count == 0 || time > clock->most ? time : clock->most;
@@ -115,6 +122,25 @@ static bool is_calendar(const blis__clock *clock, double unit_us) {
   return time_s >= CALENDAR_START_S && time_s < CALENDAR_END_S && (rate <= 0 || rate > 1e-7);
 }
 
+/*
+ * Returns the calendar unit of a file that mixes times since 1970 with other times, or calendar
+ * times of two units; 0 for any other file. Such a file consists of a jump almost as wide as its
+ * span. Its spacing says nothing about the unit, and the gap between its rows becomes an error.
+ */
+static double unit_of_mixed(const blis__clock *clock) {
+  double span = clock->most - clock->least;
+  if (clock->count < SAMPLE_MIN || clock->widest < JUMP_SHARE * span) {
+    return 0;
+  }
+  for (size_t i = 0; i < UNITS; i++) {
+    double time_s = clock->most * units[i].us / 1e6;
+    if (time_s >= CALENDAR_START_S && time_s < CALENDAR_END_S) {
+      return units[i].us;
+    }
+  }
+  return 0;
+}
+
 /* Returns how far a unit is from a typical trace, in powers of ten. */
 static double strangeness(const blis__clock *clock, double unit_us) {
   double rate = rate_of(clock, unit_us);
@@ -163,6 +189,11 @@ void blis__clock_choose(blis__clock *clock, double usual_us, double stated_us) {
       choose(clock, units[i].us, BLIS__CLOCK_EPOCH);
       return;
     }
+  }
+  double mixed_us = unit_of_mixed(clock);
+  if (mixed_us > 0) {
+    choose(clock, mixed_us, BLIS__CLOCK_EPOCH);
+    return;
   }
   bool has_span = clock->count > 1 && clock->most > clock->least;
   if (usual_us > 0 && !(has_span && is_implausible(clock, usual_us))) {

@@ -38,6 +38,8 @@ typedef struct blis__clock {
   /* The sample. */
   size_t count;
   double first, least, most;
+  double last;   /* internal */
+  double widest; /* largest difference between consecutive samples */
   bool has_fraction;
 } blis__clock;
 
