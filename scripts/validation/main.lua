@@ -25,12 +25,26 @@ end
 
 local function folders() return table.move(arg, 2, #arg, 1, {}) end
 
+--- Residuals of one study would replace those of all, so both are needed.
+local function require_studies(runs)
+  local is_there = {}
+  for _, run in ipairs(runs) do is_there[run.source] = true end
+  for source, file in pairs { InferenceX = "inferencex_vllm.csv", stages = "vllm_stages.csv" } do
+    if not is_there[source] then
+      io.stderr:write("validate: --residuals: no folder contains ", file,
+        "; expected the folders of both studies\n")
+      os.exit(2)
+    end
+  end
+end
+
 --- Fits all parameters again without groups of runs, and writes their residuals.
 local function write_residuals()
   local fit, left_out = require "fit", require "left_out"
   local measured, residuals = require "measured", require "residuals"
   local function tell(text) io.stderr:write("validate: ", text, "\n") end
   local runs = measured.runs(folders())
+  require_studies(runs)
   local all, by = fit.all(runs, true, tell), {}
   for _, kind in ipairs { "part", "model", "gpu" } do
     by[kind] = left_out.errors(runs, all, kind, tell)

@@ -209,7 +209,7 @@ local function largest(level, rows)
   local found = { level = level, rows = 0, tpot = { 0.15, 0.25 }, ttft = { 0.20, 0.40 } }
   for _, row in ipairs(rows) do
     found.rows = found.rows + row.rows
-    found.tpot_range = union(found.tpot_range or {}, row.tpot_range or {})
+    found.tpot_range = union(found.tpot_range or {}, row.tpot_range)
     found.ttft_range = union(found.ttft_range or {}, row.ttft_range or {})
     local t = row.tpot
     local tpot = { math.max(t[1], t[3] or 0), math.max(t[2], t[4] or 0) }
