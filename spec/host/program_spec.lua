@@ -531,6 +531,8 @@ for _, command in ipairs(commands) do
   end
 end
 
+local has_kv_events = program.shell('"$BLIS" --version').out:match "KV events: libzmq" ~= nil
+
 --- The flags of a command that this build runs.
 local function flags_of(form)
   local flags = {}
@@ -538,7 +540,8 @@ local function flags_of(form)
   local of_run = leaves_out and flags_of_run or {}
   for _, group in ipairs(form.definition.groups) do
     for _, option in ipairs(group.options) do
-      if not of_run[option.flag] then flags[#flags + 1] = option end
+      local is_built = has_kv_events or not option.flag:find("--kv-events", 1, true)
+      if is_built and not of_run[option.flag] then flags[#flags + 1] = option end
     end
   end
   return flags
