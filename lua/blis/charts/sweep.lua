@@ -51,12 +51,6 @@ function sweep.curve(self, options)
   return chart
 end
 
---- 1 if more is better, -1 if less is better, nil if undefined.
-local function direction_of(metric)
-  local figure = figures.find(metric)
-  return figure and (figure.better == "more" and 1 or figure.better == "less" and -1) or nil
-end
-
 local function mean_of(point, metric)
   local estimate = point.metrics[metric]
   return estimate and estimate.mean
@@ -79,7 +73,7 @@ end
 ---@return blis.sweep.PointResult[] all in the order of a
 ---@return blis.sweep.PointResult[] front in the order of a
 function sweep.front_of(self, a, b)
-  local all, front, sign_a, sign_b = {}, {}, direction_of(a), direction_of(b)
+  local all, front, sign_a, sign_b = {}, {}, figures.direction(a), figures.direction(b)
   for _, point in ipairs(self.points) do
     if mean_of(point, a) and mean_of(point, b) then all[#all + 1] = point end
   end
@@ -103,7 +97,7 @@ end
 function sweep.judged_pair(self)
   local found = {}
   for _, metric in ipairs(self.shown) do
-    if direction_of(metric) then found[#found + 1] = metric end
+    if figures.direction(metric) then found[#found + 1] = metric end
   end
   return found[1], found[2]
 end
@@ -142,7 +136,7 @@ function sweep.asked_front(self, options)
   end
   for _, metric in ipairs { a, b } do
     self:check_metric(metric)
-    if not direction_of(metric) then
+    if not figures.direction(metric) then
       errors.invalid("plot: cannot draw a Pareto front: '%s' has no defined direction", metric)
     end
   end

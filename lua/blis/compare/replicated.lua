@@ -336,10 +336,7 @@ function replicated.compare(spec, list)
 end
 
 --- 1 if more is better, -1 if less is better, 0 if undefined.
-local function direction_of(metric)
-  local figure = figures.find(metric)
-  return figure and (figure.better == "more" and 1 or figure.better == "less" and -1) or 0
-end
+local function direction_of(metric) return figures.direction(metric) or 0 end
 
 --- True when the runs ended because a test was decided, after which a plain p-value says too much.
 local function is_sequential(self)

@@ -63,15 +63,19 @@ local function latency_words(r)
   return table.concat(words, "; ")
 end
 
---- What a reader must know first, by the gravest reason of a verdict.
+--- What a reader must know first, by the code of the gravest reason of a verdict.
 local headlines = {
   overload = "The cluster is overloaded: more requests arrive than it completes.",
+  ["nothing-served"] = "No request was served.",
   ["time-outs"] = "Many requests time out.",
   ["not-judged"] = "The run cannot be judged.",
   short = "The run is too short for its percentiles.",
-  ["start-up"] = "The start of the run distorts the metrics.",
+  transient = "The start of the run distorts the metrics.",
   imbalance = "Few instances receive most of the requests.",
+  herding = "The policy sends requests in bursts to the same instance.",
+  saturated = "A component of the cluster is saturated.",
   extrapolation = "The step times are extrapolated.",
+  autoscaler = "The autoscaler does not do its work.",
 }
 
 local function headline_of(r)

@@ -93,11 +93,6 @@ local function has_rival(points, found, metric)
   return false
 end
 
-local function direction_of(metric)
-  local figure = figures.find(metric)
-  return figure and (figure.better == "more" and 1 or figure.better == "less" and -1) or nil
-end
-
 local most_lines = 8
 
 local function sentence(self, group, metric, sign)
@@ -116,9 +111,10 @@ end
 ---@return string[]
 function best.lines(self)
   local metric
-  for _, one in ipairs(self.shown) do metric = metric or direction_of(one) and one end
+  for _, one in ipairs(self.shown) do metric = metric or figures.direction(one) and one end
   if not metric or #self.points == 0 then return {} end
-  local sign, groups, lines, choices, is_known = direction_of(metric), best.groups(self), {}, {}, {}
+  local sign, groups, lines = figures.direction(metric), best.groups(self), {}
+  local choices, is_known = {}, {}
   local is_clear = false
   for i, group in ipairs(groups) do
     local text, choice, has_others = sentence(self, group, metric, sign)

@@ -671,4 +671,12 @@ end
 figures.of_result = {}
 for _, figure in ipairs(figures.of "Result") do figures.of_result[figure.name] = figure end
 
+--- 1 if more of a metric is better, -1 if less is better, nil if undefined.
+---@param path string
+---@return 1|-1|nil
+function figures.direction(path)
+  local figure = figures.find(path)
+  return figure and (figure.better == "more" and 1 or figure.better == "less" and -1) or nil
+end
+
 return figures
